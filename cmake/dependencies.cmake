@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every library comes from Debian; scripts/packages.txt is the list that installs them.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(tomlplusplus REQUIRED)
+if(WEFT_TESTS AND NOT WEFT_FUZZ)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(libpcap REQUIRED IMPORTED_TARGET libpcap)
+pkg_check_modules(libfabric REQUIRED IMPORTED_TARGET libfabric)
+pkg_check_modules(pmix REQUIRED IMPORTED_TARGET pmix)

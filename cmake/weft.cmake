@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# How every folder declares itself: one static library per folder, its unit tests beside it.
+# Dependencies point down (docs/architecture.md); a wrong one is a link error.
+
+add_library(weft_flags INTERFACE)
+target_compile_options(weft_flags INTERFACE -Wall -Wextra -Werror)
+if(WEFT_SANITIZE)
+  target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
+endif()
+if(WEFT_FUZZ)
+  target_compile_options(weft_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined)
+  target_link_options(weft_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+# weft_library(NAME SOURCES a.cpp … DEPENDS weft_base fmt::fmt …)
+function(weft_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>
+    $<INSTALL_INTERFACE:include>)
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE $<BUILD_INTERFACE:weft_flags>)
+endfunction()
+
+# weft_test(NAME SOURCES a_test.cpp … DEPENDS weft_base …): one GoogleTest program, one ctest
+# entry per test. LABELS long keeps it out of the ordinary run. TIMEOUT in seconds, 120 by default.
+function(weft_test name)
+  if(NOT WEFT_TESTS OR WEFT_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main weft_flags)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${name}/
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()
+
+# weft_fuzz(NAME SOURCES a_fuzz.cpp DEPENDS …): a libFuzzer target, built by the fuzz preset only.
+# tests/fuzz/corpus/NAME, when present, seeds it.
+function(weft_fuzz name)
+  if(NOT WEFT_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} weft_flags)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set_property(GLOBAL APPEND PROPERTY WEFT_FUZZERS ${name})
+endfunction()

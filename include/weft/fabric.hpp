@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fabric: a small completion queue between this process and its peers. Every transport (TCP,
+// libfabric, a shaped one, the simulator) is one implementation; tests/contract holds all of them
+// to the promises written here.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "weft/ids.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft {
+
+/// What a fabric can do; constant after construction.
+struct FabricLimits {
+  std::size_t max_message = 0;      ///< largest `send`, bytes; at least 4096 on every fabric
+  std::size_t max_write = 0;        ///< largest `write`, bytes, all segments together
+  std::size_t max_outstanding = 0;  ///< operations posted and not yet completed
+  bool native_write = false;        ///< the network writes into the peer's memory by itself
+};
+
+/// Names memory of a peer that this node may write into. Plain data: sent to peers in messages.
+struct RemoteRegion {
+  std::uint64_t key = 0;
+  std::uint64_t base = 0;  ///< what the fabric adds offsets to; opaque
+  std::uint64_t length = 0;
+};
+
+/// Memory of this node that peers may write into, from `expose` until `retract`.
+struct Region {
+  std::span<std::byte> memory;
+  RemoteRegion remote;  ///< what to tell the peers
+};
+
+enum class OpKind : std::uint8_t {
+  send,   ///< a message of at most `max_message` bytes; copied by `post`
+  write,  ///< one-sided: bytes appear in the peer's region, the peer gets no completion
+};
+
+/// One operation for `post`.
+struct TxOp {
+  OpKind kind = OpKind::send;
+  ServiceLevel service_level{};
+  NodeId peer{};
+  std::uint64_t context = 0;  ///< handed back in the completion
+  /// The bytes, in order; unused segments are empty. For a write they must stay valid and unchanged
+  /// until the `written` completion (or the `peer_down` that replaces it); for a send, until `post`
+  /// returns.
+  std::array<std::span<const std::byte>, 2> segments{};
+  RemoteRegion region{};            ///< write only
+  std::uint64_t region_offset = 0;  ///< write only: first byte written, relative to the region
+
+  std::size_t size() const { return segments[0].size() + segments[1].size(); }
+};
+
+enum class CompletionKind : std::uint8_t {
+  received,   ///< a message arrived: `data`
+  sent,       ///< a send left; nothing is known about its arrival
+  written,    ///< a write's local bytes may be reused; nothing is known about its arrival
+  failed,     ///< a send or write that will not be carried out because its peer went down
+  peer_up,    ///< operations to `peer` are possible (again); `incarnation` says which life of it
+  peer_down,  ///< the peer is gone: every operation posted to it has completed or failed before this
+};
+
+/// One entry of the completion queue.
+struct Completion {
+  CompletionKind kind = CompletionKind::received;
+  NodeId peer{};
+  Incarnation incarnation{};        ///< peer_up and peer_down: which life of the peer
+  std::uint64_t context = 0;        ///< of the operation, for sent, written and failed
+  std::span<const std::byte> data;  ///< received: valid until the next call of `poll`
+};
+
+/// How a driver may sleep until the fabric has something for it.
+struct WaitHint {
+  bool ready = false;                 ///< do not sleep: `poll` has or may have something now
+  int descriptor = -1;                ///< readable when `poll` would yield; −1 when there is none
+  Instant poll_by = Instant::never();  ///< call `poll` no later than this, readable or not
+};
+
+/// A fabric endpoint of one process.
+///
+/// Promises, all of them checked by the contract tests:
+///  - Per peer, while it is up: reliable, each message delivered once, in the order posted; a
+///    message is received only after every earlier write to the same peer is in its region.
+///  - Bytes of a write appear at exactly [region_offset, region_offset + size) and nowhere else;
+///    a write outside of an exposed region harms nothing and takes the peer's connection down.
+///  - When a peer goes down: what was in flight may or may not have arrived; every outstanding
+///    operation to it completes (as sent, written or failed), then one `peer_down` is reported.
+///    A process that comes back reports `peer_up` with a higher incarnation.
+///  - `post` takes a prefix of the batch: fewer than offered means back-pressure, offer the rest
+///    again after `poll`. Posting to a peer that is not up is taken and completes as `failed`.
+///  - Memory in use is bounded by the limits, whatever the peers do.
+///
+/// Threads: one thread at a time calls into an endpoint. No call blocks.
+class Fabric {
+ public:
+  virtual ~Fabric() = default;
+
+  virtual const FabricLimits& limits() const = 0;
+  /// The transport's name as a user writes it: "tcp", "libfabric:shm", "shaped(tcp)".
+  virtual std::string_view name() const = 0;
+  /// Where peers find this endpoint; opaque text without spaces, given to their `add_peer`.
+  virtual std::string address() const = 0;
+
+  /// Makes a peer known and starts to connect to it; `peer_up` follows when that worked. Calling it
+  /// again with another address or a higher incarnation replaces what was known. Both sides add
+  /// each other; whichever connects first serves both directions.
+  virtual Result<void> add_peer(NodeId peer, Incarnation incarnation, std::string_view address) = 0;
+  /// Forgets a peer: outstanding operations fail, then `peer_down` if it was up.
+  virtual void remove_peer(NodeId peer) = 0;
+
+  /// Opens memory to writes of all peers. The caller owns the memory and keeps it until `retract`.
+  virtual Result<Region> expose(std::span<std::byte> memory) = 0;
+  /// Withdraws a region; writes that arrive later take their connection down.
+  virtual void retract(const Region& region) = 0;
+
+  /// Takes a prefix of `ops` and returns its length.
+  virtual std::size_t post(std::span<const TxOp> ops) = 0;
+  /// Makes progress and fills `completions` from the front; returns how many. Data of earlier
+  /// `received` completions becomes invalid. `now` is the caller's clock, monotonic.
+  virtual std::size_t poll(Instant now, std::span<Completion> completions) = 0;
+  /// To be called directly before sleeping; see WaitHint.
+  virtual WaitHint prepare_wait(Instant now) = 0;
+};
+
+}  // namespace weft

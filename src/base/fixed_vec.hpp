@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// FixedVec: a vector whose capacity is set once. Outboxes are made of it: writing into it never
+// allocates, and overflowing it is a programmer error, caught always.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace weft {
+
+/// Elements are default-constructed once, at construction, and overwritten in place.
+template <class T>
+class FixedVec {
+ public:
+  explicit FixedVec(std::size_t capacity)
+      : storage_(std::make_unique<T[]>(capacity)), capacity_(capacity) {}
+
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  std::size_t room() const { return capacity_ - size_; }
+  bool empty() const { return size_ == 0; }
+  bool full() const { return size_ == capacity_; }
+  void clear() { size_ = 0; }
+
+  /// Aborts when full: the owner sized it wrongly or did not ask `room`.
+  T& push_back(T value) {
+    WEFT_CHECK(size_ < capacity_, "FixedVec of {} is full", capacity_);
+    storage_[size_] = std::move(value);
+    return storage_[size_++];
+  }
+  /// Drops the first `n` elements, keeping the order of the rest.
+  void drop_front(std::size_t n) {
+    WEFT_CHECK(n <= size_);
+    for (std::size_t i = n; i < size_; ++i) storage_[i - n] = std::move(storage_[i]);
+    size_ -= n;
+  }
+
+  T& operator[](std::size_t i) { return storage_[i]; }
+  const T& operator[](std::size_t i) const { return storage_[i]; }
+  T* begin() { return storage_.get(); }
+  T* end() { return storage_.get() + size_; }
+  const T* begin() const { return storage_.get(); }
+  const T* end() const { return storage_.get() + size_; }
+  std::span<const T> view() const { return {storage_.get(), size_}; }
+  std::span<T> view() { return {storage_.get(), size_}; }
+
+ private:
+  std::unique_ptr<T[]> storage_;
+  std::size_t capacity_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/units.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+TEST(units, sizes_as_people_write_them) {
+  EXPECT_EQ(parse_byte_count("64KiB")->value(), 65536u);
+  EXPECT_EQ(parse_byte_count("1.5 MiB")->value(), 1572864u);
+  EXPECT_EQ(parse_byte_count("100kB")->value(), 100000u);
+  EXPECT_EQ(parse_byte_count("4096")->value(), 4096u);
+}
+
+TEST(units, durations_need_a_unit) {
+  EXPECT_EQ(parse_duration("20us")->ticks(), 20'000);
+  EXPECT_EQ(parse_duration("1.5ms")->ticks(), 1'500'000);
+  EXPECT_EQ(parse_duration("0")->ticks(), 0);
+  EXPECT_FALSE(parse_duration("20"));
+}
+
+TEST(units, rates_in_bits_and_bytes) {
+  EXPECT_EQ(parse_bandwidth("200Mbit")->bytes_per_second(), 25'000'000u);
+  EXPECT_EQ(parse_bandwidth("10Gbit/s")->bits_per_second(), 10'000'000'000u);
+  EXPECT_EQ(parse_bandwidth("1.2GB/s")->bytes_per_second(), 1'200'000'000u);
+}
+
+TEST(units, errors_name_the_value_and_a_form_that_works) {
+  const auto bad = parse_bandwidth("fast");
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().message,
+            "'fast' is not a bandwidth: write it like 200Mbit, 10Gbit or 1.2GB/s");
+  EXPECT_FALSE(parse_byte_count("-1KiB"));
+  EXPECT_FALSE(parse_byte_count("1e30"));
+  EXPECT_FALSE(parse_duration("nan s"));
+}
+
+TEST(units, text_keeps_four_digits) {
+  EXPECT_EQ(to_text(ByteCount(65536)), "64 KiB");
+  EXPECT_EQ(to_text(Duration(38'712'345)), "38.71 ms");
+  EXPECT_EQ(to_text(Bandwidth::bytes_per_second(11'900'000)), "11.9 MB/s");
+}
+
+}  // namespace
+}  // namespace weft

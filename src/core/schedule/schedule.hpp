@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// A schedule decides which contribution an input node sends next, and when. It has a part at every
+// input node (InputSchedule) and a part at every compute node (ComputeSchedule); both are machines
+// without I/O that talk to each other by small messages. Schedules: best-effort, offset (paper 1,
+// II.A), dfs (paper 1, III), grant (receiver-driven).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/fixed_vec.hpp"
+#include "weft/ids.hpp"
+#include "weft/time.hpp"
+
+namespace weft::schedule {
+
+/// Timeslices laid out in rounds (paper 1, section II): round r holds the timeslices
+/// first + r·computes + c, one for each compute node c in [0, computes).
+struct RoundGrid {
+  TimesliceIndex first{};
+  std::uint32_t computes = 1;
+
+  TimesliceIndex timeslice(std::uint64_t round, std::uint32_t compute) const {
+    return first.plus(round * computes + compute);
+  }
+  std::uint64_t round_of(TimesliceIndex t) const { return (t.value() - first.value()) / computes; }
+  std::uint32_t compute_of(TimesliceIndex t) const {
+    return static_cast<std::uint32_t>((t.value() - first.value()) % computes);
+  }
+};
+
+/// A message between the two parts of a schedule. `to` is the index of a compute node when an
+/// input's part sends it, of an input node when a compute's part does. Indices are those of the
+/// grid in force.
+struct Message {
+  static constexpr std::size_t capacity = 96;
+  std::uint32_t to = 0;
+  std::uint32_t size = 0;
+  std::array<std::byte, capacity> bytes{};
+};
+using MessageBox = FixedVec<Message>;
+
+/// An interval as Fig. 8 of paper 1 shows it, for reports.
+struct IntervalRecord {
+  IntervalId id{};
+  Instant start{};
+  Duration proposed{};  ///< zero when nothing was proposed for it
+  Duration actual{};
+};
+
+/// What the input machine knows about a timeslice's contribution.
+enum class Readiness : std::uint8_t {
+  sendable,      ///< content complete, room at its compute node, compute node up
+  no_data,       ///< the source has not produced it yet
+  no_credit,     ///< its compute node has no room (a "credit wait")
+  unreachable,   ///< its compute node is down; a new grid will follow
+  started,       ///< already on its way or done
+  after_end,     ///< the stream ends before it
+};
+
+/// The input machine as its schedule sees it.
+class SendState {
+ public:
+  virtual ~SendState() = default;
+  virtual Readiness readiness(TimesliceIndex t) const = 0;
+};
+
+/// What to do now.
+struct Choice {
+  enum class Kind : std::uint8_t { send, wait };
+  Kind kind = Kind::wait;
+  TimesliceIndex timeslice{};          ///< send: which; wait: the one waited for, if any
+  Instant ask_again = Instant::never();  ///< wait: no later than this (never: at the next event)
+};
+
+/// An input node's part. Calls come from its one driver thread, `now` never decreases.
+class InputSchedule {
+ public:
+  virtual ~InputSchedule() = default;
+
+  /// A new grid is in force (at the start, and when compute nodes came or went): what was not
+  /// started of the old one is to be forgotten, sending goes on at grid.first.
+  virtual void on_grid(Instant now, const RoundGrid& grid) = 0;
+  /// What to send next. Asked again after every event and at `ask_again`; must not change state in
+  /// a way that asking twice shows.
+  virtual Choice choose(Instant now, const SendState& state) = 0;
+  /// The chosen contribution was handed to the fabric.
+  virtual void on_started(Instant now, TimesliceIndex t) = 0;
+  /// Its compute node has received it (paper 1, III.C: the acknowledgement).
+  virtual void on_acknowledged(Instant now, TimesliceIndex t, Duration latency) = 0;
+  /// A message of compute node `from`'s part. Bytes come from outside: malformed ones are ignored.
+  virtual void on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) = 0;
+  /// Moves what there is to say into `out` while it has room; called after every event.
+  virtual void write_messages(Instant now, MessageBox& out) = 0;
+  /// Hands over intervals completed since the last call; none for schedules without intervals.
+  virtual void take_intervals(FixedVec<IntervalRecord>& out) { (void)out; }
+};
+
+/// A compute node's part.
+class ComputeSchedule {
+ public:
+  virtual ~ComputeSchedule() = default;
+
+  /// A new grid is in force and this node is its compute node `self` of it.
+  virtual void on_grid(Instant now, const RoundGrid& grid, std::uint32_t self) = 0;
+  /// Input node `input` joined (up) or is gone (its contributions are not waited for any more).
+  virtual void on_input(Instant now, std::uint32_t input, bool up) = 0;
+  /// A contribution of `input` for timeslice t of this node arrived, `bytes` long.
+  virtual void on_contribution(Instant now, std::uint32_t input, TimesliceIndex t,
+                               ByteCount bytes) = 0;
+  virtual void on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) = 0;
+  virtual void write_messages(Instant now, MessageBox& out) = 0;
+  /// When write_messages wants to be called even if nothing happens.
+  virtual Instant next_deadline() const { return Instant::never(); }
+};
+
+}  // namespace weft::schedule
