@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands of `weft`, one file each. A command registers its options when the program
+// starts and runs in its callback, inside CLI11's parse.
+#pragma once
+
+#include <string_view>
+
+#include "weft/result.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+/// Documented in `weft --help` and the man page.
+enum class ExitCode : int {
+  success = 0,
+  failed = 1,         ///< the work was done and something was found wrong (a check, a lost node)
+  usage = 2,          ///< an option, a configuration or an input file is wrong
+  system = 3,         ///< the operating system refused: disk full, no permission, no address
+  interrupted = 130,  ///< stopped by the user
+};
+
+/// What a command leaves for `main`.
+struct Outcome {
+  ExitCode code = ExitCode::success;
+};
+
+/// Prints "weft: MESSAGE" on standard error and sets the exit code that fits the error.
+void report_error(const Error& error, Outcome& outcome);
+
+void add_archive_command(CLI::App& root, Outcome& outcome);
+void add_report_command(CLI::App& root, Outcome& outcome);
+void add_stream_command(CLI::App& root, Outcome& outcome);
+void add_testbed_command(CLI::App& root, Outcome& outcome);
+
+}  // namespace weft::cli
