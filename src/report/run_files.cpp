@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "report/run_record.hpp"
+
+namespace weft::report {
+namespace {
+
+/// A record of the largest run is a few megabytes; beyond this it is some other file.
+constexpr std::uint64_t largest_file = std::uint64_t{256} << 20;
+
+/// errno of a failed system call as an Error that names the file.
+Error system_error(const std::string& path, const char* doing, int number) {
+  ErrorCode code = ErrorCode::io;
+  if (number == ENOENT || number == ENOTDIR) code = ErrorCode::not_found;
+  if (number == ENOSPC || number == EDQUOT) code = ErrorCode::exhausted;
+  return Error{code, fmt::format("{}: cannot {}: {}", path, doing, std::strerror(number))};
+}
+
+/// Closes the descriptor it was given.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Result<void> write_all(int fd, const std::string& path, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return system_error(path, "write", errno);
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::fsync(fd) != 0) return system_error(path, "write", errno);
+  return {};
+}
+
+Result<std::string> read_file(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return system_error(path, "read", errno);
+  struct stat about {};
+  if (::fstat(file.get(), &about) != 0) return system_error(path, "read", errno);
+  if (!S_ISREG(about.st_mode)) {
+    return Error{ErrorCode::invalid_argument, fmt::format("{}: not an ordinary file", path)};
+  }
+  if (static_cast<std::uint64_t>(about.st_size) > largest_file) {
+    return Error{ErrorCode::corrupt,
+                 fmt::format("{}: {} bytes is too large for a record of a run (at most {})", path,
+                             about.st_size, largest_file)};
+  }
+  std::string text(static_cast<std::size_t>(about.st_size), '\0');
+  std::size_t filled = 0;
+  while (filled < text.size()) {
+    const ssize_t n = ::read(file.get(), text.data() + filled, text.size() - filled);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_error(path, "read", errno);
+    if (n == 0) break;
+    filled += static_cast<std::size_t>(n);
+  }
+  text.resize(filled);
+  return text;
+}
+
+Result<void> make_directory(const std::string& dir) {
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  if (error) return system_error(dir, "make this directory", error.value());
+  return {};
+}
+
+std::string in_directory(const std::string& dir, const char* name) {
+  return (std::filesystem::path(dir) / name).string();
+}
+
+}  // namespace
+
+Result<void> write_file_whole(const std::string& path, std::string_view text) {
+  const std::string temporary = fmt::format("{}.{}.partial", path, ::getpid());
+  Result<void> written = [&]() -> Result<void> {
+    const Descriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (file.get() < 0) return system_error(path, "create", errno);
+    return write_all(file.get(), path, text);
+  }();
+  if (written.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
+    written = system_error(path, "replace", errno);
+  }
+  if (!written.ok()) ::unlink(temporary.c_str());
+  return written;
+}
+
+Result<void> write_run(const std::string& dir, const RunRecord& record) {
+  if (Result<void> made = make_directory(dir); !made) return made;
+  return write_file_whole(in_directory(dir, "run.json"), to_json(record, RecordForm::full) + "\n");
+}
+
+Result<void> write_comparison(const std::string& dir, std::span<const RunRecord> runs) {
+  if (Result<void> made = make_directory(dir); !made) return made;
+  std::string text = "{\"runs\":[";
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    text += i == 0 ? "\n" : ",\n";
+    text += to_json(runs[i], RecordForm::full);
+  }
+  text += "\n]}\n";
+  return write_file_whole(in_directory(dir, "compare.json"), text);
+}
+
+Result<std::vector<RunRecord>> read_runs(const std::string& dir) {
+  const std::string compare_path = in_directory(dir, "compare.json");
+  const std::string run_path = in_directory(dir, "run.json");
+  std::vector<RunRecord> runs;
+
+  Result<std::string> compare = read_file(compare_path);
+  if (!compare && compare.error().code != ErrorCode::not_found) return compare.error();
+  if (compare) {
+    Result<std::vector<RunRecord>> read = runs_from_json(*compare, compare_path);
+    if (!read) return read.error();
+    runs = std::move(read).value();
+  }
+  Result<std::string> run = read_file(run_path);
+  if (!run && run.error().code != ErrorCode::not_found) return run.error();
+  if (run) {
+    Result<RunRecord> read = from_json(*run, run_path);
+    if (!read) return read.error();
+    runs.push_back(std::move(read).value());
+  }
+  if (runs.empty()) {
+    return Error{ErrorCode::not_found,
+                 fmt::format("{}: not found, nor compare.json beside it; name a directory that "
+                             "weft stream wrote with --out",
+                             run_path)};
+  }
+  return runs;
+}
+
+}  // namespace weft::report

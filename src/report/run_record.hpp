@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// RunRecord: what a run of `weft stream` leaves behind. It is what `--json` prints, what
+// DIR/run.json and DIR/compare.json hold (docs/report.md lists the fields), and what `weft report`
+// reads. Member names are the JSON names; a member that has no value is null in the JSON.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/result.hpp"
+
+namespace weft::report {
+
+/// Five figures of a distribution, as the boxes of paper 1's Figs. 6 and 9 show it.
+struct Quantiles {
+  double min = 0;
+  double p10 = 0;
+  double median = 0;
+  double p90 = 0;
+  double max = 0;
+
+  bool operator==(const Quantiles&) const = default;
+};
+
+/// The quantiles of `samples`, by linear interpolation between the two nearest order statistics;
+/// none when there is no sample. Samples must be finite. Takes the samples because it sorts them.
+std::optional<Quantiles> quantiles_of(std::vector<double> samples);
+
+/// One interval of a schedule that has them (Fig. 8). Times are microseconds.
+struct IntervalRow {
+  std::uint64_t id = 0;
+  double start_us = 0;                ///< since the start of the run
+  std::optional<double> proposed_us;  ///< none when nothing was proposed for the interval
+  double actual_us = 0;
+
+  bool operator==(const IntervalRow&) const = default;
+};
+
+/// What sinks found (weft/sink.hpp), summed over all compute nodes.
+struct Checks {
+  std::uint64_t errors = 0;  ///< anything above 0 makes the run fail
+  std::string first_error;   ///< empty when there is none
+  std::uint64_t dropped = 0;
+  std::uint64_t repeated = 0;
+  std::uint64_t late = 0;
+
+  bool operator==(const Checks&) const = default;
+};
+
+/// The machine that a run was measured on.
+struct Machine {
+  std::string host;
+  std::uint32_t cpus = 0;
+  std::string model;
+  std::string kernel;
+  std::uint64_t memory_bytes = 0;
+
+  bool operator==(const Machine&) const = default;
+};
+
+/// Describes this machine from uname, the online processors and /proc; what cannot be found out
+/// stays empty or 0.
+Machine this_machine();
+
+/// One complete timeslice: first to last contribution took `spread_us`.
+struct TimesliceSample {
+  double t_us = 0;  ///< of its last contribution, since the start of the run
+  std::uint64_t index = 0;
+  std::uint32_t compute = 0;
+  double spread_us = 0;
+
+  bool operator==(const TimesliceSample&) const = default;
+};
+
+/// Goodput of all compute nodes together, averaged since the sample before.
+struct GoodputSample {
+  double t_us = 0;
+  double bytes_per_s = 0;
+
+  bool operator==(const GoodputSample&) const = default;
+};
+
+/// How full a compute node's buffer was, as a fraction of its size. With `input`, the part of the
+/// buffer that belongs to that one input node (Fig. 9's connection); without, all of it.
+struct FillSample {
+  double t_us = 0;
+  std::uint32_t compute = 0;
+  std::optional<std::uint32_t> input;
+  double fill = 0;
+
+  bool operator==(const FillSample&) const = default;
+};
+
+/// Values over time. Whoever writes them keeps each within `series_limit` samples (Decimated).
+struct Series {
+  std::vector<TimesliceSample> timeslices;
+  std::vector<GoodputSample> goodput;
+  std::vector<FillSample> buffer_fill;
+
+  bool operator==(const Series&) const = default;
+};
+
+/// One measurement of `weft stream limit` (paper 1, V.A, Figs. 3 to 5).
+struct LimitRow {
+  std::uint64_t message_bytes = 0;
+  bool mix = false;     ///< small messages went with each large one
+  double round_us = 0;  ///< every sender writes one message to every receiver
+  double bandwidth_per_sender_bytes_per_s = 0;
+  double aggregate_bytes_per_s = 0;
+
+  bool operator==(const LimitRow&) const = default;
+};
+
+/// A run. Optional members are none when they were not measured or do not apply.
+struct RunRecord {
+  std::string schedule;
+  std::string fabric;
+  std::uint32_t inputs = 0;
+  std::uint32_t computes = 0;
+  std::uint64_t timeslices_sent = 0;
+  std::uint64_t timeslices_complete = 0;
+  std::uint64_t timeslices_incomplete = 0;  ///< delivered with a flag that something is missing
+  std::uint64_t timeslices_lost = 0;        ///< sent and never delivered
+  std::uint64_t bytes = 0;                  ///< content delivered in timeslices
+  double seconds = 0;
+  double goodput_bytes_per_s = 0;
+  std::optional<double> limit_bytes_per_s;  ///< what `weft stream limit` reached
+  std::optional<double> goodput_of_limit;   ///< a fraction, 1 is the limit
+  std::optional<Quantiles> spread_us;       ///< first to last contribution of a timeslice
+  std::optional<double> spread_floor_us;    ///< what no schedule can go below
+  std::optional<Quantiles> buffer_fill;     ///< fractions, 0 to 1
+  std::uint64_t credit_waits = 0;
+  std::vector<IntervalRow> intervals;
+  std::uint64_t seed = 0;
+  std::string version;
+  Checks checks;
+
+  // Only in files, not in what `--json` prints.
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< option name and value, in order
+  Machine machine;
+  std::string command;  ///< reruns it when pasted into a shell
+  Series series;
+  std::vector<LimitRow> limit;  ///< `weft stream limit` only
+
+  bool operator==(const RunRecord&) const = default;
+};
+
+/// How many samples of one series are written at most.
+inline constexpr std::size_t series_limit = 5000;
+
+/// Keeps an even sample of an endless series in bounded memory: every stride-th value, and when
+/// `limit` are kept, every second of those is dropped and the stride doubles. Not random: the same
+/// values give the same sample. Memory is taken once, at construction.
+template <class T>
+class Decimated {
+ public:
+  /// `limit` is at least 2.
+  explicit Decimated(std::size_t limit = series_limit) : limit_(limit < 2 ? 2 : limit) {
+    kept_.reserve(limit_);
+  }
+
+  void add(const T& value) {
+    if (seen_++ % stride_ != 0) return;
+    if (kept_.size() == limit_) {
+      halve();
+      if ((seen_ - 1) % stride_ != 0) return;
+    }
+    kept_.push_back(value);
+  }
+  const std::vector<T>& values() const { return kept_; }
+  /// Gives the kept values away; nothing may be added afterwards.
+  std::vector<T> take() { return std::move(kept_); }
+
+ private:
+  void halve() {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < kept_.size(); i += 2) kept_[kept++] = kept_[i];
+    kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(kept), kept_.end());
+    stride_ *= 2;
+  }
+
+  std::size_t limit_;
+  std::uint64_t stride_ = 1;
+  std::uint64_t seen_ = 0;
+  std::vector<T> kept_;
+};
+
+enum class RecordForm : std::uint8_t {
+  summary,  ///< what `--json` prints: figures, intervals and checks
+  full,     ///< everything, as in run.json
+};
+
+/// The record as one JSON object, without a newline at the end. Figures that are not finite become
+/// null; text that is not UTF-8 has its bad bytes replaced.
+std::string to_json(const RunRecord& record, RecordForm form);
+
+/// Reads either form. `origin` names the text in errors ("out/run.json"), which say which member
+/// is missing or of the wrong kind (code corrupt). Members it does not know are ignored.
+Result<RunRecord> from_json(std::string_view text, std::string_view origin);
+
+/// Reads a comparison, {"runs": […]} with at least one run; otherwise as from_json.
+Result<std::vector<RunRecord>> runs_from_json(std::string_view text, std::string_view origin);
+
+/// Writes DIR/run.json. DIR is made when missing. The file appears whole or not at all.
+Result<void> write_run(const std::string& dir, const RunRecord& record);
+/// Writes DIR/compare.json, {"runs": […]}, in the same way.
+Result<void> write_comparison(const std::string& dir, std::span<const RunRecord> runs);
+/// All runs that DIR holds: those of compare.json, then the one of run.json. An error names the
+/// file that is missing or malformed.
+Result<std::vector<RunRecord>> read_runs(const std::string& dir);
+
+/// Writes `text` to `path` through a temporary file and a rename: readers see the old file or the
+/// new one, and a full disk leaves the old one.
+Result<void> write_file_whole(const std::string& path, std::string_view text);
+
+}  // namespace weft::report
