@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "weft/result.hpp"
 #include "weft/timeslice.hpp"
@@ -22,6 +23,44 @@ struct SinkSummary {
   std::string first_error;
 };
 
+/// Keeps one timeslice's memory from being used again; destroying it gives the memory back.
+/// Move-only, allocates nothing. May be released by any thread, in any order between timeslices.
+class HeldTimeslice {
+ public:
+  /// Called exactly once per handle, perhaps on another thread than the one that made it.
+  using Release = void (*)(void* owner, TimesliceIndex timeslice) noexcept;
+
+  HeldTimeslice() = default;
+  /// `owner` must outlive the handle.
+  HeldTimeslice(Release release, void* owner, TimesliceIndex timeslice)
+      : release_(release), owner_(owner), timeslice_(timeslice) {}
+  ~HeldTimeslice() { release(); }
+  HeldTimeslice(HeldTimeslice&& other) noexcept
+      : release_(std::exchange(other.release_, nullptr)),
+        owner_(other.owner_),
+        timeslice_(other.timeslice_) {}
+  HeldTimeslice& operator=(HeldTimeslice&& other) noexcept {
+    if (this != &other) {
+      release();
+      release_ = std::exchange(other.release_, nullptr);
+      owner_ = other.owner_;
+      timeslice_ = other.timeslice_;
+    }
+    return *this;
+  }
+
+  /// Gives the memory back now; further calls do nothing.
+  void release() {
+    if (const Release r = std::exchange(release_, nullptr)) r(owner_, timeslice_);
+  }
+  explicit operator bool() const { return release_ != nullptr; }
+
+ private:
+  Release release_ = nullptr;
+  void* owner_ = nullptr;
+  TimesliceIndex timeslice_{};
+};
+
 /// Consumes timeslices one after another.
 ///
 /// Threads: `consume` may block and is therefore called from the sink's own thread, never
@@ -31,6 +70,16 @@ class Sink {
   virtual ~Sink() = default;
   /// An error ends the run with that message.
   virtual Result<void> consume(const TimesliceView& timeslice) = 0;
+  /// What the driver calls. A sink that keeps timeslices for longer than the call (to hand them to
+  /// other processes, say) overrides it: the components' data stay valid until `held` is released,
+  /// the view itself only until the call returns. Everything must be released when `finish` does.
+  virtual Result<void> consume_held(const TimesliceView& timeslice, HeldTimeslice held) {
+    const HeldTimeslice until_return = std::move(held);
+    return consume(timeslice);
+  }
+  /// Makes a call that blocks in another thread return soon, with error cancelled where its work is
+  /// not done; so do calls that follow. For a run that is being stopped. Any thread.
+  virtual void interrupt() {}
   /// Flushes and closes; nothing follows. Called once, from the same thread.
   virtual Result<void> finish() { return {}; }
   virtual SinkSummary summary() const = 0;
