@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/archive/byte_output.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/check.hpp"
+#include "wire/archive/system_error.hpp"
+
+namespace weft::wire {
+namespace {
+
+constexpr std::size_t buffer_size = 256 << 10;
+
+}  // namespace
+
+FileOutput::FileOutput(std::string path, std::string temporary, int descriptor)
+    : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {
+  buffer_.reserve(buffer_size);
+}
+
+Result<std::unique_ptr<FileOutput>> FileOutput::create(std::string path) {
+  struct stat status {};
+  const bool special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+  std::string temporary = special ? "" : fmt::format("{}.part-{}", path, getpid());
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (special ? 0 : O_TRUNC);
+  const int descriptor = open(special ? path.c_str() : temporary.c_str(), flags, 0666);
+  if (descriptor < 0) return system_error("write", path, errno);
+  return std::unique_ptr<FileOutput>(
+      new FileOutput(std::move(path), std::move(temporary), descriptor));
+}
+
+FileOutput::~FileOutput() {
+  abandon();
+}
+
+void FileOutput::abandon() {
+  if (descriptor_ < 0) return;
+  close(descriptor_);
+  descriptor_ = -1;
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+Result<void> FileOutput::give_up(int number) {
+  error_ = std::make_unique<Error>(system_error("write", path_, number));
+  abandon();
+  return *error_;
+}
+
+Result<void> FileOutput::write_through(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return give_up(errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+Result<void> FileOutput::flush() {
+  auto written = write_through(buffer_);
+  buffer_.clear();
+  return written;
+}
+
+Result<void> FileOutput::write(std::span<const std::byte> bytes) {
+  if (error_) return *error_;
+  WEFT_CHECK(descriptor_ >= 0, "write after finish");
+  bytes_ += bytes.size();
+  if (bytes.size() > buffer_size - buffer_.size()) {
+    if (auto flushed = flush(); !flushed) return flushed;
+  }
+  if (bytes.size() >= buffer_size) return write_through(bytes);
+  buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+  return {};
+}
+
+Result<void> FileOutput::finish() {
+  if (error_) return *error_;
+  WEFT_CHECK(descriptor_ >= 0, "finished twice");
+  if (auto flushed = flush(); !flushed) return flushed;
+  // Network file systems report a full disk only now.
+  const int descriptor = std::exchange(descriptor_, -1);
+  const bool closed = close(descriptor) == 0;
+  if (closed && (temporary_.empty() || rename(temporary_.c_str(), path_.c_str()) == 0)) return {};
+  const int number = errno;
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+  return give_up(number);
+}
+
+ZstdOutput::ZstdOutput(FileOutput& file, int level)
+    : file_(file), context_(ZSTD_createCCtx()), compressed_(ZSTD_CStreamOutSize()) {
+  WEFT_CHECK(context_ != nullptr, "no memory for a zstd compressor");
+  ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1);
+}
+
+ZstdOutput::~ZstdOutput() {
+  ZSTD_freeCCtx(context_);
+}
+
+Result<void> ZstdOutput::run(std::span<const std::byte> bytes, int directive) {
+  ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+  const auto mode = static_cast<ZSTD_EndDirective>(directive);
+  for (;;) {
+    ZSTD_outBuffer out{compressed_.data(), compressed_.size(), 0};
+    const std::size_t left = ZSTD_compressStream2(context_, &out, &in, mode);
+    if (ZSTD_isError(left) != 0) {
+      return Error{ErrorCode::io,
+                   fmt::format("cannot compress '{}': {}", file_.path(), ZSTD_getErrorName(left))};
+    }
+    if (auto written = file_.write(std::span(compressed_).first(out.pos)); !written) return written;
+    if (mode == ZSTD_e_end ? left == 0 : in.pos == in.size) return {};
+  }
+}
+
+Result<void> ZstdOutput::write(std::span<const std::byte> bytes) {
+  return run(bytes, ZSTD_e_continue);
+}
+
+Result<void> ZstdOutput::finish() {
+  return run({}, ZSTD_e_end);
+}
+
+}  // namespace weft::wire

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where an archive's bytes go: a file that appears under its name only when it is complete, and
+// zstd on the way there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/result.hpp"
+
+struct ZSTD_CCtx_s;
+
+namespace weft::wire {
+
+/// Writes to PATH.part-PID and renames it on `finish`; a destroyed or failed one leaves nothing
+/// behind. What exists already and is no ordinary file (/dev/stdout, a pipe) is written directly.
+/// One thread at a time. After the first error every call returns it.
+class FileOutput {
+ public:
+  static Result<std::unique_ptr<FileOutput>> create(std::string path);
+  ~FileOutput();
+  FileOutput(const FileOutput&) = delete;
+  FileOutput& operator=(const FileOutput&) = delete;
+
+  Result<void> write(std::span<const std::byte> bytes);
+  /// Writes out what is buffered, closes and renames.
+  Result<void> finish();
+  const std::string& path() const { return path_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  FileOutput(std::string path, std::string temporary, int descriptor);
+  Result<void> flush();
+  Result<void> write_through(std::span<const std::byte> bytes);
+  Result<void> give_up(int number);
+  void abandon();
+
+  std::string path_;
+  std::string temporary_;  ///< empty: written directly
+  int descriptor_;
+  std::vector<std::byte> buffer_;
+  std::uint64_t bytes_ = 0;
+  std::unique_ptr<Error> error_;
+};
+
+/// Compresses into a FileOutput that outlives it.
+class ZstdOutput {
+ public:
+  /// `level` as zstd counts them, 1 (fast) to 19.
+  ZstdOutput(FileOutput& file, int level);
+  ~ZstdOutput();
+  ZstdOutput(const ZstdOutput&) = delete;
+  ZstdOutput& operator=(const ZstdOutput&) = delete;
+
+  Result<void> write(std::span<const std::byte> bytes);
+  /// Ends the stream. The file is finished by its owner.
+  Result<void> finish();
+
+ private:
+  Result<void> run(std::span<const std::byte> bytes, int directive);
+
+  FileOutput& file_;
+  ZSTD_CCtx_s* context_;
+  std::vector<std::byte> compressed_;
+};
+
+}  // namespace weft::wire

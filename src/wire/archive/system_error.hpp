@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns what the operating system said into an Error a user can act on.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "weft/result.hpp"
+
+namespace weft::wire {
+
+/// The class of error that `number` (an errno) belongs to.
+inline ErrorCode code_of_errno(int number) {
+  switch (number) {
+    case ENOENT:
+    case ENOTDIR:
+      return ErrorCode::not_found;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return ErrorCode::exhausted;
+    case EISDIR:
+    case EINVAL:
+    case ENAMETOOLONG:
+      return ErrorCode::invalid_argument;
+    default:
+      return ErrorCode::io;
+  }
+}
+
+/// "cannot read 'x.tsa': No such file or directory" from ("read", "x.tsa", ENOENT).
+inline Error system_error(std::string_view verb, std::string_view path, int number) {
+  return {code_of_errno(number),
+          fmt::format("cannot {} '{}': {}", verb, path, std::generic_category().message(number))};
+}
+
+}  // namespace weft::wire
