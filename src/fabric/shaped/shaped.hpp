@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shaped fabric: any fabric made slower on purpose. Each node gets an egress link into an
+// imaginary switch and an ingress link out of it, each with a rate, a latency and a queue that
+// loses nothing; when several nodes send to one, the queue builds up in front of the receiver's
+// link as it does at a switch port. How it works and what it assumes: docs/shaped-fabric.md.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "weft/fabric.hpp"
+#include "weft/ids.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft {
+
+/// One direction of a node's connection to the switch.
+struct LinkShape {
+  Bandwidth rate{};    ///< zero: as fast as it goes
+  Duration latency{};  ///< added to each message; ≥ 0
+};
+
+/// What a node's network is made to look like. Nodes of a job may differ.
+struct ShapeOptions {
+  LinkShape egress{};   ///< node → switch
+  LinkShape ingress{};  ///< switch → node
+  /// Bytes that pass a link in one piece: what the flows of different peers interleave by, the
+  /// counterpart of a packet. Zero: 20 µs worth of the egress rate, within [8 KiB, 64 KiB].
+  ByteCount chunk{};
+  /// How much of a link's time that passed unused while bytes were waiting may be caught up with,
+  /// because this process was not running. Idle time is never caught up with.
+  Duration catch_up = Duration::milliseconds(20);
+};
+
+/// The same rate in both directions and `latency` from node to node: what `--link RATE,LATENCY`
+/// of the command line means. The latency is put on the egress links.
+ShapeOptions symmetric_shape(Bandwidth rate, Duration latency);
+
+/// Reads "200Mbit,20us" or "200Mbit"; errors name `option` and show a form that works.
+Result<ShapeOptions> parse_shape(std::string_view option, std::string_view text);
+
+/// Bytes that wait for or pass a node's links.
+struct ShapeBacklog {
+  ByteCount egress{};
+  ByteCount ingress{};  ///< arrived at the port and not yet delivered: what incast builds up
+};
+
+/// A fabric with links of its own; see the file comment. Threads: as Fabric.
+class ShapedFabric : public Fabric {
+ public:
+  /// Changes rates and latencies from the time of the last `poll` on; `chunk` and `catch_up` stay
+  /// as they were. Bytes that are queued go on at the new rates.
+  virtual void set_links(const LinkShape& egress, const LinkShape& ingress) = 0;
+  virtual ShapeBacklog backlog() const = 0;
+};
+
+/// Shapes `inner`. All nodes of a job must be shaped (with whatever parameters), or none: a shaped
+/// node refuses peers that are not. Aborts when `options` are impossible (negative latency, a rate
+/// below 1 kB/s) or when the inner fabric cannot carry messages of 4 KiB and a header.
+std::unique_ptr<ShapedFabric> shape(std::unique_ptr<Fabric> inner, const ShapeOptions& options);
+
+}  // namespace weft
