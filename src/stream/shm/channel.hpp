@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unix seqpacket sockets that carry small messages and memory files between a compute node's shm
+// sink and its consumers. The end of the other process, however it came, shows as end of file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/memory/mirrored_ring.hpp"
+#include "weft/result.hpp"
+
+namespace weft::shm {
+
+using detail::OwnedDescriptor;
+
+/// Where compute node `compute` of `name` listens. A name with a '/' is a path (the file is
+/// PATH.COMPUTE), otherwise an abstract one of 1 … 64 letters, digits, '.', '_' and '-'.
+struct Address {
+  std::string name;
+  std::uint32_t compute = 0;
+
+  bool is_path() const { return name.find('/') != std::string::npos; }
+};
+/// Errors: invalid_argument, naming what is wrong with the name.
+Result<void> check_name(std::string_view name);
+
+/// Errors: unavailable when another process uses the name.
+Result<OwnedDescriptor> listen_at(const Address& address);
+/// Removes what `listen_at` left in the file system.
+void unlink_address(const Address& address);
+/// Errors: not_found when nobody listens, unauthorised when the listener is another user's.
+Result<OwnedDescriptor> connect_to(const Address& address);
+/// The next connection, not blocking; −1 when there is none. Another user's are closed unread.
+OwnedDescriptor accept_from(int listener);
+
+enum class Transfer : std::uint8_t { done, would_block, closed };
+/// Sends one message, with a memory file when `attached` ≥ 0. Never blocks, never raises SIGPIPE.
+Transfer send_message(int socket, std::span<const std::byte> message, int attached = -1);
+
+struct Received {
+  Transfer state = Transfer::closed;
+  std::size_t size = 0;      ///< larger than the buffer: the message was cut
+  OwnedDescriptor attached;  ///< when one was asked for and came
+};
+/// Receives one message, not blocking. Descriptors that come unasked never enter this process.
+Received receive_message(int socket, std::span<std::byte> buffer, bool with_descriptor);
+
+}  // namespace weft::shm

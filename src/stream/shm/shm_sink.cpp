@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/shm/shm_sink.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/units.hpp"
+#include "stream/shm/server.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t most_held = 65536;
+constexpr std::uint32_t most_consumers = 4096;
+
+class ShmSink final : public Sink {
+ public:
+  ShmSink(std::string name, std::unique_ptr<shm::Server> server)
+      : name_(std::move(name)), server_(std::move(server)) {}
+
+  // Without a handle the timeslice has to be back when this returns.
+  Result<void> consume(const TimesliceView& timeslice) override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (interrupted_) return Error{ErrorCode::cancelled, "shm: the run is being stopped"};
+      lent_ = true;
+    }
+    const auto give_back = [](void* self, TimesliceIndex) noexcept {
+      static_cast<ShmSink*>(self)->take_back();
+    };
+    if (auto r = consume_held(timeslice, HeldTimeslice(give_back, this, timeslice.index)); !r) {
+      return r;
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !lent_ || interrupted_; });
+    if (lent_) return Error{ErrorCode::cancelled, "shm: the run is being stopped"};
+    return {};
+  }
+
+  Result<void> consume_held(const TimesliceView& timeslice, HeldTimeslice held) override {
+    ++summary_.timeslices;
+    for (const ComponentView& c : timeslice.components) summary_.bytes += c.data.size();
+    return server_->publish(timeslice, std::move(held));
+  }
+
+  void interrupt() override {
+    server_->interrupt();
+    const std::lock_guard lock(mutex_);
+    interrupted_ = true;
+    changed_.notify_all();
+  }
+
+  Result<void> finish() override {
+    server_->finish();
+    const shm::ServerCounts counts = server_->counts();
+    summary_.dropped = counts.board.unclaimed + counts.board.missed + counts.unreleased;
+    spdlog::info(
+        "shm:{}: {} timeslices, no consumer for {}, missed by busy ones {}, given again {}, "
+        "copied {} for policy skip and {} from memory that cannot be shared",
+        name_, summary_.timeslices, counts.board.unclaimed, counts.board.missed,
+        counts.board.repeated, counts.copied_skip, counts.copied_unmapped);
+    return {};
+  }
+
+  SinkSummary summary() const override { return summary_; }
+
+ private:
+  void take_back() {
+    const std::lock_guard lock(mutex_);
+    lent_ = false;
+    changed_.notify_all();
+  }
+
+  const std::string name_;
+  std::mutex mutex_;  // of the three below, which outlive what the server still holds
+  std::condition_variable changed_;
+  bool lent_ = false;  // by `consume`
+  bool interrupted_ = false;
+  std::unique_ptr<shm::Server> server_;
+  SinkSummary summary_;
+};
+
+Error bad_option(std::string_view option, std::string_view wanted) {
+  return {ErrorCode::invalid_argument, fmt::format("shm: option '{}': {}", option, wanted)};
+}
+
+std::optional<std::uint32_t> parse_count(std::string_view text, std::uint32_t most) {
+  std::uint32_t n = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (failure != std::errc() || end != text.data() + text.size() || n == 0 || n > most) {
+    return std::nullopt;
+  }
+  return n;
+}
+
+// The part of `text` before `separator`, which is taken off together with it.
+std::string_view take_until(std::string_view& text, char separator) {
+  const std::size_t at = text.find(separator);
+  const std::string_view part = text.substr(0, at);
+  text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+  return part;
+}
+
+Result<std::vector<shm::GroupOption>> parse_groups(std::string_view value) {
+  std::vector<shm::GroupOption> groups;
+  while (!value.empty()) {
+    std::string_view rest = take_until(value, ',');
+    const std::string_view whole = rest;
+    shm::GroupOption group;
+    group.name = take_until(rest, ':');
+    const std::string_view policy = take_until(rest, ':');
+    const auto members = rest.empty() ? 1 : parse_count(rest, most_consumers);
+    const bool known = policy == "all" || policy == "one" || policy == "skip";
+    if (group.name.empty() || group.name.size() > shm::max_group_name || !known || !members) {
+      return bad_option(fmt::format("groups={}", whole),
+                        "must be GROUP:POLICY or GROUP:POLICY:MEMBERS with policy all, one or "
+                        "skip; example: groups=analysis:one:4,monitor:skip");
+    }
+    group.policy = policy == "all"   ? GroupPolicy::all
+                   : policy == "one" ? GroupPolicy::one
+                                     : GroupPolicy::skip;
+    group.members = *members;
+    for (const shm::GroupOption& other : groups) {
+      if (other.name == group.name) return bad_option(whole, "names a group twice");
+    }
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+Result<void> parse_option(std::string_view option, shm::ServerOptions& options) {
+  std::string_view value = option;
+  const std::string_view key = take_until(value, '=');
+  if (key == "groups") {
+    auto groups = parse_groups(value);
+    if (!groups) return std::move(groups).error();
+    options.groups = std::move(*groups);
+  } else if (key == "held" || key == "consumers") {
+    const std::uint32_t most = key == "held" ? most_held : most_consumers;
+    const auto n = parse_count(value, most);
+    if (!n) return bad_option(option, fmt::format("must be a number from 1 to {}", most));
+    (key == "held" ? options.held : options.consumers) = *n;
+  } else if (key == "copy") {
+    const auto size = parse_byte_count(value);
+    if (!size || *size > ByteCount::gib(1024)) {
+      return bad_option(option, "must be a size up to 1 TiB, such as 64MiB");
+    }
+    options.copy = *size;
+  } else if (key == "linger") {
+    const auto span = parse_duration(value);
+    if (!span || *span < Duration()) return bad_option(option, "must be a time, such as 10s");
+    options.linger = *span;
+  } else {
+    return bad_option(option, "is unknown; there are groups, held, consumers, copy, linger");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Sink>> open_shm_sink(std::string_view rest, const SinkPlace& place) {
+  shm::ServerOptions options;
+  options.name = take_until(rest, '?');
+  while (!rest.empty()) {
+    if (auto r = parse_option(take_until(rest, '&'), options); !r) return std::move(r).error();
+  }
+  const std::string name = options.name;
+  auto server = shm::Server::open(std::move(options), place);
+  if (!server) return std::move(server).error();
+  return std::unique_ptr<Sink>(std::make_unique<ShmSink>(name, std::move(*server)));
+}
+
+}  // namespace weft

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/shm/shm_sink.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "base/rng.hpp"
+#include "runtime/memory/mirrored_ring.hpp"
+#include "stream/shm/channel.hpp"
+#include "stream/shm/protocol.hpp"
+#include "weft/consumer.hpp"
+
+namespace weft {
+namespace {
+
+constexpr Duration patience = Duration::seconds(30);
+
+std::string unique_name() {
+  static std::atomic<int> last = 0;
+  return fmt::format("test-{}-{}", ::getpid(), ++last);
+}
+
+// A compute node as far as the sink can tell: timeslices of three components in rings.
+class ComputeNode {
+ public:
+  static constexpr std::uint32_t inputs = 3;
+  static constexpr std::size_t piece = 3000;  // so that some wrap around the ring's end
+
+  explicit ComputeNode(const std::string& rest, std::uint32_t compute = 0,
+                       std::uint32_t computes = 1) {
+    auto arena = MirroredArena::create(inputs, ring_size_for(ByteCount(64 * 1024)), "test");
+    EXPECT_TRUE(arena.ok());
+    arena_.emplace(std::move(*arena));
+    SinkPlace place;
+    place.inputs = inputs;
+    place.compute = compute;
+    place.computes = computes;
+    auto sink = open_shm_sink(rest, place);
+    EXPECT_TRUE(sink.ok()) << sink.error().message;
+    if (sink.ok()) sink_ = std::move(*sink);
+  }
+
+  Sink& sink() { return *sink_; }
+  const MirroredArena& arena() const { return *arena_; }
+  std::uint64_t published() const { return next_; }
+  std::size_t held() const {
+    const std::lock_guard lock(mutex_);
+    return held_.size();
+  }
+
+  // Component i of timeslice t is filled with the byte t + i; component 2 of every fifth is
+  // missing.
+  // Waits for room in the rings first, as a driver does.
+  Result<void> publish(bool in_ring = true) {
+    {
+      std::unique_lock lock(mutex_);
+      released_.wait(lock, [&] { return held_.empty() || *held_.begin() + 20 > next_; });
+      held_.insert(next_);
+    }
+    std::array<ComponentView, inputs> components;
+    std::vector<std::vector<std::byte>> local(inputs);
+    for (std::uint32_t i = 0; i < inputs; ++i) {
+      if (i == 2 && next_ % 5 == 4) {
+        components[i].flags = bit(TimesliceFlag::missing_components);
+        continue;
+      }
+      local[i].resize(piece);
+      const auto data = in_ring ? arena_->ring(i).at(next_ * piece, piece) : std::span(local[i]);
+      std::memset(data.data(), static_cast<int>(next_ + i), piece);
+      components[i] = {0, 1, data};
+    }
+    TimesliceView view;
+    view.index = TimesliceIndex(next_);
+    view.start_time = next_ * 1000;
+    view.duration = 1000;
+    view.num_core_microslices = 1;
+    view.components = components;
+    ++next_;
+    const auto release = [](void* self, TimesliceIndex t) noexcept {
+      auto& node = *static_cast<ComputeNode*>(self);
+      const std::lock_guard lock(node.mutex_);
+      EXPECT_EQ(node.held_.erase(t.value()), 1u) << "released twice: " << t.value();
+      node.released_.notify_all();
+    };
+    return sink_->consume_held(view, HeldTimeslice(release, this, view.index));
+  }
+
+ private:
+  std::optional<MirroredArena> arena_;
+  std::uint64_t next_ = 0;
+  mutable std::mutex mutex_;
+  std::condition_variable released_;
+  std::set<std::uint64_t> held_;
+  std::unique_ptr<Sink> sink_;  // destroyed first: it releases what is held
+};
+
+Consumer attach(const std::string& name, const std::string& group, GroupPolicy policy,
+                std::uint32_t depth = 1) {
+  ConsumerOptions options;
+  options.policy = policy;
+  options.depth = depth;
+  auto consumer = Consumer::attach(name, group, options);
+  EXPECT_TRUE(consumer.ok()) << consumer.error().message;
+  return std::move(*consumer);
+}
+
+SharedTimeslice take(Consumer& consumer) {
+  auto timeslice = consumer.next(patience);
+  EXPECT_TRUE(timeslice.ok()) << timeslice.error().message;
+  EXPECT_TRUE(timeslice->has_value());
+  return std::move(**timeslice);
+}
+
+void expect_content(const TimesliceView& view) {
+  const std::uint64_t t = view.index.value();
+  EXPECT_EQ(view.start_time, t * 1000);
+  ASSERT_EQ(view.components.size(), ComputeNode::inputs);
+  for (std::uint32_t i = 0; i < ComputeNode::inputs; ++i) {
+    const ComponentView& c = view.components[i];
+    if (i == 2 && t % 5 == 4) {
+      EXPECT_EQ(c.flags, bit(TimesliceFlag::missing_components));
+      EXPECT_TRUE(c.data.empty());
+      continue;
+    }
+    ASSERT_EQ(c.data.size(), ComputeNode::piece);
+    for (const std::byte b : c.data) ASSERT_EQ(b, static_cast<std::byte>(t + i));
+  }
+}
+
+// Publishes on a thread of its own, as a driver does.
+std::thread publish_in_thread(ComputeNode& node, int count, bool in_ring = true) {
+  return std::thread([&node, count, in_ring] {
+    for (int i = 0; i < count; ++i) {
+      const auto r = node.publish(in_ring);
+      EXPECT_TRUE(r.ok()) << r.error().message;
+    }
+    EXPECT_TRUE(node.sink().finish().ok());
+  });
+}
+
+TEST(shm_sink, one_consumer_reads_everything_in_order_until_the_end) {
+  const std::string name = unique_name();
+  ComputeNode node(name + "?groups=g:all");
+  auto publisher = publish_in_thread(node, 200);
+  auto consumer = attach(name, "g", GroupPolicy::all, 4);
+  std::uint64_t expected = 0;
+  while (!consumer.ended()) {
+    auto t = consumer.next(patience);
+    ASSERT_TRUE(t.ok()) << t.error().message;
+    if (!*t) continue;
+    EXPECT_EQ((**t)->index.value(), expected++);
+    expect_content((*t)->view());
+  }
+  publisher.join();
+  EXPECT_EQ(expected, 200u);
+  EXPECT_EQ(node.sink().summary().timeslices, 200u);
+  EXPECT_EQ(node.sink().summary().dropped, 0u);
+  EXPECT_EQ(node.held(), 0u);
+}
+
+TEST(shm_sink, bytes_are_the_compute_nodes_own_and_read_only) {
+  const std::string name = unique_name();
+  ComputeNode node(name + "?groups=g:all");
+  auto consumer = attach(name, "g", GroupPolicy::all);
+  std::thread publisher([&] { EXPECT_TRUE(node.publish().ok()); });
+  auto t = take(consumer);
+  publisher.join();
+  EXPECT_EQ(t->components[1].data[5], std::byte{1});
+  node.arena().ring(1).memory()[5] = std::byte{99};
+  EXPECT_EQ(t->components[1].data[5], std::byte{99});
+}
+
+TEST(shm_sink, memory_that_cannot_be_shared_is_copied_and_given_back_at_once) {
+  const std::string name = unique_name();
+  ComputeNode node(name + "?groups=g:all&copy=32KiB");
+  auto publisher = publish_in_thread(node, 50, false);
+  auto consumer = attach(name, "g", GroupPolicy::all, 8);
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    const auto t = take(consumer);
+    EXPECT_EQ(t->index.value(), i);
+    expect_content(t.view());
+  }
+  publisher.join();
+  EXPECT_EQ(node.held(), 0u);
+}
+
+TEST(shm_sink, timeslice_that_can_never_be_copied_is_an_error_that_names_the_option) {
+  const std::string name = unique_name();
+  ComputeNode node(name + "?groups=g:all&copy=4KiB");
+  auto consumer = attach(name, "g", GroupPolicy::all);
+  const auto r = node.publish(false);
+  ASSERT_FALSE(r.ok());
+  EXPECT_NE(r.error().message.find("copy="), std::string::npos) << r.error().message;
+}
+
+TEST(shm_sink, slow_consumer_of_policy_skip_misses_counted_and_never_blocks) {
+  const std::string name = unique_name();
+  ComputeNode node(name + "?groups=g:skip");
+  auto consumer = attach(name, "g", GroupPolicy::skip);
+  ASSERT_TRUE(node.publish().ok());
+  {
+    const auto held = take(consumer);
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(node.publish().ok());  // over the held one's memory
+    expect_content(held.view());
+    EXPECT_EQ(node.held(), 0u);
+  }
+  // The release is on its way: publish until the consumer is given one again.
+  for (;;) {
+    ASSERT_TRUE(node.publish().ok());
+    auto t = consumer.next(Duration::milliseconds(1));
+    ASSERT_TRUE(t.ok());
+    if (t->has_value()) break;
+  }
+  ASSERT_TRUE(node.sink().finish().ok());
+  while (!consumer.ended()) ASSERT_TRUE(consumer.next(patience).ok());
+  EXPECT_GE(consumer.counts().missed, 100u);
+  EXPECT_EQ(consumer.counts().timeslices + node.sink().summary().dropped, node.published());
+}
+
+TEST(shm_sink, without_consumers_timeslices_pass_and_are_counted) {
+  ComputeNode node(unique_name());
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(node.publish().ok());
+  EXPECT_EQ(node.held(), 0u);
+  ASSERT_TRUE(node.sink().finish().ok());
+  EXPECT_EQ(node.sink().summary().dropped, 10u);
+}
+
+TEST(shm_sink, consumers_join_and_leave_a_running_stream) {
+  const std::string name = unique_name();
+  ComputeNode node(name);
+  auto stays = attach(name, "g", GroupPolicy::all, 64);
+  std::optional<Consumer> guest;
+  std::uint64_t seen = 0;
+  // The sink learns of a consumer on its own thread: publish until the first one is through.
+  while (seen == 0) {
+    ASSERT_TRUE(node.publish().ok());
+    auto t = stays.next(Duration::milliseconds(1));
+    ASSERT_TRUE(t.ok());
+    if (*t) seen = (**t)->index.value() + 1;
+  }
+  for (int round = 0; round < 20; ++round) {
+    guest = attach(name, "g", GroupPolicy::all);
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(node.publish().ok());
+      while (seen < node.published()) EXPECT_EQ(take(stays)->index.value(), seen++);
+      auto t = guest->next(Duration());
+      ASSERT_TRUE(t.ok());
+      if (t->has_value()) expect_content((*t)->view());
+    }
+    guest.reset();
+  }
+  ASSERT_TRUE(node.sink().finish().ok());
+  EXPECT_EQ(node.held(), 0u);
+}
+
+TEST(shm_sink, groups_do_not_influence_each_other) {
+  const std::string name = unique_name();
+  ComputeNode node(name + "?groups=a:all,b:one:2");
+  auto a = attach(name, "a", GroupPolicy::all, 16);
+  auto b1 = attach(name, "b", GroupPolicy::one, 16);
+  auto b2 = attach(name, "b", GroupPolicy::one, 16);
+  auto publisher = publish_in_thread(node, 100);
+  std::multiset<std::uint64_t> at_a, at_b;
+  while (at_a.size() < 100 || at_b.size() < 100) {
+    for (Consumer* c : {&a, &b1, &b2}) {
+      auto t = c->next(Duration::milliseconds(1));
+      ASSERT_TRUE(t.ok());
+      if (t->has_value()) (c == &a ? at_a : at_b).insert((**t)->index.value());
+    }
+  }
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(at_a.count(i), 1u);
+    EXPECT_EQ(at_b.count(i), 1u);
+  }
+  publisher.join();
+  EXPECT_GT(b1.counts().timeslices, 0u);
+  EXPECT_GT(b2.counts().timeslices, 0u);
+}
+
+TEST(shm_sink, consumer_attaches_to_every_compute_node_of_the_host_also_to_later_ones) {
+  const std::string name = unique_name();
+  ComputeNode second(name + "?groups=g:one", 1, 2);
+  auto consumer = attach(name, "g", GroupPolicy::one);
+  ASSERT_TRUE(second.publish().ok());
+  EXPECT_EQ(take(consumer).compute(), 1u);
+  ComputeNode first(name + "?groups=g:one", 0, 2);
+  std::thread publisher([&] { EXPECT_TRUE(first.publish().ok()); });
+  EXPECT_EQ(take(consumer).compute(), 0u);
+  publisher.join();
+  EXPECT_EQ(consumer.counts().attached, 2u);
+}
+
+TEST(shm_sink, timeslice_outlives_its_consumer_and_its_compute_node) {
+  const std::string name = unique_name();
+  auto node = std::make_unique<ComputeNode>(name + "?groups=g:all");
+  std::optional<Consumer> consumer = attach(name, "g", GroupPolicy::all);
+  std::thread publisher([&] { EXPECT_TRUE(node->publish().ok()); });
+  auto t = take(*consumer);
+  publisher.join();
+  consumer.reset();
+  node.reset();
+  expect_content(t.view());
+}
+
+TEST(shm_sink, interrupt_ends_a_wait_for_consumers) {
+  ComputeNode node(unique_name() + "?groups=g:all");
+  std::thread publisher([&] {
+    const auto r = node.publish();
+    ASSERT_FALSE(r.ok());
+    EXPECT_EQ(r.error().code, ErrorCode::cancelled);
+  });
+  node.sink().interrupt();
+  publisher.join();
+  EXPECT_TRUE(node.sink().finish().ok());
+}
+
+TEST(shm_sink, plain_consume_returns_when_the_timeslice_is_back) {
+  const std::string name = unique_name();
+  SinkPlace place;
+  auto sink = open_shm_sink(name + "?groups=g:all", place);
+  ASSERT_TRUE(sink.ok());
+  std::thread publisher([&] {
+    EXPECT_TRUE((*sink)->consume(TimesliceView{}).ok());
+    EXPECT_TRUE((*sink)->finish().ok());
+  });
+  auto consumer = attach(name, "g", GroupPolicy::all);
+  take(consumer).release();
+  publisher.join();
+}
+
+TEST(shm_sink, name_can_be_a_path_and_a_dead_sockets_file_is_replaced) {
+  const auto folder = std::filesystem::temp_directory_path() / unique_name();
+  std::filesystem::create_directory(folder);
+  const std::string name = (folder / "socket").string();
+  {
+    auto left_behind = shm::listen_at({name, 0});
+    ASSERT_TRUE(left_behind.ok());
+  }
+  EXPECT_TRUE(std::filesystem::exists(name + ".0"));
+  {
+    ComputeNode node(name + "?groups=g:all");
+    auto consumer = attach(name, "g", GroupPolicy::all);
+    std::thread publisher([&] { EXPECT_TRUE(node.publish().ok()); });
+    expect_content(take(consumer).view());
+    publisher.join();
+  }
+  EXPECT_FALSE(std::filesystem::exists(name + ".0"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(shm_sink, name_in_use_is_an_error) {
+  const std::string name = unique_name();
+  ComputeNode node(name);
+  const auto second = open_shm_sink(name, SinkPlace{});
+  ASSERT_FALSE(second.ok());
+  EXPECT_NE(second.error().message.find("another process uses this name"), std::string::npos);
+}
+
+TEST(shm_sink, wrong_options_are_named) {
+  for (const char* rest :
+       {"", "a b", "x?held=0", "x?held=1e9", "x?copy=lots", "x?groups=g", "x?groups=g:some",
+        "x?groups=g:one:0", "x?groups=g:one,g:all", "x?colour=red", "x?linger=5", "/"}) {
+    const auto sink = open_shm_sink(rest, SinkPlace{});
+    ASSERT_FALSE(sink.ok()) << rest;
+    EXPECT_EQ(sink.error().code, ErrorCode::invalid_argument) << rest;
+    EXPECT_EQ(sink.error().message.find('\n'), std::string::npos);
+  }
+}
+
+TEST(consumer, attach_names_what_is_wrong) {
+  EXPECT_EQ(Consumer::attach(unique_name(), "g").error().code, ErrorCode::timed_out);
+  EXPECT_EQ(Consumer::attach("a b", "g").error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(Consumer::attach("a", "").error().code, ErrorCode::invalid_argument);
+  ConsumerOptions options;
+  options.depth = 65;
+  EXPECT_EQ(Consumer::attach("a", "g", options).error().code, ErrorCode::invalid_argument);
+}
+
+TEST(consumer, another_policy_than_the_groups_is_refused_with_the_reason) {
+  const std::string name = unique_name();
+  ComputeNode node(name + "?groups=g:one");
+  auto consumer = attach(name, "g", GroupPolicy::all);
+  const auto r = consumer.next(patience);
+  ASSERT_FALSE(r.ok());
+  EXPECT_NE(r.error().message.find("has policy one"), std::string::npos) << r.error().message;
+}
+
+TEST(consumer, wait_finds_a_compute_node_that_starts_later) {
+  const std::string name = unique_name();
+  std::thread late([&] {
+    ConsumerOptions options;
+    options.wait = patience;
+    auto consumer = Consumer::attach(name, "g", options);
+    ASSERT_TRUE(consumer.ok()) << consumer.error().message;
+    take(*consumer);
+  });
+  ComputeNode node(name + "?groups=g:all");
+  ASSERT_TRUE(node.publish().ok());
+  late.join();
+}
+
+// ---- consumers that are not what they should be
+
+struct Stranger {
+  explicit Stranger(const std::string& name) {
+    auto s = shm::connect_to({name, 0});
+    EXPECT_TRUE(s.ok());
+    if (s.ok()) socket = std::move(*s);
+  }
+  bool send(std::span<const std::byte> bytes, int descriptor = -1) const {
+    return shm::send_message(socket.get(), bytes, descriptor) == shm::Transfer::done;
+  }
+  bool send(const shm::FromConsumer& message) const {
+    std::array<std::byte, shm::max_message> buffer;
+    return send(std::span(buffer).first(shm::encode(message, buffer)));
+  }
+  shm::OwnedDescriptor socket;
+};
+
+class HostileConsumers : public testing::Test {
+ protected:
+  // The good consumer still gets everything, while `attack` runs.
+  template <class Attack>
+  void expect_no_harm(Attack attack) {
+    auto good = attach(name_, "g", GroupPolicy::one, 4);
+    auto publisher = publish_in_thread(node_, 100);
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      attack();
+      EXPECT_EQ(take(good)->index.value(), i);
+    }
+    publisher.join();
+  }
+  const std::string name_ = unique_name();
+  ComputeNode node_{name_ + "?groups=g:one&consumers=8"};
+};
+
+TEST_F(HostileConsumers, random_messages_only_end_their_connection) {
+  Rng rng(7);
+  expect_no_harm([&] {
+    const Stranger stranger(name_);
+    std::array<std::byte, 2000> bytes;
+    for (std::byte& b : bytes) b = static_cast<std::byte>(rng.below(256));
+    bytes[0] = static_cast<std::byte>(rng.below(9));
+    bytes[1] = bytes[2] = bytes[3] = std::byte{0};
+    stranger.send(std::span(bytes).first(1 + rng.below(bytes.size())));
+  });
+}
+
+TEST_F(HostileConsumers, descriptors_that_come_unasked_do_not_stay) {
+  const auto open_files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const auto before = open_files();
+  expect_no_harm([&] {
+    const Stranger stranger(name_);
+    const std::array<std::byte, 4> bytes{};
+    for (int i = 0; i < 10; ++i) stranger.send(bytes, 0);
+  });
+  EXPECT_LE(open_files(), before + 20);
+}
+
+TEST_F(HostileConsumers, releases_of_others_timeslices_and_second_hellos_are_refused) {
+  expect_no_harm([&] {
+    const Stranger stranger(name_);
+    stranger.send(shm::Release{1});
+    const Stranger twice(name_);
+    twice.send(shm::Hello{GroupPolicy::skip, 1, "other"});
+    twice.send(shm::Hello{GroupPolicy::skip, 1, "other"});
+    const Stranger member(name_);
+    member.send(shm::Hello{GroupPolicy::skip, 64, "third"});
+    for (std::uint64_t i = 0; i < 100; ++i) member.send(shm::Release{i * 3});
+  });
+}
+
+TEST_F(HostileConsumers, too_many_connections_are_turned_away) {
+  std::vector<std::unique_ptr<Stranger>> crowd;
+  expect_no_harm([&] {
+    if (crowd.size() < 50) crowd.push_back(std::make_unique<Stranger>(name_));
+  });
+}
+
+TEST_F(HostileConsumers, one_that_never_reads_costs_only_what_its_depth_allows) {
+  const Stranger member(name_);
+  member.send(shm::Hello{GroupPolicy::skip, 64, "deaf"});
+  expect_no_harm([] {});
+}
+
+}  // namespace
+}  // namespace weft
