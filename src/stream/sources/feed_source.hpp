@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns a feed into a Source: pace, loops, strides, and a bounded amount of work per call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "stream/sources/feed.hpp"
+#include "stream/sources/pace.hpp"
+#include "weft/source.hpp"
+
+namespace weft {
+
+struct FeedOptions {
+  Rate rate;
+  std::uint64_t loop = 1;    ///< how often the feed is played; 0: for ever
+  std::uint64_t stride = 1;  ///< only each stride-th microslice
+};
+
+class FeedSource final : public Source {
+ public:
+  /// `name` stands for the source in errors.
+  FeedSource(std::unique_ptr<MicrosliceFeed> feed, FeedOptions options, std::string name);
+
+  Result<SourceState> produce(Instant now, MicrosliceWriter& out) override;
+  Result<void> seek(std::uint64_t first) override;
+
+ private:
+  /// The next microslice with its time moved behind the loops before it; nothing at the very end.
+  Result<std::optional<NextMicroslice>> next();
+  /// Goes on from a microslice that was taken or dropped.
+  Result<void> advance(std::uint64_t index);
+  Error too_large(std::uint64_t size, std::size_t capacity) const;
+
+  std::unique_ptr<MicrosliceFeed> feed_;
+  FeedOptions options_;
+  std::string name_;
+  Pace pace_;
+  std::uint64_t number_ = 0;
+  std::uint64_t loops_done_ = 0;
+  std::uint64_t in_this_loop_ = 0;
+  std::uint64_t loop_shift_ = 0;  ///< added to the feed's times
+  std::uint64_t loop_first_ = 0;  ///< times within the loop, as the feed gives them
+  std::uint64_t loop_last_ = 0;
+  std::uint64_t loop_step_ = 1;
+};
+
+}  // namespace weft

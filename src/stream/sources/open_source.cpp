@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+#include "stream/sources/archive_feed.hpp"
+#include "stream/sources/feed_source.hpp"
+#include "stream/sources/file_feed.hpp"
+#include "stream/sources/pattern_feed.hpp"
+#include "stream/sources/pcap_feed.hpp"
+#include "weft/source.hpp"
+
+namespace weft {
+namespace {
+
+Result<std::unique_ptr<MicrosliceFeed>> make_feed(const Uri& uri, const SourcePlace& place) {
+  if (uri.scheme() == "pattern") return make_pattern_feed(uri, place);
+  if (uri.scheme() == "file") return make_file_feed(uri, place);
+  if (uri.scheme() == "msa" || uri.scheme() == "tsa") return make_archive_feed(uri, place);
+  if (uri.scheme() == "pcap") return make_pcap_feed(uri, place);
+  return uri.error(fmt::format("unknown source '{}:'; known are pattern:, file:, msa:, tsa:, pcap:",
+                               uri.scheme()));
+}
+
+Result<FeedOptions> read_options(const Uri& uri) {
+  FeedOptions options;
+  const auto rate = Rate::parse(uri.get("rate", "max"));
+  if (!rate) return uri.key_error("rate", rate.error().message);
+  options.rate = *rate;
+  if (uri.scheme() == "file" && rate->kind == Rate::Kind::native) {
+    return uri.key_error("rate", "a file has no speed of its own; write max or 100Hz");
+  }
+  // These two make any microslice from its number, and do better than playing all before it.
+  if (uri.scheme() == "pattern" || uri.scheme() == "file") return options;
+  const auto loop = uri.number("loop", 1, 0, 1'000'000'000);
+  if (!loop) return loop.error();
+  const auto stride = uri.number("stride", 1, 1, 1'000'000'000);
+  if (!stride) return stride.error();
+  options.loop = *loop;
+  options.stride = *stride;
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> open_source(std::string_view text, const SourcePlace& place) {
+  WEFT_CHECK(place.input < place.inputs && place.microslices_per_timeslice > 0);
+  auto uri = Uri::parse(text);
+  if (!uri) return std::move(uri).error();
+  auto feed = make_feed(*uri, place);
+  if (!feed) return std::move(feed).error();
+  const auto options = read_options(*uri);
+  if (!options) return options.error();
+  return std::unique_ptr<Source>(
+      std::make_unique<FeedSource>(std::move(*feed), *options, std::string(text)));
+}
+
+}  // namespace weft
