@@ -347,6 +347,12 @@ std::string to_json(const RunRecord& record, RecordForm form) {
   return dump(form == RecordForm::summary ? write_summary(record) : write_full(record));
 }
 
+std::string json_text_array(std::span<const std::string> texts) {
+  Json array = Json::array();
+  for (const std::string& text : texts) array.push_back(text);
+  return dump(array);
+}
+
 Result<std::vector<RunRecord>> runs_from_json(std::string_view text, std::string_view origin) {
   Result<Json> parsed = parse(text, origin);
   if (!parsed) return parsed.error();

@@ -200,6 +200,9 @@ enum class RecordForm : std::uint8_t {
 /// null; text that is not UTF-8 has its bad bytes replaced.
 std::string to_json(const RunRecord& record, RecordForm form);
 
+/// ["a","b"], with the same care for bad bytes.
+std::string json_text_array(std::span<const std::string> texts);
+
 /// Reads either form. `origin` names the text in errors ("out/run.json"), which say which member
 /// is missing or of the wrong kind (code corrupt). Members it does not know are ignored.
 Result<RunRecord> from_json(std::string_view text, std::string_view origin);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// weft report DIR
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "report/report.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* examples =
+    R"help(DIR is what weft stream wrote with --out: it holds run.json, compare.json, or both.
+The report is one file, DIR/report.html, for any browser, without a network.
+
+Examples:
+  weft stream compare --schedules best-effort,offset,dfs --out out && weft report out
+  weft stream limit --sizes 1KiB..1MiB --mix --out limit && weft report limit
+  xdg-open "$(weft report out)"
+)help";
+
+}  // namespace
+
+void add_report_command(CLI::App& root, Outcome& outcome) {
+  CLI::App* command =
+      root.add_subcommand("report", "Make an HTML report of the runs in a directory");
+  const auto dir = std::make_shared<std::string>();
+  command->add_option("DIR", *dir, "directory that weft stream wrote with --out")->required();
+  command->footer(examples);
+  command->callback([dir, &outcome] {
+    const Result<std::string> path = report::write_report(*dir);
+    if (path) {
+      fmt::print("{}\n", *path);
+    } else {
+      report_error(path.error(), outcome);
+    }
+  });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's parts, in the order a reader meets them. Everything that can be said without a chart
+// is plain HTML, readable without scripts; web/charts.js fills the chart boxes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/check.hpp"
+#include "base/units.hpp"
+#include "report/assets.hpp"
+#include "report/html.hpp"
+#include "report/report.hpp"
+#include "report/words.hpp"
+
+namespace weft::report {
+namespace {
+
+using Runs = std::span<const RunRecord>;
+using Labels = std::span<const std::string>;
+
+/// The page as it grows.
+class Page {
+ public:
+  template <class... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+  }
+  void raw(std::string_view text) { text_ += text; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+constexpr std::string_view no_value = R"(<td class="none" title="not measured">–</td>)";
+
+void add_cell(Page& page, const std::string& text) {
+  page.add("<td>{}</td>", html_escape(text));
+}
+
+void add_optional_cell(Page& page, const std::optional<std::string>& text) {
+  if (text) {
+    add_cell(page, *text);
+  } else {
+    page.raw(no_value);
+  }
+}
+
+/// Counts that ought to be 0 stand out when they are not.
+void add_bad_count_cell(Page& page, std::uint64_t n) {
+  page.add("<td{}>{}</td>", n == 0 ? "" : R"( class="bad")", with_thousands(n));
+}
+
+template <class T, class Format>
+std::optional<std::string> formatted(const std::optional<T>& value, Format format) {
+  if (!value) return std::nullopt;
+  return format(*value);
+}
+
+void add_head(Page& page, const std::string& title) {
+  page.raw(page_head());
+  page.add("<title>{} · weft</title>\n<style>\n", html_escape(title));
+  page.raw(style_sheet());
+  page.raw("</style>\n</head>\n");
+}
+
+void add_intro(Page& page, Runs runs, const std::string& title) {
+  const Verdict verdict = verdict_of(runs);
+  page.raw(page_brand());
+  page.add("<h1>{}</h1>\n<p class=\"summary\">{}</p>\n", html_escape(title),
+           html_escape(summary_of(runs)));
+  if (!verdict.sentence.empty()) {
+    page.add("<p class=\"verdict {}\"><span aria-hidden=\"true\">{}</span> {}</p>\n",
+             verdict.good ? "good" : "bad", verdict.good ? "✓" : "✗",
+             html_escape(verdict.sentence));
+  }
+  page.raw("</header>\n<main>\n");
+}
+
+/// The sign that stands for run number `i` in tables and keys; coloured and shaped by the style
+/// sheet, so that neither colour nor shape alone has to tell. web/charts.js counts the same way.
+std::string run_sign(std::size_t i) {
+  return fmt::format(R"(<span class="sign colour-{} shape-{}" aria-hidden="true"></span>)", i % 8,
+                     (i + i / 8) % 8);
+}
+
+void add_run_row(Page& page, const RunRecord& run, const std::string& label, std::size_t i) {
+  page.add("<tr><th scope=\"row\">{}{}</th>", run_sign(i), html_escape(label));
+  const auto& spread = run.spread_us;
+  std::optional<double> factor;
+  if (spread) factor = times_floor(run, spread->median);
+  add_cell(page, as_rate(run.goodput_bytes_per_s));
+  add_optional_cell(page, formatted(run.goodput_of_limit, as_percent));
+  add_optional_cell(page, formatted(spread, [](const Quantiles& q) { return as_time(q.median); }));
+  add_optional_cell(page, formatted(spread, [](const Quantiles& q) { return as_time(q.p90); }));
+  add_optional_cell(page, formatted(factor, as_times));
+  add_optional_cell(
+      page, formatted(run.buffer_fill, [](const Quantiles& q) { return as_percent(q.median); }));
+  add_cell(page, with_thousands(run.credit_waits));
+  add_cell(page, with_thousands(run.timeslices_complete));
+  add_bad_count_cell(page, run.timeslices_incomplete);
+  add_bad_count_cell(page, run.timeslices_lost);
+  add_bad_count_cell(page, run.checks.errors);
+  page.raw("</tr>\n");
+}
+
+void add_run_table(Page& page, Runs runs, Labels labels) {
+  page.add(R"(<section aria-labelledby="runs-title">
+<h2 id="runs-title">{}</h2>
+<div class="scroll" tabindex="0" role="region" aria-labelledby="runs-title">
+<table class="runs">
+)",
+           runs.size() > 1 ? "The runs side by side" : "The run in figures");
+  page.raw(run_columns());
+  page.raw("<tbody>\n");
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!is_limit_run(runs[i])) add_run_row(page, runs[i], labels[i], i);
+  }
+  page.raw("</tbody>\n</table>\n</div>\n</section>\n");
+}
+
+/// A section that web/charts.js fills: boxes for its charts and a table of the same numbers.
+struct Figure {
+  const char* id;
+  const char* title;
+  const char* paper;  ///< "Fig. 6", or empty
+  const char* reading;
+  bool (*applies)(const RunRecord& run);
+};
+
+constexpr Figure figures[] = {
+    {"spread", "How long a timeslice takes to arrive", "Fig. 6",
+     "Time from the first to the last contribution of a timeslice, as the run went on and in "
+     "summary: a thin line from minimum to maximum, a bar from the 10th to the 90th percentile, a "
+     "mark at the median. The dashed line is the floor that no schedule can go below. Lower and "
+     "tighter is better.",
+     [](const RunRecord& r) { return r.spread_us.has_value() || !r.series.timeslices.empty(); }},
+    {"goodput", "Goodput against the limit", "Fig. 7",
+     "Content of delivered timeslices per second, all compute nodes together. The upright mark is "
+     "what plain one-sided writes reach without any schedule or credit (weft stream limit).",
+     [](const RunRecord& r) { return !is_limit_run(r); }},
+    {"progress", "Goodput over time", "",
+     "The same, as each run went on. A steady line means that nobody had to wait for long.",
+     [](const RunRecord& r) { return !r.series.goodput.empty(); }},
+    {"intervals", "Proposed and actual intervals", "Fig. 8",
+     "The schedule proposes how long the next interval should take; the input nodes report how "
+     "long "
+     "it took. After a disturbance the two must find back to each other.",
+     [](const RunRecord& r) { return !r.intervals.empty(); }},
+    {"fill", "How full the buffers are", "Fig. 9",
+     "At every sample the buffers are put in order, fullest first; each column shows one place in "
+     "that order over the whole run: minimum to maximum, 10th to 90th percentile, and median. "
+     "Full buffers make input nodes wait.",
+     [](const RunRecord& r) { return r.buffer_fill.has_value() || !r.series.buffer_fill.empty(); }},
+    {"round", "Duration of a round", "Fig. 3",
+     "In a round each sender writes one message to each receiver, without schedule or credits.",
+     is_limit_run},
+    {"sender", "Bandwidth per sender", "Fig. 4", "What one sender gets through, by message size.",
+     is_limit_run},
+    {"aggregate", "Aggregate bandwidth, with and without small messages", "Fig. 5",
+     "All senders together. “Mix” adds one message of 16 bytes and two of 64 bytes to each large "
+     "one, as descriptors and synchronisation do.",
+     is_limit_run},
+};
+
+void add_figures(Page& page, Runs runs) {
+  for (const Figure& figure : figures) {
+    if (!std::any_of(runs.begin(), runs.end(), figure.applies)) continue;
+    page.add(
+        "<section class=\"figure\" id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 "
+        "id=\"{0}-title\">{1}",
+        figure.id, figure.title);
+    if (*figure.paper != '\0') {
+      page.add(R"( <a class="paper" href="#paper">{}</a>)", figure.paper);
+    }
+    page.add("</h2>\n<p class=\"reading\">{}</p>\n<div class=\"charts\"></div>\n</section>\n",
+             figure.reading);
+  }
+}
+
+/// Names of all parameters, in the order in which runs mention them.
+std::vector<std::string> parameter_names(Runs runs) {
+  std::vector<std::string> names;
+  for (const RunRecord& run : runs) {
+    for (const auto& entry : run.parameters) {
+      if (std::find(names.begin(), names.end(), entry.first) == names.end()) {
+        names.push_back(entry.first);
+      }
+    }
+  }
+  return names;
+}
+
+void add_parameter_row(Page& page, Runs runs, const std::string& name) {
+  std::vector<std::string> values;
+  for (const RunRecord& run : runs) {
+    const auto it = std::find_if(run.parameters.begin(), run.parameters.end(),
+                                 [&](const auto& entry) { return entry.first == name; });
+    values.push_back(it == run.parameters.end() ? std::string("–") : it->second);
+  }
+  page.add("<tr><th scope=\"row\">{}</th>", html_escape(name));
+  const bool same = std::all_of(values.begin(), values.end(),
+                                [&](const std::string& v) { return v == values.front(); });
+  if (same) {
+    page.add("<td colspan=\"{}\">{}</td>", runs.size(), html_escape(values.front()));
+  } else {
+    for (const std::string& value : values) add_cell(page, value);
+  }
+  page.raw("</tr>\n");
+}
+
+void add_parameters(Page& page, Runs runs, Labels labels) {
+  const std::vector<std::string> names = parameter_names(runs);
+  if (names.empty()) return;
+  page.raw(R"(<h3 id="parameters-title">Parameters</h3>
+<div class="scroll" tabindex="0" role="region" aria-labelledby="parameters-title">
+<table class="parameters">
+)");
+  if (runs.size() > 1) {
+    page.raw("<thead><tr><th scope=\"col\">Option</th>");
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      page.add("<th scope=\"col\">{}{}</th>", run_sign(i), html_escape(labels[i]));
+    }
+    page.raw("</tr></thead>\n");
+  }
+  page.raw("<tbody>\n");
+  for (const std::string& name : names) add_parameter_row(page, runs, name);
+  page.raw("</tbody>\n</table>\n</div>\n");
+}
+
+void add_commands(Page& page, Runs runs, Labels labels) {
+  std::vector<std::string> seen;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::string& command = runs[i].command;
+    if (command.empty() || std::find(seen.begin(), seen.end(), command) != seen.end()) continue;
+    seen.push_back(command);
+    const bool shared = std::all_of(runs.begin(), runs.end(),
+                                    [&](const RunRecord& r) { return r.command == command; });
+    page.add(R"(<div class="command"><p>{}</p>)"
+             R"(<pre tabindex="0"><code>{}</code></pre>)"
+             R"(<button type="button" class="copy">Copy</button></div>)"
+             "\n",
+             shared ? std::string("This command runs it again:")
+                    : fmt::format("Runs {} again:", html_escape(labels[i])),
+             html_escape(command));
+  }
+}
+
+void add_machine(Page& page, const Machine& machine, const std::string& heading) {
+  page.add("<h3>{}</h3>\n<dl class=\"facts\">\n", html_escape(heading));
+  const auto fact = [&](const char* name, const std::string& value) {
+    page.add("<div><dt>{}</dt><dd>{}</dd></div>\n", name,
+             value.empty() ? std::string("unknown") : html_escape(value));
+  };
+  fact("Host", machine.host);
+  fact("Processors", machine.cpus == 0 ? std::string() : fmt::format("{}", machine.cpus));
+  fact("Model", machine.model);
+  fact("Memory",
+       machine.memory_bytes == 0 ? std::string() : to_text(ByteCount(machine.memory_bytes)));
+  fact("Kernel", machine.kernel);
+  page.raw("</dl>\n");
+}
+
+void add_versions(Page& page, Runs runs, Labels labels) {
+  const bool same = std::all_of(runs.begin(), runs.end(), [&](const RunRecord& r) {
+    return r.version == runs.front().version && r.seed == runs.front().seed;
+  });
+  page.raw("<h3>Version and seed</h3>\n<dl class=\"facts\">\n");
+  for (std::size_t i = 0; i < (same ? 1 : runs.size()); ++i) {
+    page.add("<div><dt>{}</dt><dd>weft {}, seed {}</dd></div>\n",
+             same && runs.size() > 1 ? std::string("All runs") : html_escape(labels[i]),
+             html_escape(runs[i].version), runs[i].seed);
+  }
+  page.raw("</dl>\n");
+}
+
+void add_origin(Page& page, Runs runs, Labels labels) {
+  page.raw(R"(<section aria-labelledby="origin-title">
+<h2 id="origin-title">How it was measured</h2>
+)");
+  add_commands(page, runs, labels);
+  add_parameters(page, runs, labels);
+  const bool one_machine = std::all_of(runs.begin(), runs.end(), [&](const RunRecord& r) {
+    return r.machine == runs.front().machine;
+  });
+  if (one_machine) {
+    add_machine(page, runs.front().machine, "Machine");
+  } else {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      add_machine(page, runs[i].machine, "Machine of " + labels[i]);
+    }
+  }
+  add_versions(page, runs, labels);
+  page.raw("</section>\n");
+}
+
+void add_scripts(Page& page, Runs runs, Labels labels) {
+  page.raw("</main>\n<script type=\"application/json\" id=\"data\">{\"runs\":[");
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (i > 0) page.raw(",\n");
+    page.raw(json_for_script(to_json(runs[i], RecordForm::full)));
+  }
+  page.raw("],\"labels\":");
+  page.raw(json_for_script(json_text_array(labels)));
+  page.raw("}</script>\n<script>\n");
+  page.raw(chart_libraries());
+  for (const std::string_view script : {chart_script(), limit_script(), page_script()}) {
+    page.raw("</script>\n<script>\n");
+    page.raw(script);
+  }
+  page.raw("</script>\n</body>\n</html>\n");
+}
+
+}  // namespace
+
+std::string report_page(std::span<const RunRecord> runs) {
+  WEFT_CHECK(!runs.empty(), "a report is about at least one run");
+  const std::vector<std::string> labels = run_labels(runs);
+  const std::string title = title_of(runs);
+  Page page;
+  add_head(page, title);
+  add_intro(page, runs, title);
+  if (!std::all_of(runs.begin(), runs.end(), is_limit_run)) add_run_table(page, runs, labels);
+  add_figures(page, runs);
+  add_origin(page, runs, labels);
+  page.raw(page_terms());
+  add_scripts(page, runs, labels);
+  return page.take();
+}
+
+}  // namespace weft::report

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report: one HTML file about one or several runs, with the charts of paper 1 (Figs. 3 to 9).
+// It carries everything it needs and works from file:// without a network (docs/report.md).
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "report/run_record.hpp"
+#include "weft/result.hpp"
+
+namespace weft::report {
+
+/// The whole page. `runs` are shown in this order; at least one. All text of the records is
+/// escaped: a record cannot add elements or scripts to the page.
+std::string report_page(std::span<const RunRecord> runs);
+
+/// Reads DIR/compare.json and DIR/run.json, whichever are there, and writes DIR/report.html.
+/// Returns the path of the report. Errors are one line that names the file.
+Result<std::string> write_report(const std::string& dir);
+
+}  // namespace weft::report

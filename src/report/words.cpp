@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "base/check.hpp"
+#include "base/units.hpp"
+
+namespace weft::report {
+namespace {
+
+std::string parameter(const RunRecord& run, const std::string& name) {
+  for (const auto& [key, value] : run.parameters) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+/// Indices of runs that share a label, for the labels that several runs have.
+std::vector<std::vector<std::size_t>> clashes(const std::vector<std::string>& labels) {
+  std::map<std::string, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < labels.size(); ++i) groups[labels[i]].push_back(i);
+  std::vector<std::vector<std::size_t>> out;
+  for (auto& [label, members] : groups) {
+    if (members.size() > 1) out.push_back(std::move(members));
+  }
+  return out;
+}
+
+/// Appends ", value" to labels that clash, when the value differs between them.
+template <class Value>
+void tell_apart(std::vector<std::string>& labels, Value value) {
+  for (const std::vector<std::size_t>& group : clashes(labels)) {
+    const bool differ = std::any_of(group.begin(), group.end(), [&](std::size_t i) {
+      return value(i) != value(group.front());
+    });
+    if (!differ) continue;
+    for (const std::size_t i : group) {
+      const std::string text = value(i);
+      if (!text.empty()) labels[i] += ", " + text;
+    }
+  }
+}
+
+std::string shape_of(const RunRecord& run) {
+  return fmt::format("{} × {}", run.inputs, run.computes);
+}
+
+/// True when all runs give the same for `value`.
+template <class Value>
+bool agree(std::span<const RunRecord> runs, Value value) {
+  return std::all_of(runs.begin(), runs.end(),
+                     [&](const RunRecord& r) { return value(r) == value(runs.front()); });
+}
+
+std::string counted(std::uint64_t n, const char* one, const char* many) {
+  return fmt::format("{} {}", with_thousands(n), n == 1 ? one : many);
+}
+
+/// "11.6 MB/s (97.3 % of the limit)".
+std::string goodput_words(const RunRecord& run) {
+  std::string text = as_rate(run.goodput_bytes_per_s);
+  if (run.goodput_of_limit) {
+    text += fmt::format(" ({} of the limit)", as_percent(*run.goodput_of_limit));
+  }
+  return text;
+}
+
+std::string spread_words(const RunRecord& run) {
+  std::string text = as_time(run.spread_us->median);
+  if (const auto factor = times_floor(run, run.spread_us->median)) {
+    text += fmt::format(" ({:.3g} times the floor)", *factor);
+  }
+  return text;
+}
+
+/// A run and what it is called.
+struct Named {
+  const RunRecord* run;
+  std::string label;
+};
+
+/// "4 input nodes streamed to 4 compute nodes over tcp, in 3 runs side by side. "
+std::string setting_words(const std::vector<Named>& runs) {
+  const RunRecord& first = *runs.front().run;
+  const bool same_place = std::all_of(runs.begin(), runs.end(), [&](const Named& n) {
+    return std::tie(n.run->inputs, n.run->computes, n.run->fabric) ==
+           std::tie(first.inputs, first.computes, first.fabric);
+  });
+  if (!same_place) return fmt::format("{} runs side by side. ", runs.size());
+  return fmt::format("{} streamed to {} over {}{}. ",
+                     counted(first.inputs, "input node", "input nodes"),
+                     counted(first.computes, "compute node", "compute nodes"), first.fabric,
+                     runs.size() > 1 ? fmt::format(", in {} runs", runs.size()) : "");
+}
+
+std::string stream_summary(const std::vector<Named>& runs) {
+  const std::string setting = setting_words(runs);
+  std::vector<Named> measured;
+  for (const Named& named : runs) {
+    if (named.run->spread_us) measured.push_back(named);
+  }
+  if (measured.empty()) {
+    return setting + fmt::format("The goodput was {}.", goodput_words(*runs.front().run));
+  }
+  const auto [best, worst] =
+      std::minmax_element(measured.begin(), measured.end(), [](const Named& a, const Named& b) {
+        return a.run->spread_us->median < b.run->spread_us->median;
+      });
+  const std::string text = fmt::format(
+      "{}With {}, half of the timeslices were complete within {} of their first contribution, at a "
+      "goodput of {}",
+      setting, best->label, spread_words(*best->run), goodput_words(*best->run));
+  if (best == worst) return text + ".";
+  return fmt::format("{}; with {}, within {}, at {}.", text, worst->label,
+                     spread_words(*worst->run), goodput_words(*worst->run));
+}
+
+/// "4.751 GB/s over tcp (messages of 1 MiB)".
+std::string best_limit(const RunRecord& run) {
+  const auto best = std::max_element(run.limit.begin(), run.limit.end(),
+                                     [](const LimitRow& a, const LimitRow& b) {
+                                       return a.aggregate_bytes_per_s < b.aggregate_bytes_per_s;
+                                     });
+  return fmt::format("{} over {} (messages of {})", as_rate(best->aggregate_bytes_per_s),
+                     run.fabric, to_text(ByteCount(best->message_bytes)));
+}
+
+std::string limit_summary(const std::vector<Named>& runs) {
+  std::vector<std::string> parts;
+  for (const Named& named : runs) {
+    parts.push_back(fmt::format(
+        "{} writing to {} reached at most {}", counted(named.run->inputs, "sender", "senders"),
+        counted(named.run->computes, "receiver", "receivers"), best_limit(*named.run)));
+  }
+  return fmt::format("Without any schedule or credit, {}.", fmt::join(parts, "; "));
+}
+
+}  // namespace
+
+std::vector<std::string> run_labels(std::span<const RunRecord> runs) {
+  std::vector<std::string> labels;
+  std::vector<std::string> names;
+  const bool only_limits = std::all_of(runs.begin(), runs.end(), is_limit_run);
+  for (const RunRecord& run : runs) {
+    labels.push_back(only_limits ? run.fabric : is_limit_run(run) ? "limit" : run.schedule);
+    for (const auto& [name, value] : run.parameters) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  tell_apart(labels, [&](std::size_t i) { return runs[i].fabric; });
+  tell_apart(labels, [&](std::size_t i) { return shape_of(runs[i]); });
+  for (const std::string& name : names) {
+    tell_apart(labels, [&](std::size_t i) {
+      const std::string value = parameter(runs[i], name);
+      return value.empty() ? value : name + " " + value;
+    });
+  }
+  for (const std::vector<std::size_t>& group : clashes(labels)) {
+    for (std::size_t n = 0; n < group.size(); ++n) labels[group[n]] += fmt::format(" #{}", n + 1);
+  }
+  return labels;
+}
+
+std::string title_of(std::span<const RunRecord> runs) {
+  WEFT_CHECK(!runs.empty());
+  const RunRecord& first = runs.front();
+  std::string where;
+  if (agree(runs, [](const RunRecord& r) { return r.fabric; })) where += " on " + first.fabric;
+  if (agree(runs, shape_of)) where += ", " + shape_of(first);
+  if (std::all_of(runs.begin(), runs.end(), is_limit_run)) return "Many-to-many limit" + where;
+  if (runs.size() == 1) return first.schedule + where;
+  const bool schedules_differ = !agree(runs, [](const RunRecord& r) { return r.schedule; });
+  return (schedules_differ ? "Schedules compared" : first.schedule + " compared") + where;
+}
+
+std::string summary_of(std::span<const RunRecord> runs) {
+  const std::vector<std::string> labels = run_labels(runs);
+  std::vector<Named> streams;
+  std::vector<Named> limits;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    (is_limit_run(runs[i]) ? limits : streams).push_back({&runs[i], labels[i]});
+  }
+  if (limits.empty()) return stream_summary(streams);
+  if (streams.empty()) return limit_summary(limits);
+  return stream_summary(streams) + " " + limit_summary(limits);
+}
+
+Verdict verdict_of(std::span<const RunRecord> runs) {
+  std::uint64_t lost = 0;
+  std::uint64_t incomplete = 0;
+  std::uint64_t complete = 0;
+  std::uint64_t errors = 0;
+  std::string first_error;
+  for (const RunRecord& run : runs) {
+    lost += run.timeslices_lost;
+    incomplete += run.timeslices_incomplete;
+    complete += run.timeslices_complete;
+    errors += run.checks.errors;
+    if (first_error.empty()) first_error = run.checks.first_error;
+  }
+  if (lost + incomplete + errors == 0) {
+    if (complete == 0) return {};
+    if (complete == 1) return {true, "The one timeslice arrived complete, and no check failed."};
+    return {true, fmt::format("All {} arrived complete, and no check failed.",
+                              counted(complete, "timeslice", "timeslices"))};
+  }
+  std::vector<std::string> parts;
+  if (lost > 0) parts.push_back(counted(lost, "timeslice", "timeslices") + " lost");
+  if (incomplete > 0)
+    parts.push_back(counted(incomplete, "timeslice", "timeslices") + " incomplete");
+  if (errors > 0) parts.push_back(counted(errors, "check", "checks") + " failed");
+  std::string text = fmt::format("{}", fmt::join(parts, ", "));
+  text += first_error.empty() ? "." : fmt::format("; the first error: {}", first_error);
+  return {lost + errors == 0, std::move(text)};
+}
+
+std::optional<double> times_floor(const RunRecord& run, double spread_us) {
+  if (!run.spread_floor_us || *run.spread_floor_us <= 0) return std::nullopt;
+  return spread_us / *run.spread_floor_us;
+}
+
+std::string with_thousands(std::uint64_t n) {
+  std::string digits = fmt::format("{}", n);
+  for (std::size_t place = digits.size(); place > 3; place -= 3) digits.insert(place - 3, 1, ',');
+  return digits;
+}
+
+std::string as_percent(double fraction) {
+  return fmt::format("{:.1f} %", fraction * 100);
+}
+
+std::string as_rate(double bytes_per_s) {
+  if (!std::isfinite(bytes_per_s) || bytes_per_s < 0 || bytes_per_s > 1e18) {
+    return fmt::format("{:.3g} B/s", bytes_per_s);
+  }
+  return to_text(Bandwidth::bytes_per_second(static_cast<std::uint64_t>(bytes_per_s)));
+}
+
+std::string as_time(double microseconds) {
+  if (!std::isfinite(microseconds) || std::abs(microseconds) > 1e15) {
+    return fmt::format("{:.3g} µs", microseconds);
+  }
+  std::string text = to_text(Duration(static_cast<std::int64_t>(std::llround(microseconds * 1e3))));
+  if (text.ends_with(" us")) text.replace(text.size() - 2, 2, "µs");
+  return text;
+}
+
+std::string as_times(double factor) {
+  return fmt::format("{:.{}f}×", factor, factor < 10 ? 2 : 1);
+}
+
+}  // namespace weft::report
