@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// How two endpoints prove to each other that they belong to the same job, before either reads
+// anything else. Who connects is the initiator, who listens the acceptor:
+//
+//   acceptor → initiator   greeting  a fresh nonce
+//   initiator → acceptor   hello     who I am, whom I look for, a fresh nonce; proof
+//   acceptor → initiator   answer    verdict, who I am, the session; proof
+//
+// A proof is the HMAC-SHA-256, under a key derived from the job's secret and id, of a label for the
+// direction and of every byte exchanged so far: it fits neither another direction, nor another
+// connection, nor other node ids, incarnations or versions. The acceptor tells a stranger nothing
+// but a random number. All messages have a fixed size.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "weft/ids.hpp"
+#include "weft/result.hpp"
+
+namespace weft::tcp {
+
+inline constexpr std::size_t kNonceSize = 32;
+inline constexpr std::size_t kProofSize = 32;
+inline constexpr std::size_t kGreetingSize = 8 + kNonceSize;
+inline constexpr std::size_t kHelloSize = 8 + 16 + 16 + kNonceSize + kProofSize;
+inline constexpr std::size_t kAnswerSize = 8 + 16 + 8 + kProofSize;
+inline constexpr std::size_t kMinSecret = 16;
+
+using GreetingBytes = std::array<std::byte, kGreetingSize>;
+using HelloBytes = std::array<std::byte, kHelloSize>;
+using AnswerBytes = std::array<std::byte, kAnswerSize>;
+
+/// What proofs are made with. Wiped when destroyed.
+class JobKey {
+ public:
+  JobKey(std::span<const std::byte> secret, std::string_view job_id);
+  JobKey(const JobKey&) = delete;
+  ~JobKey();
+  const unsigned char* get() const { return key_.data(); }
+
+ private:
+  std::array<unsigned char, 32> key_;
+};
+
+/// What the initiator says. A session lasts from peer_up to peer_down; it may outlive connections.
+struct Hello {
+  NodeId from{};
+  Incarnation incarnation{};
+  NodeId to{};
+  std::uint64_t session = 0;        ///< to be continued; 0 asks for a new one
+  std::uint64_t ended_session = 0;  ///< the last one with this peer that the initiator gave up
+};
+
+enum class Verdict : std::uint32_t {
+  accepted = 1,
+  duplicate,      ///< there is another connection between the two
+  stale,          ///< a later life of the initiator is known
+  unknown_peer,   ///< the acceptor was not told (yet) about the initiator
+  busy,           ///< too many connections at the moment
+  not_resumable,  ///< the session to be continued is over
+};
+
+struct Answer {
+  Verdict verdict = Verdict::busy;
+  NodeId from{};
+  Incarnation incarnation{};
+  std::uint64_t session = 0;  ///< when accepted
+};
+
+/// A random number that is no one else's; never 0.
+std::uint64_t random_id();
+
+GreetingBytes make_greeting();
+HelloBytes encode(const JobKey& key, const GreetingBytes& greeting, const Hello& hello);
+AnswerBytes encode(const JobKey& key, const GreetingBytes& greeting, const HelloBytes& hello,
+                   const Answer& answer);
+
+/// Errors: corrupt for bytes that are something else, unauthorised for a wrong proof.
+Result<void> check_greeting(const GreetingBytes& greeting);
+Result<Hello> decode_hello(const JobKey& key, const GreetingBytes& greeting,
+                           const HelloBytes& bytes);
+Result<Answer> decode_answer(const JobKey& key, const GreetingBytes& greeting,
+                             const HelloBytes& hello, const AnswerBytes& bytes);
+
+}  // namespace weft::tcp

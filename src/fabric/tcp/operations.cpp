@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/tcp/operations.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.hpp"
+
+namespace weft::tcp {
+namespace {
+
+constexpr std::size_t kPiecesPerOperation = 3;
+// A copy's memory up to this size is kept for the next message.
+constexpr std::size_t kKeptCopy = 4096;
+
+}  // namespace
+
+OperationPool::OperationPool(std::size_t capacity)
+    : storage_(std::make_unique<Operation[]>(capacity)) {
+  for (std::size_t i = capacity; i > 0; --i) give(storage_[i - 1]);
+}
+
+Operation& OperationPool::take(const TxOp& op) {
+  WEFT_CHECK(free_ != nullptr);
+  Operation& operation = *free_;
+  free_ = operation.next;
+  operation.op = op;
+  operation.next = nullptr;
+  const bool is_write = op.kind == OpKind::write;
+  operation.is_borrowed = !is_write;
+  operation.header = encode({is_write ? FrameType::write : FrameType::message,
+                             static_cast<std::uint32_t>(op.size()), is_write ? op.region.key : 0,
+                             is_write ? op.region_offset : 0});
+  return operation;
+}
+
+void OperationPool::give(Operation& operation) {
+  if (operation.copy.capacity() > kKeptCopy) operation.copy = {};
+  operation.next = free_;
+  free_ = &operation;
+}
+
+void SendQueue::push(Operation& operation) {
+  (first_ == nullptr ? first_ : last_->next) = &operation;
+  last_ = &operation;
+  if (operation.is_borrowed && first_borrowed_ == nullptr) first_borrowed_ = &operation;
+}
+
+void SendQueue::pop() {
+  if (first_borrowed_ == first_) first_borrowed_ = first_->next;
+  first_ = first_->next;
+}
+
+std::size_t SendQueue::gather(std::span<iovec> out, std::size_t skip, std::size_t limit,
+                              std::size_t& bytes) const {
+  std::size_t pieces = 0;
+  bytes = 0;
+  for (const Operation* operation = first_; operation != nullptr && limit > 0; --limit) {
+    if (pieces + kPiecesPerOperation > out.size()) break;
+    if (operation->op.service_level != first_->op.service_level) break;
+    const std::array<std::span<const std::byte>, kPiecesPerOperation> parts = {
+        operation->header, operation->op.segments[0], operation->op.segments[1]};
+    for (std::span<const std::byte> part : parts) {
+      const std::size_t skipped = std::min(skip, part.size());
+      skip -= skipped;
+      part = part.subspan(skipped);
+      if (part.empty()) continue;
+      out[pieces++] = {const_cast<std::byte*>(part.data()), part.size()};
+      bytes += part.size();
+    }
+    operation = operation->next;
+  }
+  return pieces;
+}
+
+void SendQueue::own_messages() {
+  for (Operation* operation = first_borrowed_; operation != nullptr; operation = operation->next) {
+    if (!operation->is_borrowed) continue;
+    operation->is_borrowed = false;
+    operation->copy.clear();
+    for (const auto& segment : operation->op.segments) {
+      operation->copy.insert(operation->copy.end(), segment.begin(), segment.end());
+    }
+    operation->op.segments = {operation->copy};
+  }
+  first_borrowed_ = nullptr;
+}
+
+}  // namespace weft::tcp

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that were posted and are not yet in the socket, per peer and in order.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "fabric/tcp/frame.hpp"
+#include "weft/fabric.hpp"
+
+namespace weft::tcp {
+
+/// An operation as it goes on the wire: header, then the segments.
+struct Operation {
+  TxOp op;
+  HeaderBytes header;
+  std::vector<std::byte> copy;  // of a message that did not leave within `post`
+  bool is_borrowed = false;     // a send whose segments are the caller's until `post` returns
+  Operation* next = nullptr;
+
+  std::size_t frame_size() const { return kHeaderSize + op.size(); }
+};
+
+/// A fixed number of operations, allocated once.
+class OperationPool {
+ public:
+  explicit OperationPool(std::size_t capacity);
+  bool empty() const { return free_ == nullptr; }
+  /// Not from an empty pool.
+  Operation& take(const TxOp& op);
+  void give(Operation& operation);
+
+ private:
+  std::unique_ptr<Operation[]> storage_;
+  Operation* free_ = nullptr;
+};
+
+/// First in, first out. Does not own its operations.
+class SendQueue {
+ public:
+  bool empty() const { return first_ == nullptr; }
+  Operation& front() { return *first_; }
+  void push(Operation& operation);
+  void pop();
+  /// The bytes to send next as at most `out.size()` pieces, leaving out `skip` bytes of the front
+  /// frame and stopping before an operation of another service level than the front's. At most
+  /// `limit` operations. Returns the number of pieces; `bytes` is their sum.
+  std::size_t gather(std::span<iovec> out, std::size_t skip, std::size_t limit,
+                     std::size_t& bytes) const;
+  /// Copies messages that are still borrowed.
+  void own_messages();
+
+ private:
+  Operation* first_ = nullptr;
+  Operation* last_ = nullptr;
+  Operation* first_borrowed_ = nullptr;
+};
+
+}  // namespace weft::tcp

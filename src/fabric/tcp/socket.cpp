@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/tcp/socket.hpp"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace weft::tcp {
+namespace {
+
+constexpr int kBacklog = 4096;  // the kernel cuts it to net.core.somaxconn
+
+void set_option(int fd, int level, int name, int value) {
+  // Options tune; a kernel without one of them works all the same.
+  [[maybe_unused]] const int ignored = ::setsockopt(fd, level, name, &value, sizeof value);
+}
+
+void set_buffers(int fd, const SocketSettings& settings) {
+  if (settings.send_buffer > 0) {
+    set_option(fd, SOL_SOCKET, SO_SNDBUF, static_cast<int>(settings.send_buffer));
+  }
+  if (settings.receive_buffer > 0) {
+    set_option(fd, SOL_SOCKET, SO_RCVBUF, static_cast<int>(settings.receive_buffer));
+  }
+}
+
+// Four probes, spread over the second half of the time that a peer may be silent.
+void set_up_connection(int fd, int family, const SocketSettings& settings) {
+  if (family == AF_UNIX) return;
+  const int seconds = static_cast<int>(settings.keepalive.to_seconds());
+  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds / 2));
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 8));
+  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
+}
+
+Descriptor make_socket(int family) {
+  return Descriptor(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+// True when nobody listens at the path and it was removed.
+bool remove_dead_socket(const SocketAddress& address) {
+  const std::string path = address.path();
+  if (path.empty()) return false;
+  const Descriptor probe = make_socket(AF_UNIX);
+  if (::connect(probe.get(), address.get(), address.length) == 0 || errno != ECONNREFUSED) {
+    return false;
+  }
+  return ::unlink(path.c_str()) == 0;
+}
+
+Error listen_error(const SocketAddress& address, int code) {
+  const char* fix = code == EADDRINUSE      ? "choose another port, or 0 for any"
+                    : code == EADDRNOTAVAIL ? "choose an address of this host"
+                    : code == EACCES        ? "choose a port above 1023 or a writable directory"
+                    : code == EMFILE        ? "raise the limit of open files"
+                                            : "choose another address";
+  return {code == EMFILE || code == ENFILE ? ErrorCode::exhausted : ErrorCode::unavailable,
+          fmt::format("listen '{}': {}; {}", to_text(address), std::strerror(code), fix)};
+}
+
+ConnectState state_of(int code) {
+  switch (code) {
+    case 0:
+      return ConnectState::connected;
+    case EINPROGRESS:
+      return ConnectState::in_progress;
+    case ECONNREFUSED:
+    case ENOENT:
+      return ConnectState::refused;
+    case EAGAIN:
+      return ConnectState::busy;
+    default:
+      return ConnectState::failed;
+  }
+}
+
+// A port that nobody listens on may be chosen as the connection's own: then it reached itself.
+bool reached_itself(int fd) {
+  SocketAddress here, there;
+  here.length = there.length = sizeof(sockaddr_storage);
+  if (::getsockname(fd, here.get(), &here.length) != 0 || here.family() == AF_UNIX) return false;
+  if (::getpeername(fd, there.get(), &there.length) != 0) return false;
+  return here.length == there.length &&
+         std::memcmp(&here.storage, &there.storage, here.length) == 0;
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  if (this != &other) {
+    reset();
+    fd_ = std::exchange(other.fd_, -1);
+  }
+  return *this;
+}
+
+void Descriptor::reset() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+Result<Descriptor> listen_on(SocketAddress& address, const SocketSettings& settings) {
+  Descriptor listener = make_socket(address.family());
+  if (!listener.open()) return listen_error(address, errno);
+  if (address.family() != AF_UNIX) set_option(listener.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  set_buffers(listener.get(), settings);  // inherited, and in time for the window scale
+  int bound = ::bind(listener.get(), address.get(), address.length);
+  if (bound != 0 && errno == EADDRINUSE && remove_dead_socket(address)) {
+    bound = ::bind(listener.get(), address.get(), address.length);
+  }
+  if (bound != 0 || ::listen(listener.get(), kBacklog) != 0) return listen_error(address, errno);
+  address.length = sizeof address.storage;
+  if (::getsockname(listener.get(), address.get(), &address.length) != 0) {
+    return listen_error(address, errno);
+  }
+  return listener;
+}
+
+ConnectState start_connect(const SocketAddress& address, const SocketSettings& settings,
+                           Descriptor& out) {
+  out = make_socket(address.family());
+  if (!out.open()) return ConnectState::busy;
+  set_buffers(out.get(), settings);
+  set_up_connection(out.get(), address.family(), settings);
+  const int code = ::connect(out.get(), address.get(), address.length) == 0 ? 0 : errno;
+  if (code == 0 && reached_itself(out.get())) return ConnectState::refused;
+  return state_of(code);
+}
+
+ConnectState finish_connect(int fd) {
+  int code = 0;
+  socklen_t length = sizeof code;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length) != 0) return ConnectState::failed;
+  if (code == 0 && reached_itself(fd)) return ConnectState::refused;
+  return state_of(code);
+}
+
+Descriptor accept_from(int listener, const SocketSettings& settings, int& error) {
+  SocketAddress from;
+  from.length = sizeof from.storage;
+  Descriptor accepted(::accept4(listener, from.get(), &from.length, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  error = accepted.open() ? 0 : errno;
+  if (accepted.open()) set_up_connection(accepted.get(), from.family(), settings);
+  return accepted;
+}
+
+void set_service_level(int fd, int family, std::uint8_t dscp, std::uint8_t level) {
+  constexpr int kHighestPriority = 6;  // above needs CAP_NET_ADMIN
+  if (family == AF_INET) set_option(fd, IPPROTO_IP, IP_TOS, dscp << 2);
+  if (family == AF_INET6) set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, dscp << 2);
+  // After IP_TOS, which sets a priority of its own.
+  set_option(fd, SOL_SOCKET, SO_PRIORITY, level * kHighestPriority / 15);
+}
+
+PeerSigns peer_signs(int fd) {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return {};
+  return {.waits_for_answer = info.tcpi_unacked > 0 || info.tcpi_probes > 0,
+          .since_answer = Duration::milliseconds(info.tcpi_last_ack_recv)};
+}
+
+}  // namespace weft::tcp

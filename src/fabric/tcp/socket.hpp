@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Thin, owning wrappers of the socket calls that the endpoint needs. Everything is non-blocking and
+// close-on-exec.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "fabric/tcp/address.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft::tcp {
+
+/// A file descriptor that is closed with its owner.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor() { reset(); }
+  int get() const { return fd_; }
+  bool open() const { return fd_ >= 0; }
+  void reset();
+
+ private:
+  int fd_ = -1;
+};
+
+/// What every connection gets.
+struct SocketSettings {
+  std::size_t send_buffer = 0;     ///< bytes, 0: the kernel's choice
+  std::size_t receive_buffer = 0;  ///< bytes, 0: the kernel's choice
+  Duration keepalive{};            ///< silence after which the peer's kernel has to have answered
+};
+
+/// Binds and listens. `address` becomes the one bound to. A Unix socket's path that a dead process
+/// left behind is taken over.
+Result<Descriptor> listen_on(SocketAddress& address, const SocketSettings& settings);
+
+enum class ConnectState : std::uint8_t {
+  connected,
+  in_progress,  ///< writable when done, see `finish_connect`
+  refused,      ///< nobody listens there
+  busy,         ///< the listener, or this process, cannot take more at the moment
+  failed,       ///< not reached
+};
+ConnectState start_connect(const SocketAddress& address, const SocketSettings& settings,
+                           Descriptor& out);
+ConnectState finish_connect(int fd);
+
+/// The next connection of a listener; not open when there is none, `error` then says why.
+Descriptor accept_from(int listener, const SocketSettings& settings, int& error);
+
+/// DSCP and queueing priority of what is sent from now on. Best effort: not all sockets have it.
+void set_service_level(int fd, int family, std::uint8_t dscp, std::uint8_t level);
+
+/// What the kernel knows about a TCP connection's other end.
+struct PeerSigns {
+  bool waits_for_answer = false;  ///< something was sent that the peer's kernel did not answer
+  Duration since_answer{};        ///< since anything came from there
+};
+/// Nothing waits when the socket is not TCP.
+PeerSigns peer_signs(int fd);
+
+}  // namespace weft::tcp

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/libfabric/libfabric.hpp"
+
+#include "fabric_contract.hpp"
+
+namespace weft::contract {
+namespace {
+
+class LibfabricFactory final : public FabricFactory {
+ public:
+  LibfabricFactory(const char* provider, bool emulate_writes) {
+    options_.provider = provider;
+    if (options_.provider != "shm") options_.bind_address = "127.0.0.1";
+    options_.emulate_writes = emulate_writes;
+    options_.job_secret = "the secret of this test";
+    options_.max_outstanding = 256;
+    options_.receive_buffers = 64;
+    options_.heartbeat_interval = Duration::milliseconds(200);
+    // As SIGKILL: nobody is told.
+    options_.farewell = false;
+  }
+
+  Result<std::unique_ptr<Fabric>> open(NodeId self, Incarnation incarnation) override {
+    options_.self = self;
+    options_.incarnation = incarnation;
+    return open_libfabric(options_);
+  }
+
+ private:
+  LibfabricOptions options_;
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    libfabric, FabricContract,
+    ::testing::Values(implementation<LibfabricFactory>("tcp", "tcp", false),
+                      implementation<LibfabricFactory>("tcp_emulated_writes", "tcp", true),
+                      implementation<LibfabricFactory>("shm", "shm", false),
+                      implementation<LibfabricFactory>("sockets", "sockets", false),
+                      implementation<LibfabricFactory>("net", "net", false)),
+    implementation_name);
+
+}  // namespace
+}  // namespace weft::contract
