@@ -6,13 +6,6 @@
 
 namespace weft::schedule::dfs {
 
-namespace {
-
-// A request this far ahead of the last completed interval comes from a broken peer.
-constexpr std::uint64_t farthest_request = 1 << 16;
-
-}  // namespace
-
 DistributedDeterministicEngine::DistributedDeterministicEngine(const DfsOptions& options,
                                                                std::uint32_t inputs, bool restarted)
     : options_(options),
@@ -20,7 +13,8 @@ DistributedDeterministicEngine::DistributedDeterministicEngine(const DfsOptions&
       proposer_(options),
       clocks_(inputs, options.history_length, options.offset_history, options.drift_limit_ppm),
       silent_(restarted),
-      peers_(inputs) {}
+      peers_(inputs),
+      requests_(std::size_t{inputs} * options.pending_intervals) {}
 
 void DistributedDeterministicEngine::on_grid(Instant now, const RoundGrid& grid,
                                              std::uint32_t self) {
@@ -38,7 +32,6 @@ void DistributedDeterministicEngine::on_grid(Instant now, const RoundGrid& grid,
   owed_ = 0;
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
     peers_[i].owed = false;
-    peers_[i].requested = {};
     use_hello(i);
   }
 }
@@ -88,12 +81,27 @@ void DistributedDeterministicEngine::on_report(Instant now, std::uint32_t from,
                                                const Report& report) {
   clocks_.record(from, now, report.start + report.duration, report.latency);
   if (!is_engine() || report.grid_first != grid_.rounds_grid().first) return;
-  peers_[from].requested = std::max(peers_[from].requested, report.requested);
+  request(from, report.interval) = {.reported = report.interval, .requested = report.requested};
   const IntervalMeta meta{.id = report.interval,
                           .start = clocks_.to_engine(from, report.start),
                           .duration = report.duration,
                           .proposed = report.proposed};
   if (history_.record(from, meta) > 0) propose();
+}
+
+DistributedDeterministicEngine::Request& DistributedDeterministicEngine::request(
+    std::uint32_t input, IntervalId reported) {
+  const std::size_t window = options_.pending_intervals;
+  return requests_[input * window + reported.value() % window];
+}
+
+// Only what was asked for in the reports of the last completed interval counts: later reports have
+// arrived at some replicas and not yet at others, and all must answer the same.
+IntervalId DistributedDeterministicEngine::requested_of(std::uint32_t input) {
+  const IntervalId last = plan_.last();
+  const Request& asked = request(input, last);
+  return asked.reported == last && asked.requested > last ? asked.requested
+                                                          : last.plus(options_.request_distance);
 }
 
 void DistributedDeterministicEngine::propose() {
@@ -120,13 +128,9 @@ void DistributedDeterministicEngine::write_messages(Instant now, MessageBox& out
 }
 
 void DistributedDeterministicEngine::write_proposal(std::uint32_t input, MessageBox& out) {
-  Peer& peer = peers_[input];
-  peer.owed = false;
+  peers_[input].owed = false;
   --owed_;
-  // An input that has not asked yet (it just joined) hears of the interval the others asked for.
-  const IntervalId next = plan_.last().plus(options_.request_distance);
-  const IntervalId k = std::max(peer.requested, next);
-  if (k.value() - plan_.last().value() > farthest_request) return;
+  const IntervalId k = requested_of(input);
   Message message;
   message.to = input;
   encode(Proposal{.grid_first = grid_.rounds_grid().first,

@@ -32,14 +32,20 @@ class DistributedDeterministicEngine final : public ComputeSchedule {
     bool greeted = false;
     TimesliceIndex hello_grid{};
     Instant hello_start{};
-    bool owed = false;       // a proposal
-    IntervalId requested{};  // zero before the first report of this grid
+    bool owed = false;  // a proposal
+  };
+  /// What an input asked for in its report of an interval.
+  struct Request {
+    IntervalId reported{};
+    IntervalId requested{};
   };
 
   bool is_engine() const { return has_grid_ && is_engine_; }
   void on_hello(std::uint32_t from, const Hello& hello);
   void on_report(Instant now, std::uint32_t from, const Report& report);
   void use_hello(std::uint32_t input);
+  Request& request(std::uint32_t input, IntervalId reported);
+  IntervalId requested_of(std::uint32_t input);
   void propose();
   void write_proposal(std::uint32_t input, MessageBox& out);
 
@@ -55,8 +61,9 @@ class DistributedDeterministicEngine final : public ComputeSchedule {
   bool silent_;  // until the history is full
   Plan plan_;
   std::vector<Peer> peers_;
-  std::uint32_t owed_ = 0;        // peers with `owed`
-  std::uint32_t owed_first_ = 0;  // none below
+  std::vector<Request> requests_;  // pending_intervals per input
+  std::uint32_t owed_ = 0;         // peers with `owed`
+  std::uint32_t owed_first_ = 0;   // none below
 };
 
 }  // namespace weft::schedule::dfs
