@@ -180,10 +180,14 @@ Received receive_message(int socket, std::span<std::byte> buffer, bool with_desc
     header.msg_control = control;
     header.msg_controllen = sizeof(control);
   }
+  // A peer that closes with messages unread makes the next call fail once, before those that it
+  // had sent are delivered: they must not be lost, so ask again.
   ssize_t n = 0;
+  bool reset = false;
   do {
+    reset = n < 0 && errno == ECONNRESET;
     n = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
-  } while (n < 0 && errno == EINTR);
+  } while (n < 0 && (errno == EINTR || (errno == ECONNRESET && !reset)));
   Received result;
   if (n <= 0) {
     const bool nothing = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);

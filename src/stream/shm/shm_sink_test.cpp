@@ -314,6 +314,41 @@ TEST(shm_sink, timeslice_outlives_its_consumer_and_its_compute_node) {
   expect_content(t.view());
 }
 
+TEST(shm_sink, consumer_that_leaves_gives_back_what_it_has_not_released) {
+  const std::string name = unique_name();
+  ComputeNode node(name + "?groups=g:one:2");
+  std::optional<Consumer> leaves = attach(name, "g", GroupPolicy::one, 2);
+  auto stays = attach(name, "g", GroupPolicy::one, 4);
+  auto publisher = publish_in_thread(node, 5);
+  auto kept = take(*leaves);
+  const std::uint64_t index = kept->index.value();
+  leaves.reset();
+  std::multiset<std::uint64_t> seen;
+  while (!stays.ended()) {
+    auto t = stays.next(patience);
+    ASSERT_TRUE(t.ok()) << t.error().message;
+    if (t->has_value()) seen.insert((**t)->index.value());
+  }
+  publisher.join();
+  EXPECT_EQ(seen, (std::multiset<std::uint64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(kept->index.value(), index) << "still readable";
+}
+
+TEST(shm_channel, messages_of_a_peer_that_closed_with_others_unread_are_not_lost) {
+  const std::string name = unique_name();
+  auto listener = shm::listen_at({name, 0});
+  auto client = shm::connect_to({name, 0});
+  ASSERT_TRUE(listener.ok() && client.ok());
+  const auto server = shm::accept_from(listener->get());
+  const std::array<std::byte, 3> message{};
+  ASSERT_EQ(shm::send_message(server.get(), message), shm::Transfer::done);
+  ASSERT_EQ(shm::send_message(client->get(), message), shm::Transfer::done);
+  *client = shm::OwnedDescriptor();
+  std::array<std::byte, 16> buffer;
+  EXPECT_EQ(shm::receive_message(server.get(), buffer, false).size, 3u);
+  EXPECT_EQ(shm::receive_message(server.get(), buffer, false).state, shm::Transfer::closed);
+}
+
 TEST(shm_sink, interrupt_ends_a_wait_for_consumers) {
   ComputeNode node(unique_name() + "?groups=g:all");
   std::thread publisher([&] {
