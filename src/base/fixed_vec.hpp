@@ -32,6 +32,11 @@ class FixedVec {
     storage_[size_] = std::move(value);
     return storage_[size_++];
   }
+  /// Grows by `n` elements that were written in place behind `end()`.
+  void extend(std::size_t n) {
+    WEFT_CHECK(n <= room());
+    size_ += n;
+  }
   /// Drops the first `n` elements, keeping the order of the rest.
   void drop_front(std::size_t n) {
     WEFT_CHECK(n <= size_);

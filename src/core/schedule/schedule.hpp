@@ -53,12 +53,12 @@ struct IntervalRecord {
 
 /// What the input machine knows about a timeslice's contribution.
 enum class Readiness : std::uint8_t {
-  sendable,      ///< content complete, room at its compute node, compute node up
-  no_data,       ///< the source has not produced it yet
-  no_credit,     ///< its compute node has no room (a "credit wait")
-  unreachable,   ///< its compute node is down; a new grid will follow
-  started,       ///< already on its way or done
-  after_end,     ///< the stream ends before it
+  sendable,     ///< content complete, room at its compute node, compute node up
+  no_data,      ///< the source has not produced it yet
+  no_credit,    ///< its compute node has no room (a "credit wait")
+  unreachable,  ///< its compute node is down; a new grid will follow
+  started,      ///< already on its way or done
+  after_end,    ///< the stream ends before it
 };
 
 /// The input machine as its schedule sees it.
@@ -72,7 +72,7 @@ class SendState {
 struct Choice {
   enum class Kind : std::uint8_t { send, wait };
   Kind kind = Kind::wait;
-  TimesliceIndex timeslice{};          ///< send: which; wait: the one waited for, if any
+  TimesliceIndex timeslice{};            ///< send: which; wait: the one waited for, if any
   Instant ask_again = Instant::never();  ///< wait: no later than this (never: at the next event)
 };
 

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/stream/compute_machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::stream {
+
+ComputeMachine::ComputeMachine(const ComputeConfig& config, std::vector<PairMemory> memory,
+                               std::unique_ptr<schedule::ComputeSchedule> schedule)
+    : config_(config),
+      schedule_(std::move(schedule)),
+      peers_(config.roster.inputs),
+      table_(config.roster.inputs),
+      messages_(256),
+      early_(std::size_t{64} * config.roster.inputs) {
+  WEFT_CHECK(memory.size() == config.roster.inputs && config.self < config.roster.computes);
+  for (const auto& pair : memory) pairs_.emplace_back(pair);
+  view_.inputs = IndexSet(config.roster.inputs);
+  view_.computes = IndexSet(config.roster.computes);
+}
+
+void ComputeMachine::on_completion(Instant now, const Completion& completion) {
+  if (!config_.roster.is_input(completion.peer)) return;
+  const std::uint32_t input = completion.peer.value();
+  Peer& peer = peers_[input];
+  switch (completion.kind) {
+    case CompletionKind::received:
+      if (!on_message(now, input, completion.data)) ++counters_.refused_messages;
+      break;
+    case CompletionKind::peer_up:
+      peer.up = true;
+      if (peer.incarnation != completion.incarnation) {
+        peer.bye = false;
+        peer.ended = TimesliceIndex::max();
+      }
+      peer.incarnation = completion.incarnation;
+      offer(input);
+      if (said_bye_) owe(input, owes_bye);
+      break;
+    case CompletionKind::peer_down:
+      peer.up = false;
+      peer.has_deferred = false;
+      pairs_[input].withdraw();
+      if (!peer.bye && view_.inputs.contains(input)) owe(input, owes_suspect);
+      break;
+    default:
+      break;
+  }
+}
+
+bool ComputeMachine::on_message(Instant now, std::uint32_t input,
+                                std::span<const std::byte> bytes) {
+  switch (message_type(bytes)) {
+    case MessageType::written:
+      if (const auto written = decode_written(bytes)) return on_written(now, input, *written);
+      return false;
+    case MessageType::view:
+      if (const auto view = decode_view(bytes, config_.roster)) {
+        if (view->number > view_.number) on_view(now, *view);
+        return true;
+      }
+      return false;
+    case MessageType::schedule:
+      return on_schedule_message(now, input, bytes);
+    case MessageType::bye:
+      peers_[input].bye = true;
+      return true;
+    case MessageType::prepare:
+      if (const auto prepare = decode_prepare(bytes, config_.roster)) {
+        on_prepare(input, *prepare);
+        return true;
+      }
+      return false;
+    default:
+      return false;
+  }
+}
+
+bool ComputeMachine::on_schedule_message(Instant now, std::uint32_t input,
+                                         std::span<const std::byte> bytes) {
+  const auto message = decode_schedule(bytes);
+  const std::uint32_t current = view_.number;
+  if (!message) return false;
+  if (message->view > current) return early_.keep(input, message->view, message->payload);
+  if (message->view == current) schedule_->on_message(now, input, message->payload);
+  return true;
+}
+
+bool ComputeMachine::on_written(Instant now, std::uint32_t input, const Written& written) {
+  PairReceiver& pair = pairs_[input];
+  if (written.view > view_.number) {
+    peers_[input].deferred = written;
+    peers_[input].has_deferred = true;
+    return true;
+  }
+  switch (pair.on_written(written)) {
+    case PairReceiver::Accepted::refused:
+      return false;
+    case PairReceiver::Accepted::ignored:
+      return true;
+    case PairReceiver::Accepted::yes:
+      break;
+  }
+  while (const auto arrival = pair.take_arrival()) on_arrival(now, input, *arrival);
+  owe(input, owes_credit);
+  if (written.ended != peers_[input].ended) on_end(input, written.ended);
+  return !pair.corrupt();
+}
+
+void ComputeMachine::on_arrival(Instant now, std::uint32_t input,
+                                const PairReceiver::Arrival& arrival) {
+  const auto& d = arrival.descriptor;
+  const TimesliceIndex t(d.timeslice);
+  Assembly* assembly = table_.find(t);
+  if (assembly == nullptr) {
+    assembly = &table_.create(t);
+    assembly->waiting_for = expected(t);
+    assembly->first = now;
+    if (config_.give_up_after != Duration::max()) {
+      next_give_up_ = std::min(next_give_up_, now + config_.give_up_after);
+    }
+  }
+  Component& component = assembly->components[input];
+  if (assembly->waiting_for.contains(input)) assembly->waiting_for.erase(input);
+  if (assembly->state != Assembly::State::collecting || component.present) {
+    ++counters_.late;  // given up before, or sent twice: its place is free again at once
+    pairs_[input].release(arrival.record);
+    if (assembly->state == Assembly::State::abandoned && assembly->waiting_for.empty()) {
+      table_.erase(t);
+    }
+    return;
+  }
+  component = {.present = true,
+               .size = d.size,
+               .microslices = d.microslices,
+               .position = arrival.position,
+               .record = arrival.record};
+  assembly->last = now;
+  if (config_.late_after != Duration::max() && now - assembly->first > config_.late_after) {
+    assembly->flags |= bit(TimesliceFlag::late);
+  }
+  schedule_->on_contribution(now, input, t, ByteCount(d.size));
+  deliver_if_complete(*assembly);
+}
+
+IndexSet ComputeMachine::expected(TimesliceIndex t) const {
+  IndexSet set = view_.inputs;
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    if (set.contains(i) && peers_[i].ended <= t) set.erase(i);
+  }
+  return set;
+}
+
+void ComputeMachine::deliver_if_complete(Assembly& assembly) {
+  if (assembly.state == Assembly::State::collecting && assembly.waiting_for.empty()) {
+    deliver(assembly);
+  }
+}
+
+void ComputeMachine::deliver(Assembly& assembly) {
+  bool missing = false;
+  for (const Component& component : assembly.components) {
+    missing = missing || !component.present;
+    counters_.bytes += component.size;
+    if (component.microslices & static_cast<std::uint32_t>(ContributionFlag::missing_microslices)) {
+      assembly.flags |= bit(TimesliceFlag::missing_microslices);
+    }
+    if (component.microslices & static_cast<std::uint32_t>(ContributionFlag::repeated)) {
+      assembly.flags |= bit(TimesliceFlag::repeated);
+    }
+  }
+  if (missing) assembly.flags |= bit(TimesliceFlag::missing_components);
+  ++(missing ? counters_.incomplete : counters_.complete);
+  if (assembly.flags & bit(TimesliceFlag::late)) ++counters_.late;
+  if (assembly.flags & bit(TimesliceFlag::repeated)) ++counters_.repeated;
+  assembly.state = Assembly::State::delivered;
+  delivered_below_ = std::max(delivered_below_, assembly.timeslice.plus(1));
+  ready_.push_back(assembly.timeslice);
+  built_.push_back(
+      {assembly.timeslice, assembly.last, assembly.last - assembly.first, assembly.flags});
+}
+
+void ComputeMachine::free_component(std::uint32_t input, const Component& component) {
+  pairs_[input].release(component.record);
+  if (pairs_[input].offered()) {
+    owe(input, owes_credit);
+  } else {
+    offer(input);
+  }
+}
+
+void ComputeMachine::release(TimesliceIndex t) {
+  Assembly* assembly = table_.find(t);
+  WEFT_CHECK(assembly != nullptr && assembly->state == Assembly::State::delivered,
+             "timeslice {} is not out for consumption", t.value());
+  assembly->state = Assembly::State::abandoned;
+  for (std::uint32_t i = 0; i < assembly->components.size(); ++i) {
+    if (assembly->components[i].present) free_component(i, assembly->components[i]);
+  }
+  if (assembly->waiting_for.empty()) table_.erase(t);
+}
+
+namespace {
+
+/// Start and duration from the spacing of one input's microslices; one alone tells no duration.
+void date(TimesliceView& view, const ComponentView& component) {
+  const auto* d = reinterpret_cast<const MicrosliceDescriptor*>(component.data.data());
+  const std::uint64_t count = component.num_microslices;
+  const std::uint64_t core = std::min<std::uint64_t>(count, view.num_core_microslices);
+  view.start_time = d[0].index;
+  if (count > core) {
+    view.duration = d[core].index - d[0].index;
+  } else if (core > 1) {
+    view.duration = (d[core - 1].index - d[0].index) / (core - 1) * core;
+  }
+}
+
+}  // namespace
+
+TimesliceView ComputeMachine::view(TimesliceIndex t, std::span<ComponentView> components) {
+  Assembly* assembly = table_.find(t);
+  WEFT_CHECK(assembly != nullptr && assembly->state == Assembly::State::delivered);
+  WEFT_CHECK(components.size() == assembly->components.size());
+  TimesliceView view;
+  view.index = t;
+  view.flags = assembly->flags;
+  view.num_core_microslices = config_.microslices_per_timeslice;
+  view.components = components;
+  bool dated = false;
+  for (std::uint32_t i = 0; i < components.size(); ++i) {
+    const Component& component = assembly->components[i];
+    components[i] = ComponentView{};
+    components[i].num_microslices = component.microslices & microslice_count_mask;
+    if (!component.present) {
+      components[i].flags = bit(TimesliceFlag::missing_components);
+      continue;
+    }
+    if (component.microslices & static_cast<std::uint32_t>(ContributionFlag::missing_microslices)) {
+      components[i].flags = bit(TimesliceFlag::missing_microslices);
+    }
+    components[i].data = pairs_[i].content(component.position, component.size);
+    if (dated || components[i].num_microslices == 0) continue;
+    date(view, components[i]);
+    dated = true;
+  }
+  return view;
+}
+
+std::string ComputeMachine::describe() const {
+  std::string text = fmt::format(
+      "compute {}: view {} member {}, building {}, complete {}, incomplete {}", config_.self,
+      view_.number, takes_part_, table_.size(), counters_.complete, counters_.incomplete);
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    const Credit credit = pairs_[i].credit();
+    text += fmt::format("; input {} up {} bye {} offered {} view {} received {} released {}", i,
+                        peers_[i].up, peers_[i].bye, pairs_[i].offered(), credit.view,
+                        credit.received, credit.released);
+  }
+  return text;
+}
+
+void ComputeMachine::give_up(Instant now) {
+  if (now < next_give_up_) return;
+  next_give_up_ = Instant::never();
+  table_.for_each([&](Assembly& assembly) {
+    if (assembly.state != Assembly::State::collecting) return;
+    const Instant at = assembly.first + config_.give_up_after;
+    if (at > now) {
+      next_give_up_ = std::min(next_give_up_, at);
+      return;
+    }
+    assembly.flags |= bit(TimesliceFlag::late);
+    deliver(assembly);
+  });
+}
+
+Instant ComputeMachine::next_deadline() const {
+  return std::min(next_give_up_, schedule_->next_deadline());
+}
+
+void ComputeMachine::turn(Instant now, Outbox& out) {
+  promise_when_connected();
+  give_up(now);
+  const std::size_t n = std::min(ready_.size(), out.deliver.room());
+  for (std::size_t i = 0; i < n; ++i) out.deliver.push_back({ready_[i]});
+  ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(n));
+  const std::size_t b = std::min(built_.size(), out.built.room());
+  for (std::size_t i = 0; i < b; ++i) out.built.push_back(built_[i]);
+  built_.erase(built_.begin(), built_.begin() + static_cast<std::ptrdiff_t>(b));
+  send_schedule_messages(now, out);
+  say_bye_when_done();
+  pay_debts(out);
+}
+
+void ComputeMachine::say_bye_when_done() {
+  if (said_bye_) return;
+  // A node outside of every view has only those to listen to that it is connected with.
+  const bool outside = view_.number == 0;
+  bool anybody = false;
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    const bool counts = outside ? peers_[i].up : view_.inputs.contains(i);
+    if (counts && !peers_[i].bye) return;
+    anybody = anybody || counts;
+  }
+  if (!anybody) return;
+  said_bye_ = true;
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) owe(i, owes_bye);
+}
+
+void ComputeMachine::owe(std::uint32_t input, std::uint8_t what) {
+  Peer& peer = peers_[input];
+  if (peer.owes == 0) debtors_.push_back(input);
+  peer.owes |= what;
+}
+
+void ComputeMachine::send_suspicion(std::uint32_t suspect, Outbox& out) {
+  const View& view = view_;
+  for (std::uint32_t leader = 0; leader < peers_.size(); ++leader) {
+    if (!peers_[leader].up || !view.inputs.contains(leader) || leader == suspect) continue;
+    out.send(NodeId(leader), config_.control_level, 64, [&](wire::Writer& w) {
+      encode(Suspect{NodeId(suspect), view.number}, w);
+    });
+    return;
+  }
+}
+
+void ComputeMachine::pay_debts(Outbox& out) {
+  while (!debtors_.empty()) {
+    const std::uint32_t input = debtors_.back();
+    Peer& peer = peers_[input];
+    if (!out.has_room(5, 512 + max_message_bytes(config_.roster))) return;
+    if (peer.owes & owes_suspect) send_suspicion(input, out);
+    const auto send = [&](auto&& encode_it) {
+      out.send(NodeId(input), config_.control_level, 128, encode_it);
+    };
+    if (peer.up) {
+      if (peer.owes & owes_promise) {
+        out.send(NodeId(input), config_.control_level, max_message_bytes(config_.roster),
+                 [&](wire::Writer& w) { encode(promise_, w); });
+      }
+      if (peer.owes & owes_hello) {
+        send([&](wire::Writer& w) { encode(pairs_[input].hello(), w); });
+      }
+      if ((peer.owes & owes_credit) && pairs_[input].offered()) {
+        send([&](wire::Writer& w) { encode(pairs_[input].credit(), w); });
+      }
+      if (peer.owes & owes_bye) send(encode_bye);
+    }
+    peer.owes = 0;
+    debtors_.pop_back();
+  }
+}
+
+void ComputeMachine::send_schedule_messages(Instant now, Outbox& out) {
+  schedule_->write_messages(now, messages_);
+  std::size_t done = 0;
+  for (const schedule::Message& m : messages_.view()) {
+    if (!out.has_room(1, schedule::Message::capacity + schedule_header)) break;
+    ++done;
+    if (m.to >= peers_.size() || !peers_[m.to].up) continue;
+    const std::span payload(m.bytes.data(), m.size);
+    out.send(NodeId(m.to), config_.control_level, m.size + schedule_header,
+             [&](wire::Writer& w) { encode_schedule(view_.number, payload, w); });
+  }
+  messages_.drop_front(done);
+}
+
+}  // namespace weft::stream

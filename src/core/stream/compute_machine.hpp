@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// ComputeMachine: a compute node's protocol. It learns by SYNC messages what input nodes wrote
+// into its rings, completes a timeslice when every input node of its view contributed, hands it
+// over in place, and gives tickets back when it was consumed (paper 1, sections II and IV). What
+// is missing, late or repeated is flagged, never dropped. A machine: no clock, no I/O.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/schedule/schedule.hpp"
+#include "core/stream/assembly_table.hpp"
+#include "core/stream/early_messages.hpp"
+#include "core/stream/messages.hpp"
+#include "core/stream/outbox.hpp"
+#include "core/stream/pair_receiver.hpp"
+#include "core/stream/roster.hpp"
+#include "core/stream/view.hpp"
+#include "weft/fabric.hpp"
+#include "weft/timeslice.hpp"
+
+namespace weft::stream {
+
+struct ComputeConfig {
+  Roster roster;
+  std::uint32_t self = 0;  ///< index of this compute node
+  std::uint32_t microslices_per_timeslice = 1;
+  /// A contribution that comes this long after the first flags its timeslice as late.
+  Duration late_after = Duration::max();
+  /// A timeslice that is not complete this long after its first contribution goes to the sink as it
+  /// is, flagged. By default one waits for every input node that lives.
+  Duration give_up_after = Duration::max();
+  ServiceLevel control_level{};
+};
+
+struct ComputeCounters {
+  std::uint64_t complete = 0;
+  std::uint64_t incomplete = 0;  ///< components missing
+  std::uint64_t late = 0;        ///< flagged late, and contributions that came after giving up
+  std::uint64_t repeated = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t discarded = 0;  ///< begun, then given to another node when this one was left out
+  std::uint64_t refused_messages = 0;
+};
+
+class ComputeMachine {
+ public:
+  /// `memory` has one entry per input node.
+  ComputeMachine(const ComputeConfig& config, std::vector<PairMemory> memory,
+                 std::unique_ptr<schedule::ComputeSchedule> schedule);
+
+  void on_completion(Instant now, const Completion& completion);
+  /// The sink is done with a delivered timeslice.
+  void release(TimesliceIndex t);
+  void turn(Instant now, Outbox& out);
+  Instant next_deadline() const;
+
+  /// The components of a delivered timeslice, until its release. `components` has room for one per
+  /// input node and is filled.
+  TimesliceView view(TimesliceIndex t, std::span<ComponentView> components);
+  /// One line that says where this node stands, for logs and failed tests.
+  std::string describe() const;
+  /// Everybody said bye and was told bye.
+  bool finished() const { return said_bye_ && debtors_.empty(); }
+  const ComputeCounters& counters() const { return counters_; }
+  double fill(std::uint32_t input) const { return pairs_[input].fill(); }
+  const View& current_view() const { return view_; }
+
+ private:
+  struct Peer {
+    bool up = false;
+    bool bye = false;
+    Incarnation incarnation{};
+    TimesliceIndex ended = TimesliceIndex::max();
+    std::uint8_t owes = 0;
+    Written deferred;  // counts of a view that has not come here yet
+    bool has_deferred = false;
+  };
+  enum Owed : std::uint8_t {
+    owes_hello = 1,
+    owes_credit = 2,
+    owes_bye = 4,
+    owes_suspect = 8,
+    owes_promise = 16,
+  };
+
+  bool on_message(Instant now, std::uint32_t input, std::span<const std::byte> bytes);
+  bool on_schedule_message(Instant now, std::uint32_t input, std::span<const std::byte> bytes);
+  bool on_written(Instant now, std::uint32_t input, const Written& written);
+  void on_arrival(Instant now, std::uint32_t input, const PairReceiver::Arrival& arrival);
+  void on_end(std::uint32_t input, TimesliceIndex ended);
+  void on_prepare(std::uint32_t from, const Prepare& prepare);
+  void promise_when_connected();
+  void on_view(Instant now, const View& view);
+  void discard_all();
+  void offer(std::uint32_t input);
+  void deliver_if_complete(Assembly& assembly);
+  void deliver(Assembly& assembly);
+  void free_component(std::uint32_t input, const Component& component);
+  void give_up(Instant now);
+  IndexSet expected(TimesliceIndex t) const;
+  void owe(std::uint32_t input, std::uint8_t what);
+  void send_schedule_messages(Instant now, Outbox& out);
+  void send_suspicion(std::uint32_t suspect, Outbox& out);
+  void pay_debts(Outbox& out);
+  void say_bye_when_done();
+
+  ComputeConfig config_;
+  std::unique_ptr<schedule::ComputeSchedule> schedule_;
+  std::vector<PairReceiver> pairs_;
+  std::vector<Peer> peers_;  // input nodes
+  std::vector<std::uint32_t> debtors_;
+  View view_;
+  bool takes_part_ = false;           // in the view
+  TimesliceIndex delivered_below_{};  // in this view: one past the newest, all of its own are done
+  std::optional<Prepare> prepare_;
+  NodeId prepared_by_{};
+  bool promised_ = false;
+  Promise promise_;
+  AssemblyTable table_;
+  std::vector<TimesliceIndex> ready_;  // complete, on their way into an outbox
+  std::vector<TimesliceBuilt> built_;
+  std::vector<TimesliceIndex> scratch_;
+  schedule::MessageBox messages_;
+  EarlyMessages early_;
+  bool said_bye_ = false;
+  Instant next_give_up_ = Instant::never();
+  ComputeCounters counters_;
+};
+
+}  // namespace weft::stream

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a compute node follows views.
+#include <algorithm>
+#include <utility>
+
+#include "core/stream/compute_machine.hpp"
+
+namespace weft::stream {
+
+void ComputeMachine::offer(std::uint32_t input) {
+  PairReceiver& pair = pairs_[input];
+  if (!takes_part_ || promised_ || !peers_[input].up || !view_.inputs.contains(input)) return;
+  if (pair.offered()) return;
+  if (pair.view() != view_.number) {
+    if (!pair.drained()) return;  // the sink still holds some of it
+    pair.restart(view_.number);
+  } else if (pair.untouched()) {
+    pair.offer_again();  // the connection broke before the input node could begin
+  } else {
+    return;  // it broke in the middle: only the next view knows where the pair stands
+  }
+  owe(input, owes_hello);
+}
+
+void ComputeMachine::on_prepare(std::uint32_t from, const Prepare& prepare) {
+  if (prepare.base < view_.number) return;  // its leader will hear of the newer view from others
+  if (prepare_ && prepare.number < prepare_->number) return;
+  prepare_ = prepare;
+  prepared_by_ = NodeId(from);
+  promised_ = false;
+}
+
+void ComputeMachine::promise_when_connected() {
+  if (!prepare_ || promised_ || prepare_->base != view_.number) return;
+  for (std::uint32_t i = 0; i < peers_.size() && prepare_->base == 0; ++i) {
+    if (prepare_->inputs.contains(i) && !peers_[i].up) return;
+  }
+  promise_ = Promise{.number = prepare_->number, .next = TimesliceIndex{}, .done = {}};
+  if (takes_part_) {
+    promise_.done.push_back({.compute = config_.self, .below = delivered_below_});
+  }
+  promised_ = true;
+  discard_all();
+  owe(prepared_by_.value(), owes_promise);
+}
+
+void ComputeMachine::on_view(Instant now, const View& next) {
+  const bool promised = promised_ && prepare_ && prepare_->number == next.number;
+  if (prepare_ && prepare_->number <= next.number) prepare_.reset();
+  const View before = std::exchange(view_, next);
+  promised_ = false;
+  messages_.clear();  // they speak of the old grid
+  takes_part_ = false;
+  discard_all();
+  // A new life of this node is not who the view speaks of, unless it promised to be.
+  takes_part_ = promised && next.computes.contains(config_.self);
+  delivered_below_ = next.first;
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    const bool member = next.inputs.contains(i);
+    if (before.inputs.contains(i) != member) schedule_->on_input(now, i, member);
+  }
+  if (!takes_part_) return;
+  schedule_->on_grid(now, next.grid(), next.computes.rank(config_.self));
+  early_.take(next.number, [&](std::uint32_t input, std::span<const std::byte> payload) {
+    schedule_->on_message(now, input, payload);
+  });
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    offer(i);
+    Peer& peer = peers_[i];
+    if (peer.has_deferred && peer.deferred.view <= next.number) {
+      peer.has_deferred = false;
+      if (!on_written(now, i, peer.deferred)) ++counters_.refused_messages;
+    }
+  }
+}
+
+void ComputeMachine::on_end(std::uint32_t input, TimesliceIndex ended) {
+  peers_[input].ended = ended;
+  scratch_.clear();
+  table_.for_each([&](Assembly& assembly) {
+    if (assembly.timeslice < ended || !assembly.waiting_for.contains(input)) return;
+    assembly.waiting_for.erase(input);
+    if (assembly.waiting_for.empty()) scratch_.push_back(assembly.timeslice);
+  });
+  std::sort(scratch_.begin(), scratch_.end());
+  for (const TimesliceIndex t : scratch_) {
+    Assembly* assembly = table_.find(t);
+    if (assembly->state == Assembly::State::collecting) deliver(*assembly);
+    if (assembly->state == Assembly::State::abandoned) table_.erase(t);
+  }
+}
+
+void ComputeMachine::discard_all() {
+  // What is not complete is sent again in the next view. What the sink holds stays until released.
+  for (auto& pair : pairs_) pair.withdraw();
+  scratch_.clear();
+  table_.for_each([&](Assembly& assembly) {
+    if (assembly.state != Assembly::State::delivered) scratch_.push_back(assembly.timeslice);
+    assembly.waiting_for.clear();
+  });
+  for (const TimesliceIndex t : scratch_) {
+    Assembly* assembly = table_.find(t);
+    if (assembly->state == Assembly::State::collecting) {
+      ++counters_.discarded;
+      for (std::uint32_t i = 0; i < assembly->components.size(); ++i) {
+        if (assembly->components[i].present) free_component(i, assembly->components[i]);
+      }
+    }
+    table_.erase(t);
+  }
+}
+
+}  // namespace weft::stream

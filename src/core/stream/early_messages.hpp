@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// EarlyMessages: schedule messages from nodes that know a view which has not come here yet. They
+// wait for it: a grant that is thrown away would never be given again.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "base/fixed_vec.hpp"
+#include "core/schedule/schedule.hpp"
+
+namespace weft::stream {
+
+class EarlyMessages {
+ public:
+  explicit EarlyMessages(std::size_t capacity) : messages_(capacity) {}
+
+  /// False when there is no room: the message is lost.
+  bool keep(std::uint32_t from, std::uint32_t view, std::span<const std::byte> payload) {
+    if (messages_.full() || payload.size() > schedule::Message::capacity) return false;
+    messages_.extend(1);
+    Early& early = messages_[messages_.size() - 1];
+    early.view = view;
+    early.message.to = from;
+    early.message.size = static_cast<std::uint32_t>(payload.size());
+    std::copy(payload.begin(), payload.end(), early.message.bytes.begin());
+    return true;
+  }
+  /// Hands over, in order of arrival, what speaks of `view`; what is older is dropped.
+  template <class Use>
+  void take(std::uint32_t view, Use&& use) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < messages_.size(); ++i) {
+      const Early& early = messages_[i];
+      if (early.view > view) {
+        if (kept != i) messages_[kept] = early;
+        ++kept;
+      } else if (early.view == view) {
+        use(early.message.to, std::span(early.message.bytes).first(early.message.size));
+      }
+    }
+    messages_.clear();
+    messages_.extend(kept);
+  }
+
+ private:
+  struct Early {
+    std::uint32_t view = 0;
+    schedule::Message message;  // `to` holds the sender
+  };
+  FixedVec<Early> messages_;
+};
+
+}  // namespace weft::stream

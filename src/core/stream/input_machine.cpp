@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data path of an input node; agreeing on views is in input_views.cpp.
+#include "core/stream/input_machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::stream {
+
+using schedule::Readiness;
+
+InputMachine::InputMachine(const InputConfig& config, InputBuffer& buffer,
+                           std::unique_ptr<schedule::InputSchedule> schedule)
+    : config_(config),
+      buffer_(buffer),
+      schedule_(std::move(schedule)),
+      leader_(config.roster, config.self, config.end, config.start_by),
+      peers_(config.roster.nodes()),
+      hellos_(config.roster.computes),
+      window_(config.window),
+      suspects_(config.roster.nodes()),
+      messages_(256),
+      early_(std::size_t{64} * config.roster.computes) {
+  WEFT_CHECK(config.self < config.roster.inputs && config.microslices_per_timeslice > 0);
+  view_.inputs = IndexSet(config.roster.inputs);
+  view_.computes = IndexSet(config.roster.computes);
+  for (std::uint32_t c = 0; c < config.roster.computes; ++c) {
+    pairs_.emplace_back(config.roster.compute_node(c), c);
+  }
+  peers_[config.self].up = true;
+}
+
+void InputMachine::on_completion(Instant now, const Completion& completion) {
+  if (completion.peer.value() >= peers_.size()) return;
+  switch (completion.kind) {
+    case CompletionKind::received:
+      on_message(now, completion.peer, completion.data);
+      break;
+    case CompletionKind::written:
+    case CompletionKind::failed: {
+      const std::uint32_t pair = PairSender::pair_of(completion.context);
+      if (config_.roster.is_compute(completion.peer) && pair < pairs_.size()) {
+        pairs_[pair].write_completed(PairSender::record_of(completion.context));
+        settle(pair);
+      }
+      break;
+    }
+    case CompletionKind::peer_up:
+      on_peer_up(completion.peer, completion.incarnation);
+      break;
+    case CompletionKind::peer_down:
+      on_peer_down(completion.peer);
+      break;
+    case CompletionKind::sent:
+      break;
+  }
+}
+
+void InputMachine::on_message(Instant now, NodeId peer, std::span<const std::byte> bytes) {
+  bool understood = false;
+  if (message_type(bytes) == MessageType::bye) {
+    peers_[peer.value()].bye = true;
+    understood = true;
+  } else if (on_leader_message(now, peer, bytes)) {
+    understood = true;
+  } else if (config_.roster.is_compute(peer)) {
+    understood = on_compute_message(now, config_.roster.compute_index(peer), bytes);
+  }
+  if (!understood) ++counters_.refused_messages;
+}
+
+bool InputMachine::on_compute_message(Instant now, std::uint32_t compute,
+                                      std::span<const std::byte> bytes) {
+  switch (message_type(bytes)) {
+    case MessageType::hello:
+      if (const auto hello = decode_hello(bytes)) {
+        hellos_[compute] = *hello;
+        open_pair(compute);
+        return true;
+      }
+      return false;
+    case MessageType::credit:
+      if (const auto credit = decode_credit(bytes)) {
+        on_credit(now, compute, *credit);
+        return true;
+      }
+      return false;
+    case MessageType::schedule:
+      return on_schedule_message(now, compute, bytes);
+    default:
+      return false;
+  }
+}
+
+bool InputMachine::on_schedule_message(Instant now, std::uint32_t compute,
+                                       std::span<const std::byte> bytes) {
+  const auto message = decode_schedule(bytes);
+  if (!message) return false;
+  if (message->view > view_.number) return early_.keep(compute, message->view, message->payload);
+  if (message->view == view_.number && view_.computes.contains(compute)) {
+    schedule_->on_message(now, view_.computes.rank(compute), message->payload);
+  }
+  return true;
+}
+
+void InputMachine::on_credit(Instant now, std::uint32_t compute, const Credit& credit) {
+  PairSender& pair = pairs_[compute];
+  if (!pair.on_credit(credit)) {
+    ++counters_.refused_messages;
+    return;
+  }
+  while (const auto acknowledged = pair.take_acknowledged()) {
+    if (acknowledged->timeslice >= view_.first) {
+      schedule_->on_acknowledged(now, acknowledged->timeslice, now - acknowledged->started);
+    }
+  }
+  settle(compute);
+}
+
+void InputMachine::settle(std::uint32_t compute) {
+  // Once a node is on its way out, only what was promised to be done counts as done.
+  if (!pairs_[compute].is_open()) return;
+  bool any = false;
+  while (const auto t = pairs_[compute].take_consumed()) {
+    window_.mark_done(*t);
+    any = true;
+  }
+  if (any) free_consumed();
+}
+
+void InputMachine::free_consumed() {
+  const std::uint64_t keep = window_.oldest().value() * config_.microslices_per_timeslice;
+  buffer_.release_before(std::min(keep, buffer_.next()));
+}
+
+TimesliceIndex InputMachine::own_end() const {
+  if (!source_ended_) return TimesliceIndex::max();
+  const std::uint64_t n = config_.microslices_per_timeslice;
+  return TimesliceIndex((buffer_.next() + n - 1) / n);
+}
+
+TimesliceIndex InputMachine::end() const {
+  return std::min(own_end(), view_.end);
+}
+
+std::uint32_t InputMachine::owner(TimesliceIndex t) const {
+  return members_[view_.grid().compute_of(t)];
+}
+
+std::optional<MicrosliceRun> InputMachine::available(TimesliceIndex t) const {
+  const std::uint64_t first = t.value() * config_.microslices_per_timeslice;
+  const std::uint64_t wanted = config_.microslices_per_timeslice + config_.overlap_microslices;
+  if (first < buffer_.oldest()) return std::nullopt;
+  if (first + wanted > buffer_.next() && (!source_ended_ || first >= buffer_.next())) {
+    return std::nullopt;
+  }
+  const std::uint64_t count = std::min(wanted, buffer_.next() - first);
+  return buffer_.run(first, static_cast<std::uint32_t>(count));
+}
+
+Readiness InputMachine::readiness(TimesliceIndex t) const {
+  if (t >= end()) return Readiness::after_end;
+  if (members_.empty() || t < view_.first) return Readiness::unreachable;
+  if (window_.state(t) != SendWindow::State::waiting) return Readiness::started;
+  if (!window_.covers(t)) return Readiness::no_credit;
+  const std::uint32_t rank = view_.grid().compute_of(t);
+  if (t > next_of(rank)) return Readiness::no_credit;  // every pair's order is ascending
+  const auto run = available(t);
+  if (!run) return Readiness::no_data;
+  const PairSender& pair = pairs_[owner(t)];
+  if (!pair.is_open()) return Readiness::unreachable;
+  return pair.has_credit(run->bytes()) ? Readiness::sendable : Readiness::no_credit;
+}
+
+TimesliceIndex InputMachine::next_of(std::uint32_t rank) const {
+  std::uint64_t& round = next_round_[rank];
+  while (window_.state(view_.grid().timeslice(round, rank)) != SendWindow::State::waiting) ++round;
+  return view_.grid().timeslice(round, rank);
+}
+
+void InputMachine::start(Instant now, TimesliceIndex t, Outbox& out) {
+  const auto run = available(t);
+  WEFT_CHECK(run, "timeslice {} has no data", t.value());
+  SendWindow::Slot& slot = window_.at(t);
+  slot.owner = owner(t);
+  PairSender& pair = pairs_[slot.owner];
+  if (run->bytes() > pair.ring_bytes()) {
+    failure_ = Error{ErrorCode::invalid_argument,
+                     fmt::format("timeslice {}: a contribution of {} bytes does not fit the buffer "
+                                 "of {} per pair: raise --buffer",
+                                 t.value(), run->bytes(), pair.ring_bytes())};
+    return;
+  }
+  ContributionDescriptor descriptor;
+  descriptor.timeslice = t.value();
+  descriptor.size = static_cast<std::uint32_t>(run->bytes());
+  descriptor.microslices = run->count;
+  if (run->count < config_.microslices_per_timeslice + config_.overlap_microslices) {
+    descriptor.microslices |= static_cast<std::uint32_t>(ContributionFlag::missing_microslices);
+  }
+  if (slot.repeated) {
+    descriptor.microslices |= static_cast<std::uint32_t>(ContributionFlag::repeated);
+    ++counters_.repeated;
+  }
+  pair.start(now, descriptor, run->segments, config_.data_level, out);
+  slot.state = SendWindow::State::started;
+  owe(config_.roster.compute_node(slot.owner).value(), owes_written);
+  ++counters_.contributions;
+  counters_.bytes += run->bytes();
+}
+
+void InputMachine::send_scheduled(Instant now, Outbox& out) {
+  deadline_ = Instant::never();
+  if (members_.empty()) return;
+  while (!failure_) {
+    if (!out.has_room(PairSender::operations, 0)) {
+      deadline_ = now;
+      return;
+    }
+    const schedule::Choice choice = schedule_->choose(now, *this);
+    if (choice.kind == schedule::Choice::Kind::wait) {
+      deadline_ = choice.ask_again;
+      const bool waits = readiness(choice.timeslice) == Readiness::no_credit;
+      if (waits && !waiting_for_credit_) ++counters_.credit_waits;
+      waiting_for_credit_ = waits;
+      return;
+    }
+    waiting_for_credit_ = false;
+    start(now, choice.timeslice, out);
+    schedule_->on_started(now, choice.timeslice);
+  }
+}
+
+void InputMachine::send_schedule_messages(Instant now, Outbox& out) {
+  schedule_->write_messages(now, messages_);
+  std::size_t done = 0;
+  for (const schedule::Message& m : messages_.view()) {
+    if (!out.has_room(1, schedule::Message::capacity + schedule_header)) break;
+    ++done;
+    if (m.to >= members_.size()) continue;
+    const std::span payload(m.bytes.data(), m.size);
+    out.send(config_.roster.compute_node(members_[m.to]), config_.control_level,
+             m.size + schedule_header,
+             [&](wire::Writer& w) { encode_schedule(view_.number, payload, w); });
+  }
+  messages_.drop_front(done);
+}
+
+bool InputMachine::pay(std::uint32_t node, std::uint8_t what, Outbox& out) {
+  const bool small = what == owes_written || what == owes_bye;
+  const std::size_t bound = small ? 64 : max_message_bytes(config_.roster);
+  if (!out.has_room(1, bound)) return false;
+  const NodeId peer(node);
+  out.send(peer, config_.control_level, bound, [&](wire::Writer& w) {
+    switch (what) {
+      case owes_written: {
+        const PairSender& pair = pairs_[config_.roster.compute_index(peer)];
+        encode(Written{pair.view(), pair.written(), own_end()}, w);
+        break;
+      }
+      case owes_view:
+        encode(view_, w);
+        break;
+      case owes_prepare:
+        encode(*leader_.pending(), w);
+        break;
+      case owes_promise:
+        encode(promise_, w);
+        break;
+      default:
+        encode_bye(w);
+    }
+  });
+  return true;
+}
+
+void InputMachine::pay_debts(Outbox& out) {
+  while (!debtors_.empty()) {
+    const std::uint32_t node = debtors_.back();
+    Peer& peer = peers_[node];
+    if (!peer.up || node == config_.self) peer.owes = 0;
+    // Views go before the prepare that builds on them, and bye comes last.
+    for (const std::uint8_t what :
+         {owes_view, owes_written, owes_promise, owes_prepare, owes_bye}) {
+      if ((peer.owes & what) == 0) continue;
+      if (what == owes_prepare && !leader_.pending()) continue;
+      if (!pay(node, what, out)) return;
+      peer.owes = static_cast<std::uint8_t>(peer.owes & ~what);
+    }
+    peer.owes = 0;
+    debtors_.pop_back();
+  }
+}
+
+void InputMachine::turn(Instant now, Outbox& out) {
+  lead(now);
+  promise_when_connected();
+  send_scheduled(now, out);
+  schedule_->take_intervals(out.intervals);
+  send_schedule_messages(now, out);
+  say_bye_when_done();
+  send_suspects(now, out);
+  pay_debts(out);
+  if (view_.number == 0 && config_.start_by > now) {
+    deadline_ = std::min(deadline_, config_.start_by);
+  }
+}
+
+void InputMachine::say_bye_when_done() {
+  if (!takes_part_) return;
+  const TimesliceIndex last = end();
+  if (last == TimesliceIndex::max()) return;
+  if (source_ended_ && !told_end_) {
+    // Compute nodes must learn where this stream ends even if they got nothing of late.
+    told_end_ = true;
+    for (const std::uint32_t c : members_) {
+      owe(config_.roster.compute_node(c).value(), owes_written);
+    }
+  }
+  if (said_bye_ || window_.oldest() < last) return;
+  said_bye_ = true;
+  owe_all(owes_bye);
+}
+
+void InputMachine::owe(std::uint32_t node, std::uint8_t what) {
+  Peer& peer = peers_[node];
+  if (peer.owes == 0) debtors_.push_back(node);
+  peer.owes |= what;
+}
+
+void InputMachine::owe_all(std::uint8_t what) {
+  for (std::uint32_t node = 0; node < peers_.size(); ++node) {
+    if (node != config_.self && peers_[node].up) owe(node, what);
+  }
+}
+
+bool InputMachine::finished() const {
+  if (!said_bye_) return false;
+  return std::all_of(members_.begin(), members_.end(), [&](std::uint32_t c) {
+    const Peer& peer = peers_[config_.roster.compute_node(c).value()];
+    return peer.bye || !peer.up;
+  });
+}
+
+std::string InputMachine::describe() const {
+  return fmt::format(
+      "input {}: view {} from {} ({} inputs, {} computes) takes part {} end {}, consumed {}, next "
+      "{}, microslices [{}, {}), prepare {} promised {}, said bye {}",
+      config_.self, view_.number, view_.first.value(), view_.inputs.count(), view_.computes.count(),
+      takes_part_, end().value(), window_.oldest().value(), window_.next().value(),
+      buffer_.oldest(), buffer_.next(), prepare_ ? prepare_->number : 0, promised_, said_bye_);
+}
+
+std::optional<std::uint64_t> InputMachine::take_seek() {
+  return std::exchange(seek_, std::nullopt);
+}
+
+}  // namespace weft::stream

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// InputMachine: an input node's protocol. It cuts the microslices of its buffer into contributions,
+// asks its schedule which to send when, writes them one-sidedly into the compute nodes' rings
+// (paper 1, sections II and IV), keeps them until they were consumed, and takes part in agreeing
+// on views. A machine: no clock, no I/O; the driver hands it completions and calls `turn`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/schedule/schedule.hpp"
+#include "core/stream/early_messages.hpp"
+#include "core/stream/input_buffer.hpp"
+#include "core/stream/messages.hpp"
+#include "core/stream/outbox.hpp"
+#include "core/stream/pair_sender.hpp"
+#include "core/stream/roster.hpp"
+#include "core/stream/send_window.hpp"
+#include "core/stream/view.hpp"
+#include "core/stream/view_leader.hpp"
+#include "weft/fabric.hpp"
+#include "weft/result.hpp"
+
+namespace weft::stream {
+
+struct InputConfig {
+  Roster roster;
+  std::uint32_t self = 0;  ///< index of this input node
+  bool restarted = false;  ///< joins a stream that runs already
+  std::uint32_t microslices_per_timeslice = 1;
+  std::uint32_t overlap_microslices = 0;  ///< of the following timeslice, sent with each
+  TimesliceIndex end = TimesliceIndex::max();
+  Instant start_by = Instant::never();  ///< do not wait longer for nodes that are missing
+  ServiceLevel data_level{};
+  ServiceLevel control_level{};
+  std::size_t window = 1 << 16;  ///< timeslices that may be outstanding at once
+};
+
+struct InputCounters {
+  std::uint64_t contributions = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t repeated = 0;
+  std::uint64_t credit_waits = 0;  ///< times that sending stopped for lack of credit
+  std::uint64_t refused_messages = 0;
+};
+
+class InputMachine final : public schedule::SendState {
+ public:
+  InputMachine(const InputConfig& config, InputBuffer& buffer,
+               std::unique_ptr<schedule::InputSchedule> schedule);
+
+  /// Everything that `Fabric::poll` yields goes here.
+  void on_completion(Instant now, const Completion& completion);
+  /// The source has no more microslices.
+  void on_source_ended() { source_ended_ = true; }
+  /// Ends the stream soon: behind what any input node has sent by then.
+  void stop() { leader_.stop(); }
+  /// Fills `out` as far as there is room: contributions, then what is owed to peers.
+  void turn(Instant now, Outbox& out);
+  /// `turn` wants to be called then, even if nothing happens.
+  Instant next_deadline() const { return deadline_; }
+
+  /// Everything was consumed and everybody else said bye.
+  bool finished() const;
+  /// A node that joins late learns here where its source must go on; answers once.
+  std::optional<std::uint64_t> take_seek();
+  /// The source may fill the buffer: at once, or for a restarted node when it knows where to begin.
+  bool source_may_run() const { return !config_.restarted || view_.number > 0; }
+  /// Set when the configuration turns out to be impossible; the run must end.
+  const std::optional<Error>& failure() const { return failure_; }
+  const InputCounters& counters() const { return counters_; }
+  const View& view() const { return view_; }
+  /// Timeslices whose contribution of this node was consumed, all below.
+  TimesliceIndex consumed() const { return window_.oldest(); }
+
+  /// One line that says where this node stands, for logs and failed tests.
+  std::string describe() const;
+
+  schedule::Readiness readiness(TimesliceIndex t) const override;
+
+ private:
+  struct Peer {
+    bool up = false;
+    bool lost = false;  // since the view began
+    bool bye = false;   // it said so
+    Incarnation incarnation{};
+    std::uint8_t owes = 0;
+  };
+  enum Owed : std::uint8_t {
+    owes_written = 1,
+    owes_view = 2,
+    owes_prepare = 4,
+    owes_promise = 8,
+    owes_bye = 16,
+  };
+
+  void on_peer_up(NodeId peer, Incarnation incarnation);
+  bool is_member(NodeId node) const;
+  void on_peer_down(NodeId peer);
+  void on_message(Instant now, NodeId peer, std::span<const std::byte> bytes);
+  bool on_compute_message(Instant now, std::uint32_t compute, std::span<const std::byte> bytes);
+  bool on_leader_message(Instant now, NodeId peer, std::span<const std::byte> bytes);
+  bool on_schedule_message(Instant now, std::uint32_t compute, std::span<const std::byte> bytes);
+  void on_credit(Instant now, std::uint32_t compute, const Credit& credit);
+  void on_prepare(NodeId from, const Prepare& prepare);
+  void settle(std::uint32_t compute);
+
+  bool is_leader(Instant now) const;
+  NodeId leader_node(Instant now) const;
+  void lead(Instant now);
+  void promise_when_connected();
+  Promise make_promise() const;
+  void apply(Instant now, const View& view);
+  void roll_back();
+  void skip_done();
+  TimesliceIndex done_end() const;
+  void open_pair(std::uint32_t compute);
+  void free_consumed();
+  void owe(std::uint32_t node, std::uint8_t what);
+  void owe_all(std::uint8_t what);
+
+  TimesliceIndex own_end() const;
+  TimesliceIndex end() const;
+  std::uint32_t owner(TimesliceIndex t) const;
+  TimesliceIndex next_of(std::uint32_t rank) const;
+  std::optional<MicrosliceRun> available(TimesliceIndex t) const;
+  void start(Instant now, TimesliceIndex t, Outbox& out);
+  void send_scheduled(Instant now, Outbox& out);
+  void send_schedule_messages(Instant now, Outbox& out);
+  void send_suspects(Instant now, Outbox& out);
+  void pay_debts(Outbox& out);
+  bool pay(std::uint32_t node, std::uint8_t what, Outbox& out);
+  void say_bye_when_done();
+
+  InputConfig config_;
+  InputBuffer& buffer_;
+  std::unique_ptr<schedule::InputSchedule> schedule_;
+  ViewLeader leader_;
+  View view_;
+  std::vector<std::uint32_t> members_;  // compute nodes of the view, in grid order
+  std::vector<Peer> peers_;
+  std::vector<std::uint32_t> debtors_;  // nodes that are owed something
+  std::vector<PairSender> pairs_;
+  std::vector<std::optional<Hello>> hellos_;  // not used yet: of a view still to come
+  SendWindow window_;
+  mutable std::vector<std::uint64_t> next_round_;  // per member: its next round of the grid
+  IndexSet suspects_;                              // nodes
+  schedule::MessageBox messages_;
+  EarlyMessages early_;
+
+  std::optional<Prepare> prepare_;  // promised or to be promised
+  NodeId prepared_by_{};
+  bool promised_ = false;
+  bool takes_part_ = false;  // in the view
+  Promise promise_;
+
+  bool source_ended_ = false;
+  bool said_bye_ = false;
+  bool told_end_ = false;
+  bool waiting_for_credit_ = false;
+  std::optional<std::uint64_t> seek_;
+  std::optional<Error> failure_;
+  Instant deadline_ = Instant::never();
+  InputCounters counters_;
+};
+
+}  // namespace weft::stream

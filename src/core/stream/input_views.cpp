@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an input node takes part in agreeing on views.
+#include <algorithm>
+#include <utility>
+
+#include "core/stream/input_machine.hpp"
+
+namespace weft::stream {
+
+void InputMachine::on_peer_up(NodeId peer, Incarnation incarnation) {
+  Peer& state = peers_[peer.value()];
+  state.up = true;
+  if (state.incarnation != incarnation) state.bye = false;
+  state.incarnation = incarnation;
+  leader_.node_up(peer, incarnation);
+  if (said_bye_) owe(peer.value(), owes_bye);
+}
+
+void InputMachine::on_peer_down(NodeId peer) {
+  Peer& state = peers_[peer.value()];
+  state.up = false;
+  state.lost = true;
+  if (config_.roster.is_compute(peer)) {
+    const std::uint32_t compute = config_.roster.compute_index(peer);
+    pairs_[compute].close();
+    hellos_[compute].reset();
+  }
+  leader_.node_down(peer);
+  suspects_.insert(peer.value());
+}
+
+bool InputMachine::is_member(NodeId node) const {
+  return config_.roster.is_input(node)
+             ? view_.inputs.contains(node.value())
+             : view_.computes.contains(config_.roster.compute_index(node));
+}
+
+bool InputMachine::on_leader_message(Instant now, NodeId peer, std::span<const std::byte> bytes) {
+  switch (message_type(bytes)) {
+    case MessageType::view: {
+      const auto view = decode_view(bytes, config_.roster);
+      if (!view) return false;
+      if (view->number > view_.number) {
+        apply(now, *view);
+        if (is_leader(now)) owe_all(owes_view);
+      }
+      return true;
+    }
+    case MessageType::prepare: {
+      const auto prepare = decode_prepare(bytes, config_.roster);
+      if (!prepare) return false;
+      on_prepare(peer, *prepare);
+      return true;
+    }
+    case MessageType::promise: {
+      const auto promise = decode_promise(bytes, config_.roster);
+      if (!promise) return false;
+      leader_.on_promise(peer, *promise);
+      return true;
+    }
+    case MessageType::suspect: {
+      const auto suspect = decode_suspect(bytes, config_.roster);
+      if (!suspect) return false;
+      if (suspect->view == view_.number && is_member(suspect->node)) leader_.disturb();
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+void InputMachine::on_prepare(NodeId from, const Prepare& prepare) {
+  if (prepare.base < view_.number) {
+    owe(from.value(), owes_view);  // it leads from an old view: tell it
+    return;
+  }
+  if (prepare_ && prepare.number < prepare_->number) return;
+  prepare_ = prepare;
+  prepared_by_ = from;
+  promised_ = false;
+}
+
+void InputMachine::promise_when_connected() {
+  if (!prepare_ || promised_ || prepare_->base != view_.number) return;
+  // The first view starts everybody at the same time (paper 1, section IV: the barrier).
+  for (std::uint32_t node = 0; node < peers_.size() && prepare_->base == 0; ++node) {
+    const bool wanted =
+        config_.roster.is_input(NodeId(node))
+            ? prepare_->inputs.contains(node)
+            : prepare_->computes.contains(config_.roster.compute_index(NodeId(node)));
+    if (wanted && !peers_[node].up) return;
+  }
+  promise_ = make_promise();
+  promised_ = true;
+  // From here on nothing is sent, and of what leaves nothing counts as consumed any more.
+  for (auto& pair : pairs_) pair.close();
+  if (prepared_by_.value() == config_.self) {
+    leader_.on_promise(NodeId(config_.self), promise_);
+  } else {
+    owe(prepared_by_.value(), owes_promise);
+  }
+}
+
+Promise InputMachine::make_promise() const {
+  Promise promise{.number = prepare_->number, .next = window_.next(), .done = {}};
+  if (!takes_part_) return promise;
+  for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
+    if (!prepare_->forgotten.contains(members_[rank])) continue;
+    const auto grid = view_.grid();
+    std::uint64_t round = 0;
+    while (window_.state(grid.timeslice(round, rank)) == SendWindow::State::done) ++round;
+    promise.done.push_back({.compute = members_[rank], .below = grid.timeslice(round, rank)});
+  }
+  return promise;
+}
+
+NodeId InputMachine::leader_node(Instant now) const {
+  for (std::uint32_t i = 0; i < config_.roster.inputs; ++i) {
+    if (i == config_.self) return NodeId(i);
+    const Peer& peer = peers_[i];
+    if (peer.lost) continue;  // if it is there again, it may know less than the others
+    const bool member = view_.number == 0 || view_.inputs.contains(i);
+    const bool expected = view_.number == 0 && now < config_.start_by;
+    if (member && (peer.up || expected)) return NodeId(i);
+  }
+  return NodeId(config_.self);
+}
+
+bool InputMachine::is_leader(Instant now) const {
+  const bool knows = view_.number > 0 ? takes_part_ : !config_.restarted;
+  return knows && leader_node(now).value() == config_.self;
+}
+
+void InputMachine::lead(Instant now) {
+  if (!is_leader(now)) return;
+  if (const auto prepare = leader_.propose(now, view_)) {
+    for (std::uint32_t node = 0; node < peers_.size(); ++node) {
+      if (node == config_.self || !peers_[node].up) continue;
+      // The view first: whoever led before may have told it only to some.
+      if (view_.number > 0) owe(node, owes_view);
+      owe(node, owes_prepare);
+    }
+    on_prepare(NodeId(config_.self), *prepare);
+    promise_when_connected();
+  }
+  if (const auto view = leader_.decide(view_)) {
+    apply(now, *view);
+    owe_all(owes_view);
+  }
+}
+
+void InputMachine::apply(Instant now, const View& next) {
+  const bool took_part = std::exchange(takes_part_, false);
+  const View before = std::exchange(view_, next);
+  leader_.on_view(next);
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) peers_[i].lost = !peers_[i].up;
+  // A new life of this node is not who the view speaks of, unless it promised to be.
+  const bool promised = promised_ && prepare_ && prepare_->number == next.number;
+  if (prepare_ && prepare_->number <= next.number) prepare_.reset();
+  told_end_ = false;
+  messages_.clear();  // they are addressed by the old grid
+  members_.clear();
+  for (auto& pair : pairs_) pair.close();
+  if (!promised || !next.inputs.contains(config_.self)) return;
+  takes_part_ = true;
+  for (std::uint32_t c = 0; c < config_.roster.computes; ++c) {
+    if (next.computes.contains(c)) members_.push_back(c);
+  }
+  next_round_.assign(members_.size(), 0);
+  if (took_part) {
+    roll_back();
+  } else {
+    window_.restart_at(next.first);
+    const std::uint64_t first = next.first.value() * config_.microslices_per_timeslice;
+    if (first != buffer_.oldest()) {
+      buffer_.restart_at(first);
+      seek_ = first;
+    }
+  }
+  skip_done();
+  for (std::uint32_t c = 0; c < config_.roster.computes; ++c) open_pair(c);
+  schedule_->on_grid(now, view_.grid());
+  early_.take(view_.number, [&](std::uint32_t compute, std::span<const std::byte> payload) {
+    if (view_.computes.contains(compute)) {
+      schedule_->on_message(now, view_.computes.rank(compute), payload);
+    }
+  });
+}
+
+void InputMachine::roll_back() {
+  const TimesliceIndex oldest = window_.oldest();
+  const TimesliceIndex next = window_.next();
+  for (TimesliceIndex t = oldest; t < next; ++t) {
+    if (window_.state(t) == SendWindow::State::done) continue;
+    if (view_.is_done(t)) {
+      window_.mark_done(t);
+      continue;
+    }
+    SendWindow::Slot& slot = window_.at(t);
+    const bool may_be_done =
+        !view_.computes.contains(slot.owner) || view_.forgotten.contains(slot.owner);
+    if (slot.state == SendWindow::State::started && may_be_done) slot.repeated = true;
+    slot.state = SendWindow::State::waiting;
+  }
+}
+
+void InputMachine::skip_done() {
+  for (TimesliceIndex t = window_.oldest(); window_.covers(t) && t < done_end(); ++t) {
+    if (view_.is_done(t)) window_.mark_done(t);
+  }
+  free_consumed();
+}
+
+TimesliceIndex InputMachine::done_end() const {
+  return view_.first.plus(view_.done.size() * 64);
+}
+
+void InputMachine::open_pair(std::uint32_t compute) {
+  auto& hello = hellos_[compute];
+  if (!hello || !takes_part_ || !view_.computes.contains(compute)) return;
+  // A pair is used once in a view: after a break only the next view knows where it stands.
+  if (hello->view != view_.number || pairs_[compute].view() == view_.number) return;
+  pairs_[compute].open(*std::exchange(hello, std::nullopt));
+}
+
+void InputMachine::send_suspects(Instant now, Outbox& out) {
+  if (view_.number == 0 || is_leader(now)) {
+    suspects_.clear();
+    return;
+  }
+  const NodeId leader = leader_node(now);
+  if (leader.value() == config_.self || !peers_[leader.value()].up) return;
+  for (std::uint32_t node = 0; node < peers_.size(); ++node) {
+    if (!suspects_.contains(node)) continue;
+    if (is_member(NodeId(node))) {
+      if (!out.has_room(1, 64)) return;
+      out.send(leader, config_.control_level, 64, [&](wire::Writer& w) {
+        encode(Suspect{NodeId(node), view_.number}, w);
+      });
+    }
+    suspects_.erase(node);
+  }
+}
+
+}  // namespace weft::stream

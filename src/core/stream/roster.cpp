@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/stream/roster.hpp"
+
+#include <bit>
+
+namespace weft::stream {
+
+std::uint32_t IndexSet::count() const {
+  int total = 0;
+  for (const auto word : words_) total += std::popcount(word);
+  return static_cast<std::uint32_t>(total);
+}
+
+std::uint32_t IndexSet::rank(std::uint32_t i) const {
+  WEFT_CHECK(i < size_);
+  int total = 0;
+  for (std::uint32_t w = 0; w < i / 64; ++w) total += std::popcount(words_[w]);
+  const std::uint64_t below = (std::uint64_t{1} << (i % 64)) - 1;
+  return static_cast<std::uint32_t>(total + std::popcount(words_[i / 64] & below));
+}
+
+std::uint32_t IndexSet::nth(std::uint32_t n) const {
+  for (std::uint32_t w = 0; w < words_.size(); ++w) {
+    std::uint64_t word = words_[w];
+    const auto here = static_cast<std::uint32_t>(std::popcount(word));
+    if (n >= here) {
+      n -= here;
+      continue;
+    }
+    for (; n > 0; --n) word &= word - 1;
+    return w * 64 + static_cast<std::uint32_t>(std::countr_zero(word));
+  }
+  WEFT_CHECK(false, "set of {} members has no {}-th", count(), n);
+  return 0;
+}
+
+IndexSet& IndexSet::operator&=(const IndexSet& other) {
+  WEFT_CHECK(size_ == other.size_);
+  for (std::size_t w = 0; w < words_.size(); ++w) words_[w] &= other.words_[w];
+  return *this;
+}
+
+void IndexSet::assign_word(std::size_t word, std::uint64_t bits) {
+  WEFT_CHECK(word < words_.size());
+  if (word + 1 == words_.size() && size_ % 64 != 0) bits &= (std::uint64_t{1} << (size_ % 64)) - 1;
+  words_[word] = bits;
+}
+
+}  // namespace weft::stream

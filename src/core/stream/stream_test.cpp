@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// The input and compute machines together, over the loopback fabric with virtual time.
+#include <gtest/gtest.h>
+
+#include "core/schedule/grant.hpp"
+#include "core/schedule/in_order.hpp"
+#include "core/stream/cluster_for_test.hpp"
+
+namespace weft::stream::testing {
+namespace {
+
+void expect_all_complete(const Cluster& cluster, const ClusterOptions& options) {
+  EXPECT_EQ(cluster.complaint(), "");
+  EXPECT_EQ(cluster.built().size(), options.timeslices);
+  for (const auto& [t, built] : cluster.built()) {
+    EXPECT_EQ(built.times, 1u) << "timeslice " << t;
+    EXPECT_EQ(built.flags, 0u) << "timeslice " << t;
+    EXPECT_EQ(built.components, options.roster.inputs) << "timeslice " << t;
+  }
+}
+
+ClusterOptions with_grants(ClusterOptions options) {
+  const Roster roster = options.roster;
+  options.input_schedule = [roster](std::uint32_t) {
+    return schedule::make_grant_input({}, roster.computes);
+  };
+  options.compute_schedule = [roster](std::uint32_t, bool) {
+    return schedule::make_grant_compute({}, roster.inputs);
+  };
+  return options;
+}
+
+ClusterOptions with_offset(ClusterOptions options) {
+  options.input_schedule = [](std::uint32_t i) { return schedule::make_offset_input(i); };
+  return options;
+}
+
+TEST(stream, best_effort_builds_every_timeslice_once) {
+  const ClusterOptions options;
+  Cluster cluster(options);
+  ASSERT_TRUE(cluster.run());
+  expect_all_complete(cluster, options);
+}
+
+TEST(stream, offset_builds_every_timeslice_once) {
+  const ClusterOptions options = with_offset({});
+  Cluster cluster(options);
+  ASSERT_TRUE(cluster.run());
+  expect_all_complete(cluster, options);
+}
+
+TEST(stream, grants_build_every_timeslice_once) {
+  const ClusterOptions options = with_grants({});
+  Cluster cluster(options);
+  ASSERT_TRUE(cluster.run());
+  expect_all_complete(cluster, options);
+}
+
+TEST(stream, more_inputs_than_computes_and_the_other_way_round) {
+  for (const Roster roster : {Roster{5, 2}, Roster{2, 5}, Roster{1, 1}, Roster{1, 4}}) {
+    for (int kind = 0; kind < 3; ++kind) {
+      ClusterOptions options;
+      options.roster = roster;
+      if (kind == 1) options = with_offset(options);
+      if (kind == 2) options = with_grants(options);
+      Cluster cluster(options);
+      ASSERT_TRUE(cluster.run()) << roster.inputs << "x" << roster.computes << " kind " << kind;
+      expect_all_complete(cluster, options);
+    }
+  }
+}
+
+TEST(stream, contributions_are_split_in_two_at_the_end_of_the_ring) {
+  ClusterOptions options;
+  options.microslice_bytes = 1700;  // does not divide the ring of 4096
+  options.timeslices = 300;
+  Cluster cluster(options);
+  ASSERT_TRUE(cluster.run());
+  expect_all_complete(cluster, options);
+}
+
+TEST(stream, overlap_is_sent_with_both_neighbours) {
+  ClusterOptions options;
+  options.microslices_per_timeslice = 3;
+  options.overlap = 2;
+  options.microslice_bytes = 300;
+  Cluster cluster(options);
+  ASSERT_TRUE(cluster.run());
+  expect_all_complete(cluster, options);
+}
+
+TEST(stream, a_slow_sink_causes_credit_waits_and_loses_nothing) {
+  ClusterOptions options;
+  Cluster cluster(options);
+  cluster.slow_sink(50);
+  ASSERT_TRUE(cluster.run());
+  expect_all_complete(cluster, options);
+  EXPECT_GT(cluster.input(0).counters().credit_waits, 0u);
+}
+
+TEST(stream, a_source_that_ends_early_leaves_flagged_timeslices) {
+  for (int kind = 0; kind < 3; ++kind) {
+    ClusterOptions options;
+    options.short_sources[1] = 20;
+    if (kind == 1) options = with_offset(options);
+    if (kind == 2) options = with_grants(options);
+    Cluster cluster(options);
+    ASSERT_TRUE(cluster.run()) << "kind " << kind << "\n" << cluster.describe();
+    EXPECT_EQ(cluster.complaint(), "");
+    ASSERT_EQ(cluster.built().size(), options.timeslices);
+    for (const auto& [t, built] : cluster.built()) {
+      EXPECT_EQ(built.times, 1u);
+      EXPECT_EQ(built.flags, t < 20 ? 0u : bit(TimesliceFlag::missing_components)) << t;
+    }
+  }
+}
+
+TEST(stream, stop_ends_at_the_same_timeslice_everywhere) {
+  for (int kind = 0; kind < 3; ++kind) {
+    ClusterOptions options;
+    options.open_end = true;
+    if (kind == 1) options = with_offset(options);
+    if (kind == 2) options = with_grants(options);
+    Cluster cluster(options);
+    for (int i = 0; i < 500; ++i) cluster.step();
+    cluster.stop();
+    ASSERT_TRUE(cluster.run()) << "kind " << kind << "\n" << cluster.describe();
+    EXPECT_EQ(cluster.complaint(), "");
+    std::uint64_t expected = 0;
+    for (const auto& [t, built] : cluster.built()) {
+      EXPECT_EQ(t, expected++);
+      EXPECT_EQ(built.flags, 0u);
+    }
+    EXPECT_GT(expected, 10u);
+  }
+}
+
+TEST(stream, timeslices_of_a_killed_compute_node_are_built_elsewhere) {
+  for (int kind = 0; kind < 3; ++kind) {
+    ClusterOptions options;
+    options.timeslices = 200;
+    if (kind == 1) options = with_offset(options);
+    if (kind == 2) options = with_grants(options);
+    Cluster cluster(options);
+    for (int i = 0; i < 60; ++i) cluster.step();
+    cluster.kill(options.roster.compute_node(1));
+    ASSERT_TRUE(cluster.run()) << "kind " << kind << "\n" << cluster.describe();
+    EXPECT_EQ(cluster.complaint(), "");
+    ASSERT_EQ(cluster.built().size(), options.timeslices) << "kind " << kind;
+    for (const auto& [t, built] : cluster.built()) {
+      EXPECT_LE(built.times, built.repeated + 1) << "timeslice " << t;
+      EXPECT_EQ(built.flags & bit(TimesliceFlag::missing_components), 0u) << "timeslice " << t;
+    }
+  }
+}
+
+TEST(stream, timeslices_without_a_killed_input_are_flagged_and_the_rest_goes_on) {
+  for (const std::uint32_t victim : {0u, 2u}) {  // the leader, and not the leader
+    ClusterOptions options = with_grants({});
+    options.timeslices = 200;
+    Cluster cluster(options);
+    for (int i = 0; i < 60; ++i) cluster.step();
+    cluster.kill(NodeId(victim));
+    ASSERT_TRUE(cluster.run()) << "victim " << victim;
+    EXPECT_EQ(cluster.complaint(), "");
+    ASSERT_EQ(cluster.built().size(), options.timeslices);
+    for (const auto& [t, built] : cluster.built()) {
+      EXPECT_EQ(built.times, 1u);
+      const bool missing = (built.flags & bit(TimesliceFlag::missing_components)) != 0;
+      EXPECT_EQ(missing, built.components < options.roster.inputs) << "timeslice " << t;
+    }
+    EXPECT_EQ(cluster.built().rbegin()->second.components, options.roster.inputs - 1);
+  }
+}
+
+TEST(stream, a_killed_compute_node_joins_again_and_takes_its_share) {
+  ClusterOptions options = with_grants({});
+  options.timeslices = 400;
+  Cluster cluster(options);
+  const NodeId victim = options.roster.compute_node(0);
+  for (int i = 0; i < 60; ++i) cluster.step();
+  cluster.kill(victim);
+  for (int i = 0; i < 60; ++i) cluster.step();
+  cluster.restart(victim);
+  ASSERT_TRUE(cluster.run());
+  EXPECT_EQ(cluster.complaint(), "");
+  EXPECT_EQ(cluster.built().size(), options.timeslices);
+  EXPECT_GT(cluster.compute(0).counters().complete, 20u);
+}
+
+TEST(stream, a_killed_input_joins_again_and_contributes) {
+  ClusterOptions options;
+  options.timeslices = 1000;
+  Cluster cluster(options);
+  for (int i = 0; i < 60; ++i) cluster.step();
+  cluster.kill(NodeId(1));
+  for (int i = 0; i < 40; ++i) cluster.step();
+  cluster.restart(NodeId(1));
+  ASSERT_TRUE(cluster.run());
+  EXPECT_EQ(cluster.complaint(), "");
+  ASSERT_EQ(cluster.built().size(), options.timeslices);
+  EXPECT_EQ(cluster.built().rbegin()->second.components, options.roster.inputs);
+  EXPECT_EQ(cluster.built().rbegin()->second.flags, 0u);
+}
+
+TEST(stream, a_compute_node_that_only_lost_a_connection_starts_afresh) {
+  ClusterOptions options = with_grants({});
+  options.timeslices = 300;
+  Cluster cluster(options);
+  for (int i = 0; i < 60; ++i) cluster.step();
+  cluster.break_connection(NodeId(2), options.roster.compute_node(1));
+  ASSERT_TRUE(cluster.run());
+  EXPECT_EQ(cluster.complaint(), "");
+  ASSERT_EQ(cluster.built().size(), options.timeslices);
+  for (const auto& [t, built] : cluster.built()) {
+    EXPECT_LE(built.times, built.repeated + 1) << "timeslice " << t;
+  }
+}
+
+TEST(stream, a_timeslice_given_up_is_delivered_flagged_and_late_contributions_are_counted) {
+  ClusterOptions options;
+  options.give_up_after = Duration::microseconds(40);
+  options.timeslices = 400;
+  Cluster cluster(options);
+  for (int i = 0; i < 30; ++i) cluster.step();
+  cluster.pause(NodeId(1), true);
+  for (int i = 0; i < 200; ++i) cluster.step();
+  cluster.pause(NodeId(1), false);
+  ASSERT_TRUE(cluster.run());
+  EXPECT_EQ(cluster.complaint(), "");
+  ASSERT_EQ(cluster.built().size(), options.timeslices);
+  std::uint64_t late = 0;
+  for (const auto& [t, built] : cluster.built()) {
+    const bool missing = (built.flags & bit(TimesliceFlag::missing_components)) != 0;
+    EXPECT_EQ(missing, (built.flags & bit(TimesliceFlag::late)) != 0) << "timeslice " << t;
+    late += missing;
+  }
+  EXPECT_GT(late, 0u);
+}
+
+// Kills, restarts, pauses and broken connections drawn from the seed; every timeslice must come
+// out, and more than once only with the flag that says so.
+class stream_faults : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(stream_faults, nothing_is_lost_and_nothing_is_repeated_silently) {
+  const std::uint64_t seed = GetParam();
+  SCOPED_TRACE(fmt::format("rerun: core_stream_test --gtest_filter=*stream_faults*/{}", seed));
+  Rng rng(seed);
+  ClusterOptions options;
+  options.seed = seed;
+  options.roster = {2 + static_cast<std::uint32_t>(rng.below(3)),
+                    2 + static_cast<std::uint32_t>(rng.below(3))};
+  options.timeslices = 300;
+  options.microslice_bytes = 200 + rng.below(1500);
+  const auto kind = rng.below(3);
+  if (kind == 1) options = with_offset(options);
+  if (kind == 2) options = with_grants(options);
+  Cluster cluster(options);
+  std::set<std::uint32_t> dead;
+  for (int event = 0; event < 6; ++event) {
+    const auto steps = rng.below(80);
+    for (std::uint64_t i = 0; i < steps; ++i) cluster.step();
+    // One input and one compute node stay, as the job could not go on without.
+    const auto victim = static_cast<std::uint32_t>(rng.below(options.roster.nodes()));
+    if (victim == options.roster.inputs - 1 || victim == options.roster.nodes() - 1) continue;
+    if (dead.count(victim) != 0) {
+      cluster.restart(NodeId(victim));
+      dead.erase(victim);
+      continue;
+    }
+    switch (rng.below(3)) {
+      case 0:
+        cluster.kill(NodeId(victim));
+        dead.insert(victim);
+        break;
+      case 1:
+        cluster.pause(NodeId(victim), true);
+        for (std::uint64_t i = rng.below(100); i > 0; --i) cluster.step();
+        cluster.pause(NodeId(victim), false);
+        break;
+      default:
+        cluster.break_connection(
+            NodeId(static_cast<std::uint32_t>(rng.below(options.roster.inputs))),
+            options.roster.compute_node(
+                static_cast<std::uint32_t>(rng.below(options.roster.computes))));
+    }
+  }
+  ASSERT_TRUE(cluster.run()) << "the job hangs\n" << cluster.describe();
+  EXPECT_EQ(cluster.complaint(), "");
+  for (std::uint64_t t = 0; t < options.timeslices; ++t) {
+    EXPECT_EQ(cluster.built().count(t), 1u) << "timeslice " << t << " is lost\n"
+                                            << cluster.describe();
+  }
+  for (const auto& [t, built] : cluster.built()) {
+    EXPECT_LE(built.times, built.repeated + 1) << "timeslice " << t;
+    EXPECT_EQ((built.flags & bit(TimesliceFlag::missing_components)) != 0,
+              built.components < options.roster.inputs)
+        << "timeslice " << t;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(seeds, stream_faults, ::testing::Range<std::uint64_t>(0, 300),
+                         [](const auto& info) { return std::to_string(info.param); });
+
+}  // namespace
+}  // namespace weft::stream::testing

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A view says which nodes take part, and which timeslices are still to be built. All nodes apply
+// the same views in ascending order, so all agree on who builds a timeslice and whose contributions
+// it waits for. With each view every pair of nodes starts afresh: what was not complete at a
+// compute node is sent again, in the same order by every input node. That costs a few timeslices'
+// worth of bandwidth when a node comes or goes, and rules out that rings fill with timeslices that
+// can never complete.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/schedule/schedule.hpp"
+#include "core/stream/roster.hpp"
+#include "weft/ids.hpp"
+
+namespace weft::stream {
+
+/// Numbers ascend, with gaps; number 0 means "none yet".
+struct View {
+  std::uint32_t number = 0;
+  TimesliceIndex first{};                      ///< all below are done
+  TimesliceIndex end = TimesliceIndex::max();  ///< the stream ends before it
+  IndexSet inputs;
+  IndexSet computes;
+  /// Compute nodes of the view before that are gone, or came back without their memory: nobody
+  /// knows for sure what they handed over.
+  IndexSet forgotten;
+  /// Bit i: timeslice first + i is done, although first is not.
+  std::vector<std::uint64_t> done;
+
+  schedule::RoundGrid grid() const {
+    return {.first = first, .computes = computes.empty() ? 1 : computes.count()};
+  }
+  bool is_done(TimesliceIndex t) const {
+    if (t < first) return true;
+    const std::uint64_t bit = t.value() - first.value();
+    return bit / 64 < done.size() && ((done[bit / 64] >> (bit % 64)) & 1) != 0;
+  }
+  /// The compute node that builds timeslice t ≥ first, as an index of the roster.
+  std::uint32_t owner(TimesliceIndex t) const { return computes.nth(grid().compute_of(t)); }
+};
+
+}  // namespace weft::stream

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/stream/view_leader.hpp"
+
+#include <algorithm>
+
+namespace weft::stream {
+
+ViewLeader::ViewLeader(const Roster& roster, std::uint32_t self, TimesliceIndex end,
+                       Instant start_by)
+    : roster_(roster),
+      self_(self),
+      end_(end),
+      start_by_(start_by),
+      up_(roster.nodes()),
+      reborn_(roster.nodes()),
+      incarnations_(roster.nodes()),
+      promises_(roster.nodes()) {
+  up_.insert(self);
+}
+
+bool ViewLeader::is_member(NodeId node, const IndexSet& inputs, const IndexSet& computes) const {
+  return roster_.is_input(node) ? inputs.contains(node.value())
+                                : computes.contains(roster_.compute_index(node));
+}
+
+void ViewLeader::node_up(NodeId node, Incarnation incarnation) {
+  up_.insert(node.value());
+  Incarnation& known = incarnations_[node.value()];
+  if (known != incarnation && known != Incarnation{}) reborn_.insert(node.value());
+  known = incarnation;
+}
+
+void ViewLeader::node_down(NodeId node) {
+  up_.erase(node.value());
+  disturbed_ = true;
+}
+
+std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
+  const bool first = current.number == 0;
+  if (first && up_.count() < roster_.nodes() && now < start_by_) return std::nullopt;
+  Prepare next{.base = current.number,
+               .inputs = IndexSet(roster_.inputs),
+               .computes = IndexSet(roster_.computes),
+               .forgotten = IndexSet(roster_.computes)};
+  for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
+    const NodeId node(i);
+    const std::uint32_t member = roster_.is_input(node) ? i : roster_.compute_index(node);
+    if (up_.contains(i)) (roster_.is_input(node) ? next.inputs : next.computes).insert(member);
+    if (roster_.is_compute(node) && current.computes.contains(member) &&
+        (!up_.contains(i) || reborn_.contains(i))) {
+      next.forgotten.insert(member);
+    }
+  }
+  if (next.inputs.empty() || next.computes.empty()) return std::nullopt;
+  const bool changed = next.inputs != current.inputs || next.computes != current.computes;
+  const bool stops = stop_wanted_ && current.end == TimesliceIndex::max();
+  if (!changed && !disturbed_ && !stops && reborn_.empty()) return std::nullopt;
+  if (pending_ && !disturbed_ && pending_->base == current.number &&
+      pending_->inputs == next.inputs && pending_->computes == next.computes) {
+    return std::nullopt;  // that is under way
+  }
+  // Numbers are unique to their proposer, so that two that both think they lead cannot mix.
+  const std::uint32_t highest = std::max(current.number, highest_number_);
+  next.number = (highest / roster_.inputs + 1) * roster_.inputs + self_;
+  highest_number_ = next.number;
+  disturbed_ = false;
+  promises_.assign(roster_.nodes(), std::nullopt);
+  pending_ = next;
+  return next;
+}
+
+void ViewLeader::on_promise(NodeId node, const Promise& promise) {
+  highest_number_ = std::max(highest_number_, promise.number);
+  if (pending_ && promise.number == pending_->number) promises_[node.value()] = promise;
+}
+
+std::vector<TimesliceIndex> ViewLeader::done_by_compute(const View& current) const {
+  // A compute node that lives knows best; of one that is gone, whoever heard most of it.
+  std::vector<TimesliceIndex> done(roster_.computes, current.first);
+  for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
+    if (!promises_[i]) continue;
+    for (const DoneBelow& d : promises_[i]->done) {
+      done[d.compute] = std::max(done[d.compute], d.below);
+    }
+  }
+  return done;
+}
+
+void ViewLeader::find_done(const View& current, View& next) const {
+  if (current.computes.empty()) return;
+  const std::vector<TimesliceIndex> below = done_by_compute(current);
+  const auto grid = current.grid();
+  TimesliceIndex last = current.first.plus(current.done.size() * 64);
+  for (const TimesliceIndex t : below) last = std::max(last, t);
+  std::vector<std::uint32_t> members;
+  for (std::uint32_t c = 0; c < roster_.computes; ++c) {
+    if (current.computes.contains(c)) members.push_back(c);
+  }
+  const auto is_done = [&](TimesliceIndex t) {
+    return current.is_done(t) || t < below[members[grid.compute_of(t)]];
+  };
+  next.first = current.first;
+  while (next.first < last && is_done(next.first)) ++next.first;
+  const std::uint64_t bits =
+      std::min<std::uint64_t>(last.value() - next.first.value(), max_done_words(roster_) * 64);
+  next.done.assign((bits + 63) / 64, 0);
+  for (std::uint64_t i = 0; i < bits; ++i) {
+    if (is_done(next.first.plus(i))) next.done[i / 64] |= std::uint64_t{1} << (i % 64);
+  }
+}
+
+std::optional<View> ViewLeader::decide(const View& current) {
+  if (!pending_ || pending_->base != current.number) return std::nullopt;
+  TimesliceIndex next{};
+  for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
+    if (!is_member(NodeId(i), pending_->inputs, pending_->computes)) continue;
+    if (!promises_[i]) return std::nullopt;
+    next = std::max(next, promises_[i]->next);
+  }
+  View view{.number = pending_->number,
+            .end = current.number == 0 ? end_ : current.end,
+            .inputs = pending_->inputs,
+            .computes = pending_->computes,
+            .forgotten = pending_->forgotten};
+  find_done(current, view);
+  if (stop_wanted_) view.end = std::min(view.end, std::max(view.first, next));
+  return view;
+}
+
+void ViewLeader::on_view(const View& view) {
+  highest_number_ = std::max(highest_number_, view.number);
+  pending_.reset();
+  reborn_.clear();
+  if (view.end != TimesliceIndex::max()) stop_wanted_ = false;
+}
+
+}  // namespace weft::stream

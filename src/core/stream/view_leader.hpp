@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// ViewLeader: decides on the next view. Every input node has one; the one at the lowest input node
+// that lives acts. Two steps: `prepare` makes all members stop and say what is done, the view then
+// starts at the first timeslice that is not. State only, no I/O: the input machine carries the
+// messages.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/stream/messages.hpp"
+#include "core/stream/roster.hpp"
+#include "core/stream/view.hpp"
+#include "weft/time.hpp"
+
+namespace weft::stream {
+
+class ViewLeader {
+ public:
+  /// `end`: where the stream ends if nobody stops it earlier. Before `start_by` a first view needs
+  /// every node of the roster; after it, those that are there (at least one of each kind).
+  ViewLeader(const Roster& roster, std::uint32_t self, TimesliceIndex end, Instant start_by);
+
+  /// What this node sees of the others. `incarnation` tells a new life from a mended connection.
+  void node_up(NodeId node, Incarnation incarnation);
+  void node_down(NodeId node);
+  /// A member could not reach this one: everybody must start afresh, even if it is there.
+  void disturb() { disturbed_ = true; }
+  /// The stream shall end soon (duration over, user's wish).
+  void stop() { stop_wanted_ = true; }
+
+  /// What to prepare now, if anything changed. Replaces what is under way when that is overtaken.
+  std::optional<Prepare> propose(Instant now, const View& current);
+  const std::optional<Prepare>& pending() const { return pending_; }
+  void on_promise(NodeId node, const Promise& promise);
+  /// The view, once every member of it has promised.
+  std::optional<View> decide(const View& current);
+  /// Any view that comes into force, whoever led it.
+  void on_view(const View& view);
+
+ private:
+  bool is_member(NodeId node, const IndexSet& inputs, const IndexSet& computes) const;
+  void find_done(const View& current, View& next) const;
+  std::vector<TimesliceIndex> done_by_compute(const View& current) const;
+
+  Roster roster_;
+  std::uint32_t self_;
+  TimesliceIndex end_;
+  Instant start_by_;
+  IndexSet up_;      // by node
+  IndexSet reborn_;  // members that lost their memory since the view began
+  std::vector<Incarnation> incarnations_;
+  bool disturbed_ = false;
+  bool stop_wanted_ = false;
+  std::uint32_t highest_number_ = 0;
+  std::optional<Prepare> pending_;
+  std::vector<std::optional<Promise>> promises_;
+};
+
+}  // namespace weft::stream
