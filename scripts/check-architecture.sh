@@ -19,12 +19,13 @@ fabric:       base wire net
 fabric/shaped: base wire net fabric
 core:         base wire net
 runtime/memory: base
-runtime:      base wire net core fabric
-stream/shm:   base wire runtime/memory
-stream:       base wire net core fabric runtime
-report:       base wire
+runtime:      base wire net core fabric metrics
+stream/shm:   base wire runtime/memory stream
+stream:       base wire net core fabric runtime metrics report
+metrics:      base
+report:       base wire metrics
 testbed:      base
-cli:          base wire net sim core fabric runtime stream report testbed
+cli:          base wire net sim core fabric runtime metrics stream report testbed
 '
 
 longest_file=600      # lines

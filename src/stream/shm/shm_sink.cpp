@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "base/units.hpp"
 #include "stream/shm/server.hpp"
+#include "stream/uri.hpp"
 
 namespace weft {
 namespace {
@@ -87,10 +87,6 @@ class ShmSink final : public Sink {
   SinkSummary summary_;
 };
 
-Error bad_option(std::string_view option, std::string_view wanted) {
-  return {ErrorCode::invalid_argument, fmt::format("shm: option '{}': {}", option, wanted)};
-}
-
 std::optional<std::uint32_t> parse_count(std::string_view text, std::uint32_t most) {
   std::uint32_t n = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), n);
@@ -108,7 +104,9 @@ std::string_view take_until(std::string_view& text, char separator) {
   return part;
 }
 
-Result<std::vector<shm::GroupOption>> parse_groups(std::string_view value) {
+Result<std::vector<shm::GroupOption>> parse_groups(const Uri& uri) {
+  const std::string text = uri.get("groups");
+  std::string_view value = text;
   std::vector<shm::GroupOption> groups;
   while (!value.empty()) {
     std::string_view rest = take_until(value, ',');
@@ -119,62 +117,60 @@ Result<std::vector<shm::GroupOption>> parse_groups(std::string_view value) {
     const auto members = rest.empty() ? 1 : parse_count(rest, most_consumers);
     const bool known = policy == "all" || policy == "one" || policy == "skip";
     if (group.name.empty() || group.name.size() > shm::max_group_name || !known || !members) {
-      return bad_option(fmt::format("groups={}", whole),
-                        "must be GROUP:POLICY or GROUP:POLICY:MEMBERS with policy all, one or "
-                        "skip; example: groups=analysis:one:4,monitor:skip");
+      return uri.key_error(
+          "groups",
+          fmt::format("'{}' must be GROUP:POLICY or GROUP:POLICY:MEMBERS with policy all, one or "
+                      "skip; example: groups=analysis:one:4,monitor:skip",
+                      whole));
     }
     group.policy = policy == "all"   ? GroupPolicy::all
                    : policy == "one" ? GroupPolicy::one
                                      : GroupPolicy::skip;
     group.members = *members;
     for (const shm::GroupOption& other : groups) {
-      if (other.name == group.name) return bad_option(whole, "names a group twice");
+      if (other.name == group.name) {
+        return uri.key_error("groups", fmt::format("group '{}' is named twice", group.name));
+      }
     }
     groups.push_back(std::move(group));
   }
   return groups;
 }
 
-Result<void> parse_option(std::string_view option, shm::ServerOptions& options) {
-  std::string_view value = option;
-  const std::string_view key = take_until(value, '=');
-  if (key == "groups") {
-    auto groups = parse_groups(value);
-    if (!groups) return std::move(groups).error();
-    options.groups = std::move(*groups);
-  } else if (key == "held" || key == "consumers") {
-    const std::uint32_t most = key == "held" ? most_held : most_consumers;
-    const auto n = parse_count(value, most);
-    if (!n) return bad_option(option, fmt::format("must be a number from 1 to {}", most));
-    (key == "held" ? options.held : options.consumers) = *n;
-  } else if (key == "copy") {
-    const auto size = parse_byte_count(value);
-    if (!size || *size > ByteCount::gib(1024)) {
-      return bad_option(option, "must be a size up to 1 TiB, such as 64MiB");
-    }
-    options.copy = *size;
-  } else if (key == "linger") {
-    const auto span = parse_duration(value);
-    if (!span || *span < Duration()) return bad_option(option, "must be a time, such as 10s");
-    options.linger = *span;
-  } else {
-    return bad_option(option, "is unknown; there are groups, held, consumers, copy, linger");
+Result<shm::ServerOptions> parse_options(const Uri& uri) {
+  if (auto r = uri.allow({"groups", "held", "consumers", "copy", "linger"}); !r) {
+    return std::move(r).error();
   }
-  return {};
+  shm::ServerOptions options;
+  options.name = uri.path();
+  auto groups = parse_groups(uri);
+  const auto held = uri.number("held", options.held, 1, most_held);
+  const auto consumers = uri.number("consumers", options.consumers, 1, most_consumers);
+  const auto copy = uri.bytes("copy", options.copy, ByteCount(1), ByteCount::gib(1024));
+  const auto linger = uri.duration("linger", options.linger);
+  if (!groups) return std::move(groups).error();
+  if (!held) return held.error();
+  if (!consumers) return consumers.error();
+  if (!copy) return copy.error();
+  if (!linger) return linger.error();
+  options.groups = std::move(*groups);
+  options.held = static_cast<std::uint32_t>(*held);
+  options.consumers = static_cast<std::uint32_t>(*consumers);
+  options.copy = *copy;
+  options.linger = *linger;
+  return options;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Sink>> open_shm_sink(std::string_view rest, const SinkPlace& place) {
-  shm::ServerOptions options;
-  options.name = take_until(rest, '?');
-  while (!rest.empty()) {
-    if (auto r = parse_option(take_until(rest, '&'), options); !r) return std::move(r).error();
-  }
-  const std::string name = options.name;
-  auto server = shm::Server::open(std::move(options), place);
+  const auto uri = Uri::parse(fmt::format("shm:{}", rest));
+  if (!uri) return uri.error();
+  auto options = parse_options(*uri);
+  if (!options) return std::move(options).error();
+  auto server = shm::Server::open(std::move(*options), place);
   if (!server) return std::move(server).error();
-  return std::unique_ptr<Sink>(std::make_unique<ShmSink>(name, std::move(*server)));
+  return std::unique_ptr<Sink>(std::make_unique<ShmSink>(uri->path(), std::move(*server)));
 }
 
 }  // namespace weft
