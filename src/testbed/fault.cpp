@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbed/fault.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "base/units.hpp"
+#include "testbed/host_list.hpp"
+
+namespace weft::testbed {
+namespace {
+
+using Kind = Fault::Kind;
+
+struct KindText {
+  Kind kind;
+  std::string_view name;
+  bool has_length;
+};
+constexpr std::array<KindText, 8> kKinds{{{Kind::link_down, "link-down", true},
+                                          {Kind::partition, "partition", true},
+                                          {Kind::loss, "loss", true},
+                                          {Kind::slow, "slow", true},
+                                          {Kind::kill, "kill", false},
+                                          {Kind::stop, "stop", true},
+                                          {Kind::resume, "cont", false},
+                                          {Kind::restart, "restart", false}}};
+constexpr std::string_view kExample = "at=2s link-down host3 for=1s";
+constexpr Duration kLatest = Duration::seconds(7 * 24 * 3600);
+
+const KindText& text_of(Kind kind) {
+  return *std::ranges::find(kKinds, kind, &KindText::kind);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const auto end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// Reads one fault word by word.
+class Parser {
+ public:
+  Parser(std::string_view text, std::uint32_t hosts) : text_(text), hosts_(hosts) {}
+
+  Result<Fault> parse() {
+    std::vector<std::string_view> words;
+    for (const auto word : split(text_, ' ')) {
+      if (word.empty()) continue;
+      if (word.starts_with("at=") || word.starts_with("for=")) {
+        if (auto read = time(word); !read.ok()) return std::move(read).error();
+      } else {
+        words.push_back(word);
+      }
+    }
+    if (!at_) return refused("says no time: begin with at=TIME");
+    if (words.empty()) return refused("says no kind");
+    const auto kind = std::ranges::find(kKinds, words[0], &KindText::name);
+    if (kind == kKinds.end()) {
+      return refused(
+          fmt::format("has the unknown kind '{}': one of link-down, partition, loss, "
+                      "slow, kill, stop, cont, restart",
+                      words[0]));
+    }
+    if (lasts_ && !kind->has_length) return refused(fmt::format("{} has no for=", words[0]));
+    fault_.kind = kind->kind;
+    fault_.at = *at_;
+    fault_.lasts = lasts_.value_or(Duration{});
+    if (auto read = operands({words.begin() + 1, words.end()}); !read.ok()) {
+      return std::move(read).error();
+    }
+    return fault_;
+  }
+
+ private:
+  Error refused(const std::string& why) const {
+    return {ErrorCode::invalid_argument,
+            fmt::format("--fault '{}': {}; an example: '{}'", text_, why, kExample)};
+  }
+
+  Result<void> time(std::string_view word) {
+    auto& time = word.starts_with("at=") ? at_ : lasts_;
+    if (time) return refused(fmt::format("'{}' is the second of its kind", word));
+    const auto read = parse_duration(word.substr(word.find('=') + 1));
+    if (!read.ok()) return refused(read.error().message);
+    if (*read > kLatest) return refused(fmt::format("'{}' is more than a week", word));
+    if (&time == &lasts_ && *read == Duration{}) return refused("for=0 is no time at all");
+    time = *read;
+    return {};
+  }
+
+  Result<void> operands(const std::vector<std::string_view>& words) {
+    const std::size_t wanted = fault_.kind == Kind::loss || fault_.kind == Kind::slow ? 2 : 1;
+    if (words.size() != wanted) {
+      return refused(fmt::format("{} takes {} word{} besides the times, not {}",
+                                 text_of(fault_.kind).name, wanted, wanted == 1 ? "" : "s",
+                                 words.size()));
+    }
+    if (fault_.kind == Kind::partition) return groups(words[0]);
+    const auto host = parse_host(words[0], hosts_);
+    if (!host.ok()) return refused(host.error().message);
+    fault_.host = *host;
+    if (fault_.kind == Kind::loss) return loss(words[1]);
+    if (fault_.kind == Kind::slow) return rate(words[1]);
+    return {};
+  }
+
+  Result<void> loss(std::string_view word) {
+    double percent = 0;
+    const auto* end = word.data() + word.size();
+    const auto read = std::from_chars(word.data(), end, percent);
+    if (read.ec != std::errc{} || read.ptr + 1 != end || *read.ptr != '%' || !(percent > 0) ||
+        percent > 100) {
+      return refused(fmt::format("'{}' is not a share of packets: write 0.0001% to 100%", word));
+    }
+    fault_.parts_per_million = std::max(1u, static_cast<std::uint32_t>(percent * 10'000 + 0.5));
+    return {};
+  }
+
+  Result<void> rate(std::string_view word) {
+    if (word.starts_with("rate=")) word.remove_prefix(5);
+    const auto read = parse_bandwidth(word);
+    if (!read.ok()) return refused(read.error().message);
+    if (read->bits_per_second() < 64'000 || read->bits_per_second() > 100'000'000'000) {
+      return refused(fmt::format("'{}' is not from 64kbit to 100Gbit", word));
+    }
+    fault_.rate = *read;
+    return {};
+  }
+
+  // "host0-3|host4,host5", or the same in braces.
+  Result<void> groups(std::string_view word) {
+    if (word.starts_with('{') && word.ends_with('}')) word = word.substr(1, word.size() - 2);
+    std::vector<std::uint32_t> all;
+    for (const auto group : split(word, '|')) {
+      auto members = parse_hosts(group, hosts_);
+      if (!members.ok()) return refused(members.error().message);
+      for (const std::uint32_t host : *members) {
+        if (std::ranges::find(all, host) != all.end()) {
+          return refused(fmt::format("host{} is in two groups", host));
+        }
+        all.push_back(host);
+      }
+      fault_.groups.push_back(std::move(*members));
+    }
+    if (fault_.groups.size() < 2) return refused("a partition has two groups or more: a|b");
+    return {};
+  }
+
+  std::string_view text_;
+  std::uint32_t hosts_;
+  Fault fault_;
+  std::optional<Duration> at_;
+  std::optional<Duration> lasts_;
+};
+
+Result<void> begin(const Fault& fault, FaultTarget& target) {
+  switch (fault.kind) {
+    case Kind::link_down:
+      return target.set_link_up(fault.host, false);
+    case Kind::partition:
+      return target.set_partition(fault.groups);
+    case Kind::loss:
+      return target.set_loss(fault.host, fault.parts_per_million);
+    case Kind::slow:
+      return target.set_rate(fault.host, fault.rate);
+    case Kind::kill:
+      return target.kill(fault.host);
+    case Kind::stop:
+      return target.stop(fault.host);
+    case Kind::resume:
+      return target.resume(fault.host);
+    case Kind::restart:
+      return target.restart(fault.host);
+  }
+  return {};
+}
+
+Result<void> end(const Fault& fault, FaultTarget& target) {
+  switch (fault.kind) {
+    case Kind::link_down:
+      return target.set_link_up(fault.host, true);
+    case Kind::partition:
+      return target.set_partition({});
+    case Kind::loss:
+      return target.set_loss(fault.host, 0);
+    case Kind::slow:
+      return target.set_rate(fault.host, Bandwidth{});
+    case Kind::stop:
+      return target.resume(fault.host);
+    case Kind::kill:
+    case Kind::resume:
+    case Kind::restart:
+      break;
+  }
+  return {};
+}
+
+Error impossible_here(std::string_view what) {
+  return {ErrorCode::unavailable,
+          fmt::format("{} is not possible here: run the command in a testbed", what)};
+}
+
+}  // namespace
+
+Result<Fault> parse_fault(std::string_view text, std::uint32_t hosts) {
+  return Parser(text, hosts).parse();
+}
+
+std::string to_text(const Fault& fault) {
+  const auto name = text_of(fault.kind).name;
+  switch (fault.kind) {
+    case Kind::partition: {
+      std::string groups;
+      for (const auto& group : fault.groups) {
+        groups += groups.empty() ? "" : "|";
+        for (std::size_t i = 0; i < group.size(); ++i) {
+          groups += fmt::format("{}host{}", i == 0 ? "" : ",", group[i]);
+        }
+      }
+      return fmt::format("{} {}", name, groups);
+    }
+    case Kind::loss:
+      return fmt::format("{} host{} {:g}%", name, fault.host, fault.parts_per_million / 10'000.0);
+    case Kind::slow:
+      return fmt::format("{} host{} {}", name, fault.host, weft::to_text(fault.rate));
+    default:
+      return fmt::format("{} host{}", name, fault.host);
+  }
+}
+
+Result<void> FaultTarget::set_link_up(std::uint32_t, bool) {
+  return impossible_here("link-down");
+}
+Result<void> FaultTarget::set_partition(const std::vector<std::vector<std::uint32_t>>&) {
+  return impossible_here("partition");
+}
+Result<void> FaultTarget::set_loss(std::uint32_t, std::uint32_t) {
+  return impossible_here("loss");
+}
+Result<void> FaultTarget::set_rate(std::uint32_t, Bandwidth) {
+  return impossible_here("slow");
+}
+Result<void> FaultTarget::kill(std::uint32_t) {
+  return impossible_here("kill");
+}
+Result<void> FaultTarget::stop(std::uint32_t) {
+  return impossible_here("stop");
+}
+Result<void> FaultTarget::resume(std::uint32_t) {
+  return impossible_here("cont");
+}
+Result<void> FaultTarget::restart(std::uint32_t) {
+  return impossible_here("restart");
+}
+
+FaultPlayer::FaultPlayer(std::vector<Fault> faults, Instant start)
+    : faults_(std::move(faults)), start_(start) {
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    const Fault& fault = faults_[i];
+    actions_.push_back({fault.at, i, false});
+    if (fault.lasts > Duration{}) actions_.push_back({fault.at + fault.lasts, i, true});
+  }
+  std::ranges::stable_sort(actions_, {}, &Action::at);
+}
+
+Instant FaultPlayer::next_deadline() const {
+  return next_ < actions_.size() ? start_ + actions_[next_].at : Instant::never();
+}
+
+void FaultPlayer::play(Instant now, FaultTarget& target, std::vector<Played>& log) {
+  while (next_deadline() <= now && next_ < actions_.size()) {
+    const Action& action = actions_[next_++];
+    const Fault& fault = faults_[action.fault];
+    log.push_back({action.at, (action.end ? "end of " : "") + to_text(fault),
+                   action.end ? end(fault, target) : begin(fault, target)});
+  }
+}
+
+bool FaultPlayer::will_restart(std::uint32_t host) const {
+  return std::any_of(actions_.begin() + static_cast<std::ptrdiff_t>(next_), actions_.end(),
+                     [&](const Action& action) {
+                       const Fault& fault = faults_[action.fault];
+                       return fault.kind == Kind::restart && fault.host == host;
+                     });
+}
+
+}  // namespace weft::testbed

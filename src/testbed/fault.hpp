@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults as data: what goes wrong, where and when. docs/testbed.md describes the language.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/ids.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft::testbed {
+
+/// One fault. Those with a length end by themselves after `lasts`; zero: they stay.
+struct Fault {
+  enum class Kind : std::uint8_t {
+    link_down,  ///< the host's cable is pulled
+    partition,  ///< groups of hosts do not reach each other
+    loss,       ///< packets of the host are dropped at random
+    slow,       ///< the host's link has another rate
+    kill,       ///< SIGKILL for the host's processes; no length
+    stop,       ///< SIGSTOP; its end is SIGCONT
+    resume,     ///< SIGCONT; no length
+    restart,    ///< the host's process is ended if it runs, and started again; no length
+  };
+  Kind kind = Kind::link_down;
+  Duration at{};  ///< since the start
+  Duration lasts{};
+  std::uint32_t host = 0;                            ///< all but partition
+  std::uint32_t parts_per_million = 0;               ///< loss
+  Bandwidth rate{};                                  ///< slow
+  std::vector<std::vector<std::uint32_t>> groups{};  ///< partition
+};
+
+/// Reads one fault, for hosts 0 … hosts−1:
+///   at=2s link-down host3 for=1s
+///   at=2s partition host0-3|host4,host5 for=1s
+///   at=2s loss host3 1% for=1s
+///   at=2s slow host3 10Mbit for=1s
+///   at=2s kill host3      (also stop … for=1s, cont, restart)
+/// Errors name the word that is not understood and show a fault that is.
+Result<Fault> parse_fault(std::string_view text, std::uint32_t hosts);
+
+/// "link-down host3": without the times.
+std::string to_text(const Fault& fault);
+
+/// What faults happen to. The defaults refuse: a runner without a testbed has no cables to pull.
+class FaultTarget {
+ public:
+  virtual ~FaultTarget() = default;
+  virtual Result<void> set_link_up(std::uint32_t host, bool up);
+  virtual Result<void> set_partition(const std::vector<std::vector<std::uint32_t>>& groups);
+  virtual Result<void> set_loss(std::uint32_t host, std::uint32_t parts_per_million);
+  /// Zero gives the usual rate back.
+  virtual Result<void> set_rate(std::uint32_t host, Bandwidth rate);
+  virtual Result<void> kill(std::uint32_t host);
+  virtual Result<void> stop(std::uint32_t host);
+  virtual Result<void> resume(std::uint32_t host);
+  virtual Result<void> restart(std::uint32_t host);
+};
+
+/// Carries faults out, and ends them, when their time has come. The caller owns the clock and the
+/// loop. Where faults of one kind overlap at one host the later action wins.
+class FaultPlayer {
+ public:
+  FaultPlayer(std::vector<Fault> faults, Instant start);
+
+  /// When `play` has something to do; never: when all is done.
+  Instant next_deadline() const;
+
+  struct Played {
+    Duration at{};     ///< since the start, when it was due
+    std::string what;  ///< "link-down host3", "end of link-down host3"
+    Result<void> result;
+  };
+  /// Does what is due and appends it to `log`. A failure does not stop the rest.
+  void play(Instant now, FaultTarget& target, std::vector<Played>& log);
+
+  /// Whether a restart of this host is still to come.
+  bool will_restart(std::uint32_t host) const;
+
+ private:
+  struct Action {
+    Duration at{};
+    std::size_t fault = 0;
+    bool end = false;
+  };
+
+  std::vector<Fault> faults_;
+  std::vector<Action> actions_;  // in order of time
+  std::size_t next_ = 0;
+  Instant start_;
+};
+
+}  // namespace weft::testbed

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbed/host_list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace weft::testbed {
+namespace {
+
+Error not_a_host(std::string_view text, std::uint32_t hosts) {
+  const std::string range = hosts == 1 ? "host0" : fmt::format("host0 to host{}", hosts - 1);
+  return {ErrorCode::invalid_argument, fmt::format("'{}' is not one of {}", text, range)};
+}
+
+}  // namespace
+
+Result<std::uint32_t> parse_host(std::string_view text, std::uint32_t hosts) {
+  if (!text.starts_with("host")) return not_a_host(text, hosts);
+  const auto digits = text.substr(4);
+  const auto* end = digits.data() + digits.size();
+  std::uint32_t host = 0;
+  const auto read = std::from_chars(digits.data(), end, host);
+  if (digits.empty() || read.ec != std::errc{} || read.ptr != end || host >= hosts) {
+    return not_a_host(text, hosts);
+  }
+  return host;
+}
+
+Result<std::vector<std::uint32_t>> parse_hosts(std::string_view text, std::uint32_t hosts) {
+  std::vector<std::uint32_t> list;
+  for (bool more = true; more;) {
+    const auto comma = text.find(',');
+    const auto part = text.substr(0, comma);
+    more = comma != std::string_view::npos;
+    if (more) text.remove_prefix(comma + 1);
+
+    const auto dash = part.find('-');
+    const auto first = parse_host(part.substr(0, dash), hosts);
+    if (!first.ok()) return first.error();
+    auto last = first;
+    if (dash != std::string_view::npos) {
+      const std::string tail(part.substr(dash + 1));
+      last = parse_host(tail.starts_with("host") ? tail : "host" + tail, hosts);
+      if (!last.ok()) return last.error();
+    }
+    if (*last < *first) {
+      return Error{ErrorCode::invalid_argument, fmt::format("'{}' runs backwards", part)};
+    }
+    for (std::uint32_t host = *first; host <= *last; ++host) {
+      if (std::ranges::find(list, host) != list.end()) {
+        return Error{ErrorCode::invalid_argument, fmt::format("host{} is listed twice", host)};
+      }
+      list.push_back(host);
+    }
+  }
+  return list;
+}
+
+}  // namespace weft::testbed
