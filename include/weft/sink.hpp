@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,8 @@ struct SinkSummary {
   std::uint64_t dropped = 0;  ///< by a counted drop policy
   std::uint64_t errors = 0;   ///< anything a check found wrong; makes the run fail
   std::string first_error;
+  std::uint64_t incomplete = 0;  ///< of the timeslices: flagged as missing something
+  std::uint64_t repeated = 0;    ///< of the timeslices: flagged as repeated
 };
 
 /// Keeps one timeslice's memory from being used again; destroying it gives the memory back.
@@ -97,9 +100,14 @@ struct SinkPlace {
 /// Opens a sink by URI: scheme:path?key=value&…
 ///   check:                             verifies pattern, CRC-32C, order and completeness
 ///   tsa:FILE?zstd&bytes=1GiB&items=N   FLESnet archive, rotated; %n compute index, %s sequence
+///   file:PATH?cut=64KiB                the bytes that source file: cut, together again
 ///   null:   exec:PROGRAM ARGS          throw away; one program per timeslice, data on stdin
 ///   shm:NAME                           consumer processes, see weft/consumer.hpp
 /// Errors name the URI part that is wrong.
 Result<std::unique_ptr<Sink>> open_sink(std::string_view uri, const SinkPlace& place);
+
+/// Opens all of them as one sink that hands each timeslice to each of them, in order. The summary
+/// counts timeslices and bytes once and adds up drops and errors. No URI is the same as null:.
+Result<std::unique_ptr<Sink>> open_sinks(std::span<const std::string> uris, const SinkPlace& place);
 
 }  // namespace weft

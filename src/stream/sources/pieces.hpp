@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How file: cuts bytes into microslices, so that sinks behind the compute nodes can put them
-// together again: piece p is the bytes [p·cut, (p+1)·cut), and the last piece is always short
-// (perhaps empty), so that whoever has it knows where the bytes end.
+// together again: piece p is the bytes [p·cut, (p+1)·cut), the last one perhaps shorter.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +24,11 @@ struct PieceGrid {
   }
   /// Bytes of the piece when there are `total`: 0 beyond the end.
   std::uint64_t size(std::uint64_t total, std::uint64_t sequence, std::uint32_t input) const;
-  /// Microslices per input that carry `total` bytes and the short piece at their end.
-  std::uint64_t rows(std::uint64_t total) const { return (total / cut) / inputs + 1; }
+  /// Microslices per input that carry `total` bytes.
+  std::uint64_t rows(std::uint64_t total) const {
+    const std::uint64_t pieces = total / cut + (total % cut != 0 ? 1 : 0);
+    return pieces / inputs + (pieces % inputs != 0 ? 1 : 0);
+  }
 };
 
 /// The bytes of a file, or of all ordinary files below a directory in the byte order of their paths

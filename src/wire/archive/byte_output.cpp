@@ -33,6 +33,10 @@ Result<std::unique_ptr<FileOutput>> FileOutput::create(std::string path) {
       new FileOutput(std::move(path), std::move(temporary), descriptor));
 }
 
+std::unique_ptr<FileOutput> FileOutput::adopt(int descriptor, std::string name) {
+  return std::unique_ptr<FileOutput>(new FileOutput(std::move(name), "", descriptor));
+}
+
 FileOutput::~FileOutput() {
   abandon();
 }

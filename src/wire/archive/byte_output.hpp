@@ -22,6 +22,8 @@ namespace weft::wire {
 class FileOutput {
  public:
   static Result<std::unique_ptr<FileOutput>> create(std::string path);
+  /// Writes directly to an open descriptor, which it closes; `name` stands for it in errors.
+  static std::unique_ptr<FileOutput> adopt(int descriptor, std::string name);
   ~FileOutput();
   FileOutput(const FileOutput&) = delete;
   FileOutput& operator=(const FileOutput&) = delete;

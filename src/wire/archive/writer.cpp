@@ -32,15 +32,20 @@ ArchiveWriter::ArchiveWriter(std::unique_ptr<FileOutput> file, ArchiveFormat for
 
 Result<std::unique_ptr<ArchiveWriter>> ArchiveWriter::create(std::string path, ArchiveFormat format,
                                                              int zstd_level) {
+  auto file = FileOutput::create(std::move(path));
+  if (!file) return std::move(file).error();
+  return create(std::move(*file), std::move(format), zstd_level);
+}
+
+Result<std::unique_ptr<ArchiveWriter>> ArchiveWriter::create(std::unique_ptr<FileOutput> output,
+                                                             ArchiveFormat format, int zstd_level) {
   WEFT_CHECK(format.descriptor_version <= layout::newest_descriptor);
   WEFT_CHECK(format.timeslice_version <= layout::newest_timeslice);
   WEFT_CHECK(format.component_version <= layout::newest_component);
   WEFT_CHECK(format.compression == ArchiveCompression::none || format.descriptor_version >= 2,
              "archive descriptors before version 2 cannot say that they are compressed");
-  auto file = FileOutput::create(std::move(path));
-  if (!file) return std::move(file).error();
   std::unique_ptr<ArchiveWriter> writer(
-      new ArchiveWriter(std::move(*file), std::move(format), zstd_level));
+      new ArchiveWriter(std::move(output), std::move(format), zstd_level));
   if (auto written = writer->write_header(); !written) return std::move(written).error();
   return writer;
 }

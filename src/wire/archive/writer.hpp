@@ -22,6 +22,9 @@ class ArchiveWriter {
   /// `zstd_level` counts when the format says zstd: 1 (fast) to 19.
   static Result<std::unique_ptr<ArchiveWriter>> create(std::string path, ArchiveFormat format,
                                                        int zstd_level = 1);
+  /// The same into an output that is open already.
+  static Result<std::unique_ptr<ArchiveWriter>> create(std::unique_ptr<FileOutput> output,
+                                                       ArchiveFormat format, int zstd_level = 1);
 
   /// The archive must be of the item's type. `content` has the size that the descriptor says.
   Result<void> write(const MicrosliceDescriptor& descriptor, std::span<const std::byte> content);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/sinks/archive_sink.hpp"
+
+#include <fmt/format.h>
+
+#include "stream/sinks/counting.hpp"
+#include "wire/archive/writer.hpp"
+
+namespace weft {
+namespace {
+
+using wire::ArchiveCompression;
+using wire::ArchiveWriter;
+
+struct Rotation {
+  std::string path;  ///< with %s where files are numbered
+  ArchiveCompression compression = ArchiveCompression::none;
+  int zstd_level = 1;
+  std::uint64_t bytes = UINT64_MAX;
+  std::uint64_t items = UINT64_MAX;
+};
+
+class ArchiveSink final : public Sink {
+ public:
+  explicit ArchiveSink(Rotation rotation) : rotation_(std::move(rotation)) {}
+
+  Result<void> start_file() {
+    auto writer = ArchiveWriter::create(
+        expand_placeholders(rotation_.path, {{'s', fmt::format("{:04}", files_)}}),
+        wire::new_archive_format(wire::ArchiveType::timeslices, rotation_.compression),
+        rotation_.zstd_level);
+    if (!writer) return std::move(writer).error();
+    writer_ = std::move(*writer);
+    ++files_;
+    return {};
+  }
+  Result<void> consume(const TimesliceView& timeslice) override {
+    if (writer_->items() >= rotation_.items || writer_->bytes() >= rotation_.bytes) {
+      if (auto finished = writer_->finish(); !finished) return finished;
+      if (auto started = start_file(); !started) return started;
+    }
+    count_timeslice(summary_, timeslice);
+    return writer_->write(timeslice);
+  }
+  Result<void> finish() override { return writer_->finish(); }
+  SinkSummary summary() const override { return summary_; }
+
+ private:
+  Rotation rotation_;
+  std::uint64_t files_ = 0;
+  std::unique_ptr<ArchiveWriter> writer_;
+  SinkSummary summary_;
+};
+
+Result<void> read_compression(const Uri& uri, Rotation& rotation) {
+  const std::string value = uri.get("zstd");
+  const bool level_given = !value.empty() && value != "yes" && value != "no";
+  if (level_given) {
+    const auto level = uri.number("zstd", 1, 0, 19);
+    if (!level) return level.error();
+    if (*level > 0) rotation.compression = ArchiveCompression::zstd;
+    rotation.zstd_level = static_cast<int>(*level);
+  } else if (*uri.flag("zstd")) {
+    rotation.compression = ArchiveCompression::zstd;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Sink>> make_archive_sink(const Uri& uri, const SinkPlace& place) {
+  if (auto known = uri.allow({"zstd", "bytes", "items"}); !known) return std::move(known).error();
+  if (auto path = uri.need_path("the archive to write"); !path) return std::move(path).error();
+  Rotation rotation;
+  if (auto read = read_compression(uri, rotation); !read) return std::move(read).error();
+  const auto bytes = uri.bytes("bytes", ByteCount(UINT64_MAX), ByteCount(1), ByteCount(UINT64_MAX));
+  if (!bytes) return bytes.error();
+  const auto items = uri.number("items", UINT64_MAX, 1, UINT64_MAX);
+  if (!items) return items.error();
+  rotation.bytes = bytes->value();
+  rotation.items = *items;
+  if ((uri.has("bytes") || uri.has("items")) && !has_placeholder(uri.path(), 's')) {
+    return uri.error("with bytes or items there are many files; put %s (their number) in the name");
+  }
+  if (place.computes > 1 && !has_placeholder(uri.path(), 'n')) {
+    return uri.error(
+        fmt::format("{} compute nodes would write the same file; put %n (the compute "
+                    "node's index) in the name",
+                    place.computes));
+  }
+  rotation.path =
+      expand_placeholders(uri.path(), {{'n', std::to_string(place.compute)}, {'s', "%s"}});
+  auto sink = std::make_unique<ArchiveSink>(std::move(rotation));
+  if (auto started = sink->start_file(); !started) return std::move(started).error();
+  return std::unique_ptr<Sink>(std::move(sink));
+}
+
+}  // namespace weft

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/sinks/file_sink.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "stream/sinks/counting.hpp"
+#include "stream/sources/pattern.hpp"
+#include "stream/sources/pieces.hpp"
+#include "wire/archive/component.hpp"
+#include "wire/archive/system_error.hpp"
+
+namespace weft {
+namespace {
+
+using wire::system_error;
+
+/// A file that several processes write at the same time. While one of them has it open, it holds a
+/// shared lock; who gets the lock for itself alone is the first, and empties the file.
+class SharedFile {
+ public:
+  static Result<SharedFile> open(std::string path) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) return system_error("write", path, errno);
+    SharedFile file(std::move(path), descriptor);
+    const bool first = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    struct stat status {};
+    if (first && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+        ftruncate(descriptor, 0) != 0) {
+      return system_error("empty", file.path_, errno);
+    }
+    if (flock(descriptor, LOCK_SH) != 0) return system_error("lock", file.path_, errno);
+    return file;
+  }
+  SharedFile(SharedFile&& other) noexcept
+      : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+  SharedFile& operator=(SharedFile&&) = delete;
+  ~SharedFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  /// A failed write takes the file's name away: what is in it is of no use to anybody.
+  Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t n = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) {
+        const int number = errno;
+        struct stat status {};
+        if (fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) unlink(path_.c_str());
+        return system_error("write", path_, number);
+      }
+      offset += static_cast<std::uint64_t>(n);
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+    return {};
+  }
+  Result<void> close() {
+    if (::close(std::exchange(descriptor_, -1)) != 0) return system_error("write", path_, errno);
+    return {};
+  }
+
+ private:
+  SharedFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+
+  std::string path_;
+  int descriptor_;
+};
+
+class FileSink final : public Sink {
+ public:
+  /// One file for all inputs, or as many files as inputs.
+  FileSink(std::vector<SharedFile> files, std::uint64_t cut, const SinkPlace& place)
+      : files_(std::move(files)),
+        grid_{.cut = cut, .inputs = files_.size() > 1 ? 1 : place.inputs},
+        place_(place) {}
+
+  Result<void> consume(const TimesliceView& timeslice) override {
+    count_timeslice(summary_, timeslice);
+    for (std::uint32_t c = 0; c < timeslice.components.size(); ++c) {
+      const ComponentView& component = timeslice.components[c];
+      const auto reader = wire::ComponentReader::open(component.data, component.num_microslices);
+      if (!reader || c >= place_.inputs) {
+        report(timeslice, c, reader ? "there are fewer inputs" : reader.error().message);
+        continue;
+      }
+      if (component.num_microslices < timeslice.num_core_microslices) {
+        report(timeslice, c,
+               fmt::format("{} of {} pieces are missing",
+                           timeslice.num_core_microslices - component.num_microslices,
+                           timeslice.num_core_microslices));
+      }
+      const std::uint64_t core =
+          std::min<std::uint64_t>(component.num_microslices, timeslice.num_core_microslices);
+      for (std::uint64_t m = 0; m < core; ++m) {
+        auto written = write_piece(timeslice, c, m, reader->microslice(m));
+        if (!written) return written;
+      }
+    }
+    return {};
+  }
+  Result<void> finish() override {
+    for (SharedFile& file : files_) {
+      if (auto closed = file.close(); !closed) return closed;
+    }
+    return {};
+  }
+  SinkSummary summary() const override { return summary_; }
+
+ private:
+  void report(const TimesliceView& timeslice, std::uint32_t channel, std::string_view what) {
+    count_error(summary_, fmt::format("timeslice {}, component {}: {}", timeslice.index.value(),
+                                      channel, what));
+  }
+  Result<void> write_piece(const TimesliceView& timeslice, std::uint32_t channel, std::uint64_t m,
+                           const wire::MicrosliceView& piece) {
+    const std::uint64_t sequence = timeslice.index.value() * place_.microslices_per_timeslice + m;
+    const std::uint32_t column = grid_.inputs == 1 ? 0 : channel;
+    if (piece.descriptor.system_id != system_file || piece.content.size() > grid_.cut ||
+        piece.descriptor.index != grid_.row_offset(sequence)) {
+      report(timeslice, channel,
+             fmt::format("microslice {} is no piece of a source file: with cut={}, without stride",
+                         m, grid_.cut));
+      return {};
+    }
+    SharedFile& file = files_.size() > 1 ? files_[channel] : files_[0];
+    return file.write(grid_.offset(sequence, column), piece.content);
+  }
+
+  std::vector<SharedFile> files_;
+  PieceGrid grid_;
+  SinkPlace place_;
+  SinkSummary summary_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Sink>> make_file_sink(const Uri& uri, const SinkPlace& place) {
+  if (auto known = uri.allow({"cut"}); !known) return std::move(known).error();
+  if (auto path = uri.need_path("the file to write"); !path) return std::move(path).error();
+  const auto cut = uri.bytes("cut", ByteCount::kib(64), ByteCount(1), ByteCount::gib(1));
+  if (!cut) return cut.error();
+  const std::uint32_t count = has_placeholder(uri.path(), 'i') ? place.inputs : 1;
+  std::vector<SharedFile> files;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    auto file = SharedFile::open(expand_placeholders(uri.path(), {{'i', std::to_string(i)}}));
+    if (!file) return std::move(file).error();
+    files.push_back(std::move(*file));
+  }
+  return std::unique_ptr<Sink>(std::make_unique<FileSink>(std::move(files), cut->value(), place));
+}
+
+}  // namespace weft

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// file: puts the pieces that the source file: cut together again.
+#pragma once
+
+#include <memory>
+
+#include "stream/uri.hpp"
+#include "weft/sink.hpp"
+
+namespace weft {
+
+/// file:PATH?cut=SIZE with the source's cut. All compute nodes write into the one PATH, each piece
+/// at its offset; the first of them to open it empties it. With %i in PATH there is one file per
+/// input, for a source that has %i too. A piece that never came is a hole of zeros, and an error.
+Result<std::unique_ptr<Sink>> make_file_sink(const Uri& uri, const SinkPlace& place);
+
+}  // namespace weft

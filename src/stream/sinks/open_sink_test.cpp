@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "base/rng.hpp"
+#include "stream/sinks/built_timeslice.hpp"
+#include "stream/sinks/exec_sink.hpp"
+#include "stream/sources/pieces.hpp"
+#include "weft/sink.hpp"
+#include "wire/archive/golden.hpp"
+#include "wire/archive/reader.hpp"
+
+namespace weft {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using wire::TestDirectory;
+
+std::string open_error(std::string_view uri, SinkPlace place = {}) {
+  const auto sink = open_sink(uri, place);
+  return sink ? "" : sink.error().message;
+}
+
+std::string text_of(const std::string& path) {
+  const auto bytes = wire::read_whole(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST(open_sink, names_what_is_wrong) {
+  EXPECT_THAT(open_error("chekc:"), HasSubstr("unknown sink 'chekc:'; known are check:, tsa:"));
+  EXPECT_THAT(open_error("check"), HasSubstr("no scheme"));
+  EXPECT_THAT(open_error("check:x"), HasSubstr("'x' after 'check:'"));
+  EXPECT_THAT(open_error("null:?a=1"), HasSubstr("null: knows none"));
+  EXPECT_THAT(open_error("tsa:"), HasSubstr("archive to write is missing"));
+  EXPECT_THAT(open_error("tsa:/x.tsa?items=5"), HasSubstr("put %s"));
+  EXPECT_THAT(open_error("tsa:/x.tsa", {.computes = 2}), HasSubstr("put %n"));
+  EXPECT_THAT(open_error("tsa:/x.tsa?zstd=20"), HasSubstr("from 0 to 19"));
+  EXPECT_THAT(open_error("tsa:/nonexistent/x.tsa"), HasSubstr("'/nonexistent/x.tsa'"));
+  EXPECT_THAT(open_error("file:/nonexistent/x"), HasSubstr("cannot write '/nonexistent/x'"));
+  EXPECT_THAT(open_error("exec:"), HasSubstr("program is missing"));
+  EXPECT_THAT(open_error("exec:'x"), HasSubstr("quote ' is not closed"));
+  EXPECT_THAT(open_error("exec:/nonexistent/program -x"), HasSubstr("no program '/nonexist"));
+}
+
+TEST(null_sink, counts) {
+  auto timeslices = build_timeslices("pattern:?size=100", {}, 3);
+  auto sink = open_sinks({}, {});
+  for (auto& t : timeslices) ASSERT_TRUE((*sink)->consume(t.view()));
+  EXPECT_EQ((*sink)->summary().timeslices, 3u);
+  EXPECT_EQ((*sink)->summary().bytes, 3u * 2 * 3 * 132);
+}
+
+TEST(tsa_sink, writes_what_the_tsa_source_reads) {
+  const TestDirectory directory;
+  const StreamShape shape{.overlap = 1};
+  auto timeslices = build_timeslices("pattern:?size=500&sizes=uniform", shape, 4);
+  for (const char* keys : {"", "?zstd", "?zstd=3"}) {
+    auto sink = open_sink("tsa:" + directory / "x_%n.tsa" + keys, {.compute = 1, .computes = 2});
+    ASSERT_TRUE(sink) << sink.error().message;
+    for (auto& t : timeslices) ASSERT_TRUE((*sink)->consume(t.view()));
+    ASSERT_TRUE((*sink)->finish());
+    auto again = build_timeslices("tsa:" + directory / "x_1.tsa", {});
+    ASSERT_EQ(again.size(), 4u);
+    auto check = open_sink("check:", {.inputs = 2, .microslices_per_timeslice = 3, .seed = 9});
+    for (auto& t : again) ASSERT_TRUE((*check)->consume(t.view()));
+    EXPECT_EQ((*check)->summary().errors, 0u) << (*check)->summary().first_error;
+  }
+}
+
+TEST(tsa_sink, starts_a_new_file_by_items_or_bytes) {
+  const TestDirectory directory;
+  auto timeslices = build_timeslices("pattern:?size=1000", {.inputs = 1}, 5);
+  for (const char* keys : {"?items=2", "?bytes=5000"}) {
+    auto sink = open_sink("tsa:" + directory / "r%s.tsa" + keys, {});
+    for (auto& t : timeslices) ASSERT_TRUE((*sink)->consume(t.view()));
+    ASSERT_TRUE((*sink)->finish());
+    EXPECT_THAT(directory.names(), ElementsAre("r0000.tsa", "r0001.tsa", "r0002.tsa")) << keys;
+    EXPECT_EQ(build_timeslices("tsa:" + directory / "r%s.tsa", {.inputs = 1}).size(), 5u);
+  }
+}
+
+TEST(tsa_sink, full_disk_is_an_error_and_leaves_no_file) {
+  const TestDirectory directory;
+  auto timeslices = build_timeslices("pattern:?size=512KiB", {.inputs = 2}, 1);
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{1 << 20, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  auto archive = open_sink("tsa:" + directory / "x.tsa", {});
+  const auto consumed = (*archive)->consume(timeslices[0].view());
+  setrlimit(RLIMIT_FSIZE, &before);
+  ASSERT_FALSE(consumed);
+  EXPECT_EQ(consumed.error().code, ErrorCode::exhausted);
+  EXPECT_THAT(directory.names(), IsEmpty());
+}
+
+class file_sink : public ::testing::Test {
+ protected:
+  /// Sends `bytes` from `inputs` to `computes` in a random order; the sinks' errors together.
+  std::uint64_t send(const std::vector<std::byte>& bytes, std::uint32_t inputs,
+                     std::uint32_t computes, const std::string& source_keys = "",
+                     std::size_t lose = SIZE_MAX) {
+    wire::write_whole(directory_ / "in", bytes);
+    auto timeslices = build_timeslices("file:" + directory_ / "in?cut=100" + source_keys,
+                                       {.inputs = inputs, .overlap = 0});
+    std::vector<std::unique_ptr<Sink>> sinks;
+    for (std::uint32_t c = 0; c < computes; ++c) {
+      auto sink = open_sink(
+          "file:" + directory_ / "out?cut=100",
+          {.compute = c, .computes = computes, .inputs = inputs, .microslices_per_timeslice = 3});
+      EXPECT_TRUE(sink) << sink.error().message;
+      sinks.push_back(std::move(*sink));
+    }
+    Rng rng(7);
+    for (std::size_t n = timeslices.size(); n > 0; --n) {
+      std::swap(timeslices[n - 1], timeslices[rng.below(n)]);
+      if (timeslices[n - 1].index == lose) continue;
+      const auto consumed = sinks[rng.below(computes)]->consume(timeslices[n - 1].view());
+      EXPECT_TRUE(consumed) << consumed.error().message;
+    }
+    std::uint64_t errors = 0;
+    for (auto& sink : sinks) {
+      EXPECT_TRUE(sink->finish());
+      errors += sink->summary().errors;
+      if (!sink->summary().first_error.empty()) first_error_ = sink->summary().first_error;
+    }
+    return errors;
+  }
+  static std::vector<std::byte> random_bytes(std::size_t n) {
+    Rng rng(n);
+    std::vector<std::byte> bytes(n);
+    for (auto& b : bytes) b = static_cast<std::byte>(rng.next());
+    return bytes;
+  }
+  const TestDirectory directory_;
+  std::string first_error_;
+};
+
+TEST_F(file_sink, puts_a_file_together_again_behind_several_compute_nodes) {
+  for (const std::size_t size : {0, 1, 100, 600, 601, 123'456}) {
+    wire::write_whole(directory_ / "out", random_bytes(200'000));  // left over from another run
+    EXPECT_EQ(send(random_bytes(size), 4, 3), 0u) << first_error_;
+    EXPECT_EQ(*sha256_of(directory_ / "out"), *sha256_of(directory_ / "in")) << size;
+  }
+}
+
+TEST_F(file_sink, a_lost_timeslice_is_a_hole) {
+  EXPECT_EQ(send(random_bytes(10'000), 2, 2, "", 4), 0u);
+  EXPECT_NE(*sha256_of(directory_ / "out"), *sha256_of(directory_ / "in"));
+}
+
+TEST_F(file_sink, refuses_pieces_that_do_not_fit) {
+  EXPECT_GT(send(random_bytes(1'000), 2, 1, "&stride=2"), 0u);
+  EXPECT_THAT(first_error_, HasSubstr("is no piece of a source file: with cut=100"));
+}
+
+TEST_F(file_sink, counts_a_missing_component) {
+  auto sink = open_sink("file:" + directory_ / "out", {.inputs = 1});
+  BuiltTimeslice t;
+  t.add_component({});
+  ASSERT_TRUE((*sink)->consume(t.view()));
+  EXPECT_THAT((*sink)->summary().first_error, HasSubstr("1 of 1 pieces are missing"));
+}
+
+TEST_F(file_sink, percent_i_makes_one_file_per_input) {
+  wire::write_whole(directory_ / "in0", random_bytes(950));
+  wire::write_whole(directory_ / "in1", random_bytes(1'200));
+  auto sink = open_sink("file:" + directory_ / "out%i?cut=100",
+                        {.inputs = 2, .microslices_per_timeslice = 3});
+  auto timeslices = build_timeslices("file:" + directory_ / "in%i?cut=100", {});
+  for (auto& t : timeslices) ASSERT_TRUE((*sink)->consume(t.view()));
+  ASSERT_TRUE((*sink)->finish());
+  EXPECT_EQ((*sink)->summary().errors, 0u) << (*sink)->summary().first_error;
+  EXPECT_EQ(*sha256_of(directory_ / "out0"), *sha256_of(directory_ / "in0"));
+  EXPECT_EQ(*sha256_of(directory_ / "out1"), *sha256_of(directory_ / "in1"));
+}
+
+TEST_F(file_sink, a_full_device_is_reported) {
+  auto sink = open_sink("file:/dev/full?cut=100", {.inputs = 1});
+  wire::write_whole(directory_ / "in", random_bytes(100));
+  auto timeslices =
+      build_timeslices("file:" + directory_ / "in?cut=100", {.inputs = 1, .per_timeslice = 1});
+  const auto consumed = (*sink)->consume(timeslices[0].view());
+  EXPECT_EQ(consumed.error().message, "cannot write '/dev/full': No space left on device");
+}
+
+TEST(exec_sink, command_is_split_at_spaces_outside_of_quotes) {
+  EXPECT_THAT(*split_command(R"(a  "b c" d\ e 'f"\g' "")"),
+              ElementsAre("a", "b c", "d e", R"(f"\g)", ""));
+  EXPECT_FALSE(split_command("a \\"));
+}
+
+TEST(exec_sink, gives_each_program_an_archive_of_one_timeslice) {
+  const TestDirectory directory;
+  auto timeslices = build_timeslices("pattern:?size=100KiB", {}, 3);
+  auto sink = open_sink(
+      "exec:sh -c 'cat > \"$0\"/$WEFT_COMPUTE-$WEFT_TIMESLICE.tsa' " + directory.path().string(),
+      {.compute = 1, .computes = 2});
+  ASSERT_TRUE(sink) << sink.error().message;
+  for (auto& t : timeslices) ASSERT_TRUE((*sink)->consume(t.view()));
+  EXPECT_EQ((*sink)->summary().errors, 0u) << (*sink)->summary().first_error;
+  EXPECT_THAT(directory.names(), ElementsAre("1-0.tsa", "1-1.tsa", "1-2.tsa"));
+  auto reader = wire::ArchiveReader::open(directory / "1-2.tsa");
+  ASSERT_TRUE(*reader->next());
+  EXPECT_EQ(reader->timeslice().descriptor.index, 2u);
+  EXPECT_TRUE(std::ranges::equal(reader->timeslice().components[1].data, timeslices[2].data[1]));
+}
+
+TEST(exec_sink, a_program_that_fails_or_does_not_read_kills_nobody) {
+  auto timeslices = build_timeslices("pattern:?size=1MiB", {.inputs = 1}, 2);
+  auto lazy = open_sink("exec:true", {});
+  auto failing = open_sink("exec:sh -c 'exit 3'", {});
+  auto killed = open_sink("exec:sh -c 'kill -9 $$'", {});
+  for (auto& t : timeslices) {
+    ASSERT_TRUE((*lazy)->consume(t.view()));
+    ASSERT_TRUE((*failing)->consume(t.view()));
+    ASSERT_TRUE((*killed)->consume(t.view()));
+  }
+  EXPECT_EQ((*lazy)->summary().errors, 0u);
+  EXPECT_EQ((*failing)->summary().errors, 2u);
+  EXPECT_EQ((*failing)->summary().first_error, "timeslice 0: 'sh' ended with exit code 3");
+  EXPECT_EQ((*killed)->summary().first_error, "timeslice 0: 'sh' was killed by signal 9");
+}
+
+TEST(exec_sink, interrupt_ends_a_program_that_hangs) {
+  auto timeslices = build_timeslices("pattern:?size=1KiB", {.inputs = 1}, 1);
+  auto sink = open_sink("exec:sleep 1000", {});
+  std::thread interrupter([&] { (*sink)->interrupt(); });
+  const auto consumed = (*sink)->consume(timeslices[0].view());
+  interrupter.join();
+  ASSERT_FALSE(consumed);
+  EXPECT_EQ(consumed.error().code, ErrorCode::cancelled);
+}
+
+TEST(tee_sink, hands_each_timeslice_to_all_and_adds_up) {
+  const TestDirectory directory;
+  auto timeslices = build_timeslices("pattern:?size=1KiB", {}, 3);
+  timeslices[1].data[0].back() ^= std::byte{1};
+  const std::vector<std::string> uris{"check:", "tsa:" + directory / "x.tsa", "exec:false"};
+  auto sink = open_sinks(uris, {.inputs = 2, .microslices_per_timeslice = 3, .seed = 9});
+  ASSERT_TRUE(sink) << sink.error().message;
+  static std::atomic<int> released;
+  released = 0;
+  for (auto& t : timeslices) {
+    HeldTimeslice held([](void*, TimesliceIndex) noexcept { ++released; }, nullptr,
+                       TimesliceIndex(t.index));
+    ASSERT_TRUE((*sink)->consume_held(t.view(), std::move(held)));
+  }
+  EXPECT_EQ(released, 3);
+  ASSERT_TRUE((*sink)->finish());
+  const SinkSummary summary = (*sink)->summary();
+  EXPECT_EQ(summary.timeslices, 3u);
+  EXPECT_EQ(summary.errors, 2u + 3u);
+  EXPECT_THAT(summary.first_error, HasSubstr("CRC-32C"));
+  EXPECT_FALSE(text_of(directory / "x.tsa").empty());
+}
+
+}  // namespace
+}  // namespace weft
