@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion scripts. Each walks the words typed so far to find the command they name (its path,
+// "weft stream local"), then offers that command's options, values and subcommands.
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "cli/describe.hpp"
+
+namespace weft::cli {
+namespace {
+
+using Visit = std::function<void(const CommandDescription&)>;
+
+void for_each_command(const CommandDescription& command, const Visit& visit) {
+  visit(command);
+  for (const CommandDescription& below : command.commands) for_each_command(below, visit);
+}
+
+std::string last_word(const CommandDescription& command) {
+  return command.name.substr(command.name.rfind(' ') + 1);
+}
+
+std::string_view first_line(std::string_view text) {
+  return text.substr(0, text.find('\n'));
+}
+
+std::string replaced(std::string_view text, char from, std::string_view to) {
+  std::string out;
+  for (const char c : text) {
+    if (c == from) {
+      out += to;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// In single quotes for bash and zsh.
+std::string quoted(std::string_view text) {
+  return fmt::format("'{}'", replaced(text, '\'', "'\\''"));
+}
+
+std::string fish_quoted(std::string_view text) {
+  return fmt::format("'{}'", replaced(replaced(text, '\\', "\\\\"), '\'', "\\'"));
+}
+
+std::string quoted_list(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words)
+    out += fmt::format("{}{}", out.empty() ? "" : " ", quoted(word));
+  return out;
+}
+
+// Patterns "PATH" of every command below the root, parted by |.
+std::string all_paths(const CommandDescription& root) {
+  std::string out;
+  for_each_command(root, [&](const CommandDescription& c) {
+    if (&c != &root) out += fmt::format("{}{}", out.empty() ? "" : "|", quoted(c.name));
+  });
+  return out;
+}
+
+// Patterns "PATH OPTION" of one option's names.
+std::string option_patterns(const CommandDescription& command, const OptionDescription& option) {
+  std::string out;
+  for (const std::string& name : option.names) {
+    out += fmt::format("{}{}", out.empty() ? "" : "|", quoted(command.name + " " + name));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string bash_completion(const CommandDescription& root) {
+  std::string values;
+  std::string words;
+  for_each_command(root, [&](const CommandDescription& c) {
+    std::vector<std::string> offered;
+    for (const CommandDescription& below : c.commands) offered.push_back(last_word(below));
+    for (const OptionDescription& o : c.options) {
+      if (o.positional) continue;
+      offered.insert(offered.end(), o.names.begin(), o.names.end());
+      if (o.value.empty()) continue;
+      // Nothing to offer leaves it to the shell, which completes file names.
+      values += fmt::format("    {}) words={} ;;\n", option_patterns(c, o),
+                            quoted(fmt::format("{}", fmt::join(o.choices, " "))));
+    }
+    words += fmt::format("      {}) words={} ;;\n", quoted(c.name),
+                         quoted(fmt::format("{}", fmt::join(offered, " "))));
+  });
+  const std::string paths = root.commands.empty() ? quoted("") : all_paths(root);
+  return fmt::format(R"(# Completion of {0} for bash. Made by: {0} generate bash
+_{0}() {{
+  local path={0} words=- i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "$path ${{COMP_WORDS[i]}}" in
+      {1}) path="$path ${{COMP_WORDS[i]}}" ;;
+    esac
+  done
+  case "$path ${{COMP_WORDS[COMP_CWORD - 1]}}" in
+{2}  esac
+  if [[ $words == - ]]; then
+    case "$path" in
+{3}    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
+}}
+complete -o default -F _{0} {0}
+)",
+                     root.name, paths, values, words);
+}
+
+std::string zsh_completion(const CommandDescription& root) {
+  const auto described = [](std::string_view word, std::string_view text) {
+    return quoted(fmt::format("{}:{}", replaced(word, ':', "\\:"), first_line(text)));
+  };
+  std::string values;
+  std::string words;
+  for_each_command(root, [&](const CommandDescription& c) {
+    std::string commands;
+    std::string options;
+    for (const CommandDescription& below : c.commands) {
+      commands += described(last_word(below), below.text) + " ";
+    }
+    for (const OptionDescription& o : c.options) {
+      if (o.positional) continue;
+      for (const std::string& name : o.names) options += described(name, o.text) + " ";
+      if (o.value.empty()) continue;
+      std::string action = fmt::format("_message {}", quoted(o.value));
+      if (!o.choices.empty()) action = fmt::format("compadd -- {}", quoted_list(o.choices));
+      if (o.takes_file) action = "_files";
+      values += fmt::format("    ({}) {}; return ;;\n", option_patterns(c, o), action);
+    }
+    words +=
+        fmt::format("    ({}) commands=({}); options=({}) ;;\n", quoted(c.name), commands, options);
+  });
+  const std::string paths = root.commands.empty() ? quoted("") : all_paths(root);
+  return fmt::format(R"(#compdef {0}
+# Completion of {0} for zsh. Made by: {0} generate zsh
+_{0}() {{
+  local at={0}
+  local -i i
+  local -a commands options
+  for ((i = 2; i < CURRENT; i++)); do
+    case "$at ${{words[i]}}" in
+      ({1}) at="$at ${{words[i]}}" ;;
+    esac
+  done
+  case "$at ${{words[CURRENT - 1]}}" in
+{2}  esac
+  case "$at" in
+{3}  esac
+  (( $#commands )) && _describe command commands
+  if [[ $PREFIX == -* ]]; then
+    _describe -o option options
+  elif (( ! $#commands )); then
+    _files
+  fi
+}}
+if [[ $funcstack[1] == _{0} ]]; then
+  _{0} "$@"
+else
+  compdef _{0} {0}
+fi
+)",
+                     root.name, paths, values, words);
+}
+
+std::string fish_completion(const CommandDescription& root) {
+  std::string out =
+      fmt::format(R"(# Completion of {0} for fish. Made by: {0} generate fish
+function __{0}_at
+    set -l at {0}
+    for word in (commandline -opc)[2..-1]
+        switch "$at $word"
+            case {1}
+                set at "$at $word"
+        end
+    end
+    test "$at" = "$argv[1]"
+end
+)",
+                  root.name, root.commands.empty() ? "''" : replaced(all_paths(root), '|', " "));
+  for_each_command(root, [&](const CommandDescription& c) {
+    const std::string start =
+        fmt::format("complete -c {} -n \"__{}_at {}\"", root.name, root.name, fish_quoted(c.name));
+    for (const CommandDescription& below : c.commands) {
+      out += fmt::format("{} -f -a {} -d {}\n", start, last_word(below),
+                         fish_quoted(first_line(below.text)));
+    }
+    for (const OptionDescription& o : c.options) {
+      if (o.positional) continue;
+      out += start;
+      for (const std::string& name : o.names) {
+        const bool is_long = name.starts_with("--");
+        out += fmt::format(" -{} {}", is_long ? 'l' : 's', name.substr(is_long ? 2 : 1));
+      }
+      if (!o.value.empty()) out += o.takes_file ? " -r" : " -x";
+      if (!o.choices.empty()) {
+        out += fmt::format(" -a {}", fish_quoted(fmt::format("{}", fmt::join(o.choices, " "))));
+      }
+      out += fmt::format(" -d {}\n", fish_quoted(first_line(o.text)));
+    }
+  });
+  return out;
+}
+
+}  // namespace weft::cli

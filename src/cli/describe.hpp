@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line describes itself: manual page and shell completion are made from the options as
+// they are registered, so that they cannot differ from what the program takes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+struct OptionDescription {
+  std::vector<std::string> names;  ///< "-o", "--out"; of a positional one, its name alone
+  std::string value;               ///< what follows it, "N"; empty for a flag and a positional one
+  std::string text;
+  std::string default_value;
+  std::vector<std::string> choices;  ///< when only these values are taken
+  bool positional = false;
+  bool required = false;
+  bool takes_file = false;
+};
+
+struct CommandDescription {
+  std::string name;  ///< as typed: "weft stream local"
+  std::string text;
+  std::string footer;  ///< examples, as `--help` prints them
+  std::vector<OptionDescription> options;
+  std::vector<CommandDescription> commands;
+};
+
+/// Everything registered in `root` and below that is not hidden (in group "").
+CommandDescription describe(const CLI::App& root);
+
+/// roff, for man(1), section 1.
+std::string man_page(const CommandDescription& root, std::string_view version);
+/// Scripts for the shells; each is sourced, or installed where the shell looks for it.
+std::string bash_completion(const CommandDescription& root);
+std::string zsh_completion(const CommandDescription& root);
+std::string fish_completion(const CommandDescription& root);
+
+/// Adds the hidden command `generate man|bash|zsh|fish`, which prints one of the above. To be
+/// called after all other commands were added.
+void add_generate_command(CLI::App& root, std::string_view version);
+
+}  // namespace weft::cli
