@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// weft testbed up|down|list|run
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.hpp"
+#include "cli/commands.hpp"
+#include "testbed/fault.hpp"
+#include "testbed/host_list.hpp"
+#include "testbed/host_runner.hpp"
+#include "testbed/testbed.hpp"
+
+namespace weft::cli {
+namespace {
+
+using testbed::Testbed;
+
+constexpr const char* kGroupHelp = R"help(
+A switched cluster on this machine: network namespaces around a bridge, with the rates and queues of
+a real switch. No root needed where the kernel allows user namespaces. See docs/testbed.md.
+
+Examples:
+  weft testbed run --hosts 2 --link 100Mbit -- ping -c 3 '{addresses[0]}'
+  weft testbed up --name lab --hosts 16 --link 1Gbit && weft testbed list
+  weft testbed down --name lab
+)help";
+
+constexpr const char* kUpHelp = R"help(
+Examples:
+  weft testbed up
+  weft testbed up --name lab --hosts 16 --link 100Mbit --queue 64KiB
+  weft testbed up --name fast --hosts 4 --link 10Gbit --mtu 1500 --lifetime 60min
+)help";
+
+constexpr const char* kDownHelp = R"help(
+Examples:
+  weft testbed down
+  weft testbed down --name lab
+  weft testbed down --all
+)help";
+
+constexpr const char* kListHelp = R"help(
+Examples:
+  weft testbed list
+  weft testbed up --name lab && weft testbed list
+  weft testbed list && weft testbed down --all
+)help";
+
+constexpr const char* kRunHelp = R"help(
+Behind --, the command; {host}, {rank}, {hosts}, {address}, {addresses} and {addresses[N]} in it are
+replaced and are in the environment as WEFT_TESTBED_HOST and so on. Faults:
+  at=2s link-down host3 for=1s           at=2s partition host0-3|host4,host5 for=1s
+  at=2s loss host3 1% for=1s             at=2s slow host3 10Mbit for=1s
+  at=2s stop host3 for=1s                at=2s kill host3   (also cont, restart)
+
+Examples:
+  weft testbed run --hosts 4 --link 100Mbit -- sh -c 'echo I am {address}, {rank} of {hosts}'
+  weft testbed run --hosts 2 --fault 'at=1s link-down host1 for=1s' -- ping -c 4 -W 1 '{addresses[0]}'
+  weft testbed up --name lab && weft testbed run --name lab --on host0-3 -- hostname -I
+)help";
+
+// What the user wrote, before it is understood.
+struct Words {
+  std::uint32_t hosts = testbed::TestbedOptions{}.hosts;
+  std::string link = "0";
+  std::string queue = "128KiB";
+  std::string delay = "0";
+  std::uint32_t mtu = testbed::TestbedOptions{}.mtu;
+  std::string congestion_control = testbed::TestbedOptions{}.congestion_control;
+  std::string lifetime = "720min";
+  std::string name = "default";
+  bool all = false;
+  std::string on;
+  std::vector<std::string> faults;
+  std::string time_limit = "60min";
+  bool no_prefix = false;
+  std::vector<std::string> command;
+};
+
+// Options that describe a testbed.
+std::vector<CLI::Option*> add_shape(CLI::App& command, Words& words) {
+  return {
+      command.add_option("--hosts", words.hosts, "number of hosts, 1 to 64")->capture_default_str(),
+      command.add_option("--link", words.link, "rate of each link; 0: not limited")
+          ->capture_default_str(),
+      command.add_option("--queue", words.queue, "what a switch port holds before it drops")
+          ->capture_default_str(),
+      command.add_option("--delay", words.delay, "one way between hosts; needs netem")
+          ->capture_default_str(),
+      command.add_option("--mtu", words.mtu, "1280 to 9000 bytes")->capture_default_str(),
+      command
+          .add_option("--congestion-control", words.congestion_control,
+                      "TCP's, when the kernel allows it")
+          ->capture_default_str(),
+      command.add_option("--lifetime", words.lifetime, "the testbed ends after this time")
+          ->capture_default_str()};
+}
+
+// An amount behind an option; the error names the option.
+template <class T>
+bool read(Result<T> parsed, std::string_view option, T& out, std::optional<Error>& error) {
+  if (parsed.ok()) {
+    out = *std::move(parsed);
+    return true;
+  }
+  if (!error) {
+    error = Error{parsed.error().code, fmt::format("{}: {}", option, parsed.error().message)};
+  }
+  return false;
+}
+
+Result<testbed::TestbedOptions> understand(const Words& words) {
+  testbed::TestbedOptions options;
+  std::optional<Error> error;
+  options.hosts = words.hosts;
+  options.mtu = words.mtu;
+  options.congestion_control = words.congestion_control;
+  read(parse_bandwidth(words.link), "--link", options.link, error);
+  read(parse_byte_count(words.queue), "--queue", options.queue, error);
+  read(parse_duration(words.delay), "--delay", options.delay, error);
+  read(parse_duration(words.lifetime), "--lifetime", options.lifetime, error);
+  if (error) return *error;
+  if (auto possible = testbed::check(options); !possible.ok()) return std::move(possible).error();
+  return options;
+}
+
+std::string describe(const Testbed& bed) {
+  const auto& options = bed.options();
+  const std::string last = bed.address(bed.hosts() - 1);
+  return fmt::format("{} host{} {} to {}, links {}, port queues {}, TCP {}", bed.hosts(),
+                     bed.hosts() == 1 ? "" : "s", bed.address(0), last,
+                     options.link == Bandwidth{} ? "not limited" : to_text(options.link),
+                     to_text(options.queue), bed.congestion_control());
+}
+
+Result<void> up(const Words& words) {
+  auto options = understand(words);
+  if (!options.ok()) return std::move(options).error();
+  auto bed = Testbed::up_named(*options, words.name);
+  if (!bed.ok()) return std::move(bed).error();
+  fmt::print("testbed '{}' is up: {}\n", words.name, describe(*bed));
+  fmt::print("run in it:    weft testbed run --name {} -- COMMAND\n", words.name);
+  fmt::print("take it down: weft testbed down --name {}\n", words.name);
+  return {};
+}
+
+Result<void> down(const Words& words) {
+  if (!words.all) return Testbed::down(words.name);
+  Result<void> worst;
+  for (const auto& name : Testbed::names()) {
+    auto ended = Testbed::down(name);
+    if (worst.ok()) worst = std::move(ended);
+  }
+  return worst;
+}
+
+void list() {
+  for (const auto& name : Testbed::names()) {
+    const auto bed = Testbed::attach(name);
+    fmt::print("{}: {}\n", name, bed.ok() ? describe(*bed) : bed.error().message);
+  }
+}
+
+Result<testbed::RunOptions> understand_run(const Words& words, std::uint32_t hosts) {
+  testbed::RunOptions run;
+  run.command = words.command;
+  run.prefix = !words.no_prefix;
+  std::optional<Error> error;
+  read(parse_duration(words.time_limit), "--time-limit", run.time_limit, error);
+  if (!words.on.empty()) read(testbed::parse_hosts(words.on, hosts), "--on", run.hosts, error);
+  if (error) return *error;
+  for (const auto& text : words.faults) {
+    auto fault = testbed::parse_fault(text, hosts);
+    if (!fault.ok()) return std::move(fault).error();
+    run.faults.push_back(*std::move(fault));
+  }
+  return run;
+}
+
+Result<testbed::RunResult> run_in(Result<Testbed> bed, const Words& words) {
+  if (!bed.ok()) return std::move(bed).error();
+  const auto run = understand_run(words, bed->hosts());
+  if (!run.ok()) return run.error();
+  return testbed::run_in_hosts(*bed, *run);
+}
+
+// In a testbed that is up already, or in one of its own.
+Result<testbed::RunResult> run(const Words& words, bool named) {
+  if (named) return run_in(Testbed::attach(words.name), words);
+  auto options = understand(words);
+  if (!options.ok()) return std::move(options).error();
+  // What is wrong is said before anything is set up.
+  if (auto run = understand_run(words, options->hosts); !run.ok()) return std::move(run).error();
+  return run_in(Testbed::up(*options), words);
+}
+
+void conclude(const Words& words, const testbed::RunResult& result, Outcome& outcome) {
+  if (result.interrupted) {
+    outcome.code = ExitCode::interrupted;
+  } else if (result.timed_out) {
+    report_error({ErrorCode::timed_out,
+                  fmt::format("--time-limit {}: the command was still running", words.time_limit)},
+                 outcome);
+    outcome.code = ExitCode::failed;
+  } else if (result.exit_code != 0) {
+    // The command's own, as a shell passes it on.
+    outcome.code = static_cast<ExitCode>(result.exit_code);
+  } else if (result.failed_faults > 0) {
+    outcome.code = ExitCode::failed;
+  }
+}
+
+void add_up(CLI::App& group, Outcome& outcome) {
+  auto* command = group.add_subcommand("up", "Set a testbed up that stays");
+  const auto words = std::make_shared<Words>();
+  add_shape(*command, *words);
+  command->add_option("--name", words->name, "what it is called")->capture_default_str();
+  command->footer(kUpHelp);
+  command->callback([words, &outcome] {
+    if (auto done = up(*words); !done.ok()) report_error(done.error(), outcome);
+  });
+}
+
+void add_down(CLI::App& group, Outcome& outcome) {
+  auto* command = group.add_subcommand("down", "Take a testbed down, with all processes in it");
+  const auto words = std::make_shared<Words>();
+  auto* name = command->add_option("--name", words->name, "which one")->capture_default_str();
+  command->add_flag("--all", words->all, "all of them")->excludes(name);
+  command->footer(kDownHelp);
+  command->callback([words, &outcome] {
+    if (auto done = down(*words); !done.ok()) report_error(done.error(), outcome);
+  });
+}
+
+void add_list(CLI::App& group) {
+  auto* command = group.add_subcommand("list", "List the testbeds that are up");
+  command->footer(kListHelp);
+  command->callback(list);
+}
+
+void add_run(CLI::App& group, Outcome& outcome) {
+  auto* command = group.add_subcommand("run", "Run a command in the hosts of a testbed");
+  const auto words = std::make_shared<Words>();
+  const auto shape = add_shape(*command, *words);
+  auto* name = command->add_option("--name", words->name, "use this one, which is up already");
+  for (CLI::Option* option : shape) name->excludes(option);
+  command->add_option("--on", words->on, "hosts to run in: host0,host2-3; all by default");
+  command->add_option("--fault", words->faults, "what goes wrong, and when; may be given often")
+      ->allow_extra_args(false);
+  command->add_option("--time-limit", words->time_limit, "end the command after this time")
+      ->capture_default_str();
+  command->add_flag("--no-prefix", words->no_prefix, "lines of output without their host");
+  command->add_option("COMMAND", words->command, "program and arguments, behind --")->required();
+  command->footer(kRunHelp);
+  command->callback([words, name, &outcome] {
+    // The processes write past our own buffer.
+    std::fflush(stdout);
+    const auto result = run(*words, name->count() > 0);
+    if (result.ok()) {
+      conclude(*words, *result, outcome);
+    } else {
+      report_error(result.error(), outcome);
+    }
+  });
+}
+
+}  // namespace
+
+void add_testbed_command(CLI::App& root, Outcome& outcome) {
+  auto* group = root.add_subcommand("testbed", "Make a switched cluster on this machine");
+  group->require_subcommand(1);
+  group->footer(kGroupHelp);
+  add_up(*group, outcome);
+  add_down(*group, outcome);
+  add_list(*group);
+  add_run(*group, outcome);
+}
+
+}  // namespace weft::cli
