@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Doorbells: how endpoints of the shm provider sleep, since its completion queue has nothing to
+// sleep on, and how they notice that a peer is gone, since its segment outlives it. A doorbell is a
+// datagram socket and a shared word that says whether its owner sleeps; both are files beside the
+// provider's segments, named like them. Peers ring only when the owner sleeps.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "weft/ids.hpp"
+#include "weft/result.hpp"
+
+namespace weft::ofi {
+
+/// The base name of everything that an endpoint of provider shm keeps in /dev/shm: unique per job,
+/// node and incarnation.
+std::string shared_name(std::string_view job_tag, NodeId node, Incarnation incarnation);
+
+/// Unlinks what endpoints that no longer live left in /dev/shm. Only files named by
+/// `shared_name`, and only when nobody holds their doorbell.
+void remove_leftovers();
+
+/// A descriptor that is closed.
+class Descriptor {
+ public:
+  explicit Descriptor(int value = -1) : value_(value) {}
+  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(value_, other.value_);
+    return *this;
+  }
+  ~Descriptor();
+  int get() const { return value_; }
+
+ private:
+  int value_;
+};
+
+/// The shared word, mapped.
+class SleepFlag {
+ public:
+  static Result<SleepFlag> create(const std::string& path);
+  static Result<SleepFlag> open(const std::string& path);
+  SleepFlag(SleepFlag&& other) noexcept : word_(std::exchange(other.word_, nullptr)) {}
+  SleepFlag& operator=(SleepFlag&& other) noexcept {
+    std::swap(word_, other.word_);
+    return *this;
+  }
+  ~SleepFlag();
+  std::atomic<std::uint32_t>& word() const { return *word_; }
+
+ private:
+  explicit SleepFlag(std::atomic<std::uint32_t>* word) : word_(word) {}
+  static Result<SleepFlag> map(const std::string& path, int descriptor);
+  std::atomic<std::uint32_t>* word_;
+};
+
+/// One's own doorbell; unlinked when destroyed.
+class Doorbell {
+ public:
+  static Result<std::unique_ptr<Doorbell>> open(const std::string& name);
+  ~Doorbell();
+
+  /// Readable when it was rung.
+  int descriptor() const { return socket_.get(); }
+  /// From here on peers ring. Look for work once more after this, then sleep.
+  void fall_asleep();
+  /// Stops the ringing and forgets what was rung.
+  void wake_up();
+
+ private:
+  friend class PeerDoorbell;
+  Doorbell(std::string name, Descriptor socket, SleepFlag flag)
+      : name_(std::move(name)), socket_(std::move(socket)), flag_(std::move(flag)) {}
+  std::string name_;
+  Descriptor socket_;
+  SleepFlag flag_;
+  bool asleep_ = false;
+};
+
+/// A peer's doorbell.
+class PeerDoorbell {
+ public:
+  static Result<PeerDoorbell> open(const std::string& name);
+  /// To be called after something was sent to the peer.
+  void ring_if_asleep(const Doorbell& mine);
+  /// Whether the peer's process still holds its doorbell.
+  bool alive() const;
+
+ private:
+  PeerDoorbell(std::string name, SleepFlag flag) : name_(std::move(name)), flag_(std::move(flag)) {}
+  std::string name_;
+  SleepFlag flag_;
+};
+
+}  // namespace weft::ofi

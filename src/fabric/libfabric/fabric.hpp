@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// LibfabricFabric: the Fabric over one libfabric endpoint. One class in four files: fabric.cpp (the
+// interface and the poll loop), links.cpp (peers come and go), transmit.cpp (what leaves) and
+// receive.cpp (what arrives).
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "fabric/libfabric/doorbell.hpp"
+#include "fabric/libfabric/endpoint.hpp"
+#include "fabric/libfabric/job_key.hpp"
+#include "fabric/libfabric/libfabric.hpp"
+#include "fabric/libfabric/operations.hpp"
+#include "fabric/libfabric/peer.hpp"
+#include "fabric/libfabric/regions.hpp"
+#include "fabric/libfabric/ring.hpp"
+#include "weft/fabric.hpp"
+
+namespace weft::ofi {
+
+/// How long a link that ends may wait for the provider to finish what it has in its hands, so that
+/// nobody reads the application's memory after `peer_down`.
+inline constexpr Duration kDrain = Duration::seconds(1);
+
+class LibfabricFabric final : public Fabric {
+ public:
+  /// `segments`, when not 0, is the most local segments per write that are used.
+  static Result<std::unique_ptr<Fabric>> open(const LibfabricOptions& options,
+                                              std::size_t segments = 0);
+  ~LibfabricFabric() override;
+
+  const FabricLimits& limits() const override { return limits_; }
+  std::string_view name() const override { return name_; }
+  std::string address() const override { return address_; }
+  Result<void> add_peer(NodeId peer, Incarnation incarnation, std::string_view address) override;
+  void remove_peer(NodeId peer) override;
+  Result<Region> expose(std::span<std::byte> memory) override;
+  void retract(const Region& region) override;
+  std::size_t post(std::span<const TxOp> ops) override;
+  std::size_t poll(Instant now, std::span<Completion> completions) override;
+  WaitHint prepare_wait(Instant now) override;
+
+ private:
+  // What became of an attempt to send.
+  enum class Outcome : std::uint8_t {
+    sent,
+    later,    ///< the provider has no room or no connection: try again soon
+    blocked,  ///< until something arrives from the peer
+    broken,   ///< the link was taken down meanwhile
+  };
+  struct Ready {
+    Completion completion;
+    Receive* receive = nullptr;  ///< holds the completion's data
+  };
+
+  explicit LibfabricFabric(const LibfabricOptions& options)
+      : options_(options), job_key_(options.job_secret) {}
+  Result<void> set_up(std::size_t segments);
+
+  // fabric.cpp
+  void begin_poll(Instant now);
+  void read_events();
+  void send_listed();
+  void forget_removed();
+  void emit(const Completion& completion, Receive* receive = nullptr);
+  void end_operation(CompletionKind kind, NodeId peer, std::uint64_t context);
+  void place(const Ready& ready);
+  void drain_ready();
+  Peer* find(NodeId id);
+  void list(Peer& peer);
+  void say_goodbye();
+  bool descriptor_lies();
+
+  // links.cpp
+  void tick();
+  void tick_link(Peer& peer);
+  void tick_session(Peer& peer);
+  Instant next_deadline(const Peer& peer) const;
+  Instant session_deadline(const Peer& peer) const;
+  void start_life(Peer& peer, Life life);
+  void start_connecting(Peer& peer);
+  bool ensure_address(Peer& peer);
+  void ensure_doorbell(Peer& peer);
+  void send_hello(Peer& peer);
+  Outcome send_welcome(Peer& peer);
+  void on_hello(Peer& peer, std::span<const std::byte> payload);
+  void on_welcome(Peer& peer, std::span<const std::byte> payload);
+  bool proven(Peer& peer, FrameKind kind, std::span<const std::byte> payload, const Proof& proof);
+  void answer_hello(Peer& peer, const Nonce& nonce);
+  void go_up(Peer& peer, const Welcome& welcome);
+  void begin_closing(Peer& peer, std::string_view reason, Duration drain, Link then);
+  void finish_closing(Peer& peer);
+
+  // transmit.cpp
+  bool accept(const TxOp& op);
+  bool send_at_once(Peer& peer, const TxOp& op);
+  void fill(Operation& operation, Peer& peer, const TxOp& op);
+  FrameHeader header_for(Peer& peer, FrameKind kind, std::size_t payload_size) const;
+  void frame_left(Peer& peer, const FrameHeader& header);
+  Outcome judge(Peer& peer, ssize_t result);
+  Outcome send_frame(Peer& peer, FrameKind kind, std::span<const std::byte> payload,
+                     bool in_session = true);
+  void send_due(Peer& peer);
+  Outcome send_own_frames(Peer& peer);
+  Outcome send_queued(Peer& peer);
+  Outcome issue_send(Peer& peer, Operation& operation);
+  Outcome issue_write(Peer& peer, Operation& operation);
+  Outcome check_permission(Peer& peer, const Operation& operation);
+  bool overlaps_issued(const Peer& peer, const Operation& operation) const;
+  Outcome issue_segments(Peer& peer, Operation& operation);
+  Outcome issue_chunks(Peer& peer, Operation& operation);
+  bool register_segments(Operation& operation, std::array<void*, 2>& descriptions);
+  void move_to_issued(Peer& peer, Operation& operation);
+  void ring_doorbells();
+  void queue_region_frame(Peer& peer, FrameKind kind, const RegionGrant& grant);
+
+  // receive.cpp
+  void on_event(const Event& event);
+  void on_part(Operation& whole, int error);
+  void on_operation(Operation& operation, int error);
+  bool on_frame(Receive& receive, std::size_t length);
+  bool on_next_frame(Peer& peer, const Frame& frame, Receive& receive);
+  bool keep_early(Peer& peer, Receive& receive, const Frame& frame);
+  void take_early(Peer& peer);
+  bool on_session_frame(Peer& peer, const Frame& frame, Receive& receive);
+  void on_region_query(Peer& peer, std::span<const std::byte> payload);
+  void on_region_answer(Peer& peer, FrameKind kind, std::span<const std::byte> payload);
+  void on_region_closed(Peer& peer, std::uint64_t key);
+  void on_write_chunk(Peer& peer, std::span<const std::byte> payload);
+  void note_room_used(Peer& peer);
+
+  const LibfabricOptions options_;
+  const JobKey job_key_;
+  FabricLimits limits_;
+  std::string name_;
+  std::string address_;
+
+  bool holds_shm_ = false;
+  std::unique_ptr<Doorbell> doorbell_;  // unlinked after the endpoint closed
+  std::unique_ptr<Endpoint> endpoint_;
+  std::unique_ptr<OperationPool> operations_;
+  std::unique_ptr<ReceivePool> receives_;
+  LocalRegions regions_;
+  std::size_t segments_ = 2;
+
+  std::unordered_map<NodeId, std::unique_ptr<Peer>> peers_;
+  Peer* last_found_ = nullptr;
+  std::vector<Peer*> listed_;   // have something to send
+  std::vector<Peer*> to_ring_;  // were sent something
+  bool some_removed_ = false;
+
+  std::span<Completion> out_;  // of the poll under way
+  std::size_t out_used_ = 0;
+  Ring<Ready> ready_;               // completions that found no room in `out_`
+  std::vector<Receive*> held_;      // their data is in the caller's hands until the next poll
+  std::optional<Event> looked_at_;  // read by prepare_wait
+  std::size_t outstanding_ = 0;     // accepted and not yet reported as ended
+  std::size_t issued_ = 0;          // in the provider's hands, peers down excluded
+  std::vector<std::byte> scratch_;  // a frame
+
+  bool events_read_ = false;  // since the driver last prepared to sleep
+  int needless_wakes_ = 0;
+  Instant now_{};
+  bool polled_ = false;
+  Instant next_tick_{};
+  Duration nap_ =
+      Duration::microseconds(50);  // how long to sleep while the provider cannot wake us
+};
+
+}  // namespace weft::ofi

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// JobKey: what processes of one job prove to each other before anything else is delivered.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "fabric/libfabric/frame.hpp"
+#include "weft/ids.hpp"
+
+namespace weft::ofi {
+
+/// Keyed hashes (libsodium) under a key derived from the job's secret. Immutable; any thread.
+class JobKey {
+ public:
+  explicit JobKey(std::string_view job_secret);
+
+  /// Proves that `from` knows the secret and said `part`; `kind` keeps hello and welcome apart.
+  Proof prove(FrameKind kind, NodeId from, std::span<const std::byte> part) const;
+  /// In time that does not depend on where the proof is wrong.
+  bool verify(FrameKind kind, NodeId from, std::span<const std::byte> part,
+              const Proof& proof) const;
+  /// What every frame from `from` to `to` carries in the session of these two nonces. Never 0.
+  std::uint64_t token(NodeId from, NodeId to, const Nonce& from_nonce, const Nonce& to_nonce) const;
+  /// Eight hexadecimal digits that tell jobs apart and tell nothing about the secret.
+  const std::string& tag() const { return tag_; }
+
+ private:
+  std::array<unsigned char, 32> key_{};
+  std::string tag_;
+};
+
+/// Unpredictable, never the same again.
+Nonce fresh_nonce();
+std::uint64_t fresh_key();
+
+}  // namespace weft::ofi

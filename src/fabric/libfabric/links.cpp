@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// How peers come and go. Reliable-datagram endpoints know no connections, so the adapter makes its
+// own: each side sends a hello with a nonce until the other has proven, by a welcome over both
+// nonces, that it knows the job's secret and is the life of the node that it claims to be. From
+// then on every frame carries the session's token and a count. Heartbeats keep it up; an error of
+// the provider, a gap, a bad write, a goodbye or silence ends it.
+#include <fmt/format.h>
+#include <sodium.h>
+
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "fabric/libfabric/fabric.hpp"
+
+namespace weft::ofi {
+namespace {
+
+// Hellos are repeated: soon while the provider has no connection, then less and less.
+constexpr Duration kFirstRetry = Duration::milliseconds(2);
+constexpr Duration kLongestRetry = Duration::milliseconds(250);
+constexpr Duration kFirstRepeat = Duration::milliseconds(50);
+constexpr Duration kLongestRepeat = Duration::seconds(1);
+// A provider that connects by itself hides that a connection is lost: it accepts nothing although
+// it has nothing to do. After this long that is taken for what it is.
+constexpr Duration kLongestStall = Duration::seconds(1);
+
+std::vector<std::byte> decoded_address(std::string_view address) {
+  const std::string_view digits = address.substr(address.find('/') + 1);
+  std::vector<std::byte> bytes(digits.size() / 2);
+  std::size_t length = 0;
+  const int result = sodium_hex2bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(),
+                                    digits.data(), digits.size(), nullptr, &length, nullptr);
+  bytes.resize(result == 0 ? length : 0);
+  return bytes;
+}
+
+}  // namespace
+
+void LibfabricFabric::start_life(Peer& peer, Life life) {
+  if (peer.where && life.address != peer.life.address) {
+    endpoint_->remove(*peer.where);
+    peer.where.reset();
+  }
+  peer.doorbell.reset();
+  peer.life = std::move(life);
+  start_connecting(peer);
+}
+
+void LibfabricFabric::start_connecting(Peer& peer) {
+  peer.link = Link::connecting;
+  peer.my_nonce = fresh_nonce();
+  peer.knows_their_nonce = false;
+  peer.next_hello = now_;
+  peer.hello_delay = kFirstRetry;
+  next_tick_ = now_;
+}
+
+bool LibfabricFabric::ensure_address(Peer& peer) {
+  if (peer.where) return true;
+  const std::vector<std::byte> name = decoded_address(peer.life.address);
+  // Providers read as many bytes as their own addresses have, or up to a terminating zero.
+  const bool terminated = !name.empty() && name.back() == std::byte{0};
+  if (name.size() != endpoint_->address_size() && !terminated) return false;
+  auto inserted = endpoint_->insert(name);
+  if (!inserted) return false;
+  peer.where = *inserted;
+  return true;
+}
+
+void LibfabricFabric::ensure_doorbell(Peer& peer) {
+  if (doorbell_ == nullptr || peer.doorbell) return;
+  auto opened = PeerDoorbell::open(shared_name(job_key_.tag(), peer.id, peer.life.incarnation));
+  if (opened) peer.doorbell.emplace(std::move(*opened));
+}
+
+void LibfabricFabric::tick() {
+  next_tick_ = Instant::never();
+  for (auto& [id, peer] : peers_) {
+    tick_link(*peer);
+    next_tick_ = std::min(next_tick_, next_deadline(*peer));
+  }
+}
+
+void LibfabricFabric::tick_link(Peer& peer) {
+  switch (peer.link) {
+    case Link::waiting:
+      break;
+    case Link::connecting:
+      if (now_ >= peer.next_hello) send_hello(peer);
+      break;
+    case Link::up:
+      tick_session(peer);
+      break;
+    case Link::closing:
+      if (now_ >= peer.close_by) finish_closing(peer);
+      break;
+  }
+}
+
+void LibfabricFabric::tick_session(Peer& peer) {
+  if (now_ >= peer.last_heard + options_.peer_timeout) {
+    begin_closing(peer, "it was not heard for too long", Duration{}, Link::connecting);
+    return;
+  }
+  if (peer.stalled &&
+      now_ >= *peer.stalled + std::min(kLongestStall, options_.heartbeat_interval)) {
+    begin_closing(peer, "its connection was lost", Duration{}, Link::connecting);
+    return;
+  }
+  if (!peer.early.empty() && now_ >= peer.gap_since + options_.heartbeat_interval * 2) {
+    begin_closing(peer, "something it sent was lost", kDrain, Link::connecting);
+    return;
+  }
+  if (peer.doorbell && now_ >= peer.last_checked + options_.heartbeat_interval) {
+    peer.last_checked = now_;
+    if (!peer.doorbell->alive()) {
+      begin_closing(peer, "its process ended", Duration{}, Link::connecting);
+      return;
+    }
+  }
+  if (now_ >= peer.last_said + options_.heartbeat_interval && !peer.dues.heartbeat) {
+    peer.dues.heartbeat = true;
+    send_due(peer);
+  }
+}
+
+Instant LibfabricFabric::next_deadline(const Peer& peer) const {
+  switch (peer.link) {
+    case Link::waiting:
+      break;
+    case Link::connecting:
+      return peer.next_hello;
+    case Link::closing:
+      return peer.close_by;
+    case Link::up:
+      return session_deadline(peer);
+  }
+  return Instant::never();
+}
+
+Instant LibfabricFabric::session_deadline(const Peer& peer) const {
+  const Duration interval = options_.heartbeat_interval;
+  Instant at = peer.last_heard + options_.peer_timeout;
+  if (!peer.dues.heartbeat) at = std::min(at, peer.last_said + interval);
+  if (peer.doorbell) at = std::min(at, peer.last_checked + interval);
+  if (peer.stalled) at = std::min(at, *peer.stalled + std::min(kLongestStall, interval));
+  if (!peer.early.empty()) at = std::min(at, peer.gap_since + interval * 2);
+  return at;
+}
+
+void LibfabricFabric::send_hello(Peer& peer) {
+  Outcome outcome = Outcome::later;
+  if (ensure_address(peer)) {
+    ensure_doorbell(peer);
+    Hello hello;
+    hello.to = peer.id;
+    hello.incarnation = options_.incarnation;
+    hello.nonce = peer.my_nonce;
+    hello.address = address_;
+    std::array<std::byte, 128 + kMaxAddressText> payload;
+    const std::size_t size = encode(hello, payload);
+    hello.proof = job_key_.prove(FrameKind::hello, options_.self,
+                                 proven_part(std::span(payload).first(size)));
+    encode(hello, payload);
+    outcome = send_frame(peer, FrameKind::hello, std::span(payload).first(size), false);
+  }
+  if (outcome == Outcome::sent) {
+    peer.hello_delay = std::max(peer.hello_delay, kFirstRepeat);
+    peer.next_hello = now_ + peer.hello_delay;
+    peer.hello_delay = std::min(peer.hello_delay * 2, kLongestRepeat);
+  } else {
+    peer.hello_delay = std::min(peer.hello_delay, kLongestRetry);
+    peer.next_hello = now_ + peer.hello_delay;
+    peer.hello_delay = std::min(peer.hello_delay * 2, kLongestRetry);
+  }
+}
+
+LibfabricFabric::Outcome LibfabricFabric::send_welcome(Peer& peer) {
+  if (!ensure_address(peer)) return Outcome::blocked;
+  ensure_doorbell(peer);
+  Welcome welcome;
+  welcome.to = peer.id;
+  welcome.incarnation = options_.incarnation;
+  welcome.to_incarnation = peer.life.incarnation;
+  welcome.nonce = peer.my_nonce;
+  welcome.to_nonce = peer.their_nonce;
+  welcome.window = static_cast<std::uint32_t>(options_.receive_window);
+  welcome.max_message = static_cast<std::uint32_t>(options_.max_message);
+  std::array<std::byte, 128> payload;
+  const std::size_t size = encode(welcome, payload);
+  welcome.proof = job_key_.prove(FrameKind::welcome, options_.self,
+                                 proven_part(std::span(payload).first(size)));
+  encode(welcome, payload);
+  return send_frame(peer, FrameKind::welcome, std::span(payload).first(size), false);
+}
+
+bool LibfabricFabric::proven(Peer& peer, FrameKind kind, std::span<const std::byte> payload,
+                             const Proof& proof) {
+  if (job_key_.verify(kind, peer.id, proven_part(payload), proof)) return true;
+  if (!std::exchange(peer.refusal_reported, true)) {
+    spdlog::warn("{}: somebody who does not know the job's secret claims to be node {}; refused",
+                 name_, peer.id.value());
+  }
+  return false;
+}
+
+void LibfabricFabric::on_hello(Peer& peer, std::span<const std::byte> payload) {
+  const auto hello = decode_hello(payload);
+  if (!hello || hello->to != options_.self || peer.removed) return;
+  const Life& known = peer.next_life ? *peer.next_life : peer.life;
+  if (hello->incarnation < known.incarnation) return;
+  if (!proven(peer, FrameKind::hello, payload, hello->proof)) return;
+  if (hello->incarnation > known.incarnation) {
+    // It was restarted, and tells us where it is before anybody else does.
+    const Nonce nonce = hello->nonce;
+    if (!add_peer(peer.id, hello->incarnation, hello->address)) return;
+    if (peer.link == Link::connecting) answer_hello(peer, nonce);
+    return;
+  }
+  if (peer.next_life) return;  // of the life that is about to begin: it will be repeated
+  const bool same = peer.knows_their_nonce && peer.their_nonce == hello->nonce;
+  switch (peer.link) {
+    case Link::waiting:
+      start_connecting(peer);
+      answer_hello(peer, hello->nonce);
+      break;
+    case Link::connecting:
+      answer_hello(peer, hello->nonce);
+      break;
+    case Link::up:
+      if (same) {
+        answer_hello(peer, hello->nonce);  // our welcome has not arrived
+      } else {
+        const Nonce nonce = hello->nonce;
+        begin_closing(peer, "it began a new session", kDrain, Link::connecting);
+        if (peer.link == Link::connecting) answer_hello(peer, nonce);
+      }
+      break;
+    case Link::closing:
+      break;  // it will be repeated
+  }
+}
+
+void LibfabricFabric::answer_hello(Peer& peer, const Nonce& nonce) {
+  peer.their_nonce = nonce;
+  peer.knows_their_nonce = true;
+  peer.dues.welcome = true;
+  send_due(peer);
+}
+
+void LibfabricFabric::on_welcome(Peer& peer, std::span<const std::byte> payload) {
+  const auto welcome = decode_welcome(payload);
+  if (!welcome || peer.link != Link::connecting || welcome->to != options_.self ||
+      welcome->to_incarnation != options_.incarnation || welcome->to_nonce != peer.my_nonce ||
+      welcome->incarnation != peer.life.incarnation) {
+    return;
+  }
+  if (!proven(peer, FrameKind::welcome, payload, welcome->proof)) return;
+  if (welcome->max_message != options_.max_message) {
+    if (!std::exchange(peer.refusal_reported, true)) {
+      spdlog::error("{}: node {} has max_message {} where this node has {}: give all the same",
+                    name_, peer.id.value(), welcome->max_message, options_.max_message);
+    }
+    return;
+  }
+  go_up(peer, *welcome);
+}
+
+void LibfabricFabric::go_up(Peer& peer, const Welcome& welcome) {
+  peer.token_out = job_key_.token(options_.self, peer.id, peer.my_nonce, welcome.nonce);
+  peer.token_in = job_key_.token(peer.id, options_.self, welcome.nonce, peer.my_nonce);
+  peer.frames_out = peer.frames_in = 0;
+  peer.credits = std::min<std::size_t>(welcome.window, 0xFFFF);
+  peer.credits_due = 0;
+  peer.last_heard = peer.last_said = peer.last_checked = now_;
+  peer.stalled.reset();
+  peer.link = Link::up;
+  next_tick_ = now_;
+  ensure_doorbell(peer);
+  Completion completion;
+  completion.kind = CompletionKind::peer_up;
+  completion.peer = peer.id;
+  completion.incarnation = peer.life.incarnation;
+  emit(completion);
+  // Our welcome has to go before anything else in this session: it makes the peer listen.
+  const bool welcomed =
+      peer.knows_their_nonce && peer.their_nonce == welcome.nonce && !peer.dues.welcome;
+  if (!welcomed) answer_hello(peer, welcome.nonce);
+}
+
+void LibfabricFabric::begin_closing(Peer& peer, std::string_view reason, Duration drain,
+                                    Link then) {
+  WEFT_CHECK(peer.link == Link::up);
+  spdlog::debug("{}: node {} incarnation {} is down: {}", name_, peer.id.value(),
+                peer.life.incarnation.value(), reason);
+  peer.link = Link::closing;
+  peer.after_closing = then;
+  peer.close_by = now_ + drain;
+  next_tick_ = std::min(next_tick_, peer.close_by);
+  peer.regions.clear();
+  peer.granted.clear();
+  peer.region_frames.clear();
+  peer.dues = {};
+  for (const EarlyFrame& early : peer.early) receives_->give_back(*early.receive);
+  peer.early.clear();
+  peer.knows_their_nonce = false;
+  while (Operation* operation = peer.queued.first()) {
+    peer.queued.remove(*operation);
+    operation->segment_count = operation->segments_issued;
+    if (operation->parts_pending > 0) {
+      peer.issued.push_back(*operation);
+      ++peer.writes_issued;
+      ++issued_;
+      continue;
+    }
+    end_operation(CompletionKind::failed, peer.id, operation->user_context);
+    operations_->give_back(*operation);
+  }
+  if (peer.issued.empty() || drain == Duration{}) finish_closing(peer);
+}
+
+void LibfabricFabric::finish_closing(Peer& peer) {
+  while (Operation* operation = peer.issued.first()) {
+    peer.issued.remove(*operation);
+    operation->peer = nullptr;
+    --issued_;
+    if (operation->purpose == Operation::Purpose::user) {
+      end_operation(CompletionKind::failed, peer.id, operation->user_context);
+    }
+  }
+  peer.writes_issued = 0;
+  Completion completion;
+  completion.kind = CompletionKind::peer_down;
+  completion.peer = peer.id;
+  completion.incarnation = peer.life.incarnation;
+  emit(completion);
+  peer.link = Link::waiting;
+  if (peer.removed) return;
+  if (peer.next_life) {
+    Life life = *std::exchange(peer.next_life, std::nullopt);
+    start_life(peer, std::move(life));
+  } else if (peer.after_closing == Link::connecting) {
+    start_connecting(peer);
+  }
+}
+
+}  // namespace weft::ofi

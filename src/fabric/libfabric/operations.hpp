@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations: everything that was accepted and has not ended, in one block of memory that does not
+// move, each with a send buffer of its own.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "fabric/libfabric/endpoint.hpp"
+#include "weft/fabric.hpp"
+
+namespace weft::ofi {
+
+struct Peer;
+
+struct Operation : Tracked {
+  enum class Purpose : std::uint8_t {
+    user,   ///< posted by the application, ends with a completion
+    frame,  ///< a frame of our own
+    part,   ///< the second segment of a write whose provider takes one at a time
+  };
+  Purpose purpose = Purpose::user;
+  OpKind kind = OpKind::send;
+  /// Null once the peer went down: the provider still holds the operation, nobody else does.
+  Peer* peer = nullptr;
+  std::uint64_t user_context = 0;
+  Operation* previous = nullptr;  ///< in the peer's queue or list of issued operations
+  Operation* next = nullptr;
+  Operation* whole = nullptr;  ///< of a part
+
+  std::span<std::byte> buffer;  ///< room for a whole frame
+  std::size_t frame_size = 0;   ///< of a send: used bytes of `buffer`
+
+  // Of a write.
+  std::array<iovec, 2> segments{};
+  std::size_t segment_count = 0;
+  std::size_t segments_issued = 0;
+  std::size_t parts_pending = 0;  ///< issued to the provider and not completed
+  std::size_t size = 0;
+  std::size_t chunked = 0;  ///< bytes already sent in messages, where writes are emulated
+  RemoteRegion region{};
+  std::uint64_t offset = 0;
+  std::array<MemoryRegistration, 2> registrations;
+};
+
+/// A list threaded through operations.
+class OperationList {
+ public:
+  bool empty() const { return first_ == nullptr; }
+  Operation* first() const { return first_; }
+  void push_back(Operation& operation);
+  void remove(Operation& operation);
+
+ private:
+  Operation* first_ = nullptr;
+  Operation* last_ = nullptr;
+};
+
+/// The operations that are free.
+class OperationPool {
+ public:
+  /// `frame_size` is what each buffer holds. With `local_registration` buffers are registered.
+  static Result<std::unique_ptr<OperationPool>> make(Endpoint& endpoint, std::size_t count,
+                                                     std::size_t frame_size);
+  ~OperationPool();
+  OperationPool(const OperationPool&) = delete;
+  OperationPool& operator=(const OperationPool&) = delete;
+
+  /// A cleared operation, or null when all are in use.
+  Operation* take();
+  void give_back(Operation& operation);
+  /// What the provider wants to know about the buffers.
+  void* buffer_description() const;
+
+ private:
+  explicit OperationPool(std::size_t count) : operations_(count) {}
+  std::span<std::byte> memory_;
+  MemoryRegistration registration_;
+  std::vector<Operation> operations_;
+  Operation* free_ = nullptr;
+};
+
+/// One posted receive buffer.
+struct Receive : Tracked {
+  std::span<std::byte> buffer;
+};
+
+/// The receive buffers: posted, or being looked at.
+class ReceivePool {
+ public:
+  static Result<std::unique_ptr<ReceivePool>> make(Endpoint& endpoint, std::size_t count,
+                                                   std::size_t frame_size);
+  ~ReceivePool();
+  ReceivePool(const ReceivePool&) = delete;
+  ReceivePool& operator=(const ReceivePool&) = delete;
+
+  /// Posts the buffer again, now or when the provider has room.
+  void give_back(Receive& receive);
+  /// Posts what the provider had no room for.
+  void post_backlog();
+
+ private:
+  ReceivePool(Endpoint& endpoint, std::size_t count) : endpoint_(endpoint), receives_(count) {}
+  Endpoint& endpoint_;
+  std::span<std::byte> memory_;
+  MemoryRegistration registration_;
+  std::vector<Receive> receives_;
+  std::vector<Receive*> backlog_;
+};
+
+}  // namespace weft::ofi

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which libfabric provider, asked for what: turns LibfabricOptions into an fi_info that promises
+// as much of the fabric contract as the provider can, and says what it promised.
+#pragma once
+
+#include <rdma/fabric.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/libfabric/libfabric.hpp"
+
+namespace weft::ofi {
+
+struct InfoDeleter {
+  void operator()(fi_info* info) const { fi_freeinfo(info); }
+};
+using InfoPointer = std::unique_ptr<fi_info, InfoDeleter>;
+
+/// What the chosen provider granted.
+struct Traits {
+  bool native_write = false;        ///< one-sided writes, and ordered or completed well enough
+  bool delivery_complete = false;   ///< a write's completion can mean that it is in place
+  bool send_after_write = false;    ///< a message is received after earlier writes
+  bool write_after_write = false;   ///< overlapping writes land in order
+  bool local_registration = false;  ///< local buffers must be registered
+  bool virtual_addresses = false;   ///< remote addresses are the target's, else offsets
+  bool provider_keys = false;       ///< the provider chooses memory keys
+  bool endpoint_regions = false;    ///< regions are bound to the endpoint
+  bool hides_connections = false;   ///< connects on demand and does not report lost connections
+  bool shared_memory = false;       ///< provider shm: no wait descriptor, no word of dead peers
+  std::size_t inject_size = 0;
+  std::size_t segments = 1;  ///< local segments per write
+  std::size_t key_bytes = 8;
+  std::size_t max_write = 0;
+};
+
+struct Provider {
+  InfoPointer info;
+  Traits traits;
+};
+
+/// `shm_name` names the endpoint of the shm provider; others ignore it.
+Result<Provider> choose_provider(const LibfabricOptions& options, const std::string& shm_name);
+
+/// Full names that a user's name may stand for, best first.
+std::vector<std::string> full_names(std::string_view name);
+
+}  // namespace weft::ofi

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regions: memory of this node that peers may write into, and what this node learnt about memory
+// of its peers. A writer asks once per region whether it may write there, so that a bad write is
+// noticed by both sides whatever the provider does with it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+
+#include "fabric/libfabric/endpoint.hpp"
+#include "fabric/libfabric/frame.hpp"
+#include "weft/fabric.hpp"
+
+namespace weft::ofi {
+
+/// This node's exposed memory, by key.
+class LocalRegions {
+ public:
+  /// Registers with the provider when it has one-sided writes.
+  Result<Region> expose(Endpoint& endpoint, std::span<std::byte> memory);
+  /// False when there is no such region.
+  bool retract(std::uint64_t key);
+  /// What to tell a peer that asks for `key`.
+  std::optional<RegionGrant> grant(std::uint64_t key) const;
+  /// Where [offset, offset + size) of region `key` is; empty optional when it is not inside.
+  std::optional<std::span<std::byte>> resolve(std::uint64_t key, std::uint64_t offset,
+                                              std::size_t size) const;
+  /// Releases all registrations.
+  void clear() { regions_.clear(); }
+
+ private:
+  struct Entry {
+    Region region;
+    MemoryRegistration registration;
+  };
+  std::unordered_map<std::uint64_t, Entry> regions_;
+};
+
+enum class Permission : std::uint8_t {
+  unknown,  ///< never asked
+  asked,    ///< the answer is under way
+  open,
+  refused,
+};
+
+/// What one peer said about its regions, in this session.
+class PeerRegions {
+ public:
+  Permission permission(std::uint64_t key) const;
+  /// Whether a write of `size` bytes at `offset` is inside of what the peer granted for `region`.
+  bool allows(const RemoteRegion& region, std::uint64_t offset, std::size_t size) const;
+  /// False when more is asked than a sane job has.
+  bool note_asked(std::uint64_t key);
+  void note_open(const RegionGrant& grant);
+  void note_refused(std::uint64_t key);
+  void clear() { known_.clear(); }
+
+ private:
+  struct Known {
+    Permission permission = Permission::asked;
+    RegionGrant grant;
+  };
+  std::unordered_map<std::uint64_t, Known> known_;
+};
+
+}  // namespace weft::ofi
