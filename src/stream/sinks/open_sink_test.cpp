@@ -43,11 +43,11 @@ TEST(open_sink, names_what_is_wrong) {
   EXPECT_THAT(open_error("tsa:/x.tsa?items=5"), HasSubstr("put %s"));
   EXPECT_THAT(open_error("tsa:/x.tsa", {.computes = 2}), HasSubstr("put %n"));
   EXPECT_THAT(open_error("tsa:/x.tsa?zstd=20"), HasSubstr("from 0 to 19"));
-  EXPECT_THAT(open_error("tsa:/nonexistent/x.tsa"), HasSubstr("'/nonexistent/x.tsa'"));
-  EXPECT_THAT(open_error("file:/nonexistent/x"), HasSubstr("cannot write '/nonexistent/x'"));
+  EXPECT_THAT(open_error("tsa:/dev/null/x.tsa"), HasSubstr("'/dev/null/x.tsa'"));
+  EXPECT_THAT(open_error("file:/dev/null/x"), HasSubstr("cannot write '/dev/null/x'"));
   EXPECT_THAT(open_error("exec:"), HasSubstr("program is missing"));
   EXPECT_THAT(open_error("exec:'x"), HasSubstr("quote ' is not closed"));
-  EXPECT_THAT(open_error("exec:/nonexistent/program -x"), HasSubstr("no program '/nonexist"));
+  EXPECT_THAT(open_error("exec:/dev/null/program -x"), HasSubstr("no program '/dev/null/pr"));
 }
 
 TEST(null_sink, counts) {

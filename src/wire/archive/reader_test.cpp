@@ -198,7 +198,7 @@ TEST(archive_reader, refuses_what_is_no_archive) {
   auto reconstruction = golden("microslices.msa");
   reconstruction[45] = std::byte{2};
   EXPECT_THAT(count_items(reconstruction).error().message, HasSubstr("archive of type 2"));
-  EXPECT_EQ(ArchiveReader::open("/nonexistent/x.tsa").error().code, ErrorCode::not_found);
+  EXPECT_EQ(ArchiveReader::open("/dev/null/x.tsa").error().code, ErrorCode::not_found);
   EXPECT_THAT(ArchiveReader::open("/").error().message, HasSubstr("Is a directory"));
 }
 
