@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// weft archive info|check|cut|merge FILE…
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "cli/commands.hpp"
+#include "wire/archive/tools.hpp"
+
+namespace weft::cli {
+namespace {
+
+using nlohmann::json;
+using wire::ArchiveContents;
+using wire::ArchiveProgress;
+using wire::ArchiveType;
+
+/// A line that overwrites itself five times a second; nothing when nobody looks at it.
+class ProgressLine {
+ public:
+  ProgressLine() : shown_(isatty(STDERR_FILENO) == 1) {}
+  ~ProgressLine() {
+    if (printed_) fmt::print(stderr, "\r\x1b[K");
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  wire::ProgressCallback callback() {
+    if (!shown_) return {};
+    return [this](const ArchiveProgress& p) { update(p); };
+  }
+
+ private:
+  void update(const ArchiveProgress& progress) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::milliseconds(200)) return;
+    last_ = now;
+    printed_ = true;
+    std::string share;
+    if (progress.total_bytes && *progress.total_bytes > 0) {
+      share = fmt::format(" ({:.0f} %)", 100.0 * static_cast<double>(progress.bytes) /
+                                             static_cast<double>(*progress.total_bytes));
+    }
+    fmt::print(stderr, "\r\x1b[K{} items, {}{}", progress.items, to_text(ByteCount(progress.bytes)),
+               share);
+    std::fflush(stderr);
+  }
+
+  bool shown_;
+  bool printed_ = false;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+json to_json(const std::string& path, const ArchiveContents& c, bool checked) {
+  json channels = json::array();
+  for (const auto& channel : c.channels) {
+    channels.push_back({{"system_id", channel.system_id},
+                        {"system_version", channel.system_version},
+                        {"equipment_id", channel.equipment_id},
+                        {"microslices", channel.microslices},
+                        {"bytes", channel.bytes},
+                        {"missing", channel.missing}});
+  }
+  json object = {{"file", path},
+                 {"type", to_text(c.format.type)},
+                 {"compression", to_text(c.format.compression)},
+                 {"archive_version", c.format.library_version},
+                 {"descriptor_version", c.format.descriptor_version},
+                 {"time_created", c.format.time_created},
+                 {"host", c.format.host},
+                 {"user", c.format.user},
+                 {"file_bytes", c.file_bytes},
+                 {"items", c.items},
+                 {"microslices", c.microslices},
+                 {"bytes", c.bytes},
+                 {"first_index", c.first_index},
+                 {"last_index", c.last_index},
+                 {"out_of_order", c.out_of_order},
+                 {"incomplete", c.incomplete},
+                 {"channels", std::move(channels)}};
+  if (checked) {
+    object["crc_checked"] = c.crc_checked;
+    object["crc_wrong"] = c.crc_wrong;
+    object["first_wrong"] = c.first_wrong;
+  }
+  return object;
+}
+
+/// Host and user come out of the file: they may be any bytes.
+std::string printable(const std::string& text) {
+  std::string safe;
+  for (const char c : text) safe.push_back(c >= ' ' && c <= '~' ? c : '?');
+  return safe.empty() ? "unknown" : safe;
+}
+
+std::string date_of(std::int64_t seconds) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm parts{};
+  if (!gmtime_r(&time, &parts)) return fmt::format("second {}", seconds);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", parts);
+}
+
+void print_info(const std::string& path, const ArchiveContents& c) {
+  const bool timeslices = c.format.type == ArchiveType::timeslices;
+  fmt::print("{}: {} {}, {} on disk, compression {}\n", path, c.items, to_text(c.format.type),
+             to_text(ByteCount(c.file_bytes)), to_text(c.format.compression));
+  fmt::print("  written {} by {} on {}, archive version {}.{}\n", date_of(c.format.time_created),
+             printable(c.format.user), printable(c.format.host), c.format.library_version,
+             c.format.descriptor_version);
+  if (c.items == 0) return;
+  fmt::print("  {} {} to {}, {} out of order", timeslices ? "index" : "start", c.first_index,
+             c.last_index, c.out_of_order);
+  if (timeslices) fmt::print(", {} incomplete", c.incomplete);
+  fmt::print("\n  {:>9}  {:>9}  {:>7}  {:>11}  {:>10}  {:>7}\n", "component", "equipment", "system",
+             "microslices", "content", "missing");
+  for (std::size_t i = 0; i < c.channels.size(); ++i) {
+    const auto& channel = c.channels[i];
+    fmt::print("  {:>9}  {:>9}  {:>4x}/{:<2x}  {:>11}  {:>10}  {:>7}\n", i, channel.equipment_id,
+               channel.system_id, channel.system_version, channel.microslices,
+               to_text(ByteCount(channel.bytes)), channel.missing);
+  }
+}
+
+void print_check(const std::string& path, const ArchiveContents& c) {
+  fmt::print("{}: {} {}, {} microslices, {} with CRC-32C, {} wrong{}{}\n", path, c.items,
+             to_text(c.format.type), c.microslices, c.crc_checked, c.crc_wrong,
+             c.crc_wrong > 0 ? "; first: " : "", c.first_wrong);
+}
+
+/// Prints "weft: MESSAGE" for an error about the contents, whose exit code is `failed`.
+void report_damage(const Error& error, Outcome& outcome) {
+  report_error(error, outcome);
+  if (error.code == ErrorCode::corrupt) outcome.code = ExitCode::failed;
+}
+
+void inspect_all(const std::vector<std::string>& paths, bool check, bool as_json,
+                 Outcome& outcome) {
+  json all = json::array();
+  for (const std::string& path : paths) {
+    auto contents = [&] {
+      ProgressLine line;
+      return wire::inspect_archive(path, check, line.callback());
+    }();
+    if (!contents) {
+      report_damage(contents.error(), outcome);
+      continue;
+    }
+    if (check && contents->crc_wrong > 0) outcome.code = ExitCode::failed;
+    if (as_json) {
+      all.push_back(to_json(path, *contents, check));
+    } else if (check) {
+      print_check(path, *contents);
+    } else {
+      print_info(path, *contents);
+    }
+  }
+  if (as_json) {
+    fmt::print("{}\n", all.dump(2, ' ', false, json::error_handler_t::replace));
+  }
+}
+
+struct Options {
+  std::vector<std::string> files;
+  bool as_json = false;
+  std::string out;
+  std::uint64_t from = 0;
+  std::uint64_t count = UINT64_MAX;
+  int zstd_level = 0;
+  std::uint32_t timeslices_of = 0;
+};
+
+void cut(const Options& options, Outcome& outcome) {
+  ProgressLine line;
+  const auto items = wire::cut_archive(options.files[0], options.out, options.from, options.count,
+                                       line.callback());
+  if (!items) return report_damage(items.error(), outcome);
+  fmt::print("{}: {} items\n", options.out, *items);
+}
+
+void merge(const Options& options, Outcome& outcome) {
+  wire::CompressionChoice compression;
+  if (options.zstd_level > 0) {
+    compression = {wire::ArchiveCompression::zstd, options.zstd_level};
+  }
+  ProgressLine line;
+  const auto merged =
+      options.timeslices_of > 0
+          ? wire::merge_components(options.files, options.out, options.timeslices_of, compression,
+                                   line.callback())
+          : wire::merge_archives(options.files, options.out, compression, line.callback());
+  if (!merged) return report_damage(merged.error(), outcome);
+  fmt::print("{}: {} items", options.out, merged->items);
+  if (merged->repeated > 0) fmt::print(", {} with the index of the one before", merged->repeated);
+  if (merged->out_of_order > 0) fmt::print(", {} out of order", merged->out_of_order);
+  if (merged->left_over > 0) {
+    fmt::print(", {} microslices at the end fill no timeslice", merged->left_over);
+  }
+  fmt::print("\n");
+}
+
+void add_info_and_check(CLI::App& archive, Outcome& outcome) {
+  for (const bool check : {false, true}) {
+    CLI::App* const command =
+        check ? archive.add_subcommand("check", "Verify structure and checksums of archives")
+              : archive.add_subcommand("info", "Show what is in archives");
+    const auto options = std::make_shared<Options>();
+    command->add_option("FILE", options->files, "archives, .msa or .tsa")->required();
+    command->add_flag("--json", options->as_json, "print one JSON array with an object per file");
+    command->footer(
+        check
+            ? R"help(Every item is decoded, every CRC-32C that a microslice carries compared. The exit code is 1 when
+something is wrong. An archive cut exactly between two items cannot be told from a shorter one.
+
+Examples:
+  weft archive check run_0000.tsa
+  weft archive check --json *.tsa > check.json
+  weft archive check *.tsa && rm -r raw
+)help"
+            : R"help(Examples:
+  weft archive info run_0000.tsa
+  weft archive info --json *.msa
+  weft archive info --json run_0000.tsa | jq '.[0].channels'
+)help");
+    command->callback([options, check, &outcome] {
+      inspect_all(options->files, check, options->as_json, outcome);
+    });
+  }
+}
+
+void add_cut(CLI::App& archive, Outcome& outcome) {
+  CLI::App* const command = archive.add_subcommand("cut", "Copy a range of items");
+  const auto options = std::make_shared<Options>();
+  command->add_option("FILE", options->files, "the archive, .msa or .tsa")->required()->expected(1);
+  command->add_option("--from", options->from, "first item, counted from 0");
+  command->add_option("--count", options->count, "how many items; all that follow by default");
+  command->add_option("--out", options->out, "the archive to write")->required();
+  command->footer(
+      R"help(The new archive keeps the format of the old one: versions, compression, time, host and user.
+
+Examples:
+  weft archive cut run.tsa --from 100 --count 10 --out ten.tsa
+  weft archive cut run.msa --count 1 --out first.msa
+  weft archive cut run.tsa --from 5000 --out tail.tsa
+)help");
+  command->callback([options, &outcome] { cut(*options, outcome); });
+}
+
+void add_merge(CLI::App& archive, Outcome& outcome) {
+  CLI::App* const command = archive.add_subcommand("merge", "Put several archives into one");
+  const auto options = std::make_shared<Options>();
+  command->add_option("FILE", options->files, "archives of one type, each in order")->required();
+  command->add_option("--out", options->out, "the archive to write")->required();
+  command
+      ->add_flag("--zstd{1}", options->zstd_level,
+                 "compress; --zstd=LEVEL from 1 (fast, the default) to 19")
+      ->check(CLI::Range(1, 19));
+  command
+      ->add_option("--timeslices-of", options->timeslices_of,
+                   "make timeslices of this many microslices; each .msa is one component")
+      ->check(CLI::Range(1u, UINT32_MAX));
+  command->footer(R"help(Items are ordered by timeslice index, or by start time of the microslice.
+
+Examples:
+  weft archive merge node_0.tsa node_1.tsa --out run.tsa
+  weft archive merge *.tsa --zstd=3 --out all.tsa
+  weft archive merge link0.msa link1.msa --timeslices-of 100 --out run.tsa
+)help");
+  command->callback([options, &outcome] { merge(*options, outcome); });
+}
+
+}  // namespace
+
+void add_archive_command(CLI::App& root, Outcome& outcome) {
+  CLI::App* const archive =
+      root.add_subcommand("archive", "Look into, check, cut and merge FLESnet archives");
+  archive->require_subcommand(1);
+  archive->footer(
+      R"help(Archives of timeslices (.tsa) and of microslices (.msa), plain or zstd, in every version that
+FLESnet has written.
+
+Examples:
+  weft archive info run_0000.tsa
+  weft archive check *.tsa
+  weft archive merge node_0.tsa node_1.tsa --out run.tsa
+)help");
+  add_info_and_check(*archive, outcome);
+  add_cut(*archive, outcome);
+  add_merge(*archive, outcome);
+}
+
+}  // namespace weft::cli
