@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/check.hpp"
@@ -48,6 +49,16 @@ Json array_of(const std::vector<Row>& rows, Write write) {
   return array;
 }
 
+/// As array_of, without the rows whose `value` is not finite: there is nothing to draw for them.
+template <class Row, class Value, class Write>
+Json finite_array_of(const std::vector<Row>& rows, Value value, Write write) {
+  Json array = Json::array();
+  for (const Row& row : rows) {
+    if (std::isfinite(value(row))) array.push_back(write(row));
+  }
+  return array;
+}
+
 Json write_interval(const IntervalRow& row) {
   return Json{{"id", row.id},
               {"start_us", number(row.start_us)},
@@ -56,21 +67,27 @@ Json write_interval(const IntervalRow& row) {
 }
 
 Json write_series(const Series& series) {
-  Json timeslices = array_of(series.timeslices, [](const TimesliceSample& s) {
-    return Json{{"t_us", number(s.t_us)},
-                {"index", s.index},
-                {"compute", s.compute},
-                {"spread_us", number(s.spread_us)}};
-  });
-  Json goodput = array_of(series.goodput, [](const GoodputSample& s) {
-    return Json{{"t_us", number(s.t_us)}, {"bytes_per_s", number(s.bytes_per_s)}};
-  });
-  Json fill = array_of(series.buffer_fill, [](const FillSample& s) {
-    return Json{{"t_us", number(s.t_us)},
-                {"compute", s.compute},
-                {"input", optional_number(s.input)},
-                {"fill", number(s.fill)}};
-  });
+  Json timeslices = finite_array_of(
+      series.timeslices, [](const TimesliceSample& s) { return s.t_us + s.spread_us; },
+      [](const TimesliceSample& s) {
+        return Json{{"t_us", s.t_us},
+                    {"index", s.index},
+                    {"compute", s.compute},
+                    {"spread_us", s.spread_us}};
+      });
+  Json goodput = finite_array_of(
+      series.goodput, [](const GoodputSample& s) { return s.t_us + s.bytes_per_s; },
+      [](const GoodputSample& s) {
+        return Json{{"t_us", s.t_us}, {"bytes_per_s", s.bytes_per_s}};
+      });
+  Json fill = finite_array_of(
+      series.buffer_fill, [](const FillSample& s) { return s.t_us + s.fill; },
+      [](const FillSample& s) {
+        return Json{{"t_us", s.t_us},
+                    {"compute", s.compute},
+                    {"input", optional_number(s.input)},
+                    {"fill", s.fill}};
+      });
   return Json{{"timeslices", std::move(timeslices)},
               {"goodput", std::move(goodput)},
               {"buffer_fill", std::move(fill)}};
@@ -103,7 +120,9 @@ Json write_summary(const RunRecord& r) {
   j["spread_floor_us"] = optional_number(r.spread_floor_us);
   j["buffer_fill"] = optional_quantiles(r.buffer_fill);
   j["credit_waits"] = r.credit_waits;
-  j["intervals"] = array_of(r.intervals, write_interval);
+  j["intervals"] = finite_array_of(
+      r.intervals, [](const IntervalRow& row) { return row.start_us + row.actual_us; },
+      write_interval);
   j["seed"] = r.seed;
   j["version"] = r.version;
   j["checks"] = Json{{"errors", r.checks.errors},
@@ -158,8 +177,13 @@ class Reader {
   void integer(const char* name, T& out) const {
     if (const Json* j = need(name)) read_integer(name, *j, out);
   }
+  /// Null is what a figure that was not finite is written as.
   void real(const char* name, double& out) const {
-    if (const Json* j = need(name)) read_real(name, *j, out);
+    if (object_.is_object() && object_.contains(name) && object_[name].is_null()) {
+      out = std::numeric_limits<double>::quiet_NaN();
+    } else if (const Json* j = need(name)) {
+      read_real(name, *j, out);
+    }
   }
   void real(const char* name, std::optional<double>& out) const {
     if (const Json* j = find(name)) read_real(name, *j, out.emplace());

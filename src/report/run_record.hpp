@@ -197,7 +197,8 @@ enum class RecordForm : std::uint8_t {
 };
 
 /// The record as one JSON object, without a newline at the end. Figures that are not finite become
-/// null; text that is not UTF-8 has its bad bytes replaced.
+/// null, rows of series and intervals that are not finite are left out; text that is not UTF-8 has
+/// its bad bytes replaced.
 std::string to_json(const RunRecord& record, RecordForm form);
 
 /// ["a","b"], with the same care for bad bytes.

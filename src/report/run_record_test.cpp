@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -104,6 +105,20 @@ TEST(run_record, absent_and_infinite_figures_are_null) {
   const Result<RunRecord> read = from_json(j.dump(), "x");
   ASSERT_TRUE(read.ok());
   EXPECT_FALSE(read->spread_us.has_value());
+}
+
+TEST(run_record, figures_that_are_not_finite_do_not_make_the_record_unreadable) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  RunRecord record = sample_record();
+  record.seconds = 0;
+  record.goodput_bytes_per_s = none;
+  record.series.timeslices[0].spread_us = none;
+  record.intervals[1].actual_us = std::numeric_limits<double>::infinity();
+  const Result<RunRecord> read = from_json(to_json(record, RecordForm::full), "x");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(std::isnan(read->goodput_bytes_per_s));
+  EXPECT_EQ(read->series.timeslices.size(), 1u);
+  EXPECT_EQ(read->intervals.size(), 1u);
 }
 
 TEST(run_record, text_that_is_not_utf8_is_still_written) {

@@ -236,14 +236,16 @@ std::string as_percent(double fraction) {
 }
 
 std::string as_rate(double bytes_per_s) {
-  if (!std::isfinite(bytes_per_s) || bytes_per_s < 0 || bytes_per_s > 1e18) {
+  if (!std::isfinite(bytes_per_s)) return "–";
+  if (bytes_per_s < 0 || bytes_per_s > 1e18) {
     return fmt::format("{:.3g} B/s", bytes_per_s);
   }
   return to_text(Bandwidth::bytes_per_second(static_cast<std::uint64_t>(bytes_per_s)));
 }
 
 std::string as_time(double microseconds) {
-  if (!std::isfinite(microseconds) || std::abs(microseconds) > 1e15) {
+  if (!std::isfinite(microseconds)) return "–";
+  if (std::abs(microseconds) > 1e15) {
     return fmt::format("{:.3g} µs", microseconds);
   }
   std::string text = to_text(Duration(static_cast<std::int64_t>(std::llround(microseconds * 1e3))));

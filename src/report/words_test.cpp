@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace weft::report {
 namespace {
 
@@ -118,6 +120,8 @@ TEST(words, absurd_figures_are_still_written) {
   EXPECT_THAT(as_rate(-1), HasSubstr("B/s"));
   EXPECT_THAT(as_rate(1e300), HasSubstr("B/s"));
   EXPECT_THAT(as_time(1e300), HasSubstr("µs"));
+  EXPECT_EQ(as_rate(std::numeric_limits<double>::quiet_NaN()), "–");
+  EXPECT_EQ(as_time(std::numeric_limits<double>::infinity()), "–");
 }
 
 }  // namespace

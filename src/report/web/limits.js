@@ -25,8 +25,8 @@ const limitTable = (rows) => ({
   rows: rows.map((r) => [r.run, r.size, r.mix ? 'mix' : 'none', time(r.round_us),
     rate(r.bandwidth_per_sender_bytes_per_s), rate(r.aggregate_bytes_per_s)]) });
 
-/** Lines over the message size: one per run and kind. */
-function limitLines(context, runs, rows, y, value) {
+/** Lines over the message size, one per run and kind; `name` is what `value` gives. */
+function limitLines(context, runs, rows, y, name, value) {
   const values = rows.map((r) => ({ run: r.run, size: r.size, kind: r.kind, value: value(r) }));
   return { ...base(260), data: { values }, mark: { type: 'line', strokeWidth: 2,
     point: { size: 34, filled: true } }, encoding: {
@@ -36,7 +36,7 @@ function limitLines(context, runs, rows, y, value) {
     strokeDash: { field: 'kind', type: 'nominal', legend: null,
       scale: { domain: kinds, range: [[], [5, 4]] } },
     tooltip: [{ field: 'run' }, { field: 'size', title: 'message' }, { field: 'kind',
-      title: 'messages' }, { field: 'value', title: y.title, format: '.4~g' }] } };
+      title: 'messages' }, { field: 'value', title: name, format: '.4~g' }] } };
 }
 
 function roundFigure(context) {
@@ -47,7 +47,7 @@ function roundFigure(context) {
   const y = tallAxis(`duration of a round in ${unit.name}`, values);
   return { layout: '', key: limitKey(runs, rows), table: limitTable(rows),
     charts: [{ name: 'Duration of a round', spec: limitLines(context, runs, rows, y,
-      (r) => r.round_us / unit.factor) }] };
+      `round (${unit.name})`, (r) => r.round_us / unit.factor) }] };
 }
 
 function senderFigure(context) {
@@ -58,7 +58,7 @@ function senderFigure(context) {
   const y = { title: `bandwidth per sender in ${unit.name}`, scale: { zero: true } };
   return { layout: '', key: limitKey(runs, rows), table: limitTable(rows),
     charts: [{ name: 'Bandwidth per sender', spec: limitLines(context, runs, rows, y,
-      (r) => r.bandwidth_per_sender_bytes_per_s / unit.factor) }] };
+      `per sender (${unit.name})`, (r) => r.bandwidth_per_sender_bytes_per_s / unit.factor) }] };
 }
 
 function aggregateFigure(context) {

@@ -124,6 +124,10 @@ async function look(browser, url, expected) {
       await page.run(chartsDrawn);
       await page.screenshot(path.join(output, 'screenshots', `${test}-${width}-${theme}.png`));
       checkLooks(await page.run(survey, width), width, expected);
+      await page.run(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
+      const opened = await page.run(survey, width);
+      assert.deepEqual(opened.outside, [], `tables of figures stay in the page at ${width}`);
+      assert.ok(opened.scrollWidth <= width, `tables of figures scroll inside at ${width}`);
       assert.deepEqual(await page.run(faintTexts), [], `contrast, ${theme}`);
       checkQuiet(page, url);
       await page.close();
@@ -169,6 +173,32 @@ async function followsTheme(browser, url) {
   await page.close();
 }
 
+/** A mark under the pointer tells its figures. */
+async function tellsFigures(browser, url) {
+  const page = await browser.open(url, { width: 1280 });
+  await page.run(chartsDrawn);
+  const place = await page.run(() => {
+    const bar = document.querySelector('#goodput .mark-rect path');
+    bar.scrollIntoView({ block: 'center', behavior: 'instant' });
+    const box = bar.getBoundingClientRect();
+    return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+  });
+  const told = page.run(() => new Promise((resolve) => {
+    const look = () => {
+      const tip = document.querySelector('#vg-tooltip-element.visible');
+      if (tip) resolve({ text: tip.textContent, position: getComputedStyle(tip).position });
+    };
+    new MutationObserver(look).observe(document.body,
+      { subtree: true, childList: true, attributes: true });
+  }));
+  await page.send('Input.dispatchMouseEvent', { type: 'mouseMoved', ...place });
+  const tip = await told;
+  assert.match(tip.text, /best-effort.*goodput \(MB\/s\).*55\.22/);
+  assert.equal(tip.position, 'fixed');
+  checkQuiet(page, url);
+  await page.close();
+}
+
 /** Text of a record is shown as it stands and never acts. */
 async function showsTextOnly(browser, url) {
   const page = await browser.open(url, { width: 1280 });
@@ -181,12 +211,16 @@ async function showsTextOnly(browser, url) {
 }
 
 const tests = {
-  comparison: draws(streamFigures, followsTheme),
+  comparison: draws(streamFigures, async (browser, url) => {
+    await followsTheme(browser, url);
+    await tellsFigures(browser, url);
+  }),
   single: draws(streamFigures),
   limit: draws(limitFigures),
   one_limit: draws(limitFigures),
   many: draws(streamFigures),
   sparse: draws(['goodput']),
+  tiny: draws(streamFigures),
   hostile: draws(streamFigures, showsTextOnly),
   refuses_a_directory_without_runs: async () => {
     const written = writeReport({});

@@ -121,6 +121,17 @@ export function limitRun(fabric, options = {}) {
     series: { timeslices: [], goodput: [], buffer_fill: [] }, limit: rows };
 }
 
+/** The shortest run there can be: one node each, one timeslice, spread and floor 0. */
+function tinyRun() {
+  const none = { min: 0, p10: 0, median: 0, p90: 0, max: 0 };
+  return { ...streamRun('dfs', { inputs: 1, computes: 1, count: 1 }), seconds: 0,
+    goodput_bytes_per_s: null, spread_us: none, spread_floor_us: 0, buffer_fill: none,
+    intervals: [{ id: 0, start_us: 0, proposed_us: null, actual_us: 0 }],
+    series: { timeslices: [{ t_us: 0, index: 0, compute: 0, spread_us: 0 }],
+      goodput: [{ t_us: 0, bytes_per_s: 0 }],
+      buffer_fill: [{ t_us: 0, compute: 0, input: null, fill: 0 }] } };
+}
+
 /** Everything that a record can hold to break out of its place in the page. */
 export function hostileRun() {
   const attack = '</script><script>hacked=1</script><img src=x onerror=hacked=1>"\'&<!--';
@@ -142,5 +153,6 @@ export const samples = {
   sparse: { 'run.json': { ...streamRun('offset', { count: 1 }), limit_bytes_per_s: null,
     goodput_of_limit: null, spread_us: null, spread_floor_us: null, buffer_fill: null,
     parameters: {}, command: '', series: { timeslices: [], goodput: [], buffer_fill: [] } } },
+  tiny: { 'run.json': tinyRun() },
   hostile: { 'run.json': hostileRun() },
 };
