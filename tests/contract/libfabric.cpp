@@ -2,15 +2,18 @@
 #include "fabric/libfabric/libfabric.hpp"
 
 #include "fabric_contract.hpp"
+#include "forked_fabric.hpp"
 
 // Provider net leaks memory of each connection (1.17). Leaks of the adapter's own are looked for by
 // its unit tests, which have no such exception.
-extern "C" const char* __lsan_default_suppressions() { return "leak:libfabric.so"; }
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libfabric.so";
+}
 
 namespace weft::contract {
 namespace {
 
-class LibfabricFactory final : public FabricFactory {
+class LibfabricFactory : public FabricFactory {
  public:
   LibfabricFactory(const char* provider, bool emulate_writes) {
     options_.provider = provider;
@@ -32,14 +35,30 @@ class LibfabricFactory final : public FabricFactory {
     return open_libfabric(options_);
   }
 
- private:
+ protected:
   LibfabricOptions options_;
+};
+
+// Each endpoint in a process of its own, which shm insists on.
+class ForkedLibfabricFactory final : public LibfabricFactory {
+ public:
+  using LibfabricFactory::LibfabricFactory;
+
+  Result<std::unique_ptr<Fabric>> open(NodeId self, Incarnation incarnation) override {
+    return ForkedFabric::open([&] { return LibfabricFactory::open(self, incarnation); });
+  }
+  void kill(std::unique_ptr<Fabric> endpoint) override {
+    static_cast<ForkedFabric&>(*endpoint).kill();
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(
     libfabric, FabricContract,
     ::testing::Values(implementation<LibfabricFactory>("tcp", "tcp", false),
                       implementation<LibfabricFactory>("tcp_emulated_writes", "tcp", true),
+                      implementation<ForkedLibfabricFactory>("tcp_processes", "tcp", false),
+                      implementation<ForkedLibfabricFactory>("shm", "shm", false),
+                      implementation<ForkedLibfabricFactory>("shm_emulated_writes", "shm", true),
                       implementation<LibfabricFactory>("sockets", "sockets", false),
                       implementation<LibfabricFactory>("net", "net", false)),
     implementation_name);

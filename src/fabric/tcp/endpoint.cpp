@@ -213,13 +213,17 @@ void Endpoint::yield_completed(Yield& yield) {
 std::size_t Endpoint::poll(Instant now, std::span<Completion> completions) {
   now_ = now;
   ++poll_number_;
+  made_progress_ = false;
   Yield yield{completions};
   if (!held_.empty() || !graveyard_.empty()) release_messages();
-  if (completed_count_ > 0) yield_completed(yield);
+  // What was just sent is reported before a system call is spent on looking for an answer; every
+  // other poll looks first in any case.
+  if (looked_) yield_completed(yield);
+  looked_ = yield.count == 0;
   if (now >= next_timer_) run_timers();
   if (!attention_.empty()) attend_all(yield);
   if (!pending_.empty()) serve_pending(yield);
-  if (!serve_hot(yield)) serve_ready(yield);
+  if (looked_ && !serve_hot(yield)) serve_ready(yield);
   if (!attention_.empty()) attend_all(yield);
   if (completed_count_ > 0) yield_completed(yield);
   return yield.count;
@@ -260,7 +264,9 @@ bool Endpoint::serve_hot(Yield& yield) {
       break;
     }
   }
-  return received || !must_ask_epoll_;
+  if (!received) return !must_ask_epoll_;
+  must_ask_epoll_ = false;
+  return true;
 }
 
 void Endpoint::serve_ready(Yield& yield) {

@@ -109,6 +109,7 @@ class Endpoint final : public Fabric {
   void mark_hot(Connection& connection);
   void flush(Peer& peer);
   bool flush_operations(Connection& connection);
+  ssize_t send_pieces(Connection& connection, std::size_t pieces, std::size_t bytes);
   void flush_drain(Connection& connection);
   void apply_level(Connection& connection, ServiceLevel level);
   void set_wants_to_write(Connection& connection, bool wants);
@@ -135,8 +136,7 @@ class Endpoint final : public Fabric {
   Descriptor epoll_;
   SocketAddress bound_;
   SocketAddress advertised_;
-  bool listener_rests_ = false;  // no descriptor was left; accepting goes on later
-  Instant listener_again_ = Instant::never();
+  Instant listener_again_ = Instant::never();  // no descriptor was left: accepting goes on then
 
   RegionTable regions_;
   BufferPool buffers_;
@@ -166,6 +166,8 @@ class Endpoint final : public Fabric {
   std::uint64_t poll_number_ = 0;
   std::uint32_t polls_without_epoll_ = 0;
   bool must_ask_epoll_ = true;
+  bool looked_ = true;          // the last poll asked the kernel for something to read
+  bool made_progress_ = false;  // the last poll received something
   std::uint64_t strangers_turned_away_ = 0;
   std::array<iovec, 192> pieces_;  // of the frames that are being sent
 };

@@ -31,15 +31,18 @@ void set_buffers(int fd, const SocketSettings& settings) {
   }
 }
 
-// Four probes, spread over the second half of the time that a peer may be silent.
+// Probes, spread over the second half of the time that a peer may be silent; the kernel counts in
+// whole seconds, so that short times become a little longer.
 void set_up_connection(int fd, int family, const SocketSettings& settings) {
   if (family == AF_UNIX) return;
   const int seconds = static_cast<int>(settings.keepalive.to_seconds());
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds / 2));
-  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 8));
-  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
+  const int idle = std::max(1, seconds / 2);
+  const int interval = std::max(1, seconds / 8);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, interval);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, std::clamp((seconds - idle) / interval, 2, 4));
 }
 
 Descriptor make_socket(int family) {

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// More peers than connections: some are closed and made again, and nobody notices.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+
+#include "base/crc32c.hpp"
+#include "base/rng.hpp"
+#include "fabric/tcp/tcp_test_support.hpp"
+
+namespace weft::tcp {
+namespace {
+
+constexpr std::uint32_t kSpokes = 8;
+constexpr std::size_t kWrite = 100'000;
+
+std::size_t open_descriptors() {
+  const auto entries = std::filesystem::directory_iterator("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+}
+
+std::string crc_text(std::span<const std::byte> data) {
+  const std::uint32_t crc = crc32c(data);
+  return {reinterpret_cast<const char*>(&crc), sizeof crc};
+}
+
+// A hub that may keep two connections, and eight spokes.
+class Eviction : public ::testing::Test {
+ protected:
+  Eviction() : descriptors_before_(open_descriptors()), hub_(limited(kSpokes)) {
+    all_.push_back(&hub_);
+    for (std::uint32_t i = 0; i < kSpokes; ++i) {
+      spokes_.push_back(std::make_unique<Party>(options_for(i)));
+      all_.push_back(spokes_.back().get());
+      memory_.emplace_back(kWrite);
+      regions_.push_back(spokes_.back()->fabric().expose(memory_.back())->remote);
+      introduce(hub_, *spokes_.back());
+    }
+    EXPECT_TRUE(drive(all_, [&] {
+      return std::ranges::all_of(
+          spokes_, [&](auto& s) { return hub_.is_up(s->id()) && s->is_up(hub_.id()); });
+    }));
+  }
+  static TcpOptions limited(std::uint32_t self) {
+    TcpOptions options = options_for(self);
+    options.max_connections = 2;
+    return options;
+  }
+  void expect_nobody_went_down() {
+    for (Party* party : all_) EXPECT_EQ(party->count(CompletionKind::peer_down), 0u);
+  }
+
+  std::size_t descriptors_before_;
+  Party hub_;
+  std::vector<std::unique_ptr<Party>> spokes_;
+  std::vector<std::vector<std::byte>> memory_;
+  std::vector<RemoteRegion> regions_;
+  std::vector<Party*> all_;
+};
+
+TEST_F(Eviction, all_data_arrives_in_order_in_both_directions) {
+  constexpr std::size_t kRounds = 30;
+  Rng rng(1);
+  std::vector<std::byte> data(kWrite);
+  std::array<std::size_t, kSpokes> checked{};
+  for (std::uint32_t i = 0; i < kSpokes; ++i) {
+    spokes_[i]->on_message = [this, i, &checked](NodeId, std::string_view text) {
+      EXPECT_EQ(text, crc_text(memory_[i])) << "spoke " << i;
+      ++checked[i];
+      EXPECT_TRUE(spokes_[i]->send(hub_.id(), text));
+    };
+  }
+  for (std::size_t round = 1; round <= kRounds; ++round) {
+    for (auto& byte : data) byte = static_cast<std::byte>(rng.next());
+    for (std::uint32_t i = 0; i < kSpokes; ++i) {
+      ASSERT_TRUE(hub_.write(NodeId(i), regions_[i], 0, data));
+      ASSERT_TRUE(hub_.send(NodeId(i), crc_text(data)));
+    }
+    ASSERT_TRUE(drive(all_, [&] { return hub_.messages.size() == round * kSpokes; }));
+  }
+  EXPECT_TRUE(std::ranges::all_of(checked, [](std::size_t n) { return n == kRounds; }));
+  expect_nobody_went_down();
+}
+
+TEST_F(Eviction, everybody_sending_at_once_gets_through) {
+  static constexpr std::uint32_t kEach = 2000;
+  std::array<std::uint32_t, kSpokes> sent{}, received{};
+  hub_.on_message = [&](NodeId from, std::string_view text) {
+    std::uint32_t number = 0;
+    ASSERT_EQ(text.size(), 700u);
+    std::memcpy(&number, text.data(), sizeof number);
+    ASSERT_EQ(number, received[from.value()]++);
+  };
+  EXPECT_TRUE(drive(all_, [&] {
+    for (std::uint32_t i = 0; i < kSpokes; ++i) {
+      std::string text(700, 'x');
+      std::memcpy(text.data(), &sent[i], sizeof sent[i]);
+      while (sent[i] < kEach && spokes_[i]->send(hub_.id(), text)) {
+        ++sent[i];
+        std::memcpy(text.data(), &sent[i], sizeof sent[i]);
+      }
+    }
+    return std::ranges::all_of(received, [](std::uint32_t n) { return n == kEach; });
+  }));
+  expect_nobody_went_down();
+}
+
+TEST_F(Eviction, connections_beyond_the_limit_are_closed_when_it_is_calm) {
+  // Each endpoint has a listener and an epoll instance, each connection two ends.
+  const std::size_t endpoints = 2 * (kSpokes + 1);
+  EXPECT_TRUE(drive(all_, [&] {
+    return open_descriptors() <= descriptors_before_ + endpoints + 2 * 2;
+  })) << open_descriptors() - descriptors_before_ - endpoints;
+  expect_nobody_went_down();
+}
+
+TEST_F(Eviction, a_peer_that_dies_without_a_connection_is_noticed) {
+  std::erase(all_, spokes_[3].get());
+  spokes_[3].reset();
+  EXPECT_TRUE(drive(all_, [&] { return !hub_.is_up(NodeId(3)); }));
+  EXPECT_EQ(hub_.count(CompletionKind::peer_down), 1u);
+}
+
+}  // namespace
+}  // namespace weft::tcp

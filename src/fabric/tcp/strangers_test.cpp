@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who does not belong to the job is turned away and harms nothing; a peer that breaks the protocol
+// loses its connection and nothing else.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "base/rng.hpp"
+#include "fabric/tcp/tcp_test_support.hpp"
+
+namespace weft::tcp {
+namespace {
+
+// Two nodes of a job that talk to each other, and a place for whoever knocks.
+class Strangers : public ::testing::Test {
+ protected:
+  Strangers() : a_(with_limits(0)), b_(with_limits(1)) {
+    introduce(a_, b_);
+    EXPECT_TRUE(drive(all_, [&] { return a_.is_up(b_.id()) && b_.is_up(a_.id()); }));
+  }
+  static TcpOptions with_limits(std::uint32_t self) {
+    TcpOptions options = options_for(self);
+    options.max_unauthenticated = 8;
+    options.handshake_timeout = Duration::milliseconds(300);
+    return options;
+  }
+  void expect_unharmed() {
+    const std::size_t before = b_.messages.size();
+    ASSERT_TRUE(a_.send(b_.id(), "still there?"));
+    EXPECT_TRUE(drive(all_, [&] { return b_.messages.size() == before + 1; }));
+    EXPECT_EQ(a_.events.size(), 1u);
+    EXPECT_EQ(b_.events.size(), 1u);
+  }
+
+  Party a_, b_;
+  std::array<Party*, 2> all_ = {&a_, &b_};
+};
+
+TEST_F(Strangers, bytes_that_are_no_hello_are_turned_away) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng(seed);
+  for (int i = 0; i < 60; ++i) {
+    Stranger stranger(a_.fabric().address());
+    std::vector<std::byte> garbage(kHelloSize + rng.below(5000));
+    for (auto& byte : garbage) byte = static_cast<std::byte>(rng.next());
+    stranger.send(garbage);
+    // The greeting is all that anybody is told; a reset may swallow even that.
+    EXPECT_LE(stranger.read_to_end(all_), static_cast<int>(kGreetingSize));
+  }
+  expect_unharmed();
+}
+
+TEST_F(Strangers, a_visitor_who_says_too_little_is_shown_out_in_time) {
+  Stranger silent(a_.fabric().address());
+  Stranger slow(a_.fabric().address());
+  GreetingBytes greeting;
+  ASSERT_TRUE(slow.read(all_, greeting));
+  const JobKey key(bytes(kTestSecret), "test");
+  const HelloBytes hello = encode(key, greeting, {NodeId(7), Incarnation(1), NodeId(0)});
+  // One byte of a correct hello at a time, as long as somebody listens.
+  std::size_t said = 0;
+  EXPECT_TRUE(drive(all_, [&] {
+    return said + 1 == kHelloSize || !slow.send(std::span(hello).subspan(said++, 1));
+  }));
+  EXPECT_EQ(slow.read_to_end(all_), 0);
+  EXPECT_EQ(silent.read_to_end(all_), static_cast<int>(kGreetingSize));
+  expect_unharmed();
+}
+
+TEST_F(Strangers, a_crowd_at_the_door_does_not_keep_peers_out) {
+  std::vector<std::unique_ptr<Stranger>> crowd;
+  for (int i = 0; i < 200; ++i) {
+    crowd.push_back(std::make_unique<Stranger>(a_.fabric().address()));
+    a_.step();
+  }
+  Party c(with_limits(2));
+  introduce(a_, c);
+  std::array<Party*, 3> three = {&a_, &b_, &c};
+  EXPECT_TRUE(drive(three, [&] { return a_.is_up(c.id()) && c.is_up(a_.id()); }));
+  for (auto& stranger : crowd) {
+    EXPECT_EQ(stranger->read_to_end(three), static_cast<int>(kGreetingSize));
+  }
+  EXPECT_EQ(a_.events.size(), 2u);
+}
+
+TEST_F(Strangers, a_wrong_secret_or_job_is_told_nothing) {
+  for (const auto& [secret, job] : {std::pair{"another secret of 32 bytes.......", "test"},
+                                    {kTestSecret.data(), "another job"}}) {
+    const JobKey key(bytes(secret), job);
+    Stranger stranger(a_.fabric().address());
+    Answer answer;
+    EXPECT_FALSE(stranger.join(all_, key, {NodeId(1), Incarnation(9), NodeId(0)}, answer));
+    EXPECT_EQ(stranger.read_to_end(all_), 0);
+  }
+  expect_unharmed();
+}
+
+TEST_F(Strangers, a_node_with_a_wrong_secret_never_comes_up) {
+  TcpOptions options = with_limits(2);
+  std::ranges::reverse(options.secret);
+  Party c(options);
+  introduce(a_, c);
+  std::array<Party*, 3> three = {&a_, &b_, &c};
+  // Each handshake that fails takes a moment; many of them happen meanwhile.
+  drive_for(three, Duration::milliseconds(300));
+  EXPECT_TRUE(c.events.empty());
+  expect_unharmed();
+}
+
+TEST_F(Strangers, a_recorded_hello_opens_nothing) {
+  Party c(with_limits(2));
+  introduce(a_, c);
+  std::array<Party*, 3> three = {&a_, &b_, &c};
+  ASSERT_TRUE(drive(three, [&] { return a_.is_up(c.id()); }));
+  const JobKey key(bytes(kTestSecret), "test");
+  GreetingBytes first;
+  Stranger recorder(a_.fabric().address());
+  ASSERT_TRUE(recorder.read(three, first));
+  const HelloBytes recorded = encode(key, first, {NodeId(2), Incarnation(5), NodeId(0)});
+  Stranger replayer(a_.fabric().address());
+  ASSERT_TRUE(replayer.send(recorded));
+  EXPECT_LE(replayer.read_to_end(three), static_cast<int>(kGreetingSize));
+  EXPECT_EQ(a_.events.size(), 2u);
+}
+
+TEST_F(Strangers, a_hello_for_another_node_or_from_an_unknown_one_is_refused) {
+  const JobKey key(bytes(kTestSecret), "test");
+  Answer answer;
+  Stranger lost(a_.fabric().address());
+  EXPECT_FALSE(lost.join(all_, key, {NodeId(1), Incarnation(1), NodeId(3)}, answer));
+  Stranger unknown(a_.fabric().address());
+  ASSERT_TRUE(unknown.join(all_, key, {NodeId(9), Incarnation(1), NodeId(0)}, answer));
+  EXPECT_EQ(answer.verdict, Verdict::unknown_peer);
+  Stranger beyond(a_.fabric().address());
+  ASSERT_TRUE(beyond.join(all_, key, {NodeId(~0u), Incarnation(1), NodeId(0)}, answer));
+  EXPECT_EQ(answer.verdict, Verdict::unknown_peer);
+  Stranger twin(a_.fabric().address());
+  ASSERT_TRUE(twin.join(all_, key, {NodeId(1), Incarnation(1), NodeId(0)}, answer));
+  EXPECT_EQ(answer.verdict, Verdict::duplicate);
+  expect_unharmed();
+}
+
+// A peer that proved itself and then says something wrong.
+class RoguePeer : public Strangers {
+ protected:
+  RoguePeer() {
+    // Nobody listens at the address; the rogue connects by itself.
+    EXPECT_TRUE(a_.fabric().add_peer(NodeId(2), Incarnation(1), "unix:@weft-nobody").ok());
+    Answer answer;
+    EXPECT_TRUE(rogue_.join(all_, key_, {NodeId(2), Incarnation(1), NodeId(0)}, answer));
+    EXPECT_EQ(answer.verdict, Verdict::accepted);
+    EXPECT_TRUE(drive(all_, [&] { return a_.is_up(NodeId(2)); }));
+  }
+  void expect_thrown_out() {
+    EXPECT_TRUE(drive(all_, [&] { return !a_.is_up(NodeId(2)); }));
+    EXPECT_EQ(rogue_.read_to_end(all_), 0);
+    a_.events.erase(a_.events.begin() + 1, a_.events.end());
+    expect_unharmed();
+  }
+
+  JobKey key_{bytes(kTestSecret), "test"};
+  Stranger rogue_{a_.fabric().address()};
+};
+
+TEST_F(RoguePeer, loses_its_connection_over_a_huge_message) {
+  ASSERT_TRUE(rogue_.send(encode(FrameHeader{FrameType::message, 0xFFFFFFFF})));
+  expect_thrown_out();
+}
+
+TEST_F(RoguePeer, loses_its_connection_over_a_huge_write) {
+  std::vector<std::byte> memory(100);
+  const auto region = a_.fabric().expose(memory);
+  ASSERT_TRUE(rogue_.send(encode(FrameHeader{FrameType::write, 0xFFFFFFFF, region->remote.key})));
+  expect_thrown_out();
+  EXPECT_TRUE(std::ranges::all_of(memory, [](std::byte b) { return b == std::byte{}; }));
+}
+
+TEST_F(RoguePeer, loses_its_connection_over_bytes_that_are_no_frame) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng(seed);
+  std::vector<std::byte> garbage(10'000);
+  for (auto& byte : garbage) byte = static_cast<std::byte>(rng.next());
+  garbage[5] = std::byte{1};
+  ASSERT_TRUE(rogue_.send(garbage));
+  EXPECT_TRUE(drive(all_, [&] { return !a_.is_up(NodeId(2)); }));
+  a_.events.erase(a_.events.begin() + 1, a_.events.end());
+  expect_unharmed();
+}
+
+TEST_F(RoguePeer, cannot_write_into_a_region_that_is_retracted_meanwhile) {
+  std::vector<std::byte> memory(1000);
+  const auto region = a_.fabric().expose(memory);
+  const std::vector<std::byte> half(500, std::byte{1});
+  ASSERT_TRUE(rogue_.send(encode(FrameHeader{FrameType::write, 1000, region->remote.key})));
+  ASSERT_TRUE(rogue_.send(half));
+  ASSERT_TRUE(drive(all_, [&] { return memory[499] == std::byte{1}; }));
+  a_.fabric().retract(*region);
+  rogue_.send(half);
+  EXPECT_TRUE(drive(all_, [&] { return !a_.is_up(NodeId(2)); }));
+  EXPECT_EQ(memory[500], std::byte{0});
+}
+
+TEST_F(RoguePeer, that_hangs_up_is_down) {
+  { const Stranger gone = std::move(rogue_); }
+  EXPECT_TRUE(drive(all_, [&] { return !a_.is_up(NodeId(2)); }));
+}
+
+}  // namespace
+}  // namespace weft::tcp
