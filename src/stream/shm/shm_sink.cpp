@@ -12,6 +12,7 @@
 
 #include "base/log.hpp"
 #include "stream/shm/server.hpp"
+#include "stream/sinks/counting.hpp"
 #include "stream/uri.hpp"
 
 namespace weft {
@@ -45,8 +46,7 @@ class ShmSink final : public Sink {
   }
 
   Result<void> consume_held(const TimesliceView& timeslice, HeldTimeslice held) override {
-    ++summary_.timeslices;
-    for (const ComponentView& c : timeslice.components) summary_.bytes += c.data.size();
+    count_timeslice(summary_, timeslice);
     return server_->publish(timeslice, std::move(held));
   }
 

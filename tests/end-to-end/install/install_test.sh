@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` leaves can be used by others: builds the examples against it, once with
+# find_package and once with pkg-config, and runs one of them.
+#   install_test.sh CMAKE BUILD_DIR SOURCE_DIR CXX_COMPILER
+set -euo pipefail
+
+cmake=$1 build=$2 source=$3 compiler=$4
+work="$(mktemp -d)"
+trap 'rm -rf -- "$work"' EXIT
+fail() {
+  printf 'install_test: %s\n' "$*" >&2
+  exit 1
+}
+
+"$cmake" --install "$build" --prefix "$work/first" >"$work/log" 2>&1 ||
+  { cat "$work/log" >&2; fail "cmake --install failed"; }
+mv "$work/first" "$work/prefix"  # the installed tree can be moved
+prefix="$work/prefix"
+
+# Public headers are all there and each can be included alone, with nothing of weft's own sources.
+for header in "$source"/include/weft/*.hpp; do
+  name="weft/$(basename -- "$header")"
+  [[ -f $prefix/include/$name ]] || fail "$name was not installed"
+  echo "#include \"$name\"" >"$work/alone.cpp"
+  "$compiler" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" "$work/alone.cpp" ||
+    fail "$name cannot be included alone"
+done
+
+# find_package, in a copy that knows nothing of the tree.
+cp -r "$source/examples" "$work/examples"
+"$cmake" -S "$work/examples" -B "$work/by-cmake" -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_CXX_COMPILER="$compiler" >"$work/log" 2>&1 &&
+  "$cmake" --build "$work/by-cmake" >>"$work/log" 2>&1 ||
+  { cat "$work/log" >&2; fail "the examples do not build with find_package(weft)"; }
+
+# pkg-config
+pc="$(find "$prefix" -name weft.pc)"
+export PKG_CONFIG_PATH="${pc%/*}"
+libdir="$(pkg-config --variable=libdir weft)"
+[[ $(realpath -- "$libdir") == "$(realpath -- "$prefix")"/* ]] || fail "weft.pc names $libdir"
+for example in "$work"/examples/*.cpp; do
+  # shellcheck disable=SC2046  # the flags are several words
+  "$compiler" -std=c++20 "$example" -o "$work/by-pkg-config" $(pkg-config --cflags --libs weft) ||
+    fail "$(basename -- "$example") does not build with pkg-config"
+done
+
+# It runs, and says how.
+usage="$(LD_LIBRARY_PATH="$libdir" "$work/by-cmake/example_consumer" 2>&1)" &&
+  fail "example_consumer runs without a name"
+[[ $usage == usage:* ]] || fail "example_consumer said: $usage"
+
+# The program with its manual page and completion, where it was built.
+if [[ -x $prefix/bin/weft ]]; then
+  "$prefix/bin/weft" --version >/dev/null || fail "the installed weft does not run"
+  for file in share/man/man1/weft.1 share/bash-completion/completions/weft \
+    share/zsh/vendor-completions/_weft share/fish/vendor_completions.d/weft.fish; do
+    [[ -s $prefix/$file ]] || fail "$file was not installed"
+  done
+  bash -n "$prefix/share/bash-completion/completions/weft" || fail "bash cannot read its completion"
+fi
