@@ -229,6 +229,19 @@ void add_parameters(Page& page, Runs runs, Labels labels) {
   page.raw("</tbody>\n</table>\n</div>\n");
 }
 
+/// A command whose words break apart only when a line cannot hold them: without this, a browser
+/// breaks "--inputs" after its hyphens. Its text stays the command.
+std::string command_words(std::string_view command) {
+  std::string out;
+  while (!command.empty()) {
+    const std::size_t space = std::min(command.find(' '), command.size());
+    if (space > 0) out += "<span>" + html_escape(command.substr(0, space)) + "</span>";
+    if (space < command.size()) out += ' ';
+    command.remove_prefix(std::min(space + 1, command.size()));
+  }
+  return out;
+}
+
 void add_commands(Page& page, Runs runs, Labels labels) {
   std::vector<std::string> seen;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -243,7 +256,7 @@ void add_commands(Page& page, Runs runs, Labels labels) {
              "\n",
              shared ? std::string("This command runs it again:")
                     : fmt::format("Runs {} again:", html_escape(labels[i])),
-             html_escape(command));
+             command_words(command));
   }
 }
 
