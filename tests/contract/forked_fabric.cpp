@@ -22,16 +22,22 @@
 namespace weft::contract {
 namespace {
 
-// The shared memory: free lists of powers of two over a mapping that is made before main.
+// The shared memory: free lists of powers of two over one mapping.
 class SharedHeap {
  public:
   static constexpr std::size_t kSize = std::size_t{4} << 30;
   static constexpr std::size_t kSmallest = 512;
 
+  // Never destroyed: blocks are freed by destructors of statics.
+  static SharedHeap& instance() {
+    alignas(SharedHeap) static std::byte storage[sizeof(SharedHeap)];
+    static SharedHeap* heap = new (storage) SharedHeap;
+    return *heap;
+  }
+
   void* allocate(std::size_t size) {
-    if (size < kSmallest || !enabled_) return nullptr;
+    if (size < kSmallest || users_ == 0 || left_) return nullptr;
     const std::lock_guard lock(mutex_);
-    if (base_ == nullptr) map();
     const std::size_t index = index_of(size);
     if (free_[index] != nullptr) {
       Free* block = free_[index];
@@ -49,12 +55,18 @@ class SharedHeap {
     return base_ != nullptr && at >= base_ && at < base_ + kSize;
   }
   void release(void* pointer, std::size_t size) {
-    if (!enabled_) return;  // a forked process leaves the blocks to the one that made it
+    if (left_) return;
     const std::lock_guard lock(mutex_);
     Free*& list = free_[index_of(size)];
     list = new (pointer) Free{list};
   }
-  void leave() { enabled_ = false; }
+  // Blocks are shared while endpoints are there to share them with; what the test framework keeps
+  // for itself stays private.
+  void add_user() {
+    if (base_ == nullptr) map();
+    ++users_;
+  }
+  void remove_user() { --users_; }
 
  private:
   struct Free {
@@ -68,20 +80,20 @@ class SharedHeap {
                           MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) std::abort();
     base_ = static_cast<std::byte*>(memory);
+    // A forked process, a death test's for one, leaves the blocks to the one that made it.
+    ::pthread_atfork(nullptr, nullptr, [] { instance().left_ = true; });
   }
 
   std::mutex mutex_;
   std::byte* base_ = nullptr;
   std::size_t used_ = 0;
   std::array<Free*, 64> free_{};
-  bool enabled_ = true;
+  std::size_t users_ = 0;
+  bool left_ = false;
 };
 
-// Never destroyed: blocks are freed by destructors of statics.
 SharedHeap& shared_heap() {
-  alignas(SharedHeap) static std::byte storage[sizeof(SharedHeap)];
-  static SharedHeap* heap = new (storage) SharedHeap;
-  return *heap;
+  return SharedHeap::instance();
 }
 
 // In front of each block: its size, and room to keep the alignment of max_align_t.
@@ -254,6 +266,7 @@ class ForkedFabric::Server {
 
 Result<std::unique_ptr<Fabric>> ForkedFabric::open(const Open& open) {
   std::unique_ptr<ForkedFabric> proxy(new ForkedFabric);
+  shared_heap().add_user();
   void* memory = ::mmap(nullptr, sizeof(Mailbox), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   WEFT_CHECK(memory != MAP_FAILED);
@@ -267,7 +280,6 @@ Result<std::unique_ptr<Fabric>> ForkedFabric::open(const Open& open) {
   if (proxy->pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
-    shared_heap().leave();
     ::close(pair[0]);
     auto fabric = open();
     mailbox->ok = fabric.ok();
@@ -311,6 +323,7 @@ ForkedFabric::~ForkedFabric() {
   if (socket_ >= 0) ::close(socket_);
   if (descriptor_ >= 0) ::close(descriptor_);
   if (mailbox_ != nullptr) ::munmap(mailbox_, sizeof(Mailbox));
+  shared_heap().remove_user();
 }
 
 void ForkedFabric::kill() {

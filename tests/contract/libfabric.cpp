@@ -58,9 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
                       implementation<LibfabricFactory>("tcp_emulated_writes", "tcp", true),
                       implementation<ForkedLibfabricFactory>("tcp_processes", "tcp", false),
                       implementation<ForkedLibfabricFactory>("shm", "shm", false),
-                      implementation<ForkedLibfabricFactory>("shm_emulated_writes", "shm", true),
-                      implementation<LibfabricFactory>("sockets", "sockets", false),
-                      implementation<LibfabricFactory>("net", "net", false)),
+                      implementation<LibfabricFactory>("sockets", "sockets", false)),
     implementation_name);
 
 }  // namespace
