@@ -38,6 +38,14 @@ TEST(pattern, header_has_the_documented_layout) {
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), content.begin()));
 }
 
+// Worked out from docs/formats.md, not by this code: another version must verify our archives.
+TEST(pattern, fill_has_the_documented_bytes) {
+  const auto content = made({.seed = 0x0101, .timeslice = 2, .sequence = 3, .channel = 4}, 68);
+  const auto expected =
+      wire::bytes_from_hex("ea e3 71 ba 9e d8 13 d2 cd 31 63 28 52 52 4b 70 0c 7f 92 5d");
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), content.begin() + 48));
+}
+
 TEST(pattern, notices_every_damaged_byte_and_says_where) {
   const auto good = made(identity, 48 + 32 + 13);
   for (std::size_t at = 0; at < good.size(); ++at) {
