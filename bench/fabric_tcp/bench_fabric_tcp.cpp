@@ -5,6 +5,7 @@
 // of 1 MiB against send/recv, and round trips of 8 bytes. Target: at least 90 % of the bandwidth,
 // at most 15 % more round-trip time. Absolute figures are the machine's, ratios are ours.
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ struct Options {
   std::size_t round_trips = 2'000;
   std::string listen = "127.0.0.1:0";
   std::string only;
+  bool unpinned = false;
   bool json = false;
 };
 
@@ -162,15 +164,27 @@ void print_json(const Options& options, const std::vector<Comparison>& results) 
   fmt::print("{}\n", all.dump(2));
 }
 
+// Each process on a processor of its own; left to itself, a busy machine's scheduler now and then
+// puts both on one, where neither can spin.
+void pin(std::size_t cpu) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  CPU_SET(cpu, &allowed);
+  // Best effort: without leave to do so, the figures are only noisier.
+  [[maybe_unused]] const int ignored = ::sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
 int run(const Options& options) {
   int to_child[2], to_parent[2];
   if (::pipe(to_child) != 0 || ::pipe(to_parent) != 0) return 1;
   const pid_t child = ::fork();
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!options.unpinned) pin(1);
     Run(options, false, {to_child[0], to_parent[1]}).measure();
     ::_exit(0);
   }
+  if (!options.unpinned) pin(0);
   Run active(options, true, {to_parent[0], to_child[1]});
   const auto results = active.measure();
   ::waitpid(child, nullptr, 0);  // it still listens
@@ -192,6 +206,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(10, 10'000'000));
   app.add_option("--listen", options.listen, "127.0.0.1:0, [::1]:0 or unix:@");
   app.add_option("--only", options.only, "measurements with this in their name");
+  app.add_flag("--unpinned", options.unpinned, "let the scheduler place the two processes");
   app.add_flag("--json", options.json, "print one JSON object");
   CLI11_PARSE(app, argc, argv);
   return weft::bench::run(options);

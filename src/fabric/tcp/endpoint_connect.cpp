@@ -58,6 +58,9 @@ void Endpoint::close(Connection& connection) {
   if (connection.wants_to_write) --blocked_;
   std::erase(hot_, &connection);
   connection.phase = Phase::closed;
+  // By hand: a copy of the descriptor in a forked process would keep the registration alive, and
+  // with it events for a connection that is gone.
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.socket.get(), nullptr);
   connection.socket.reset();
   const std::size_t place = connection.place;
   graveyard_.push_back(std::move(connections_[place]));

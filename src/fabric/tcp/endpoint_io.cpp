@@ -211,8 +211,7 @@ void Endpoint::flush_drain(Connection& connection) {
 void Endpoint::apply_level(Connection& connection, ServiceLevel level) {
   if (connection.level == level) return;
   connection.level = level;
-  set_service_level(connection.socket.get(), connection.peer->address.family(),
-                    options_.dscp[level.value()], level.value());
+  set_service_level(connection.socket.get(), options_.dscp[level.value()], level.value());
 }
 
 void Endpoint::set_wants_to_write(Connection& connection, bool wants) {

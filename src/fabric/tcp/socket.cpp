@@ -156,10 +156,11 @@ Descriptor accept_from(int listener, const SocketSettings& settings, int& error)
   return accepted;
 }
 
-void set_service_level(int fd, int family, std::uint8_t dscp, std::uint8_t level) {
+void set_service_level(int fd, std::uint8_t dscp, std::uint8_t level) {
   constexpr int kHighestPriority = 6;  // above needs CAP_NET_ADMIN
-  if (family == AF_INET) set_option(fd, IPPROTO_IP, IP_TOS, dscp << 2);
-  if (family == AF_INET6) set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, dscp << 2);
+  // Both, because an IPv6 socket may carry an IPv4 connection.
+  set_option(fd, IPPROTO_IP, IP_TOS, dscp << 2);
+  set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, dscp << 2);
   // After IP_TOS, which sets a priority of its own.
   set_option(fd, SOL_SOCKET, SO_PRIORITY, level * kHighestPriority / 15);
 }

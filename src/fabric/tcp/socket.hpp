@@ -56,7 +56,7 @@ ConnectState finish_connect(int fd);
 Descriptor accept_from(int listener, const SocketSettings& settings, int& error);
 
 /// DSCP and queueing priority of what is sent from now on. Best effort: not all sockets have it.
-void set_service_level(int fd, int family, std::uint8_t dscp, std::uint8_t level);
+void set_service_level(int fd, std::uint8_t dscp, std::uint8_t level);
 
 /// What the kernel knows about a TCP connection's other end.
 struct PeerSigns {
