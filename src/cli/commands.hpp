@@ -32,6 +32,8 @@ void report_error(const Error& error, Outcome& outcome);
 
 void add_archive_command(CLI::App& root, Outcome& outcome);
 void add_report_command(CLI::App& root, Outcome& outcome);
+/// `weft stream node`, below `weft stream`.
+void add_node_command(CLI::App& stream, Outcome& outcome);
 void add_stream_command(CLI::App& root, Outcome& outcome);
 void add_testbed_command(CLI::App& root, Outcome& outcome);
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Timeslice building as a library: everything that `weft stream` does. A job has input nodes, which
+// cut streams of microslices into contributions, and compute nodes, which put the contributions of
+// all input nodes together to timeslices (paper 1, section II). Write a Source (weft/source.hpp) to
+// feed it, a Sink (weft/sink.hpp) or a consumer process (weft/consumer.hpp) to use what it builds.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/ids.hpp"
+#include "weft/result.hpp"
+#include "weft/sink.hpp"
+#include "weft/source.hpp"
+#include "weft/time.hpp"
+
+namespace weft {
+
+/// A link of the shaped fabric: bytes leave at `rate`, and arrive `latency` later.
+struct StreamLink {
+  Bandwidth rate{};    ///< zero: as fast as it goes
+  Duration latency{};  ///< node to node
+};
+
+/// Parameters of the dfs schedule (paper 1, Table I and section III); docs/dfs.md explains them.
+struct DfsParameters {
+  std::uint32_t timeslices_per_interval = 10000;
+  std::uint32_t history_length = 10;
+  double speed_up_threshold_percent = 10;
+  double speed_up_percent = 5;
+  double acknowledgement_threshold_percent = 95;  ///< θ
+  std::uint32_t engines = 0;                      ///< DDEs; 0: one on every compute node
+  std::uint32_t request_distance = 2;
+};
+
+/// Parameters of the grant schedule; docs/schedules.md explains them.
+struct GrantParameters {
+  std::uint32_t min_in_flight = 2;
+  std::uint32_t max_in_flight = 256;
+  std::uint32_t late_factor = 2;
+  std::uint32_t open_timeslices = 16;
+};
+
+/// What a job does. The same on all its nodes.
+struct StreamOptions {
+  std::uint32_t inputs = 4;
+  std::uint32_t computes = 4;
+  std::string schedule = "grant";  ///< best-effort, offset, dfs, grant
+  DfsParameters dfs;
+  GrantParameters grant;
+
+  std::string fabric = "tcp";      ///< tcp, tcp:unix, libfabric:PROVIDER
+  std::optional<StreamLink> link;  ///< shapes every node's link
+  ServiceLevel data_level{};
+  ServiceLevel control_level{};
+  Duration peer_timeout = Duration::seconds(10);
+
+  std::string source = "pattern:?size=64KiB";
+  std::vector<std::string> sinks;  ///< none: null:
+  /// When set, used instead of `source` and `sinks`. Called in the node's process.
+  std::function<Result<std::unique_ptr<Source>>(const SourcePlace&)> make_source;
+  std::function<Result<std::unique_ptr<Sink>>(const SinkPlace&)> make_sink;
+
+  std::uint32_t microslices_per_timeslice = 1;
+  std::uint32_t overlap_microslices = 0;
+  ByteCount buffer = ByteCount::mib(1);  ///< data ring of each pair; rounded up to a power of two
+  std::uint32_t descriptors = 256;       ///< contributions that a pair can hold at most
+  ByteCount input_buffer{};              ///< of each input node; 0: what all its pairs can hold
+  std::uint32_t sink_depth = 64;         ///< timeslices that wait for the sink or are held by it
+  bool skip_when_sink_is_slow = false;   ///< drop and count, instead of back-pressure
+
+  std::uint64_t timeslices = 0;  ///< 0: until the duration is over or the sources end
+  Duration duration{};           ///< 0: until `timeslices` are built or the sources end
+  Duration late_after = Duration::max();
+  Duration give_up_after = Duration::max();
+  /// How long a job waits at its start for nodes that are missing; then it goes on without them.
+  Duration start_timeout = Duration::seconds(30);
+  std::uint64_t seed = 1;
+};
+
+/// Checks what can be checked without opening anything. Errors name the option, value and fix.
+Result<void> check_options(const StreamOptions& options);
+
+/// How `run_local` runs a job on this machine.
+struct LocalOptions {
+  bool restart = false;             ///< start nodes again that were killed
+  std::vector<std::string> faults;  ///< docs/testbed.md; hosts are nodes: inputs, then computes
+  bool testbed = false;             ///< every node in a network namespace of its own
+  Bandwidth testbed_link{};         ///< of the testbed's hosts
+  ByteCount testbed_queue = ByteCount::kib(128);
+  std::string metrics;              ///< "[HOST]:PORT" of an OpenMetrics endpoint; empty: none
+  bool measure_limit = false;       ///< first run the many-to-many write benchmark
+  Duration limit_duration = Duration::seconds(2);
+  std::string log_level = "warning";
+  std::string executable_command;   ///< recorded in reports as what reruns it
+  /// Called about twice a second while the job runs.
+  std::function<void(const struct StreamProgress&)> on_progress;
+};
+
+/// Figures of a running job.
+struct StreamProgress {
+  Duration elapsed{};
+  std::uint64_t timeslices = 0;
+  std::uint64_t bytes = 0;
+  double goodput_bytes_per_s = 0;  ///< since the call before
+  double spread_us = 0;            ///< median of the timeslices since the call before
+  double buffer_fill = 0;          ///< mean over all pairs, 0 … 1
+};
+
+}  // namespace weft

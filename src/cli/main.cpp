@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/describe.hpp"
+
+namespace weft::cli {
+
+void report_error(const Error& error, Outcome& outcome) {
+  fmt::print(stderr, "weft: {}\n", error.message);
+  switch (error.code) {
+    case ErrorCode::invalid_argument:
+    case ErrorCode::not_found:
+    case ErrorCode::corrupt:
+      outcome.code = ExitCode::usage;
+      break;
+    case ErrorCode::cancelled:
+      outcome.code = ExitCode::interrupted;
+      break;
+    case ErrorCode::unauthorised:
+    case ErrorCode::unavailable:
+    case ErrorCode::timed_out:
+      outcome.code = ExitCode::failed;
+      break;
+    case ErrorCode::exhausted:
+    case ErrorCode::io:
+      outcome.code = ExitCode::system;
+      break;
+  }
+}
+
+namespace {
+
+int run(int argc, char** argv) {
+  CLI::App app("weft moves many-to-many data streams between the nodes of a cluster.", "weft");
+  app.set_version_flag("--version", std::string("weft ") + WEFT_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 success, 1 something was found wrong, 2 wrong option or input, 3 the system\n"
+      "refused, 130 interrupted.\n\n"
+      "Examples:\n"
+      "  weft stream compare --link 200Mbit,20us --duration 5s --out out\n"
+      "  weft stream local --sink check: --duration 5s\n"
+      "  weft archive info run.tsa");
+  Outcome outcome;
+  add_stream_command(app, outcome);
+  add_archive_command(app, outcome);
+  add_report_command(app, outcome);
+  add_testbed_command(app, outcome);
+  add_generate_command(app, WEFT_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    fmt::print(stderr, "weft: {}\n", e.what());
+    return static_cast<int>(ExitCode::usage);
+  }
+  return static_cast<int>(outcome.code);
+}
+
+}  // namespace
+}  // namespace weft::cli
+
+int main(int argc, char** argv) {
+  try {
+    return weft::cli::run(argc, argv);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "weft: {}\n", e.what());
+    return static_cast<int>(weft::cli::ExitCode::system);
+  }
+}

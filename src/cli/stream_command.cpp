@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// weft stream local, compare, limit; weft stream node is in node_command.cpp.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/units.hpp"
+#include "cli/commands.hpp"
+#include "cli/stream_output.hpp"
+#include "cli/stream_settings.hpp"
+#include "report/report.hpp"
+#include "stream/local/local.hpp"
+#include "stream/node/node_report.hpp"
+
+namespace weft::cli {
+namespace {
+
+/// Typical bytes of a contribution, for the limit that a run is held against.
+std::size_t contribution_bytes(const report::RunRecord& record) {
+  const std::uint64_t contributions =
+      (record.timeslices_complete + record.timeslices_incomplete) * record.inputs;
+  return contributions == 0 ? 64 << 10 : std::max<std::size_t>(record.bytes / contributions, 1);
+}
+
+struct StreamCommand {
+  StreamSettings settings;
+  std::vector<std::string> schedules{"best-effort", "offset", "dfs", "grant"};
+  std::string sizes = "1KiB..1MiB";
+  bool mix = false;
+};
+
+/// One run, with the progress line on a terminal.
+Result<report::RunRecord> run_one(const StreamSettings& settings) {
+  LocalOptions local = settings.local;
+  ProgressLine line(settings.stream.schedule);
+  if (line.wanted() && !settings.json) {
+    local.on_progress = [&line](const StreamProgress& p) { line.show(p); };
+  }
+  return stream::run_local(settings.stream, local);
+}
+
+Result<void> measure_limit(const StreamSettings& settings, std::vector<report::RunRecord>& runs) {
+  if (settings.no_limit || runs.empty()) return {};
+  auto limit =
+      stream::run_limit(settings.stream, settings.local, contribution_bytes(runs.front()), true);
+  if (!limit) return std::move(limit).error();
+  for (auto& run : runs) {
+    stream::set_limit(settings.stream, limit->aggregate_bytes_per_s, run);
+  }
+  return {};
+}
+
+void describe(const StreamSettings& settings, report::RunRecord& record) {
+  StreamSettings of_run = settings;
+  of_run.stream.schedule = record.schedule;
+  record.version = WEFT_VERSION;
+  record.parameters = parameters_of(of_run);
+  record.machine = report::this_machine();
+  record.command = settings.local.executable_command;
+  if (settings.stream.link) record.fabric = fmt::format("shaped({})", record.fabric);
+  if (settings.local.testbed) record.fabric += " in a testbed";
+}
+
+/// Whether something is wrong with what a run delivered.
+bool is_sound(const report::RunRecord& r) {
+  return r.checks.errors == 0 && r.timeslices_lost == 0;
+}
+
+void run_local_command(StreamCommand& command, Outcome& outcome) {
+  complete(command.settings);
+  auto record = run_one(command.settings);
+  if (!record) return report_error(record.error(), outcome);
+  std::vector<report::RunRecord> runs{std::move(record).value()};
+  if (auto measured = measure_limit(command.settings, runs); !measured) {
+    return report_error(measured.error(), outcome);
+  }
+  describe(command.settings, runs[0]);
+  if (command.settings.json) {
+    fmt::print("{}\n", report::to_json(runs[0], report::RecordForm::summary));
+  } else {
+    print_table(runs);
+  }
+  if (!is_sound(runs[0])) outcome.code = ExitCode::failed;
+  if (command.settings.out.empty()) return;
+  if (auto written = report::write_run(command.settings.out, runs[0]); !written) {
+    return report_error(written.error(), outcome);
+  }
+  announce_report(command.settings.out, command.settings.json, outcome);
+}
+
+void run_compare_command(StreamCommand& command, Outcome& outcome) {
+  complete(command.settings);
+  std::vector<report::RunRecord> runs;
+  for (const std::string& schedule : command.schedules) {
+    StreamSettings of_run = command.settings;
+    of_run.stream.schedule = schedule;
+    auto record = run_one(of_run);
+    if (!record) return report_error(record.error(), outcome);
+    runs.push_back(std::move(record).value());
+  }
+  if (auto measured = measure_limit(command.settings, runs); !measured) {
+    return report_error(measured.error(), outcome);
+  }
+  for (auto& run : runs) {
+    describe(command.settings, run);
+    if (!is_sound(run)) outcome.code = ExitCode::failed;
+  }
+  if (command.settings.json) {
+    fmt::print("{}\n", runs_as_json(runs));
+  } else {
+    print_table(runs);
+  }
+  if (command.settings.out.empty()) return;
+  if (auto written = report::write_comparison(command.settings.out, runs); !written) {
+    return report_error(written.error(), outcome);
+  }
+  announce_report(command.settings.out, command.settings.json, outcome);
+}
+
+/// "1KiB..1MiB" doubling, or "64KiB" alone.
+Result<std::vector<std::size_t>> parse_sizes(const std::string& text) {
+  const auto dots = text.find("..");
+  const auto first = parse_byte_count(text.substr(0, dots));
+  const auto last = dots == std::string::npos ? first : parse_byte_count(text.substr(dots + 2));
+  for (const auto* bound : {&first, &last}) {
+    if (!*bound) {
+      return Error{ErrorCode::invalid_argument, "--sizes: " + bound->error().message};
+    }
+  }
+  if (first->value() == 0 || last->value() < first->value() ||
+      last->value() > ByteCount::gib(1).value()) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--sizes: '{}' is no range of sizes up to 1 GiB; write it like "
+                             "1KiB..1MiB",
+                             text)};
+  }
+  std::vector<std::size_t> sizes;
+  for (std::uint64_t size = first->value(); size <= last->value(); size *= 2) {
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+void run_limit_command(StreamCommand& command, Outcome& outcome) {
+  const auto sizes = parse_sizes(command.sizes);
+  if (!sizes) return report_error(sizes.error(), outcome);
+  report::RunRecord record;
+  const StreamOptions& o = command.settings.stream;
+  record.schedule = "limit";
+  record.fabric = o.fabric;
+  record.inputs = o.inputs;
+  record.computes = o.computes;
+  record.seed = o.seed;
+  for (const std::size_t size : *sizes) {
+    for (const bool mix : {false, true}) {
+      if (mix && !command.mix) continue;
+      auto row = stream::run_limit(o, command.settings.local, size, mix);
+      if (!row) return report_error(row.error(), outcome);
+      if (!command.settings.json) print_limit_row(*row, record.limit.empty());
+      record.limit.push_back(*row);
+    }
+  }
+  describe(command.settings, record);
+  if (command.settings.json) {
+    fmt::print("{}\n", report::to_json(record, report::RecordForm::full));
+  }
+  if (command.settings.out.empty()) return;
+  if (auto written = report::write_run(command.settings.out, record); !written) {
+    return report_error(written.error(), outcome);
+  }
+  announce_report(command.settings.out, command.settings.json, outcome);
+}
+
+void add_local(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
+  auto* local =
+      stream.add_subcommand("local", "run a job whose nodes are processes of this machine");
+  add_job_options(*local, state.settings);
+  add_local_options(*local, state.settings);
+  local->footer(
+      "Examples:\n"
+      "  weft stream local --inputs 4 --computes 4 --duration 5s --sink check:\n"
+      "  weft stream local --schedule dfs --timeslices-per-interval 32 --link 200Mbit,20us "
+      "--out out/dfs\n"
+      "  weft stream local --testbed 100Mbit --fault 'at=2s kill host5' --sink check: --json");
+  local->callback([&state, &outcome] { run_local_command(state, outcome); });
+}
+
+void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
+  auto* compare = stream.add_subcommand("compare", "run the same job by several schedules");
+  add_job_options(*compare, state.settings);
+  add_local_options(*compare, state.settings);
+  compare->add_option("--schedules", state.schedules, "which, in this order")
+      ->delimiter(',')
+      ->capture_default_str();
+  compare->footer(
+      "Examples:\n"
+      "  weft stream compare --link 200Mbit,20us --duration 5s --out out/compare\n"
+      "  weft stream compare --schedules best-effort,grant --testbed 100Mbit --duration 5s\n"
+      "  weft stream compare --inputs 8 --computes 2 --link 100Mbit --timeslices 500 --json");
+  compare->callback([&state, &outcome] { run_compare_command(state, outcome); });
+}
+
+void add_limit(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
+  auto* limit = stream.add_subcommand(
+      "limit", "measure the bandwidth of uncoordinated writes, which nothing can exceed");
+  add_job_options(*limit, state.settings);
+  add_local_options(*limit, state.settings);
+  limit->add_option("--sizes", state.sizes, "message sizes, doubling")->capture_default_str();
+  limit->add_flag("--mix", state.mix, "also with the small messages of timeslice building");
+  limit->footer(
+      "Examples:\n"
+      "  weft stream limit --inputs 4 --computes 4 --sizes 64KiB --mix\n"
+      "  weft stream limit --fabric libfabric:shm --sizes 1KiB..1MiB --out out/limit\n"
+      "  weft stream limit --link 200Mbit,20us --sizes 16KiB..256KiB --json");
+  limit->callback([&state, &outcome] { run_limit_command(state, outcome); });
+}
+
+}  // namespace
+
+void add_stream_command(CLI::App& root, Outcome& outcome) {
+  auto* stream = root.add_subcommand("stream", "build timeslices from many streams");
+  stream->require_subcommand(1);
+  auto state = std::make_shared<StreamCommand>();
+  add_local(*stream, *state, outcome);
+  add_compare(*stream, *state, outcome);
+  add_limit(*stream, *state, outcome);
+#ifndef WEFT_WITHOUT_CLUSTER
+  add_node_command(*stream, outcome);
+#endif
+  root.parse_complete_callback([state, &root] {
+    (void)root;  // keeps the state alive as long as the parser
+  });
+}
+
+}  // namespace weft::cli

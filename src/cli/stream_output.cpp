@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/stream_output.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/units.hpp"
+#include "report/report.hpp"
+
+namespace weft::cli {
+namespace {
+
+std::string in_ms(double us) {
+  return fmt::format("{:.3g} ms", us / 1000);
+}
+
+std::string percent(double fraction) {
+  return fmt::format("{:.1f} %", fraction * 100);
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(std::string label)
+    : label_(std::move(label)), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+}
+
+void ProgressLine::show(const StreamProgress& p) {
+  shown_ = true;
+  const auto rate = Bandwidth::bytes_per_second(static_cast<std::uint64_t>(p.goodput_bytes_per_s));
+  fmt::print(stderr, "\r\033[K{}: {:.0f} s, {} timeslices, {}, spread {}, buffers {}", label_,
+             p.elapsed.to_seconds(), p.timeslices, to_text(rate), in_ms(p.spread_us),
+             percent(p.buffer_fill));
+  std::fflush(stderr);
+}
+
+void print_table(std::span<const report::RunRecord> runs) {
+  fmt::print("{:<12} {:>12} {:>9} {:>12} {:>12} {:>9} {:>8} {:>9} {:>10} {:>5}\n", "schedule",
+             "goodput", "of limit", "spread", "p90", "x floor", "buffers", "complete", "incomplete",
+             "lost");
+  for (const auto& r : runs) {
+    const auto rate =
+        Bandwidth::bytes_per_second(static_cast<std::uint64_t>(r.goodput_bytes_per_s));
+    const bool floor = r.spread_us && r.spread_floor_us && *r.spread_floor_us > 0;
+    fmt::print("{:<12} {:>12} {:>9} {:>12} {:>12} {:>9} {:>8} {:>9} {:>10} {:>5}\n", r.schedule,
+               to_text(rate), r.goodput_of_limit ? percent(*r.goodput_of_limit) : "-",
+               r.spread_us ? in_ms(r.spread_us->median) : "-",
+               r.spread_us ? in_ms(r.spread_us->p90) : "-",
+               floor ? fmt::format("{:.2f}", r.spread_us->median / *r.spread_floor_us) : "-",
+               r.buffer_fill ? percent(r.buffer_fill->median) : "-", r.timeslices_complete,
+               r.timeslices_incomplete, r.timeslices_lost);
+    if (r.checks.errors > 0) {
+      fmt::print(stderr, "weft: {}: {} check{} failed; first: {}\n", r.schedule, r.checks.errors,
+                 r.checks.errors == 1 ? "" : "s", r.checks.first_error);
+    }
+    if (r.timeslices_lost > 0) {
+      fmt::print(stderr, "weft: {}: {} timeslices were sent and never built\n", r.schedule,
+                 r.timeslices_lost);
+    }
+  }
+}
+
+void print_limit_row(const report::LimitRow& row, bool with_header) {
+  if (with_header) {
+    fmt::print("{:>10} {:>5} {:>12} {:>14} {:>14}\n", "message", "mix", "round", "per sender",
+               "aggregate");
+  }
+  const auto rate = [](double bytes_per_s) {
+    return to_text(Bandwidth::bytes_per_second(static_cast<std::uint64_t>(bytes_per_s)));
+  };
+  fmt::print("{:>10} {:>5} {:>12} {:>14} {:>14}\n", to_text(ByteCount(row.message_bytes)),
+             row.mix ? "yes" : "no", in_ms(row.round_us),
+             rate(row.bandwidth_per_sender_bytes_per_s), rate(row.aggregate_bytes_per_s));
+}
+
+std::string runs_as_json(std::span<const report::RunRecord> runs) {
+  std::string text = "{\"runs\": [";
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += report::to_json(runs[i], report::RecordForm::summary);
+  }
+  return text + "]}";
+}
+
+void announce_report(const std::string& directory, bool quiet, Outcome& outcome) {
+  auto path = report::write_report(directory);
+  if (!path) return report_error(path.error(), outcome);
+  if (!quiet) fmt::print("report: {}\n", *path);
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/stream_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/units.hpp"
+#include "fabric/shaped/shaped.hpp"
+
+namespace weft::cli {
+namespace {
+
+/// An option whose text is read by one of base/units.hpp's parsers.
+template <class T, class Parse>
+CLI::Option* add_parsed(CLI::App& command, const std::string& name, T& target, Parse parse,
+                        const std::string& description, const std::string& shown_default = {}) {
+  auto* option = command.add_option_function<std::string>(
+      name,
+      [&target, parse, name](const std::string& text) {
+        auto value = parse(text);
+        if (!value) throw CLI::ValidationError(name, value.error().message);
+        target = *value;
+      },
+      description);
+  if (!shown_default.empty()) option->default_str(shown_default);
+  return option;
+}
+
+void add_link_option(CLI::App& command, StreamSettings& s) {
+  command
+      .add_option_function<std::string>(
+          "--link",
+          [&s](const std::string& text) {
+            auto shape = parse_shape("--link", text);
+            if (!shape) throw CLI::ValidationError(shape.error().message);
+            s.stream.link = StreamLink{shape->egress.rate, shape->egress.latency};
+          },
+          "shape every node's link: rate and latency, as 200Mbit,20us")
+      ->type_name("RATE[,LATENCY]");
+}
+
+void add_schedule_options(CLI::App& command, StreamSettings& s) {
+  auto& dfs = s.stream.dfs;
+  auto& grant = s.stream.grant;
+  const char* group = "Schedule dfs (paper 1, Table I)";
+  command.add_option("--timeslices-per-interval", dfs.timeslices_per_interval, "ts_per_intvl")
+      ->group(group)
+      ->capture_default_str();
+  command.add_option("--history", dfs.history_length, "hist_cnt: intervals remembered")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--speed-up-threshold", dfs.speed_up_threshold_percent,
+                  "ssu_TH: largest variance that allows a speed-up, percent")
+      ->group(group)
+      ->capture_default_str();
+  command.add_option("--speed-up", dfs.speed_up_percent, "ssu_pct: speed-up, percent")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--acknowledgement-threshold", dfs.acknowledgement_threshold_percent,
+                  "theta: acknowledged share of an interval before the next begins, percent")
+      ->group(group)
+      ->capture_default_str();
+  command.add_option("--engines", dfs.engines, "compute nodes with an engine; 0: all")
+      ->group(group)
+      ->capture_default_str();
+  command.add_option("--request-distance", dfs.request_distance, "intervals asked for ahead")
+      ->group(group)
+      ->capture_default_str();
+  group = "Schedule grant";
+  command.add_option("--grant-min-in-flight", grant.min_in_flight, "fewest grants out per node")
+      ->group(group)
+      ->capture_default_str();
+  command.add_option("--grant-max-in-flight", grant.max_in_flight, "most grants out per node")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--grant-late-factor", grant.late_factor,
+                  "a grant is late after so many times the usual time")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--grant-open-timeslices", grant.open_timeslices,
+                  "timeslices of a node that may be granted at once")
+      ->group(group)
+      ->capture_default_str();
+}
+
+void add_data_options(CLI::App& command, StreamSettings& s) {
+  auto& o = s.stream;
+  const char* group = "Data";
+  command
+      .add_option("--source", o.source,
+                  "where microslices come from: pattern:, msa:, tsa:, file:, pcap:")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--sink", o.sinks,
+                  "where timeslices go (several allowed): check:, tsa:, file:, null:, exec:, shm:")
+      ->group(group);
+  command
+      .add_option("--microslices-per-timeslice", o.microslices_per_timeslice,
+                  "core microslices of a timeslice")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--overlap", o.overlap_microslices,
+                  "microslices of the next timeslice that each also contains")
+      ->group(group)
+      ->capture_default_str();
+  add_parsed(command, "--buffer", o.buffer, parse_byte_count, "ring of each pair", "1MiB")
+      ->group(group);
+  command.add_option("--descriptors", o.descriptors, "contributions a pair can hold at most")
+      ->group(group)
+      ->capture_default_str();
+  add_parsed(command, "--input-buffer", o.input_buffer, parse_byte_count,
+             "microslices kept by each input node; by default what its pairs can hold")
+      ->group(group);
+  command.add_option("--sink-depth", o.sink_depth, "timeslices that the sink may hold")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_flag("--skip-when-slow", o.skip_when_sink_is_slow,
+                "drop and count timeslices when the sink is full, instead of waiting for it")
+      ->group(group);
+  add_parsed(command, "--late-after", o.late_after, parse_duration,
+             "flag timeslices with a contribution that came so long after the first")
+      ->group(group);
+  add_parsed(command, "--give-up-after", o.give_up_after, parse_duration,
+             "hand over timeslices, flagged, so long after their first contribution")
+      ->group(group);
+}
+
+}  // namespace
+
+void add_job_options(CLI::App& command, StreamSettings& s) {
+  auto& o = s.stream;
+  command.add_option("--inputs", o.inputs, "input nodes")->capture_default_str();
+  command.add_option("--computes", o.computes, "compute nodes")->capture_default_str();
+  command.add_option("--schedule", o.schedule, "best-effort, offset, dfs or grant")
+      ->capture_default_str();
+  command
+      .add_option("--fabric", o.fabric,
+                  "tcp, tcp:unix, libfabric:tcp, libfabric:shm, libfabric:PROVIDER")
+      ->capture_default_str();
+  add_link_option(command, s);
+  command.add_option("--timeslices", o.timeslices, "end after so many");
+  add_parsed(command, "--duration", o.duration, parse_duration, "end after so long, as 10s");
+  command.add_option("--seed", o.seed, "of everything random")->capture_default_str();
+  add_parsed(command, "--peer-timeout", o.peer_timeout, parse_duration,
+             "a node that cannot be reached for so long is taken for dead", "10s");
+  add_parsed(command, "--start-timeout", o.start_timeout, parse_duration,
+             "start without nodes that are missing after so long", "30s");
+  add_data_options(command, s);
+  add_schedule_options(command, s);
+  command.set_config("--config", "", "TOML file with the same names as these options");
+}
+
+void add_local_options(CLI::App& command, StreamSettings& s) {
+  auto& l = s.local;
+  const char* group = "This machine";
+  command
+      .add_option_function<std::string>(
+          "--testbed",
+          [&s](const std::string& text) {
+            const auto comma = text.find(',');
+            const auto rate = parse_bandwidth(text.substr(0, comma));
+            if (!rate) throw CLI::ValidationError("--testbed", rate.error().message);
+            s.local.testbed = true;
+            s.local.testbed_link = *rate;
+            if (comma == std::string::npos) return;
+            const auto queue = parse_byte_count(text.substr(comma + 1));
+            if (!queue) throw CLI::ValidationError("--testbed", queue.error().message);
+            s.local.testbed_queue = *queue;
+          },
+          "a network namespace for every node: link rate and queue of the switch ports, as "
+          "100Mbit,128KiB")
+      ->type_name("RATE[,QUEUE]")
+      ->group(group);
+  command
+      .add_option("--fault", l.faults,
+                  "what goes wrong (several allowed), as 'at=2s kill host5'; hosts are the nodes, "
+                  "inputs first")
+      ->group(group);
+  command.add_flag("--restart", l.restart, "start nodes again that were killed")->group(group);
+  command.add_option("--metrics", l.metrics, "OpenMetrics endpoint, as :9100")->group(group);
+  command.add_flag("--no-limit", s.no_limit, "do not measure the limit first")->group(group);
+  add_parsed(command, "--limit-duration", l.limit_duration, parse_duration,
+             "how long the limit is measured", "2s")
+      ->group(group);
+  command.add_option("--log", l.log_level, "error, warning, info or debug")
+      ->group(group)
+      ->capture_default_str();
+  group = "Output";
+  command.add_flag("--json", s.json, "print one JSON object")->group(group);
+  command.add_option("--out", s.out, "directory for the record and the report")->group(group);
+}
+
+void complete(StreamSettings& s) {
+  if (s.stream.timeslices == 0 && s.stream.duration == Duration{} &&
+      s.stream.source.starts_with("pattern:")) {
+    s.stream.duration = Duration::seconds(10);
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> parameters_of(const StreamSettings& s) {
+  const StreamOptions& o = s.stream;
+  std::vector<std::pair<std::string, std::string>> p;
+  const auto add = [&](std::string name, std::string value) {
+    p.emplace_back(std::move(name), std::move(value));
+  };
+  add("inputs", fmt::format("{}", o.inputs));
+  add("computes", fmt::format("{}", o.computes));
+  add("fabric", o.fabric);
+  if (o.link) add("link", fmt::format("{}, {}", to_text(o.link->rate), to_text(o.link->latency)));
+  if (s.local.testbed) {
+    add("testbed", fmt::format("{}, ports of {}", to_text(s.local.testbed_link),
+                               to_text(s.local.testbed_queue)));
+  }
+  add("source", o.source);
+  for (const auto& sink : o.sinks) add("sink", sink);
+  for (const auto& fault : s.local.faults) add("fault", fault);
+  add("buffer per pair", to_text(o.buffer));
+  add("microslices per timeslice", fmt::format("{}", o.microslices_per_timeslice));
+  if (o.overlap_microslices > 0) add("overlap", fmt::format("{}", o.overlap_microslices));
+  if (o.timeslices > 0) add("timeslices", fmt::format("{}", o.timeslices));
+  if (o.duration != Duration{}) add("duration", to_text(o.duration));
+  if (o.schedule == "dfs") {
+    add("timeslices per interval (ts_per_intvl)", fmt::format("{}", o.dfs.timeslices_per_interval));
+    add("history (hist_cnt)", fmt::format("{}", o.dfs.history_length));
+    add("speed-up threshold (ssu_TH)", fmt::format("{} %", o.dfs.speed_up_threshold_percent));
+    add("speed-up (ssu_pct)", fmt::format("{} %", o.dfs.speed_up_percent));
+    add("acknowledgement threshold (θ)",
+        fmt::format("{} %", o.dfs.acknowledgement_threshold_percent));
+  }
+  return p;
+}
+
+}  // namespace weft::cli

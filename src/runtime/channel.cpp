@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/channel.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace weft {
+namespace {
+
+constexpr std::size_t header = 5;  // length of the text, kind
+constexpr std::uint32_t longest = 256u << 20;
+
+}  // namespace
+
+Channel::Channel(int socket) : socket_(socket) {}
+
+Channel::~Channel() {
+  close();
+}
+
+void Channel::close() {
+  if (socket_ >= 0) ::close(socket_);
+  socket_ = -1;
+}
+
+Result<std::pair<Channel, Channel>> Channel::pair() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return Error{ErrorCode::exhausted,
+                 fmt::format("cannot make a channel to a process: {}", std::strerror(errno))};
+  }
+  return std::pair(Channel(ends[0]), Channel(ends[1]));
+}
+
+Result<void> Channel::send(char kind, std::string_view text) {
+  std::string bytes(header, kind);
+  const auto length = static_cast<std::uint32_t>(text.size());
+  std::memcpy(bytes.data(), &length, sizeof length);
+  bytes += text;
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const auto n = ::send(socket_, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return Error{ErrorCode::unavailable, "the process at the other end is gone"};
+    done += static_cast<std::size_t>(n);
+  }
+  return {};
+}
+
+std::optional<Channel::Message> Channel::take() {
+  if (received_.size() < header) return std::nullopt;
+  std::uint32_t length = 0;
+  std::memcpy(&length, received_.data(), sizeof length);
+  if (length > longest) {
+    close();
+    received_.clear();
+    return std::nullopt;
+  }
+  if (received_.size() - header < length) return std::nullopt;
+  Message message{.kind = received_[4], .text = received_.substr(header, length)};
+  received_.erase(0, header + length);
+  return message;
+}
+
+std::optional<Channel::Message> Channel::receive() {
+  while (open()) {
+    char buffer[64 << 10];
+    const auto n = ::recv(socket_, buffer, sizeof buffer, MSG_DONTWAIT);
+    if (n > 0) {
+      received_.append(buffer, static_cast<std::size_t>(n));
+      continue;
+    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) close();
+    break;
+  }
+  return take();
+}
+
+Result<Channel::Message> Channel::wait() {
+  for (;;) {
+    if (auto message = receive()) return *std::move(message);
+    if (!open()) return Error{ErrorCode::unavailable, "the process at the other end is gone"};
+    pollfd fd{.fd = socket_, .events = POLLIN, .revents = 0};
+    (void)poll(&fd, 1, -1);
+  }
+}
+
+}  // namespace weft

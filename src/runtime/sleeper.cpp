@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sleeper.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "base/check.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t max_watched = 15;
+/// No sleep is longer: a wake-up that a provider loses costs no more than this.
+constexpr Duration longest_sleep = Duration::milliseconds(200);
+
+}  // namespace
+
+void Sleeper::watch(int descriptor) {
+  WEFT_CHECK(watched_.size() < max_watched);
+  watched_.push_back(descriptor);
+}
+
+void Sleeper::idle(Instant now, Fabric& fabric, Instant deadline) {
+  if (now < busy_until_) return;
+  const WaitHint hint = fabric.prepare_wait(now);
+  if (hint.ready) return;
+  block(now, hint.descriptor, std::min(deadline, hint.poll_by));
+}
+
+void Sleeper::block(Instant now, int descriptor, Instant deadline) {
+  deadline = std::min(deadline, now + longest_sleep);
+  if (deadline <= now) return;
+  std::array<pollfd, max_watched + 1> descriptors{};
+  nfds_t n = 0;
+  for (const int fd : watched_) descriptors[n++] = {.fd = fd, .events = POLLIN, .revents = 0};
+  if (descriptor >= 0) descriptors[n++] = {.fd = descriptor, .events = POLLIN, .revents = 0};
+  const std::int64_t left = (deadline - now).ticks();
+  const timespec timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+  // Interrupted or not: the loop looks at everything again.
+  (void)ppoll(descriptors.data(), n, &timeout, nullptr);
+}
+
+Duration suitable_spin(unsigned processes) {
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  return processes > cores ? Duration{} : Duration::microseconds(30);
+}
+
+}  // namespace weft

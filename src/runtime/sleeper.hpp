@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sleeper: how a driver loop waits. It spins for a moment, because a sleeping core costs ten times
+// the latency, and then blocks, because a spinning one ruins everybody else.
+#pragma once
+
+#include <vector>
+
+#include "weft/fabric.hpp"
+#include "weft/time.hpp"
+
+namespace weft {
+
+class Sleeper {
+ public:
+  /// `spin`: how long the loop is kept turning after the last thing happened.
+  explicit Sleeper(Duration spin) : spin_(spin) {}
+
+  /// Descriptors that end a sleep when readable, besides the fabric's.
+  void watch(int descriptor);
+
+  /// To be called when the loop found nothing to do at `now`. Returns at once while spinning, else
+  /// sleeps until the fabric, a watched descriptor or `deadline` wants attention.
+  void idle(Instant now, Fabric& fabric, Instant deadline);
+  /// Something happened: spinning begins anew.
+  void busy(Instant now) { busy_until_ = now + spin_; }
+  /// Waits for the watched descriptors alone.
+  void sleep(Instant now, Instant deadline) { block(now, -1, deadline); }
+
+ private:
+  void block(Instant now, int descriptor, Instant deadline);
+
+  Duration spin_;
+  Instant busy_until_{};
+  std::vector<int> watched_;
+};
+
+/// A spin time that suits a machine on which `processes` drivers run: none when they have to share
+/// cores.
+Duration suitable_spin(unsigned processes);
+
+}  // namespace weft

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/local/local.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <atomic>
+
+#include "base/log.hpp"
+#include "runtime/clock.hpp"
+#include "stream/local/job_metrics.hpp"
+#include "stream/local/local_node.hpp"
+#include "stream/node/limit_node.hpp"
+
+namespace weft::stream {
+namespace {
+
+std::atomic<int> interrupts{0};
+
+/// Counts SIGINT while a job runs.
+class InterruptWatch {
+ public:
+  InterruptWatch() {
+    interrupts = 0;
+    struct sigaction action {};
+    action.sa_handler = [](int) { ++interrupts; };
+    sigaction(SIGINT, &action, &former_);
+  }
+  ~InterruptWatch() { sigaction(SIGINT, &former_, nullptr); }
+  InterruptWatch(const InterruptWatch&) = delete;
+  int count() const { return interrupts; }
+
+ private:
+  struct sigaction former_ {};
+};
+
+Result<std::optional<testbed::Testbed>> make_testbed(const StreamOptions& options,
+                                                     const LocalOptions& local) {
+  if (!local.testbed) return std::optional<testbed::Testbed>();
+  testbed::TestbedOptions bed;
+  bed.hosts = options.inputs + options.computes;
+  bed.link = local.testbed_link;
+  bed.queue = local.testbed_queue;
+  auto up = testbed::Testbed::up(bed);
+  if (!up) return std::move(up).error();
+  return std::optional<testbed::Testbed>(std::move(up).value());
+}
+
+Result<std::vector<testbed::Fault>> parse_faults(const StreamOptions& options,
+                                                 const LocalOptions& local) {
+  std::vector<testbed::Fault> faults;
+  for (const std::string& text : local.faults) {
+    auto fault = testbed::parse_fault(text, options.inputs + options.computes);
+    if (!fault) return std::move(fault).error();
+    faults.push_back(std::move(fault).value());
+  }
+  return faults;
+}
+
+/// Adds the nodes' progress up to the job's.
+class ProgressBoard {
+ public:
+  ProgressBoard(std::uint32_t nodes, Instant start) : nodes_(nodes), start_(start), last_(start) {}
+
+  void set(NodeId node, const std::string& text) {
+    if (const auto p = decode_progress(text)) nodes_[node.value()] = *p;
+  }
+  StreamProgress total(Instant now) {
+    StreamProgress sum;
+    double spread = 0, fill = 0;
+    int computes = 0;
+    for (const auto& p : nodes_) {
+      sum.timeslices += p.timeslices;
+      sum.bytes += p.bytes;
+      if (p.timeslices == 0) continue;
+      spread += p.spread_us;
+      fill += p.buffer_fill;
+      ++computes;
+    }
+    sum.spread_us = computes > 0 ? spread / computes : 0;
+    sum.buffer_fill = computes > 0 ? fill / computes : 0;
+    sum.elapsed = now - start_;
+    const double seconds = (now - last_).to_seconds();
+    if (seconds > 0 && sum.bytes >= last_bytes_) {
+      sum.goodput_bytes_per_s = static_cast<double>(sum.bytes - last_bytes_) / seconds;
+    }
+    last_ = now;
+    last_bytes_ = sum.bytes;
+    return sum;
+  }
+
+ private:
+  std::vector<StreamProgress> nodes_;
+  Instant start_;
+  Instant last_;
+  std::uint64_t last_bytes_ = 0;
+};
+
+/// Drives a job until all its nodes have reported.
+Result<std::vector<NodeReport>> drive(LocalJob& job, const StreamOptions& options,
+                                      const LocalOptions& local, std::uint32_t nodes) {
+  const InterruptWatch interrupted;
+  if (auto started = job.start(); !started) return std::move(started).error();
+  JobMetrics metrics;
+  if (auto open = metrics.open(local.metrics); !open) return std::move(open).error();
+  const Instant start = monotonic_now();
+  const Duration progress_every = Duration::milliseconds(500);
+  Instant next_progress = start + progress_every;
+  ProgressBoard board(nodes, start);
+  bool stopping = false;
+  while (!job.all_reported()) {
+    job.step(next_progress, [&](NodeId node, const std::string& text) { board.set(node, text); });
+    const Instant now = monotonic_now();
+    metrics.serve(now);
+    if (job.failure()) return Error{ErrorCode::invalid_argument, *job.failure()};
+    const bool over = options.duration != Duration{} && now - start >= options.duration;
+    if (!stopping && (over || interrupted.count() > 0)) {
+      stopping = true;
+      job.stop();
+    }
+    if (interrupted.count() > 1) return Error{ErrorCode::cancelled, "interrupted"};
+    if (now < next_progress) continue;
+    next_progress = now + progress_every;
+    const StreamProgress progress = board.total(now);
+    metrics.set(progress);
+    if (local.on_progress) local.on_progress(progress);
+  }
+  if (job.failure()) return Error{ErrorCode::invalid_argument, *job.failure()};
+  auto reports = job.finish();
+  if (reports.empty()) return Error{ErrorCode::unavailable, "all nodes of the job are lost"};
+  return reports;
+}
+
+Result<std::vector<NodeReport>> run_job(const StreamOptions& options, const LocalOptions& local,
+                                        const NodeFactory& factory) {
+  auto bed = make_testbed(options, local);
+  if (!bed) return std::move(bed).error();
+  auto faults = parse_faults(options, local);
+  if (!faults) return std::move(faults).error();
+  const std::uint32_t nodes = options.inputs + options.computes;
+  const JobSecret secret = make_job_secret();
+  JobOptions job_options;
+  job_options.nodes = nodes;
+  job_options.restart = local.restart;
+  job_options.faults = std::move(faults).value();
+  job_options.testbed = bed->has_value() ? &**bed : nullptr;
+  LocalJob job(std::move(job_options), [&](NodePlace place) {
+    return run_local_node(options, secret, factory, nodes, local.log_level, std::move(place));
+  });
+  return drive(job, options, local, nodes);
+}
+
+}  // namespace
+
+Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOptions& local,
+                                   std::size_t message_bytes, bool mix) {
+  StreamOptions bare = options;
+  bare.duration = Duration{};
+  LocalOptions quiet = local;
+  quiet.faults.clear();
+  quiet.on_progress = nullptr;
+  LimitConfig config{.roster = {options.inputs, options.computes},
+                     .message_bytes = message_bytes,
+                     .mix = mix,
+                     .duration = local.limit_duration};
+  auto reports = run_job(bare, quiet, [&](NodeId self, bool, Fabric& fabric) {
+    LimitConfig own = config;
+    if (config.roster.is_input(self)) {
+      own.self = self.value();
+      return Result<std::unique_ptr<StreamNode>>(make_limit_sender(own));
+    }
+    own.self = config.roster.compute_index(self);
+    return make_limit_receiver(own, fabric);
+  });
+  if (!reports) return std::move(reports).error();
+  report::LimitRow row{.message_bytes = message_bytes, .mix = mix};
+  double rounds_us = 0, rates = 0;
+  for (const NodeReport& r : *reports) {
+    const double seconds = (r.ended - r.started).to_seconds();
+    if (!config.roster.is_input(r.node) || seconds <= 0 || r.sent_bytes == 0) continue;
+    const double rounds =
+        static_cast<double>(r.sent_bytes) / static_cast<double>(message_bytes * options.computes);
+    rates += static_cast<double>(r.sent_bytes) / seconds;
+    rounds_us += seconds * 1e6 / rounds;
+  }
+  row.aggregate_bytes_per_s = rates;
+  row.bandwidth_per_sender_bytes_per_s = rates / options.inputs;
+  row.round_us = rounds_us / options.inputs;
+  return row;
+}
+
+Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local) {
+  if (auto checked = check_options(options); !checked) return std::move(checked).error();
+  const Roster roster{options.inputs, options.computes};
+  auto reports = run_job(options, local, [&](NodeId self, bool restarted, Fabric& fabric) {
+    if (roster.is_input(self)) {
+      return make_input_node(options, self.value(), restarted, monotonic_now());
+    }
+    return make_compute_node(options, roster.compute_index(self), restarted, fabric);
+  });
+  if (!reports) return std::move(reports).error();
+  return merge_reports(options, *reports);
+}
+
+}  // namespace weft::stream

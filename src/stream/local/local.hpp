@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs whose nodes are all processes of this machine: `weft stream local`, `compare` and `limit`.
+#pragma once
+
+#include <cstddef>
+
+#include "report/run_record.hpp"
+#include "weft/result.hpp"
+#include "weft/stream.hpp"
+
+namespace weft::stream {
+
+/// Runs a job to its end and returns what it did. Forks: call it from a process without threads.
+/// SIGINT ends the stream in agreement; a second one kills it. Errors: a wrong option, a node that
+/// could not start, all nodes of a kind lost.
+Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local);
+
+/// The many-to-many write benchmark on the same processes and links.
+Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOptions& local,
+                                   std::size_t message_bytes, bool mix);
+
+}  // namespace weft::stream

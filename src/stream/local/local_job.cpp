@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/local/local_job.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.hpp"
+#include "runtime/clock.hpp"
+
+namespace weft::stream {
+
+LocalJob::LocalJob(JobOptions options, NodeBody body)
+    : options_(std::move(options)), body_(std::move(body)), nodes_(options_.nodes) {}
+
+LocalJob::~LocalJob() {
+  for (Node& node : nodes_) {
+    if (!node.running()) continue;
+    ::kill(node.pid, SIGKILL);
+    (void)waitpid(node.pid, nullptr, 0);
+  }
+}
+
+Result<void> LocalJob::start() {
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (auto spawned = spawn(i); !spawned) return spawned;
+  }
+  faults_.emplace(options_.faults, monotonic_now());
+  return {};
+}
+
+Result<void> LocalJob::spawn(std::uint32_t index) {
+  auto ends = Channel::pair();
+  if (!ends) return std::move(ends).error();
+  auto& [ours, theirs] = *ends;
+  const std::uint32_t incarnation = nodes_[index].incarnation + 1;
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) {
+    return Error{ErrorCode::exhausted,
+                 fmt::format("cannot start node {}: {}", index, std::strerror(errno))};
+  }
+  if (pid == 0) {
+    // A node must not outlive the job, whatever ends it.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    ::signal(SIGINT, SIG_IGN);
+    ours.close();
+    for (Node& node : nodes_) node.channel.close();
+    NodePlace place{.self = NodeId(index),
+                    .incarnation = Incarnation(incarnation),
+                    .listen = {},
+                    .channel = std::move(theirs)};
+    if (options_.testbed != nullptr) {
+      if (auto entered = options_.testbed->enter_host(index); !entered) {
+        (void)place.channel.send(job_message::failed, entered.error().message);
+        _exit(1);
+      }
+      place.listen = options_.testbed->address(index) + ":0";
+    }
+    _exit(body_(std::move(place)));
+  }
+  Node& node = nodes_[index];
+  node = Node{.pid = pid, .incarnation = incarnation, .channel = std::move(ours)};
+  return {};
+}
+
+void LocalJob::announce(std::uint32_t index) {
+  const auto line = [&](std::uint32_t i) {
+    return fmt::format("{} {} {}\n", i, nodes_[i].incarnation, nodes_[i].address);
+  };
+  // In the beginning everybody waits for everybody; later a newcomer is told all, all are told it.
+  std::string all;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (i != index && !nodes_[i].address.empty()) all += line(i);
+  }
+  (void)nodes_[index].channel.send(job_message::peers, all);
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (i == index || nodes_[i].address.empty() || !nodes_[i].channel.open()) continue;
+    (void)nodes_[i].channel.send(job_message::peers, line(index));
+  }
+}
+
+void LocalJob::on_message(std::uint32_t index, Channel::Message message,
+                          const std::function<void(NodeId, const std::string&)>& on_progress) {
+  Node& node = nodes_[index];
+  switch (message.kind) {
+    case job_message::address:
+      node.address = std::move(message.text);
+      announce(index);
+      break;
+    case job_message::progress:
+      if (on_progress) on_progress(NodeId(index), message.text);
+      break;
+    case job_message::report: {
+      auto report = decode_report(message.text);
+      if (report) node.report = std::move(report).value();
+      break;
+    }
+    case job_message::failed:
+      if (!failure_) failure_ = std::move(message.text);
+      break;
+    default:
+      break;
+  }
+}
+
+void LocalJob::reap() {
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = nodes_[i];
+    int status = 0;
+    if (!node.running() || waitpid(node.pid, &status, WNOHANG) != node.pid) continue;
+    node.pid = -1;
+    while (auto message = node.channel.receive()) on_message(i, *std::move(message), {});
+    node.channel.close();
+    node.address.clear();
+    const bool killed = WIFSIGNALED(status);
+    if (node.report || (!killed && WEXITSTATUS(status) == 0)) continue;
+    ++deaths_;
+    spdlog::warn("node {} ended by {} {}", i, killed ? "signal" : "exit code",
+                 killed ? WTERMSIG(status) : WEXITSTATUS(status));
+    if (killed && (options_.restart || node.expected_death)) {
+      if (auto spawned = spawn(i); !spawned) failure_ = spawned.error().message;
+    }
+  }
+}
+
+void LocalJob::play_faults(Instant now) {
+  if (!faults_) return;
+  played_.clear();
+  faults_->play(now, *this, played_);
+  for (const auto& p : played_) {
+    if (p.result.ok()) {
+      spdlog::info("fault: {}", p.what);
+    } else if (!failure_) {
+      failure_ = fmt::format("fault '{}': {}", p.what, p.result.error().message);
+    }
+  }
+}
+
+void LocalJob::step(Instant until,
+                    const std::function<void(NodeId, const std::string&)>& on_progress) {
+  const Instant now = monotonic_now();
+  play_faults(now);
+  reap();
+  std::vector<pollfd> descriptors;
+  std::vector<std::uint32_t> indices;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].channel.open()) continue;
+    descriptors.push_back({.fd = nodes_[i].channel.descriptor(), .events = POLLIN, .revents = 0});
+    indices.push_back(i);
+  }
+  until = std::min(until, now + Duration::milliseconds(50));
+  if (faults_) until = std::min(until, faults_->next_deadline());
+  const std::int64_t left = std::max<std::int64_t>(0, (until - now).ticks());
+  const timespec timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+  (void)ppoll(descriptors.data(), descriptors.size(), &timeout, nullptr);
+  for (std::size_t d = 0; d < descriptors.size(); ++d) {
+    if (descriptors[d].revents == 0) continue;
+    while (auto message = nodes_[indices[d]].channel.receive()) {
+      on_message(indices[d], *std::move(message), on_progress);
+    }
+  }
+  reap();
+}
+
+bool LocalJob::all_reported() const {
+  return std::all_of(nodes_.begin(), nodes_.end(),
+                     [](const Node& n) { return n.report || !n.running(); });
+}
+
+bool LocalJob::all_dead() const {
+  return std::none_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.running(); });
+}
+
+void LocalJob::stop() {
+  for (Node& node : nodes_) {
+    if (node.channel.open()) (void)node.channel.send(job_message::stop, "");
+  }
+}
+
+std::vector<NodeReport> LocalJob::finish() {
+  std::vector<NodeReport> reports;
+  for (Node& node : nodes_) {
+    if (node.channel.open()) (void)node.channel.send(job_message::leave, "");
+  }
+  const Instant patience = monotonic_now() + Duration::seconds(5);
+  while (!all_dead() && monotonic_now() < patience) step(patience, {});
+  for (Node& node : nodes_) {
+    if (node.report) reports.push_back(*std::move(node.report));
+    node.report.reset();
+  }
+  return reports;
+}
+
+Result<void> LocalJob::signal(std::uint32_t host, int number) {
+  if (!nodes_[host].running()) {
+    return Error{ErrorCode::unavailable, fmt::format("node {} does not run", host)};
+  }
+  ::kill(nodes_[host].pid, number);
+  return {};
+}
+
+Result<void> LocalJob::kill(std::uint32_t host) {
+  return signal(host, SIGKILL);
+}
+Result<void> LocalJob::stop(std::uint32_t host) {
+  return signal(host, SIGSTOP);
+}
+Result<void> LocalJob::resume(std::uint32_t host) {
+  return signal(host, SIGCONT);
+}
+
+Result<void> LocalJob::restart(std::uint32_t host) {
+  if (!nodes_[host].running()) return spawn(host);
+  nodes_[host].expected_death = true;
+  return signal(host, SIGKILL);
+}
+
+Result<void> LocalJob::set_rate(std::uint32_t host, Bandwidth rate) {
+  if (options_.testbed != nullptr) return options_.testbed->set_rate(host, rate);
+  if (!nodes_[host].channel.open()) return {};
+  return nodes_[host].channel.send(job_message::link, fmt::format("{}", rate.bytes_per_second()));
+}
+
+Result<void> LocalJob::set_link_up(std::uint32_t host, bool up) {
+  if (options_.testbed == nullptr) return FaultTarget::set_link_up(host, up);
+  return options_.testbed->set_link_up(host, up);
+}
+
+Result<void> LocalJob::set_partition(const std::vector<std::vector<std::uint32_t>>& groups) {
+  if (options_.testbed == nullptr) return FaultTarget::set_partition(groups);
+  return options_.testbed->set_partition(groups);
+}
+
+Result<void> LocalJob::set_loss(std::uint32_t host, std::uint32_t parts_per_million) {
+  if (options_.testbed == nullptr) return FaultTarget::set_loss(host, parts_per_million);
+  return options_.testbed->set_loss(host, parts_per_million);
+}
+
+}  // namespace weft::stream

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// LocalJob: the processes of a job on this machine. It forks them, tells them each other's
+// addresses, kills, stops and restarts them when a fault says so, and collects their reports.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/channel.hpp"
+#include "stream/node/node_report.hpp"
+#include "testbed/fault.hpp"
+#include "testbed/testbed.hpp"
+#include "weft/ids.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft::stream {
+
+// Kinds of messages on the channel between a job and its nodes.
+namespace job_message {
+inline constexpr char address = 'a';   ///< node → job: its fabric's address
+inline constexpr char peers = 'p';     ///< job → node: "NODE INCARNATION ADDRESS\n" for each
+inline constexpr char progress = 's';  ///< node → job
+inline constexpr char report = 'r';    ///< node → job: NodeReport; the node goes on until `leave`
+inline constexpr char leave = 'x';     ///< job → node: everybody has reported
+inline constexpr char stop = 'q';      ///< job → node: end the stream soon
+inline constexpr char link = 'l';    ///< job → node: "RATE" in bytes/s for a shaped link, 0: back
+inline constexpr char failed = 'f';  ///< node → job: why it cannot go on
+}  // namespace job_message
+
+/// What a forked node is told.
+struct NodePlace {
+  NodeId self{};
+  Incarnation incarnation{};
+  std::string listen;  ///< numeric address to listen on, with port 0; empty outside of a testbed
+  Channel channel;
+};
+/// Runs in the forked process; its value is the exit code.
+using NodeBody = std::function<int(NodePlace)>;
+
+struct JobOptions {
+  std::uint32_t nodes = 1;
+  bool restart = false;
+  std::vector<testbed::Fault> faults;
+  testbed::Testbed* testbed = nullptr;  ///< one host per node
+};
+
+class LocalJob final : private testbed::FaultTarget {
+ public:
+  LocalJob(JobOptions options, NodeBody body);
+  /// Kills what still runs.
+  ~LocalJob() override;
+  LocalJob(const LocalJob&) = delete;
+
+  Result<void> start();
+  /// Waits for messages, deaths and faults, at most until `until`. Calls `on_progress` for each
+  /// progress message.
+  void step(Instant until, const std::function<void(NodeId, const std::string&)>& on_progress);
+  /// Every node that lives has reported.
+  bool all_reported() const;
+  bool all_dead() const;
+  /// Tells everybody to end the stream.
+  void stop();
+  /// Lets the nodes go and waits for them. Their reports, by node; none for nodes that died.
+  std::vector<NodeReport> finish();
+  /// The first failure that a node reported.
+  const std::optional<std::string>& failure() const { return failure_; }
+  std::uint32_t deaths() const { return deaths_; }
+  pid_t process(NodeId node) const { return nodes_[node.value()].pid; }
+
+ private:
+  struct Node {
+    pid_t pid = -1;
+    std::uint32_t incarnation = 0;
+    Channel channel;
+    std::string address;
+    std::optional<NodeReport> report;
+    bool expected_death = false;
+    bool running() const { return pid > 0; }
+  };
+  Result<void> spawn(std::uint32_t index);
+  void on_message(std::uint32_t index, Channel::Message message,
+                  const std::function<void(NodeId, const std::string&)>& on_progress);
+  void announce(std::uint32_t index);
+  void reap();
+  void play_faults(Instant now);
+  Result<void> signal(std::uint32_t host, int number);
+
+  Result<void> set_link_up(std::uint32_t host, bool up) override;
+  Result<void> set_partition(const std::vector<std::vector<std::uint32_t>>& groups) override;
+  Result<void> set_loss(std::uint32_t host, std::uint32_t parts_per_million) override;
+  Result<void> set_rate(std::uint32_t host, Bandwidth rate) override;
+  Result<void> kill(std::uint32_t host) override;
+  Result<void> stop(std::uint32_t host) override;
+  Result<void> resume(std::uint32_t host) override;
+  Result<void> restart(std::uint32_t host) override;
+
+  JobOptions options_;
+  NodeBody body_;
+  std::vector<Node> nodes_;
+  std::optional<testbed::FaultPlayer> faults_;
+  std::vector<testbed::FaultPlayer::Played> played_;
+  std::optional<std::string> failure_;
+  std::uint32_t deaths_ = 0;
+};
+
+}  // namespace weft::stream

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/local/local_node.hpp"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+
+#include <cstdio>
+#include <sstream>
+
+#include "base/log.hpp"
+#include "runtime/clock.hpp"
+#include "stream/node/node_loop.hpp"
+
+namespace weft::stream {
+namespace {
+
+constexpr Duration sample_every = Duration::milliseconds(20);
+constexpr Duration progress_every = Duration::milliseconds(500);
+
+class LocalNode {
+ public:
+  LocalNode(const StreamOptions& options, NodePlace& place, OpenedFabric& fabric, StreamNode& node,
+            Duration spin)
+      : options_(options),
+        channel_(place.channel),
+        fabric_(fabric),
+        node_(node),
+        loop_(*fabric.fabric, node, spin) {
+    loop_.watch(channel_.descriptor());
+  }
+
+  int run() {
+    const Instant begin = monotonic_now();
+    next_sample_ = next_progress_ = begin;
+    while (!leaving_) {
+      const Instant now = monotonic_now();
+      loop_.turn(next_sample_);
+      if (now >= next_sample_) look_around(now);
+      if (node_.failure()) {
+        (void)channel_.send(job_message::failed, node_.failure()->message);
+        return 1;
+      }
+      if (!reported_ && node_.finished() && loop_.flushed()) {
+        reported_ = true;
+        if (!channel_.send(job_message::report, encode_report(node_.report()))) return 1;
+      }
+    }
+    return 0;
+  }
+
+ private:
+  /// What need not be done in every turn of the loop.
+  void look_around(Instant now) {
+    next_sample_ = now + sample_every;
+    node_.sample(now);
+    while (auto message = channel_.receive()) on_message(*message);
+    if (!channel_.open()) leaving_ = true;
+    if (now < next_progress_ || reported_) return;
+    next_progress_ = now + progress_every;
+    (void)channel_.send(job_message::progress, encode_progress(node_.progress()));
+    spdlog::debug("{}", node_.describe());
+  }
+
+  void on_message(const Channel::Message& message) {
+    switch (message.kind) {
+      case job_message::peers:
+        add_peers(message.text);
+        break;
+      case job_message::stop:
+        node_.stop();
+        break;
+      case job_message::leave:
+        leaving_ = true;
+        break;
+      case job_message::link:
+        set_link(message.text);
+        break;
+      default:
+        break;
+    }
+  }
+
+  void add_peers(const std::string& text) {
+    std::istringstream lines(text);
+    std::uint32_t peer = 0, incarnation = 0;
+    std::string address;
+    while (lines >> peer >> incarnation >> address) {
+      const auto added = fabric_.fabric->add_peer(NodeId(peer), Incarnation(incarnation), address);
+      if (!added) spdlog::warn("peer {}: {}", peer, added.error().message);
+    }
+  }
+
+  void set_link(const std::string& text) {
+    if (fabric_.shaped == nullptr) return;
+    const std::uint64_t rate = std::strtoull(text.c_str(), nullptr, 10);
+    ShapeOptions shape =
+        symmetric_shape(rate == 0 ? options_.link->rate : Bandwidth::bytes_per_second(rate),
+                        options_.link->latency);
+    fabric_.shaped->set_links(shape.egress, shape.ingress);
+  }
+
+  const StreamOptions& options_;
+  Channel& channel_;
+  OpenedFabric& fabric_;
+  StreamNode& node_;
+  NodeLoop loop_;
+  Instant next_sample_{};
+  Instant next_progress_{};
+  bool reported_ = false;
+  bool leaving_ = false;
+};
+
+int fail(Channel& channel, const Error& error) {
+  (void)channel.send(job_message::failed, error.message);
+  return 1;
+}
+
+}  // namespace
+
+std::string encode_progress(const StreamProgress& p) {
+  return fmt::format("{} {} {} {}", p.timeslices, p.bytes, p.spread_us, p.buffer_fill);
+}
+
+std::optional<StreamProgress> decode_progress(const std::string& text) {
+  StreamProgress p;
+  std::istringstream in(text);
+  if (in >> p.timeslices >> p.bytes >> p.spread_us >> p.buffer_fill) return p;
+  return std::nullopt;
+}
+
+int run_local_node(const StreamOptions& options, const JobSecret& job, const NodeFactory& factory,
+                   std::uint32_t processes, std::string_view log_level, NodePlace place) {
+  // Pacing at microseconds needs timers that are not rounded to 50.
+  prctl(PR_SET_TIMERSLACK, 1000);
+  set_up_log(log_level, fmt::format("node {}", place.self.value()));
+  auto fabric = open_fabric(
+      options, {.self = place.self, .incarnation = place.incarnation, .listen = place.listen}, job);
+  if (!fabric) return fail(place.channel, fabric.error());
+  auto node = factory(place.self, place.incarnation.value() > 1, *fabric->fabric);
+  if (!node) return fail(place.channel, node.error());
+  if (!place.channel.send(job_message::address, fabric->fabric->address())) return 1;
+  return LocalNode(options, place, *fabric, **node, suitable_spin(processes)).run();
+}
+
+}  // namespace weft::stream

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "core/stream/compute_machine.hpp"
+#include "runtime/memory/mirrored_ring.hpp"
+#include "stream/node/schedules.hpp"
+#include "stream/node/sink_thread.hpp"
+#include "stream/node/stream_node.hpp"
+
+namespace weft::stream {
+namespace {
+
+constexpr std::size_t spreads_kept = 1 << 16;
+constexpr std::int64_t bucket_ns = 100'000'000;
+constexpr std::size_t buckets_kept = 1 << 16;
+
+class ComputeNode final : public StreamNode {
+ public:
+  ComputeNode(const StreamOptions& options, const ComputeConfig& config, MirroredArena rings,
+              std::vector<std::vector<std::byte>> descriptors, std::vector<PairMemory> memory,
+              std::unique_ptr<Sink> sink, bool restarted)
+      : config_(config),
+        skip_(options.skip_when_sink_is_slow),
+        rings_(std::move(rings)),
+        descriptors_(std::move(descriptors)),
+        machine_(config, std::move(memory), make_compute_schedule(options, config.self, restarted)),
+        sink_(std::move(sink), options.sink_depth, options.inputs),
+        components_(options.inputs),
+        spreads_(spreads_kept),
+        built_(report::series_limit),
+        fills_(report::series_limit) {
+    report_.node = config.roster.compute_node(config.self);
+    report_.bucket_ns = bucket_ns;
+  }
+
+  void on_completion(Instant now, const Completion& completion) override {
+    machine_.on_completion(now, completion);
+  }
+
+  bool work(Instant now, Outbox& out) override {
+    const std::size_t before = out.tx.size();
+    released_.clear();
+    sink_.collect(released_);
+    for (const TimesliceIndex t : released_) machine_.release(t);
+    machine_.turn(now, out);
+    const bool moved = !out.deliver.empty() || !released_.empty();
+    for (const Delivery& d : out.deliver.view()) waiting_.push_back(d.timeslice);
+    out.deliver.clear();
+    for (const TimesliceBuilt& b : out.built.view()) record(b);
+    out.built.clear();
+    const bool handed = hand_over();
+    if (report_.started == Instant::never() && machine_.current_view().number > 0) {
+      report_.started = now;
+    }
+    end_sink();
+    return moved || handed || out.tx.size() > before;
+  }
+
+  Instant next_deadline() const override { return machine_.next_deadline(); }
+  std::vector<int> descriptors() const override { return {sink_.descriptor()}; }
+  void stop() override {}
+  bool finished() const override { return machine_.finished() && sink_.finished(); }
+  const std::optional<Error>& failure() const override { return failure_; }
+  std::string describe() const override { return machine_.describe(); }
+
+  void sample(Instant now) override {
+    for (std::uint32_t i = 0; i < components_.size(); ++i) {
+      const double fill = machine_.fill(i);
+      fill_sum_ += fill;
+      ++fill_count_;
+      fills_.add({now.ticks(), i, fill});
+    }
+  }
+
+  StreamProgress progress() override {
+    StreamProgress p;
+    p.timeslices = machine_.counters().complete + machine_.counters().incomplete;
+    p.bytes = machine_.counters().bytes;
+    p.buffer_fill = fill_count_ > 0 ? fill_sum_ / static_cast<double>(fill_count_) : 0;
+    fill_sum_ = 0;
+    fill_count_ = 0;
+    if (!recent_.empty()) {
+      std::nth_element(recent_.begin(), recent_.begin() + recent_.size() / 2, recent_.end());
+      p.spread_us = recent_[recent_.size() / 2];
+    }
+    recent_.clear();
+    return p;
+  }
+
+  NodeReport report() override {
+    const ComputeCounters& c = machine_.counters();
+    report_.complete = c.complete;
+    report_.incomplete = c.incomplete;
+    report_.late = c.late;
+    report_.repeated = c.repeated;
+    report_.bytes = c.bytes;
+    report_.sink = sink_.summary();
+    report_.sink.dropped += dropped_;
+    report_.spreads_us = spreads_.values();
+    report_.built = built_.values();
+    report_.fills = fills_.values();
+    if (failure_) report_.error = failure_->message;
+    return report_;
+  }
+
+ private:
+  void record(const TimesliceBuilt& b) {
+    const double spread = b.spread.to_microseconds();
+    report_.ended = std::max(report_.ended, b.completed);
+    built_.add({b.completed.ticks(), b.timeslice.value(), spread});
+    // What is flagged says nothing about the schedule.
+    if ((b.flags & bit(TimesliceFlag::missing_components)) == 0) spreads_.add(spread);
+    if (recent_.size() < spreads_kept) recent_.push_back(spread);
+    const std::uint64_t bytes = machine_.counters().bytes;
+    const auto bucket = static_cast<std::size_t>(
+        std::max<std::int64_t>(0, (b.completed - report_.started).ticks()) / bucket_ns);
+    if (bucket < buckets_kept) {
+      report_.bytes_buckets.resize(std::max(report_.bytes_buckets.size(), bucket + 1), 0);
+      report_.bytes_buckets[bucket] += bytes - counted_bytes_;
+    }
+    counted_bytes_ = bytes;
+  }
+
+  bool hand_over() {
+    bool any = false;
+    while (!waiting_.empty()) {
+      const TimesliceIndex t = waiting_.front();
+      if (sink_.has_room()) {
+        sink_.submit(machine_.view(t, components_));
+      } else if (skip_) {
+        ++dropped_;
+        machine_.release(t);
+      } else {
+        break;
+      }
+      waiting_.pop_front();
+      any = true;
+    }
+    return any;
+  }
+
+  void end_sink() {
+    if (!failure_) {
+      if (const auto error = sink_.failure()) failure_ = error;
+    }
+    if (!sink_ending_ && machine_.finished() && waiting_.empty()) {
+      sink_ending_ = true;
+      sink_.finish();
+    }
+  }
+
+  ComputeConfig config_;
+  bool skip_;
+  MirroredArena rings_;
+  std::vector<std::vector<std::byte>> descriptors_;
+  ComputeMachine machine_;
+  SinkThread sink_;
+  std::vector<ComponentView> components_;
+  std::deque<TimesliceIndex> waiting_;  // delivered, no room at the sink; bounded by the rings
+  std::vector<TimesliceIndex> released_;
+  bool sink_ending_ = false;
+  std::uint64_t dropped_ = 0;
+  std::uint64_t counted_bytes_ = 0;
+  std::optional<Error> failure_;
+  report::Decimated<double> spreads_;
+  report::Decimated<NodeReport::Built> built_;
+  report::Decimated<NodeReport::Fill> fills_;
+  std::vector<double> recent_;
+  double fill_sum_ = 0;
+  std::uint64_t fill_count_ = 0;
+  NodeReport report_;
+};
+
+Result<std::vector<PairMemory>> expose_pairs(const MirroredArena& rings,
+                                             std::vector<std::vector<std::byte>>& descriptors,
+                                             Fabric& fabric) {
+  std::vector<PairMemory> memory;
+  for (std::size_t i = 0; i < rings.count(); ++i) {
+    const RingView ring = rings.ring(i);
+    PairMemory pair{.data = {ring.memory().data(), ring.size()}, .descriptors = descriptors[i]};
+    auto data = fabric.expose(ring.memory());
+    if (!data) return std::move(data).error();
+    auto slots = fabric.expose(descriptors[i]);
+    if (!slots) return std::move(slots).error();
+    pair.data_region = data->remote;
+    pair.descriptor_region = slots->remote;
+    memory.push_back(pair);
+  }
+  return memory;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& options,
+                                                      std::uint32_t self, bool restarted,
+                                                      Fabric& fabric) {
+  const SinkPlace place{.compute = self,
+                        .computes = options.computes,
+                        .inputs = options.inputs,
+                        .microslices_per_timeslice = options.microslices_per_timeslice,
+                        .seed = options.seed};
+  auto sink = options.make_sink ? options.make_sink(place) : open_sinks(options.sinks, place);
+  if (!sink) return std::move(sink).error();
+  auto rings = MirroredArena::create(options.inputs, ring_size_for(options.buffer), "weft-pairs");
+  if (!rings) return std::move(rings).error();
+  std::vector<std::vector<std::byte>> descriptors(options.inputs);
+  for (auto& d : descriptors) d.resize(options.descriptors * sizeof(ContributionDescriptor));
+  auto memory = expose_pairs(*rings, descriptors, fabric);
+  if (!memory) return std::move(memory).error();
+
+  ComputeConfig config;
+  config.roster = {options.inputs, options.computes};
+  config.self = self;
+  config.microslices_per_timeslice = options.microslices_per_timeslice;
+  config.late_after = options.late_after;
+  config.give_up_after = options.give_up_after;
+  config.control_level = options.control_level;
+  return std::unique_ptr<StreamNode>(std::make_unique<ComputeNode>(
+      options, config, std::move(rings).value(), std::move(descriptors), std::move(memory).value(),
+      std::move(sink).value(), restarted));
+}
+
+}  // namespace weft::stream

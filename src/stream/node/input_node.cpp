@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.hpp"
+#include "core/stream/input_machine.hpp"
+#include "runtime/memory/mirrored_ring.hpp"
+#include "stream/node/schedules.hpp"
+#include "stream/node/stream_node.hpp"
+
+namespace weft::stream {
+namespace {
+
+/// Completed intervals kept for the report.
+constexpr std::size_t intervals_kept = 4096;
+
+MirroredBytes bytes_of(const MirroredRing& ring) {
+  return {ring.memory().data(), ring.memory().size()};
+}
+
+class InputNode final : public StreamNode {
+ public:
+  InputNode(const StreamOptions& options, const InputConfig& config, MirroredRing content,
+            MirroredRing descriptors, std::unique_ptr<Source> source)
+      : config_(config),
+        content_(std::move(content)),
+        descriptors_(std::move(descriptors)),
+        source_(std::move(source)),
+        buffer_(bytes_of(content_), bytes_of(descriptors_)),
+        machine_(config, buffer_, make_input_schedule(options, config.self)) {
+    report_.node = NodeId(config.self);
+  }
+
+  void on_completion(Instant now, const Completion& completion) override {
+    machine_.on_completion(now, completion);
+  }
+
+  bool work(Instant now, Outbox& out) override {
+    const std::size_t before = out.tx.size();
+    const bool fed = feed(now);
+    machine_.turn(now, out);
+    if (machine_.failure() && !failure_) failure_ = machine_.failure();
+    for (const auto& interval : out.intervals.view()) {
+      if (report_.intervals.size() < intervals_kept) report_.intervals.push_back(interval);
+    }
+    out.intervals.clear();
+    if (report_.started == Instant::never() && machine_.view().number > 0) report_.started = now;
+    if (machine_.consumed() != consumed_) {
+      consumed_ = machine_.consumed();
+      report_.ended = now;
+    }
+    return fed || out.tx.size() > before;
+  }
+
+  Instant next_deadline() const override { return std::min(machine_.next_deadline(), feed_at_); }
+  std::vector<int> descriptors() const override { return {}; }
+  void stop() override { machine_.stop(); }
+  bool finished() const override { return machine_.finished(); }
+  const std::optional<Error>& failure() const override { return failure_; }
+  void sample(Instant) override {}
+  StreamProgress progress() override { return {}; }
+  std::string describe() const override { return machine_.describe(); }
+
+  NodeReport report() override {
+    report_.sent_below = std::min(machine_.consumed(), machine_.view().end).value();
+    report_.sent_bytes = machine_.counters().bytes;
+    report_.credit_waits = machine_.counters().credit_waits;
+    report_.repeated_contributions = machine_.counters().repeated;
+    if (failure_) report_.error = failure_->message;
+    return report_;
+  }
+
+ private:
+  /// Lets the source fill the buffer. Returns whether it did.
+  bool feed(Instant now) {
+    if (const auto seek = machine_.take_seek()) {
+      ended_ = false;
+      if (const auto sought = source_->seek(*seek); !sought) failure_ = sought.error();
+    }
+    if (ended_ || failure_ || !machine_.source_may_run() || now < feed_at_) return false;
+    const std::uint64_t before = buffer_.next();
+    const auto state = source_->produce(now, buffer_);
+    if (!state) {
+      failure_ = state.error();
+      return false;
+    }
+    ended_ = state->ended;
+    if (ended_) machine_.on_source_ended();
+    // A full buffer is fed again when something was consumed, which is an event of its own.
+    const bool full = buffer_.next() == before && state->again_at <= now;
+    feed_at_ = ended_ || full ? Instant::never() : state->again_at;
+    if (full) feed_at_ = now + Duration::microseconds(200);
+    return buffer_.next() != before;
+  }
+
+  InputConfig config_;
+  MirroredRing content_;
+  MirroredRing descriptors_;
+  std::unique_ptr<Source> source_;
+  InputBuffer buffer_;
+  InputMachine machine_;
+  bool ended_ = false;
+  Instant feed_at_{};
+  TimesliceIndex consumed_{};
+  std::optional<Error> failure_;
+  NodeReport report_;
+};
+
+/// Rings for the microslices: contents, and 32-byte descriptors of at most as many as there may be.
+ByteCount content_bytes(const StreamOptions& options) {
+  if (options.input_buffer != ByteCount{}) return options.input_buffer;
+  return options.buffer * (options.computes + 1);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StreamNode>> make_input_node(const StreamOptions& options,
+                                                    std::uint32_t self, bool restarted,
+                                                    Instant now) {
+  const SourcePlace place{.input = self,
+                          .inputs = options.inputs,
+                          .microslices_per_timeslice = options.microslices_per_timeslice,
+                          .seed = options.seed};
+  auto source =
+      options.make_source ? options.make_source(place) : open_source(options.source, place);
+  if (!source) return std::move(source).error();
+  auto content = MirroredRing::create(ring_size_for(content_bytes(options)), "weft-input");
+  if (!content) return std::move(content).error();
+  const std::uint64_t microslices =
+      std::uint64_t{options.descriptors} * (options.computes + 1) *
+      (options.microslices_per_timeslice + options.overlap_microslices);
+  auto descriptors = MirroredRing::create(
+      ring_size_for(ByteCount(microslices * sizeof(MicrosliceDescriptor))), "weft-microslices");
+  if (!descriptors) return std::move(descriptors).error();
+
+  InputConfig config;
+  config.roster = {options.inputs, options.computes};
+  config.self = self;
+  config.restarted = restarted;
+  config.microslices_per_timeslice = options.microslices_per_timeslice;
+  config.overlap_microslices = options.overlap_microslices;
+  if (options.timeslices > 0) config.end = TimesliceIndex(options.timeslices);
+  config.start_by = now + options.start_timeout;
+  config.data_level = options.data_level;
+  config.control_level = options.control_level;
+  config.window = std::size_t{2} * options.descriptors * (options.computes + 1);
+  return std::unique_ptr<StreamNode>(
+      std::make_unique<InputNode>(options, config, std::move(content).value(),
+                                  std::move(descriptors).value(), std::move(source).value()));
+}
+
+}  // namespace weft::stream

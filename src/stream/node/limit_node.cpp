@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/node/limit_node.hpp"
+
+#include <fmt/format.h>
+
+namespace weft::stream {
+namespace {
+
+/// What both kinds have in common: there is no source, no sink, and nothing can fail.
+class LimitNode : public StreamNode {
+ public:
+  std::vector<int> descriptors() const override { return {}; }
+  void stop() override {}
+  const std::optional<Error>& failure() const override { return failure_; }
+  void sample(Instant) override {}
+  StreamProgress progress() override { return {}; }
+
+ private:
+  std::optional<Error> failure_;
+};
+
+class SenderNode final : public LimitNode {
+ public:
+  explicit SenderNode(const LimitConfig& config)
+      : message_(config.message_bytes), machine_(config, message_), node_(config.self) {}
+
+  void on_completion(Instant now, const Completion& c) override { machine_.on_completion(now, c); }
+  bool work(Instant now, Outbox& out) override {
+    const std::size_t before = out.tx.size();
+    machine_.turn(now, out);
+    return out.tx.size() > before;
+  }
+  Instant next_deadline() const override { return machine_.next_deadline(); }
+  bool finished() const override { return machine_.finished(); }
+  NodeReport report() override {
+    NodeReport r;
+    r.node = NodeId(node_);
+    r.started = machine_.started();
+    r.ended = machine_.ended();
+    r.sent_bytes = machine_.bytes();
+    return r;
+  }
+  std::string describe() const override {
+    return fmt::format("sender {}: {} messages", node_, machine_.messages());
+  }
+
+ private:
+  std::vector<std::byte> message_;
+  LimitSender machine_;
+  std::uint32_t node_;
+};
+
+class ReceiverNode final : public LimitNode {
+ public:
+  ReceiverNode(const LimitConfig& config, std::vector<std::byte> memory, const Region& region)
+      : memory_(std::move(memory)), machine_(config, region.remote), config_(config) {}
+
+  void on_completion(Instant, const Completion& c) override { machine_.on_completion(c); }
+  bool work(Instant, Outbox& out) override {
+    const std::size_t before = out.tx.size();
+    machine_.turn(out);
+    return out.tx.size() > before;
+  }
+  Instant next_deadline() const override { return Instant::never(); }
+  bool finished() const override { return machine_.finished(); }
+  NodeReport report() override {
+    NodeReport r;
+    r.node = config_.roster.compute_node(config_.self);
+    return r;
+  }
+  std::string describe() const override { return fmt::format("receiver {}", config_.self); }
+
+ private:
+  std::vector<std::byte> memory_;
+  LimitReceiver machine_;
+  LimitConfig config_;
+};
+
+}  // namespace
+
+std::unique_ptr<StreamNode> make_limit_sender(const LimitConfig& config) {
+  return std::make_unique<SenderNode>(config);
+}
+
+Result<std::unique_ptr<StreamNode>> make_limit_receiver(const LimitConfig& config, Fabric& fabric) {
+  std::vector<std::byte> memory(LimitReceiver::memory_bytes(config));
+  auto region = fabric.expose(memory);
+  if (!region) return std::move(region).error();
+  return std::unique_ptr<StreamNode>(
+      std::make_unique<ReceiverNode>(config, std::move(memory), *region));
+}
+
+}  // namespace weft::stream

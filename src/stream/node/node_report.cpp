@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/node/node_report.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace weft::stream {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const SinkSummary& s) {
+  return json::array({s.timeslices, s.bytes, s.dropped, s.errors, s.first_error});
+}
+
+SinkSummary sink_from(const json& j) {
+  SinkSummary s;
+  s.timeslices = j.at(0);
+  s.bytes = j.at(1);
+  s.dropped = j.at(2);
+  s.errors = j.at(3);
+  s.first_error = j.at(4);
+  return s;
+}
+
+}  // namespace
+
+std::string encode_report(const NodeReport& r) {
+  json j;
+  j["node"] = r.node.value();
+  j["error"] = r.error;
+  j["time"] = {r.started.ticks(), r.ended.ticks(), r.bucket_ns};
+  j["input"] = {r.sent_below, r.sent_bytes, r.credit_waits, r.repeated_contributions};
+  j["compute"] = {r.complete, r.incomplete, r.late, r.repeated, r.bytes};
+  j["sink"] = to_json(r.sink);
+  j["spreads"] = r.spreads_us;
+  j["buckets"] = r.bytes_buckets;
+  auto& intervals = j["intervals"] = json::array();
+  for (const auto& i : r.intervals) {
+    intervals.push_back({i.id.value(), i.start.ticks(), i.proposed.ticks(), i.actual.ticks()});
+  }
+  auto& built = j["built"] = json::array();
+  for (const auto& b : r.built) built.push_back({b.at, b.index, b.spread_us});
+  auto& fills = j["fills"] = json::array();
+  for (const auto& f : r.fills) fills.push_back({f.at, f.input, f.fill});
+  const std::vector<std::uint8_t> bytes = json::to_cbor(j);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+Result<NodeReport> decode_report(std::string_view bytes) {
+  NodeReport r;
+  try {
+    const json j = json::from_cbor(bytes.begin(), bytes.end());
+    r.node = NodeId(j.at("node").get<std::uint32_t>());
+    r.error = j.at("error");
+    r.started = Instant(j.at("time").at(0).get<std::int64_t>());
+    r.ended = Instant(j.at("time").at(1).get<std::int64_t>());
+    r.bucket_ns = j.at("time").at(2);
+    r.sent_below = j.at("input").at(0);
+    r.sent_bytes = j.at("input").at(1);
+    r.credit_waits = j.at("input").at(2);
+    r.repeated_contributions = j.at("input").at(3);
+    const auto& compute = j.at("compute");
+    r.complete = compute.at(0);
+    r.incomplete = compute.at(1);
+    r.late = compute.at(2);
+    r.repeated = compute.at(3);
+    r.bytes = compute.at(4);
+    r.sink = sink_from(j.at("sink"));
+    r.spreads_us = j.at("spreads").get<std::vector<double>>();
+    r.bytes_buckets = j.at("buckets").get<std::vector<std::uint64_t>>();
+    for (const auto& i : j.at("intervals")) {
+      r.intervals.push_back({.id = IntervalId(i.at(0).get<std::uint64_t>()),
+                             .start = Instant(i.at(1).get<std::int64_t>()),
+                             .proposed = Duration(i.at(2).get<std::int64_t>()),
+                             .actual = Duration(i.at(3).get<std::int64_t>())});
+    }
+    for (const auto& b : j.at("built")) r.built.push_back({b.at(0), b.at(1), b.at(2)});
+    for (const auto& f : j.at("fills")) r.fills.push_back({f.at(0), f.at(1), f.at(2)});
+  } catch (const json::exception&) {
+    return Error{ErrorCode::corrupt, "a node sent a report that cannot be read"};
+  }
+  return r;
+}
+
+namespace {
+
+struct Span {
+  Instant start = Instant::never();
+  Instant end{};
+};
+
+Span span_of(const std::vector<NodeReport>& reports) {
+  Span span;
+  for (const auto& r : reports) {
+    span.start = std::min(span.start, r.started);
+    span.end = std::max(span.end, r.ended);
+  }
+  if (span.start > span.end) span.start = span.end;
+  return span;
+}
+
+double us_since(Instant start, std::int64_t at) {
+  return Duration(at - start.ticks()).to_microseconds();
+}
+
+void add_series(const NodeReport& r, const Roster& roster, Instant start,
+                std::vector<report::TimesliceSample>& timeslices,
+                std::vector<report::FillSample>& fills) {
+  const std::uint32_t compute = roster.compute_index(r.node);
+  for (const auto& b : r.built) {
+    timeslices.push_back({us_since(start, b.at), b.index, compute, b.spread_us});
+  }
+  for (const auto& f : r.fills) {
+    fills.push_back({us_since(start, f.at), compute, f.input, f.fill});
+  }
+}
+
+template <class T>
+std::vector<T> decimated(std::vector<T> all) {
+  std::sort(all.begin(), all.end(), [](const T& a, const T& b) { return a.t_us < b.t_us; });
+  report::Decimated<T> kept;
+  for (const T& value : all) kept.add(value);
+  return kept.take();
+}
+
+std::vector<report::GoodputSample> goodput_series(const std::vector<NodeReport>& reports,
+                                                  Instant start) {
+  std::vector<report::GoodputSample> series;
+  std::vector<std::uint64_t> total;
+  std::int64_t bucket = 0;
+  for (const auto& r : reports) {
+    if (r.bucket_ns == 0) continue;
+    bucket = r.bucket_ns;
+    const auto shift = static_cast<std::size_t>(
+        std::max<std::int64_t>(0, (r.started.ticks() - start.ticks()) / r.bucket_ns));
+    total.resize(std::max(total.size(), shift + r.bytes_buckets.size()), 0);
+    for (std::size_t i = 0; i < r.bytes_buckets.size(); ++i) total[shift + i] += r.bytes_buckets[i];
+  }
+  const double seconds = Duration(bucket).to_seconds();
+  for (std::size_t i = 0; i < total.size(); ++i) {
+    series.push_back(
+        {static_cast<double>(i + 1) * seconds * 1e6, static_cast<double>(total[i]) / seconds});
+  }
+  return decimated(std::move(series));
+}
+
+std::vector<report::IntervalRow> interval_rows(const std::vector<NodeReport>& reports,
+                                               Instant start) {
+  // Every input node has its own view of an interval: the one with the most of them speaks.
+  const NodeReport* longest = nullptr;
+  for (const auto& r : reports) {
+    if (longest == nullptr || r.intervals.size() > longest->intervals.size()) longest = &r;
+  }
+  std::vector<report::IntervalRow> rows;
+  for (const auto& i : longest->intervals) {
+    report::IntervalRow row{.id = i.id.value(),
+                            .start_us = us_since(start, i.start.ticks()),
+                            .proposed_us = std::nullopt,
+                            .actual_us = i.actual.to_microseconds()};
+    if (i.proposed != Duration{}) row.proposed_us = i.proposed.to_microseconds();
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+/// What no order of contributions can go below when every link carries `goodput`: the last of N
+/// contributions follows the first by N−1 of the N steps of a round.
+double spread_floor_us(const StreamOptions& options, const report::RunRecord& record) {
+  const double timeslices =
+      static_cast<double>(record.timeslices_complete + record.timeslices_incomplete);
+  if (timeslices == 0 || record.seconds == 0) return 0;
+  const double contribution =
+      static_cast<double>(record.bytes) / timeslices / static_cast<double>(options.inputs);
+  double rate = static_cast<double>(options.link ? options.link->rate.bytes_per_second() : 0);
+  if (rate == 0 && record.limit_bytes_per_s) {
+    rate = *record.limit_bytes_per_s / static_cast<double>(options.computes);
+  }
+  if (rate == 0) rate = record.goodput_bytes_per_s / static_cast<double>(options.computes);
+  return static_cast<double>(options.inputs - 1) * contribution / rate * 1e6;
+}
+
+}  // namespace
+
+void set_limit(const StreamOptions& options, std::optional<double> limit_bytes_per_s,
+               report::RunRecord& record) {
+  record.limit_bytes_per_s = limit_bytes_per_s;
+  record.goodput_of_limit.reset();
+  if (limit_bytes_per_s && *limit_bytes_per_s > 0) {
+    record.goodput_of_limit = record.goodput_bytes_per_s / *limit_bytes_per_s;
+  }
+  record.spread_floor_us.reset();
+  if (const double floor = spread_floor_us(options, record); floor > 0) {
+    record.spread_floor_us = floor;
+  }
+}
+
+report::RunRecord merge_reports(const StreamOptions& options,
+                                const std::vector<NodeReport>& reports) {
+  report::RunRecord record;
+  const Roster roster{options.inputs, options.computes};
+  const Span span = span_of(reports);
+  record.schedule = options.schedule;
+  record.fabric = options.fabric;
+  record.inputs = options.inputs;
+  record.computes = options.computes;
+  record.seed = options.seed;
+  record.seconds = (span.end - span.start).to_seconds();
+  std::vector<double> spreads;
+  std::vector<double> fill_values;
+  std::vector<report::TimesliceSample> timeslices;
+  std::vector<report::FillSample> fills;
+  for (const auto& r : reports) {
+    record.timeslices_sent = std::max(record.timeslices_sent, r.sent_below);
+    record.credit_waits += r.credit_waits;
+    record.timeslices_complete += r.complete;
+    record.timeslices_incomplete += r.incomplete;
+    record.bytes += r.bytes;
+    record.checks.errors += r.sink.errors;
+    record.checks.dropped += r.sink.dropped;
+    record.checks.repeated += r.repeated;
+    record.checks.late += r.late;
+    if (record.checks.first_error.empty()) record.checks.first_error = r.sink.first_error;
+    if (!roster.is_compute(r.node)) continue;
+    spreads.insert(spreads.end(), r.spreads_us.begin(), r.spreads_us.end());
+    for (const auto& f : r.fills) fill_values.push_back(f.fill);
+    add_series(r, roster, span.start, timeslices, fills);
+  }
+  const std::uint64_t built = record.timeslices_complete + record.timeslices_incomplete;
+  if (record.timeslices_sent > built) record.timeslices_lost = record.timeslices_sent - built;
+  if (record.seconds > 0) {
+    record.goodput_bytes_per_s = static_cast<double>(record.bytes) / record.seconds;
+  }
+  record.spread_us = report::quantiles_of(std::move(spreads));
+  record.buffer_fill = report::quantiles_of(std::move(fill_values));
+  set_limit(options, std::nullopt, record);
+  if (!reports.empty()) record.intervals = interval_rows(reports, span.start);
+  record.series.timeslices = decimated(std::move(timeslices));
+  record.series.buffer_fill = decimated(std::move(fills));
+  record.series.goodput = goodput_series(reports, span.start);
+  return record;
+}
+
+}  // namespace weft::stream

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// NodeReport: what one node of a job saw, sent to whoever puts the run's record together.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/schedule/schedule.hpp"
+#include "core/stream/roster.hpp"
+#include "report/run_record.hpp"
+#include "weft/ids.hpp"
+#include "weft/sink.hpp"
+#include "weft/stream.hpp"
+#include "weft/time.hpp"
+
+namespace weft::stream {
+
+/// Instants are of the machine's monotonic clock.
+struct NodeReport {
+  NodeId node{};
+  std::string error;                   ///< why it failed; empty when it did not
+  Instant started = Instant::never();  ///< its first view
+  Instant ended{};                     ///< its last timeslice or acknowledgement
+
+  // Input nodes.
+  std::uint64_t sent_below = 0;  ///< one past the newest timeslice that was consumed
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t credit_waits = 0;
+  std::uint64_t repeated_contributions = 0;
+  std::vector<schedule::IntervalRecord> intervals;
+
+  // Compute nodes.
+  std::uint64_t complete = 0;
+  std::uint64_t incomplete = 0;
+  std::uint64_t late = 0;
+  std::uint64_t repeated = 0;
+  std::uint64_t bytes = 0;
+  SinkSummary sink;
+  std::vector<double> spreads_us;
+  struct Built {
+    std::int64_t at = 0;  ///< ns
+    std::uint64_t index = 0;
+    double spread_us = 0;
+  };
+  std::vector<Built> built;  ///< a sample
+  struct Fill {
+    std::int64_t at = 0;
+    std::uint32_t input = 0;
+    double fill = 0;
+  };
+  std::vector<Fill> fills;                   ///< a sample
+  std::int64_t bucket_ns = 0;                ///< length of a goodput bucket
+  std::vector<std::uint64_t> bytes_buckets;  ///< delivered content per bucket since `started`
+};
+
+/// Binary, for a Channel.
+std::string encode_report(const NodeReport& report);
+Result<NodeReport> decode_report(std::string_view bytes);
+
+/// Puts the nodes' reports together: everything that --json prints, but limit, parameters, command.
+report::RunRecord merge_reports(const StreamOptions& options,
+                                const std::vector<NodeReport>& reports);
+/// Adds what the many-to-many write benchmark reached, and with it the floor of the spread.
+void set_limit(const StreamOptions& options, std::optional<double> limit_bytes_per_s,
+               report::RunRecord& record);
+
+}  // namespace weft::stream

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/node/schedules.hpp"
+
+#include <fmt/format.h>
+
+#include "core/schedule/dfs/dfs.hpp"
+#include "core/schedule/grant.hpp"
+#include "core/schedule/in_order.hpp"
+
+namespace weft::stream {
+namespace {
+
+schedule::DfsOptions dfs_options(const StreamOptions& options) {
+  schedule::DfsOptions dfs;
+  dfs.timeslices_per_interval = options.dfs.timeslices_per_interval;
+  dfs.history_length = options.dfs.history_length;
+  dfs.speed_up_threshold_percent = options.dfs.speed_up_threshold_percent;
+  dfs.speed_up_percent = options.dfs.speed_up_percent;
+  dfs.acknowledgement_threshold_percent = options.dfs.acknowledgement_threshold_percent;
+  dfs.engines = options.dfs.engines;
+  dfs.request_distance = options.dfs.request_distance;
+  return dfs;
+}
+
+schedule::GrantOptions grant_options(const StreamOptions& options) {
+  return {.min_in_flight = options.grant.min_in_flight,
+          .max_in_flight = options.grant.max_in_flight,
+          .late_factor = options.grant.late_factor,
+          .open_timeslices = options.grant.open_timeslices};
+}
+
+}  // namespace
+
+Result<void> check_schedule(const StreamOptions& options) {
+  const std::string& name = options.schedule;
+  if (name == "dfs") return schedule::check_dfs_options(dfs_options(options));
+  if (name == "best-effort" || name == "offset") return {};
+  if (name != "grant") {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--schedule: '{}' is none of best-effort, offset, dfs, grant", name)};
+  }
+  const GrantParameters& g = options.grant;
+  if (g.min_in_flight == 0 || g.max_in_flight < g.min_in_flight) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--grant-min-in-flight {} must be at least 1 and at most "
+                             "--grant-max-in-flight {}",
+                             g.min_in_flight, g.max_in_flight)};
+  }
+  if (g.late_factor == 0 || g.open_timeslices == 0) {
+    return Error{ErrorCode::invalid_argument,
+                 "--grant-late-factor and --grant-open-timeslices must be at least 1"};
+  }
+  return {};
+}
+
+std::unique_ptr<schedule::InputSchedule> make_input_schedule(const StreamOptions& options,
+                                                             std::uint32_t input) {
+  if (options.schedule == "dfs") {
+    return schedule::make_dfs_input(dfs_options(options), input, options.inputs, options.computes);
+  }
+  if (options.schedule == "grant") {
+    return schedule::make_grant_input(grant_options(options), options.computes);
+  }
+  if (options.schedule == "offset") return schedule::make_offset_input(input);
+  return schedule::make_best_effort_input();
+}
+
+std::unique_ptr<schedule::ComputeSchedule> make_compute_schedule(const StreamOptions& options,
+                                                                 std::uint32_t compute,
+                                                                 bool restarted) {
+  if (options.schedule == "dfs") {
+    return schedule::make_dfs_compute(dfs_options(options), compute, options.inputs, restarted);
+  }
+  if (options.schedule == "grant") {
+    return schedule::make_grant_compute(grant_options(options), options.inputs);
+  }
+  return std::make_unique<schedule::SilentComputeSchedule>();
+}
+
+}  // namespace weft::stream

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// StreamNode: one process's part of a stream job, behind one face for input and compute nodes, so
+// that one loop drives both.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/stream/outbox.hpp"
+#include "core/stream/roster.hpp"
+#include "stream/node/node_report.hpp"
+#include "weft/fabric.hpp"
+#include "weft/result.hpp"
+#include "weft/stream.hpp"
+
+namespace weft::stream {
+
+class StreamNode {
+ public:
+  virtual ~StreamNode() = default;
+  virtual void on_completion(Instant now, const Completion& completion) = 0;
+  /// Everything that is not a completion: source or sink, then the machine's turn. Returns whether
+  /// anything moved.
+  virtual bool work(Instant now, Outbox& out) = 0;
+  /// `work` wants to be called then, even if nothing happens.
+  virtual Instant next_deadline() const = 0;
+  /// Descriptors that end a sleep.
+  virtual std::vector<int> descriptors() const = 0;
+  /// Ends the stream soon, in agreement with the others.
+  virtual void stop() = 0;
+  virtual bool finished() const = 0;
+  /// Why the run cannot go on, if it cannot.
+  virtual const std::optional<Error>& failure() const = 0;
+  /// Takes a sample of what is reported over time.
+  virtual void sample(Instant now) = 0;
+  virtual StreamProgress progress() = 0;
+  virtual NodeReport report() = 0;
+  virtual std::string describe() const = 0;
+};
+
+/// `restarted`: an earlier life of this node took part already. The fabric must outlive the node.
+Result<std::unique_ptr<StreamNode>> make_input_node(const StreamOptions& options,
+                                                    std::uint32_t self, bool restarted,
+                                                    Instant now);
+Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& options,
+                                                      std::uint32_t self, bool restarted,
+                                                      Fabric& fabric);
+
+}  // namespace weft::stream
