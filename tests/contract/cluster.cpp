@@ -52,11 +52,11 @@ std::uint64_t announced_seed() {
   return seed;
 }
 
-std::uint64_t Node::send(NodeId peer, Bytes data) {
+std::uint64_t Node::send(NodeId peer, Bytes data, std::size_t cut) {
   TxOp op;
   op.kind = OpKind::send;
   op.peer = peer;
-  enqueue(op, std::move(data), 0);
+  enqueue(op, std::move(data), cut);
   return next_context_ - 1;
 }
 

@@ -51,8 +51,9 @@ class Node {
   /// Called for each message before its data becomes invalid.
   std::function<void(NodeId, std::span<const std::byte>)> on_message;
 
-  /// Queues a message; returns its context. Goes out when the fabric takes it.
-  std::uint64_t send(NodeId peer, Bytes data);
+  /// Queues a message of `data`, cut in two segments at `cut`; returns its context. Goes out when
+  /// the fabric takes it.
+  std::uint64_t send(NodeId peer, Bytes data, std::size_t cut = 0);
   /// Queues a write of `data`, cut in two segments at `cut`.
   std::uint64_t write(NodeId peer, const RemoteRegion& region, std::uint64_t offset, Bytes data,
                       std::size_t cut = 0);

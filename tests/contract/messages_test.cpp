@@ -87,35 +87,13 @@ TEST_P(FabricContract, delivers_an_empty_message) {
 
 TEST_P(FabricContract, gathers_the_two_segments_of_a_message) {
   Cluster cluster(factory(), 2);
-  const Bytes first = bytes_of("head|"), second = bytes_of("tail");
-  for (const bool swapped : {false, true}) {
-    TxOp op;
-    op.peer = kB;
-    op.context = swapped ? 2 : 1;
-    op.segments = {first, second};
-    if (swapped) op.segments = {std::span<const std::byte>(), second};
-    std::vector<Completion> completions(8);
-    ASSERT_EQ(cluster[0].fabric().post({&op, 1}), 1u);
-    bool sent = false;
-    ASSERT_TRUE(cluster.drive([&] {
-      // Polled here rather than by node 0, which does not know this operation.
-      const std::size_t n = cluster[0].fabric().poll(Cluster::now(), completions);
-      for (std::size_t i = 0; i < n; ++i) {
-        EXPECT_EQ(completions[i].kind, CompletionKind::sent);
-        EXPECT_EQ(completions[i].context, op.context);
-        sent = true;
-      }
-      std::array<Completion, 4> received;
-      const std::size_t m = cluster[1].fabric().poll(Cluster::now(), received);
-      for (std::size_t i = 0; i < m; ++i) {
-        cluster[1].messages.push_back(
-            {received[i].peer, Bytes(received[i].data.begin(), received[i].data.end())});
-      }
-      return sent && cluster[1].messages.size() == op.context;
-    }));
-  }
+  cluster[0].send(kB, bytes_of("head|tail"), 5);
+  cluster[0].send(kB, bytes_of("tail"), 0);
+  cluster[0].send(kB, bytes_of("head|"), 5);
+  ASSERT_TRUE(cluster.drive([&] { return cluster[1].messages.size() == 3; }));
   EXPECT_EQ(cluster[1].messages[0].data, bytes_of("head|tail"));
   EXPECT_EQ(cluster[1].messages[1].data, bytes_of("tail"));
+  EXPECT_EQ(cluster[1].messages[2].data, bytes_of("head|"));
 }
 
 TEST_P(FabricContract, delivers_a_message_of_the_maximal_size) {

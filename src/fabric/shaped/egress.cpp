@@ -36,7 +36,12 @@ std::uint32_t Egress::new_slot() {
   return slot;
 }
 
-bool Egress::take(Instant now, Queue& queue, const TxOp& op) {
+void Egress::see(Instant now) {
+  for (const std::uint32_t slot : fresh_) operations_[slot].posted = now;
+  fresh_.clear();
+}
+
+bool Egress::take(Queue& queue, const TxOp& op) {
   Buffer buffer;
   if (op.kind == OpKind::send) {
     if (free_slots_.empty()) return false;
@@ -51,7 +56,8 @@ bool Egress::take(Instant now, Queue& queue, const TxOp& op) {
   const std::uint32_t slot = new_slot();
   if (slot == kNone) return false;
   Operation& operation = operations_[slot];
-  operation = {.op = op, .queue = &queue, .posted = now, .buffer = std::move(buffer)};
+  operation = {.op = op, .queue = &queue, .buffer = std::move(buffer)};
+  fresh_.push_back(slot);
   waiting_bytes_ += op.size();
   (queue.last == kNone ? queue.first : operations_[queue.last].next) = slot;
   queue.last = slot;
@@ -176,7 +182,7 @@ void Egress::on_inner_completion(Queue& queue, std::uint64_t context, bool faile
 }
 
 std::span<TxOp> Egress::end_peer(Queue& queue, std::span<TxOp> unposted) {
-  const auto kept = std::ranges::remove_if(unposted, [&](const TxOp& op) {
+  const auto end = std::remove_if(unposted.begin(), unposted.end(), [&](const TxOp& op) {
     if (op.peer != queue.peer) return false;
     --queue.in_flight;
     --inner_in_flight_;
@@ -194,7 +200,7 @@ std::span<TxOp> Egress::end_peer(Queue& queue, std::span<TxOp> unposted) {
     operation.failed = operation.failed || !operation.departed;
     finish(slot);
   }
-  return unposted.first(unposted.size() - kept.size());
+  return unposted.first(static_cast<std::size_t>(end - unposted.begin()));
 }
 
 void Egress::advance(Instant now) {

@@ -48,9 +48,12 @@ class Egress {
   Egress(const LinkShape& shape, ByteCount chunk, Duration catch_up, const Limits& limits);
 
   void start(Instant epoch) { link_.start(epoch); }
+  /// Tells the time, which never decreases; before `fill` and `advance`.
+  void see(Instant now);
 
-  /// Takes an operation, copying a message; false when there is no room for it.
-  bool take(Instant now, Queue& queue, const TxOp& op);
+  /// Takes an operation, copying a message; false when there is no room for it. It counts as posted
+  /// at the time of the next `see`, so that nothing is ever faster than the link.
+  bool take(Queue& queue, const TxOp& op);
   /// Takes an operation that cannot be carried out and fails it.
   bool take_failed(const TxOp& op);
 
@@ -117,8 +120,9 @@ class Egress {
   BufferPool pool_;
   std::vector<Operation> operations_;
   std::vector<std::uint32_t> free_slots_;
-  std::vector<Queue*> round_;  // front: whose turn it is
-  bool served_last_ = false;   // the last of the round has just had its turn
+  std::vector<std::uint32_t> fresh_;  // slots taken since the last `see`
+  std::vector<Queue*> round_;         // front: whose turn it is
+  bool served_last_ = false;          // the last of the round has just had its turn
   RingQueue<Leaving> leaving_;
   RingQueue<std::uint32_t> done_;
   std::uint64_t waiting_bytes_ = 0;

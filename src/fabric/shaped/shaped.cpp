@@ -133,6 +133,7 @@ void Shaped::see(Instant now) {
     ingress_.start(now);
   }
   now_ = std::max(now_, now);
+  egress_.see(now_);
 }
 
 Shaped::Peer& Shaped::known(NodeId id) {
@@ -158,7 +159,6 @@ void Shaped::remove_peer(NodeId id) {
 std::size_t Shaped::post(std::span<const TxOp> ops) {
   std::size_t taken = 0;
   while (taken < ops.size() && take(ops[taken])) ++taken;
-  if (started_) pump();
   return taken;
 }
 
@@ -168,7 +168,7 @@ bool Shaped::take(const TxOp& op) {
              limit);
   const auto it = peers_.find(op.peer);
   if (it == peers_.end() || !it->second.open()) return egress_.take_failed(op);
-  return egress_.take(now_, it->second.queue, op);
+  return egress_.take(it->second.queue, op);
 }
 
 // Posts what the egress link had time for.
