@@ -21,6 +21,7 @@ core:         base wire net
 runtime/memory: base
 runtime:      base wire net core fabric metrics
 stream/shm:   base wire runtime/memory stream
+stream/local: base wire net core fabric runtime metrics report testbed stream
 stream:       base wire net core fabric runtime metrics report
 metrics:      base
 report:       base wire metrics

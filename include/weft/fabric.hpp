@@ -65,7 +65,8 @@ enum class CompletionKind : std::uint8_t {
   written,    ///< a write's local bytes may be reused; nothing is known about its arrival
   failed,     ///< a send or write that will not be carried out because its peer went down
   peer_up,    ///< operations to `peer` are possible (again); `incarnation` says which life of it
-  peer_down,  ///< the peer is gone: every operation posted to it has completed or failed before this
+  peer_down,  ///< the peer is gone: every operation posted to it has completed or failed before
+              ///< this
 };
 
 /// One entry of the completion queue.
@@ -79,8 +80,8 @@ struct Completion {
 
 /// How a driver may sleep until the fabric has something for it.
 struct WaitHint {
-  bool ready = false;                 ///< do not sleep: `poll` has or may have something now
-  int descriptor = -1;                ///< readable when `poll` would yield; −1 when there is none
+  bool ready = false;   ///< do not sleep: `poll` has or may have something now
+  int descriptor = -1;  ///< readable when `poll` would yield; −1 when there is none
   Instant poll_by = Instant::never();  ///< call `poll` no later than this, readable or not
 };
 

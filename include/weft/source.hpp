@@ -31,9 +31,9 @@ class MicrosliceWriter {
 
 /// What `Source::produce` wants to happen next.
 struct SourceState {
-  bool ended = false;               ///< no microslice will follow
-  Instant again_at = Instant{};     ///< call again no earlier (now or past: as soon as there is room)
-  int descriptor = -1;              ///< when ≥ 0: also call again when it becomes readable
+  bool ended = false;            ///< no microslice will follow
+  Instant again_at = Instant{};  ///< call again no earlier (now or past: as soon as there is room)
+  int descriptor = -1;           ///< when ≥ 0: also call again when it becomes readable
 };
 
 /// Produces microslices in order, number 0, 1, 2, … Called from the node's one driver thread: it

@@ -92,11 +92,11 @@ struct LocalOptions {
   bool testbed = false;             ///< every node in a network namespace of its own
   Bandwidth testbed_link{};         ///< of the testbed's hosts
   ByteCount testbed_queue = ByteCount::kib(128);
-  std::string metrics;              ///< "[HOST]:PORT" of an OpenMetrics endpoint; empty: none
-  bool measure_limit = false;       ///< first run the many-to-many write benchmark
+  std::string metrics;         ///< "[HOST]:PORT" of an OpenMetrics endpoint; empty: none
+  bool measure_limit = false;  ///< first run the many-to-many write benchmark
   Duration limit_duration = Duration::seconds(2);
   std::string log_level = "warning";
-  std::string executable_command;   ///< recorded in reports as what reruns it
+  std::string executable_command;  ///< recorded in reports as what reruns it
   /// Called about twice a second while the job runs.
   std::function<void(const struct StreamProgress&)> on_progress;
 };

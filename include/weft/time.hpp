@@ -115,8 +115,12 @@ using Instant = BasicInstant<NanosecondTick>;
 using PicoDuration = BasicDuration<PicosecondTick>;
 using PicoInstant = BasicInstant<PicosecondTick>;
 
-constexpr PicoDuration to_pico(Duration d) { return PicoDuration(d.ticks() * 1'000); }
-constexpr PicoInstant to_pico(Instant t) { return PicoInstant(t.ticks() * 1'000); }
+constexpr PicoDuration to_pico(Duration d) {
+  return PicoDuration(d.ticks() * 1'000);
+}
+constexpr PicoInstant to_pico(Instant t) {
+  return PicoInstant(t.ticks() * 1'000);
+}
 /// Rounds up, so that a model never answers earlier than it computed.
 constexpr Duration to_nano(PicoDuration d) {
   return Duration((d.ticks() + (d.ticks() > 0 ? 999 : 0)) / 1'000);

@@ -52,8 +52,12 @@ enum class TimesliceFlag : std::uint32_t {
   repeated = 1u << 17,  ///< built again after its compute node failed: may have been seen before
 };
 
-constexpr std::uint32_t bit(TimesliceFlag f) { return static_cast<std::uint32_t>(f); }
-constexpr std::uint16_t bit(MicrosliceFlag f) { return static_cast<std::uint16_t>(f); }
+constexpr std::uint32_t bit(TimesliceFlag f) {
+  return static_cast<std::uint32_t>(f);
+}
+constexpr std::uint16_t bit(MicrosliceFlag f) {
+  return static_cast<std::uint16_t>(f);
+}
 
 /// One input's part of a timeslice. `data` is num_microslices descriptors of 32 bytes, then the
 /// contents; content m starts at data + 32·num_microslices + desc[m].offset − desc[0].offset.
@@ -70,7 +74,7 @@ struct TimesliceView {
   std::uint64_t start_time = 0;  ///< of the first core microslice, nanoseconds
   std::uint64_t duration = 0;    ///< nanoseconds from the first core microslice to the end of core
   std::uint32_t flags = 0;       ///< TimesliceFlag bits, components' included
-  std::uint32_t num_core_microslices = 0;  ///< per component; the rest is overlap
+  std::uint32_t num_core_microslices = 0;     ///< per component; the rest is overlap
   std::span<const ComponentView> components;  ///< one per input, in input order
 };
 

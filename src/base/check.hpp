@@ -14,10 +14,10 @@ namespace weft {
 }  // namespace weft
 
 /// WEFT_CHECK(condition) or WEFT_CHECK(condition, "format {}", value): in every build type.
-#define WEFT_CHECK(condition, ...)                                              \
-  do {                                                                          \
-    if (!(condition)) [[unlikely]] {                                            \
-      ::weft::check_failed(__FILE__, __LINE__, #condition,                      \
+#define WEFT_CHECK(condition, ...)                                                 \
+  do {                                                                             \
+    if (!(condition)) [[unlikely]] {                                               \
+      ::weft::check_failed(__FILE__, __LINE__, #condition,                         \
                            std::string() __VA_OPT__(+::fmt::format(__VA_ARGS__))); \
-    }                                                                           \
+    }                                                                              \
   } while (false)

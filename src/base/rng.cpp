@@ -50,9 +50,13 @@ std::uint64_t Rng::below(std::uint64_t bound) {
   return static_cast<std::uint64_t>(product >> 64);
 }
 
-double Rng::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+double Rng::uniform() {
+  return static_cast<double>(next() >> 11) * 0x1.0p-53;
+}
 
-double Rng::exponential(double mean) { return -mean * std::log1p(-uniform()); }
+double Rng::exponential(double mean) {
+  return -mean * std::log1p(-uniform());
+}
 
 std::uint64_t Rng::poisson(double mean) {
   if (mean <= 0) return 0;

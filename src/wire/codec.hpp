@@ -23,7 +23,7 @@ class Writer {
   explicit Writer(std::span<std::byte> out) : out_(out) {}
 
   template <class T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   void put(const T& value) {
     WEFT_CHECK(sizeof(T) <= out_.size() - used_, "message of {} bytes is full", out_.size());
     std::memcpy(out_.data() + used_, &value, sizeof(T));
@@ -49,8 +49,7 @@ class Reader {
 
   /// The next value, or zero when there are not enough bytes left; then `ok` is false for ever.
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  T get() {
+  requires std::is_trivially_copyable_v<T> T get() {
     T value{};
     if (!ok_ || in_.size() - at_ < sizeof(T)) {
       ok_ = false;

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# fuzz.sh TARGET SECONDS: runs a libFuzzer target from its seed corpus, if it has one. What it finds
+# new stays in build/fuzz/corpus; an input that fails is left in build/fuzz and named.
+set -euo pipefail
+target=$1
+seconds=$2
+name=$(basename "$target")
+found=build/fuzz/corpus/$name
+mkdir -p "$found"
+seeds=()
+[ -d "tests/fuzz/corpus/$name" ] && seeds=("tests/fuzz/corpus/$name")
+log=build/test-logs/$name.log
+mkdir -p build/test-logs
+if ! "$target" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
+  -artifact_prefix="build/fuzz/$name-" "$found" "${seeds[@]}" > "$log" 2>&1; then
+  tail -n 40 "$log"
+  exit 1
+fi
+sed -n 's/^stat::number_of_executed_units: */  executed: /p' "$log"
