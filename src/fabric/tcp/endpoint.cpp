@@ -27,7 +27,7 @@ constexpr std::size_t kMinBuffer = 64 * 1024;
 constexpr std::uint32_t kMaxNodes = 1u << 20;
 constexpr int kEventsPerPoll = 64;
 // A connection that received last is asked first; the others after so many polls at the latest.
-constexpr std::uint32_t kPollsWithoutEpoll = 4;
+constexpr std::uint32_t kPollsWithoutEpoll = 8;
 constexpr std::uint32_t kFutileReads = 1000;
 
 Result<void> check(const TcpOptions& options) {

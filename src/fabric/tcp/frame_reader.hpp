@@ -63,7 +63,6 @@ class FrameReader {
   /// Messages handed out are not needed any more.
   void release();
 
-  bool holds_messages() const { return pinned_; }
   bool has_buffered() const { return begin_ != end_; }
   /// Between two frames, with nothing buffered.
   bool at_boundary() const { return begin_ == end_ && write_left_ == 0; }
