@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -22,6 +23,7 @@ namespace {
 constexpr std::uint64_t listener_tag = 0;
 constexpr std::uint64_t stop_tag = 1;
 constexpr std::uint64_t first_connection = 2;
+constexpr std::int64_t longest_linger_s = 366 * 86'400;
 constexpr int messages_per_turn = 64;  // of one connection before others get their turn
 
 bool watch(int epoll, int operation, int descriptor, std::uint64_t tag, std::uint32_t events) {
@@ -109,7 +111,8 @@ void Server::finish() {
       }
       return board_.slots_in_use() == 0;
     };
-    changed_.wait_for(lock, std::chrono::nanoseconds(options_.linger.to_nanoseconds()), done);
+    const Duration linger = std::min(options_.linger, Duration::seconds(longest_linger_s));
+    changed_.wait_for(lock, std::chrono::nanoseconds(linger.to_nanoseconds()), done);
   }
   if (thread_.joinable()) {
     const std::uint64_t one = 1;
@@ -175,7 +178,15 @@ void Server::handle_event(std::uint64_t tag, std::uint32_t events, Turn& turn) {
 
 void Server::accept_all() {
   for (;;) {
+    if (spare_.get() < 0) spare_ = OwnedDescriptor(::eventfd(0, EFD_CLOEXEC));
     OwnedDescriptor socket = accept_from(listener_.get());
+    if (socket.get() < 0 && (errno == EMFILE || errno == ENFILE) && spare_.get() >= 0) {
+      // No descriptor left, which also hides whether somebody waits: turn who does away with the
+      // spare one, or it would be reported as waiting for ever.
+      spare_ = OwnedDescriptor();
+      if (accept_from(listener_.get()).get() < 0) return;
+      continue;
+    }
     if (socket.get() < 0) return;
     if (connections_.size() >= options_.consumers) {
       std::array<std::byte, max_message> buffer;
@@ -258,6 +269,7 @@ bool Server::welcome(ConnectionId id, Connection& c, const Hello& hello, Turn& t
   }
   spdlog::debug("shm:{}: a consumer joins group {}", options_.name, hello.group);
   changed_.notify_all();
+  warn_of_orphans();
   return true;
 }
 

@@ -126,6 +126,7 @@ class Server {
   const std::size_t stride_;  // bytes per slot in tables_
   MirroredRing tables_;
   OwnedDescriptor listener_, epoll_, stop_;
+  OwnedDescriptor spare_;  // given up for a moment when descriptors run out
   std::thread thread_;
 
   mutable std::mutex mutex_;  // everything below

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -524,6 +526,30 @@ TEST_F(HostileConsumers, too_many_connections_are_turned_away) {
   expect_no_harm([&] {
     if (crowd.size() < 50) crowd.push_back(std::make_unique<Stranger>(name_));
   });
+}
+
+TEST_F(HostileConsumers, running_out_of_descriptors_turns_the_next_one_away_and_no_more) {
+  auto good = attach(name_, "g", GroupPolicy::one, 4);
+  ASSERT_TRUE(node_.publish().ok());
+  EXPECT_EQ(take(good)->index.value(), 0u);  // known to the sink by now
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
+  rlimit few = old;
+  few.rlim_cur = 200;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<shm::OwnedDescriptor> all;
+  for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) all.emplace_back(fd);
+  all.pop_back();  // for the stranger's own end
+  const Stranger stranger(name_);
+  pollfd closed{stranger.socket.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&closed, 1, 30'000), 1);
+  std::array<std::byte, 16> buffer;
+  EXPECT_EQ(shm::receive_message(stranger.socket.get(), buffer, false).state,
+            shm::Transfer::closed);
+  ASSERT_TRUE(node_.publish().ok());
+  EXPECT_EQ(take(good)->index.value(), 1u);
+  all.clear();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 
 TEST_F(HostileConsumers, one_that_never_reads_costs_only_what_its_depth_allows) {
