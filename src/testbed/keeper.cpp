@@ -69,6 +69,11 @@ struct Report {
   pid_t pid = 0;
 };
 
+// A fork whose end raises no signal and is not seen by others who wait for their children.
+long fork_silently(unsigned long flags) {
+  return ::syscall(SYS_clone, flags, nullptr, nullptr, nullptr, nullptr);
+}
+
 // Between fork and exit only system calls are made, so that a maker with threads does no harm.
 class Child {
  public:
@@ -81,7 +86,8 @@ class Child {
     sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
     isolate();
-    const pid_t keeper = ::fork();
+    // A child of the maker, who reaps it: not every machine has an init that does.
+    const auto keeper = static_cast<pid_t>(fork_silently(CLONE_PARENT));
     if (keeper < 0) fail(Step::fork);
     if (keeper == 0) keep();
     tell({Step::ready, 0, keeper});
@@ -235,7 +241,7 @@ Result<Keeper> start_keeper(const KeeperOptions& options) {
   auto alive = make_pipe();
   if (!alive.ok()) return std::move(alive).error();
   Child child(options, ::geteuid(), ::getegid(), (*report)[1].get(), (*alive)[0].get());
-  const pid_t first = ::fork();
+  const auto first = static_cast<pid_t>(fork_silently(0));
   if (first < 0) {
     return Error{ErrorCode::exhausted, fmt::format("testbed: fork: {}", std::strerror(errno))};
   }
@@ -245,9 +251,14 @@ Result<Keeper> start_keeper(const KeeperOptions& options) {
   }
   (*report)[1].reset();
   auto pid = hear((*report)[0].get());
-  while (::waitpid(first, nullptr, 0) < 0 && errno == EINTR) {
+  while (::waitpid(first, nullptr, __WALL) < 0 && errno == EINTR) {
   }
-  if (!pid.ok()) return std::move(pid).error();
+  if (!pid.ok()) {
+    // A keeper that failed is the only child of this kind that has ended.
+    while (::waitpid(-1, nullptr, __WCLONE | WNOHANG) > 0) {
+    }
+    return std::move(pid).error();
+  }
   Keeper keeper;
   keeper.pid = *pid;
   keeper.handle = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0)));
@@ -260,14 +271,17 @@ Result<Keeper> start_keeper(const KeeperOptions& options) {
   return keeper;
 }
 
-Result<void> end_keeper(const Descriptor& handle) {
+Result<void> end_keeper(const Descriptor& handle, pid_t pid) {
   if (::syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH) {
     return Error{ErrorCode::io, fmt::format("testbed: kill the keeper: {}", std::strerror(errno))};
   }
   pollfd ended{handle.get(), POLLIN, 0};
   for (int tries = 0; tries < 50; ++tries) {
     const int events = ::poll(&ended, 1, 100);
-    if (events > 0) return {};
+    if (events > 0) {
+      ::waitpid(pid, nullptr, __WCLONE | WNOHANG);  // where it is this process's child
+      return {};
+    }
   }
   return Error{ErrorCode::timed_out, "testbed: the keeper does not end"};
 }

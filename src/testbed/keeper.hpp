@@ -33,7 +33,7 @@ struct KeeperOptions {
 };
 
 /// A running keeper. It is process 1 of a PID namespace of its own: processes put into that end
-/// with it.
+/// with it. A child of the process that started it, of the kind that only __WCLONE waits for.
 struct Keeper {
   pid_t pid = 0;
   Descriptor handle;  ///< pidfd
@@ -45,7 +45,7 @@ struct Keeper {
 Result<Keeper> start_keeper(const KeeperOptions& options);
 
 /// Ends a keeper and waits until it is gone, at most five seconds.
-Result<void> end_keeper(const Descriptor& handle);
+Result<void> end_keeper(const Descriptor& handle, pid_t pid);
 
 /// The kernel's start time of a process in clock ticks since boot; with it a recorded process id is
 /// told from a later process of the same number. One that has ended is not found, reaped or not.

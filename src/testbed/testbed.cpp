@@ -62,7 +62,7 @@ struct Testbed::State {
   Drops drops;
 
   ~State() {
-    if (!stays && keeper.handle.open()) (void)end_keeper(keeper.handle);
+    if (!stays && keeper.handle.open()) (void)end_keeper(keeper.handle, keeper.pid);
   }
 };
 
@@ -156,7 +156,7 @@ Result<void> Testbed::down(std::string_view name) {
   if (!record.ok()) return record.error();
   const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, record->keeper, 0)));
   if (handle.open() && is_alive(*record)) {
-    if (auto ended = end_keeper(handle); !ended.ok()) return ended;
+    if (auto ended = end_keeper(handle, record->keeper); !ended.ok()) return ended;
   }
   return remove_record(name);
 }
