@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/units.hpp"
+#include "cli/config_file.hpp"
 #include "fabric/shaped/shaped.hpp"
 
 namespace weft::cli {
@@ -155,7 +156,7 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
              "start without nodes that are missing after so long", "30s");
   add_data_options(command, s);
   add_schedule_options(command, s);
-  command.set_config("--config", "", "TOML file with the same names as these options");
+  add_config_option(command);
 }
 
 void add_local_options(CLI::App& command, StreamSettings& s) {

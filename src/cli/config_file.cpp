@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/config_file.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <toml++/toml.h>
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* option_name = "--config";
+
+/// Where something stands, and what is wrong with it.
+[[noreturn]] void refuse(const std::string& path, const toml::source_region& where,
+                         std::string_view what) {
+  throw CLI::ConfigError(fmt::format("{}:{}: {}", path, where.begin.line, what));
+}
+
+/// A value as the command line would have it; none when no option takes such.
+std::optional<std::string> as_text(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
+  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+  if (const auto* yes = node.as_boolean()) return yes->get() ? "true" : "false";
+  return std::nullopt;
+}
+
+std::vector<std::string> values_of(const std::string& path, const std::string& name,
+                                   const toml::node& node) {
+  std::vector<std::string> values;
+  const auto take = [&](const toml::node& value) {
+    const auto text = as_text(value);
+    if (!text) {
+      refuse(path, value.source(),
+             fmt::format("{} is neither text, a number, true, false nor a list of such", name));
+    }
+    values.push_back(*text);
+  };
+  if (const auto* list = node.as_array()) {
+    for (const toml::node& value : *list) take(value);
+  } else {
+    take(node);
+  }
+  return values;
+}
+
+/// A file that is named in a file is looked for from there.
+std::string anchored(const std::filesystem::path& config, const std::string& name) {
+  return (config.parent_path() / name).string();  // an absolute name replaces all before it
+}
+
+void apply(CLI::App& command, const std::string& path, const std::string& name,
+           const toml::node& node) {
+  CLI::Option* option = command.get_option_no_throw("--" + name);
+  if (option == nullptr || !option->get_configurable() || "--" + name == option_name) {
+    refuse(path, node.source(), fmt::format("'{}' is no option of this command; see --help", name));
+  }
+  std::vector<std::string> values = values_of(path, name, node);
+  if (!option->empty() || values.empty()) return;  // the command line goes first
+  if (option->get_type_name() == "FILE") {
+    for (std::string& value : values) value = anchored(path, value);
+  }
+  try {
+    if (option->get_expected_min() == 0) {
+      option->add_result(option->get_flag_value(name, values.front()));
+    } else {
+      option->add_result(values);
+    }
+    option->run_callback();
+  } catch (const CLI::ParseError& error) {
+    refuse(path, node.source(), error.what());
+  }
+}
+
+void read_config_file(CLI::App& command, const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    throw CLI::FileError(fmt::format("{}: {}: {}", option_name, path, std::strerror(errno)));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw CLI::FileError(fmt::format("{}: {} is not a file", option_name, path));
+  }
+  toml::table table;
+  try {
+    table = toml::parse_file(path);
+  } catch (const toml::parse_error& error) {
+    std::string what(error.description());
+    std::replace(what.begin(), what.end(), '\n', ' ');
+    refuse(path, error.source(), what);
+  }
+  for (const auto& [key, node] : table) apply(command, path, std::string(key.str()), node);
+}
+
+}  // namespace
+
+void add_config_option(CLI::App& command) {
+  auto* option = command.add_option(option_name, "TOML file with the same names as these options")
+                     ->type_name("FILE");
+  // Not CLI::App::set_config: that reads files for the outermost command only.
+  command.parse_complete_callback([&command, option] {
+    if (!option->empty()) read_config_file(command, option->results().front());
+  });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configuration files: TOML with the names of a command's options.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+/// Gives `command` the option --config. Once the command line is parsed, the file's values go to
+/// the options that the command line did not mention; file names (options of the type FILE) count
+/// from the directory of the configuration. Throws CLI::ParseError, one line with file
+/// and line number, when there is no such file, it is no TOML, or names no option of the command.
+void add_config_option(CLI::App& command);
+
+}  // namespace weft::cli

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// weft stream node: one process of a cluster.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/stream_output.hpp"
+#include "cli/stream_settings.hpp"
+#include "report/report.hpp"
+#include "stream/cluster/cluster_node.hpp"
+#include "stream/cluster/join.hpp"
+
+namespace weft::cli {
+namespace {
+
+struct NodeCommand {
+  StreamSettings settings;
+  stream::ClusterConfig cluster;
+  stream::ClusterRun run;
+};
+
+/// Inputs and computes for so many nodes: by default half of each, or what the other leaves.
+Result<void> share_out(std::uint32_t nodes, bool inputs_given, bool computes_given,
+                       StreamOptions& o) {
+  const auto wrong = [&](std::string_view option, std::uint32_t value) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("{} {} leaves nothing for the others of {} nodes; use 1 to {}", option,
+                             value, nodes, nodes - 1)};
+  };
+  if (inputs_given && computes_given) {
+    if (std::uint64_t{o.inputs} + o.computes == nodes) return {};
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--inputs {} and --computes {} make {} nodes, but there are {}; start "
+                             "as many processes, or leave one of the two options out",
+                             o.inputs, o.computes, std::uint64_t{o.inputs} + o.computes, nodes)};
+  }
+  if (inputs_given) {
+    if (o.inputs == 0 || o.inputs >= nodes) return wrong("--inputs", o.inputs);
+    o.computes = nodes - o.inputs;
+  } else if (computes_given) {
+    if (o.computes == 0 || o.computes >= nodes) return wrong("--computes", o.computes);
+    o.inputs = nodes - o.computes;
+  } else {
+    o.inputs = nodes / 2;
+    o.computes = nodes - o.inputs;
+  }
+  return {};
+}
+
+Result<void> settle(const CLI::App& command, std::uint32_t nodes, StreamOptions& options) {
+  auto shared =
+      share_out(nodes, command.count("--inputs") > 0, command.count("--computes") > 0, options);
+  return shared ? check_options(options) : shared;
+}
+
+/// What node 0 has to show and to keep.
+void show(const StreamSettings& settings, report::RunRecord record, Outcome& outcome) {
+  record.version = WEFT_VERSION;
+  record.parameters = parameters_of(settings);
+  record.machine = report::this_machine();
+  record.command = settings.local.executable_command;
+  if (settings.stream.link) record.fabric = fmt::format("shaped({})", record.fabric);
+  if (settings.json) {
+    fmt::print("{}\n", report::to_json(record, report::RecordForm::summary));
+  } else {
+    print_table(std::span(&record, 1));
+  }
+  if (record.checks.errors > 0 || record.timeslices_lost > 0) outcome.code = ExitCode::failed;
+  if (settings.out.empty()) return;
+  if (auto written = report::write_run(settings.out, record); !written) {
+    return report_error(written.error(), outcome);
+  }
+  announce_report(settings.out, settings.json, outcome);
+}
+
+void run_node(CLI::App& command, NodeCommand& state, Outcome& outcome) {
+  StreamSettings& settings = state.settings;
+  if (auto checked = stream::check_cluster(state.cluster); !checked) {
+    return report_error(checked.error(), outcome);
+  }
+  complete(settings);
+  state.cluster.peer_timeout = settings.stream.peer_timeout;
+  // A list says how many nodes there are before anybody has to be waited for.
+  if (const auto nodes = state.cluster.nodes.size(); nodes > 0) {
+    auto settled = settle(command, static_cast<std::uint32_t>(nodes), settings.stream);
+    if (!settled) return report_error(settled.error(), outcome);
+  }
+  auto joined = stream::join_cluster(state.cluster);
+  if (!joined) return report_error(joined.error(), outcome);
+  auto settled = settle(command, joined->nodes, settings.stream);
+  if (!settled) return report_error(settled.error(), outcome);
+  ProgressLine line(settings.stream.schedule);
+  if (line.wanted() && !settings.json) {
+    state.run.on_progress = [&line](const StreamProgress& p) { line.show(p); };
+  }
+  auto ended = stream::run_cluster_node(settings.stream, state.run, std::move(joined).value());
+  if (!ended) return report_error(ended.error(), outcome);
+  for (const std::string& failure : ended->failures) {
+    fmt::print(stderr, "weft: {}\n", failure);
+    outcome.code = ExitCode::failed;
+  }
+  if (ended->record) show(settings, std::move(*ended->record), outcome);
+}
+
+void add_cluster_options(CLI::App& node, NodeCommand& state) {
+  auto& c = state.cluster;
+  const char* group = "Cluster";
+  node.add_option("--nodes", c.nodes,
+                  "HOST:PORT of every node, by rank; without it a launcher tells them by PMIx")
+      ->delimiter(',')
+      ->group(group);
+  node.add_option("--rank", c.rank, "which of --nodes this is; found by its host if only one is")
+      ->group(group);
+  node.add_option("--secret-file", c.secret_file,
+                  "file with what only the job's nodes know, at least 16 bytes")
+      ->type_name("FILE")
+      ->group(group);
+  node.add_option("--network", c.network,
+                  "use this machine's address in that network, as 10.1.0.0/16")
+      ->group(group);
+  node.add_option("--data-port", c.data_port,
+                  "rank r listens for data at this port + r; 0: any free port")
+      ->group(group)
+      ->capture_default_str();
+  node.add_option("--metrics", state.run.metrics, "OpenMetrics endpoint of rank 0, as :9100")
+      ->group(group);
+  node.add_option("--log", state.run.log_level, "error, warning, info or debug")
+      ->group(group)
+      ->capture_default_str();
+  group = "Output of rank 0";
+  node.add_flag("--json", state.settings.json, "print one JSON object")->group(group);
+  node.add_option("--out", state.settings.out, "directory for the record and the report")
+      ->group(group);
+}
+
+}  // namespace
+
+void add_node_command(CLI::App& stream, Outcome& outcome) {
+  auto* node = stream.add_subcommand("node", "take part in a cluster's job as one of its nodes");
+  auto state = std::make_shared<NodeCommand>();
+  add_job_options(*node, state->settings);
+  add_cluster_options(*node, *state);
+  node->footer(
+      "Examples:\n"
+      "  mpirun -n 8 weft stream node --inputs 4 --computes 4 --sink check: --duration 10s\n"
+      "  srun -n 64 --mpi=pmix weft stream node --fabric libfabric:verbs --duration 1min --out "
+      "out\n"
+      "  weft stream node --config cluster.toml --rank 3");
+  node->callback([node, state, &outcome] { run_node(*node, *state, outcome); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/cluster/cluster_node.hpp"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/sleeper.hpp"
+#include "stream/cluster/cluster_figures.hpp"
+#include "stream/cluster/host_names.hpp"
+#include "stream/cluster/rendezvous.hpp"
+#include "stream/cluster/signal_watch.hpp"
+#include "stream/local/job_metrics.hpp"
+#include "stream/node/node_loop.hpp"
+
+namespace weft::stream {
+namespace {
+
+constexpr Duration look_every = Duration::milliseconds(20);
+constexpr Duration progress_every = Duration::milliseconds(500);
+/// A node that says nothing for so long is not waited for.
+constexpr Duration longest_silence = Duration::seconds(30);
+/// A connection that broke at the end may come back within this.
+constexpr Duration reconnect_patience = Duration::seconds(3);
+/// For the last words of a node to get out.
+constexpr Duration parting_patience = Duration::seconds(2);
+/// All others have reported: the own part ends within this, or not at all.
+constexpr Duration longest_end = Duration::seconds(5);
+/// What the nodes get to connect after all have been heard of.
+constexpr Duration shortest_start = Duration::seconds(2);
+
+class ClusterNode {
+ public:
+  ClusterNode(const StreamOptions& options, const ClusterRun& run, JoinedCluster joined,
+              OpenedFabric fabric)
+      : options_(options),
+        run_(run),
+        roster_{options.inputs, options.computes},
+        self_(joined.self),
+        session_(std::move(joined.session)),
+        fabric_(std::move(fabric)),
+        hello_{.begun = false,
+               .machine = machine_identity(),
+               .options = shared_options(options),
+               .address = fabric_.fabric->address()},
+        rendezvous_(std::move(joined.rendezvous), joined.self, joined.nodes, hello_),
+        progress_(monotonic_now()) {}
+
+  Result<ClusterOutcome> run() {
+    if (auto gathered = gather(); !gathered) return std::move(gathered).error();
+    if (auto made = make_node(); !made) return std::move(made).error();
+    if (leads()) {
+      if (auto open = metrics_.open(run_.metrics); !open) return std::move(open).error();
+    }
+    NodeLoop loop(*fabric_.fabric, *node_, suitable_spin(processes_here()));
+    loop_ = &loop;
+    auto streamed = stream();
+    auto outcome = streamed ? part() : Result<ClusterOutcome>(std::move(streamed).error());
+    loop_ = nullptr;
+    return outcome;
+  }
+
+ private:
+  bool leads() const { return self_.value() == 0; }
+
+  // ---- before the stream
+
+  /// Waits for the hellos of all nodes, for that of one in a stream that has begun, or long enough.
+  Result<void> gather() {
+    Sleeper sleeper{Duration{}};
+    const Instant begin = monotonic_now();
+    const Instant deadline = begin + options_.start_timeout;
+    for (;;) {
+      const Instant now = monotonic_now();
+      rendezvous_.turn(now);
+      if (signals_.count() > 0) return Error{ErrorCode::cancelled, "interrupted"};
+      if (auto fits = check_newcomers(); !fits) return fits;
+      if (rendezvous_.stop_told()) stopping_ = true;
+      if (joins_late_ || rendezvous_.heard() + 1 == roster_.nodes()) break;
+      if (now >= deadline) return check_quorum();
+      // Signals between the check and the sleep are seen after at most this.
+      sleeper.idle(now, rendezvous_.fabric(), std::min(deadline, now + look_every * 5));
+    }
+    start_left_ = std::max(shortest_start, deadline - monotonic_now());
+    return {};
+  }
+
+  /// Keeps who has been heard of for later; an error when one cannot be in the same job.
+  Result<void> check_newcomers() {
+    Result<void> fits;
+    rendezvous_.take_news([&](NodeId node, const Rendezvous::Peer& peer) {
+      if (auto fit = check_fit(node, peer); !fit && fits) fits = std::move(fit);
+      joins_late_ = joins_late_ || peer.hello->begun;
+      newcomers_.push_back(node);
+    });
+    return fits;
+  }
+
+  Result<void> check_fit(NodeId node, const Rendezvous::Peer& peer) const {
+    if (const auto difference = options_differ(peer.hello->options, hello_.options)) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("node {} runs with {}, as node {} does; give all nodes the same "
+                               "options",
+                               node.value(), *difference, self_.value())};
+    }
+    const bool one_machine = options_.fabric == "tcp:unix" || options_.fabric == "libfabric:shm";
+    if (one_machine && peer.hello->machine != hello_.machine) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("--fabric {} works within one machine, but node {} runs on another; "
+                               "use tcp or libfabric:tcp",
+                               options_.fabric, node.value())};
+    }
+    return {};
+  }
+
+  Result<void> check_quorum() {
+    bool input = roster_.is_input(self_), compute = roster_.is_compute(self_);
+    for (const NodeId node : newcomers_) {
+      input = input || roster_.is_input(node);
+      compute = compute || roster_.is_compute(node);
+    }
+    start_left_ = shortest_start;
+    if (input && compute) {
+      spdlog::warn("{} of {} nodes are missing; starting without them",
+                   roster_.nodes() - 1 - rendezvous_.heard(), roster_.nodes());
+      return {};
+    }
+    const char* what = newcomers_.empty() ? "no other node"
+                       : compute          ? "no input node"
+                                          : "no compute node";
+    return Error{ErrorCode::timed_out,
+                 fmt::format("node {}: {} answered within {:.3g} s (--start-timeout); do they run, "
+                             "with the same secret, and may they be connected to?",
+                             self_.value(), what, options_.start_timeout.to_seconds())};
+  }
+
+  Result<void> make_node() {
+    StreamOptions options = options_;
+    options.start_timeout = start_left_;
+    auto node = roster_.is_input(self_)
+                    ? make_input_node(options, self_.value(), joins_late_, monotonic_now())
+                    : make_compute_node(options, roster_.compute_index(self_), joins_late_,
+                                        *fabric_.fabric);
+    if (!node) return std::move(node).error();
+    node_ = std::move(node).value();
+    for (const NodeId peer : std::exchange(newcomers_, {})) introduce(peer);
+    return {};
+  }
+
+  void introduce(NodeId node) {
+    const Rendezvous::Peer& peer = rendezvous_.peer(node);
+    if (!peer.hello) return;
+    auto added = fabric_.fabric->add_peer(node, peer.incarnation, peer.hello->address);
+    if (!added) spdlog::warn("node {}: {}", node.value(), added.error().message);
+  }
+
+  unsigned processes_here() const {
+    unsigned here = 1;
+    for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
+      const auto& peer = rendezvous_.peer(NodeId(i));
+      if (peer.hello && peer.hello->machine == hello_.machine) ++here;
+    }
+    return here;
+  }
+
+  // ---- the stream
+
+  /// Drives the node until it has finished, or is told that the job is over.
+  Result<void> stream() {
+    next_look_ = next_progress_ = busy_at_ = company_at_ = monotonic_now();
+    while (!(node_->finished() && loop_->flushed()) && !rendezvous_.leave_told() && !overdue_) {
+      if (auto turned = turn(); !turned) return turned;
+    }
+    return {};
+  }
+
+  Result<void> turn() {
+    loop_->turn(next_look_);
+    const Instant now = monotonic_now();
+    if (parting_) rendezvous_.turn(now);
+    if (node_->failure()) return give_up(*node_->failure());
+    if (signals_.count() > 1) return Error{ErrorCode::cancelled, "interrupted"};
+    if (now < next_look_) return {};
+    look_around(now);
+    return parting_ ? Result<void>() : check_company(now);
+  }
+
+  /// Nobody left to build timeslices with, or nothing left to build.
+  Result<void> check_company(Instant now) {
+    bool anybody = false, unreported = false, reported = false;
+    for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
+      const auto& peer = rendezvous_.peer(NodeId(i));
+      anybody = anybody || peer.up;
+      unreported = unreported || (peer.up && !peer.report);
+      reported = reported || peer.report;
+    }
+    if (anybody) company_at_ = now;
+    // A node 0 that came back after the end is told of no end: the others have left the stream.
+    if (!leads() || unreported || !reported) busy_at_ = now;
+    overdue_ = now - busy_at_ > longest_end;
+    if (now - company_at_ <= std::max(options_.start_timeout, options_.peer_timeout)) return {};
+    return Error{ErrorCode::unavailable,
+                 fmt::format("node {}: all other nodes are gone and none came back within {:.3g} s "
+                             "(--start-timeout)",
+                             self_.value(), (now - company_at_).to_seconds())};
+  }
+
+  /// What need not be done in every turn of the loop.
+  void look_around(Instant now) {
+    next_look_ = now + look_every;
+    rendezvous_.turn(now);
+    let_newcomers_in();
+    if (!parting_) node_->sample(now);
+    stop_when_wanted(now);
+    if (leads()) metrics_.serve(now);
+    if (now < next_progress_) return;
+    next_progress_ = now + progress_every;
+    const StreamProgress own = parting_ ? last_progress_ : node_->progress();
+    last_progress_ = own;
+    rendezvous_.tell_progress(own);
+    if (leads()) show_progress(now, own);
+    spdlog::debug("{}", node_->describe());
+  }
+
+  /// A running job is not disturbed by one who does not fit: it is not let in.
+  void let_newcomers_in() {
+    rendezvous_.take_news([&](NodeId node, const Rendezvous::Peer& peer) {
+      if (const auto fits = check_fit(node, peer); !fits) {
+        spdlog::warn("turned away: {}", fits.error().message);
+        return;
+      }
+      introduce(node);
+    });
+  }
+
+  void stop_when_wanted(Instant now) {
+    if (!begun_ && node_->report().started != Instant::never()) {
+      begun_ = true;
+      begun_at_ = now;
+      rendezvous_.set_begun();
+    }
+    const bool over =
+        begun_ && options_.duration != Duration{} && now - begun_at_ >= options_.duration;
+    const bool own_wish = over || signals_.count() > 0;
+    if (own_wish) rendezvous_.tell_stop();
+    if ((own_wish || rendezvous_.stop_told() || stopping_) && !std::exchange(stopped_, true)) {
+      node_->stop();
+    }
+  }
+
+  void show_progress(Instant now, const StreamProgress& own) {
+    std::vector<StreamProgress> all{own};
+    for (std::uint32_t i = 1; i < roster_.nodes(); ++i) {
+      all.push_back(rendezvous_.peer(NodeId(i)).progress);
+    }
+    const StreamProgress total = progress_.total(now, all);
+    metrics_.set(total);
+    if (run_.on_progress) run_.on_progress(total);
+  }
+
+  /// Lets node 0 know why, so that somebody says it who is listened to.
+  Error give_up(const Error& why) {
+    if (!leads()) {
+      send_report();
+      const Instant patience = monotonic_now() + parting_patience;
+      while (!rendezvous_.report_left() && monotonic_now() < patience &&
+             rendezvous_.peer(NodeId(0)).up) {
+        rest();
+      }
+    }
+    return {why.code, fmt::format("node {}: {}", self_.value(), why.message)};
+  }
+
+  /// One turn of the rendezvous alone.
+  void rest() {
+    const Instant now = monotonic_now();
+    rendezvous_.turn(now);
+    Sleeper(Duration{}).idle(now, rendezvous_.fabric(), now + look_every);
+  }
+
+  // ---- after the stream
+
+  Result<ClusterOutcome> part() {
+    parting_ = true;
+    parting_since_ = monotonic_now();
+    const WaitHint hint = rendezvous_.fabric().prepare_wait(parting_since_);
+    if (hint.descriptor >= 0) loop_->watch(hint.descriptor);
+    return leads() ? collect() : deliver();
+  }
+
+  /// The report, by node 0's clock.
+  void send_report() {
+    NodeReport report = node_->report();
+    const auto& leader = rendezvous_.peer(NodeId(0));
+    const bool same_clock = leader.hello && leader.hello->machine == hello_.machine;
+    if (!same_clock) shift_clock(report, rendezvous_.clock_offset().value_or(Duration{}));
+    rendezvous_.send_report(encode_report(report));
+  }
+
+  /// Other than node 0: reports, and stays for the others until node 0 lets it go.
+  Result<ClusterOutcome> deliver() {
+    bool sent = false;
+    while (!rendezvous_.leave_told()) {
+      if (auto turned = turn(); !turned) return std::move(turned).error();
+      const Instant now = monotonic_now();
+      const auto& leader = rendezvous_.peer(NodeId(0));
+      if (!sent && leader.up && leader.hello) sent = report_when_clock_known(now);
+      const Duration gone = now - std::max(leader.heard, parting_since_);
+      if (leader.up ? gone > longest_silence : gone > options_.peer_timeout) {
+        return Error{ErrorCode::unavailable,
+                     fmt::format("node {}: node 0 is gone; nobody puts the results together",
+                                 self_.value())};
+      }
+    }
+    return ClusterOutcome{};
+  }
+
+  bool report_when_clock_known(Instant now) {
+    const auto& leader = rendezvous_.peer(NodeId(0));
+    const bool same_clock = leader.hello->machine == hello_.machine;
+    if (!same_clock) {
+      rendezvous_.measure_clock(now);
+      if (!rendezvous_.clock_offset() && now - parting_since_ < parting_patience) return false;
+    }
+    send_report();
+    return true;
+  }
+
+  /// Whether node 0 still waits for this node's report.
+  bool awaited(Instant now, std::uint32_t node) const {
+    const auto& peer = rendezvous_.peer(NodeId(node));
+    if (peer.report || !expected_[node]) return false;
+    const Duration silent = now - std::max(peer.heard, parting_since_);
+    return silent < (peer.up ? longest_silence : reconnect_patience);
+  }
+
+  Result<ClusterOutcome> collect() {
+    expected_.assign(roster_.nodes(), false);
+    for (std::uint32_t i = 1; i < roster_.nodes(); ++i) {
+      const auto& peer = rendezvous_.peer(NodeId(i));
+      expected_[i] = peer.up || parting_since_ - peer.heard < reconnect_patience;
+    }
+    const auto any_awaited = [&] {
+      const Instant now = monotonic_now();
+      for (std::uint32_t i = 1; i < roster_.nodes(); ++i) {
+        if (awaited(now, i)) return true;
+      }
+      return false;
+    };
+    while (any_awaited()) {
+      if (auto turned = turn(); !turned) return std::move(turned).error();
+    }
+    dismiss();
+    return merge();
+  }
+
+  /// Tells all to go and waits until they have: a connection that is closed under unread words
+  /// takes the last ones along.
+  void dismiss() {
+    rendezvous_.tell_leave();
+    const Instant patience = monotonic_now() + parting_patience;
+    const auto anybody_up = [&] {
+      for (std::uint32_t i = 1; i < roster_.nodes(); ++i) {
+        if (rendezvous_.peer(NodeId(i)).up) return true;
+      }
+      return false;
+    };
+    while (anybody_up() && monotonic_now() < patience) {
+      loop_->turn(monotonic_now());
+      rest();
+    }
+  }
+
+  ClusterOutcome merge() {
+    ClusterOutcome outcome;
+    std::vector<NodeReport> reports{node_->report()};
+    for (std::uint32_t i = 1; i < roster_.nodes(); ++i) {
+      const auto& peer = rendezvous_.peer(NodeId(i));
+      if (!peer.report) {
+        if (expected_[i]) outcome.failures.push_back(fmt::format("node {} gave no report", i));
+        spdlog::warn("what node {} saw is missing in the results", i);
+        continue;
+      }
+      auto report = decode_report(*peer.report);
+      if (!report || report->node != NodeId(i)) {
+        outcome.failures.push_back(fmt::format("node {} gave a report that cannot be read", i));
+        continue;
+      }
+      if (!report->error.empty()) {
+        outcome.failures.push_back(fmt::format("node {}: {}", i, report->error));
+      }
+      reports.push_back(std::move(report).value());
+    }
+    outcome.record = merge_reports(options_, reports);
+    return outcome;
+  }
+
+  const StreamOptions& options_;
+  const ClusterRun& run_;
+  const Roster roster_;
+  const NodeId self_;
+  const SignalWatch signals_;
+  std::unique_ptr<PmixSession> session_;
+  OpenedFabric fabric_;
+  const RendezvousHello hello_;
+  Rendezvous rendezvous_;
+  std::unique_ptr<StreamNode> node_;
+  NodeLoop* loop_ = nullptr;
+  JobMetrics metrics_;
+  JobProgress progress_;
+
+  std::vector<NodeId> newcomers_;  // heard of, not yet told to the fabric
+  bool joins_late_ = false;        // the stream had begun before this node came
+  Duration start_left_{};
+  bool begun_ = false;
+  Instant begun_at_{};
+  bool stopping_ = false;  // told before there was anything to stop
+  bool stopped_ = false;
+  Instant company_at_{};  // some other node was there
+  Instant busy_at_{};     // some other node had not reported
+  bool overdue_ = false;
+  bool parting_ = false;
+  Instant parting_since_{};
+  Instant next_look_{};
+  Instant next_progress_{};
+  StreamProgress last_progress_;
+  std::vector<bool> expected_;  // node 0: whose reports are waited for
+};
+
+}  // namespace
+
+Result<ClusterOutcome> run_cluster_node(const StreamOptions& options, const ClusterRun& run,
+                                        JoinedCluster joined) {
+  // Pacing at microseconds needs timers that are not rounded to 50.
+  prctl(PR_SET_TIMERSLACK, 1000);
+  set_up_log(run.log_level, fmt::format("node {}", joined.self.value()));
+  const bool by_address = options.fabric == "tcp" || options.fabric == "libfabric:tcp" ||
+                          options.fabric == "libfabric:sockets";
+  FabricPlace place{.self = joined.self, .incarnation = joined.incarnation};
+  if (by_address) {
+    place.listen = joined.listen;
+    place.advertise = joined.advertise;
+  }
+  auto fabric = open_fabric(options, place, joined.job);
+  if (!fabric) return std::move(fabric).error();
+  return ClusterNode(options, run, std::move(joined), std::move(fabric).value()).run();
+}
+
+}  // namespace weft::stream

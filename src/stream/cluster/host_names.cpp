@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/cluster/host_names.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+namespace weft::stream {
+namespace {
+
+std::optional<unsigned> number_up_to(std::string_view text, unsigned most) {
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value > most) return std::nullopt;
+  return value;
+}
+
+/// The bytes of a numeric address: 4 or 16, none when it is no address.
+std::vector<std::uint8_t> address_bytes(std::string_view text) {
+  const std::string copy(text);
+  std::array<std::uint8_t, 16> bytes{};
+  if (inet_pton(AF_INET, copy.c_str(), bytes.data()) == 1)
+    return {bytes.begin(), bytes.begin() + 4};
+  if (inet_pton(AF_INET6, copy.c_str(), bytes.data()) == 1) return {bytes.begin(), bytes.end()};
+  return {};
+}
+
+std::string numeric(const sockaddr* address, socklen_t length) {
+  std::array<char, NI_MAXHOST> host{};
+  if (getnameinfo(address, length, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return {};
+  }
+  return host.data();
+}
+
+bool same_prefix(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b, unsigned bits) {
+  if (a.size() != b.size()) return false;
+  for (unsigned i = 0; i < bits; ++i) {
+    const unsigned mask = 0x80u >> (i % 8);
+    if ((a[i / 8] & mask) != (b[i / 8] & mask)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<HostPort> parse_host_port(std::string_view text) {
+  const auto wrong = [&] {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("'{}' is no HOST:PORT; write it like host7:7000, 10.0.0.7:7000 or "
+                             "[fd00::7]:7000",
+                             text)};
+  };
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return wrong();
+  std::string_view host = text.substr(0, colon);
+  const auto port = number_up_to(text.substr(colon + 1), 65535);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+    if (address_bytes(host).size() != 16) return wrong();
+  } else if (host.find(':') != std::string_view::npos) {
+    return wrong();
+  }
+  if (host.empty() || !port || *port == 0) return wrong();
+  return HostPort{.host = std::string(host), .port = static_cast<std::uint16_t>(*port)};
+}
+
+std::string to_text(std::string_view numeric_host, std::uint16_t port) {
+  const bool v6 = numeric_host.find(':') != std::string_view::npos;
+  return v6 ? fmt::format("[{}]:{}", numeric_host, port) : fmt::format("{}:{}", numeric_host, port);
+}
+
+Result<std::string> resolve_host(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int code = getaddrinfo(host.c_str(), nullptr, &hints, &found); code != 0) {
+    return Error{ErrorCode::not_found, fmt::format("host '{}': {}", host, gai_strerror(code))};
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
+  const addrinfo* best = nullptr;
+  for (const addrinfo* a = found; a != nullptr; a = a->ai_next) {
+    if (a->ai_family != AF_INET && a->ai_family != AF_INET6) continue;
+    if (best == nullptr || (best->ai_family == AF_INET6 && a->ai_family == AF_INET)) best = a;
+  }
+  std::string text = best == nullptr ? std::string() : numeric(best->ai_addr, best->ai_addrlen);
+  if (text.empty()) {
+    return Error{ErrorCode::not_found, fmt::format("host '{}' has no internet address", host)};
+  }
+  return text;
+}
+
+std::vector<std::string> local_addresses() {
+  std::vector<std::string> addresses;
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return addresses;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
+    const int family = entry->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    std::string text =
+        numeric(entry->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+    if (!text.empty()) addresses.push_back(std::move(text));
+  }
+  return addresses;
+}
+
+bool is_loopback(std::string_view numeric_host) {
+  const auto bytes = address_bytes(numeric_host);
+  if (bytes.size() == 4) return bytes[0] == 127;
+  return bytes == address_bytes("::1");
+}
+
+Result<std::string> address_in_network(std::string_view network,
+                                       std::span<const std::string> addresses) {
+  const std::size_t slash = network.find('/');
+  const auto wanted = address_bytes(network.substr(0, slash));
+  const auto all_bits = static_cast<unsigned>(wanted.size() * 8);
+  const auto bits = slash == std::string_view::npos
+                        ? std::optional(all_bits)
+                        : number_up_to(network.substr(slash + 1), all_bits);
+  if (wanted.empty() || !bits) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--network: '{}' is no network; write it like 10.1.0.0/16", network)};
+  }
+  for (const std::string& address : addresses) {
+    if (same_prefix(address_bytes(address), wanted, *bits)) return address;
+  }
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("--network: no address of this machine lies in {}; it has {}", network,
+                           fmt::join(addresses, ", "))};
+}
+
+std::vector<std::uint32_t> hosts_here(std::span<const std::string> hosts,
+                                      std::span<const std::string> addresses) {
+  std::vector<std::uint32_t> here;
+  for (std::uint32_t i = 0; i < hosts.size(); ++i) {
+    const bool known = std::find(addresses.begin(), addresses.end(), hosts[i]) != addresses.end();
+    if (known || is_loopback(hosts[i])) here.push_back(i);
+  }
+  return here;
+}
+
+std::string machine_identity() {
+  std::ifstream in("/proc/sys/kernel/random/boot_id");
+  std::string identity;
+  if (std::getline(in, identity)) return identity;
+  std::array<char, 256> name{};
+  (void)gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace weft::stream

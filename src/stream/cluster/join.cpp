@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/cluster/join.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <time.h>
+
+#include <algorithm>
+#include <set>
+
+#include "fabric/tcp/tcp.hpp"
+#include "stream/cluster/host_names.hpp"
+#include "stream/cluster/rendezvous_messages.hpp"
+#include "stream/cluster/secret_file.hpp"
+
+namespace weft::stream {
+namespace {
+
+Error wrong(std::string message) {
+  return {ErrorCode::invalid_argument, std::move(message)};
+}
+
+/// Where this node listens: numeric hosts.
+struct OwnAddress {
+  std::string listen;
+  std::string advertise;  ///< empty: `listen`, or what the machine's interfaces suggest
+};
+
+Result<std::unique_ptr<Fabric>> open_rendezvous(const JoinedCluster& joined, const OwnAddress& own,
+                                                std::uint16_t port, Duration peer_timeout) {
+  TcpOptions options;
+  options.self = joined.self;
+  options.incarnation = joined.incarnation;
+  options.listen = to_text(own.listen, port);
+  options.advertise = own.advertise;
+  options.job_id = joined.job.job_id + " rendezvous";
+  const auto secret = std::as_bytes(std::span(joined.job.secret));
+  options.secret.assign(secret.begin(), secret.end());
+  options.max_message = largest_rendezvous_message;
+  options.peer_timeout = peer_timeout;
+  auto fabric = open_tcp(options);
+  if (!fabric && port != 0) {
+    return Error{fabric.error().code,
+                 fmt::format("node {} cannot listen at {}: {}; does a process of this rank run "
+                             "already, or is this another machine?",
+                             joined.self.value(), options.listen, fabric.error().message)};
+  }
+  return fabric;
+}
+
+Result<void> add_all(JoinedCluster& joined, const std::vector<std::string>& addresses) {
+  for (std::uint32_t node = 0; node < joined.nodes; ++node) {
+    if (node == joined.self.value()) continue;
+    // Which life of it answers is not known yet; any is later than none.
+    auto added = joined.rendezvous->add_peer(NodeId(node), Incarnation(0), addresses[node]);
+    if (!added) {
+      return Error{added.error().code, fmt::format("node {}: {}", node, added.error().message)};
+    }
+  }
+  return {};
+}
+
+/// What `nodes` says, with the names looked up.
+struct NodeList {
+  std::vector<HostPort> named;
+  std::vector<std::string> hosts;  ///< numeric
+};
+
+Result<NodeList> read_nodes(const std::vector<std::string>& nodes) {
+  NodeList list;
+  if (nodes.size() < 2) {
+    return wrong("--nodes: a job has at least two nodes, one that sends and one that builds");
+  }
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    auto node = parse_host_port(nodes[i]);
+    if (!node) return wrong(fmt::format("--nodes: rank {}: {}", i, node.error().message));
+    if (!seen.insert(nodes[i]).second) {
+      return wrong(
+          fmt::format("--nodes: '{}' is there twice; each node needs an address of its "
+                      "own, another port on the same host",
+                      nodes[i]));
+    }
+    list.named.push_back(std::move(node).value());
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    auto host = resolve_host(list.named[i].host);
+    if (!host) {
+      return Error{host.error().code, fmt::format("--nodes: rank {}: {}; correct the name or write "
+                                                  "a numeric address",
+                                                  i, host.error().message)};
+    }
+    list.hosts.push_back(std::move(host).value());
+  }
+  return list;
+}
+
+Result<std::uint32_t> find_rank(const ClusterConfig& config, const NodeList& list) {
+  const auto nodes = static_cast<std::uint32_t>(list.hosts.size());
+  if (config.rank) {
+    if (*config.rank < nodes) return *config.rank;
+    return wrong(fmt::format("--rank: {} is not between 0 and {}, the last of --nodes",
+                             *config.rank, nodes - 1));
+  }
+  const auto here = hosts_here(list.hosts, local_addresses());
+  if (here.size() == 1) return here[0];
+  if (here.empty()) {
+    return wrong(
+        fmt::format("--rank: none of the {} hosts of --nodes is this machine (it has {}); "
+                    "correct --nodes, or say which it is with --rank",
+                    nodes, fmt::join(local_addresses(), ", ")));
+  }
+  return wrong(
+      fmt::format("--rank: the nodes {} of --nodes are all this machine; say with --rank "
+                  "which of them this process is",
+                  fmt::join(here, ", ")));
+}
+
+/// A host's own name often stands for 127.0.1.1 in its /etc/hosts, and only there.
+Result<OwnAddress> own_address(const ClusterConfig& config, const NodeList& list,
+                               std::uint32_t rank) {
+  const std::string& host = list.hosts[rank];
+  const std::string& name = list.named[rank].host;
+  const bool alias = is_loopback(host) && name != host && name != "localhost";
+  if (!alias) return OwnAddress{.listen = host, .advertise = {}};
+  if (config.network.empty()) return OwnAddress{.listen = "0.0.0.0", .advertise = {}};
+  auto address = address_in_network(config.network, local_addresses());
+  if (!address) return std::move(address).error();
+  return OwnAddress{.listen = *address, .advertise = {}};
+}
+
+Result<void> set_data_address(const ClusterConfig& config, const OwnAddress& own,
+                              JoinedCluster& joined) {
+  const std::uint32_t port = config.data_port == 0 ? 0 : config.data_port + joined.self.value();
+  if (port > 65535) {
+    return wrong(fmt::format("--data-port: {} leaves no port for rank {}; use at most {}",
+                             config.data_port, joined.self.value(), 65536 - joined.nodes));
+  }
+  joined.listen = to_text(own.listen, static_cast<std::uint16_t>(port));
+  joined.advertise = own.advertise;
+  return {};
+}
+
+Result<JoinedCluster> join_by_list(const ClusterConfig& config) {
+  auto secret = read_secret_file(config.secret_file);
+  if (!secret) return std::move(secret).error();
+  auto list = read_nodes(config.nodes);
+  if (!list) return std::move(list).error();
+  auto rank = find_rank(config, *list);
+  if (!rank) return std::move(rank).error();
+  auto own = own_address(config, *list, *rank);
+  if (!own) return std::move(own).error();
+  JoinedCluster joined;
+  joined.self = NodeId(*rank);
+  joined.nodes = static_cast<std::uint32_t>(config.nodes.size());
+  joined.incarnation = incarnation_now();
+  joined.job = {.job_id = "weft " + config.nodes[0], .secret = std::move(secret).value()};
+  if (auto set = set_data_address(config, *own, joined); !set) return set.error();
+  auto fabric = open_rendezvous(joined, *own, list->named[*rank].port, config.peer_timeout);
+  if (!fabric) return std::move(fabric).error();
+  joined.rendezvous = std::move(fabric).value();
+  std::vector<std::string> addresses;
+  for (std::uint32_t i = 0; i < joined.nodes; ++i) {
+    addresses.push_back(to_text(list->hosts[i], list->named[i].port));
+  }
+  if (auto added = add_all(joined, addresses); !added) return added.error();
+  return joined;
+}
+
+Result<OwnAddress> address_under_launcher(const ClusterConfig& config, const PmixSession& session) {
+  if (!config.network.empty()) {
+    auto address = address_in_network(config.network, local_addresses());
+    if (!address) return std::move(address).error();
+    return OwnAddress{.listen = *address, .advertise = {}};
+  }
+  // Alone on this machine, strangers need not even be turned away.
+  if (session.size_here() == session.size())
+    return OwnAddress{.listen = "127.0.0.1", .advertise = {}};
+  return OwnAddress{.listen = "0.0.0.0", .advertise = {}};
+}
+
+Result<JoinedCluster> join_by_pmix(const ClusterConfig& config) {
+  auto session = PmixSession::open();
+  if (!session) return std::move(session).error();
+  JoinedCluster joined;
+  joined.session = std::move(session).value();
+  joined.self = NodeId(joined.session->rank());
+  joined.nodes = joined.session->size();
+  joined.incarnation = incarnation_now();
+  if (joined.nodes < 2) {
+    return wrong("the launcher started one process; a job has at least two nodes: mpirun -n 2 …");
+  }
+  const bool first = joined.self.value() == 0;
+  auto secrets = joined.session->exchange("weft.secret", first ? make_job_secret().secret : "-");
+  if (!secrets) return std::move(secrets).error();
+  joined.job = {.job_id = joined.session->job_id(), .secret = secrets->front()};
+  auto own = address_under_launcher(config, *joined.session);
+  if (!own) return std::move(own).error();
+  if (auto set = set_data_address(config, *own, joined); !set) return set.error();
+  auto fabric = open_rendezvous(joined, *own, 0, config.peer_timeout);
+  if (!fabric) return std::move(fabric).error();
+  joined.rendezvous = std::move(fabric).value();
+  auto addresses = joined.session->exchange("weft.rendezvous", joined.rendezvous->address());
+  if (!addresses) return std::move(addresses).error();
+  if (auto added = add_all(joined, *addresses); !added) return added.error();
+  return joined;
+}
+
+}  // namespace
+
+Result<void> check_cluster(const ClusterConfig& config) {
+  if (config.nodes.empty()) {
+    if (config.rank) {
+      return wrong(
+          "--rank: there is no list of nodes that it could count in; add nodes = "
+          "[\"host0:7000\", …] to the file of --config");
+    }
+    if (PmixSession::offered()) return {};
+    return wrong(
+        "no cluster: give --config FILE with nodes = [\"host0:7000\", …] in it, or start "
+        "this with mpirun -n N or srun --mpi=pmix");
+  }
+  if (config.secret_file.empty()) {
+    return wrong(
+        "--secret-file is missing: name a file, the same for all nodes, of at least 16 "
+        "bytes; make one with: (umask 077; head -c 32 /dev/urandom | base64 > weft.secret)");
+  }
+  return {};
+}
+
+Result<JoinedCluster> join_cluster(const ClusterConfig& config) {
+  if (auto checked = check_cluster(config); !checked) return std::move(checked).error();
+  return config.nodes.empty() ? join_by_pmix(config) : join_by_list(config);
+}
+
+Incarnation incarnation_now() {
+  constexpr std::int64_t start_of_2025 = 1'735'689'600;
+  timespec t{};
+  clock_gettime(CLOCK_REALTIME, &t);
+  const std::int64_t tenths = (t.tv_sec - start_of_2025) * 10 + t.tv_nsec / 100'000'000;
+  return Incarnation(static_cast<std::uint32_t>(std::max<std::int64_t>(1, tenths)));
+}
+
+}  // namespace weft::stream

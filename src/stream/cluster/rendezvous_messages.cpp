@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/cluster/rendezvous_messages.hpp"
+
+#include <cmath>
+
+#include "base/check.hpp"
+
+namespace weft::stream {
+namespace {
+
+void put_text(const std::string& text, wire::Writer& out) {
+  WEFT_CHECK(text.size() <= longest_hello_text, "a text of {} bytes", text.size());
+  out.put(static_cast<std::uint16_t>(text.size()));
+  out.put_bytes(std::as_bytes(std::span(text)));
+}
+
+std::string get_text(wire::Reader& in) {
+  const auto length = in.get<std::uint16_t>();
+  const auto bytes = in.get_bytes(length);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Addresses go on as words of a line, the rest into messages to people.
+bool is_plain(const std::string& text) {
+  for (const unsigned char c : text) {
+    if ((c < ' ' && c != '\n') || c == 0x7f) return false;
+  }
+  return text.size() <= longest_hello_text;
+}
+
+/// A reader behind the kind, or nothing when the kind is another.
+std::optional<wire::Reader> body(std::span<const std::byte> message, RendezvousKind kind) {
+  wire::Reader in(message);
+  if (in.get<std::uint8_t>() != static_cast<std::uint8_t>(kind) || !in.ok()) return std::nullopt;
+  return in;
+}
+
+}  // namespace
+
+std::optional<RendezvousKind> rendezvous_kind(std::span<const std::byte> message) {
+  if (message.empty()) return std::nullopt;
+  const auto kind = static_cast<RendezvousKind>(message[0]);
+  if (kind < RendezvousKind::hello || kind > RendezvousKind::time_reply) return std::nullopt;
+  return kind;
+}
+
+void encode(RendezvousKind kind, wire::Writer& out) {
+  out.put(static_cast<std::uint8_t>(kind));
+}
+
+void encode(const RendezvousHello& m, wire::Writer& out) {
+  encode(RendezvousKind::hello, out);
+  out.put(static_cast<std::uint8_t>(m.begun ? 1 : 0));
+  put_text(m.machine, out);
+  put_text(m.options, out);
+  put_text(m.address, out);
+}
+
+void encode(const StreamProgress& m, wire::Writer& out) {
+  encode(RendezvousKind::progress, out);
+  out.put(m.timeslices);
+  out.put(m.bytes);
+  out.put(m.spread_us);
+  out.put(m.buffer_fill);
+}
+
+void encode(const ReportPiece& m, wire::Writer& out) {
+  encode(RendezvousKind::report, out);
+  out.put(m.total);
+  out.put(m.offset);
+  out.put_bytes(m.bytes);
+}
+
+void encode_time_request(Instant asked, wire::Writer& out) {
+  encode(RendezvousKind::time_request, out);
+  out.put(asked.ticks());
+}
+
+void encode(const TimeReply& m, wire::Writer& out) {
+  encode(RendezvousKind::time_reply, out);
+  out.put(m.asked.ticks());
+  out.put(m.answered.ticks());
+}
+
+std::optional<RendezvousHello> decode_rendezvous_hello(std::span<const std::byte> message) {
+  auto in = body(message, RendezvousKind::hello);
+  if (!in) return std::nullopt;
+  RendezvousHello hello;
+  const auto begun = in->get<std::uint8_t>();
+  hello.begun = begun == 1;
+  hello.machine = get_text(*in);
+  hello.options = get_text(*in);
+  hello.address = get_text(*in);
+  if (!in->done() || begun > 1 || hello.address.empty()) return std::nullopt;
+  if (!is_plain(hello.machine) || !is_plain(hello.options) || !is_plain(hello.address)) {
+    return std::nullopt;
+  }
+  return hello;
+}
+
+std::optional<StreamProgress> decode_rendezvous_progress(std::span<const std::byte> message) {
+  auto in = body(message, RendezvousKind::progress);
+  if (!in) return std::nullopt;
+  StreamProgress progress;
+  progress.timeslices = in->get<std::uint64_t>();
+  progress.bytes = in->get<std::uint64_t>();
+  progress.spread_us = in->get<double>();
+  progress.buffer_fill = in->get<double>();
+  if (!in->done() || !std::isfinite(progress.spread_us) || !std::isfinite(progress.buffer_fill)) {
+    return std::nullopt;
+  }
+  return progress;
+}
+
+std::optional<ReportPiece> decode_report_piece(std::span<const std::byte> message) {
+  auto in = body(message, RendezvousKind::report);
+  if (!in) return std::nullopt;
+  ReportPiece piece;
+  piece.total = in->get<std::uint64_t>();
+  piece.offset = in->get<std::uint64_t>();
+  if (!in->ok()) return std::nullopt;
+  piece.bytes = in->get_bytes(in->left());
+  if (piece.bytes.empty() || piece.total > largest_report || piece.offset > piece.total ||
+      piece.bytes.size() > piece.total - piece.offset) {
+    return std::nullopt;
+  }
+  return piece;
+}
+
+std::optional<Instant> decode_time_request(std::span<const std::byte> message) {
+  auto in = body(message, RendezvousKind::time_request);
+  if (!in) return std::nullopt;
+  const Instant asked(in->get<std::int64_t>());
+  if (!in->done()) return std::nullopt;
+  return asked;
+}
+
+std::optional<TimeReply> decode_time_reply(std::span<const std::byte> message) {
+  auto in = body(message, RendezvousKind::time_reply);
+  if (!in) return std::nullopt;
+  TimeReply reply;
+  reply.asked = Instant(in->get<std::int64_t>());
+  reply.answered = Instant(in->get<std::int64_t>());
+  if (!in->done()) return std::nullopt;
+  return reply;
+}
+
+}  // namespace weft::stream

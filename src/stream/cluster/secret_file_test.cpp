@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/cluster/secret_file.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace weft::stream {
+namespace {
+
+using testing::HasSubstr;
+
+class secret_file : public testing::Test {
+ protected:
+  secret_file() : path_(testing::TempDir() + fmt::format("weft-secret-{}", ::getpid())) {}
+  ~secret_file() override { std::filesystem::remove(path_); }
+  void write(const std::string& bytes, mode_t mode = 0600) {
+    std::ofstream(path_, std::ios::binary) << bytes;
+    ::chmod(path_.c_str(), mode);
+  }
+  std::string error() {
+    const auto secret = read_secret_file(path_);
+    return secret ? "none" : secret.error().message;
+  }
+  std::string path_;
+};
+
+TEST_F(secret_file, is_read_without_the_end_of_its_line) {
+  write("sixteen bytes ok\n");
+  EXPECT_EQ(*read_secret_file(path_), "sixteen bytes ok");
+  write("sixteen bytes ok\r\n");
+  EXPECT_EQ(*read_secret_file(path_), "sixteen bytes ok");
+  write(std::string("\0binary\0and long\xff", 17));
+  EXPECT_EQ(read_secret_file(path_)->size(), 17u);
+}
+
+TEST_F(secret_file, that_others_may_read_or_change_is_refused_with_the_fix) {
+  for (const mode_t mode : {0644, 0604, 0602, 0620, 0777}) {
+    write("sixteen bytes ok", mode);
+    EXPECT_THAT(error(), HasSubstr("chmod 600 " + path_)) << mode;
+  }
+  write("sixteen bytes ok", 0640);
+  EXPECT_EQ(error(), "none");
+}
+
+TEST_F(secret_file, that_is_too_short_or_too_long_is_refused) {
+  write("fifteen bytes..\n\n\n");
+  EXPECT_THAT(error(), HasSubstr("has 15 bytes"));
+  write("");
+  EXPECT_THAT(error(), HasSubstr("has 0 bytes"));
+  write(std::string(longest_secret + 1, 'x'));
+  EXPECT_THAT(error(), HasSubstr("16 to 4096"));
+}
+
+TEST_F(secret_file, that_is_missing_or_no_file_is_refused_by_name) {
+  EXPECT_THAT(error(), HasSubstr(path_));
+  const auto directory = read_secret_file(testing::TempDir());
+  ASSERT_FALSE(directory);
+  EXPECT_THAT(directory.error().message, HasSubstr("is not a file"));
+}
+
+}  // namespace
+}  // namespace weft::stream
