@@ -41,7 +41,7 @@ struct DfsParameters {
 struct GrantParameters {
   std::uint32_t min_in_flight = 2;
   std::uint32_t max_in_flight = 256;
-  std::uint32_t late_factor = 2;
+  std::uint32_t late_factor = 3;
   std::uint32_t open_timeslices = 16;
 };
 
@@ -110,5 +110,23 @@ struct StreamProgress {
   double spread_us = 0;            ///< median of the timeslices since the call before
   double buffer_fill = 0;          ///< mean over all pairs, 0 … 1
 };
+
+/// What a job did, all its nodes together.
+struct StreamSummary {
+  std::uint64_t timeslices_complete = 0;
+  std::uint64_t timeslices_incomplete = 0;  ///< delivered, flagged that something is missing
+  std::uint64_t timeslices_lost = 0;        ///< sent and never delivered
+  std::uint64_t bytes = 0;                  ///< content delivered in timeslices
+  double seconds = 0;
+  std::uint64_t errors = 0;  ///< anything that a sink found wrong
+  std::string first_error;
+  std::string json;  ///< what `weft stream local --json` prints; docs/report.md has the fields
+};
+
+/// Runs a job whose nodes are all processes of this machine, to its end: what `weft stream local`
+/// does. Forks: call it from a process without threads. SIGINT ends the stream in agreement; a
+/// second one kills it. Errors: a wrong option, a node that could not start, all nodes of a kind
+/// lost. A job that ran and lost or damaged something is no error: see the summary.
+Result<StreamSummary> run_stream(const StreamOptions& options, const LocalOptions& local = {});
 
 }  // namespace weft

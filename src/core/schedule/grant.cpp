@@ -2,6 +2,7 @@
 #include "core/schedule/grant.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "wire/codec.hpp"
 
@@ -10,8 +11,13 @@ namespace {
 
 constexpr std::size_t latencies_kept = 63;
 /// A trial is kept when it gains this much, or when a smaller number loses no more than that.
-constexpr double worthwhile_gain = 1.05;
-constexpr double tolerable_loss = 0.97;
+constexpr double worthwhile_gain = 1.03;
+constexpr double tolerable_loss = 0.985;
+/// More in flight is also worth it when timeslices get so much closer; fewer only if not wider.
+constexpr double closer = 0.9;
+constexpr double no_wider = 1.05;
+/// Periods that a rate is averaged over.
+constexpr std::uint32_t periods_measured = 2;
 constexpr std::uint32_t most_patience = 64;
 
 /// From a compute node: `grant`. From an input node: it will not send it, because its stream ends
@@ -101,8 +107,10 @@ void GrantInput::write_messages(Instant, MessageBox& out) {
   declined_.drop_front(said);
 }
 
-InFlightProbe::InFlightProbe(std::uint32_t minimum, std::uint32_t maximum)
-    : minimum_(minimum), maximum_(std::max(minimum, maximum)), value_(minimum) {}
+InFlightProbe::InFlightProbe(std::uint32_t minimum, std::uint32_t first, std::uint32_t maximum)
+    : minimum_(minimum),
+      maximum_(std::max(minimum, maximum)),
+      value_(std::clamp(first, minimum, maximum_)) {}
 
 void InFlightProbe::reset_measurement() {
   started_ = false;
@@ -131,6 +139,12 @@ void InFlightProbe::on_arrival(Instant now, std::uint64_t bytes) {
   period_ended(rate);
 }
 
+void InFlightProbe::on_spread(Duration spread) {
+  if (settle_ > 0) return;
+  spread_sum_ += spread.to_seconds();
+  ++spreads_;
+}
+
 void InFlightProbe::try_value(Trial trial, std::uint32_t value) {
   trial_ = trial;
   before_trial_ = value_;
@@ -138,29 +152,52 @@ void InFlightProbe::try_value(Trial trial, std::uint32_t value) {
   settle_ = 1;
 }
 
+bool InFlightProbe::worth_keeping(const Measured& now) const {
+  const bool as_fast = now.rate > before_.rate * tolerable_loss;
+  if (trial_ == Trial::up) {
+    return now.rate > before_.rate * worthwhile_gain ||
+           (as_fast && now.spread < before_.spread * closer);
+  }
+  return as_fast && now.spread < before_.spread * no_wider;
+}
+
+void InFlightProbe::start_trial() {
+  const bool up = up_next_ || value_ == minimum_;
+  up_next_ = !up_next_;
+  if (up && value_ < maximum_) {
+    try_value(Trial::up, std::min(value_ + std::max(1u, value_ / 2), maximum_));
+  } else if (!up) {
+    try_value(Trial::down, std::max(value_ - std::max(1u, value_ / 4), minimum_));
+  }
+}
+
 void InFlightProbe::period_ended(double rate) {
+  rate_sum_ += rate;
+  if (++measured_ < periods_measured) return;
+  const Measured now{.rate = rate_sum_ / periods_measured,
+                     .spread = spreads_ > 0 ? spread_sum_ / spreads_ : 0};
+  rate_sum_ = spread_sum_ = 0;
+  measured_ = spreads_ = 0;
   if (trial_ == Trial::none) {
-    rate_before_ = rate;
+    before_ = now;
     if (++calm_ < patience_) return;
     calm_ = 0;
-    const bool up = up_next_ || value_ == minimum_;
-    up_next_ = !up_next_;
-    if (up && value_ < maximum_) try_value(Trial::up, std::min(value_ * 2, maximum_));
-    if (!up) try_value(Trial::down, std::max(value_ / 2, minimum_));
+    start_trial();
     return;
   }
-  const bool keep = trial_ == Trial::up ? rate > rate_before_ * worthwhile_gain
-                                        : rate > rate_before_ * tolerable_loss;
+  const bool keep = worth_keeping(now);
+  // What was worth it once is tried again at once.
+  const Trial direction = std::exchange(trial_, Trial::none);
   if (keep) {
     patience_ = 1;
-    up_next_ = trial_ == Trial::up;
-    rate_before_ = rate;
+    before_ = now;
+    up_next_ = direction == Trial::up;
+    start_trial();
   } else {
     value_ = before_trial_;
     patience_ = std::min(patience_ * 2, most_patience);
     settle_ = 1;
   }
-  trial_ = Trial::none;
 }
 
 GrantCompute::GrantCompute(const GrantOptions& options, std::uint32_t inputs)
@@ -168,9 +205,19 @@ GrantCompute::GrantCompute(const GrantOptions& options, std::uint32_t inputs)
       up_(inputs, false),
       ended_(inputs, ~std::uint64_t{0}),
       outstanding_(std::size_t{inputs} * options.open_timeslices),
-      probe_(options.min_in_flight,
+      probe_(options.min_in_flight, options.first_in_flight,
              std::min(options.max_in_flight, inputs * options.open_timeslices)),
+      arrivals_(options.open_timeslices + 1),
       latencies_(latencies_kept, 0) {}
+
+void GrantCompute::count_arrival(Instant now, std::uint64_t round) {
+  Arrivals& a = arrivals_[round % arrivals_.size()];
+  if (a.round != round) {
+    a = {.round = round, .left = 0, .first = now};
+    for (std::uint32_t i = 0; i < up_.size(); ++i) a.left += up_[i] && round < ended_[i];
+  }
+  if (a.left > 0 && --a.left == 0) probe_.on_spread(now - a.first);
+}
 
 std::uint32_t GrantCompute::input_at(std::uint32_t step) const {
   return static_cast<std::uint32_t>((self_ + step) % up_.size());
@@ -185,7 +232,7 @@ void GrantCompute::on_grid(Instant, const RoundGrid& grid, std::uint32_t self) {
   round_ = 0;
   step_ = 0;
   probe_.reset_measurement();
-  probe_.set_period(std::max<std::uint32_t>(64, 4 * static_cast<std::uint32_t>(up_.size())));
+  probe_.set_period(std::max<std::uint32_t>(32, 4 * static_cast<std::uint32_t>(up_.size())));
 }
 
 void GrantCompute::on_input(Instant now, std::uint32_t input, bool up) {
@@ -201,6 +248,7 @@ void GrantCompute::on_contribution(Instant now, std::uint32_t input, TimesliceIn
                                    ByteCount bytes) {
   if (!active_ || t < grid_.first || grid_.compute_of(t) != self_) return;
   settle(now, input, grid_.round_of(t), true);
+  count_arrival(now, grid_.round_of(t));
   probe_.on_arrival(now, bytes.value());
 }
 

@@ -24,9 +24,10 @@ namespace weft::schedule {
 
 struct GrantOptions {
   std::uint32_t min_in_flight = 2;
+  std::uint32_t first_in_flight = 4;  ///< before anything is known
   std::uint32_t max_in_flight = 256;
   /// A grant is late when it is older than this many times the usual time to its contribution.
-  std::uint32_t late_factor = 2;
+  std::uint32_t late_factor = 3;
   /// Timeslices of one compute node that may be granted at once.
   std::uint32_t open_timeslices = 16;
 };
@@ -52,21 +53,29 @@ class GrantInput final : public InputSchedule {
   FixedVec<Declined> declined_;
 };
 
-/// Finds the smallest number in flight that is (almost) as fast as any: doubles it, halves it, and
-/// keeps what the rate of arriving bytes says.
+/// Finds the number in flight that is (almost) as fast as any and keeps timeslices together best:
+/// tries more, tries fewer, and keeps what the rate of arriving bytes and the spread say.
 class InFlightProbe {
  public:
-  InFlightProbe(std::uint32_t minimum, std::uint32_t maximum);
+  InFlightProbe(std::uint32_t minimum, std::uint32_t first, std::uint32_t maximum);
   std::uint32_t value() const { return value_; }
   /// `contributions` make a measuring period.
   void set_period(std::uint32_t contributions) { period_ = contributions; }
   void on_arrival(Instant now, std::uint64_t bytes);
+  /// A timeslice is complete; its first and last contribution were so far apart.
+  void on_spread(Duration spread);
   /// The stream paused or changed its shape: what was measured does not count.
   void reset_measurement();
 
  private:
   enum class Trial : std::uint8_t { none, up, down };
+  struct Measured {
+    double rate = 0;    // bytes per second
+    double spread = 0;  // mean, seconds
+  };
   void period_ended(double rate);
+  void start_trial();
+  bool worth_keeping(const Measured& now) const;
   void try_value(Trial trial, std::uint32_t value);
 
   std::uint32_t minimum_;
@@ -75,11 +84,15 @@ class InFlightProbe {
   std::uint32_t period_ = 64;
   Trial trial_ = Trial::none;
   std::uint32_t before_trial_ = 0;
-  double rate_before_ = 0;
+  Measured before_;
   std::uint32_t settle_ = 1;  // periods to let pass before measuring
-  std::uint32_t calm_ = 0;    // periods since the last trial
+  std::uint32_t measured_ = 0;
+  double rate_sum_ = 0;
+  double spread_sum_ = 0;
+  std::uint32_t spreads_ = 0;
+  std::uint32_t calm_ = 0;  // periods since the last trial
   std::uint32_t patience_ = 1;
-  bool up_next_ = true;
+  bool up_next_ = false;
   bool started_ = false;
   Instant since_{};
   std::uint32_t count_ = 0;
@@ -117,6 +130,12 @@ class GrantCompute final : public ComputeSchedule {
     std::uint32_t late = 0;
   };
   InFlight in_flight(Instant now) const;
+  struct Arrivals {
+    std::uint64_t round = ~std::uint64_t{0};
+    std::uint32_t left = 0;  // granted and neither arrived nor declined, plus those to be granted
+    Instant first{};
+  };
+  void count_arrival(Instant now, std::uint64_t round);
 
   GrantOptions options_;
   RoundGrid grid_;
@@ -128,6 +147,7 @@ class GrantCompute final : public ComputeSchedule {
   std::uint64_t round_ = 0;            // the timeslice being granted
   std::uint32_t step_ = 0;             // its next input
   InFlightProbe probe_;
+  std::vector<Arrivals> arrivals_;       // of the open rounds, a ring
   std::vector<std::int64_t> latencies_;  // ring of the last ones, ns
   std::size_t latencies_seen_ = 0;
   Duration usual_{};

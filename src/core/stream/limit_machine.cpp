@@ -39,6 +39,9 @@ void LimitSender::on_completion(Instant now, const Completion& completion) {
     case CompletionKind::received:
       on_message(now, completion.peer, completion.data);
       break;
+    case CompletionKind::peer_up:
+      if (completion.peer == NodeId(0)) sees_first_ = true;
+      break;
     case CompletionKind::written:
     case CompletionKind::failed:
       if (config_.roster.is_compute(completion.peer) && completion.context < descriptor_context) {
@@ -83,6 +86,7 @@ void LimitSender::send_byte(NodeId peer, char what, Outbox& out) {
 
 void LimitSender::start_when_ready(Instant now, Outbox& out) {
   if (!said_ready_) {
+    if (config_.self != 0 && !sees_first_) return;
     if (!std::all_of(receivers_.begin(), receivers_.end(),
                      [](const Receiver& r) { return r.ready; })) {
       return;
