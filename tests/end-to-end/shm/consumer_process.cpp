@@ -115,6 +115,7 @@ int main(int argc, char** argv) {
                    : std::strcmp(argv[3], "skip") == 0 ? weft::GroupPolicy::skip
                                                        : weft::GroupPolicy::all;
   options.depth = static_cast<std::uint32_t>(std::stoul(argv[4]));
+  options.wait = weft::Duration::seconds(30);
   auto consumer = weft::Consumer::attach(argv[1], argv[2], options);
   if (!consumer) {
     std::cout << "error: " << consumer.error().message << std::endl;
