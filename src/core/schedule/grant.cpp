@@ -208,7 +208,9 @@ GrantCompute::GrantCompute(const GrantOptions& options, std::uint32_t inputs)
       probe_(options.min_in_flight, options.first_in_flight,
              std::min(options.max_in_flight, inputs * options.open_timeslices)),
       arrivals_(options.open_timeslices + 1),
-      latencies_(latencies_kept, 0) {}
+      latencies_(latencies_kept, 0),
+      expected_(inputs),
+      next_granted_(inputs, 0) {}
 
 void GrantCompute::count_arrival(Instant now, std::uint64_t round) {
   Arrivals& a = arrivals_[round % arrivals_.size()];
@@ -229,6 +231,7 @@ void GrantCompute::on_grid(Instant, const RoundGrid& grid, std::uint32_t self) {
   active_ = true;
   outstanding_.clear();
   ended_.assign(up_.size(), ~std::uint64_t{0});
+  next_granted_.assign(up_.size(), 0);
   round_ = 0;
   step_ = 0;
   probe_.reset_measurement();
@@ -264,7 +267,13 @@ void GrantCompute::on_message(Instant now, std::uint32_t from, std::span<const s
 void GrantCompute::settle(Instant now, std::uint32_t input, std::uint64_t round, bool arrived) {
   for (std::size_t i = 0; i < outstanding_.size(); ++i) {
     if (outstanding_[i].input != input || outstanding_[i].round != round) continue;
-    if (arrived) learn(now - outstanding_[i].granted);
+    if (arrived) {
+      const Duration latency = now - outstanding_[i].granted;
+      learn(latency);
+      Duration& expected = expected_[input];
+      expected = expected == Duration{} ? latency : expected + (latency - expected) / 4;
+      if (round == round_ && !is_slow(input)) last_regular_ = now;
+    }
     remove_at(outstanding_, i);
     return;
   }
@@ -290,36 +299,74 @@ GrantCompute::InFlight GrantCompute::in_flight(Instant now) const {
   // everything is late the network is slow, not one sender.
   InFlight count;
   for (const Outstanding& o : outstanding_.view()) {
+    if (is_slow(o.input)) continue;
     const bool is_late = late_after() != Duration::max() && now - o.granted > late_after();
     ++(is_late && count.late < probe_.value() ? count.late : count.fresh);
   }
   return count;
 }
 
-bool GrantCompute::may_open_next(std::uint32_t late) const {
+bool GrantCompute::is_slow(std::uint32_t input) const {
+  return usual_ != Duration{} && expected_[input] > usual_ * 2;
+}
+
+Instant GrantCompute::wait_for_slow() const {
+  // So late that the others arrive together with the slow ones that were asked ahead.
+  Instant until{};
+  for (const Outstanding& o : outstanding_.view()) {
+    if (o.round <= round_) continue;
+    until = std::max(until, o.granted + expected_[o.input] - collecting_);
+  }
+  return until;
+}
+
+bool GrantCompute::may_open_next(Instant now, std::uint32_t late) {
   // The next timeslice waits for stragglers of this one, and for room.
   if (late > 0) return false;
-  if (outstanding_.empty()) return true;
-  return round_ + 1 - outstanding_[0].round < options_.open_timeslices;
+  for (const Outstanding& o : outstanding_.view()) {
+    if (o.round <= round_ && is_slow(o.input)) return false;
+  }
+  if (const Instant until = wait_for_slow(); until > now) {
+    deadline_ = std::min(deadline_, until);
+    return false;
+  }
+  return outstanding_.empty() || round_ + 1 < outstanding_[0].round + options_.open_timeslices;
+}
+
+void GrantCompute::grant(Instant now, std::uint32_t input, std::uint64_t round, MessageBox& out) {
+  outstanding_.push_back({.input = input, .round = round, .granted = now});
+  next_granted_[input] = round + 1;
+  put_timeslice(input, grid_.timeslice(round, self_), Kind::grant, out);
+}
+
+void GrantCompute::ask_slow_ahead(Instant now, MessageBox& out) {
+  for (std::uint32_t i = 0; i < up_.size(); ++i) {
+    if (!is_slow(i) || !up_[i] || round_ + 1 >= ended_[i]) continue;
+    if (next_granted_[i] != round_ + 1 || out.full() || outstanding_.full()) continue;
+    const bool busy = std::any_of(outstanding_.begin(), outstanding_.end(),
+                                  [i](const Outstanding& o) { return o.input == i; });
+    if (!busy) grant(now, i, round_ + 1, out);
+  }
 }
 
 void GrantCompute::write_messages(Instant now, MessageBox& out) {
   deadline_ = Instant::never();
   if (!active_) return;
+  ask_slow_ahead(now, out);
   while (!out.full() && !outstanding_.full()) {
     const InFlight count = in_flight(now);
     if (count.fresh >= probe_.value()) break;
     if (step_ == up_.size()) {
       bool anybody = false;
       for (std::uint32_t i = 0; i < up_.size(); ++i) anybody = anybody || may_grant(i);
-      if (!anybody || !may_open_next(count.late)) break;
+      if (!anybody || !may_open_next(now, count.late)) break;
+      collecting_ = collecting_ + (last_regular_ - opened_ - collecting_) / 4;
       step_ = 0;
       ++round_;
+      opened_ = last_regular_ = now;
     }
     const std::uint32_t input = input_at(step_++);
-    if (!may_grant(input)) continue;
-    outstanding_.push_back({.input = input, .round = round_, .granted = now});
-    put_timeslice(input, grid_.timeslice(round_, self_), Kind::grant, out);
+    if (may_grant(input) && next_granted_[input] <= round_) grant(now, input, round_, out);
   }
   // A grant that turns late frees its place.
   if (late_after() == Duration::max()) return;

@@ -9,7 +9,9 @@
 //  1. In flight: how many grants are out adapts to the path. More are tried while that makes the
 //     node faster, fewer while it does not make it slower.
 //  2. Stragglers: a grant much older than usual does not hold up the others of its timeslice, but
-//     the next timeslice waits for it. This keeps the spread near what the straggler forces.
+//     the next timeslice waits for it. An input node that is known to answer slowly is asked ahead
+//     of the others, who are asked so late that all arrive together: the straggler is always busy,
+//     and the spread stays near the floor.
 //  3. Nothing is granted to input nodes that left; what an input node cannot send any more (its
 //     stream ended) it declines.
 #pragma once
@@ -124,7 +126,11 @@ class GrantCompute final : public ComputeSchedule {
   void learn(Duration latency);
   std::uint32_t input_at(std::uint32_t step) const;
   bool may_grant(std::uint32_t input) const { return up_[input] && round_ < ended_[input]; }
-  bool may_open_next(std::uint32_t late) const;
+  bool is_slow(std::uint32_t input) const;
+  bool may_open_next(Instant now, std::uint32_t late);
+  Instant wait_for_slow() const;
+  void ask_slow_ahead(Instant now, MessageBox& out);
+  void grant(Instant now, std::uint32_t input, std::uint64_t round, MessageBox& out);
   struct InFlight {
     std::uint32_t fresh = 0;
     std::uint32_t late = 0;
@@ -151,6 +157,11 @@ class GrantCompute final : public ComputeSchedule {
   std::vector<std::int64_t> latencies_;  // ring of the last ones, ns
   std::size_t latencies_seen_ = 0;
   Duration usual_{};
+  std::vector<Duration> expected_;           // per input: from grant to arrival, smoothed
+  std::vector<std::uint64_t> next_granted_;  // per input: the first round not granted to it
+  Instant opened_{};                         // the timeslice being granted
+  Instant last_regular_{};                   // arrival at it from an input that is not slow
+  Duration collecting_{};                    // from one to the other, smoothed
   Instant deadline_ = Instant::never();
 };
 

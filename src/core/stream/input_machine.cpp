@@ -22,6 +22,7 @@ InputMachine::InputMachine(const InputConfig& config, InputBuffer& buffer,
       suspects_(config.roster.nodes()),
       messages_(256),
       early_(std::size_t{64} * config.roster.computes) {
+  counters_.built_by.assign(config.roster.computes, 0);
   WEFT_CHECK(config.self < config.roster.inputs && config.microslices_per_timeslice > 0);
   view_.inputs = IndexSet(config.roster.inputs);
   view_.computes = IndexSet(config.roster.computes);
@@ -124,6 +125,7 @@ void InputMachine::settle(std::uint32_t compute) {
   bool any = false;
   while (const auto t = pairs_[compute].take_consumed()) {
     window_.mark_done(*t);
+    ++counters_.built_by[compute];
     any = true;
   }
   if (any) free_consumed();

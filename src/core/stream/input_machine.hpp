@@ -45,6 +45,8 @@ struct InputCounters {
   std::uint64_t repeated = 0;
   std::uint64_t credit_waits = 0;  ///< times that sending stopped for lack of credit
   std::uint64_t refused_messages = 0;
+  /// Per compute node: timeslices that it is known to have built, whether it lives to tell or not.
+  std::vector<std::uint64_t> built_by;
 };
 
 class InputMachine final : public schedule::SendState {

@@ -193,6 +193,9 @@ void InputMachine::roll_back() {
   for (TimesliceIndex t = oldest; t < next; ++t) {
     if (window_.state(t) == SendWindow::State::done) continue;
     if (view_.is_done(t)) {
+      if (window_.state(t) == SendWindow::State::started) {
+        ++counters_.built_by[window_.slot(t).owner];
+      }
       window_.mark_done(t);
       continue;
     }

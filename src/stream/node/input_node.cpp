@@ -64,6 +64,7 @@ class InputNode final : public StreamNode {
 
   NodeReport report() override {
     report_.sent_below = std::min(machine_.consumed(), machine_.view().end).value();
+    report_.built_by = machine_.counters().built_by;
     report_.sent_bytes = machine_.counters().bytes;
     report_.credit_waits = machine_.counters().credit_waits;
     report_.repeated_contributions = machine_.counters().repeated;

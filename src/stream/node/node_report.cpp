@@ -34,6 +34,7 @@ std::string encode_report(const NodeReport& r) {
   j["compute"] = {r.complete, r.incomplete, r.late, r.repeated, r.bytes};
   j["sink"] = to_json(r.sink);
   j["spreads"] = r.spreads_us;
+  j["built_by"] = r.built_by;
   j["buckets"] = r.bytes_buckets;
   auto& intervals = j["intervals"] = json::array();
   for (const auto& i : r.intervals) {
@@ -67,6 +68,7 @@ Result<NodeReport> decode_report(std::string_view bytes) {
     r.repeated = compute.at(3);
     r.bytes = compute.at(4);
     r.sink = sink_from(j.at("sink"));
+    r.built_by = j.at("built_by").get<std::vector<std::uint64_t>>();
     r.spreads_us = j.at("spreads").get<std::vector<double>>();
     r.bytes_buckets = j.at("buckets").get<std::vector<std::uint64_t>>();
     for (const auto& i : j.at("intervals")) {
@@ -182,6 +184,30 @@ double spread_floor_us(const StreamOptions& options, const report::RunRecord& re
 
 }  // namespace
 
+namespace {
+
+/// Timeslices of compute nodes, or earlier lives of them, that did not live to report them: the
+/// input nodes know that they were consumed.
+std::uint64_t built_by_the_dead(const Roster& roster, const std::vector<NodeReport>& reports) {
+  std::vector<std::uint64_t> known(roster.computes, 0);
+  std::vector<std::uint64_t> reported(roster.computes, 0);
+  for (const auto& r : reports) {
+    for (std::size_t c = 0; c < std::min(known.size(), r.built_by.size()); ++c) {
+      known[c] = std::max(known[c], r.built_by[c]);
+    }
+    if (roster.is_compute(r.node)) {
+      reported[roster.compute_index(r.node)] = r.complete + r.incomplete;
+    }
+  }
+  std::uint64_t sum = 0;
+  for (std::size_t c = 0; c < known.size(); ++c) {
+    if (known[c] > reported[c]) sum += known[c] - reported[c];
+  }
+  return sum;
+}
+
+}  // namespace
+
 void set_limit(const StreamOptions& options, std::optional<double> limit_bytes_per_s,
                report::RunRecord& record) {
   record.limit_bytes_per_s = limit_bytes_per_s;
@@ -226,6 +252,7 @@ report::RunRecord merge_reports(const StreamOptions& options,
     for (const auto& f : r.fills) fill_values.push_back(f.fill);
     add_series(r, roster, span.start, timeslices, fills);
   }
+  record.timeslices_complete += built_by_the_dead(roster, reports);
   const std::uint64_t built = record.timeslices_complete + record.timeslices_incomplete;
   if (record.timeslices_sent > built) record.timeslices_lost = record.timeslices_sent - built;
   if (record.seconds > 0) {

@@ -31,6 +31,7 @@ struct NodeReport {
   std::uint64_t credit_waits = 0;
   std::uint64_t repeated_contributions = 0;
   std::vector<schedule::IntervalRecord> intervals;
+  std::vector<std::uint64_t> built_by;  ///< per compute node, see InputCounters
 
   // Compute nodes.
   std::uint64_t complete = 0;
