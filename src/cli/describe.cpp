@@ -33,6 +33,7 @@ void read_type(std::string_view type, OptionDescription& option) {
 OptionDescription describe_option(const CLI::Option& from) {
   OptionDescription option;
   option.text = from.get_description();
+  option.group = from.get_group();
   option.default_value = from.get_default_str();
   option.required = from.get_required();
   option.positional = from.get_snames().empty() && from.get_lnames().empty();
@@ -55,6 +56,8 @@ void describe_into(const CLI::App& app, CommandDescription& command) {
     const bool is_groups_help = app.get_name().empty() && o == app.get_help_ptr();
     if (o->get_group().empty() || is_groups_help) continue;
     command.options.push_back(describe_option(*o));
+    OptionDescription& option = command.options.back();
+    if (app.get_name().empty() && option.group == "Options") option.group = app.get_group();
   }
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (sub->get_group().empty()) continue;
@@ -65,7 +68,7 @@ void describe_into(const CLI::App& app, CommandDescription& command) {
     CommandDescription below;
     below.name = command.name + " " + sub->get_name();
     below.text = sub->get_description();
-    below.footer = sub->get_footer();
+    if (sub->get_footer() != app.get_footer()) below.footer = sub->get_footer();  // not inherited
     describe_into(*sub, below);
     command.commands.push_back(std::move(below));
   }

@@ -17,6 +17,7 @@ struct OptionDescription {
   std::vector<std::string> names;  ///< "-o", "--out"; of a positional one, its name alone
   std::string value;               ///< what follows it, "N"; empty for a flag and a positional one
   std::string text;
+  std::string group;  ///< heading in `--help`, "Options" when none was set
   std::string default_value;
   std::vector<std::string> choices;  ///< when only these values are taken
   bool positional = false;

@@ -76,6 +76,23 @@ std::string option_entry(const OptionDescription& option) {
   return out + "\n";
 }
 
+// Arguments first, then options under the headings of `--help`; --help itself is the same for every
+// command and described once.
+std::string option_list(const CommandDescription& command) {
+  std::string out;
+  for (const OptionDescription& o : command.options) {
+    if (o.positional) out += option_entry(o);
+  }
+  std::string_view group = "Options";
+  for (const OptionDescription& o : command.options) {
+    if (o.positional || o.names.back() == "--help") continue;
+    if (o.group != group) out += fmt::format(".PP\n{}:\n", escaped(o.group));
+    group = o.group;
+    out += option_entry(o);
+  }
+  return out;
+}
+
 std::string usage(const CommandDescription& command) {
   std::string out = fmt::format("\\fB{}\\fR", escaped(command.name));
   const bool has_options = std::any_of(command.options.begin(), command.options.end(),
@@ -94,12 +111,7 @@ void add_commands(const CommandDescription& command, std::string& out) {
   for (const CommandDescription& below : command.commands) {
     out += fmt::format(".SS {}\n{}\n.PP\n{}", escaped(below.name), usage(below),
                        paragraphs(below.text));
-    for (const OptionDescription& o : below.options) {
-      if (o.positional) out += option_entry(o);
-    }
-    for (const OptionDescription& o : below.options) {
-      if (!o.positional) out += option_entry(o);
-    }
+    out += option_list(below);
     if (!below.footer.empty()) out += ".PP\n" + paragraphs(below.footer);
     add_commands(below, out);
   }
@@ -110,7 +122,8 @@ void add_commands(const CommandDescription& command, std::string& out) {
 std::string man_page(const CommandDescription& root, std::string_view version) {
   std::string out = fmt::format(".TH {} 1 \"\" \"{} {}\" \"User Commands\"\n", upper(root.name),
                                 escaped(root.name), escaped(version));
-  const std::string_view summary = std::string_view(root.text).substr(0, root.text.find('\n'));
+  std::string_view summary = std::string_view(root.text).substr(0, root.text.find('\n'));
+  if (summary.starts_with(root.name + " ")) summary.remove_prefix(root.name.size() + 1);
   out += fmt::format(".SH NAME\n{} \\- {}\n", escaped(root.name), escaped(summary));
   out += fmt::format(".SH SYNOPSIS\n{}\n", usage(root));
   out += ".SH DESCRIPTION\n" + paragraphs(root.text);
