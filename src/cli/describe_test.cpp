@@ -100,7 +100,7 @@ TEST(man_page, has_every_section_and_escapes_what_roff_would_eat) {
   for (const char* part :
        {".TH DEMO 1", ".SH NAME\ndemo \\- Moves data.", ".SH COMMANDS", ".SS demo stream local",
         "\\fB\\-o\\fR, \\fB\\-\\-out\\fR \\fIDIR\\fR", "(one of offset, dfs)", "(default 4)",
-        ".PP\nLimits:\n.TP\n\\fB\\-\\-link", "\\fIFILE\\fR", "demo stream local \\-o 'x'\\ey",
+        ".PP\nlimits:\n.TP\n\\fB\\-\\-link", "\\fIFILE\\fR", "demo stream local \\-o 'x'\\ey",
         ".SH EXIT STATUS"}) {
     EXPECT_THAT(page, HasSubstr(part));
   }
