@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Consumer: a process of its own that reads the timeslices of compute nodes on the same host in
 // place, out of the memory they arrived in. The compute nodes run with sink shm:NAME
-// (docs/architecture.md); examples/consumer.cpp is 50 lines.
+// (docs/consumers.md); examples/consumer.cpp is 50 lines.
 #pragma once
 
 #include <cstdint>
