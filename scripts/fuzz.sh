@@ -17,4 +17,4 @@ if ! "$target" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=10 -print_
   tail -n 40 "$log"
   exit 1
 fi
-sed -n 's/^stat::number_of_executed_units: */  executed: /p' "$log"
+echo "  $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, nothing found"
