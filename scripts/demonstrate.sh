@@ -10,9 +10,9 @@ link=200Mbit,20us
 rm -rf "$out"
 mkdir -p "$out"
 
-echo "== 4 input nodes, 4 compute nodes, 64 KiB contributions, links of $link"
+echo "== 4 input nodes, 4 compute nodes, 64 KiB contributions on average, links of $link"
 "$weft" stream compare --inputs 4 --computes 4 --link "$link" --buffer 1MiB --duration 12s \
-  --timeslices-per-interval 64 --sink check: --schedules best-effort,offset,dfs,grant \
+  --source 'pattern:?size=64KiB&sizes=uniform' --timeslices-per-interval 64 --sink check: --schedules best-effort,offset,dfs,grant \
   --out "$out/compare"
 
 echo

@@ -3,6 +3,7 @@
 // starts and runs in its callback, inside CLI11's parse.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "weft/result.hpp"
@@ -25,6 +26,7 @@ enum class ExitCode : int {
 /// What a command leaves for `main`.
 struct Outcome {
   ExitCode code = ExitCode::success;
+  std::string command_line;  ///< as typed, quoted for a shell
 };
 
 /// Prints "weft: MESSAGE" on standard error and sets the exit code that fits the error.

@@ -35,6 +35,26 @@ void report_error(const Error& error, Outcome& outcome) {
 
 namespace {
 
+/// The command so that a shell takes it apart again as it was.
+std::string shell_line(int argc, char** argv) {
+  std::string line = "weft";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789-_=.,:/%+@") == std::string::npos;
+    line += ' ';
+    if (plain) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("weft moves many-to-many data streams between the nodes of a cluster.", "weft");
   app.set_version_flag("--version", std::string("weft ") + WEFT_VERSION);
@@ -47,6 +67,7 @@ int run(int argc, char** argv) {
       "  weft stream local --sink check: --duration 5s\n"
       "  weft archive info run.tsa");
   Outcome outcome;
+  outcome.command_line = shell_line(argc, argv);
   add_stream_command(app, outcome);
   add_archive_command(app, outcome);
   add_report_command(app, outcome);

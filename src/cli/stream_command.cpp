@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/log.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/stream_output.hpp"
@@ -30,6 +31,11 @@ struct StreamCommand {
   std::string sizes = "1KiB..1MiB";
   bool mix = false;
 };
+
+void begin(StreamCommand& command, const Outcome& outcome) {
+  set_up_log(command.settings.local.log_level, "");
+  command.settings.local.executable_command = outcome.command_line;
+}
 
 /// One run, with the progress line on a terminal.
 Result<report::RunRecord> run_one(const StreamSettings& settings) {
@@ -69,6 +75,7 @@ bool is_sound(const report::RunRecord& r) {
 }
 
 void run_local_command(StreamCommand& command, Outcome& outcome) {
+  begin(command, outcome);
   complete(command.settings);
   auto record = run_one(command.settings);
   if (!record) return report_error(record.error(), outcome);
@@ -84,6 +91,7 @@ void run_local_command(StreamCommand& command, Outcome& outcome) {
   }
   if (!is_sound(runs[0])) outcome.code = ExitCode::failed;
   if (command.settings.out.empty()) return;
+  forget_record(command.settings.out, "compare.json");
   if (auto written = report::write_run(command.settings.out, runs[0]); !written) {
     return report_error(written.error(), outcome);
   }
@@ -91,6 +99,7 @@ void run_local_command(StreamCommand& command, Outcome& outcome) {
 }
 
 void run_compare_command(StreamCommand& command, Outcome& outcome) {
+  begin(command, outcome);
   complete(command.settings);
   std::vector<report::RunRecord> runs;
   for (const std::string& schedule : command.schedules) {
@@ -113,6 +122,7 @@ void run_compare_command(StreamCommand& command, Outcome& outcome) {
     print_table(runs);
   }
   if (command.settings.out.empty()) return;
+  forget_record(command.settings.out, "run.json");
   if (auto written = report::write_comparison(command.settings.out, runs); !written) {
     return report_error(written.error(), outcome);
   }
@@ -144,6 +154,7 @@ Result<std::vector<std::size_t>> parse_sizes(const std::string& text) {
 }
 
 void run_limit_command(StreamCommand& command, Outcome& outcome) {
+  begin(command, outcome);
   const auto sizes = parse_sizes(command.sizes);
   if (!sizes) return report_error(sizes.error(), outcome);
   report::RunRecord record;
@@ -167,6 +178,7 @@ void run_limit_command(StreamCommand& command, Outcome& outcome) {
     fmt::print("{}\n", report::to_json(record, report::RecordForm::full));
   }
   if (command.settings.out.empty()) return;
+  forget_record(command.settings.out, "compare.json");
   if (auto written = report::write_run(command.settings.out, record); !written) {
     return report_error(written.error(), outcome);
   }

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "base/units.hpp"
 #include "report/report.hpp"
@@ -84,6 +86,11 @@ std::string runs_as_json(std::span<const report::RunRecord> runs) {
     text += report::to_json(runs[i], report::RecordForm::summary);
   }
   return text + "]}";
+}
+
+void forget_record(const std::string& directory, const char* file) {
+  std::error_code ignored;  // usually there is none
+  std::filesystem::remove(std::filesystem::path(directory) / file, ignored);
 }
 
 void announce_report(const std::string& directory, bool quiet, Outcome& outcome) {

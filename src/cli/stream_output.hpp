@@ -32,6 +32,8 @@ void print_table(std::span<const report::RunRecord> runs);
 void print_limit_row(const report::LimitRow& row, bool with_header);
 /// {"runs": […]}
 std::string runs_as_json(std::span<const report::RunRecord> runs);
+/// Takes a record of the other kind, left by an earlier run, out of the way.
+void forget_record(const std::string& directory, const char* file);
 /// Writes the report of `directory` and, unless quiet, says where it is.
 void announce_report(const std::string& directory, bool quiet, Outcome& outcome);
 

@@ -133,7 +133,8 @@ constexpr Figure figures[] = {
     {"spread", "How long a timeslice takes to arrive", "Fig. 6",
      "Time from the first to the last contribution of a timeslice, as the run went on and in "
      "summary: a thin line from minimum to maximum, a bar from the 10th to the 90th percentile, a "
-     "mark at the median. The dashed line is the floor that no schedule can go below. Lower and "
+     "mark at the median. The dashed line is the floor: what contributions that come one by one "
+     "need. Lower and "
      "tighter is better.",
      [](const RunRecord& r) { return r.spread_us.has_value() || !r.series.timeslices.empty(); }},
     {"goodput", "Goodput against the limit", "Fig. 7",

@@ -133,7 +133,7 @@ struct RunRecord {
   std::optional<double> limit_bytes_per_s;  ///< what `weft stream limit` reached
   std::optional<double> goodput_of_limit;   ///< a fraction, 1 is the limit
   std::optional<Quantiles> spread_us;       ///< first to last contribution of a timeslice
-  std::optional<double> spread_floor_us;    ///< what no schedule can go below
+  std::optional<double> spread_floor_us;    ///< contributions one by one at full rate
   std::optional<Quantiles> buffer_fill;     ///< fractions, 0 to 1
   std::uint64_t credit_waits = 0;
   std::vector<IntervalRow> intervals;

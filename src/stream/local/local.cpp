@@ -113,6 +113,12 @@ Result<std::vector<NodeReport>> drive(LocalJob& job, const StreamOptions& option
     const Instant now = monotonic_now();
     metrics.serve(now);
     if (job.failure()) return Error{ErrorCode::invalid_argument, *job.failure()};
+    const char* lost = !job.any_lives(0, options.inputs)       ? "input"
+                       : !job.any_lives(options.inputs, nodes) ? "compute"
+                                                               : nullptr;
+    if (lost != nullptr && !job.all_reported()) {
+      return Error{ErrorCode::unavailable, fmt::format("all {} nodes of the job are lost", lost)};
+    }
     const bool over = options.duration != Duration{} && now - start >= options.duration;
     if (!stopping && (over || interrupted.count() > 0)) {
       stopping = true;

@@ -124,8 +124,7 @@ void LocalJob::reap() {
     const bool killed = WIFSIGNALED(status);
     if (node.report || (!killed && WEXITSTATUS(status) == 0)) continue;
     ++deaths_;
-    spdlog::warn("node {} ended by {} {}", i, killed ? "signal" : "exit code",
-                 killed ? WTERMSIG(status) : WEXITSTATUS(status));
+    if (killed) spdlog::warn("node {} ended by signal {}", i, WTERMSIG(status));
     if (killed && (options_.restart || node.expected_death)) {
       if (auto spawned = spawn(i); !spawned) failure_ = spawned.error().message;
     }
@@ -178,6 +177,11 @@ bool LocalJob::all_reported() const {
 
 bool LocalJob::all_dead() const {
   return std::none_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.running(); });
+}
+
+bool LocalJob::any_lives(std::uint32_t first, std::uint32_t last) const {
+  return std::any_of(nodes_.begin() + first, nodes_.begin() + last,
+                     [](const Node& n) { return n.running(); });
 }
 
 void LocalJob::stop() {

@@ -64,6 +64,8 @@ class LocalJob final : private testbed::FaultTarget {
   /// Every node that lives has reported.
   bool all_reported() const;
   bool all_dead() const;
+  /// Whether any of the nodes [first, last) runs.
+  bool any_lives(std::uint32_t first, std::uint32_t last) const;
   /// Tells everybody to end the stream.
   void stop();
   /// Lets the nodes go and waits for them. Their reports, by node; none for nodes that died.

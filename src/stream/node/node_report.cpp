@@ -166,8 +166,8 @@ std::vector<report::IntervalRow> interval_rows(const std::vector<NodeReport>& re
   return rows;
 }
 
-/// What no order of contributions can go below when every link carries `goodput`: the last of N
-/// contributions follows the first by N−1 of the N steps of a round.
+/// What contributions that come one by one at the full rate need: the last of N follows the first by
+/// N−1 of the N steps of a round. (Senders in step share the link and can finish together, below it.)
 double spread_floor_us(const StreamOptions& options, const report::RunRecord& record) {
   const double timeslices =
       static_cast<double>(record.timeslices_complete + record.timeslices_incomplete);
