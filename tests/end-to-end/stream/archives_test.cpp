@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams of finite sources: what came in goes out, byte for byte.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "soundness.hpp"
+
+namespace weft::e2e {
+namespace {
+
+/// Bytes that are the same in every run, and alike nowhere.
+std::string some_bytes(std::size_t size) {
+  std::mt19937_64 random(7);
+  std::string bytes(size, '\0');
+  for (char& b : bytes) b = static_cast<char>(random());
+  return bytes;
+}
+
+TEST(file_source, is_put_together_again_behind_the_compute_nodes) {
+  ScratchDirectory directory;
+  const std::string source = directory / "in";
+  write_file(source, some_bytes(20'000'001));
+  for (const char* schedule : {"best-effort", "dfs", "grant"}) {
+    const std::string target = directory / schedule;
+    const Ended ended =
+        run_weft({"stream", "local", "--inputs", "3", "--computes", "4", "--schedule", schedule,
+                  "--timeslices-per-interval", "16", "--microslices-per-timeslice", "2", "--source",
+                  "file:" + source + "?cut=64KiB", "--sink", "file:" + target + "?cut=64KiB",
+                  "--no-limit", "--json"});
+    expect_all_complete(ended);
+    EXPECT_EQ(sha256_of(target), sha256_of(source)) << ended.describe();
+  }
+}
+
+TEST(file_source, keeps_its_bytes_when_timeslices_overlap) {
+  ScratchDirectory directory;
+  const std::string source = directory / "in";
+  const std::string target = directory / "out";
+  write_file(source, some_bytes(5'000'000));
+  const Ended ended = run_weft({"stream", "local", "--inputs", "3", "--computes", "2",
+                                "--microslices-per-timeslice", "4", "--overlap", "2", "--fabric",
+                                "libfabric:tcp", "--source", "file:" + source + "?cut=32KiB",
+                                "--sink", "file:" + target + "?cut=32KiB", "--no-limit", "--json"});
+  expect_all_complete(ended);
+  EXPECT_EQ(sha256_of(target), sha256_of(source)) << ended.describe();
+}
+
+TEST(file_source, keeps_its_bytes_when_a_compute_node_is_killed) {
+  ScratchDirectory directory;
+  const std::string source = directory / "in";
+  const std::string target = directory / "out";
+  write_file(source, some_bytes(16'000'000));
+  // 245 pieces over 3 inputs at 30 Hz: about three seconds.
+  const Ended ended = run_weft({"stream", "local", "--inputs", "3", "--computes", "3", "--source",
+                                "file:" + source + "?cut=64KiB&rate=30Hz", "--sink",
+                                "file:" + target + "?cut=64KiB", "--peer-timeout", "1s", "--fault",
+                                "at=1s kill host4", "--no-limit", "--json"});
+  expect_nothing_lost(ended);
+  EXPECT_EQ(sha256_of(target), sha256_of(source)) << ended.describe();
+}
+
+TEST(archive_source, replays_what_a_stream_wrote) {
+  ScratchDirectory directory;
+  const Ended written = run_weft({"stream", "local", "--inputs", "3", "--computes", "1", "--source",
+                                  "pattern:?size=4KiB&sizes=uniform", "--timeslices", "200",
+                                  "--sink", "tsa:" + (directory / "run.tsa") + "?zstd", "--sink",
+                                  "check:", "--no-limit", "--json"});
+  expect_all_complete(written);
+  const Ended checked = run_weft({"archive", "check", directory / "run.tsa"});
+  EXPECT_EQ(checked.code, 0) << checked.describe();
+  const Ended replayed =
+      run_weft({"stream", "local", "--inputs", "3", "--computes", "2", "--source",
+                "tsa:" + (directory / "run.tsa"), "--sink", "check:", "--no-limit", "--json"});
+  expect_all_complete(replayed);
+  EXPECT_EQ(figures_of(replayed).complete, figures_of(written).complete) << replayed.describe();
+}
+
+TEST(archive_source, replays_what_several_compute_nodes_wrote_in_parts) {
+  ScratchDirectory directory;
+  const Ended written =
+      run_weft({"stream", "local", "--inputs", "2", "--computes", "2", "--source",
+                "pattern:?size=4KiB", "--timeslices", "100", "--sink",
+                "tsa:" + (directory / "node%n-%s.tsa") + "?items=20", "--no-limit", "--json"});
+  expect_all_complete(written);
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+    files.push_back(entry.path().string());
+  }
+  EXPECT_GE(files.size(), 4u) << written.describe();
+  std::sort(files.begin(), files.end());
+  std::vector<std::string> merge{"archive", "merge"};
+  merge.insert(merge.end(), files.begin(), files.end());
+  merge.insert(merge.end(), {"--output", directory / "all.tsa"});
+  const Ended merged = run_weft(merge);
+  ASSERT_EQ(merged.code, 0) << merged.describe();
+  const Ended replayed = run_weft(
+      {"stream", "local", "--inputs", "2", "--computes", "3", "--schedule", "dfs", "--source",
+       "tsa:" + (directory / "all.tsa"), "--sink", "check:", "--no-limit", "--json"});
+  expect_all_complete(replayed);
+  EXPECT_EQ(figures_of(replayed).complete, figures_of(written).complete) << replayed.describe();
+}
+
+}  // namespace
+}  // namespace weft::e2e

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes that are stopped, killed and started again while a stream runs. Nothing is lost: what
+// cannot be complete is delivered with a flag.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "soundness.hpp"
+
+namespace weft::e2e {
+namespace {
+
+// 4 inputs are hosts 0 to 3, 3 computes hosts 4 to 6. Sources at 500 Hz end after 2000
+// microslices: about 4 s, and what comes after a fault can be told by its index.
+constexpr int timeslices = 2000;
+constexpr int well_after_the_fault = 1700;
+
+std::vector<std::string> paced_job(const std::string& fabric, const std::string& schedule) {
+  return {"stream",
+          "local",
+          "--inputs",
+          "4",
+          "--computes",
+          "3",
+          "--fabric",
+          fabric,
+          "--schedule",
+          schedule,
+          "--source",
+          fmt::format("pattern:?size=16KiB&rate=500Hz&count={}", timeslices),
+          "--sink",
+          "check:",
+          "--timeslices-per-interval",
+          "64",
+          "--peer-timeout",
+          "1s",
+          "--start-timeout",
+          "10s",
+          "--no-limit",
+          "--json"};
+}
+
+Ended run_with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_weft(std::move(arguments));
+}
+
+struct Place {
+  const char* name;
+  const char* fabric;
+  const char* schedule;
+};
+void PrintTo(const Place& value, std::ostream* out) {
+  *out << value.name;
+}
+
+class Faults : public testing::TestWithParam<Place> {
+ protected:
+  Ended run(const std::vector<std::string>& more) const {
+    return run_with(paced_job(GetParam().fabric, GetParam().schedule), more);
+  }
+};
+
+/// Indices of the timeslices that one compute node built, as DIR/run.json has them.
+std::vector<std::uint64_t> built_by(int compute, const ScratchDirectory& directory) {
+  std::vector<std::uint64_t> indices;
+  const auto record = nlohmann::json::parse(read_file(directory / "run.json"), nullptr, false);
+  if (!record.is_object()) return indices;
+  for (const auto& sample : record["series"]["timeslices"]) {
+    if (sample["compute"] == compute) indices.push_back(sample["index"]);
+  }
+  return indices;
+}
+
+std::size_t late_ones(const std::vector<std::uint64_t>& indices) {
+  return static_cast<std::size_t>(std::count_if(indices.begin(), indices.end(),
+                                                [](auto i) { return i > well_after_the_fault; }));
+}
+
+TEST_P(Faults, input_that_is_stopped_for_a_while_costs_nothing) {
+  expect_all_complete(run({"--fault", "at=1s stop host1 for=500ms"}));
+}
+
+TEST_P(Faults, compute_that_is_stopped_for_a_while_costs_nothing) {
+  expect_all_complete(run({"--fault", "at=1s stop host5 for=500ms"}));
+}
+
+TEST_P(Faults, compute_that_is_killed_costs_nothing) {
+  const Ended ended = run({"--fault", "at=1s kill host5"});
+  expect_nothing_lost(ended);
+  EXPECT_EQ(figures_of(ended).incomplete, 0u) << "others have to take over\n" << ended.describe();
+}
+
+TEST_P(Faults, input_that_is_killed_is_flagged) {
+  const Ended ended = run({"--fault", "at=1s kill host1"});
+  expect_nothing_lost(ended);
+  const Figures f = figures_of(ended);
+  EXPECT_GT(f.incomplete, 0u) << ended.describe();
+  EXPECT_EQ(f.complete + f.incomplete, static_cast<std::uint64_t>(timeslices)) << ended.describe();
+}
+
+TEST_P(Faults, first_input_that_is_killed_is_flagged) {
+  const Ended ended = run({"--fault", "at=1s kill host0"});
+  expect_nothing_lost(ended);
+  const Figures f = figures_of(ended);
+  EXPECT_GT(f.incomplete, 0u) << ended.describe();
+  EXPECT_EQ(f.complete + f.incomplete, static_cast<std::uint64_t>(timeslices)) << ended.describe();
+}
+
+TEST_P(Faults, input_that_is_started_again_completes_timeslices_again) {
+  const Ended ended = run({"--fault", "at=1s kill host2", "--restart"});
+  expect_nothing_lost(ended);
+  // Dead for good it would have been part of the first quarter only.
+  EXPECT_GT(figures_of(ended).complete, timeslices / 2u) << ended.describe();
+}
+
+TEST_P(Faults, compute_that_is_started_again_builds_timeslices_again) {
+  ScratchDirectory directory;
+  const Ended ended = run({"--fault", "at=1s kill host6", "--restart", "--out", directory.path()});
+  expect_nothing_lost(ended);
+  EXPECT_GT(late_ones(built_by(2, directory)), 0u) << ended.describe();
+}
+
+INSTANTIATE_TEST_SUITE_P(stream, Faults,
+                         testing::Values(Place{"tcp_grant", "tcp", "grant"},
+                                         Place{"tcp_dfs", "tcp", "dfs"},
+                                         Place{"libfabric_tcp_grant", "libfabric:tcp", "grant"},
+                                         Place{"libfabric_tcp_dfs", "libfabric:tcp", "dfs"}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(stream_faults, engines_may_be_killed_until_one_is_left) {
+  const Ended ended = run_with(paced_job("tcp", "dfs"),
+                               {"--fault", "at=1s kill host4", "--fault", "at=2s kill host5"});
+  expect_nothing_lost(ended);
+  EXPECT_EQ(figures_of(ended).incomplete, 0u) << ended.describe();
+}
+
+TEST(stream_faults, only_engine_may_be_killed) {
+  const Ended ended =
+      run_with(paced_job("tcp", "dfs"), {"--engines", "1", "--fault", "at=1s kill host4"});
+  expect_nothing_lost(ended);
+  EXPECT_EQ(figures_of(ended).incomplete, 0u) << ended.describe();
+}
+
+TEST(stream_faults, stopped_and_killed_at_full_speed_over_unix_sockets) {
+  const Ended ended = run_weft({"stream",         "local",
+                                "--inputs",       "3",
+                                "--computes",     "3",
+                                "--fabric",       "tcp:unix",
+                                "--sink",         "check:",
+                                "--duration",     "3s",
+                                "--peer-timeout", "1s",
+                                "--no-limit",     "--json",
+                                "--fault",        "at=500ms stop host0 for=300ms",
+                                "--fault",        "at=1s stop host4 for=300ms",
+                                "--fault",        "at=2s kill host3"});
+  expect_nothing_lost(ended);
+}
+
+TEST(stream_faults, slower_link_and_faster_again_loses_nothing) {
+  for (const char* schedule : {"dfs", "grant"}) {
+    expect_all_complete(run_weft({"stream",
+                                  "local",
+                                  "--inputs",
+                                  "3",
+                                  "--computes",
+                                  "3",
+                                  "--schedule",
+                                  schedule,
+                                  "--link",
+                                  "200Mbit,20us",
+                                  "--timeslices-per-interval",
+                                  "32",
+                                  "--sink",
+                                  "check:",
+                                  "--duration",
+                                  "3s",
+                                  "--no-limit",
+                                  "--json",
+                                  "--fault",
+                                  "at=1s slow host1 50Mbit for=1s"}));
+  }
+}
+
+TEST(stream_faults, all_computes_lost_is_an_error_and_no_hang) {
+  const Ended ended =
+      run_weft({"stream", "local", "--inputs", "2", "--computes", "2", "--sink",
+                "check:", "--duration", "3s", "--peer-timeout", "1s", "--no-limit", "--json",
+                "--fault", "at=500ms kill host2", "--fault", "at=700ms kill host3"},
+               30);
+  EXPECT_FALSE(ended.hung) << ended.describe();
+  EXPECT_EQ(ended.code, 1) << ended.describe();
+  EXPECT_EQ(ended.orphans, 0u) << ended.describe();
+  EXPECT_NE(ended.errors.find("weft: "), std::string::npos) << ended.describe();
+}
+
+TEST(stream_faults, process_that_stays_stopped_counts_as_dead) {
+  for (const char* host : {"host1", "host5"}) {
+    const Ended ended =
+        run_with(paced_job("tcp", "grant"), {"--fault", std::string("at=1s stop ") + host});
+    EXPECT_FALSE(ended.hung) << ended.describe();
+    EXPECT_EQ(ended.orphans, 0u) << ended.describe();
+    EXPECT_EQ(figures_of(ended).lost, 0u) << ended.describe();
+    EXPECT_EQ(figures_of(ended).errors, 0u) << ended.describe();
+    EXPECT_GT(figures_of(ended).complete, 0u) << ended.describe();
+  }
+}
+
+TEST(stream_faults, node_may_be_killed_and_started_again_many_times) {
+  std::vector<std::string> faults{"--restart"};
+  for (int i = 0; i < 8; ++i) {
+    faults.insert(faults.end(),
+                  {"--fault", fmt::format("at={}ms kill host{}", 600 + 350 * i, 4 + i % 3)});
+  }
+  const Ended ended = run_with(paced_job("tcp", "grant"), faults);
+  expect_nothing_lost(ended);
+  EXPECT_EQ(figures_of(ended).incomplete, 0u) << ended.describe();
+}
+
+TEST(stream_faults, all_inputs_lost_is_an_error_and_no_hang) {
+  const Ended ended =
+      run_weft({"stream", "local", "--inputs", "2", "--computes", "2", "--sink",
+                "check:", "--duration", "3s", "--peer-timeout", "1s", "--no-limit", "--json",
+                "--fault", "at=500ms kill host0", "--fault", "at=700ms kill host1"},
+               30);
+  EXPECT_FALSE(ended.hung) << ended.describe();
+  EXPECT_EQ(ended.code, 1) << ended.describe();
+  EXPECT_EQ(ended.orphans, 0u) << ended.describe();
+  EXPECT_NE(ended.errors.find("weft: "), std::string::npos) << ended.describe();
+}
+
+}  // namespace
+}  // namespace weft::e2e

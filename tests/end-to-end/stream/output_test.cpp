@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// What runs print, serve and leave behind.
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "soundness.hpp"
+
+namespace weft::e2e {
+namespace {
+
+using testing::HasSubstr;
+
+/// A TCP port that nobody listens on at the moment.
+std::uint16_t free_port() {
+  const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  (void)bind(probe, reinterpret_cast<sockaddr*>(&address), sizeof address);
+  (void)getsockname(probe, reinterpret_cast<sockaddr*>(&address), &length);
+  close(probe);
+  return ntohs(address.sin_port);
+}
+
+/// The whole answer to a request for PATH; empty when nobody listens.
+std::string http_get(std::uint16_t port, std::string_view path) {
+  const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const timeval patience{.tv_sec = 10, .tv_usec = 0};
+  setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::string answer;
+  if (connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
+    const std::string request = fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
+    (void)send(client, request.data(), request.size(), MSG_NOSIGNAL);
+    std::array<char, 4096> bytes;
+    ssize_t count = 0;
+    while ((count = recv(client, bytes.data(), bytes.size(), 0)) > 0) {
+      answer.append(bytes.data(), static_cast<std::size_t>(count));
+    }
+  }
+  close(client);
+  return answer;
+}
+
+TEST(stream_output, json_is_one_object_with_every_documented_member) {
+  const Ended ended =
+      run_weft({"stream", "local", "--inputs", "2", "--computes", "3", "--schedule", "dfs",
+                "--timeslices-per-interval", "32", "--seed", "42", "--sink",
+                "check:", "--timeslices", "600", "--limit-duration", "300ms", "--json"});
+  expect_all_complete(ended);
+  const auto json = ended.json();
+  EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 1) << ended.describe();
+  for (const char* member : {"schedule",
+                             "fabric",
+                             "inputs",
+                             "computes",
+                             "timeslices_sent",
+                             "timeslices_complete",
+                             "timeslices_incomplete",
+                             "timeslices_lost",
+                             "bytes",
+                             "seconds",
+                             "goodput_bytes_per_s",
+                             "limit_bytes_per_s",
+                             "goodput_of_limit",
+                             "spread_us",
+                             "spread_floor_us",
+                             "buffer_fill",
+                             "credit_waits",
+                             "intervals",
+                             "seed",
+                             "version"}) {
+    EXPECT_TRUE(json.contains(member)) << member << "\n" << ended.describe();
+  }
+  EXPECT_EQ(json.value("schedule", ""), "dfs");
+  EXPECT_EQ(json.value("inputs", 0), 2);
+  EXPECT_EQ(json.value("computes", 0), 3);
+  EXPECT_EQ(json.value("seed", 0), 42);
+  // Content is at least what the pattern carries: 600 timeslices of 2 × 64 KiB.
+  EXPECT_GE(json.value("bytes", 0ll), 600ll * 2 * 65536) << ended.describe();
+  for (const char* member : {"limit_bytes_per_s", "goodput_of_limit", "goodput_bytes_per_s",
+                             "seconds", "spread_floor_us"}) {
+    ASSERT_TRUE(json[member].is_number()) << member << "\n" << ended.describe();
+    EXPECT_GT(json[member].get<double>(), 0) << member << "\n" << ended.describe();
+  }
+  for (const char* figure : {"min", "p10", "median", "p90", "max"}) {
+    EXPECT_TRUE(json["spread_us"].contains(figure)) << ended.describe();
+    EXPECT_TRUE(json["buffer_fill"].contains(figure)) << ended.describe();
+  }
+  ASSERT_FALSE(json["intervals"].empty()) << ended.describe();
+  for (const char* member : {"id", "proposed_us", "actual_us"}) {
+    EXPECT_TRUE(json["intervals"][0].contains(member)) << ended.describe();
+  }
+}
+
+TEST(stream_output, log_does_not_go_between_the_json) {
+  const Ended ended = run_weft({"stream", "local", "--inputs", "2", "--computes", "2", "--sink",
+                                "check:", "--duration", "2s", "--peer-timeout", "1s", "--fault",
+                                "at=500ms kill host3", "--log", "debug", "--no-limit", "--json"});
+  EXPECT_EQ(ended.code, 0) << ended.describe();
+  EXPECT_TRUE(ended.json().is_object()) << ended.describe();
+  EXPECT_NE(ended.errors, "") << ended.describe();
+}
+
+TEST(stream_output, same_seed_is_the_same_data) {
+  std::array<long long, 3> bytes{};
+  for (int i = 0; i < 3; ++i) {
+    const Ended ended = run_weft({"stream", "local", "--inputs", "2", "--computes", "2", "--source",
+                                  "pattern:?size=8KiB&sizes=uniform&count=200", "--seed",
+                                  i < 2 ? "5" : "6", "--sink", "check:", "--no-limit", "--json"});
+    expect_all_complete(ended);
+    bytes[static_cast<std::size_t>(i)] = ended.json().value("bytes", 0ll);
+  }
+  EXPECT_EQ(bytes[0], bytes[1]);
+  EXPECT_NE(bytes[0], bytes[2]);
+}
+
+TEST(stream_output, out_leaves_a_record_and_a_report) {
+  ScratchDirectory directory;
+  const std::string out = directory / "new/folder";
+  const Ended ended = run_weft({"stream", "local", "--inputs", "2", "--computes", "2",
+                                "--timeslices", "200", "--no-limit", "--out", out});
+  EXPECT_EQ(ended.code, 0) << ended.describe();
+  const auto record = nlohmann::json::parse(read_file(out + "/run.json"), nullptr, false);
+  ASSERT_TRUE(record.is_object()) << ended.describe();
+  EXPECT_FALSE(record["series"]["timeslices"].empty());
+  EXPECT_THAT(record.value("command", ""), HasSubstr("stream local"));
+  EXPECT_THAT(read_file(out + "/report.html"), HasSubstr("</html>"));
+  EXPECT_THAT(ended.output, HasSubstr("report.html"));
+}
+
+TEST(stream_output, compare_leaves_one_record_of_all_schedules) {
+  ScratchDirectory directory;
+  const Ended ended =
+      run_weft({"stream", "compare", "--inputs", "2", "--computes", "2", "--timeslices", "200",
+                "--limit-duration", "300ms", "--sink", "check:", "--schedules",
+                "best-effort,offset,dfs,grant", "--json", "--out", directory.path()});
+  EXPECT_EQ(ended.code, 0) << ended.describe();
+  const auto printed = ended.json();
+  ASSERT_TRUE(printed.is_object()) << ended.describe();
+  const auto record = nlohmann::json::parse(read_file(directory / "compare.json"), nullptr, false);
+  ASSERT_TRUE(record.is_object()) << ended.describe();
+  std::vector<std::string> schedules;
+  for (const auto& run : record["runs"]) {
+    schedules.push_back(run.value("schedule", ""));
+    EXPECT_EQ(run["timeslices_complete"], run["timeslices_sent"]) << ended.describe();
+  }
+  EXPECT_THAT(schedules, testing::ElementsAre("best-effort", "offset", "dfs", "grant"));
+  EXPECT_EQ(printed["runs"].size(), 4u);
+  EXPECT_THAT(read_file(directory / "report.html"), HasSubstr("</html>"));
+}
+
+TEST(stream_output, compare_prints_one_row_per_schedule) {
+  const Ended ended =
+      run_weft({"stream", "compare", "--inputs", "2", "--computes", "2", "--timeslices", "100",
+                "--no-limit", "--schedules", "offset,grant"});
+  EXPECT_EQ(ended.code, 0) << ended.describe();
+  EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 3) << ended.describe();
+  EXPECT_THAT(ended.output, HasSubstr("\noffset"));
+  EXPECT_THAT(ended.output, HasSubstr("\ngrant"));
+}
+
+TEST(stream_output, limit_measures_each_size_with_and_without_small_messages) {
+  for (const char* fabric : {"tcp", "libfabric:shm"}) {
+    const Ended ended =
+        run_weft({"stream", "limit", "--inputs", "2", "--computes", "2", "--fabric", fabric,
+                  "--sizes", "16KiB..64KiB", "--mix", "--limit-duration", "200ms", "--json"});
+    EXPECT_EQ(ended.code, 0) << ended.describe();
+    const auto json = ended.json();
+    ASSERT_TRUE(json.is_object()) << ended.describe();
+    std::vector<std::pair<long, bool>> rows;
+    for (const auto& row : json["limit"]) {
+      rows.emplace_back(row["message_bytes"], row["mix"]);
+      EXPECT_GT(row["round_us"].get<double>(), 0) << ended.describe();
+      EXPECT_GT(row["aggregate_bytes_per_s"].get<double>(), 0) << ended.describe();
+      EXPECT_NEAR(row["aggregate_bytes_per_s"].get<double>(),
+                  2 * row["bandwidth_per_sender_bytes_per_s"].get<double>(), 1)
+          << ended.describe();
+    }
+    using Row = std::pair<long, bool>;
+    EXPECT_THAT(rows, testing::ElementsAre(Row(16384, false), Row(16384, true), Row(32768, false),
+                                           Row(32768, true), Row(65536, false), Row(65536, true)));
+  }
+}
+
+TEST(stream_output, metrics_can_be_scraped_while_a_stream_runs) {
+  const std::uint16_t port = free_port();
+  WeftProcess process({"stream", "local", "--inputs", "2", "--computes", "2", "--sink",
+                       "check:", "--sink", "exec:sh -c 'echo has begun >&2'", "--source",
+                       "pattern:?size=4KiB&rate=50Hz", "--duration", "60s", "--no-limit", "--json",
+                       "--metrics", fmt::format("127.0.0.1:{}", port)});
+  ASSERT_TRUE(process.says("has begun"));
+  // The first figures come with the first progress; ask until they are there.
+  std::string answer;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  do {
+    answer = http_get(port, "/metrics");
+  } while ((answer.empty() || answer.find("weft_timeslices_total 0\n") != std::string::npos) &&
+           std::chrono::steady_clock::now() < deadline);
+  EXPECT_THAT(answer, HasSubstr("200 OK"));
+  EXPECT_THAT(answer, HasSubstr("application/openmetrics-text"));
+  for (const char* name :
+       {"weft_timeslices_total", "weft_delivered_bytes_total", "weft_goodput_bytes_per_second",
+        "weft_spread_seconds", "weft_buffer_fill_ratio", "# EOF\n"}) {
+    EXPECT_THAT(answer, HasSubstr(name));
+  }
+  EXPECT_THAT(answer, testing::Not(HasSubstr("weft_timeslices_total 0\n")));
+  EXPECT_THAT(http_get(port, "/elsewhere"), HasSubstr("404"));
+  process.signal(SIGINT);
+  const Ended ended = process.wait();
+  EXPECT_FALSE(ended.hung) << ended.describe();
+  EXPECT_EQ(http_get(port, "/metrics"), "");
+}
+
+TEST(stream_output, options_can_come_from_a_file) {
+  ScratchDirectory directory;
+  write_file(directory / "job.toml",
+             "inputs = 2\ncomputes = 3\nschedule = \"offset\"\ntimeslices = 120\n"
+             "sink = [\"check:\"]\nno-limit = true\njson = true\n");
+  const Ended ended =
+      run_weft({"stream", "local", "--config", directory / "job.toml", "--inputs", "3"});
+  expect_all_complete(ended);
+  EXPECT_EQ(ended.json().value("schedule", ""), "offset") << ended.describe();
+  EXPECT_EQ(ended.json().value("computes", 0), 3) << ended.describe();
+  EXPECT_EQ(ended.json().value("inputs", 0), 3) << "the command line wins\n" << ended.describe();
+}
+
+TEST(stream_output, help_ends_with_three_examples) {
+  for (const char* command : {"local", "compare", "limit"}) {
+    const Ended ended = run_weft({"stream", command, "--help"});
+    EXPECT_EQ(ended.code, 0) << ended.describe();
+    const std::size_t examples = ended.output.rfind("Examples:\n");
+    ASSERT_NE(examples, std::string::npos) << ended.describe();
+    EXPECT_EQ(
+        std::count(ended.output.begin() + static_cast<long>(examples), ended.output.end(), '\n'), 4)
+        << ended.describe();
+  }
+}
+
+}  // namespace
+}  // namespace weft::e2e

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams between network namespaces, over the kernel's TCP and switch ports that drop.
+#include <gtest/gtest.h>
+
+#include "soundness.hpp"
+
+namespace weft::e2e {
+namespace {
+
+class StreamTestbed : public testing::Test {
+ protected:
+  void SetUp() override {
+    const Ended tried =
+        run_weft({"testbed", "run", "--hosts", "2", "--time-limit", "20s", "--", "true"}, 40);
+    if (tried.code != 0) GTEST_SKIP() << "no testbed on this machine: " << tried.errors;
+  }
+
+  static Ended run(const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{
+        "stream", "local",     "--inputs",       "4",        "--computes",
+        "4",      "--testbed", "100Mbit,128KiB", "--source", "pattern:?size=32KiB",
+        "--sink", "check:",    "--no-limit",     "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_weft(std::move(arguments), 90);
+  }
+};
+
+TEST_F(StreamTestbed, delivers_every_timeslice_by_every_schedule) {
+  for (const char* schedule : {"best-effort", "dfs", "grant"}) {
+    expect_all_complete(
+        run({"--schedule", schedule, "--timeslices-per-interval", "32", "--timeslices", "500"}));
+  }
+}
+
+TEST_F(StreamTestbed, pulled_cable_loses_nothing_when_it_is_plugged_in_again) {
+  for (const char* host : {"host1", "host5"}) {
+    const Ended ended =
+        run({"--duration", "4s", "--fault", std::string("at=1s link-down ") + host + " for=1s"});
+    expect_all_complete(ended);
+  }
+}
+
+TEST_F(StreamTestbed, packets_that_are_lost_lose_no_timeslice) {
+  expect_all_complete(run({"--duration", "3s", "--fault", "at=1s loss host2 1% for=1s"}));
+}
+
+TEST_F(StreamTestbed, compute_that_is_killed_costs_nothing) {
+  const Ended ended =
+      run({"--duration", "3s", "--peer-timeout", "1s", "--fault", "at=1s kill host5"});
+  expect_nothing_lost(ended);
+  EXPECT_EQ(figures_of(ended).incomplete, 0u) << ended.describe();
+}
+
+TEST_F(StreamTestbed, cable_that_stays_pulled_costs_one_node) {
+  const Ended ended = run({"--duration", "4s", "--peer-timeout", "1s", "--schedule", "grant",
+                           "--fault", "at=1s link-down host6"});
+  EXPECT_FALSE(ended.hung) << ended.describe();
+  EXPECT_EQ(ended.orphans, 0u) << ended.describe();
+  EXPECT_EQ(figures_of(ended).errors, 0u) << ended.describe();
+}
+
+}  // namespace
+}  // namespace weft::e2e
