@@ -22,6 +22,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <utility>
 
@@ -49,6 +50,11 @@ struct Implementation {
   std::string name;  ///< letters, digits and underscores
   std::function<std::unique_ptr<FabricFactory>()> make;
 };
+
+/// How a failing test names it.
+inline void PrintTo(const Implementation& implementation, std::ostream* out) {
+  *out << implementation.name;
+}
 
 /// An Implementation whose factory is a Factory made of `arguments`.
 template <class Factory, class... Arguments>
