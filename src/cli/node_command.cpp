@@ -83,7 +83,7 @@ void run_node(CLI::App& command, NodeCommand& state, Outcome& outcome) {
   complete(settings);
   state.cluster.peer_timeout = settings.stream.peer_timeout;
   // A list says how many nodes there are before anybody has to be waited for.
-  if (const auto nodes = state.cluster.nodes.size(); nodes > 0) {
+  if (const auto nodes = state.cluster.nodes.size(); nodes > 1) {
     auto settled = settle(command, static_cast<std::uint32_t>(nodes), settings.stream);
     if (!settled) return report_error(settled.error(), outcome);
   }

@@ -48,7 +48,8 @@ class ClusterNode {
                .options = shared_options(options),
                .address = fabric_.fabric->address()},
         rendezvous_(std::move(joined.rendezvous), joined.self, joined.nodes, hello_),
-        progress_(monotonic_now()) {}
+        progress_(monotonic_now()),
+        there_(joined.nodes, false) {}
 
   Result<ClusterOutcome> run() {
     if (auto gathered = gather(); !gathered) return std::move(gathered).error();
@@ -74,6 +75,9 @@ class ClusterNode {
     Sleeper sleeper{Duration{}};
     const Instant begin = monotonic_now();
     const Instant deadline = begin + options_.start_timeout;
+    const std::uint32_t others = roster_.nodes() - 1;
+    spdlog::info("waiting for {} other node{} at {}", others, others == 1 ? "" : "s",
+                 rendezvous_.fabric().address());
     for (;;) {
       const Instant now = monotonic_now();
       rendezvous_.turn(now);
@@ -154,6 +158,7 @@ class ClusterNode {
   void introduce(NodeId node) {
     const Rendezvous::Peer& peer = rendezvous_.peer(node);
     if (!peer.hello) return;
+    spdlog::info("node {} is here (life {})", node.value(), peer.incarnation.value());
     auto added = fabric_.fabric->add_peer(node, peer.incarnation, peer.hello->address);
     if (!added) spdlog::warn("node {}: {}", node.value(), added.error().message);
   }
@@ -194,6 +199,10 @@ class ClusterNode {
     bool anybody = false, unreported = false, reported = false;
     for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
       const auto& peer = rendezvous_.peer(NodeId(i));
+      if (there_[i] && !peer.up) {
+        spdlog::log(leads() ? spdlog::level::warn : spdlog::level::info, "node {} is gone", i);
+      }
+      there_[i] = peer.up;
       anybody = anybody || peer.up;
       unreported = unreported || (peer.up && !peer.report);
       reported = reported || peer.report;
@@ -239,6 +248,7 @@ class ClusterNode {
 
   void stop_when_wanted(Instant now) {
     if (!begun_ && node_->report().started != Instant::never()) {
+      spdlog::info("the stream has begun");
       begun_ = true;
       begun_at_ = now;
       rendezvous_.set_begun();
@@ -420,8 +430,9 @@ class ClusterNode {
   Instant begun_at_{};
   bool stopping_ = false;  // told before there was anything to stop
   bool stopped_ = false;
-  Instant company_at_{};  // some other node was there
-  Instant busy_at_{};     // some other node had not reported
+  std::vector<bool> there_;  // whom the rendezvous was connected with at the last look
+  Instant company_at_{};     // some other node was there
+  Instant busy_at_{};        // some other node had not reported
   bool overdue_ = false;
   bool parting_ = false;
   Instant parting_since_{};

@@ -40,7 +40,7 @@ Result<std::unique_ptr<Fabric>> open_rendezvous(const JoinedCluster& joined, con
   options.peer_timeout = peer_timeout;
   auto fabric = open_tcp(options);
   if (!fabric && port != 0) {
-    return Error{fabric.error().code,
+    return Error{ErrorCode::io,
                  fmt::format("node {} cannot listen at {}: {}; does a process of this rank run "
                              "already, or is this another machine?",
                              joined.self.value(), options.listen, fabric.error().message)};

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clusters of real processes: started by a list of addresses and by mpirun, told to stop,
+// misconfigured.
+#include <algorithm>
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "cluster_fixture.hpp"
+
+namespace weft {
+namespace {
+
+using nlohmann::json;
+using testing::AnyOf;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+TEST_F(cluster, eight_processes_of_a_list_deliver_everything) {
+  write_cluster(8, "timeslices = 400\ninputs = 3");
+  auto nodes = start_all(8);
+  expect_success(nodes);
+  const json result = json::parse(nodes[0].output());
+  EXPECT_EQ(result["inputs"], 3);
+  EXPECT_EQ(result["computes"], 5);
+  EXPECT_EQ(result["timeslices_complete"], 400);
+  EXPECT_EQ(result["timeslices_lost"], 0);
+  EXPECT_EQ(result["checks"]["errors"], 0);
+  for (int rank = 1; rank < 8; ++rank) EXPECT_EQ(nodes[rank].output(), "");
+}
+
+TEST_F(cluster, rank_0_writes_record_and_report) {
+  write_cluster(2, "timeslices = 50");
+  std::vector<NodeProcess> nodes;
+  const std::string out = (directory_ / "out").string();
+  for (int rank = 0; rank < 2; ++rank) nodes.push_back(start_rank(rank, {"--out", out}));
+  expect_success(nodes);
+  EXPECT_TRUE(fs::exists(out + "/run.json"));
+  EXPECT_TRUE(fs::exists(out + "/report.html"));
+}
+
+TEST_F(cluster, a_duration_ends_the_stream) {
+  write_cluster(4, "duration = \"300ms\"");
+  auto nodes = start_all(4);
+  expect_success(nodes);
+  EXPECT_GT(json::parse(nodes[0].output())["timeslices_complete"], 0);
+}
+
+TEST_F(cluster, a_signal_to_any_rank_ends_the_stream_everywhere) {
+  for (const auto& [rank, number] : {std::pair(0, SIGINT), std::pair(3, SIGTERM)}) {
+    write_cluster(4, "duration = \"10min\"");
+    auto nodes = start_all(4);
+    expect_all_say(nodes, "the stream has begun");
+    nodes[static_cast<std::size_t>(rank)].signal(number);
+    expect_success(nodes);
+    const json result = json::parse(nodes[0].output());
+    EXPECT_EQ(result["timeslices_lost"], 0);
+    EXPECT_EQ(result["checks"]["errors"], 0);
+  }
+}
+
+TEST_F(cluster, a_rank_that_never_comes_is_gone_without) {
+  write_cluster(4, "timeslices = 50\nstart-timeout = \"1s\"");
+  std::vector<NodeProcess> nodes;
+  for (const int rank : {0, 1, 2}) nodes.push_back(start_rank(rank));
+  expect_success(nodes);
+  EXPECT_THAT(nodes[0].errors(), HasSubstr("1 of 4 nodes are missing"));
+  EXPECT_EQ(json::parse(nodes[0].output())["timeslices_complete"], 50);
+}
+
+TEST_F(cluster, a_wrong_secret_is_refused_and_harms_nothing) {
+  write_cluster(4, "timeslices = 50\nstart-timeout = \"2s\"");
+  write_secret("wrong", "what somebody else thinks it is");
+  auto stranger = start_rank(3, {"--secret-file", (directory_ / "wrong").string()});
+  std::vector<NodeProcess> nodes;
+  for (const int rank : {0, 1, 2}) nodes.push_back(start_rank(rank));
+  expect_success(nodes);
+  EXPECT_EQ(json::parse(nodes[0].output())["timeslices_complete"], 50);
+  EXPECT_EQ(stranger.wait(), 1);
+  EXPECT_THAT(stranger.errors(), HasSubstr("do all nodes have the same job secret"));
+  EXPECT_THAT(stranger.errors(), HasSubstr("weft: node 3: no other node answered"));
+}
+
+TEST_F(cluster, options_that_differ_are_named) {
+  write_cluster(2, "timeslices = 50");
+  auto first = start_rank(0);
+  auto second = start_rank(1, {"--schedule", "offset"});
+  EXPECT_EQ(second.wait(), 2);
+  EXPECT_THAT(second.errors(), HasSubstr("--schedule grant instead of --schedule offset"));
+  // The first learned it, too, or lost the second before it could.
+  first.signal(SIGTERM);
+  EXPECT_THAT(first.wait(), AnyOf(2, 130)) << first.errors();
+}
+
+TEST_F(cluster, a_rank_cannot_be_taken_twice) {
+  write_cluster(2, "timeslices = 50");
+  auto first = start_rank(0);
+  ASSERT_TRUE(first.says("waiting for 1 other node")) << first.errors();
+  auto second = start_rank(0);
+  EXPECT_EQ(second.wait(), 3);
+  EXPECT_THAT(second.errors(), HasSubstr("does a process of this rank run already"));
+  auto other = start_rank(1);
+  EXPECT_EQ(first.wait(), 0) << first.errors();
+  EXPECT_EQ(other.wait(), 0) << other.errors();
+}
+
+TEST_F(cluster, an_interrupt_before_the_stream_ends_the_process) {
+  write_cluster(2, "timeslices = 50");
+  auto node = start_rank(1);
+  ASSERT_TRUE(node.says("waiting for 1 other node")) << node.errors();
+  node.signal(SIGINT);
+  EXPECT_EQ(node.wait(), 130) << node.errors();
+}
+
+struct BadConfig {
+  const char* name;
+  const char* text;
+  std::vector<std::string> arguments;
+  const char* message;
+};
+void PrintTo(const BadConfig& bad, std::ostream* out) {
+  *out << bad.name;
+}
+
+class cluster_config : public cluster, public testing::WithParamInterface<BadConfig> {};
+
+TEST_P(cluster_config, that_is_wrong_gives_one_line_and_exit_code_2) {
+  const BadConfig& bad = GetParam();
+  write_secret("short", "too short");
+  write_secret("open", "what only this cluster knows", 0644);
+  write_config(bad.text);
+  std::vector<std::string> arguments = bad.arguments;
+  arguments.insert(arguments.end(), {"--config", (directory_ / "cluster.toml").string()});
+  auto node = start(arguments);
+  EXPECT_EQ(node.wait(), 2) << node.errors();
+  EXPECT_THAT(node.errors(), HasSubstr(bad.message));
+  EXPECT_EQ(node.errors().rfind("weft: ", 0), 0u) << node.errors();
+  EXPECT_EQ(std::count(node.errors().begin(), node.errors().end(), '\n'), 1) << node.errors();
+  EXPECT_EQ(node.output(), "");
+}
+
+TEST_F(cluster, a_missing_config_gives_one_line_and_exit_code_2) {
+  auto node = start({"--config", "/nonexistent/cluster.toml"});
+  EXPECT_EQ(node.wait(), 2);
+  EXPECT_EQ(node.errors(),
+            "weft: --config: /nonexistent/cluster.toml: No such file or directory\n");
+}
+
+#define WEFT_TWO_NODES "nodes = [\"127.0.0.1:7000\", \"127.0.0.1:7001\"]\n"
+#define WEFT_SECRET "secret-file = \"secret\"\n"
+
+const BadConfig bad_configs[] = {
+    {"not_toml", "rank = 1\nnodes = [[[\n", {}, "cluster.toml:2: "},
+    {"unknown_option", WEFT_TWO_NODES "sheduel = \"dfs\"\n", {}, "cluster.toml:2: 'sheduel'"},
+    {"wrong_kind", WEFT_TWO_NODES "inputs = \"many\"\n", {}, "cluster.toml:2: "},
+    {"wrong_value", WEFT_TWO_NODES WEFT_SECRET "duration = \"soon\"\n", {"--rank", "0"}, "soon"},
+    {"a_section", WEFT_TWO_NODES "[inputs]\nmany = 1\n", {}, "cluster.toml:2: inputs"},
+    {"nothing", "", {}, "no cluster"},
+    {"no_secret", WEFT_TWO_NODES, {"--rank", "0"}, "--secret-file is missing"},
+    {"missing_secret", WEFT_TWO_NODES "secret-file = \"none\"\n", {"--rank", "0"}, "none"},
+    {"short_secret", WEFT_TWO_NODES "secret-file = \"short\"\n", {"--rank", "0"}, "has 9 bytes"},
+    {"open_secret", WEFT_TWO_NODES "secret-file = \"open\"\n", {"--rank", "0"}, "chmod 600"},
+    {"rank_too_high", WEFT_TWO_NODES WEFT_SECRET, {"--rank", "2"}, "--rank: 2 is not between"},
+    {"no_rank", WEFT_TWO_NODES WEFT_SECRET, {}, "nodes 0, 1 of --nodes are all this machine"},
+    {"elsewhere",
+     "nodes = [\"203.0.113.1:1\", \"203.0.113.2:1\"]\n" WEFT_SECRET,
+     {},
+     "none of the"},
+    {"one_node", "nodes = [\"127.0.0.1:7000\"]\n" WEFT_SECRET, {"--rank", "0"}, "two nodes"},
+    {"unknown_host",
+     "nodes = [\"127.0.0.1:7000\", \"no-such-host.invalid:1\"]\n" WEFT_SECRET,
+     {"--rank", "0"},
+     "no-such-host.invalid"},
+    {"no_port", "nodes = [\"127.0.0.1:7000\", \"host\"]\n" WEFT_SECRET, {"--rank", "0"}, "'host'"},
+    {"too_many_nodes",
+     WEFT_TWO_NODES WEFT_SECRET "inputs = 2\ncomputes = 2\n",
+     {"--rank", "0"},
+     "make 4 nodes, but there are 2"},
+    {"no_computes", WEFT_TWO_NODES WEFT_SECRET "inputs = 2\n", {"--rank", "0"}, "--inputs 2"},
+    {"unknown_schedule",
+     WEFT_TWO_NODES WEFT_SECRET "schedule = \"magic\"\n",
+     {"--rank", "0"},
+     "magic"},
+};
+
+INSTANTIATE_TEST_SUITE_P(by_kind, cluster_config, testing::ValuesIn(bad_configs),
+                         [](const auto& info) { return info.param.name; });
+
+class cluster_mpirun : public cluster, public testing::WithParamInterface<const char*> {
+ protected:
+  void SetUp() override {
+    if (std::string_view(WEFT_MPIRUN).empty()) {
+      GTEST_SKIP() << "mpirun is missing: scripts/install-packages.sh installs openmpi-bin";
+    }
+  }
+  NodeProcess run(int ranks, std::vector<std::string> arguments) {
+    std::vector<std::string> command = {
+        WEFT_MPIRUN,  "--oversubscribe", "-n",  std::to_string(ranks),
+        WEFT_PROGRAM, "stream",          "node"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return NodeProcess(command, {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+                                 "TMPDIR=" + directory_.string()});
+  }
+};
+
+TEST_P(cluster_mpirun, starts_a_cluster_that_needs_no_list_of_peers) {
+  auto job = run(8, {"--inputs", "4", "--computes", "4", "--fabric", GetParam(), "--sink",
+                     "check:", "--timeslices", "300", "--json"});
+  EXPECT_EQ(job.wait(), 0) << job.errors();
+  const json result = json::parse(job.output());
+  EXPECT_EQ(result["timeslices_complete"], 300);
+  EXPECT_EQ(result["timeslices_lost"], 0);
+  EXPECT_EQ(result["checks"]["errors"], 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(over, cluster_mpirun,
+                         testing::Values("tcp", "libfabric:tcp", "libfabric:shm"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), ':', '_');
+                           return name;
+                         });
+
+using cluster_mpirun_alone = cluster_mpirun;
+
+TEST_P(cluster_mpirun_alone, half_of_the_ranks_are_inputs_by_default) {
+  auto job = run(5, {"--timeslices", "20", "--json"});
+  EXPECT_EQ(job.wait(), 0) << job.errors();
+  const json result = json::parse(job.output());
+  EXPECT_EQ(result["inputs"], 2);
+  EXPECT_EQ(result["computes"], 3);
+}
+
+TEST_P(cluster_mpirun_alone, a_wrong_number_of_ranks_is_refused) {
+  auto job = run(3, {"--inputs", "4", "--computes", "4", "--timeslices", "20"});
+  EXPECT_EQ(job.wait(), 2) << job.errors();
+  EXPECT_THAT(job.errors(), HasSubstr("make 8 nodes, but there are 3"));
+}
+
+INSTANTIATE_TEST_SUITE_P(over, cluster_mpirun_alone, testing::Values("tcp"));
+
+}  // namespace
+}  // namespace weft
