@@ -93,7 +93,7 @@ TEST(archive_source, replays_what_several_compute_nodes_wrote_in_parts) {
   std::sort(files.begin(), files.end());
   std::vector<std::string> merge{"archive", "merge"};
   merge.insert(merge.end(), files.begin(), files.end());
-  merge.insert(merge.end(), {"--output", directory / "all.tsa"});
+  merge.insert(merge.end(), {"--out", directory / "all.tsa"});
   const Ended merged = run_weft(merge);
   ASSERT_EQ(merged.code, 0) << merged.describe();
   const Ended replayed = run_weft(
