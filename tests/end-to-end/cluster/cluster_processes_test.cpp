@@ -111,6 +111,22 @@ TEST_F(cluster, an_interrupt_before_the_stream_ends_the_process) {
   EXPECT_EQ(node.wait(), 130) << node.errors();
 }
 
+TEST_F(cluster, on_several_hosts_ranks_find_themselves) {
+  NodeProcess trial({WEFT_PROGRAM, "testbed", "run", "--hosts", "2", "--", "/bin/true"});
+  if (trial.wait() != 0) GTEST_SKIP() << "no testbed here: " << trial.errors();
+  write_config(
+      "nodes = [\"10.77.0.1:7000\", \"10.77.0.2:7000\", \"10.77.0.3:7000\"]\n"
+      "secret-file = \"secret\"\nsink = [\"check:\"]\ntimeslices = 100\n"
+      "data-port = 7100\n");
+  NodeProcess job({WEFT_PROGRAM, "testbed", "run", "--hosts", "3", "--no-prefix", "--time-limit",
+                   "30s", "--", WEFT_PROGRAM, "stream", "node", "--json", "--config",
+                   (directory_ / "cluster.toml").string()});
+  EXPECT_EQ(job.wait(), 0) << job.errors();
+  const json result = json::parse(job.output());
+  EXPECT_EQ(result["timeslices_complete"], 100);
+  EXPECT_EQ(result["checks"]["errors"], 0);
+}
+
 struct BadConfig {
   const char* name;
   const char* text;
