@@ -166,8 +166,9 @@ std::vector<report::IntervalRow> interval_rows(const std::vector<NodeReport>& re
   return rows;
 }
 
-/// What contributions that come one by one at the full rate need: the last of N follows the first by
-/// N−1 of the N steps of a round. (Senders in step share the link and can finish together, below it.)
+/// What contributions that come one by one at the full rate need: the last of N follows the first
+/// by N−1 of the N steps of a round. (Senders in step share the link and can finish together, below
+/// it.)
 double spread_floor_us(const StreamOptions& options, const report::RunRecord& record) {
   const double timeslices =
       static_cast<double>(record.timeslices_complete + record.timeslices_incomplete);
