@@ -16,14 +16,14 @@ usage() {
   cat <<'HELP'
 usage: run.sh [--weft PROGRAM] [--fabrics "tcp libfabric:tcp libfabric:shm"]
               [--schedules "best-effort offset dfs grant"] [--inputs 2] [--computes 2]
-              [--size 64KiB] [--seconds 2] [--rounds 5] [--json]
+              [--size 64KiB] [--seconds 3] [--rounds 5] [--json]
 HELP
 }
 
 weft=$(dirname "$0")/../../build/release/weft
 fabrics="tcp libfabric:tcp libfabric:shm"
 schedules="best-effort offset dfs grant"
-inputs=2 computes=2 size=64KiB seconds=2 rounds=5 json=no
+inputs=2 computes=2 size=64KiB seconds=3 rounds=5 json=no
 while [ $# -gt 0 ]; do
   case $1 in
     --weft | --fabrics | --schedules | --inputs | --computes | --size | --seconds | --rounds)
@@ -49,7 +49,7 @@ member() {
 # measure FABRIC WHAT: bytes per second of `limit` or of a schedule.
 measure() {
   local fabric=$1 what=$2
-  local job=(--inputs "$inputs" --computes "$computes" --fabric "$fabric")
+  local job=(--inputs "$inputs" --computes "$computes" --fabric "$fabric" --log error)
   if [ "$what" = limit ]; then
     # The last row is the one with small messages, as a stream has them.
     "$weft" stream limit "${job[@]}" --sizes "$size" --mix --limit-duration "${seconds}s" --json |
