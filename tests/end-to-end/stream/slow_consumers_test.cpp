@@ -10,7 +10,7 @@ namespace {
 
 // 3 rings of 1 MiB per compute node, 2 in each input node, and the program itself. What the stream
 // carries in these tests is several times as much.
-constexpr long bounded_kib = 128L << 10;
+constexpr long bounded_kib = memory_factor * (128L << 10);
 
 TEST(slow_consumer, holds_the_stream_back_and_loses_nothing) {
   const Ended ended =

@@ -11,6 +11,13 @@
 
 namespace weft::e2e {
 
+/// What sanitizers multiply a program's memory by, at most; 1 without them.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr long memory_factor = 8;
+#else
+inline constexpr long memory_factor = 1;
+#endif
+
 /// How a run ended.
 struct Ended {
   int code = -1;            ///< exit code; 128 + signal when a signal ended it
