@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -75,6 +76,15 @@ void show(const StreamSettings& settings, report::RunRecord record, Outcome& out
   announce_report(settings.out, settings.json, outcome);
 }
 
+/// The job, with the progress line on a terminal.
+Result<stream::ClusterOutcome> take_part(NodeCommand& state, stream::JoinedCluster& joined) {
+  ProgressLine line(state.settings.stream.schedule);
+  if (line.wanted() && !state.settings.json) {
+    state.run.on_progress = [&line](const StreamProgress& p) { line.show(p); };
+  }
+  return stream::run_cluster_node(state.settings.stream, state.run, joined);
+}
+
 void run_node(CLI::App& command, NodeCommand& state, Outcome& outcome) {
   StreamSettings& settings = state.settings;
   if (auto checked = stream::check_cluster(state.cluster); !checked) {
@@ -91,17 +101,14 @@ void run_node(CLI::App& command, NodeCommand& state, Outcome& outcome) {
   if (!joined) return report_error(joined.error(), outcome);
   auto settled = settle(command, joined->nodes, settings.stream);
   if (!settled) return report_error(settled.error(), outcome);
-  ProgressLine line(settings.stream.schedule);
-  if (line.wanted() && !settings.json) {
-    state.run.on_progress = [&line](const StreamProgress& p) { line.show(p); };
-  }
-  auto ended = stream::run_cluster_node(settings.stream, state.run, std::move(joined).value());
+  auto ended = take_part(state, *joined);
   if (!ended) return report_error(ended.error(), outcome);
   for (const std::string& failure : ended->failures) {
     fmt::print(stderr, "weft: {}\n", failure);
     outcome.code = ExitCode::failed;
   }
   if (ended->record) show(settings, std::move(*ended->record), outcome);
+  std::fflush(stdout);  // before the session ends, see run_cluster_node
 }
 
 void add_cluster_options(CLI::App& node, NodeCommand& state) {

@@ -35,13 +35,12 @@ constexpr Duration shortest_start = Duration::seconds(2);
 
 class ClusterNode {
  public:
-  ClusterNode(const StreamOptions& options, const ClusterRun& run, JoinedCluster joined,
+  ClusterNode(const StreamOptions& options, const ClusterRun& run, JoinedCluster& joined,
               OpenedFabric fabric)
       : options_(options),
         run_(run),
         roster_{options.inputs, options.computes},
         self_(joined.self),
-        session_(std::move(joined.session)),
         fabric_(std::move(fabric)),
         hello_{.begun = false,
                .machine = machine_identity(),
@@ -49,6 +48,7 @@ class ClusterNode {
                .address = fabric_.fabric->address()},
         rendezvous_(std::move(joined.rendezvous), joined.self, joined.nodes, hello_),
         progress_(monotonic_now()),
+        late_(joined.nodes, false),
         there_(joined.nodes, false) {}
 
   Result<ClusterOutcome> run() {
@@ -242,6 +242,7 @@ class ClusterNode {
         spdlog::warn("turned away: {}", fits.error().message);
         return;
       }
+      late_[node.value()] = begun_;
       introduce(node);
     });
   }
@@ -253,8 +254,9 @@ class ClusterNode {
       begun_at_ = now;
       rendezvous_.set_begun();
     }
-    const bool over =
-        begun_ && options_.duration != Duration{} && now - begun_at_ >= options_.duration;
+    // Only input nodes agree on the end.
+    const bool over = begun_ && roster_.is_input(self_) && options_.duration != Duration{} &&
+                      now - begun_at_ >= options_.duration;
     const bool own_wish = over || signals_.count() > 0;
     if (own_wish) rendezvous_.tell_stop();
     if ((own_wish || rendezvous_.stop_told() || stopping_) && !std::exchange(stopped_, true)) {
@@ -265,7 +267,7 @@ class ClusterNode {
   void show_progress(Instant now, const StreamProgress& own) {
     std::vector<StreamProgress> all{own};
     for (std::uint32_t i = 1; i < roster_.nodes(); ++i) {
-      all.push_back(rendezvous_.peer(NodeId(i)).progress);
+      all.push_back(rendezvous_.peer(NodeId(i)).progress.figures);
     }
     const StreamProgress total = progress_.total(now, all);
     metrics_.set(total);
@@ -344,6 +346,8 @@ class ClusterNode {
   bool awaited(Instant now, std::uint32_t node) const {
     const auto& peer = rendezvous_.peer(NodeId(node));
     if (peer.report || !expected_[node]) return false;
+    // Who came at the very end may never have taken part, and then has nothing to report.
+    if (late_[node] && !peer.progress.begun) return now - parting_since_ < reconnect_patience;
     const Duration silent = now - std::max(peer.heard, parting_since_);
     return silent < (peer.up ? longest_silence : reconnect_patience);
   }
@@ -414,7 +418,6 @@ class ClusterNode {
   const Roster roster_;
   const NodeId self_;
   const SignalWatch signals_;
-  std::unique_ptr<PmixSession> session_;
   OpenedFabric fabric_;
   const RendezvousHello hello_;
   Rendezvous rendezvous_;
@@ -430,6 +433,7 @@ class ClusterNode {
   Instant begun_at_{};
   bool stopping_ = false;  // told before there was anything to stop
   bool stopped_ = false;
+  std::vector<bool> late_;   // who came when the stream had begun
   std::vector<bool> there_;  // whom the rendezvous was connected with at the last look
   Instant company_at_{};     // some other node was there
   Instant busy_at_{};        // some other node had not reported
@@ -445,7 +449,7 @@ class ClusterNode {
 }  // namespace
 
 Result<ClusterOutcome> run_cluster_node(const StreamOptions& options, const ClusterRun& run,
-                                        JoinedCluster joined) {
+                                        JoinedCluster& joined) {
   // Pacing at microseconds needs timers that are not rounded to 50.
   prctl(PR_SET_TIMERSLACK, 1000);
   set_up_log(run.log_level, fmt::format("node {}", joined.self.value()));
@@ -458,7 +462,7 @@ Result<ClusterOutcome> run_cluster_node(const StreamOptions& options, const Clus
   }
   auto fabric = open_fabric(options, place, joined.job);
   if (!fabric) return std::move(fabric).error();
-  return ClusterNode(options, run, std::move(joined), std::move(fabric).value()).run();
+  return ClusterNode(options, run, joined, std::move(fabric).value()).run();
 }
 
 }  // namespace weft::stream

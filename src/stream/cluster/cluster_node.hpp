@@ -33,7 +33,11 @@ struct ClusterOutcome {
 /// stream in agreement, the second this process. Errors: options that differ from another node's
 /// (invalid_argument), nobody there (timed_out), node 0 lost (unavailable), interrupted
 /// (cancelled), and what this node's source, sink or fabric said.
+///
+/// Takes the rendezvous out of `joined`. Its session stays, for the caller to end when all is
+/// written: a launcher that was told to end the job gives a process that leaves the session no
+/// answer, and kills it.
 Result<ClusterOutcome> run_cluster_node(const StreamOptions& options, const ClusterRun& run,
-                                        JoinedCluster joined);
+                                        JoinedCluster& joined);
 
 }  // namespace weft::stream

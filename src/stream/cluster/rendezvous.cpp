@@ -149,8 +149,17 @@ void Rendezvous::owe_all(std::uint8_t what) {
   }
 }
 
+void Rendezvous::set_begun() {
+  hello_.begun = true;
+  owe_progress();
+}
+
 void Rendezvous::tell_progress(const StreamProgress& progress) {
   progress_ = progress;
+  owe_progress();
+}
+
+void Rendezvous::owe_progress() {
   if (self_.value() == 0) {
     owe_all(owes_progress);
   } else if (peers_[0].known.up) {
@@ -213,7 +222,7 @@ bool Rendezvous::pay_one(Instant now, std::uint32_t node, std::uint8_t what) {
       encode(hello_, out);
       break;
     case owes_progress:
-      encode(progress_, out);
+      encode(RendezvousProgress{.begun = hello_.begun, .figures = progress_}, out);
       break;
     case owes_stop:
       encode(RendezvousKind::stop, out);

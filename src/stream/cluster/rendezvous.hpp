@@ -33,7 +33,7 @@ class Rendezvous {
     Incarnation incarnation{};             ///< of its last life seen
     std::optional<RendezvousHello> hello;  ///< of that life
     Instant heard{};                       ///< last message or coming or going
-    StreamProgress progress;
+    RendezvousProgress progress;
     std::optional<std::string> report;  ///< whole; at node 0 only
     bool ever_heard() const { return hello.has_value(); }
   };
@@ -56,8 +56,8 @@ class Rendezvous {
   /// `hello->address`.
   void take_news(const std::function<void(NodeId, const Peer&)>& with);
 
-  /// From now on hellos say that the stream has begun.
-  void set_begun() { hello_.begun = true; }
+  /// From now on hellos and progress say that the stream has begun.
+  void set_begun();
   /// Tells node 0 the figures of this node; node 0 tells all others that it lives.
   void tell_progress(const StreamProgress& progress);
   /// Tells everybody, also who comes later, to end the stream.
@@ -104,6 +104,7 @@ class Rendezvous {
   void on_report_piece(PeerState& peer, const ReportPiece& piece);
   void on_time_reply(Instant now, const TimeReply& reply);
   void owe_all(std::uint8_t what);
+  void owe_progress();
   /// Sends what is owed; stops when the fabric takes no more.
   void pay(Instant now);
   bool pay_one(Instant now, std::uint32_t node, std::uint8_t what);

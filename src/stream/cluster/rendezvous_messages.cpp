@@ -56,12 +56,13 @@ void encode(const RendezvousHello& m, wire::Writer& out) {
   put_text(m.address, out);
 }
 
-void encode(const StreamProgress& m, wire::Writer& out) {
+void encode(const RendezvousProgress& m, wire::Writer& out) {
   encode(RendezvousKind::progress, out);
-  out.put(m.timeslices);
-  out.put(m.bytes);
-  out.put(m.spread_us);
-  out.put(m.buffer_fill);
+  out.put(static_cast<std::uint8_t>(m.begun ? 1 : 0));
+  out.put(m.figures.timeslices);
+  out.put(m.figures.bytes);
+  out.put(m.figures.spread_us);
+  out.put(m.figures.buffer_fill);
 }
 
 void encode(const ReportPiece& m, wire::Writer& out) {
@@ -98,17 +99,19 @@ std::optional<RendezvousHello> decode_rendezvous_hello(std::span<const std::byte
   return hello;
 }
 
-std::optional<StreamProgress> decode_rendezvous_progress(std::span<const std::byte> message) {
+std::optional<RendezvousProgress> decode_rendezvous_progress(std::span<const std::byte> message) {
   auto in = body(message, RendezvousKind::progress);
   if (!in) return std::nullopt;
-  StreamProgress progress;
-  progress.timeslices = in->get<std::uint64_t>();
-  progress.bytes = in->get<std::uint64_t>();
-  progress.spread_us = in->get<double>();
-  progress.buffer_fill = in->get<double>();
-  if (!in->done() || !std::isfinite(progress.spread_us) || !std::isfinite(progress.buffer_fill)) {
-    return std::nullopt;
-  }
+  RendezvousProgress progress;
+  const auto begun = in->get<std::uint8_t>();
+  progress.begun = begun == 1;
+  StreamProgress& figures = progress.figures;
+  figures.timeslices = in->get<std::uint64_t>();
+  figures.bytes = in->get<std::uint64_t>();
+  figures.spread_us = in->get<double>();
+  figures.buffer_fill = in->get<double>();
+  if (!in->done() || begun > 1) return std::nullopt;
+  if (!std::isfinite(figures.spread_us) || !std::isfinite(figures.buffer_fill)) return std::nullopt;
   return progress;
 }
 

@@ -34,6 +34,12 @@ struct RendezvousHello {
   std::string address;  ///< of the stream's fabric
 };
 
+/// A node's figures, and whether it takes part.
+struct RendezvousProgress {
+  bool begun = false;
+  StreamProgress figures;  ///< without elapsed time and goodput
+};
+
 struct ReportPiece {
   std::uint64_t total = 0;           ///< bytes of the whole report
   std::uint64_t offset = 0;          ///< of the first byte of this piece
@@ -58,14 +64,14 @@ std::optional<RendezvousKind> rendezvous_kind(std::span<const std::byte> message
 /// Messages that are nothing but their kind: stop, leave.
 void encode(RendezvousKind kind, wire::Writer& out);
 void encode(const RendezvousHello& m, wire::Writer& out);
-void encode(const StreamProgress& m, wire::Writer& out);
+void encode(const RendezvousProgress& m, wire::Writer& out);
 void encode(const ReportPiece& m, wire::Writer& out);
 void encode_time_request(Instant asked, wire::Writer& out);
 void encode(const TimeReply& m, wire::Writer& out);
 
 // Decoders answer nothing when the bytes are not exactly such a message.
 std::optional<RendezvousHello> decode_rendezvous_hello(std::span<const std::byte> message);
-std::optional<StreamProgress> decode_rendezvous_progress(std::span<const std::byte> message);
+std::optional<RendezvousProgress> decode_rendezvous_progress(std::span<const std::byte> message);
 /// The piece lies within its report, and that is not longer than `largest_report`.
 std::optional<ReportPiece> decode_report_piece(std::span<const std::byte> message);
 std::optional<Instant> decode_time_request(std::span<const std::byte> message);

@@ -14,7 +14,7 @@ void expect_same(const Message& message, std::span<const std::byte> bytes) {
   static std::array<std::byte, 3 * weft::stream::largest_rendezvous_message> buffer;
   if (bytes.size() > buffer.size()) return;
   weft::wire::Writer out(buffer);
-  encode(message, out);
+  weft::stream::encode(message, out);
   WEFT_CHECK(out.size() == bytes.size() &&
              std::memcmp(buffer.data(), bytes.data(), bytes.size()) == 0);
 }

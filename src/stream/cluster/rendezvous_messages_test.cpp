@@ -30,13 +30,14 @@ TEST(rendezvous_messages, come_back_as_they_were) {
   EXPECT_EQ(back->options, hello.options);
   EXPECT_EQ(back->address, hello.address);
 
-  const auto progress = decode_rendezvous_progress(
-      encoded(StreamProgress{.timeslices = 7, .bytes = 8, .spread_us = 1.5, .buffer_fill = 0.25}));
+  const auto progress = decode_rendezvous_progress(encoded(RendezvousProgress{
+      true, {.timeslices = 7, .bytes = 8, .spread_us = 1.5, .buffer_fill = 0.25}}));
   ASSERT_TRUE(progress);
-  EXPECT_EQ(progress->timeslices, 7u);
-  EXPECT_EQ(progress->bytes, 8u);
-  EXPECT_EQ(progress->spread_us, 1.5);
-  EXPECT_EQ(progress->buffer_fill, 0.25);
+  EXPECT_TRUE(progress->begun);
+  EXPECT_EQ(progress->figures.timeslices, 7u);
+  EXPECT_EQ(progress->figures.bytes, 8u);
+  EXPECT_EQ(progress->figures.spread_us, 1.5);
+  EXPECT_EQ(progress->figures.buffer_fill, 0.25);
 
   const auto reply = decode_time_reply(encoded(TimeReply{Instant(5), Instant(-6)}));
   ASSERT_TRUE(reply);
@@ -89,7 +90,7 @@ TEST(rendezvous_messages, report_pieces_lie_within_a_report_of_bounded_size) {
 
 TEST(rendezvous_messages, progress_that_is_no_number_is_refused) {
   EXPECT_FALSE(decode_rendezvous_progress(
-      encoded(StreamProgress{.spread_us = std::numeric_limits<double>::quiet_NaN()})));
+      encoded(RendezvousProgress{false, {.spread_us = std::numeric_limits<double>::quiet_NaN()}})));
 }
 
 }  // namespace

@@ -163,8 +163,13 @@ TEST(rendezvous, only_node_0_lets_others_go) {
 TEST(rendezvous, progress_reaches_node_0) {
   Party party(2);
   ASSERT_TRUE(party.until_all_heard());
+  const auto& seen = party[0].peer(NodeId(1)).progress;
   party[1].tell_progress({.timeslices = 42});
-  ASSERT_TRUE(party.until([&] { return party[0].peer(NodeId(1)).progress.timeslices == 42; }));
+  ASSERT_TRUE(party.until([&] { return seen.figures.timeslices == 42; }));
+  EXPECT_FALSE(seen.begun);
+  party[1].set_begun();
+  ASSERT_TRUE(party.until([&] { return seen.begun; }));
+  EXPECT_EQ(seen.figures.timeslices, 42u);
 }
 
 TEST(rendezvous, measures_a_clock_that_is_the_same_as_almost_the_same) {

@@ -252,6 +252,16 @@ TEST_P(cluster_mpirun_alone, a_wrong_number_of_ranks_is_refused) {
   EXPECT_THAT(job.errors(), HasSubstr("make 8 nodes, but there are 3"));
 }
 
+TEST_P(cluster_mpirun_alone, that_is_interrupted_still_gives_the_result) {
+  auto job = run(4, {"--duration", "10min", "--sink", "check:", "--json", "--log", "info"});
+  ASSERT_TRUE(job.says("[node 0] the stream has begun")) << job.errors();
+  job.signal(SIGINT);
+  job.wait();  // mpirun has exit codes of its own for this
+  const json result = json::parse(job.output());
+  EXPECT_EQ(result["timeslices_lost"], 0);
+  EXPECT_EQ(result["checks"]["errors"], 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(over, cluster_mpirun_alone, testing::Values("tcp"));
 
 }  // namespace
