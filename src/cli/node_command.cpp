@@ -152,8 +152,7 @@ void add_node_command(CLI::App& stream, Outcome& outcome) {
   node->footer(
       "Examples:\n"
       "  mpirun -n 8 weft stream node --inputs 4 --computes 4 --sink check: --duration 10s\n"
-      "  srun -n 64 --mpi=pmix weft stream node --fabric libfabric:verbs --duration 1min --out "
-      "out\n"
+      "  mpirun -n 4 weft stream node --fabric libfabric:tcp --timeslices 1000 --out out\n"
       "  weft stream node --config cluster.toml --rank 3");
   node->callback([node, state, &outcome] { run_node(*node, *state, outcome); });
 }

@@ -93,7 +93,7 @@ void run_local_command(StreamCommand& command, Outcome& outcome) {
   if (command.settings.out.empty()) return;
   forget_record(command.settings.out, "compare.json");
   if (auto written = report::write_run(command.settings.out, runs[0]); !written) {
-    return report_error(written.error(), outcome);
+    return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
   }
   announce_report(command.settings.out, command.settings.json, outcome);
 }
@@ -124,7 +124,7 @@ void run_compare_command(StreamCommand& command, Outcome& outcome) {
   if (command.settings.out.empty()) return;
   forget_record(command.settings.out, "run.json");
   if (auto written = report::write_comparison(command.settings.out, runs); !written) {
-    return report_error(written.error(), outcome);
+    return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
   }
   announce_report(command.settings.out, command.settings.json, outcome);
 }
@@ -180,7 +180,7 @@ void run_limit_command(StreamCommand& command, Outcome& outcome) {
   if (command.settings.out.empty()) return;
   forget_record(command.settings.out, "compare.json");
   if (auto written = report::write_run(command.settings.out, record); !written) {
-    return report_error(written.error(), outcome);
+    return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
   }
   announce_report(command.settings.out, command.settings.json, outcome);
 }

@@ -28,6 +28,16 @@ CLI::Option* add_parsed(CLI::App& command, const std::string& name, T& target, P
   return option;
 }
 
+/// CLI11 reads -1 as the largest number of an unsigned type.
+void refuse_negative_numbers(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    if (option->get_type_name() != "UINT") continue;
+    option->check([](const std::string& text) {
+      return text.starts_with('-') ? "'" + text + "' is negative: give 0 or more" : std::string();
+    });
+  }
+}
+
 void add_link_option(CLI::App& command, StreamSettings& s) {
   command
       .add_option_function<std::string>(
@@ -156,6 +166,7 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
              "start without nodes that are missing after so long", "30s");
   add_data_options(command, s);
   add_schedule_options(command, s);
+  refuse_negative_numbers(command);
   add_config_option(command);
 }
 
@@ -192,6 +203,7 @@ void add_local_options(CLI::App& command, StreamSettings& s) {
              "how long the limit is measured", "2s")
       ->group(group);
   command.add_option("--log", l.log_level, "error, warning, info or debug")
+      ->check(CLI::IsMember({"error", "warning", "info", "debug"}))
       ->group(group)
       ->capture_default_str();
   group = "Output";

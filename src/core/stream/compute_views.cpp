@@ -32,7 +32,7 @@ void ComputeMachine::on_prepare(std::uint32_t from, const Prepare& prepare) {
 
 void ComputeMachine::promise_when_connected() {
   if (!prepare_ || promised_ || prepare_->base != view_.number) return;
-  for (std::uint32_t i = 0; i < peers_.size() && prepare_->base == 0; ++i) {
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
     if (prepare_->inputs.contains(i) && !peers_[i].up) return;
   }
   promise_ = Promise{.number = prepare_->number, .next = TimesliceIndex{}, .done = {}};

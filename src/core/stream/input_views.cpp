@@ -82,8 +82,9 @@ void InputMachine::on_prepare(NodeId from, const Prepare& prepare) {
 
 void InputMachine::promise_when_connected() {
   if (!prepare_ || promised_ || prepare_->base != view_.number) return;
-  // The first view starts everybody at the same time (paper 1, section IV: the barrier).
-  for (std::uint32_t node = 0; node < peers_.size() && prepare_->base == 0; ++node) {
+  // Members are connected when a view begins: it starts everybody at the same time (paper 1,
+  // section IV: the barrier), and no message of a schedule gets lost.
+  for (std::uint32_t node = 0; node < peers_.size(); ++node) {
     const bool wanted =
         config_.roster.is_input(NodeId(node))
             ? prepare_->inputs.contains(node)

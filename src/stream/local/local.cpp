@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "base/log.hpp"
+#include "base/units.hpp"
 #include "runtime/clock.hpp"
 #include "stream/local/job_metrics.hpp"
 #include "stream/local/local_node.hpp"
@@ -102,8 +102,12 @@ Result<std::vector<NodeReport>> drive(LocalJob& job, const StreamOptions& option
   const InterruptWatch interrupted;
   if (auto started = job.start(); !started) return std::move(started).error();
   JobMetrics metrics;
-  if (auto open = metrics.open(local.metrics); !open) return std::move(open).error();
-  const Instant start = monotonic_now();
+  if (auto open = metrics.open(local.metrics); !open) {
+    return Error{ErrorCode::io, "--metrics: " + open.error().message};
+  }
+  Instant start = monotonic_now();
+  const Instant begun = start;
+  bool flows = false;
   const Duration progress_every = Duration::milliseconds(500);
   Instant next_progress = start + progress_every;
   ProgressBoard board(nodes, start);
@@ -112,7 +116,18 @@ Result<std::vector<NodeReport>> drive(LocalJob& job, const StreamOptions& option
     job.step(next_progress, [&](NodeId node, const std::string& text) { board.set(node, text); });
     const Instant now = monotonic_now();
     metrics.serve(now);
-    if (job.failure()) return Error{ErrorCode::invalid_argument, *job.failure()};
+    if (job.failure()) return *job.failure();
+    if (!flows) {
+      start = now;  // starting up does not count
+      flows = job.started();
+      if (!flows && now - begun > options.start_timeout * 2) {
+        return Error{ErrorCode::timed_out,
+                     fmt::format("the job did not start within {}: see --start-timeout and --log "
+                                 "info",
+                                 to_text(options.start_timeout * 2))};
+      }
+    }
+    job.give_up_on_silent_nodes(now, std::max(options.peer_timeout, Duration::seconds(2)));
     const char* lost = !job.any_lives(0, options.inputs)       ? "input"
                        : !job.any_lives(options.inputs, nodes) ? "compute"
                                                                : nullptr;
@@ -131,7 +146,7 @@ Result<std::vector<NodeReport>> drive(LocalJob& job, const StreamOptions& option
     metrics.set(progress);
     if (local.on_progress) local.on_progress(progress);
   }
-  if (job.failure()) return Error{ErrorCode::invalid_argument, *job.failure()};
+  if (job.failure()) return *job.failure();
   auto reports = job.finish();
   if (reports.empty()) return Error{ErrorCode::unavailable, "all nodes of the job are lost"};
   return reports;
@@ -149,6 +164,7 @@ Result<std::vector<NodeReport>> run_job(const StreamOptions& options, const Loca
   job_options.nodes = nodes;
   job_options.restart = local.restart;
   job_options.faults = std::move(faults).value();
+  job_options.shaped = options.link.has_value();
   job_options.testbed = bed->has_value() ? &**bed : nullptr;
   LocalJob job(std::move(job_options), [&](NodePlace place) {
     return run_local_node(options, secret, factory, nodes, local.log_level, std::move(place));

@@ -32,8 +32,41 @@ Result<void> LocalJob::start() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     if (auto spawned = spawn(i); !spawned) return spawned;
   }
-  faults_.emplace(options_.faults, monotonic_now());
   return {};
+}
+
+std::string encode_failure(const Error& error) {
+  return static_cast<char>('0' + static_cast<int>(error.code)) + error.message;
+}
+
+Error decode_failure(const std::string& text) {
+  constexpr int codes = static_cast<int>(ErrorCode::cancelled) + 1;
+  const int code = text.empty() ? codes : text[0] - '0';
+  if (code < 0 || code >= codes) return {ErrorCode::io, "a node failed without saying why"};
+  return {static_cast<ErrorCode>(code), text.substr(1)};
+}
+
+void LocalJob::give_up_on_silent_nodes(Instant now, Duration patience) {
+  bool others_reported = true, any_missing = false;
+  for (Node& node : nodes_) {
+    if (!node.running() || node.report) continue;
+    any_missing = true;
+    const bool silent = now - node.heard > patience;
+    if (silent) ::kill(node.pid, SIGKILL);
+    others_reported = others_reported && !silent;
+  }
+  const bool any_reported =
+      std::any_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.report.has_value(); });
+  if (!any_missing || !any_reported || !others_reported) {
+    only_silent_since_ = Instant::never();
+    return;
+  }
+  // Everybody leaves at the same time, so who has not done so for long is cut off.
+  if (only_silent_since_ == Instant::never()) only_silent_since_ = now;
+  if (now - only_silent_since_ < patience) return;
+  for (Node& node : nodes_) {
+    if (node.running() && !node.report) ::kill(node.pid, SIGKILL);
+  }
 }
 
 Result<void> LocalJob::spawn(std::uint32_t index) {
@@ -60,7 +93,7 @@ Result<void> LocalJob::spawn(std::uint32_t index) {
                     .channel = std::move(theirs)};
     if (options_.testbed != nullptr) {
       if (auto entered = options_.testbed->enter_host(index); !entered) {
-        (void)place.channel.send(job_message::failed, entered.error().message);
+        (void)place.channel.send(job_message::failed, encode_failure(entered.error()));
         _exit(1);
       }
       place.listen = options_.testbed->address(index) + ":0";
@@ -69,6 +102,7 @@ Result<void> LocalJob::spawn(std::uint32_t index) {
   }
   Node& node = nodes_[index];
   node = Node{.pid = pid, .incarnation = incarnation, .channel = std::move(ours)};
+  node.heard = monotonic_now();
   return {};
 }
 
@@ -91,7 +125,11 @@ void LocalJob::announce(std::uint32_t index) {
 void LocalJob::on_message(std::uint32_t index, Channel::Message message,
                           const std::function<void(NodeId, const std::string&)>& on_progress) {
   Node& node = nodes_[index];
+  node.heard = monotonic_now();
   switch (message.kind) {
+    case job_message::started:
+      if (!faults_) faults_.emplace(options_.faults, node.heard);
+      break;
     case job_message::address:
       node.address = std::move(message.text);
       announce(index);
@@ -105,7 +143,7 @@ void LocalJob::on_message(std::uint32_t index, Channel::Message message,
       break;
     }
     case job_message::failed:
-      if (!failure_) failure_ = std::move(message.text);
+      if (!failure_) failure_ = decode_failure(message.text);
       break;
     default:
       break;
@@ -126,7 +164,7 @@ void LocalJob::reap() {
     ++deaths_;
     if (killed) spdlog::warn("node {} ended by signal {}", i, WTERMSIG(status));
     if (killed && (options_.restart || node.expected_death)) {
-      if (auto spawned = spawn(i); !spawned) failure_ = spawned.error().message;
+      if (auto spawned = spawn(i); !spawned) failure_ = spawned.error();
     }
   }
 }
@@ -139,7 +177,8 @@ void LocalJob::play_faults(Instant now) {
     if (p.result.ok()) {
       spdlog::info("fault: {}", p.what);
     } else if (!failure_) {
-      failure_ = fmt::format("fault '{}': {}", p.what, p.result.error().message);
+      failure_ = Error{ErrorCode::invalid_argument,
+                       fmt::format("--fault '{}': {}", p.what, p.result.error().message)};
     }
   }
 }
@@ -230,6 +269,10 @@ Result<void> LocalJob::restart(std::uint32_t host) {
 
 Result<void> LocalJob::set_rate(std::uint32_t host, Bandwidth rate) {
   if (options_.testbed != nullptr) return options_.testbed->set_rate(host, rate);
+  if (!options_.shaped) {
+    return Error{ErrorCode::invalid_argument,
+                 "only links have a rate: add --link RATE or --testbed RATE"};
+  }
   if (!nodes_[host].channel.open()) return {};
   return nodes_[host].channel.send(job_message::link, fmt::format("{}", rate.bytes_per_second()));
 }

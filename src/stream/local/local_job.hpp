@@ -29,9 +29,14 @@ inline constexpr char progress = 's';  ///< node → job
 inline constexpr char report = 'r';    ///< node → job: NodeReport; the node goes on until `leave`
 inline constexpr char leave = 'x';     ///< job → node: everybody has reported
 inline constexpr char stop = 'q';      ///< job → node: end the stream soon
-inline constexpr char link = 'l';    ///< job → node: "RATE" in bytes/s for a shaped link, 0: back
-inline constexpr char failed = 'f';  ///< node → job: why it cannot go on
+inline constexpr char link = 'l';  ///< job → node: "RATE" in bytes/s for a shaped link, 0: back
+inline constexpr char started = 'b';  ///< node → job: it knows its first view
+inline constexpr char failed = 'f';   ///< node → job: ErrorCode as a digit, why it cannot go on
 }  // namespace job_message
+
+/// The text of a `failed` message, and back.
+std::string encode_failure(const Error& error);
+Error decode_failure(const std::string& text);
 
 /// What a forked node is told.
 struct NodePlace {
@@ -48,6 +53,7 @@ struct JobOptions {
   bool restart = false;
   std::vector<testbed::Fault> faults;
   testbed::Testbed* testbed = nullptr;  ///< one host per node
+  bool shaped = false;                  ///< nodes have links whose rate can be changed
 };
 
 class LocalJob final : private testbed::FaultTarget {
@@ -71,7 +77,12 @@ class LocalJob final : private testbed::FaultTarget {
   /// Lets the nodes go and waits for them. Their reports, by node; none for nodes that died.
   std::vector<NodeReport> finish();
   /// The first failure that a node reported.
-  const std::optional<std::string>& failure() const { return failure_; }
+  const std::optional<Error>& failure() const { return failure_; }
+  /// Whether the stream flows; faults count their times from then on.
+  bool started() const { return faults_.has_value(); }
+  /// Kills nodes that said nothing for `patience` (a stopped process does not even do that) and,
+  /// when all others have reported, those that have not for as long.
+  void give_up_on_silent_nodes(Instant now, Duration patience);
   std::uint32_t deaths() const { return deaths_; }
   pid_t process(NodeId node) const { return nodes_[node.value()].pid; }
 
@@ -82,6 +93,7 @@ class LocalJob final : private testbed::FaultTarget {
     Channel channel;
     std::string address;
     std::optional<NodeReport> report;
+    Instant heard{};  // its last message
     bool expected_death = false;
     bool running() const { return pid > 0; }
   };
@@ -107,7 +119,8 @@ class LocalJob final : private testbed::FaultTarget {
   std::vector<Node> nodes_;
   std::optional<testbed::FaultPlayer> faults_;
   std::vector<testbed::FaultPlayer::Played> played_;
-  std::optional<std::string> failure_;
+  std::optional<Error> failure_;
+  Instant only_silent_since_ = Instant::never();
   std::uint32_t deaths_ = 0;
 };
 

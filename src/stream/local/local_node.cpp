@@ -37,7 +37,7 @@ class LocalNode {
       loop_.turn(next_sample_);
       if (now >= next_sample_) look_around(now);
       if (node_.failure()) {
-        (void)channel_.send(job_message::failed, node_.failure()->message);
+        (void)channel_.send(job_message::failed, encode_failure(*node_.failure()));
         return 1;
       }
       if (!reported_ && node_.finished() && loop_.flushed()) {
@@ -55,6 +55,10 @@ class LocalNode {
     node_.sample(now);
     while (auto message = channel_.receive()) on_message(*message);
     if (!channel_.open()) leaving_ = true;
+    if (!said_started_ && node_.started()) {
+      said_started_ = true;
+      (void)channel_.send(job_message::started, "");
+    }
     if (now < next_progress_ || reported_) return;
     next_progress_ = now + progress_every;
     (void)channel_.send(job_message::progress, encode_progress(node_.progress()));
@@ -106,12 +110,13 @@ class LocalNode {
   NodeLoop loop_;
   Instant next_sample_{};
   Instant next_progress_{};
+  bool said_started_ = false;
   bool reported_ = false;
   bool leaving_ = false;
 };
 
 int fail(Channel& channel, const Error& error) {
-  (void)channel.send(job_message::failed, error.message);
+  (void)channel.send(job_message::failed, encode_failure(error));
   return 1;
 }
 

@@ -62,6 +62,7 @@ class ComputeNode final : public StreamNode {
   Instant next_deadline() const override { return machine_.next_deadline(); }
   std::vector<int> descriptors() const override { return {sink_.descriptor()}; }
   void stop() override {}
+  bool started() const override { return report_.started != Instant::never(); }
   bool finished() const override { return machine_.finished() && sink_.finished(); }
   const std::optional<Error>& failure() const override { return failure_; }
   std::string describe() const override { return machine_.describe(); }
@@ -110,9 +111,11 @@ class ComputeNode final : public StreamNode {
   void record(const TimesliceBuilt& b) {
     const double spread = b.spread.to_microseconds();
     report_.ended = std::max(report_.ended, b.completed);
-    built_.add({b.completed.ticks(), b.timeslice.value(), spread});
-    // What is flagged says nothing about the schedule.
-    if ((b.flags & bit(TimesliceFlag::missing_components)) == 0) spreads_.add(spread);
+    // What misses something says nothing about the schedule.
+    if ((b.flags & bit(TimesliceFlag::missing_components)) == 0) {
+      spreads_.add(spread);
+      built_.add({b.completed.ticks(), b.timeslice.value(), spread});
+    }
     if (recent_.size() < spreads_kept) recent_.push_back(spread);
     const std::uint64_t bytes = machine_.counters().bytes;
     const auto bucket = static_cast<std::size_t>(

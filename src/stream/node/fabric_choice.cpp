@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <sodium.h>
 
+#include <algorithm>
+
 #include "base/check.hpp"
 #include "fabric/libfabric/libfabric.hpp"
 #include "fabric/tcp/tcp.hpp"
@@ -39,6 +41,7 @@ Result<std::unique_ptr<Fabric>> open_libfabric_fabric(const StreamOptions& optio
   libfabric.job_secret = job.job_id + job.secret;
   libfabric.max_outstanding = max_outstanding;
   libfabric.peer_timeout = options.peer_timeout;
+  libfabric.heartbeat_interval = std::min(libfabric.heartbeat_interval, options.peer_timeout / 4);
   libfabric.service_level = options.data_level;
   // "host:port" without its port; libfabric's own choice when nothing was asked for.
   libfabric.bind_address =

@@ -56,6 +56,7 @@ class InputNode final : public StreamNode {
   Instant next_deadline() const override { return std::min(machine_.next_deadline(), feed_at_); }
   std::vector<int> descriptors() const override { return {}; }
   void stop() override { machine_.stop(); }
+  bool started() const override { return report_.started != Instant::never(); }
   bool finished() const override { return machine_.finished(); }
   const std::optional<Error>& failure() const override { return failure_; }
   void sample(Instant) override {}

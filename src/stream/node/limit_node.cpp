@@ -31,6 +31,7 @@ class SenderNode final : public LimitNode {
     return out.tx.size() > before;
   }
   Instant next_deadline() const override { return machine_.next_deadline(); }
+  bool started() const override { return machine_.started() != Instant::never(); }
   bool finished() const override { return machine_.finished(); }
   NodeReport report() override {
     NodeReport r;
@@ -62,6 +63,7 @@ class ReceiverNode final : public LimitNode {
     return out.tx.size() > before;
   }
   Instant next_deadline() const override { return Instant::never(); }
+  bool started() const override { return false; }
   bool finished() const override { return machine_.finished(); }
   NodeReport report() override {
     NodeReport r;

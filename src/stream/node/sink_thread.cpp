@@ -90,9 +90,13 @@ void SinkThread::run() {
     const Slot& slot = slots_[taken_ % slots_.size()];
     const bool broken = failure_.has_value();
     lock.unlock();
-    HeldTimeslice held(&SinkThread::release, this, slot.view.index);
-    // After a failure timeslices are only given back, so that the run can come to its end.
-    Result<void> result = broken ? Result<void>() : sink_->consume_held(slot.view, std::move(held));
+    Result<void> result;
+    {
+      // Released outside of the lock. After a failure timeslices are only given back, so that the
+      // run can come to its end.
+      HeldTimeslice held(&SinkThread::release, this, slot.view.index);
+      if (!broken) result = sink_->consume_held(slot.view, std::move(held));
+    }
     lock.lock();
     ++taken_;
     if (!result && !failure_) failure_ = result.error();

@@ -30,6 +30,8 @@ class StreamNode {
   virtual std::vector<int> descriptors() const = 0;
   /// Ends the stream soon, in agreement with the others.
   virtual void stop() = 0;
+  /// The job has begun: this node knows its first view.
+  virtual bool started() const = 0;
   virtual bool finished() const = 0;
   /// Why the run cannot go on, if it cannot.
   virtual const std::optional<Error>& failure() const = 0;
