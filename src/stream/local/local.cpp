@@ -103,7 +103,9 @@ Result<std::vector<NodeReport>> drive(LocalJob& job, const StreamOptions& option
   if (auto started = job.start(); !started) return std::move(started).error();
   JobMetrics metrics;
   if (auto open = metrics.open(local.metrics); !open) {
-    return Error{ErrorCode::io, "--metrics: " + open.error().message};
+    // A port that is taken is the system's refusal, not a wrong option.
+    const ErrorCode code = open.error().code;
+    return Error{code == ErrorCode::unavailable ? ErrorCode::io : code, open.error().message};
   }
   Instant start = monotonic_now();
   const Instant begun = start;
