@@ -27,7 +27,8 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const LibfabricOptions& options
   auto provider = choose_provider(options, shm_name);
   if (!provider) return std::move(provider).error();
   std::unique_ptr<Endpoint> endpoint(new Endpoint(std::move(*provider), options));
-  if (auto ready = endpoint->set_up(queue_size); !ready) return std::move(ready).error();
+  if (auto ready = endpoint->set_up(queue_size, !options.spin); !ready)
+    return std::move(ready).error();
   return endpoint;
 }
 
@@ -36,7 +37,7 @@ Error Endpoint::refused(const char* step, int result) const {
                                      place_, step, fi_strerror(-result))};
 }
 
-Result<void> Endpoint::set_up(std::size_t queue_size) {
+Result<void> Endpoint::set_up(std::size_t queue_size, bool sleeps) {
   fid_fabric* fabric = nullptr;
   if (const int r = fi_fabric(info_->fabric_attr, &fabric, nullptr)) return refused("fabric", r);
   fabric_.reset(fabric);
@@ -50,7 +51,7 @@ Result<void> Endpoint::set_up(std::size_t queue_size) {
     return refused("address vector", r);
   }
   addresses_.reset(addresses);
-  if (auto opened = open_queue(queue_size); !opened) return opened;
+  if (auto opened = open_queue(queue_size, sleeps); !opened) return opened;
   fid_ep* endpoint = nullptr;
   if (const int r = fi_endpoint(domain, info_.get(), &endpoint, nullptr)) {
     return refused("endpoint", r);
@@ -64,21 +65,22 @@ Result<void> Endpoint::set_up(std::size_t queue_size) {
   return read_name();
 }
 
-Result<void> Endpoint::open_queue(std::size_t size) {
+// A descriptor costs the providers work at each event: only who sleeps asks for one.
+Result<void> Endpoint::open_queue(std::size_t size, bool sleeps) {
   fi_cq_attr attributes{};
   attributes.size = size;
   attributes.format = FI_CQ_FORMAT_MSG;
-  attributes.wait_obj = FI_WAIT_FD;
   fid_cq* queue = nullptr;
-  int result = fi_cq_open(domain_.get(), &attributes, &queue, nullptr);
-  if (result == 0) {
+  attributes.wait_obj = FI_WAIT_FD;
+  if (sleeps && fi_cq_open(domain_.get(), &attributes, &queue, nullptr) == 0) {
     queue_.reset(queue);
     if (fi_control(&queue->fid, FI_GETWAIT, &descriptor_) != 0) descriptor_ = -1;
     return {};
   }
   attributes.wait_obj = FI_WAIT_NONE;
-  result = fi_cq_open(domain_.get(), &attributes, &queue, nullptr);
-  if (result != 0) return refused("completion queue", result);
+  if (const int r = fi_cq_open(domain_.get(), &attributes, &queue, nullptr)) {
+    return refused("completion queue", r);
+  }
   queue_.reset(queue);
   return {};
 }
@@ -153,11 +155,13 @@ std::size_t Endpoint::read(std::span<Event> events) {
   const std::size_t wanted = std::min(kBatch, events.size());
   const ssize_t result = fi_cq_read(queue_.get(), entries.data(), wanted);
   if (result > 0) {
-    for (ssize_t i = 0; i < result; ++i) {
-      const fi_cq_msg_entry& entry = entries[static_cast<std::size_t>(i)];
-      events[static_cast<std::size_t>(i)] = {static_cast<Tracked*>(entry.op_context), entry.len, 0};
+    std::size_t count = 0;
+    for (const fi_cq_msg_entry& entry :
+         std::span(entries).first(static_cast<std::size_t>(result))) {
+      if (entry.op_context == nullptr) continue;  // nothing of ours
+      events[count++] = {static_cast<Tracked*>(entry.op_context), entry.len, 0};
     }
-    return static_cast<std::size_t>(result);
+    return count;
   }
   return result == -FI_EAVAIL && read_error(events[0]) ? 1 : 0;
 }

@@ -62,7 +62,7 @@ class Endpoint {
   const std::string& provider_name() const { return provider_name_; }
   /// The endpoint's own address, as peers insert it.
   std::span<const std::byte> name() const { return name_; }
-  /// Readable when events wait; −1 when the provider has nothing of the kind.
+  /// Readable when events wait; −1 when the provider has nothing of the kind or options.spin.
   int descriptor() const { return descriptor_; }
   /// Whether it is safe to sleep on `descriptor` now.
   bool may_sleep();
@@ -95,8 +95,8 @@ class Endpoint {
 
  private:
   Endpoint(Provider provider, const LibfabricOptions& options);
-  Result<void> set_up(std::size_t queue_size);
-  Result<void> open_queue(std::size_t size);
+  Result<void> set_up(std::size_t queue_size, bool sleeps);
+  Result<void> open_queue(std::size_t size, bool sleeps);
   Result<void> read_name();
   bool read_error(Event& event);
   Error refused(const char* step, int result) const;

@@ -18,7 +18,6 @@ namespace {
 // Operations beyond the user's: own frames, and those of peers that went down while the provider
 // had not given them back.
 constexpr std::size_t kSpareOperations = 256;
-constexpr int kMaxReads = 64;  // per poll
 // Wake-ups have been lost in some versions of some providers; nothing waits longer than this.
 constexpr Duration kLongestSleep = Duration::milliseconds(100);
 constexpr Duration kRetry = Duration::milliseconds(1);
@@ -266,20 +265,43 @@ void LibfabricFabric::begin_poll(Instant now) {
   held_.clear();
 }
 
-void LibfabricFabric::read_events() {
+// Reads some events and notes which peers are in trouble; returns how many.
+std::size_t LibfabricFabric::read_ahead() {
   std::array<Event, 16> events;
-  if (looked_at_ && out_used_ < out_.size()) {
-    const Event event = *looked_at_;
-    looked_at_.reset();
-    on_event(event);
+  const std::size_t n = endpoint_->read(events);
+  for (const Event& event : std::span(events).first(n)) {
+    events_.push_back(event);
+    if (event.error == 0 || event.what->type == Tracked::Type::receive) continue;
+    const Operation& operation = static_cast<const Operation&>(*event.what);
+    const Operation& whole = operation.whole != nullptr ? *operation.whole : operation;
+    if (whole.peer != nullptr && whole.peer->link == Link::up) whole.peer->broken = true;
   }
-  for (int i = 0; i < kMaxReads && ready_.empty() && out_used_ < out_.size(); ++i) {
-    const std::size_t room = std::min(events.size(), out_.size() - out_used_);
-    const std::size_t n = endpoint_->read(std::span(events).first(room));
-    if (n == 0) return;
+  if (n > 0) {
     nap_ = kShortestNap;
     events_read_ = true;
-    for (std::size_t j = 0; j < n; ++j) on_event(events[j]);
+  } else {
+    unread_ = false;
+  }
+  return n;
+}
+
+void LibfabricFabric::act_on_events() {
+  while (!events_.empty() && ready_.empty() && out_used_ < out_.size()) {
+    const Event event = events_.front();
+    events_.pop_front();
+    on_event(event);
+  }
+}
+
+void LibfabricFabric::read_events() {
+  unread_ = true;
+  act_on_events();
+  for (int i = 0; i < kMaxReads && out_used_ < out_.size() && ready_.empty(); ++i) {
+    const std::size_t n = read_ahead();
+    if (n == 0) break;
+    act_on_events();
+    // Asking once more would cost a system call or two before the caller sees what there is.
+    if (writes_issued_ == 0 && out_used_ > 0 && n == 1) break;
   }
 }
 
@@ -374,7 +396,8 @@ WaitHint LibfabricFabric::prepare_wait(Instant now) {
   hint.descriptor = doorbell_ != nullptr ? doorbell_->descriptor() : endpoint_->descriptor();
   if (doorbell_ == nullptr && hint.descriptor >= 0 && descriptor_lies()) hint.descriptor = -1;
   hint.poll_by = std::min(next_tick_, now + kLongestSleep);
-  hint.ready = options_.spin || !ready_.empty() || looked_at_ || next_tick_ <= now || !polled_;
+  hint.ready =
+      options_.spin || !ready_.empty() || !events_.empty() || next_tick_ <= now || !polled_;
   if (hint.ready) return hint;
   if (!listed_.empty()) hint.poll_by = std::min(hint.poll_by, now + kRetry);
   // What nobody wakes us for is looked for at growing intervals: everything where there is no
@@ -389,11 +412,7 @@ WaitHint LibfabricFabric::prepare_wait(Instant now) {
     return hint;
   }
   if (endpoint_->descriptor() < 0) {
-    std::array<Event, 1> events;
-    if (endpoint_->read(events) == 1) {
-      looked_at_ = events[0];
-      hint.ready = true;
-    }
+    hint.ready = read_ahead() > 0;
   }
   return hint;
 }

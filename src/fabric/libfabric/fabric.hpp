@@ -28,6 +28,9 @@ namespace weft::ofi {
 /// nobody reads the application's memory after `peer_down`.
 inline constexpr Duration kDrain = Duration::seconds(1);
 
+/// Reads of the completion queue in a row.
+inline constexpr int kMaxReads = 64;
+
 class LibfabricFabric final : public Fabric {
  public:
   /// `segments`, when not 0, is the most local segments per write that are used.
@@ -66,6 +69,8 @@ class LibfabricFabric final : public Fabric {
   // fabric.cpp
   void begin_poll(Instant now);
   void read_events();
+  std::size_t read_ahead();
+  void act_on_events();
   void send_listed();
   void forget_removed();
   void emit(const Completion& completion, Receive* receive = nullptr);
@@ -101,8 +106,9 @@ class LibfabricFabric final : public Fabric {
   bool accept(const TxOp& op);
   bool send_at_once(Peer& peer, const TxOp& op);
   void fill(Operation& operation, Peer& peer, const TxOp& op);
-  FrameHeader header_for(Peer& peer, FrameKind kind, std::size_t payload_size) const;
+  FrameHeader header_for(const Peer& peer, FrameKind kind, std::size_t payload_size) const;
   void frame_left(Peer& peer, const FrameHeader& header);
+  bool may_send(const Peer& peer);
   Outcome judge(Peer& peer, ssize_t result);
   Outcome send_frame(Peer& peer, FrameKind kind, std::span<const std::byte> payload,
                      bool in_session = true);
@@ -157,11 +163,14 @@ class LibfabricFabric final : public Fabric {
 
   std::span<Completion> out_;  // of the poll under way
   std::size_t out_used_ = 0;
-  Ring<Ready> ready_;               // completions that found no room in `out_`
-  std::vector<Receive*> held_;      // their data is in the caller's hands until the next poll
-  std::optional<Event> looked_at_;  // read by prepare_wait
+  Ring<Ready> ready_;           // completions that found no room in `out_`
+  std::vector<Receive*> held_;  // their data is in the caller's hands until the next poll
+  // Read and not yet acted upon. Bounded by what the provider can have in its hands.
+  Ring<Event> events_;
   std::size_t outstanding_ = 0;     // accepted and not yet reported as ended
   std::size_t issued_ = 0;          // in the provider's hands, peers down excluded
+  std::size_t writes_issued_ = 0;   // of those, writes
+  bool unread_ = false;             // the provider may know more than was read; see may_send
   std::vector<std::byte> scratch_;  // a frame
 
   bool events_read_ = false;  // since the driver last prepared to sleep

@@ -1,78 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the contract suite does not cover: options, addresses, secrets, farewells, providers whose
-// abilities differ.
-#include "fabric/libfabric/fabric.hpp"
-
+// What the contract suite does not cover: options, addresses, providers whose abilities differ.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <poll.h>
 
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <vector>
+#include "fabric/libfabric/test_support.hpp"
 
 namespace weft {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-LibfabricOptions options_for(std::uint32_t node) {
-  LibfabricOptions options;
-  options.bind_address = "127.0.0.1";
-  options.self = NodeId(node);
-  options.incarnation = Incarnation(1);
-  options.job_secret = "a secret";
-  options.heartbeat_interval = Duration::milliseconds(100);
-  return options;
-}
-
-Instant now() {
-  return Instant(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                     std::chrono::steady_clock::now().time_since_epoch())
-                     .count());
-}
-
-// Endpoints that are driven together; every completion is kept.
-class Group {
- public:
-  Fabric& open(const LibfabricOptions& options, std::size_t segments = 0) {
-    auto fabric = ofi::LibfabricFabric::open(options, segments);
-    EXPECT_TRUE(fabric.ok()) << (fabric.ok() ? "" : fabric.error().message);
-    fabrics_.push_back(std::move(*fabric));
-    seen.emplace_back();
-    return *fabrics_.back();
-  }
-  void introduce(std::size_t a, std::size_t b) {
-    const auto id = [](std::size_t i) { return NodeId(static_cast<std::uint32_t>(i)); };
-    ASSERT_TRUE(fabrics_[a]->add_peer(id(b), Incarnation(1), fabrics_[b]->address()).ok());
-    ASSERT_TRUE(fabrics_[b]->add_peer(id(a), Incarnation(1), fabrics_[a]->address()).ok());
-  }
-  bool drive(const std::function<bool()>& done, Duration limit = Duration::seconds(30)) {
-    const Instant give_up = now() + limit;
-    while (!done()) {
-      if (now() > give_up) return false;
-      for (std::size_t i = 0; i < fabrics_.size(); ++i) {
-        if (fabrics_[i] == nullptr) continue;
-        std::array<Completion, 16> completions;
-        const std::size_t n = fabrics_[i]->poll(now(), completions);
-        for (std::size_t j = 0; j < n; ++j) seen[i].push_back(completions[j]);
-      }
-    }
-    return true;
-  }
-  std::size_t count(std::size_t node, CompletionKind kind) const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(seen[node], [&](const Completion& c) { return c.kind == kind; }));
-  }
-  void close(std::size_t i) { fabrics_[i].reset(); }
-
-  std::vector<std::vector<Completion>> seen;
-
- private:
-  std::vector<std::unique_ptr<Fabric>> fabrics_;
-};
 
 TEST(open_libfabric, names_the_available_providers_when_one_is_unknown) {
   LibfabricOptions options = options_for(0);
@@ -120,6 +56,25 @@ TEST(open_libfabric, allows_one_endpoint_of_shared_memory_per_process) {
   EXPECT_TRUE(open_libfabric(options).ok());
 }
 
+TEST(open_libfabric, takes_a_service_level_whether_or_not_the_provider_obeys) {
+  LibfabricOptions options = options_for(0);
+  options.service_level = ServiceLevel(9);
+  EXPECT_TRUE(open_libfabric(options).ok());
+}
+
+TEST(open_libfabric, works_with_addresses_of_ip_version_6) {
+  Group group;
+  LibfabricOptions options = options_for(0);
+  options.bind_address = "::1";
+  group.open(options);
+  options.self = NodeId(1);
+  group.open(options);
+  group.introduce(0, 1);
+  EXPECT_TRUE(group.drive([&] {
+    return group.count(0, CompletionKind::peer_up) + group.count(1, CompletionKind::peer_up) == 2;
+  }));
+}
+
 TEST(add_peer, refuses_addresses_that_are_not_of_this_fabric) {
   auto opened = open_libfabric(options_for(0));
   ASSERT_TRUE(opened.ok());
@@ -137,80 +92,6 @@ TEST(add_peer, refuses_addresses_that_are_not_of_this_fabric) {
   EXPECT_TRUE(fabric->add_peer(NodeId(1), Incarnation(1), "tcp/0200").ok());
   std::array<Completion, 4> completions;
   for (int i = 0; i < 100; ++i) EXPECT_EQ(fabric->poll(now(), completions), 0u);
-}
-
-TEST(link, a_peer_with_another_secret_never_comes_up) {
-  Group group;
-  group.open(options_for(0));
-  group.open(options_for(1));
-  LibfabricOptions stranger = options_for(2);
-  stranger.job_secret = "another secret";
-  group.open(stranger);
-  group.introduce(0, 2);
-  group.introduce(0, 1);
-  ASSERT_TRUE(group.drive([&] { return group.count(0, CompletionKind::peer_up) == 1; }));
-  EXPECT_EQ(group.seen[0][0].peer, NodeId(1));
-  // The honest pair exchanges plenty; by then the stranger had its chances.
-  EXPECT_FALSE(group.drive([&] { return group.count(2, CompletionKind::peer_up) > 0; },
-                           Duration::milliseconds(300)));
-  EXPECT_EQ(group.count(0, CompletionKind::peer_up), 1u);
-}
-
-TEST(link, a_peer_that_closes_says_goodbye_and_is_down_without_a_timeout) {
-  Group group;
-  LibfabricOptions patient = options_for(0);
-  patient.heartbeat_interval = Duration::seconds(600);
-  patient.peer_timeout = Duration::seconds(3600);
-  group.open(patient);
-  patient.self = NodeId(1);
-  group.open(patient);
-  group.introduce(0, 1);
-  ASSERT_TRUE(group.drive([&] {
-    return group.count(0, CompletionKind::peer_up) + group.count(1, CompletionKind::peer_up) == 2;
-  }));
-  group.close(1);
-  EXPECT_TRUE(group.drive([&] { return group.count(0, CompletionKind::peer_down) == 1; }));
-}
-
-TEST(link, a_silent_peer_is_down_after_the_timeout) {
-  Group group;
-  LibfabricOptions hasty = options_for(0);
-  hasty.peer_timeout = Duration::milliseconds(300);
-  Fabric& fabric = group.open(hasty);
-  hasty.self = NodeId(1);
-  group.open(hasty);
-  group.introduce(0, 1);
-  ASSERT_TRUE(group.drive([&] { return group.count(0, CompletionKind::peer_up) == 1; }));
-  // Node 1 is no longer polled. Time is what the caller says it is.
-  std::array<Completion, 16> completions;
-  Instant clock = now();
-  bool down = false;
-  for (int i = 0; i < 100 && !down; ++i) {
-    clock = clock + Duration::milliseconds(10);
-    const std::size_t n = fabric.poll(clock, completions);
-    for (std::size_t j = 0; j < n; ++j) {
-      down = down || completions[j].kind == CompletionKind::peer_down;
-    }
-  }
-  EXPECT_TRUE(down);
-}
-
-TEST(link, a_pause_of_ones_own_is_not_silence_of_the_peers) {
-  Group group;
-  LibfabricOptions hasty = options_for(0);
-  hasty.peer_timeout = Duration::milliseconds(300);
-  Fabric& fabric = group.open(hasty);
-  hasty.self = NodeId(1);
-  group.open(hasty);
-  group.introduce(0, 1);
-  ASSERT_TRUE(group.drive([&] {
-    return group.count(0, CompletionKind::peer_up) + group.count(1, CompletionKind::peer_up) == 2;
-  }));
-  std::array<Completion, 16> completions;
-  const std::size_t n = fabric.poll(now() + Duration::seconds(3600), completions);
-  for (std::size_t j = 0; j < n; ++j) {
-    EXPECT_NE(completions[j].kind, CompletionKind::peer_down);
-  }
 }
 
 TEST(wait, spinning_never_lets_the_driver_sleep) {

@@ -48,6 +48,7 @@ void LibfabricFabric::start_life(Peer& peer, Life life) {
 
 void LibfabricFabric::start_connecting(Peer& peer) {
   peer.link = Link::connecting;
+  peer.broken = false;
   peer.my_nonce = fresh_nonce();
   peer.knows_their_nonce = false;
   peer.next_hello = now_;
@@ -291,8 +292,8 @@ void LibfabricFabric::go_up(Peer& peer, const Welcome& welcome) {
 void LibfabricFabric::begin_closing(Peer& peer, std::string_view reason, Duration drain,
                                     Link then) {
   WEFT_CHECK(peer.link == Link::up);
-  spdlog::debug("{}: node {} incarnation {} is down: {}", name_, peer.id.value(),
-                peer.life.incarnation.value(), reason);
+  spdlog::info("{}: node {} incarnation {} is down: {}", name_, peer.id.value(),
+               peer.life.incarnation.value(), reason);
   peer.link = Link::closing;
   peer.after_closing = then;
   peer.close_by = now_ + drain;
@@ -310,6 +311,7 @@ void LibfabricFabric::begin_closing(Peer& peer, std::string_view reason, Duratio
     if (operation->parts_pending > 0) {
       peer.issued.push_back(*operation);
       ++peer.writes_issued;
+      ++writes_issued_;
       ++issued_;
       continue;
     }
@@ -328,6 +330,7 @@ void LibfabricFabric::finish_closing(Peer& peer) {
       end_operation(CompletionKind::failed, peer.id, operation->user_context);
     }
   }
+  writes_issued_ -= peer.writes_issued;
   peer.writes_issued = 0;
   Completion completion;
   completion.kind = CompletionKind::peer_down;

@@ -32,12 +32,11 @@ struct Dues {
   bool heartbeat = false;
 };
 
-/// A frame that arrived before one that was sent earlier: large messages may be fetched by the
-/// receiver's provider and then complete after small ones that follow them.
+/// A frame that arrived before one that was sent earlier: large messages may be
+/// fetched by the receiver's provider and then complete after small ones that follow them.
 struct EarlyFrame {
   Receive* receive = nullptr;
   std::size_t length = 0;
-  std::uint32_t sequence = 0;
 };
 
 struct RegionFrame {
@@ -61,6 +60,7 @@ struct Peer {
   bool to_be_rung = false;
 
   Link link = Link::connecting;
+  bool broken = false;  ///< an operation failed; the event that ends the link is about to be seen
   Nonce my_nonce{};
   Nonce their_nonce{};
   bool knows_their_nonce = false;

@@ -60,7 +60,10 @@ void LibfabricFabric::on_operation(Operation& operation, int error) {
   }
   peer->issued.remove(operation);
   --issued_;
-  if (operation.kind == OpKind::write) --peer->writes_issued;
+  if (operation.kind == OpKind::write) {
+    --peer->writes_issued;
+    --writes_issued_;
+  }
   if (operation.purpose == Operation::Purpose::user) {
     const CompletionKind done =
         operation.kind == OpKind::send ? CompletionKind::sent : CompletionKind::written;
@@ -121,7 +124,7 @@ bool LibfabricFabric::keep_early(Peer& peer, Receive& receive, const Frame& fram
     next_tick_ = now_;
   }
   const std::size_t length = sizeof(FrameHeader) + frame.payload.size();
-  peer.early.push_back({&receive, length, frame.header.sequence});
+  peer.early.push_back({&receive, length});
   return true;
 }
 
@@ -129,14 +132,14 @@ bool LibfabricFabric::keep_early(Peer& peer, Receive& receive, const Frame& fram
 void LibfabricFabric::take_early(Peer& peer) {
   for (std::size_t i = 0; i < peer.early.size() && peer.link == Link::up;) {
     const EarlyFrame early = peer.early[i];
-    if (early.sequence != peer.frames_in) {
+    const auto frame = decode_frame(early.receive->buffer.first(early.length));
+    WEFT_CHECK(frame.has_value());
+    if (frame->header.sequence != peer.frames_in) {
       ++i;
       continue;
     }
     peer.early[i] = peer.early.back();
     peer.early.pop_back();
-    const auto frame = decode_frame(early.receive->buffer.first(early.length));
-    WEFT_CHECK(frame.has_value());
     if (!on_next_frame(peer, *frame, *early.receive)) receives_->give_back(*early.receive);
     peer.gap_since = now_;
     i = 0;

@@ -76,7 +76,8 @@ bool LibfabricFabric::send_at_once(Peer& peer, const TxOp& op) {
   const Traits& traits = endpoint_->traits();
   if (size > traits.inject_size || size > scratch_.size()) return false;
   if (!peer.queued.empty() || peer.dues.welcome || !peer.region_frames.empty() ||
-      peer.credits == 0 || (!traits.send_after_write && peer.writes_issued > 0)) {
+      peer.credits == 0 || !may_send(peer) ||
+      (!traits.send_after_write && peer.writes_issued > 0)) {
     return false;
   }
   const FrameHeader header = header_for(peer, FrameKind::message, op.size());
@@ -111,7 +112,7 @@ void LibfabricFabric::fill(Operation& operation, Peer& peer, const TxOp& op) {
   operation.offset = op.region_offset;
 }
 
-FrameHeader LibfabricFabric::header_for(Peer& peer, FrameKind kind,
+FrameHeader LibfabricFabric::header_for(const Peer& peer, FrameKind kind,
                                         std::size_t payload_size) const {
   FrameHeader header;
   header.kind = kind;
@@ -131,6 +132,18 @@ void LibfabricFabric::frame_left(Peer& peer, const FrameHeader& header) {
   peer.last_said = now_;
 }
 
+// A provider that connects by itself loses and makes connections again silently. A write that is
+// lost fails, but what is sent after that must not arrive: it would do so without the write. So
+// while writes are in the provider's hands nothing is sent before everything was read that it has
+// to say; and nothing more once it has said that one failed.
+bool LibfabricFabric::may_send(const Peer& peer) {
+  if (peer.writes_issued > 0) {
+    for (int i = 0; i < kMaxReads && unread_; ++i) read_ahead();
+    if (unread_) return false;
+  }
+  return !peer.broken;
+}
+
 LibfabricFabric::Outcome LibfabricFabric::judge(Peer& peer, ssize_t result) {
   if (result == 0) {
     peer.stalled.reset();
@@ -141,6 +154,7 @@ LibfabricFabric::Outcome LibfabricFabric::judge(Peer& peer, ssize_t result) {
     return Outcome::sent;
   }
   if (result == -FI_EAGAIN || result == -FI_ENOMEM || result == -FI_ENOBUFS) {
+    unread_ = true;  // the provider made progress meanwhile
     if (peer.link == Link::up && endpoint_->traits().hides_connections && peer.issued.empty() &&
         !peer.stalled) {
       peer.stalled = now_;
@@ -189,6 +203,10 @@ LibfabricFabric::Outcome LibfabricFabric::send_frame(Peer& peer, FrameKind kind,
 // Sends what can go; the peer is listed when trying again soon makes sense.
 void LibfabricFabric::send_due(Peer& peer) {
   if (peer.link != Link::up && peer.link != Link::connecting) return;
+  if (!may_send(peer)) {
+    list(peer);
+    return;
+  }
   Outcome outcome = send_own_frames(peer);
   if (outcome == Outcome::sent) outcome = send_queued(peer);
   if (outcome == Outcome::later) list(peer);
@@ -258,7 +276,10 @@ void LibfabricFabric::move_to_issued(Peer& peer, Operation& operation) {
   peer.queued.remove(operation);
   peer.issued.push_back(operation);
   ++issued_;
-  if (operation.kind == OpKind::write) ++peer.writes_issued;
+  if (operation.kind == OpKind::write) {
+    ++peer.writes_issued;
+    ++writes_issued_;
+  }
 }
 
 LibfabricFabric::Outcome LibfabricFabric::issue_write(Peer& peer, Operation& operation) {
