@@ -75,6 +75,7 @@ std::unique_ptr<Cluster::Node> Cluster::make(NodeId id, Incarnation incarnation)
     config.overlap_microslices = options_.overlap;
     if (!options_.open_end) config.end = TimesliceIndex(options_.timeslices);
     config.window = 4096;
+    config.promise_timeout = options_.promise_timeout;
     config.start_by = Instant(Duration::microseconds(500).ticks());
     node->input =
         std::make_unique<InputMachine>(config, *node->buffer, options_.input_schedule(id.value()));

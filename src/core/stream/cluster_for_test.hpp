@@ -36,6 +36,7 @@ struct ClusterOptions {
   Duration late_after = Duration::max();
   Duration give_up_after = Duration::max();
   bool open_end = false;  ///< runs until `stop`
+  Duration promise_timeout = Duration::max();
 };
 
 class Cluster {

@@ -15,7 +15,7 @@ InputMachine::InputMachine(const InputConfig& config, InputBuffer& buffer,
     : config_(config),
       buffer_(buffer),
       schedule_(std::move(schedule)),
-      leader_(config.roster, config.self, config.end, config.start_by),
+      leader_(config.roster, config.self, config.end, config.start_by, config.promise_timeout),
       peers_(config.roster.nodes()),
       hellos_(config.roster.computes),
       window_(config.window),
@@ -309,6 +309,7 @@ void InputMachine::turn(Instant now, Outbox& out) {
   if (view_.number == 0 && config_.start_by > now) {
     deadline_ = std::min(deadline_, config_.start_by);
   }
+  deadline_ = std::min(deadline_, leader_.next_deadline());
 }
 
 void InputMachine::say_bye_when_done() {

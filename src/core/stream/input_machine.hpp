@@ -34,6 +34,8 @@ struct InputConfig {
   std::uint32_t overlap_microslices = 0;  ///< of the following timeslice, sent with each
   TimesliceIndex end = TimesliceIndex::max();
   Instant start_by = Instant::never();  ///< do not wait longer for nodes that are missing
+  /// A member that does not answer the question for a new view for so long is left out of it.
+  Duration promise_timeout = Duration::max();
   ServiceLevel data_level{};
   ServiceLevel control_level{};
   std::size_t window = 1 << 16;  ///< timeslices that may be outstanding at once

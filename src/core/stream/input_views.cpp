@@ -61,7 +61,12 @@ bool InputMachine::on_leader_message(Instant now, NodeId peer, std::span<const s
     case MessageType::suspect: {
       const auto suspect = decode_suspect(bytes, config_.roster);
       if (!suspect) return false;
-      if (suspect->view == view_.number && is_member(suspect->node)) leader_.disturb();
+      if (suspect->view != view_.number || !is_member(suspect->node)) return true;
+      if (is_leader(now)) {
+        leader_.disturb();
+      } else {
+        suspects_.insert(suspect->node.value());  // perhaps the leader itself: it is told
+      }
       return true;
     }
     default:

@@ -238,6 +238,22 @@ TEST(stream, a_timeslice_given_up_is_delivered_flagged_and_late_contributions_ar
   EXPECT_GT(late, 0u);
 }
 
+TEST(stream, a_node_that_does_not_answer_the_leader_is_left_out_of_the_view) {
+  ClusterOptions options = with_grants({});
+  options.timeslices = 300;
+  options.promise_timeout = Duration::microseconds(300);
+  Cluster cluster(options);
+  for (int i = 0; i < 60; ++i) cluster.step();
+  cluster.pause(options.roster.compute_node(1), true);
+  cluster.kill(NodeId(2));  // a new view is needed, and the paused node does not promise
+  for (int i = 0; i < 3000; ++i) cluster.step();
+  cluster.kill(options.roster.compute_node(1));
+  ASSERT_TRUE(cluster.run()) << cluster.describe();
+  EXPECT_EQ(cluster.complaint(), "");
+  EXPECT_EQ(cluster.built().size(), options.timeslices);
+  EXPECT_EQ(cluster.input(0).consumed(), TimesliceIndex(options.timeslices));
+}
+
 // Kills, restarts, pauses and broken connections drawn from the seed; every timeslice must come
 // out, and more than once only with the flag that says so.
 class stream_faults : public ::testing::TestWithParam<std::uint64_t> {};

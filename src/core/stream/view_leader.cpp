@@ -6,11 +6,12 @@
 namespace weft::stream {
 
 ViewLeader::ViewLeader(const Roster& roster, std::uint32_t self, TimesliceIndex end,
-                       Instant start_by)
+                       Instant start_by, Duration promise_timeout)
     : roster_(roster),
       self_(self),
       end_(end),
       start_by_(start_by),
+      promise_timeout_(promise_timeout),
       up_(roster.nodes()),
       reborn_(roster.nodes()),
       incarnations_(roster.nodes()),
@@ -35,7 +36,24 @@ void ViewLeader::node_down(NodeId node) {
   disturbed_ = true;
 }
 
+Instant ViewLeader::next_deadline() const {
+  if (!pending_ || promise_timeout_ == Duration::max()) return Instant::never();
+  return std::max(asked_at_ + promise_timeout_, pending_->base == 0 ? start_by_ : asked_at_);
+}
+
+void ViewLeader::leave_out_the_silent(Instant now) {
+  // Its connection may be broken in one direction, or it may be stopped: the others go on. It comes
+  // back by promising after all, or by connecting anew.
+  if (now <= next_deadline() || !pending_) return;
+  for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
+    if (promises_[i] || !is_member(NodeId(i), pending_->inputs, pending_->computes)) continue;
+    up_.erase(i);
+    disturbed_ = true;
+  }
+}
+
 std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
+  leave_out_the_silent(now);
   const bool first = current.number == 0;
   if (first && up_.count() < roster_.nodes() && now < start_by_) return std::nullopt;
   Prepare next{.base = current.number,
@@ -66,11 +84,13 @@ std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
   disturbed_ = false;
   promises_.assign(roster_.nodes(), std::nullopt);
   pending_ = next;
+  asked_at_ = now;
   return next;
 }
 
 void ViewLeader::on_promise(NodeId node, const Promise& promise) {
   highest_number_ = std::max(highest_number_, promise.number);
+  up_.insert(node.value());
   if (pending_ && promise.number == pending_->number) promises_[node.value()] = promise;
 }
 

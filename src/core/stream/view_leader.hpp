@@ -20,7 +20,9 @@ class ViewLeader {
  public:
   /// `end`: where the stream ends if nobody stops it earlier. Before `start_by` a first view needs
   /// every node of the roster; after it, those that are there (at least one of each kind).
-  ViewLeader(const Roster& roster, std::uint32_t self, TimesliceIndex end, Instant start_by);
+  /// A member that has not promised `promise_timeout` after it was asked is left out.
+  ViewLeader(const Roster& roster, std::uint32_t self, TimesliceIndex end, Instant start_by,
+             Duration promise_timeout);
 
   /// What this node sees of the others. `incarnation` tells a new life from a mended connection.
   void node_up(NodeId node, Incarnation incarnation);
@@ -33,6 +35,8 @@ class ViewLeader {
   /// What to prepare now, if anything changed. Replaces what is under way when that is overtaken.
   std::optional<Prepare> propose(Instant now, const View& current);
   const std::optional<Prepare>& pending() const { return pending_; }
+  /// When `propose` has something to find out.
+  Instant next_deadline() const;
   void on_promise(NodeId node, const Promise& promise);
   /// The view, once every member of it has promised.
   std::optional<View> decide(const View& current);
@@ -41,6 +45,7 @@ class ViewLeader {
 
  private:
   bool is_member(NodeId node, const IndexSet& inputs, const IndexSet& computes) const;
+  void leave_out_the_silent(Instant now);
   void find_done(const View& current, View& next) const;
   std::vector<TimesliceIndex> done_by_compute(const View& current) const;
 
@@ -48,6 +53,7 @@ class ViewLeader {
   std::uint32_t self_;
   TimesliceIndex end_;
   Instant start_by_;
+  Duration promise_timeout_;
   IndexSet up_;      // by node
   IndexSet reborn_;  // members that lost their memory since the view began
   std::vector<Incarnation> incarnations_;
@@ -55,6 +61,7 @@ class ViewLeader {
   bool stop_wanted_ = false;
   std::uint32_t highest_number_ = 0;
   std::optional<Prepare> pending_;
+  Instant asked_at_{};
   std::vector<std::optional<Promise>> promises_;
 };
 

@@ -144,6 +144,7 @@ Result<std::unique_ptr<StreamNode>> make_input_node(const StreamOptions& options
   config.overlap_microslices = options.overlap_microslices;
   if (options.timeslices > 0) config.end = TimesliceIndex(options.timeslices);
   config.start_by = now + options.start_timeout;
+  config.promise_timeout = options.peer_timeout;
   config.data_level = options.data_level;
   config.control_level = options.control_level;
   config.window = std::size_t{2} * options.descriptors * (options.computes + 1);
