@@ -27,6 +27,8 @@ class ForkedFabric final : public Fabric {
   ~ForkedFabric() override;
   /// SIGKILL.
   void kill();
+  /// SIGSTOP, SIGCONT. While the process is stopped no other function may be called: it would wait.
+  void signal(int number);
 
   const FabricLimits& limits() const override { return limits_; }
   std::string_view name() const override { return name_; }

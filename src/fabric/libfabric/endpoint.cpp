@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <array>
 
+#include "fabric/libfabric/job_key.hpp"
+
 namespace weft::ofi {
 namespace {
 
 constexpr std::size_t kMaxNameSize = 256;
+constexpr int kKeyAttempts = 16;
 
 }  // namespace
 
@@ -30,6 +33,12 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const LibfabricOptions& options
   if (auto ready = endpoint->set_up(queue_size, !options.spin); !ready)
     return std::move(ready).error();
   return endpoint;
+}
+
+void Endpoint::restrict_to(const Restrictions& restrictions) {
+  if (restrictions.one_segment) traits_.segments = 1;
+  if (restrictions.unordered) traits_.send_after_write = traits_.write_after_write = false;
+  if (restrictions.local_registration) traits_.local_registration = true;
 }
 
 Error Endpoint::refused(const char* step, int result) const {
@@ -114,10 +123,16 @@ void Endpoint::remove(fi_addr_t where) {
 }
 
 Result<MemoryRegistration> Endpoint::register_memory(std::span<const std::byte> memory,
-                                                     std::uint64_t access, std::uint64_t key) {
+                                                     std::uint64_t access) {
+  const std::uint64_t mask =
+      traits_.key_bytes < 8 ? (std::uint64_t{1} << (8 * traits_.key_bytes)) - 1 : ~std::uint64_t{0};
   fid_mr* registration = nullptr;
-  int result = fi_mr_reg(domain_.get(), memory.data(), memory.size(), access, 0, key, 0,
-                         &registration, nullptr);
+  int result = -FI_ENOKEY;
+  // Short keys may be in use already.
+  for (int attempt = 0; attempt < kKeyAttempts && result == -FI_ENOKEY; ++attempt) {
+    result = fi_mr_reg(domain_.get(), memory.data(), memory.size(), access, 0, fresh_key() & mask,
+                       0, &registration, nullptr);
+  }
   if (result != 0) {
     Error error = refused("to register memory", result);
     error.message +=

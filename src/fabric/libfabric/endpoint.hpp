@@ -59,6 +59,8 @@ class Endpoint {
   void stop() { endpoint_.reset(); }
 
   const Traits& traits() const { return traits_; }
+  /// Before anything is posted.
+  void restrict_to(const Restrictions& restrictions);
   const std::string& provider_name() const { return provider_name_; }
   /// The endpoint's own address, as peers insert it.
   std::span<const std::byte> name() const { return name_; }
@@ -71,10 +73,10 @@ class Endpoint {
   void remove(fi_addr_t where);
   std::size_t address_size() const { return name_.size(); }
 
-  /// Registers memory for `access` (FI_REMOTE_WRITE, FI_SEND | FI_WRITE, …). `key` is what the
-  /// provider should use when keys are ours to choose.
+  /// Registers memory for `access` (FI_REMOTE_WRITE, FI_SEND, …). Where keys are ours to choose,
+  /// the key cannot be guessed: knowing it is the right to write.
   Result<MemoryRegistration> register_memory(std::span<const std::byte> memory,
-                                             std::uint64_t access, std::uint64_t key);
+                                             std::uint64_t access);
 
   ssize_t send(std::span<const std::byte> bytes, void* description, fi_addr_t to, Tracked* what) {
     return fi_send(endpoint_.get(), bytes.data(), bytes.size(), description, to, what);

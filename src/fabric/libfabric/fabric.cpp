@@ -72,14 +72,14 @@ std::string hex(std::span<const std::byte> bytes) {
 }  // namespace
 
 Result<std::unique_ptr<Fabric>> LibfabricFabric::open(const LibfabricOptions& options,
-                                                      std::size_t segments) {
+                                                      const Restrictions& restrictions) {
   if (auto valid = validate(options); !valid) return std::move(valid).error();
   std::unique_ptr<LibfabricFabric> fabric(new LibfabricFabric(options));
-  if (auto ready = fabric->set_up(segments); !ready) return std::move(ready).error();
+  if (auto ready = fabric->set_up(restrictions); !ready) return std::move(ready).error();
   return std::unique_ptr<Fabric>(std::move(fabric));
 }
 
-Result<void> LibfabricFabric::set_up(std::size_t segments) {
+Result<void> LibfabricFabric::set_up(const Restrictions& restrictions) {
   const std::string shm_name = shared_name(job_key_.tag(), options_.self, options_.incarnation);
   if (options_.provider == "shm") {
     if (g_shm_in_use.exchange(true)) {
@@ -97,6 +97,7 @@ Result<void> LibfabricFabric::set_up(std::size_t segments) {
   auto endpoint = Endpoint::open(options_, shm_name, operations + options_.receive_buffers);
   if (!endpoint) return std::move(endpoint).error();
   endpoint_ = std::move(*endpoint);
+  endpoint_->restrict_to(restrictions);
   const std::size_t frame_size = sizeof(FrameHeader) + options_.max_message;
   auto pool = OperationPool::make(*endpoint_, operations, frame_size);
   if (!pool) return std::move(pool).error();
@@ -107,7 +108,6 @@ Result<void> LibfabricFabric::set_up(std::size_t segments) {
   scratch_.resize(frame_size);
 
   const Traits& traits = endpoint_->traits();
-  segments_ = std::min<std::size_t>({traits.segments, 2, segments > 0 ? segments : 2});
   limits_ = {options_.max_message, traits.max_write, options_.max_outstanding, traits.native_write};
   name_ = "libfabric:" + options_.provider;
   address_ = options_.provider + "/" + hex(endpoint_->name());

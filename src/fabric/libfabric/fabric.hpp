@@ -33,9 +33,8 @@ inline constexpr int kMaxReads = 64;
 
 class LibfabricFabric final : public Fabric {
  public:
-  /// `segments`, when not 0, is the most local segments per write that are used.
   static Result<std::unique_ptr<Fabric>> open(const LibfabricOptions& options,
-                                              std::size_t segments = 0);
+                                              const Restrictions& restrictions = {});
   ~LibfabricFabric() override;
 
   const FabricLimits& limits() const override { return limits_; }
@@ -64,7 +63,7 @@ class LibfabricFabric final : public Fabric {
 
   explicit LibfabricFabric(const LibfabricOptions& options)
       : options_(options), job_key_(options.job_secret) {}
-  Result<void> set_up(std::size_t segments);
+  Result<void> set_up(const Restrictions& restrictions);
 
   // fabric.cpp
   void begin_poll(Instant now);
@@ -153,7 +152,6 @@ class LibfabricFabric final : public Fabric {
   std::unique_ptr<OperationPool> operations_;
   std::unique_ptr<ReceivePool> receives_;
   LocalRegions regions_;
-  std::size_t segments_ = 2;
 
   std::unordered_map<NodeId, std::unique_ptr<Peer>> peers_;
   Peer* last_found_ = nullptr;

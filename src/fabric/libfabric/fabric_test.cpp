@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the contract suite does not cover: options, addresses, providers whose abilities differ.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "fabric/libfabric/test_support.hpp"
 
@@ -45,7 +47,7 @@ TEST(open_libfabric, names_the_address_that_no_provider_has) {
 TEST(open_libfabric, allows_one_endpoint_of_shared_memory_per_process) {
   LibfabricOptions options = options_for(0);
   options.provider = "shm";
-  options.job_secret = "one per process";
+  options.job_secret = fmt::format("one per process {}", ::getpid());
   auto first = open_libfabric(options);
   ASSERT_TRUE(first.ok()) << first.error().message;
   options.self = NodeId(1);
@@ -107,7 +109,7 @@ TEST(wait, spinning_never_lets_the_driver_sleep) {
 
 TEST(write, two_segments_arrive_where_the_provider_takes_one_at_a_time) {
   Group group;
-  Fabric& writer = group.open(options_for(0), 1);
+  Fabric& writer = group.open(options_for(0), {.one_segment = true});
   Fabric& target = group.open(options_for(1));
   group.introduce(0, 1);
   ASSERT_TRUE(group.drive([&] {

@@ -53,7 +53,7 @@ Result<std::unique_ptr<OperationPool>> OperationPool::make(Endpoint& endpoint, s
   if (!memory) return std::move(memory).error();
   pool->memory_ = *memory;
   if (endpoint.traits().local_registration) {
-    auto registration = endpoint.register_memory(*memory, FI_SEND, 0);
+    auto registration = endpoint.register_memory(*memory, FI_SEND);
     if (!registration) return std::move(registration).error();
     pool->registration_ = std::move(*registration);
   }
@@ -97,7 +97,7 @@ Result<std::unique_ptr<ReceivePool>> ReceivePool::make(Endpoint& endpoint, std::
   if (!memory) return std::move(memory).error();
   pool->memory_ = *memory;
   if (endpoint.traits().local_registration) {
-    auto registration = endpoint.register_memory(*memory, FI_RECV, 0);
+    auto registration = endpoint.register_memory(*memory, FI_RECV);
     if (!registration) return std::move(registration).error();
     pool->registration_ = std::move(*registration);
   }

@@ -73,7 +73,6 @@ Traits traits_of(const fi_info& info, const Request& request) {
       (order & FI_ORDER_WAW) != 0 && info.ep_attr->max_order_waw_size >= traits.max_write;
   traits.local_registration = (mode & FI_MR_LOCAL) != 0;
   traits.virtual_addresses = (mode & FI_MR_VIRT_ADDR) != 0;
-  traits.provider_keys = (mode & FI_MR_PROV_KEY) != 0;
   traits.endpoint_regions = (mode & FI_MR_ENDPOINT) != 0;
   traits.shared_memory = name == "shm";
   traits.hides_connections = name == "net" || name == "sockets" || name.ends_with("ofi_rxm");

@@ -28,7 +28,6 @@ struct Traits {
   bool write_after_write = false;   ///< overlapping writes land in order
   bool local_registration = false;  ///< local buffers must be registered
   bool virtual_addresses = false;   ///< remote addresses are the target's, else offsets
-  bool provider_keys = false;       ///< the provider chooses memory keys
   bool endpoint_regions = false;    ///< regions are bound to the endpoint
   bool hides_connections = false;   ///< connects on demand and does not report lost connections
   bool shared_memory = false;       ///< provider shm: no wait descriptor, no word of dead peers
@@ -41,6 +40,13 @@ struct Traits {
 struct Provider {
   InfoPointer info;
   Traits traits;
+};
+
+/// Takes abilities away, so that tests can treat a provider at hand as one that has fewer.
+struct Restrictions {
+  bool one_segment = false;
+  bool unordered = false;           ///< neither sends nor writes wait for earlier writes
+  bool local_registration = false;  ///< wants local buffers registered
 };
 
 /// `shm_name` names the endpoint of the shm provider; others ignore it.

@@ -16,16 +16,13 @@ bool inside(std::uint64_t length, std::uint64_t offset, std::uint64_t size) {
 
 Result<Region> LocalRegions::expose(Endpoint& endpoint, std::span<std::byte> memory) {
   const Traits& traits = endpoint.traits();
-  // A key that cannot be guessed: where the provider lets us choose it, knowing it is the right
-  // to write.
   std::uint64_t key = fresh_key();
-  if (traits.key_bytes < sizeof key) key &= (std::uint64_t{1} << (8 * traits.key_bytes)) - 1;
   Entry entry;
   if (traits.native_write && !memory.empty()) {
-    auto registration = endpoint.register_memory(memory, FI_REMOTE_WRITE, key);
+    auto registration = endpoint.register_memory(memory, FI_REMOTE_WRITE);
     if (!registration) return std::move(registration).error();
     entry.registration = std::move(*registration);
-    if (traits.provider_keys) key = fi_mr_key(entry.registration.get());
+    key = fi_mr_key(entry.registration.get());
   }
   const std::uint64_t base =
       traits.virtual_addresses ? reinterpret_cast<std::uintptr_t>(memory.data()) : 0;

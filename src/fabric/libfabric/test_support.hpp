@@ -34,8 +34,8 @@ inline Instant now() {
 // Endpoints that are driven together; every completion is kept.
 class Group {
  public:
-  Fabric& open(const LibfabricOptions& options, std::size_t segments = 0) {
-    auto fabric = ofi::LibfabricFabric::open(options, segments);
+  Fabric& open(const LibfabricOptions& options, const ofi::Restrictions& restrictions = {}) {
+    auto fabric = ofi::LibfabricFabric::open(options, restrictions);
     EXPECT_TRUE(fabric.ok()) << (fabric.ok() ? "" : fabric.error().message);
     fabrics_.push_back(std::move(*fabric));
     seen.emplace_back();

@@ -339,7 +339,7 @@ bool LibfabricFabric::register_segments(Operation& operation, std::array<void*, 
     if (!operation.registrations[i]) {
       const iovec& segment = operation.segments[i];
       auto registration = endpoint_->register_memory(
-          {static_cast<const std::byte*>(segment.iov_base), segment.iov_len}, FI_WRITE, 0);
+          {static_cast<const std::byte*>(segment.iov_base), segment.iov_len}, FI_WRITE);
       if (!registration) return false;
       operation.registrations[i] = std::move(*registration);
     }
@@ -355,7 +355,8 @@ LibfabricFabric::Outcome LibfabricFabric::issue_segments(Peer& peer, Operation& 
   }
   while (operation.segments_issued < operation.segment_count) {
     const std::size_t first = operation.segments_issued;
-    const std::size_t count = std::min(segments_, operation.segment_count - first);
+    const std::size_t count =
+        std::min(endpoint_->traits().segments, operation.segment_count - first);
     Operation* carrier = &operation;
     if (first > 0) {
       carrier = operations_->take();
