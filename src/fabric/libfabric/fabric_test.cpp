@@ -67,7 +67,7 @@ TEST(open_libfabric, takes_a_service_level_whether_or_not_the_provider_obeys) {
 TEST(open_libfabric, works_with_addresses_of_ip_version_6) {
   Group group;
   LibfabricOptions options = options_for(0);
-  options.bind_address = "::1";
+  options.bind_address = "[::1]";
   group.open(options);
   options.self = NodeId(1);
   group.open(options);

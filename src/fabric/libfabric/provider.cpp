@@ -49,10 +49,16 @@ InfoPointer hints_for(const LibfabricOptions& options, const std::string& provid
   return hints;
 }
 
+// "[::1]" is how people write addresses of IP version 6 that a port may follow.
+std::string without_brackets(const std::string& address) {
+  const bool bracketed = address.starts_with('[') && address.ends_with(']');
+  return bracketed ? address.substr(1, address.size() - 2) : address;
+}
+
 int query(const LibfabricOptions& options, const std::string& shm_name, fi_info* hints,
           InfoPointer& info) {
   const bool shm = std::string_view(hints->fabric_attr->prov_name) == "shm";
-  const std::string& source = shm ? shm_name : options.bind_address;
+  const std::string source = shm ? shm_name : without_brackets(options.bind_address);
   fi_info* found = nullptr;
   const int result = fi_getinfo(kApiVersion, source.empty() ? nullptr : source.c_str(), nullptr,
                                 source.empty() ? 0 : FI_SOURCE, hints, &found);
