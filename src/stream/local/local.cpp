@@ -129,7 +129,7 @@ Result<std::vector<NodeReport>> drive(LocalJob& job, const StreamOptions& option
                                  to_text(options.start_timeout * 2))};
       }
     }
-    job.give_up_on_silent_nodes(now, std::max(options.peer_timeout, Duration::seconds(2)));
+    job.give_up_on_silent_nodes(now, std::max(options.peer_timeout, Duration::seconds(5)));
     const char* lost = !job.any_lives(0, options.inputs)       ? "input"
                        : !job.any_lives(options.inputs, nodes) ? "compute"
                                                                : nullptr;

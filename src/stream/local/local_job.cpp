@@ -51,7 +51,8 @@ void LocalJob::give_up_on_silent_nodes(Instant now, Duration patience) {
   for (Node& node : nodes_) {
     if (!node.running() || node.report) continue;
     any_missing = true;
-    const bool silent = now - node.heard > patience;
+    // Opening a fabric may take seconds, in which a node has nothing to say.
+    const bool silent = !node.address.empty() && now - node.heard > patience;
     if (silent) ::kill(node.pid, SIGKILL);
     others_reported = others_reported && !silent;
   }
