@@ -132,7 +132,8 @@ std::vector<report::GoodputSample> goodput_series(const std::vector<NodeReport>&
   std::vector<std::uint64_t> total;
   std::int64_t bucket = 0;
   for (const auto& r : reports) {
-    if (r.bucket_ns == 0) continue;
+    // A node that was started again too late never saw a view.
+    if (r.bucket_ns == 0 || r.started == Instant::never()) continue;
     bucket = r.bucket_ns;
     const auto shift = static_cast<std::size_t>(
         std::max<std::int64_t>(0, (r.started.ticks() - start.ticks()) / r.bucket_ns));
