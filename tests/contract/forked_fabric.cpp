@@ -332,7 +332,9 @@ void ForkedFabric::kill() {
   pid_ = -1;
 }
 
-void ForkedFabric::signal(int number) { ::kill(pid_, number); }
+void ForkedFabric::signal(int number) {
+  ::kill(pid_, number);
+}
 
 void ForkedFabric::call() {
   signal_with(socket_, -1);
