@@ -33,6 +33,15 @@ std::string Exchange::operator()(const std::string& line) const {
   return in;
 }
 
+// Each process on a processor of its own: where a scheduler puts both on one, neither can spin.
+void pin(std::size_t cpu) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  CPU_SET(cpu, &allowed);
+  // Best effort: without leave to do so, the figures are only noisier.
+  [[maybe_unused]] const int ignored = ::sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
 namespace {
 
 struct Options {
@@ -130,15 +139,6 @@ class Run {
   std::unique_ptr<Contestant> plain_, alike_, adapter_;
 };
 
-// Each process on a processor of its own: where a scheduler puts both on one, neither can spin.
-void pin(std::size_t cpu) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  CPU_SET(cpu, &allowed);
-  // Best effort: without leave to do so, the figures are only noisier.
-  [[maybe_unused]] const int ignored = ::sched_setaffinity(0, sizeof allowed, &allowed);
-}
-
 std::vector<Comparison> measure(const Options& options, const std::string& provider) {
   // In a process of its own: libfabric leaves threads and endpoints behind.
   int to_passive[2], to_active[2], result[2];
@@ -177,7 +177,7 @@ std::vector<Comparison> measure(const Options& options, const std::string& provi
     results[i].adapter = all[i][2].get<std::vector<double>>();
   }
   for (std::size_t i = 0; i < options.pingpongs; ++i) {
-    const double packaged = packaged_pingpong(provider, kPingpongs);
+    const double packaged = packaged_pingpong(provider, kPingpongs, !options.unpinned);
     if (packaged > 0) results[1].packaged.push_back(packaged);
   }
   return results;

@@ -45,6 +45,9 @@ std::unique_ptr<Contestant> make_adapter(const std::string& provider, bool activ
 
 /// One-way microseconds for 8 bytes by the packaged fi_pingpong, half a round trip each; negative
 /// when the program is missing or does not work with the provider.
-double packaged_pingpong(const std::string& provider, std::size_t count);
+double packaged_pingpong(const std::string& provider, std::size_t count, bool pinned);
+
+/// Runs this process on one processor, if it may.
+void pin(std::size_t cpu);
 
 }  // namespace weft::bench

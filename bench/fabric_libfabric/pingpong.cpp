@@ -17,11 +17,12 @@ namespace weft::bench {
 namespace {
 
 // Starts fi_pingpong; standard output goes to `output`, errors nowhere.
-pid_t start(std::vector<std::string> arguments, int output) {
+pid_t start(std::vector<std::string> arguments, int output, const std::size_t* cpu) {
   const pid_t child = ::fork();
   if (child != 0) return child;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::alarm(20);
+  if (cpu != nullptr) pin(*cpu);
   ::dup2(output, STDOUT_FILENO);
   if (::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(127);
   std::vector<char*> pointers;
@@ -50,7 +51,8 @@ double microseconds_in(const std::string& output) {
 
 }  // namespace
 
-double packaged_pingpong(const std::string& provider, std::size_t count) {
+double packaged_pingpong(const std::string& provider, std::size_t count, bool pinned) {
+  constexpr std::size_t kServerCpu = 1, kClientCpu = 0;
   const std::string name = provider == "tcp" ? "tcp;ofi_rxm" : provider;
   const std::string port = fmt::format("{}", 40000 + ::getpid() % 20000);
   std::vector<std::string> server = {"fi_pingpong",
@@ -71,13 +73,13 @@ double packaged_pingpong(const std::string& provider, std::size_t count) {
   client.push_back("127.0.0.1");
   std::array<int, 2> discarded{}, wanted{};
   if (::pipe(discarded.data()) != 0 || ::pipe(wanted.data()) != 0) return -1;
-  const pid_t serving = start(server, discarded[1]);
+  const pid_t serving = start(server, discarded[1], pinned ? &kServerCpu : nullptr);
   std::string output;
   double result = -1;
   // The server needs a moment until it listens; the client gives up at once when it does not.
   for (int attempt = 0; attempt < 20 && result < 0; ++attempt) {
     ::usleep(100'000);
-    const pid_t asking = start(client, wanted[1]);
+    const pid_t asking = start(client, wanted[1], pinned ? &kClientCpu : nullptr);
     int status = 0;
     ::waitpid(asking, &status, 0);
     if (status != 0) continue;

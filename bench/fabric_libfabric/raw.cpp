@@ -34,6 +34,16 @@ class Raw final : public Contestant {
     connect(active, exchange);
   }
 
+  ~Raw() override {
+    fi_close(&endpoint_->fid);
+    fi_close(&registration_->fid);
+    fi_close(&queue_->fid);
+    fi_close(&addresses_->fid);
+    fi_close(&domain_->fid);
+    fi_close(&fabric_->fid);
+    fi_freeinfo(info_);
+  }
+
   void push(std::size_t count, std::size_t size) override {
     std::size_t posted = 0, done = 0;
     while (done < count) {
@@ -165,7 +175,6 @@ class Raw final : public Contestant {
     return result == 0;
   }
 
-  // Left open: the process ends with the benchmark.
   fi_info* info_ = nullptr;
   fid_fabric* fabric_ = nullptr;
   fid_domain* domain_ = nullptr;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <set>
 #include <vector>
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::string_view kDirectory = "/dev/shm/";
 constexpr std::string_view kPrefix = "weftfab_";
+constexpr std::string_view kEarlyPrefix = "weftfabnew_";
 constexpr std::string_view kBell = ".bell";
 constexpr std::string_view kFlag = ".asleep";
 constexpr std::size_t kFlagSize = 4096;
@@ -34,13 +36,16 @@ Error system_error(std::string_view what, const std::string& path) {
   return {ErrorCode::io, fmt::format("{} {}: {}", what, path, std::strerror(errno))};
 }
 
-sockaddr_un address_of(const std::string& name) {
+sockaddr_un address_at(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const std::string path = path_of(name, kBell);
   WEFT_CHECK(path.size() < sizeof address.sun_path);
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
+}
+
+sockaddr_un address_of(const std::string& name) {
+  return address_at(path_of(name, kBell));
 }
 
 // Connecting does not disturb the owner; it fails when there is none.
@@ -127,16 +132,21 @@ Result<std::unique_ptr<Doorbell>> Doorbell::open(const std::string& name) {
                              "each restart a higher incarnation",
                              path_of(name, kBell))};
   }
-  ::unlink(path_of(name, kBell).c_str());
+  // The name appears when it is bound and not before: a socket's file that nobody holds is taken
+  // for a leftover by others that start now.
+  const std::string path = path_of(name, kBell);
+  const std::string early = fmt::format("{}{}{}", kDirectory, kEarlyPrefix, name);
+  ::unlink(early.c_str());
   Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const sockaddr_un address = address_of(name);
+  const sockaddr_un address = address_at(early);
   if (socket.get() < 0 ||
-      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return system_error("cannot bind", path_of(name, kBell));
+      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::rename(early.c_str(), path.c_str()) != 0) {
+    return system_error("cannot bind", path);
   }
   auto flag = SleepFlag::create(path_of(name, kFlag));
   if (!flag) {
-    ::unlink(address.sun_path);
+    ::unlink(path.c_str());
     return std::move(flag).error();
   }
   return std::unique_ptr<Doorbell>(new Doorbell(name, std::move(socket), std::move(*flag)));
