@@ -27,6 +27,7 @@ constexpr std::string_view kEarlyPrefix = "weftfabnew_";
 constexpr std::string_view kBell = ".bell";
 constexpr std::string_view kFlag = ".asleep";
 constexpr std::size_t kFlagSize = 4096;
+constexpr std::uint32_t kAwake = 0, kAsleep = 1, kNeverSleeps = 2;
 
 std::string path_of(const std::string& name, std::string_view suffix) {
   return fmt::format("{}{}{}", kDirectory, name, suffix);
@@ -125,7 +126,7 @@ SleepFlag::~SleepFlag() {
   if (word_ != nullptr) ::munmap(word_, kFlagSize);
 }
 
-Result<std::unique_ptr<Doorbell>> Doorbell::open(const std::string& name) {
+Result<std::unique_ptr<Doorbell>> Doorbell::open(const std::string& name, bool sleeps) {
   if (has_owner(name)) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("{} belongs to a running process: give each process its own node and "
@@ -149,7 +150,8 @@ Result<std::unique_ptr<Doorbell>> Doorbell::open(const std::string& name) {
     ::unlink(path.c_str());
     return std::move(flag).error();
   }
-  return std::unique_ptr<Doorbell>(new Doorbell(name, std::move(socket), std::move(*flag)));
+  if (!sleeps) flag->word().store(kNeverSleeps, std::memory_order_relaxed);
+  return std::unique_ptr<Doorbell>(new Doorbell(name, std::move(socket), std::move(*flag), sleeps));
 }
 
 Doorbell::~Doorbell() {
@@ -158,14 +160,15 @@ Doorbell::~Doorbell() {
 }
 
 void Doorbell::fall_asleep() {
+  if (!sleeps_) return;
   asleep_ = true;
-  flag_.word().store(1, std::memory_order_seq_cst);
+  flag_.word().store(kAsleep, std::memory_order_seq_cst);
 }
 
 void Doorbell::wake_up() {
   if (!asleep_) return;
   asleep_ = false;
-  flag_.word().store(0, std::memory_order_relaxed);
+  flag_.word().store(kAwake, std::memory_order_relaxed);
   // Whoever saw the word set just before may ring after this; that costs one needless wake-up.
   std::byte sink[64];
   while (::recv(socket_.get(), sink, sizeof sink, 0) >= 0) {
@@ -181,9 +184,11 @@ Result<PeerDoorbell> PeerDoorbell::open(const std::string& name) {
 void PeerDoorbell::ring_if_asleep(const Doorbell& mine) {
   // Pairs with the store in fall_asleep: either the owner sees what we sent when it looks once
   // more, or we see that it sleeps.
+  if (flag_.word().load(std::memory_order_relaxed) == kNeverSleeps) return;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (flag_.word().load(std::memory_order_relaxed) == 0) return;
-  if (flag_.word().exchange(0, std::memory_order_seq_cst) == 0) return;
+  std::uint32_t asleep = kAsleep;
+  if (flag_.word().load(std::memory_order_relaxed) != kAsleep) return;
+  if (!flag_.word().compare_exchange_strong(asleep, kAwake, std::memory_order_seq_cst)) return;
   const sockaddr_un address = address_of(name_);
   const std::byte ring{1};
   // Fails when the owner is gone, which `alive` will tell, or when it has been rung plenty.

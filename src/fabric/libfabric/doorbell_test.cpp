@@ -47,6 +47,17 @@ TEST(doorbell, is_rung_only_while_its_owner_sleeps) {
   EXPECT_FALSE(readable((*mine)->descriptor()));
 }
 
+TEST(doorbell, of_an_owner_that_never_sleeps_is_never_rung) {
+  auto mine = Doorbell::open(unique_name(6, 1), false);
+  auto other = Doorbell::open(unique_name(7, 1));
+  ASSERT_TRUE(mine.ok() && other.ok());
+  auto peer = PeerDoorbell::open(unique_name(6, 1));
+  ASSERT_TRUE(peer.ok());
+  (*mine)->fall_asleep();
+  peer->ring_if_asleep(**other);
+  EXPECT_FALSE(readable((*mine)->descriptor()));
+}
+
 TEST(doorbell, tells_whether_its_owner_lives) {
   auto mine = Doorbell::open(unique_name(3, 1));
   ASSERT_TRUE(mine.ok());

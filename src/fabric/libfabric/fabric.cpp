@@ -89,7 +89,7 @@ Result<void> LibfabricFabric::set_up(const Restrictions& restrictions) {
     }
     holds_shm_ = true;
     remove_leftovers();
-    auto doorbell = Doorbell::open(shm_name);
+    auto doorbell = Doorbell::open(shm_name, !options_.spin);
     if (!doorbell) return std::move(doorbell).error();
     doorbell_ = std::move(*doorbell);
   }
@@ -267,9 +267,8 @@ void LibfabricFabric::begin_poll(Instant now) {
 
 // Reads some events and notes which peers are in trouble; returns how many.
 std::size_t LibfabricFabric::read_ahead() {
-  std::array<Event, 16> events;
-  const std::size_t n = endpoint_->read(events);
-  for (const Event& event : std::span(events).first(n)) {
+  const std::size_t n = endpoint_->read(batch_);
+  for (const Event& event : std::span(batch_).first(n)) {
     events_.push_back(event);
     if (event.error == 0 || event.what->type == Tracked::Type::receive) continue;
     const Operation& operation = static_cast<const Operation&>(*event.what);

@@ -165,6 +165,7 @@ class LibfabricFabric final : public Fabric {
   std::vector<Receive*> held_;  // their data is in the caller's hands until the next poll
   // Read and not yet acted upon. Bounded by what the provider can have in its hands.
   Ring<Event> events_;
+  std::array<Event, 16> batch_{};   // of read_ahead
   std::size_t outstanding_ = 0;     // accepted and not yet reported as ended
   std::size_t issued_ = 0;          // in the provider's hands, peers down excluded
   std::size_t writes_issued_ = 0;   // of those, writes
