@@ -46,12 +46,32 @@ Result<std::optional<testbed::Testbed>> make_testbed(const StreamOptions& option
   return std::optional<testbed::Testbed>(std::move(up).value());
 }
 
+/// Whether the job will have what the fault happens to.
+Result<void> admit(const testbed::Fault& fault, const StreamOptions& options,
+                   const LocalOptions& local) {
+  using Kind = testbed::Fault::Kind;
+  const bool of_cables =
+      fault.kind == Kind::link_down || fault.kind == Kind::partition || fault.kind == Kind::loss;
+  if (of_cables && !local.testbed) {
+    return Error{ErrorCode::invalid_argument, "only a testbed has cables: add --testbed RATE"};
+  }
+  if (fault.kind == Kind::slow && !local.testbed && !options.link) {
+    return Error{ErrorCode::invalid_argument,
+                 "only links have a rate: add --link RATE or --testbed RATE"};
+  }
+  return {};
+}
+
 Result<std::vector<testbed::Fault>> parse_faults(const StreamOptions& options,
                                                  const LocalOptions& local) {
   std::vector<testbed::Fault> faults;
   for (const std::string& text : local.faults) {
     auto fault = testbed::parse_fault(text, options.inputs + options.computes);
     if (!fault) return std::move(fault).error();
+    if (auto admitted = admit(*fault, options, local); !admitted) {
+      return Error{admitted.error().code,
+                   fmt::format("--fault '{}': {}", text, admitted.error().message)};
+    }
     faults.push_back(std::move(fault).value());
   }
   return faults;
@@ -156,17 +176,16 @@ Result<std::vector<NodeReport>> drive(LocalJob& job, const StreamOptions& option
 
 Result<std::vector<NodeReport>> run_job(const StreamOptions& options, const LocalOptions& local,
                                         const NodeFactory& factory) {
-  auto bed = make_testbed(options, local);
-  if (!bed) return std::move(bed).error();
   auto faults = parse_faults(options, local);
   if (!faults) return std::move(faults).error();
+  auto bed = make_testbed(options, local);
+  if (!bed) return std::move(bed).error();
   const std::uint32_t nodes = options.inputs + options.computes;
   const JobSecret secret = make_job_secret();
   JobOptions job_options;
   job_options.nodes = nodes;
   job_options.restart = local.restart;
   job_options.faults = std::move(faults).value();
-  job_options.shaped = options.link.has_value();
   job_options.testbed = bed->has_value() ? &**bed : nullptr;
   LocalJob job(std::move(job_options), [&](NodePlace place) {
     return run_local_node(options, secret, factory, nodes, local.log_level, std::move(place));

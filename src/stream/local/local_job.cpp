@@ -270,26 +270,19 @@ Result<void> LocalJob::restart(std::uint32_t host) {
 
 Result<void> LocalJob::set_rate(std::uint32_t host, Bandwidth rate) {
   if (options_.testbed != nullptr) return options_.testbed->set_rate(host, rate);
-  if (!options_.shaped) {
-    return Error{ErrorCode::invalid_argument,
-                 "only links have a rate: add --link RATE or --testbed RATE"};
-  }
   if (!nodes_[host].channel.open()) return {};
   return nodes_[host].channel.send(job_message::link, fmt::format("{}", rate.bytes_per_second()));
 }
 
 Result<void> LocalJob::set_link_up(std::uint32_t host, bool up) {
-  if (options_.testbed == nullptr) return FaultTarget::set_link_up(host, up);
   return options_.testbed->set_link_up(host, up);
 }
 
 Result<void> LocalJob::set_partition(const std::vector<std::vector<std::uint32_t>>& groups) {
-  if (options_.testbed == nullptr) return FaultTarget::set_partition(groups);
   return options_.testbed->set_partition(groups);
 }
 
 Result<void> LocalJob::set_loss(std::uint32_t host, std::uint32_t parts_per_million) {
-  if (options_.testbed == nullptr) return FaultTarget::set_loss(host, parts_per_million);
   return options_.testbed->set_loss(host, parts_per_million);
 }
 

@@ -51,9 +51,8 @@ using NodeBody = std::function<int(NodePlace)>;
 struct JobOptions {
   std::uint32_t nodes = 1;
   bool restart = false;
-  std::vector<testbed::Fault> faults;
+  std::vector<testbed::Fault> faults;   ///< of links only where there are links to change
   testbed::Testbed* testbed = nullptr;  ///< one host per node
-  bool shaped = false;                  ///< nodes have links whose rate can be changed
 };
 
 class LocalJob final : private testbed::FaultTarget {
