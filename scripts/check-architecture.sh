@@ -15,6 +15,8 @@ base:
 wire:         base
 net:          base wire
 sim:          base wire net
+sim/topology: base
+sim/routing:  base sim/topology
 fabric:       base wire net
 fabric/shaped: base wire net fabric
 core:         base wire net
