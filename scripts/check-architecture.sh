@@ -17,6 +17,9 @@ net:          base wire
 sim:          base wire net
 sim/topology: base
 sim/routing:  base sim/topology
+sim/engine:   base
+sim/network:  base net sim/engine sim/routing sim/topology
+sim/traffic:  base sim/engine sim/network
 fabric:       base wire net
 fabric/shaped: base wire net fabric
 core:         base wire net

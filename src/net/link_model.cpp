@@ -26,11 +26,13 @@ void LinkModel::set_work(PicoInstant now, Wide work) {
     remainder_ = 0;
     return;
   }
-  const Wide whole = work / rate;
+  // Up to 18 MB at a time, as in a packet simulator, the cheap division will do.
+  const bool narrow = work <= std::numeric_limits<std::uint64_t>::max();
+  const Wide whole = narrow ? static_cast<std::uint64_t>(work) / rate : work / rate;
   const auto room = static_cast<std::uint64_t>((PicoInstant::never() - now).ticks());
   WEFT_CHECK(whole < room, "a link of {} B/s is busy for more than 106 days", rate);
   busy_until_ = now + PicoDuration(static_cast<std::int64_t>(whole));
-  remainder_ = static_cast<std::uint64_t>(work % rate);
+  remainder_ = static_cast<std::uint64_t>(work - whole * rate);
 }
 
 Transit LinkModel::send(PicoInstant now, ByteCount bytes) {
@@ -45,6 +47,12 @@ Transit LinkModel::send(PicoInstant now, ByteCount bytes) {
   set_work(busy_until_, on_link * kPicosecondsPerSecond + remainder_);
   const PicoInstant departure = idle_from();
   return {start, departure, departure + parameters_.latency};
+}
+
+void LinkModel::occupy_until(PicoInstant until) {
+  if (until <= idle_from()) return;
+  busy_until_ = until;
+  remainder_ = 0;
 }
 
 PicoInstant LinkModel::admits_from(PicoInstant now, ByteCount bytes) const {

@@ -45,6 +45,10 @@ class LinkModel {
   /// does.
   Transit send(PicoInstant now, ByteCount bytes);
 
+  /// Keeps the transmitter busy until `until`, though it has nothing to send: for a switch that has
+  /// begun to pass on a packet whose end is still to come.
+  void occupy_until(PicoInstant until);
+
   /// Whether the queue has room at `now`: what is in it and the message stay within the limit, or
   /// it is empty (so that a message larger than the limit can pass at all).
   bool admits(PicoInstant now, ByteCount bytes) const { return admits_from(now, bytes) <= now; }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agents: whoever else than the network acts in a simulation (traffic, nodes of jobs, faults), each
+// with timers of its own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/engine/engine.hpp"
+
+namespace weft::sim {
+
+class Agent {
+ public:
+  virtual ~Agent() = default;
+  /// A timer set by `Agents::set_timer` is due; `detail` and `payload` are what it was set with.
+  virtual void on_timer(std::uint16_t detail, std::uint64_t payload) = 0;
+};
+
+/// Numbers agents and hands them their timers. Agents and engine outlive it.
+class Agents final : public EventHandler {
+ public:
+  explicit Agents(Engine& engine) : engine_(engine) { engine.handle(EventKind::timer, *this); }
+
+  std::uint32_t add(Agent& agent) {
+    agents_.push_back(&agent);
+    return static_cast<std::uint32_t>(agents_.size() - 1);
+  }
+  /// `source` is the vertex on whose behalf the agent acts: timers of different vertices at one
+  /// instant are in the order of the vertices. A timer cannot be taken back; whoever changes its
+  /// mind ignores it.
+  void set_timer(std::uint32_t agent, std::uint32_t source, PicoInstant at,
+                 std::uint16_t detail = 0, std::uint64_t payload = 0) {
+    engine_.schedule(source, at, EventKind::timer, agent, detail, payload);
+  }
+  Engine& engine() { return engine_; }
+  void on_event(const Event& event) override {
+    agents_[event.target]->on_timer(event.detail, event.payload);
+  }
+
+ private:
+  Engine& engine_;
+  std::vector<Agent*> agents_;
+};
+
+}  // namespace weft::sim

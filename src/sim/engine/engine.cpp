@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/engine/engine.hpp"
+
+#include <cstddef>
+
+namespace weft::sim {
+namespace {
+
+/// One event's contribution to the trace hash: the finaliser of a well-known 64-bit mixer over what
+/// identifies the event. Contributions are added, so that they commute.
+std::uint64_t digest(const Event& e) {
+  std::uint64_t x = static_cast<std::uint64_t>(e.time.ticks()) * 0x9e3779b97f4a7c15ULL;
+  x ^= (std::uint64_t{e.source} << 32 | e.sequence) * 0xc2b2ae3d27d4eb4fULL;
+  x ^= (std::uint64_t{e.target} << 16 | static_cast<std::uint64_t>(e.kind)) + (x >> 31);
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  return x ^ (x >> 27);
+}
+
+}  // namespace
+
+std::uint32_t Engine::add_sources(std::uint32_t count) {
+  const auto first = static_cast<std::uint32_t>(sequences_.size());
+  sequences_.resize(sequences_.size() + count, 0);
+  return first;
+}
+
+void Engine::run_until(PicoInstant end) {
+  stopping_ = false;
+  while (!queue_.empty() && queue_.front().time < end) {
+    const Event event = queue_.pop();
+    now_ = event.time;
+    ++events_;
+    if (event.kind != EventKind::port_wakes) hash_ += digest(event);
+    handlers_[static_cast<std::size_t>(event.kind)]->on_event(event);
+    if (stopping_) return;
+  }
+  now_ = end;
+}
+
+}  // namespace weft::sim

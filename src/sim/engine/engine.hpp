@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engine: the simulated time and what happens in it. Handlers register for kinds of events,
+// schedule more of them, and are called in one order that depends on nothing but the seed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/check.hpp"
+#include "sim/engine/calendar_queue.hpp"
+#include "sim/engine/event.hpp"
+#include "weft/time.hpp"
+
+namespace weft::sim {
+
+class EventHandler {
+ public:
+  virtual ~EventHandler() = default;
+  virtual void on_event(const Event& event) = 0;
+};
+
+/// Single-threaded. Handlers must outlive it.
+class Engine {
+ public:
+  /// `sources`: how many vertices and agents there are that cause events, 0 … sources−1.
+  explicit Engine(std::uint32_t sources) : sequences_(sources, 0) {}
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  PicoInstant now() const { return now_; }
+  void handle(EventKind kind, EventHandler& handler) {
+    handlers_[static_cast<std::size_t>(kind)] = &handler;
+  }
+  /// Adds agents behind the sources that there are; the first one's number.
+  std::uint32_t add_sources(std::uint32_t count);
+
+  /// `at` is not before now.
+  void schedule(std::uint32_t source, PicoInstant at, EventKind kind, std::uint32_t target,
+                std::uint16_t detail, std::uint64_t payload) {
+    WEFT_CHECK(at >= now_, "an event at {} ps, in the past of {} ps", at.ticks(), now_.ticks());
+    queue_.push({.time = at,
+                 .source = source,
+                 .sequence = sequences_[source]++,
+                 .target = target,
+                 .kind = kind,
+                 .detail = detail,
+                 .payload = payload});
+  }
+  /// A wake-up has a place of its own among the events of its instant, behind all that others
+  /// cause: when it was scheduled, and whether once or twice, makes no difference.
+  void schedule_wake(std::uint32_t vertex, PicoInstant at, EventKind kind, std::uint32_t target) {
+    queue_.push({.time = at,
+                 .source = kWake | vertex,
+                 .sequence = target,
+                 .target = target,
+                 .kind = kind,
+                 .detail = 0,
+                 .payload = 0});
+  }
+
+  /// Handles everything before `end`, or until `stop`. Afterwards it is `end`, or the time of the
+  /// stop.
+  void run_until(PicoInstant end);
+  /// Ends `run_until` after the event at hand.
+  void stop() { stopping_ = true; }
+  bool idle() const { return queue_.empty(); }
+
+  std::uint64_t events() const { return events_; }
+  /// A digest of every event handled, wake-ups apart: equal digests mean that the same happened at
+  /// the same times in the same order at every target, whatever the order between targets.
+  std::uint64_t trace_hash() const { return hash_; }
+
+ private:
+  static constexpr std::uint32_t kWake = 0x8000'0000;
+
+  CalendarQueue queue_;
+  PicoInstant now_{};
+  std::array<EventHandler*, 8> handlers_{};
+  std::vector<std::uint32_t> sequences_;
+  std::uint64_t events_ = 0;
+  std::uint64_t hash_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace weft::sim

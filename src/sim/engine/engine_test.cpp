@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/engine/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+namespace weft::sim {
+namespace {
+
+/// Notes what it is called with, and lets the test react.
+struct Recorder : EventHandler {
+  std::vector<std::pair<std::int64_t, std::uint32_t>> seen;
+  std::function<void(const Event&)> react;
+  void on_event(const Event& e) override {
+    seen.emplace_back(e.time.ticks(), e.target);
+    if (react) react(e);
+  }
+};
+
+using Seen = std::vector<std::pair<std::int64_t, std::uint32_t>>;
+
+TEST(engine, handles_events_in_order_and_stops_before_the_end) {
+  Engine engine(2);
+  Recorder recorder;
+  engine.handle(EventKind::timer, recorder);
+  engine.schedule(1, PicoInstant(30), EventKind::timer, 3, 0, 0);
+  engine.schedule(0, PicoInstant(10), EventKind::timer, 1, 0, 0);
+  engine.schedule(0, PicoInstant(20), EventKind::timer, 2, 0, 0);
+  engine.run_until(PicoInstant(30));
+  EXPECT_EQ(recorder.seen, (Seen{{10, 1}, {20, 2}}));
+  EXPECT_EQ(engine.now(), PicoInstant(30));
+  engine.run_until(PicoInstant(31));
+  EXPECT_EQ(recorder.seen.size(), 3u);
+}
+
+TEST(engine, events_may_cause_others_at_the_same_instant) {
+  Engine engine(1);
+  Recorder recorder;
+  engine.handle(EventKind::timer, recorder);
+  recorder.react = [&](const Event& e) {
+    if (e.target < 3) engine.schedule(0, e.time, EventKind::timer, e.target + 1, 0, 0);
+  };
+  engine.schedule(0, PicoInstant(7), EventKind::timer, 1, 0, 0);
+  engine.run_until(PicoInstant(8));
+  EXPECT_EQ(recorder.seen, (Seen{{7, 1}, {7, 2}, {7, 3}}));
+}
+
+TEST(engine, a_wake_up_comes_behind_what_others_caused_for_its_instant) {
+  Engine engine(4);
+  Recorder recorder;
+  engine.handle(EventKind::timer, recorder);
+  engine.handle(EventKind::port_wakes, recorder);
+  engine.schedule_wake(0, PicoInstant(5), EventKind::port_wakes, 100);
+  engine.schedule(3, PicoInstant(5), EventKind::timer, 1, 0, 0);
+  engine.run_until(PicoInstant(6));
+  EXPECT_EQ(recorder.seen, (Seen{{5, 1}, {5, 100}}));
+}
+
+TEST(engine, stops_when_told_and_goes_on_later) {
+  Engine engine(1);
+  Recorder recorder;
+  engine.handle(EventKind::timer, recorder);
+  recorder.react = [&](const Event&) { engine.stop(); };
+  engine.schedule(0, PicoInstant(1), EventKind::timer, 1, 0, 0);
+  engine.schedule(0, PicoInstant(2), EventKind::timer, 2, 0, 0);
+  engine.run_until(PicoInstant(10));
+  EXPECT_EQ(engine.now(), PicoInstant(1));
+  engine.run_until(PicoInstant(10));
+  EXPECT_EQ(recorder.seen.size(), 2u);
+}
+
+/// The hash of a run with two targets, whose events were scheduled in this order of targets.
+std::uint64_t hash_of(std::vector<std::uint32_t> targets, std::int64_t at) {
+  Engine engine(2);
+  Recorder recorder;
+  engine.handle(EventKind::timer, recorder);
+  for (const std::uint32_t t : targets) {
+    engine.schedule(t, PicoInstant(at), EventKind::timer, t, 0, 0);
+  }
+  engine.run_until(PicoInstant(100));
+  return engine.trace_hash();
+}
+
+TEST(engine, the_trace_hash_tells_runs_apart_and_ignores_the_order_of_scheduling) {
+  EXPECT_EQ(hash_of({0, 1}, 5), hash_of({1, 0}, 5));
+  EXPECT_NE(hash_of({0, 1}, 5), hash_of({0, 1}, 6));
+  EXPECT_NE(hash_of({0, 1}, 5), hash_of({0}, 5));
+}
+
+}  // namespace
+}  // namespace weft::sim

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Event: something that happens to one vertex or agent at one picosecond.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/time.hpp"
+
+namespace weft::sim {
+
+/// Who handles an event; `Event::detail` and `payload` are that handler's business.
+enum class EventKind : std::uint16_t {
+  packet_arrives,  ///< at a switch's input or a host
+  port_wakes,      ///< a transmitter looks for something to send
+  timer,           ///< of an agent: traffic, a node of a job, a fault
+};
+
+/// Plain data. Events at the same time are ordered by who caused them and in what order, never by
+/// when they entered the queue: the order does not depend on how the work is split.
+struct Event {
+  PicoInstant time{};
+  std::uint32_t source = 0;    ///< vertex or agent that caused it
+  std::uint32_t sequence = 0;  ///< how many events the source had caused before
+  std::uint32_t target = 0;    ///< vertex, link or agent that it happens to
+  EventKind kind = EventKind::timer;
+  std::uint16_t detail = 0;
+  std::uint64_t payload = 0;
+};
+static_assert(sizeof(Event) == 32);
+
+/// The order in which events happen: total, since (source, sequence) is unique.
+inline bool operator<(const Event& a, const Event& b) {
+  if (a.time != b.time) return a.time < b.time;
+  const auto key = [](const Event& e) { return std::uint64_t{e.source} << 32 | e.sequence; };
+  return key(a) < key(b);
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hosts' adapters: messages wait in order, some of them at a time go out packet by packet in turn.
+#include <algorithm>
+
+#include "sim/network/network.hpp"
+
+namespace weft::sim {
+
+Network::Adapter& Network::adapter_of(const MessageRequest& request) {
+  return adapters_[std::size_t{request.source} * options_.levels.size() + request.level];
+}
+
+void Network::add_message(std::uint32_t m) {
+  const MessageRequest& request = messages_[m].request;
+  const LinkId l = topology_.link({topology_.host(request.source), PortNumber(0)});
+  Adapter& adapter = adapter_of(request);
+  if (adapter.in_turn < options_.interleaved_messages) {
+    ++adapter.in_turn;
+    join_round(l, request.level * channels_, m);  // hosts send in class 0
+    serve(l);
+    return;
+  }
+  messages_[m].next = kNone;
+  if (adapter.waiting_head == kNone) {
+    adapter.waiting_head = m;
+  } else {
+    messages_[adapter.waiting_tail].next = m;
+  }
+  adapter.waiting_tail = m;
+}
+
+void Network::join_round(LinkId l, std::uint32_t lane_index, std::uint32_t m) {
+  Lane& round = lane(l, lane_index);
+  messages_[m].next = kNone;
+  if (round.round_head == kNone) {
+    round.round_head = m;
+    transmitters_[l.value()].waiting |= std::uint64_t{1} << lane_index;
+  } else {
+    messages_[round.round_tail].next = m;
+  }
+  round.round_tail = m;
+}
+
+/// LogGP's g: between the first packets of two messages of a host lies at least the gap.
+bool Network::gap_is_over(LinkId l, std::uint32_t lane_index) {
+  if (options_.injection_gap == PicoDuration{}) return true;
+  const Message& message = messages_[lane(l, lane_index).round_head];
+  if (message.to_send < message.request.bytes) return true;
+  PicoInstant& next_start = next_starts_[message.request.source];
+  if (next_start > engine_.now()) {
+    wake_at(l, next_start);
+    return false;
+  }
+  next_start = engine_.now() + options_.injection_gap;
+  return true;
+}
+
+std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
+  Lane& round = lane(l, lane_index);
+  const std::uint32_t m = round.round_head;
+  Message& message = messages_[m];
+  const MessageRequest& request = message.request;
+  const auto payload =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(message.to_send, options_.mtu));
+  message.to_send -= payload;
+  const std::uint32_t p = packets_.take();
+  Packet& packet = packets_[p];
+  packet = {
+      .message = m, .bytes = payload + options_.packet_overhead, .last = message.to_send == 0};
+  router_.start(packet.route, request.source, request.destination, request.flow,
+                rngs_[request.source]);
+  round.round_head = message.next;
+  if (round.round_head == kNone) {
+    transmitters_[l.value()].waiting &= ~(std::uint64_t{1} << lane_index);
+  }
+  if (!packet.last) {
+    join_round(l, lane_index, m);
+    return p;
+  }
+  Adapter& adapter = adapter_of(request);
+  const std::uint32_t next = adapter.waiting_head;
+  if (next == kNone) {
+    --adapter.in_turn;
+  } else {
+    adapter.waiting_head = messages_[next].next;
+    join_round(l, lane_index, next);
+  }
+  return p;
+}
+
+}  // namespace weft::sim

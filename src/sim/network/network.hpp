@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Network: hosts that put messages into packets, links, and switches that keep packets in virtual
+// lanes under credit flow control. Nothing is lost except on links that are declared lossy: what
+// cannot go on waits where it is, and what is behind it in the same buffer waits too.
+//
+// A packet's hop costs one event, its arrival; another one only where it had to wait. Room in a
+// buffer comes back to the sender as an entry in a list that is looked at when it matters.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "net/link_model.hpp"
+#include "sim/engine/engine.hpp"
+#include "sim/network/lane.hpp"
+#include "sim/network/options.hpp"
+#include "sim/network/packet.hpp"
+#include "sim/routing/router.hpp"
+#include "sim/topology/topology.hpp"
+
+namespace weft::sim {
+
+/// Told what becomes of messages, during events of the network.
+class NetworkUser {
+ public:
+  virtual ~NetworkUser() = default;
+  /// The last packet leaves the host; the last byte will have at `departure`.
+  virtual void on_sent(const Message& message, PicoInstant departure) = 0;
+  /// The last byte is at the destination. Messages of one pair may overtake each other when they
+  /// are on different paths or take turns.
+  virtual void on_arrived(const Message& message) = 0;
+};
+
+struct LinkCounters {
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;  ///< headers included
+};
+
+class Network final : public EventHandler {
+ public:
+  /// Topology, router and engine outlive the network. Options must pass `check_network`.
+  Network(const Topology& topology, const Router& router, const NetworkOptions& options,
+          Engine& engine, std::uint64_t seed);
+
+  /// Its number for MessageRequest::user.
+  std::uint16_t add_user(NetworkUser& user);
+  /// Hands a message to its source host's adapter, now. Messages of a level go out in the order
+  /// posted, so many at a time as the options say.
+  void send(const MessageRequest& request);
+  void on_event(const Event& event) override;
+
+  const Topology& topology() const { return topology_; }
+  const NetworkOptions& options() const { return options_; }
+  Rng& rng(Vertex v) { return rngs_[v.value()]; }
+
+  /// Changes what a link is like from now on; what is on its way stays so.
+  void set_rate(LinkId link, Bandwidth rate);
+  Bandwidth rate(LinkId link) const;
+  /// A link that is down keeps its packets until it is up again.
+  void set_up(LinkId link, bool up);
+  /// Shares and priorities of levels at every port, from now on.
+  void set_levels(std::span<const LevelOptions> levels);
+
+  const LinkCounters& counters(LinkId link) const { return counters_[link.value()]; }
+  /// Bytes that wait at the transmitter.
+  std::uint32_t queued(LinkId link) const { return queued_[link.value()]; }
+  std::uint64_t packet_hops() const { return hops_; }
+  std::uint64_t packets_delivered() const { return delivered_; }
+  std::uint64_t messages_in_flight() const { return messages_.in_use(); }
+  std::uint64_t packets_in_flight() const { return packets_.in_use(); }
+  /// Every buffer is whole again and nothing is under way: checked when all has been delivered.
+  bool at_rest() const;
+  /// Memory of the model itself, without topology and router.
+  std::size_t memory_bytes() const;
+
+ private:
+  struct Transmitter {
+    net::LinkModel link;
+    PicoInstant wake = PicoInstant::never();  // it is scheduled to look then
+    PortRef peer;
+    std::uint64_t waiting = 0;     // a bit for each lane that has packets
+    std::uint32_t base_queue = 0;  // switches: its first InputQueue
+    std::uint16_t inputs = 0;      // switches: ports of the vertex
+    bool up = true;
+    bool at_host = false;
+    bool to_host = false;
+  };
+  /// Messages of one level that wait at a host for their turns.
+  struct Adapter {
+    std::uint32_t waiting_head = kNone;
+    std::uint32_t waiting_tail = kNone;
+    std::uint32_t in_turn = 0;
+  };
+
+  Lane& lane(LinkId l, std::uint32_t index) { return lanes_[l.value() * lane_count_ + index]; }
+  InputQueue& input_queue(const Transmitter& t, std::uint32_t lane, PortNumber in) {
+    return queues_[t.base_queue + lane * t.inputs + in.value()];
+  }
+
+  void on_arrival(const Event& event);
+  void deliver(std::uint32_t packet);
+  void enqueue(LinkId out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
+  // network_serve.cpp: what a transmitter does
+  void serve(LinkId l);
+  void wake_at(LinkId l, PicoInstant at);
+  std::uint32_t head_bytes(const Transmitter& t, const Lane& lane) const;
+  int pick_lane(LinkId l);
+  std::uint32_t turn_of(LinkId l, std::size_t priority, std::uint64_t able);
+  bool has_credit(LinkId l, Lane& lane);
+  PicoInstant credit_time(Lane& lane, std::uint32_t bytes);
+  std::uint32_t take_packet(LinkId l, std::uint32_t lane_index);
+  void transmit(LinkId l, std::uint32_t lane_index, std::uint32_t packet);
+  void return_credit(LinkId l, std::uint32_t lane_index, std::uint32_t bytes, PicoInstant at);
+  // adapter.cpp: hosts
+  Adapter& adapter_of(const MessageRequest& request);
+  void add_message(std::uint32_t message);
+  void join_round(LinkId l, std::uint32_t lane_index, std::uint32_t message);
+  bool gap_is_over(LinkId l, std::uint32_t lane_index);
+  std::uint32_t make_packet(LinkId l, std::uint32_t lane_index);
+
+  const Topology& topology_;
+  const Router& router_;
+  NetworkOptions options_;
+  Engine& engine_;
+  std::uint32_t lane_count_;  // levels · channel classes
+  std::uint32_t channels_;
+  std::vector<std::uint64_t> priority_lanes_;  // lanes of each priority, the highest first
+
+  std::vector<Transmitter> transmitters_;  // by LinkId, as the next four
+  std::vector<Lane> lanes_;
+  std::vector<std::uint32_t> queued_;  // switches only
+  std::vector<LinkCounters> counters_;
+  std::vector<InputQueue> queues_;
+  std::vector<std::uint8_t> turns_;       // by LinkId and priority: the lane that may go on
+  std::vector<Rng> rngs_;                 // by vertex
+  std::vector<Adapter> adapters_;         // by host and level
+  std::vector<PicoInstant> next_starts_;  // by host: the injection gap
+  Pool<Packet> packets_;
+  Pool<Message> messages_;
+  Pool<CreditReturn> returns_;
+  std::vector<NetworkUser*> users_;
+  std::uint64_t hops_ = 0;
+  std::uint64_t delivered_ = 0;
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the simulated network's links, switches and hosts are like. Every time and rate is of one
+// direction of one link.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "weft/ids.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft::sim {
+
+/// Links of one kind (CableKind).
+struct LinkOptions {
+  Bandwidth rate = Bandwidth::bits_per_second(100'000'000'000);
+  PicoDuration latency =
+      PicoDuration::nanoseconds(10);  ///< of the cable; for data and credits; > 0
+};
+
+/// One service level: a virtual lane on every link.
+struct LevelOptions {
+  /// Levels of a higher priority always go first.
+  std::uint8_t priority = 0;
+  /// Share among levels of equal priority, 1 … 255, in units of a full packet.
+  std::uint8_t weight = 1;
+};
+
+struct NetworkOptions {
+  LinkOptions host_link;
+  LinkOptions local_link;
+  LinkOptions global_link;
+
+  std::uint32_t mtu = 4096;           ///< payload bytes of a packet at most
+  std::uint32_t packet_overhead = 0;  ///< header bytes that each packet has on links and in buffers
+  std::uint32_t buffer_bytes = 65536;  ///< of each input port, for each lane; at least one packet
+  PicoDuration switch_delay = PicoDuration::nanoseconds(100);
+  /// A packet may leave a switch before all of it has come in.
+  bool cut_through = true;
+
+  std::vector<LevelOptions> levels = {LevelOptions{}};  ///< 1 … 16
+
+  PicoDuration host_overhead{};  ///< LogGP o: of a host's processor, per message, on either side
+  PicoDuration injection_gap{};  ///< LogGP g: between the starts of two messages at a host
+  /// So many messages of one level are on their way out of a host at once, packet by packet in
+  /// turn; the others wait.
+  std::uint32_t interleaved_messages = 16;
+};
+
+/// "aries", "ib-qdr", "ib-fdr", "ib-edr", "ib-hdr", "10gbe", "100gbe"; docs/simulator.md has the
+/// numbers and where they come from. Errors: unknown name, with those that there are.
+Result<NetworkOptions> network_preset(std::string_view name);
+std::vector<std::string_view> network_presets();
+
+/// Checks ranges. Errors name the field, its value and what it may be.
+Result<void> check_network(const NetworkOptions& options);
+
+}  // namespace weft::sim

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network/options.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace weft::sim {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(network_options, every_preset_is_valid) {
+  for (const std::string_view name : network_presets()) {
+    const auto options = network_preset(name);
+    ASSERT_TRUE(options.ok()) << name;
+    EXPECT_TRUE(check_network(*options).ok()) << name;
+  }
+}
+
+TEST(network_options, an_unknown_preset_is_answered_with_those_there_are) {
+  const auto options = network_preset("ib-xyz");
+  ASSERT_FALSE(options.ok());
+  EXPECT_THAT(options.error().message, HasSubstr("ib-xyz"));
+  EXPECT_THAT(options.error().message, HasSubstr("ib-hdr"));
+}
+
+TEST(network_options, what_cannot_be_is_named) {
+  NetworkOptions o;
+  o.buffer_bytes = 100;
+  EXPECT_THAT(check_network(o).error().message, HasSubstr("buffer is 100"));
+  o = {};
+  o.levels.assign(17, {});
+  EXPECT_THAT(check_network(o).error().message, HasSubstr("levels is 17"));
+  o = {};
+  o.local_link.latency = {};
+  EXPECT_THAT(check_network(o).error().message, HasSubstr("latency"));
+  o = {};
+  o.switch_delay = PicoDuration(-1);
+  EXPECT_FALSE(check_network(o).ok());
+  o = {};
+  o.levels[0].weight = 0;
+  EXPECT_FALSE(check_network(o).ok());
+}
+
+}  // namespace
+}  // namespace weft::sim

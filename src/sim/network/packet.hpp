@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets and messages as the network model holds them.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/network/pool.hpp"
+#include "sim/routing/router.hpp"
+#include "weft/time.hpp"
+
+namespace weft::sim {
+
+/// A packet on its way. Lies in one list at a time.
+struct Packet {
+  PicoInstant tail{};  ///< when its last byte can leave the switch that it is at
+  RouteState route{};
+  std::uint32_t message = kNone;  ///< record at the network
+  std::uint32_t bytes = 0;        ///< with its header
+  std::uint32_t next = kNone;
+  std::uint32_t arrived_by = kNone;  ///< link whose buffer it lies in
+  std::uint16_t lane = 0;            ///< of that link
+  bool last = false;                 ///< no packet of the message follows
+};
+
+/// What a user of the network wants moved.
+struct MessageRequest {
+  std::uint32_t source = 0;       ///< host
+  std::uint32_t destination = 0;  ///< host; not the source
+  std::uint64_t bytes = 0;        ///< payload; at least 1
+  std::uint8_t level = 0;
+  std::uint16_t user = 0;  ///< whose listener is told (Network::add_user)
+  std::uint64_t flow = 0;  ///< routers that hash keep one flow on one path
+  std::uint64_t tag = 0;   ///< handed back
+};
+
+/// A message from its posting to its arrival.
+struct Message {
+  MessageRequest request;
+  std::uint64_t to_send = 0;    ///< payload bytes not yet in packets
+  std::uint64_t to_arrive = 0;  ///< payload bytes not yet at the destination
+  PicoInstant posted{};
+  std::uint32_t next = kNone;
+};
+
+}  // namespace weft::sim
