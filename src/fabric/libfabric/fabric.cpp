@@ -23,6 +23,7 @@ constexpr Duration kLongestSleep = Duration::milliseconds(100);
 constexpr Duration kRetry = Duration::milliseconds(1);
 constexpr Duration kShortestNap = Duration::microseconds(50);
 constexpr Duration kLongestNap = Duration::milliseconds(5);
+constexpr std::int64_t kNapShare = 32;
 constexpr int kToleratedWakes = 8;
 constexpr auto kGoodbyeTime = std::chrono::milliseconds(100);
 
@@ -276,7 +277,7 @@ std::size_t LibfabricFabric::read_ahead() {
     if (whole.peer != nullptr && whole.peer->link == Link::up) whole.peer->broken = true;
   }
   if (n > 0) {
-    nap_ = kShortestNap;
+    last_event_ = now_;
     events_read_ = true;
   } else {
     unread_ = false;
@@ -390,6 +391,13 @@ bool LibfabricFabric::descriptor_lies() {
   return needless_wakes_ > kToleratedWakes;
 }
 
+// How long to sleep while the provider cannot wake us: a small share of how long it has been
+// silent, so that what comes after the silence is late by no more than that share. One-sided
+// writes that arrive are no events; their writers speak up meanwhile, see tick_session.
+Duration LibfabricFabric::nap(Instant now) const {
+  return std::clamp((now - last_event_) / kNapShare, kShortestNap, kLongestNap);
+}
+
 WaitHint LibfabricFabric::prepare_wait(Instant now) {
   WaitHint hint;
   hint.descriptor = doorbell_ != nullptr ? doorbell_->descriptor() : endpoint_->descriptor();
@@ -402,8 +410,7 @@ WaitHint LibfabricFabric::prepare_wait(Instant now) {
   // What nobody wakes us for is looked for at growing intervals: everything where there is no
   // descriptor, completions of what we sent where it is a doorbell.
   if (hint.descriptor < 0 || (doorbell_ != nullptr && (issued_ > 0 || !listed_.empty()))) {
-    hint.poll_by = std::min(hint.poll_by, now + nap_);
-    nap_ = std::min(nap_ * 2, kLongestNap);
+    hint.poll_by = std::min(hint.poll_by, now + nap(now));
   }
   if (doorbell_ != nullptr) doorbell_->fall_asleep();
   if (!endpoint_->may_sleep()) {

@@ -80,6 +80,7 @@ class LibfabricFabric final : public Fabric {
   void list(Peer& peer);
   void say_goodbye();
   bool descriptor_lies();
+  Duration nap(Instant now) const;
 
   // links.cpp
   void tick();
@@ -87,6 +88,7 @@ class LibfabricFabric final : public Fabric {
   void tick_session(Peer& peer);
   Instant next_deadline(const Peer& peer) const;
   Instant session_deadline(const Peer& peer) const;
+  Duration longest_silence(const Peer& peer) const;
   void start_life(Peer& peer, Life life);
   void start_connecting(Peer& peer);
   bool ensure_address(Peer& peer);
@@ -177,8 +179,7 @@ class LibfabricFabric final : public Fabric {
   Instant now_{};
   bool polled_ = false;
   Instant next_tick_{};
-  Duration nap_ =
-      Duration::microseconds(50);  // how long to sleep while the provider cannot wake us
+  Instant last_event_{};  // when the provider last had something to say
 };
 
 }  // namespace weft::ofi

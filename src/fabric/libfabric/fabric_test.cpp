@@ -107,6 +107,52 @@ TEST(wait, spinning_never_lets_the_driver_sleep) {
   EXPECT_TRUE(fabric->prepare_wait(now()).ready);
 }
 
+// The provider sockets moves written bytes only while its target looks, and cannot wake it.
+TEST(wait, a_target_that_only_writes_arrive_at_does_not_nod_off) {
+  Group group;
+  LibfabricOptions quiet = options_for(0);
+  quiet.provider = "sockets";
+  quiet.heartbeat_interval = Duration::seconds(600);
+  quiet.peer_timeout = Duration::seconds(3600);
+  Fabric& writer = group.open(quiet);
+  quiet.self = NodeId(1);
+  Fabric& target = group.open(quiet);
+  group.introduce(0, 1);
+  std::vector<std::byte> memory(4096), bytes(4096, std::byte{1});
+  const auto region = target.expose(memory);
+  ASSERT_TRUE(region.ok());
+  ASSERT_TRUE(group.drive([&] {
+    return group.count(0, CompletionKind::peer_up) + group.count(1, CompletionKind::peer_up) == 2;
+  }));
+  TxOp op;
+  op.kind = OpKind::write;
+  op.peer = NodeId(1);
+  op.segments[0] = bytes;
+  op.region = region->remote;
+  ASSERT_EQ(writer.post({&op, 1}), 1u);
+  ASSERT_TRUE(group.drive([&] { return group.count(0, CompletionKind::written) == 1; }));
+  // The target has long been silent when the next write is on its way for a while.
+  ASSERT_EQ(writer.post({&op, 1}), 1u);
+  std::array<Completion, 4> completions;
+  const Instant later = now() + Duration::seconds(1);
+  for (int i = 0; i < 10; ++i) writer.poll(later + Duration::milliseconds(i), completions);
+  const auto nap = [&] {
+    const WaitHint hint = target.prepare_wait(later);
+    return hint.ready ? Duration::seconds(1) : hint.poll_by - later;
+  };
+  const Instant give_up = now() + Duration::seconds(30);
+  do {
+    target.poll(later, completions);
+  } while (nap() > Duration::microseconds(100) && now() < give_up);
+  EXPECT_LE(nap(), Duration::microseconds(100));
+  // And sleeps when it has been left alone.
+  const Instant much_later = later + Duration::seconds(1);
+  target.poll(much_later, completions);
+  const WaitHint hint = target.prepare_wait(much_later);
+  EXPECT_FALSE(hint.ready);
+  EXPECT_GE(hint.poll_by - much_later, Duration::milliseconds(1));
+}
+
 TEST(write, two_segments_arrive_where_the_provider_takes_one_at_a_time) {
   Group group;
   Fabric& writer = group.open(options_for(0), {.one_segment = true});

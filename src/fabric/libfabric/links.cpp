@@ -23,6 +23,8 @@ constexpr Duration kLongestRepeat = Duration::seconds(1);
 // A provider that connects by itself hides that a connection is lost: it accepts nothing although
 // it has nothing to do. After this long that is taken for what it is.
 constexpr Duration kLongestStall = Duration::seconds(1);
+// How often a writer speaks up that has nothing to say but its writes.
+constexpr Duration kWriterSilence = Duration::milliseconds(5);
 
 std::vector<std::byte> decoded_address(std::string_view address) {
   const std::string_view digits = address.substr(address.find('/') + 1);
@@ -98,6 +100,14 @@ void LibfabricFabric::tick_link(Peer& peer) {
   }
 }
 
+// Where nothing wakes the target, its provider moves written bytes only when it happens to look,
+// and it looks the less often the longer it has received nothing.
+Duration LibfabricFabric::longest_silence(const Peer& peer) const {
+  const bool woken = doorbell_ != nullptr || endpoint_->descriptor() >= 0;
+  return woken || peer.writes_issued == 0 ? options_.heartbeat_interval
+                                          : std::min(kWriterSilence, options_.heartbeat_interval);
+}
+
 void LibfabricFabric::tick_session(Peer& peer) {
   if (now_ >= peer.last_heard + options_.peer_timeout) {
     begin_closing(peer, "it was not heard for too long", Duration{}, Link::connecting);
@@ -119,7 +129,7 @@ void LibfabricFabric::tick_session(Peer& peer) {
       return;
     }
   }
-  if (now_ >= peer.last_said + options_.heartbeat_interval && !peer.dues.heartbeat) {
+  if (now_ >= peer.last_said + longest_silence(peer) && !peer.dues.heartbeat) {
     peer.dues.heartbeat = true;
     send_due(peer);
   }
@@ -142,7 +152,7 @@ Instant LibfabricFabric::next_deadline(const Peer& peer) const {
 Instant LibfabricFabric::session_deadline(const Peer& peer) const {
   const Duration interval = options_.heartbeat_interval;
   Instant at = peer.last_heard + options_.peer_timeout;
-  if (!peer.dues.heartbeat) at = std::min(at, peer.last_said + interval);
+  if (!peer.dues.heartbeat) at = std::min(at, peer.last_said + longest_silence(peer));
   if (peer.doorbell) at = std::min(at, peer.last_checked + interval);
   if (peer.stalled) at = std::min(at, *peer.stalled + std::min(kLongestStall, interval));
   if (!peer.early.empty()) at = std::min(at, peer.gap_since + interval * 2);

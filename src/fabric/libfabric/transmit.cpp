@@ -279,6 +279,7 @@ void LibfabricFabric::move_to_issued(Peer& peer, Operation& operation) {
   if (operation.kind == OpKind::write) {
     ++peer.writes_issued;
     ++writes_issued_;
+    next_tick_ = std::min(next_tick_, peer.last_said + longest_silence(peer));
   }
 }
 
