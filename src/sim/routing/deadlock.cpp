@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/routing/deadlock.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <unordered_set>
+
+#include "base/check.hpp"
+#include "sim/routing/arithmetic.hpp"
+
+namespace weft::sim {
+namespace {
+
+/// From the channel in the upper half to the one in the lower half.
+using Dependency = std::uint64_t;
+
+/// A packet that waits at the far end of a link: all that its router looks at.
+struct Waiting {
+  LinkId came_over{};
+  RouteState state;
+};
+
+struct SameWay {
+  bool operator()(const Waiting& a, const Waiting& b) const {
+    return a.came_over == b.came_over && a.state.waypoint == b.state.waypoint &&
+           a.state.phase == b.state.phase && a.state.channel == b.state.channel &&
+           a.state.spare == b.state.spare;
+  }
+  std::size_t operator()(const Waiting& w) const {
+    const std::uint64_t place = std::uint64_t{w.came_over.value()} << 32 | w.state.waypoint;
+    const std::uint64_t rest =
+        std::uint64_t{w.state.phase} << 24 | std::uint64_t{w.state.channel} << 16 | w.state.spare;
+    return mix(mix(place) ^ rest);
+  }
+};
+
+class Explorer {
+ public:
+  Explorer(const Topology& topology, const Router& router)
+      : topology_(topology), router_(router), classes_(router.channels()) {
+    std::vector<bool> seen(topology.vertices());
+    for (std::uint32_t h = 0; h < topology.hosts(); ++h) {
+      const std::uint32_t edge = topology.edge(h).value();
+      if (!seen[edge] && !topology.is_host(Vertex(edge))) sources_.push_back(h);
+      seen[edge] = true;
+    }
+  }
+
+  std::size_t sources() const { return sources_.size(); }
+
+  void follow_to(std::uint32_t destination) {
+    seen_.clear();
+    for (const std::uint32_t source : sources_) {
+      if (source == destination) continue;
+      starts_.clear();
+      router_.starts(source, destination, starts_);
+      const LinkId first = topology_.link({topology_.host(source), PortNumber(0)});
+      for (const RouteState& state : starts_) arrive({first, state});
+    }
+    while (!open_.empty()) {
+      const Waiting waiting = open_.back();
+      open_.pop_back();
+      go_on(waiting);
+    }
+    if (dependencies_.size() > 2 * unique_) tidy();
+  }
+
+  /// Ascending, each once.
+  std::vector<Dependency> dependencies() && {
+    tidy();
+    return std::move(dependencies_);
+  }
+
+ private:
+  std::uint64_t number(LinkId link, std::uint8_t channel) const {
+    return std::uint64_t{link.value()} * classes_ + channel;
+  }
+
+  void arrive(const Waiting& waiting) {
+    if (seen_.insert(waiting).second) open_.push_back(waiting);
+  }
+
+  void go_on(const Waiting& waiting) {
+    const PortRef here = topology_.peer(waiting.came_over);
+    if (topology_.is_host(here.vertex)) {
+      WEFT_CHECK(here.vertex.value() == waiting.state.destination, "{} delivers to {}, not host {}",
+                 router_.name(), topology_.label(here.vertex), waiting.state.destination);
+      return;
+    }
+    choices_.clear();
+    router_.choices(here.vertex, here.port, waiting.state, choices_);
+    WEFT_CHECK(!choices_.empty(), "{} is at a loss at {}", router_.name(),
+               topology_.label(here.vertex));
+    for (const Router::Choice& choice : choices_) {
+      WEFT_CHECK(choice.hop.port.value() < topology_.ports(here.vertex) &&
+                 choice.hop.channel < classes_);
+      const LinkId out = topology_.link({here.vertex, choice.hop.port});
+      dependencies_.push_back(number(waiting.came_over, waiting.state.channel) << 32 |
+                              number(out, choice.hop.channel));
+      arrive({out, choice.after});
+    }
+  }
+
+  void tidy() {
+    std::sort(dependencies_.begin(), dependencies_.end());
+    dependencies_.erase(std::unique(dependencies_.begin(), dependencies_.end()),
+                        dependencies_.end());
+    unique_ = std::max<std::size_t>(dependencies_.size(), 1u << 16);
+  }
+
+  const Topology& topology_;
+  const Router& router_;
+  std::uint32_t classes_;
+  std::vector<std::uint32_t> sources_;  // one host per edge switch
+  std::unordered_set<Waiting, SameWay, SameWay> seen_;
+  std::vector<Waiting> open_;
+  std::vector<RouteState> starts_;
+  std::vector<Router::Choice> choices_;
+  std::vector<Dependency> dependencies_;
+  std::size_t unique_ = 1u << 16;
+};
+
+/// Depth-first search in the sorted dependencies; the first cycle that it meets, or nothing.
+class CycleSearch {
+ public:
+  CycleSearch(std::span<const Dependency> dependencies, std::size_t channels)
+      : dependencies_(dependencies), first_(channels + 1), colour_(channels, Colour::unseen) {
+    for (const Dependency d : dependencies) ++first_[(d >> 32) + 1];
+    for (std::size_t c = 0; c < channels; ++c) first_[c + 1] += first_[c];
+  }
+
+  std::vector<std::uint32_t> find() {
+    for (std::uint32_t c = 0; c < colour_.size(); ++c) {
+      if (colour_[c] == Colour::unseen && search_from(c)) return cycle_;
+    }
+    return {};
+  }
+
+ private:
+  enum class Colour : std::uint8_t { unseen, on_path, done };
+  struct Step {
+    std::uint32_t channel;
+    std::size_t next;
+  };
+
+  void enter(std::uint32_t channel) {
+    colour_[channel] = Colour::on_path;
+    path_.push_back({channel, first_[channel]});
+  }
+
+  bool search_from(std::uint32_t root) {
+    enter(root);
+    while (!path_.empty()) {
+      Step& top = path_.back();
+      if (top.next == first_[top.channel + 1]) {
+        colour_[top.channel] = Colour::done;
+        path_.pop_back();
+        continue;
+      }
+      const auto to = static_cast<std::uint32_t>(dependencies_[top.next++]);
+      if (colour_[to] == Colour::unseen) {
+        enter(to);
+      } else if (colour_[to] == Colour::on_path) {
+        bool within = false;
+        for (const Step& step : path_) {
+          within = within || step.channel == to;
+          if (within) cycle_.push_back(step.channel);
+        }
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::span<const Dependency> dependencies_;
+  std::vector<std::size_t> first_;
+  std::vector<Colour> colour_;
+  std::vector<Step> path_;
+  std::vector<std::uint32_t> cycle_;
+};
+
+}  // namespace
+
+DeadlockCheck check_deadlock(const Topology& topology, const Router& router,
+                             const DeadlockOptions& options) {
+  const std::uint64_t channels = std::uint64_t{topology.links()} * router.channels();
+  WEFT_CHECK(channels < std::numeric_limits<std::uint32_t>::max());
+  Explorer explorer(topology, router);
+  DeadlockCheck result;
+  const std::uint64_t sources = std::max<std::uint64_t>(1, explorer.sources());
+  const std::uint64_t wanted =
+      std::clamp<std::uint64_t>(options.most_pairs / sources, 1, topology.hosts());
+  for (std::uint64_t i = 0; i < wanted; ++i) {
+    explorer.follow_to(static_cast<std::uint32_t>(i * topology.hosts() / wanted));
+    ++result.destinations;
+  }
+  const std::vector<Dependency> dependencies = std::move(explorer).dependencies();
+  result.dependencies = dependencies.size();
+  for (const std::uint32_t c : CycleSearch(dependencies, channels).find()) {
+    result.cycle.push_back({.link = LinkId(c / router.channels()),
+                            .channel = static_cast<std::uint8_t>(c % router.channels())});
+  }
+  return result;
+}
+
+std::string DeadlockCheck::describe(const Topology& topology) const {
+  constexpr std::size_t most_named = 32;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(cycle.size(), most_named); ++i) {
+    const PortRef from = topology.port(cycle[i].link);
+    text += fmt::format("{}{} port {} -> {}, class {}", i == 0 ? "" : "; ",
+                        topology.label(from.vertex), from.port.value(),
+                        topology.label(topology.peer(cycle[i].link).vertex), cycle[i].channel);
+  }
+  if (cycle.size() > most_named) text += fmt::format("; and {} more", cycle.size() - most_named);
+  return text;
+}
+
+}  // namespace weft::sim

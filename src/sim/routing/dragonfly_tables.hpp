@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a dragonfly's routers look up: where everything stands, and from each router the ports on
+// the shortest ways to each other group.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/topology/topology.hpp"
+
+namespace weft::sim {
+
+struct DragonflyRouterInfo {
+  std::uint32_t group = 0;
+  std::uint16_t chassis = 0;
+  std::uint16_t slot = 0;
+  std::uint16_t hosts = 0;         ///< ports of hosts come first, then those to the own chassis
+  std::uint16_t first_across = 0;  ///< ports to other chassis
+  std::uint16_t first_global = 0;  ///< ports to other groups
+};
+
+struct DragonflyHostInfo {
+  std::uint32_t router = 0;
+  std::uint16_t group = 0;
+  std::uint16_t port = 0;
+};
+
+/// Immutable. A few bytes per pair of router and group.
+class DragonflyTables {
+ public:
+  explicit DragonflyTables(const Topology& topology);
+
+  const DragonflyShape& shape() const { return shape_; }
+  const DragonflyRouterInfo& router(std::uint32_t index) const { return routers_[index]; }
+  const DragonflyHostInfo& host(std::uint32_t host) const { return hosts_[host]; }
+
+  /// Ports that lead from a router towards a group that it is not in: its own cables to it when it
+  /// has any, else the ways to the nearest routers that do.
+  std::span<const PortNumber> towards_group(std::uint32_t router, std::uint32_t group) const {
+    const std::size_t entry = std::size_t{router} * shape_.groups + group;
+    return {exits_.data() + first_exit_[entry], first_exit_[entry + 1] - first_exit_[entry]};
+  }
+  /// Parallel ports that lead to another router of the same group, in the own chassis first.
+  struct Ports {
+    std::uint16_t first = 0;
+    std::uint16_t count = 1;
+  };
+  Ports towards_router(std::uint32_t from, std::uint32_t to) const {
+    const DragonflyRouterInfo& a = routers_[from];
+    const DragonflyRouterInfo& b = routers_[to];
+    if (a.slot != b.slot) {
+      return {.first = static_cast<std::uint16_t>(a.hosts + b.slot - (b.slot > a.slot ? 1 : 0))};
+    }
+    const auto cables = static_cast<std::uint16_t>(shape_.chassis_cables);
+    const int chassis = b.chassis - (b.chassis > a.chassis ? 1 : 0);
+    return {.first = static_cast<std::uint16_t>(a.first_across + chassis * cables),
+            .count = cables};
+  }
+  /// Hops between two routers of a group: 0, 1 or 2.
+  std::uint32_t hops_within(std::uint32_t from, std::uint32_t to) const {
+    const DragonflyRouterInfo& a = routers_[from];
+    const DragonflyRouterInfo& b = routers_[to];
+    return (a.slot != b.slot ? 1 : 0) + (a.chassis != b.chassis ? 1 : 0);
+  }
+  /// Hops from a router over the nearest cable into another group.
+  std::uint32_t hops_into_group(std::uint32_t router, std::uint32_t group) const {
+    return exit_hops_[std::size_t{router} * shape_.groups + group];
+  }
+  /// The most hops within a group.
+  std::uint32_t group_diameter() const {
+    return (shape_.slots > 1 ? 1 : 0) + (shape_.chassis > 1 ? 1 : 0);
+  }
+
+ private:
+  struct OwnCables;
+  void place(const Topology& topology);
+  void find_exits(const Topology& topology);
+  void find_exits(const OwnCables& own, std::uint32_t router, std::uint32_t group);
+  void add_exits(Ports ports) {
+    for (std::uint16_t i = 0; i < ports.count; ++i) {
+      exits_.emplace_back(static_cast<std::uint16_t>(ports.first + i));
+    }
+  }
+
+  DragonflyShape shape_;
+  std::vector<DragonflyRouterInfo> routers_;
+  std::vector<DragonflyHostInfo> hosts_;
+  std::vector<std::uint32_t> first_exit_;  // per router and group
+  std::vector<std::uint8_t> exit_hops_;
+  std::vector<PortNumber> exits_;
+};
+
+}  // namespace weft::sim
