@@ -11,6 +11,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "fabric/libfabric/spin_lock.hpp"
 
 namespace weft::ofi {
 namespace {
@@ -114,9 +115,10 @@ Result<void> LibfabricFabric::set_up(const Restrictions& restrictions) {
   address_ = options_.provider + "/" + hex(endpoint_->name());
   spdlog::debug(
       "{}: native writes {}, delivery complete {}, ordered send/write {}, ordered writes {}, "
-      "inject {} bytes, wait descriptor {}",
+      "inject {} bytes, wait descriptor {}, yielding spin locks {}",
       name_, traits.native_write, traits.delivery_complete, traits.send_after_write,
-      traits.write_after_write, traits.inject_size, endpoint_->descriptor() >= 0);
+      traits.write_after_write, traits.inject_size, endpoint_->descriptor() >= 0,
+      spin_locks_yield());
   return {};
 }
 
