@@ -20,6 +20,8 @@ sim/routing:  base sim/topology
 sim/engine:   base
 sim/network:  base net sim/engine sim/routing sim/topology
 sim/traffic:  base sim/engine sim/network
+sim/run:      base sim/engine sim/network sim/routing sim/topology sim/traffic
+sim/fabric:   base sim/engine sim/network
 fabric:       base wire net
 fabric/shaped: base wire net fabric
 core:         base wire net

@@ -65,6 +65,8 @@ class Engine {
   /// Ends `run_until` after the event at hand.
   void stop() { stopping_ = true; }
   bool idle() const { return queue_.empty(); }
+  /// When the next event is; never: there is none.
+  PicoInstant next_time() { return queue_.empty() ? PicoInstant::never() : queue_.front().time; }
 
   std::uint64_t events() const { return events_; }
   /// A digest of every event handled, wake-ups apart: equal digests mean that the same happened at

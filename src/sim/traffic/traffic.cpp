@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/traffic/traffic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/check.hpp"
+
+namespace weft::sim {
+namespace {
+
+/// A derangement-like permutation: a random order, each host sends to the next one in it.
+std::vector<std::uint32_t> random_partners(std::size_t count, Rng rng) {
+  std::vector<std::uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = count - 1; i > 0; --i) std::swap(order[i], order[rng.below(i + 1)]);
+  std::vector<std::uint32_t> partner(count);
+  for (std::size_t i = 0; i < count; ++i) partner[order[i]] = order[(i + 1) % count];
+  return partner;
+}
+
+}  // namespace
+
+Result<TrafficPattern> parse_pattern(std::string_view name) {
+  if (name == "uniform") return TrafficPattern::uniform;
+  if (name == "permutation") return TrafficPattern::permutation;
+  if (name == "incast") return TrafficPattern::incast;
+  if (name == "bursts") return TrafficPattern::bursts;
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("no traffic pattern is called '{}': there are uniform, permutation, "
+                           "incast, bursts",
+                           name)};
+}
+
+void LatencyHistogram::add(PicoDuration latency) {
+  const double ns = std::max(1.0, static_cast<double>(latency.ticks()) / 1e3);
+  const auto bucket = static_cast<std::size_t>(4 * std::log2(ns));
+  ++buckets[std::min(bucket, buckets.size() - 1)];
+  ++count;
+  sum_ps += static_cast<std::uint64_t>(latency.ticks());
+}
+
+void LatencyHistogram::add(const LatencyHistogram& other) {
+  for (std::size_t b = 0; b < buckets.size(); ++b) buckets[b] += other.buckets[b];
+  count += other.count;
+  sum_ps += other.sum_ps;
+}
+
+double LatencyHistogram::quantile_ns(double q) const {
+  const double rank = q * static_cast<double>(count);
+  std::uint64_t below = 0;
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    below += buckets[b];
+    if (below > 0 && static_cast<double>(below) >= rank) {
+      return std::exp2(static_cast<double>(b) / 4);
+    }
+  }
+  return 0;
+}
+
+Result<void> Traffic::check(const TrafficOptions& o, std::size_t hosts) {
+  if (hosts < 2) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("traffic among {} hosts: it needs at least 2", hosts)};
+  }
+  if (!(o.load > 0) || o.load > 100) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("load is {}: give a share of the host's link, such as 0.7", o.load)};
+  }
+  if (o.message_bytes == 0 || o.message_bytes > (std::uint64_t{1} << 40)) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("a message has {} bytes: use 1 B to 1 TiB", o.message_bytes)};
+  }
+  return {};
+}
+
+Traffic::Traffic(const TrafficOptions& options, std::vector<std::uint32_t> hosts, Network& network,
+                 Agents& agents)
+    : options_(options),
+      hosts_(std::move(hosts)),
+      bursts_(Rng(options.seed).split(0xb0)),
+      network_(network),
+      agents_(agents),
+      agent_(agents.add(*this)),
+      user_(network.add_user(*this)) {
+  WEFT_CHECK(check(options_, hosts_.size()).ok());
+  const NetworkOptions& like = network.options();
+  const std::uint64_t packets = (options_.message_bytes + like.mtu - 1) / like.mtu;
+  const double bytes = static_cast<double>(options_.message_bytes + packets * like.packet_overhead);
+  const auto rate = static_cast<double>(like.host_link.rate.bytes_per_second());
+  mean_interval_ps_ = bytes * 1e12 / (rate * options_.load);
+  const Rng root(options_.seed);
+  for (const std::uint32_t host : hosts_) rngs_.push_back(root.split(host));
+  if (options_.pattern == TrafficPattern::permutation) {
+    partner_ = random_partners(hosts_.size(), root.split(0xface));
+  }
+  const bool together = options_.pattern == TrafficPattern::bursts;
+  for (std::uint32_t i = 0; i < (together ? 1 : hosts_.size()); ++i) set_next(i);
+}
+
+void Traffic::set_next(std::uint32_t index) {
+  Rng& rng = options_.pattern == TrafficPattern::bursts ? bursts_ : rngs_[index];
+  const PicoInstant from = std::max(agents_.engine().now(), options_.start);
+  const PicoInstant at =
+      from + PicoDuration(1 + static_cast<std::int64_t>(rng.exponential(mean_interval_ps_)));
+  if (at >= options_.end) return;
+  agents_.set_timer(agent_, hosts_[index], at, 0, index);
+}
+
+std::uint32_t Traffic::destination_of(std::uint32_t index) {
+  if (options_.pattern == TrafficPattern::permutation) return partner_[index];
+  if (options_.pattern == TrafficPattern::incast) return 0;
+  const auto other = static_cast<std::uint32_t>(rngs_[index].below(hosts_.size() - 1));
+  return other < index ? other : other + 1;
+}
+
+void Traffic::send_from(std::uint32_t index) {
+  const std::uint32_t to = destination_of(index);
+  if (to == index) return;
+  ++sent_;
+  network_.send({.source = hosts_[index],
+                 .destination = hosts_[to],
+                 .bytes = options_.message_bytes,
+                 .level = options_.level,
+                 .user = user_,
+                 .flow = std::uint64_t{index} << 32 | to});
+}
+
+void Traffic::on_timer(std::uint16_t, std::uint64_t payload) {
+  const auto index = static_cast<std::uint32_t>(payload);
+  if (options_.pattern != TrafficPattern::bursts) {
+    send_from(index);
+    set_next(index);
+    return;
+  }
+  const auto victim = static_cast<std::uint32_t>(bursts_.below(hosts_.size()));
+  for (std::uint32_t i = 0; i < hosts_.size(); ++i) {
+    if (i == victim) continue;
+    ++sent_;
+    network_.send({.source = hosts_[i],
+                   .destination = hosts_[victim],
+                   .bytes = options_.message_bytes,
+                   .level = options_.level,
+                   .user = user_,
+                   .flow = std::uint64_t{i} << 32 | victim});
+  }
+  set_next(index);
+}
+
+void Traffic::on_arrived(const Message& message) {
+  latencies_.add(agents_.engine().now() - message.posted);
+  delivered_bytes_ += message.request.bytes;
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Synthetic traffic: hosts send messages of one size to destinations that a pattern chooses, at
+// random times, so that each sender offers a chosen share of its link's rate.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "sim/engine/agent.hpp"
+#include "sim/network/network.hpp"
+#include "weft/result.hpp"
+
+namespace weft::sim {
+
+enum class TrafficPattern : std::uint8_t {
+  uniform,      ///< every other host with equal probability
+  permutation,  ///< one destination per host for ever, no two hosts the same
+  incast,       ///< all to the first host of the list
+  bursts,       ///< many to one: now and then all send one message to a host chosen at random
+};
+Result<TrafficPattern> parse_pattern(std::string_view name);
+
+struct TrafficOptions {
+  TrafficPattern pattern = TrafficPattern::uniform;
+  double load = 0.5;  ///< of the host link's rate, headers included; above 0
+  std::uint64_t message_bytes = 4096;
+  std::uint8_t level = 0;
+  PicoInstant start{};
+  PicoInstant end = PicoInstant::never();  ///< nothing is sent from then on
+  std::uint64_t seed = 1;
+};
+
+/// Times from a message's posting to its arrival.
+struct LatencyHistogram {
+  /// Bucket b counts latencies from 2^(b/4) ns on.
+  std::vector<std::uint64_t> buckets = std::vector<std::uint64_t>(256, 0);
+  std::uint64_t count = 0;
+  std::uint64_t sum_ps = 0;
+  void add(PicoDuration latency);
+  void add(const LatencyHistogram& other);
+  /// The lower end of the bucket in which the share `q` (0 … 1) of all lies, in nanoseconds; 0 when
+  /// there is none.
+  double quantile_ns(double q) const;
+};
+
+/// One kind of traffic among some hosts. Network and agents outlive it.
+class Traffic final : public Agent, public NetworkUser {
+ public:
+  /// Errors: fewer than two hosts, a load or size out of range.
+  static Result<void> check(const TrafficOptions& options, std::size_t hosts);
+  /// Sends from its start on. Options must pass `check`.
+  Traffic(const TrafficOptions& options, std::vector<std::uint32_t> hosts, Network& network,
+          Agents& agents);
+
+  void on_timer(std::uint16_t detail, std::uint64_t payload) override;
+  void on_sent(const Message&, PicoInstant) override {}
+  void on_arrived(const Message& message) override;
+
+  std::uint64_t sent() const { return sent_; }
+  std::uint64_t delivered() const { return latencies_.count; }
+  std::uint64_t delivered_bytes() const { return delivered_bytes_; }
+  const LatencyHistogram& latencies() const { return latencies_; }
+
+ private:
+  void send_from(std::uint32_t index);
+  std::uint32_t destination_of(std::uint32_t index);
+  void set_next(std::uint32_t index);
+
+  TrafficOptions options_;
+  std::vector<std::uint32_t> hosts_;
+  std::vector<std::uint32_t> partner_;  // permutation
+  std::vector<Rng> rngs_;               // by sender
+  Rng bursts_;
+  Network& network_;
+  Agents& agents_;
+  std::uint32_t agent_;
+  std::uint16_t user_;
+  double mean_interval_ps_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t delivered_bytes_ = 0;
+  LatencyHistogram latencies_;
+};
+
+}  // namespace weft::sim
