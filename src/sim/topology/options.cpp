@@ -101,8 +101,13 @@ std::string take_shape(std::string_view value, bool& xc40) {
   return {};
 }
 
-Result<TopologyOptions> parse_fat_tree(std::string_view text, std::string_view words) {
-  FatTreeOptions options;
+std::string read_star(std::string_view words, StarOptions& options) {
+  std::string why = take_count("the number of hosts", cut(words, ','), 65'535, options.hosts);
+  if (why.empty()) why = apply(words, {});
+  return why;
+}
+
+std::string read_fat_tree(std::string_view words, FatTreeOptions& options) {
   std::string why = take_count("the number of hosts", cut(words, ','), most_hosts, options.hosts);
   const auto levels = [&](std::string_view value) -> std::string {
     const auto count = number(value);
@@ -115,12 +120,10 @@ Result<TopologyOptions> parse_fat_tree(std::string_view text, std::string_view w
                         count_setter("radix", 65'534, options.radix),
                         {"taper", [&](auto value) { return take_taper(value, options.taper); }}});
   }
-  if (!why.empty()) return wrong(text, why);
-  return TopologyOptions(options);
+  return why;
 }
 
-Result<TopologyOptions> parse_dragonfly(std::string_view text, std::string_view words) {
-  DragonflyOptions options;
+std::string read_dragonfly(std::string_view words, DragonflyOptions& options) {
   std::string why = take_count("the number of hosts", cut(words, ','), most_hosts, options.hosts);
   if (why.empty()) {
     why = apply(words, {{"shape", [&](auto value) { return take_shape(value, options.xc40); }},
@@ -133,12 +136,10 @@ Result<TopologyOptions> parse_dragonfly(std::string_view text, std::string_view 
   if (why.empty() && options.chassis_cables != 0 && !options.xc40) {
     why = "black= needs shape=xc40: a full group has no chassis";
   }
-  if (!why.empty()) return wrong(text, why);
-  return TopologyOptions(options);
+  return why;
 }
 
-Result<TopologyOptions> parse_torus(std::string_view text, std::string_view words) {
-  TorusOptions options;
+std::string read_torus(std::string_view words, TorusOptions& options) {
   std::string_view sizes = cut(words, ',');
   std::string why;
   if (sizes.ends_with('x')) sizes = {};
@@ -151,8 +152,7 @@ Result<TopologyOptions> parse_torus(std::string_view text, std::string_view word
   if (why.empty()) {
     why = apply(words, {count_setter("hosts", 65'535, options.hosts_per_switch)});
   }
-  if (!why.empty()) return wrong(text, why);
-  return TopologyOptions(options);
+  return why;
 }
 
 }  // namespace
@@ -165,21 +165,26 @@ Result<TopologyOptions> parse_topology(std::string_view text) {
     return wrong(text,
                  "write it like star:64, fat-tree:1024, dragonfly:384, torus:8x8x8 or file:PATH");
   }
-  if (kind == "fat-tree") return parse_fat_tree(text, words);
-  if (kind == "dragonfly") return parse_dragonfly(text, words);
-  if (kind == "torus") return parse_torus(text, words);
-  if (kind == "file") return TopologyOptions(TopologyFileOptions{.path = std::string(words)});
+  TopologyOptions options;
+  std::string why;
   if (kind == "star") {
-    StarOptions options;
-    std::string why = take_count("the number of hosts", cut(words, ','), 65'535, options.hosts);
-    if (why.empty()) why = apply(words, {});
-    if (!why.empty()) return wrong(text, why);
-    return TopologyOptions(options);
+    why = read_star(words, options.emplace<StarOptions>());
+  } else if (kind == "fat-tree") {
+    why = read_fat_tree(words, options.emplace<FatTreeOptions>());
+  } else if (kind == "dragonfly") {
+    why = read_dragonfly(words, options.emplace<DragonflyOptions>());
+  } else if (kind == "torus") {
+    why = read_torus(words, options.emplace<TorusOptions>());
+  } else if (kind == "file") {
+    options.emplace<TopologyFileOptions>().path = words;
+  } else {
+    why = fmt::format(
+        "'{}' is no kind of topology; there are star, fat-tree, dragonfly, torus and "
+        "file",
+        kind);
   }
-  return wrong(text,
-               fmt::format("'{}' is no kind of topology; there are star, fat-tree, dragonfly, "
-                           "torus and file",
-                           kind));
+  if (!why.empty()) return wrong(text, why);
+  return options;
 }
 
 }  // namespace weft::sim
