@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "sim/engine/calendar_queue.hpp"
 #include "sim/engine/event.hpp"
+#include "sim/engine/event_queue.hpp"
 #include "weft/time.hpp"
 
 namespace weft::sim {
@@ -76,7 +76,7 @@ class Engine {
  private:
   static constexpr std::uint32_t kWake = 0x8000'0000;
 
-  CalendarQueue queue_;
+  EventQueue queue_;
   PicoInstant now_{};
   std::array<EventHandler*, 8> handlers_{};
   std::vector<std::uint32_t> sequences_;
