@@ -71,7 +71,10 @@ struct StreamOptions {
   std::uint32_t descriptors = 256;       ///< contributions that a pair can hold at most
   ByteCount input_buffer{};              ///< of each input node; 0: what all its pairs can hold
   std::uint32_t sink_depth = 64;         ///< timeslices that wait for the sink or are held by it
-  bool skip_when_sink_is_slow = false;   ///< drop and count, instead of back-pressure
+  /// Call sinks from the driver's loop in place of a thread of their own: for sinks that never
+  /// block.
+  bool sink_in_loop = false;
+  bool skip_when_sink_is_slow = false;  ///< drop and count, instead of back-pressure
 
   std::uint64_t timeslices = 0;  ///< 0: until the duration is over or the sources end
   Duration duration{};           ///< 0: until `timeslices` are built or the sources end

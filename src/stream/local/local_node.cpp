@@ -141,7 +141,7 @@ int run_local_node(const StreamOptions& options, const JobSecret& job, const Nod
   auto fabric = open_fabric(
       options, {.self = place.self, .incarnation = place.incarnation, .listen = place.listen}, job);
   if (!fabric) return fail(place.channel, fabric.error());
-  auto node = factory(place.self, place.incarnation.value() > 1, *fabric->fabric);
+  auto node = factory(place.self, place.incarnation.value() > 1, *fabric->fabric, monotonic_now());
   if (!node) return fail(place.channel, node.error());
   if (!place.channel.send(job_message::address, fabric->fabric->address())) return 1;
   return LocalNode(options, place, *fabric, **node, suitable_spin(processes)).run();

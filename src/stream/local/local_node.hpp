@@ -3,18 +3,12 @@
 // job until everybody is done.
 #pragma once
 
-#include <functional>
-
 #include "stream/local/local_job.hpp"
 #include "stream/node/fabric_choice.hpp"
 #include "stream/node/stream_node.hpp"
 #include "weft/stream.hpp"
 
 namespace weft::stream {
-
-/// Makes the node once its fabric is open; `restarted` when an earlier life took part.
-using NodeFactory =
-    std::function<Result<std::unique_ptr<StreamNode>>(NodeId self, bool restarted, Fabric& fabric)>;
 
 /// Returns the exit code. `processes`: how many nodes share this machine.
 int run_local_node(const StreamOptions& options, const JobSecret& job, const NodeFactory& factory,

@@ -7,7 +7,7 @@
 #include "core/stream/compute_machine.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
 #include "stream/node/schedules.hpp"
-#include "stream/node/sink_thread.hpp"
+#include "stream/node/sink_runner.hpp"
 #include "stream/node/stream_node.hpp"
 
 namespace weft::stream {
@@ -21,13 +21,13 @@ class ComputeNode final : public StreamNode {
  public:
   ComputeNode(const StreamOptions& options, const ComputeConfig& config, MirroredArena rings,
               std::vector<std::vector<std::byte>> descriptors, std::vector<PairMemory> memory,
-              std::unique_ptr<Sink> sink, bool restarted)
+              std::unique_ptr<SinkRunner> sink, bool restarted)
       : config_(config),
         skip_(options.skip_when_sink_is_slow),
         rings_(std::move(rings)),
         descriptors_(std::move(descriptors)),
         machine_(config, std::move(memory), make_compute_schedule(options, config.self, restarted)),
-        sink_(std::move(sink), options.sink_depth, options.inputs),
+        sink_(std::move(sink)),
         components_(options.inputs),
         spreads_(spreads_kept),
         built_(report::series_limit),
@@ -43,7 +43,7 @@ class ComputeNode final : public StreamNode {
   bool work(Instant now, Outbox& out) override {
     const std::size_t before = out.tx.size();
     released_.clear();
-    sink_.collect(released_);
+    sink_->collect(released_);
     for (const TimesliceIndex t : released_) machine_.release(t);
     machine_.turn(now, out);
     const bool moved = !out.deliver.empty() || !released_.empty();
@@ -60,10 +60,13 @@ class ComputeNode final : public StreamNode {
   }
 
   Instant next_deadline() const override { return machine_.next_deadline(); }
-  std::vector<int> descriptors() const override { return {sink_.descriptor()}; }
+  std::vector<int> descriptors() const override {
+    const int news = sink_->descriptor();
+    return news < 0 ? std::vector<int>() : std::vector<int>{news};
+  }
   void stop() override {}
   bool started() const override { return report_.started != Instant::never(); }
-  bool finished() const override { return machine_.finished() && sink_.finished(); }
+  bool finished() const override { return machine_.finished() && sink_->finished(); }
   const std::optional<Error>& failure() const override { return failure_; }
   std::string describe() const override { return machine_.describe(); }
 
@@ -98,7 +101,7 @@ class ComputeNode final : public StreamNode {
     report_.late = c.late;
     report_.repeated = c.repeated;
     report_.bytes = c.bytes;
-    report_.sink = sink_.summary();
+    report_.sink = sink_->summary();
     report_.sink.dropped += dropped_;
     report_.spreads_us = spreads_.values();
     report_.built = built_.values();
@@ -131,8 +134,8 @@ class ComputeNode final : public StreamNode {
     bool any = false;
     while (!waiting_.empty()) {
       const TimesliceIndex t = waiting_.front();
-      if (sink_.has_room()) {
-        sink_.submit(machine_.view(t, components_));
+      if (sink_->has_room()) {
+        sink_->submit(machine_.view(t, components_));
       } else if (skip_) {
         ++dropped_;
         machine_.release(t);
@@ -147,11 +150,11 @@ class ComputeNode final : public StreamNode {
 
   void end_sink() {
     if (!failure_) {
-      if (const auto error = sink_.failure()) failure_ = error;
+      if (const auto error = sink_->failure()) failure_ = error;
     }
     if (!sink_ending_ && machine_.finished() && waiting_.empty()) {
       sink_ending_ = true;
-      sink_.finish();
+      sink_->finish();
     }
   }
 
@@ -160,7 +163,7 @@ class ComputeNode final : public StreamNode {
   MirroredArena rings_;
   std::vector<std::vector<std::byte>> descriptors_;
   ComputeMachine machine_;
-  SinkThread sink_;
+  std::unique_ptr<SinkRunner> sink_;
   std::vector<ComponentView> components_;
   std::deque<TimesliceIndex> waiting_;  // delivered, no room at the sink; bounded by the rings
   std::vector<TimesliceIndex> released_;
@@ -214,6 +217,9 @@ Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& optio
   auto memory = expose_pairs(*rings, descriptors, fabric);
   if (!memory) return std::move(memory).error();
 
+  auto runner = options.sink_in_loop ? run_sink_in_loop(std::move(sink).value(), options.sink_depth)
+                                     : run_sink_in_thread(std::move(sink).value(),
+                                                          options.sink_depth, options.inputs);
   ComputeConfig config;
   config.roster = {options.inputs, options.computes};
   config.self = self;
@@ -223,7 +229,7 @@ Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& optio
   config.control_level = options.control_level;
   return std::unique_ptr<StreamNode>(std::make_unique<ComputeNode>(
       options, config, std::move(rings).value(), std::move(descriptors), std::move(memory).value(),
-      std::move(sink).value(), restarted));
+      std::move(runner), restarted));
 }
 
 }  // namespace weft::stream

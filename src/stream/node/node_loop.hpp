@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodeLoop: the one driver loop. Completions into the node, the node's operations into the fabric,
-// and sleep when there is nothing to do.
+// NodeLoop: the driver loop in real time. Turns a node, and sleeps when there is nothing to do.
 #pragma once
 
 #include <functional>
 
-#include "core/stream/outbox.hpp"
 #include "runtime/sleeper.hpp"
+#include "stream/node/node_turn.hpp"
 #include "stream/node/stream_node.hpp"
 #include "weft/fabric.hpp"
 
@@ -21,14 +20,13 @@ class NodeLoop {
   /// One round: poll, work, post; sleeps (at most until `until`) if nothing moved.
   void turn(Instant until);
   /// Everything that was handed to the fabric has left.
-  bool flushed() const { return out_.tx.empty() && outstanding_ == 0; }
+  bool flushed() const { return turn_.flushed(); }
 
  private:
   Fabric& fabric_;
   StreamNode& node_;
+  NodeTurn turn_;
   Sleeper sleeper_;
-  Outbox out_;
-  std::size_t outstanding_ = 0;
 };
 
 }  // namespace weft::stream

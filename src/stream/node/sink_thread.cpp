@@ -108,4 +108,9 @@ void SinkThread::run() {
   wake();
 }
 
+std::unique_ptr<SinkRunner> run_sink_in_thread(std::unique_ptr<Sink> sink, std::uint32_t depth,
+                                               std::uint32_t inputs) {
+  return std::make_unique<SinkThread>(std::move(sink), depth, inputs);
+}
+
 }  // namespace weft::stream

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SinkThread: hands timeslices to a sink that may block, without stopping the driver loop. At most
-// `depth` timeslices are with the sink; the driver keeps the rest, and so the buffers fill, credits
-// run out and the input nodes wait: back-pressure.
+// SinkThread: hands timeslices to a sink that may block, without stopping the driver loop.
 #pragma once
 
 #include <condition_variable>
@@ -12,34 +10,28 @@
 #include <thread>
 #include <vector>
 
+#include "stream/node/sink_runner.hpp"
 #include "weft/result.hpp"
 #include "weft/sink.hpp"
 
 namespace weft::stream {
 
-class SinkThread {
+class SinkThread final : public SinkRunner {
  public:
   SinkThread(std::unique_ptr<Sink> sink, std::uint32_t depth, std::uint32_t inputs);
   /// Interrupts the sink and waits for its thread.
-  ~SinkThread();
+  ~SinkThread() override;
   SinkThread(const SinkThread&) = delete;
   SinkThread& operator=(const SinkThread&) = delete;
 
-  /// Readable when `collect` or `finished` has news.
-  int descriptor() const { return event_; }
-  bool has_room() const { return with_sink_ < slots_.size(); }
-  /// Copies the view (not the data, which stay valid until collected). Needs room.
-  void submit(const TimesliceView& view);
-  /// Appends the timeslices that the sink is done with.
-  void collect(std::vector<TimesliceIndex>& released);
-  /// Nothing follows: the sink is flushed behind what it has.
-  void finish();
-  /// The sink is flushed, or has failed.
-  bool finished() const;
-  /// The error that `consume` or `finish` reported, if any.
-  std::optional<Error> failure() const;
-  /// Call when finished.
-  SinkSummary summary() const { return sink_->summary(); }
+  int descriptor() const override { return event_; }
+  bool has_room() const override { return with_sink_ < slots_.size(); }
+  void submit(const TimesliceView& view) override;
+  void collect(std::vector<TimesliceIndex>& released) override;
+  void finish() override;
+  bool finished() const override;
+  std::optional<Error> failure() const override;
+  SinkSummary summary() const override { return sink_->summary(); }
 
  private:
   struct Slot {

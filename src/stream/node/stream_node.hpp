@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,11 @@ class StreamNode {
   virtual NodeReport report() = 0;
   virtual std::string describe() const = 0;
 };
+
+/// Makes a node once its fabric is open; `restarted` when an earlier life took part. `now` is on
+/// the clock that will drive it.
+using NodeFactory = std::function<Result<std::unique_ptr<StreamNode>>(NodeId self, bool restarted,
+                                                                      Fabric& fabric, Instant now)>;
 
 /// `restarted`: an earlier life of this node took part already. The fabric must outlive the node.
 Result<std::unique_ptr<StreamNode>> make_input_node(const StreamOptions& options,
