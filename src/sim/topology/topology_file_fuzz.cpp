@@ -8,7 +8,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft::sim;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  for (auto* parse : {parse_toml_topology, parse_ibnetdiscover, parse_topology_file}) {
+  for (auto* parse : {parse_toml_topology, parse_ibnetdiscover, parse_opensm_subnet}) {
     const auto topology = parse(text, "fuzz");
     if (!topology) {
       WEFT_CHECK(!topology.error().message.empty());

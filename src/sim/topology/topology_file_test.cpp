@@ -137,6 +137,48 @@ TEST(ibnetdiscover, refuses_a_damaged_dump_with_its_line) {
               HasSubstr("net:1: a port before the first"));
 }
 
+TEST(ibnetdiscover, reads_what_it_prints_with_grouping) {
+  const auto t = parse_topology_file(R"(Chassis 1 (guid 0x2c90000000000)
+Switch	24 "S-1"		# "line card" base port 0 lid 1 lmc 0   Chassis 1 Line 1 Chip 1
+[1][ext 12]	"H-1"[1](1) 		# "node"
+Ca	1 "H-1"		# "node"
+[1](1) 	"S-1"[1][ext 12]		# lid 2 lmc 0 "line card" lid 1 4xSDR
+)",
+                                     "fabric.txt");
+  ASSERT_TRUE(t) << t.error().message;
+  EXPECT_EQ(t->cables().size(), 1u);
+}
+
+constexpr std::string_view subnet_list =
+    R"({ CA Ports:01 SystemGUID:a NodeGUID:0a PortGUID:1a VenID:2C9 DevID:1003 Rev:00000000 {node {1}} LID:0005 PN:01 } { SW Ports:24 SystemGUID:b NodeGUID:0b PortGUID:1b VenID:000002C9 DevID:BD36 Rev:000000A0 {leaf} LID:0001 PN:1F } PHY=4x LOG=ACT SPD=10
+{ SW Ports:24 SystemGUID:b NodeGUID:0b PortGUID:1b VenID:2C9 DevID:BD36 Rev:000000A0 {leaf} LID:0001 PN:1F } { CA Ports:01 SystemGUID:a NodeGUID:0a PortGUID:1a VenID:000002C9 DevID:1003 Rev:00000000 {node {1}} LID:0005 PN:01 } PHY=4x LOG=ACT SPD=10
+{ SW-SM Ports:24 SystemGUID:b NodeGUID:0b PortGUID:1b VenID:2C9 DevID:BD36 Rev:000000A0 {leaf} LID:0001 PN:02 } { CA Ports:02 SystemGUID:c NodeGUID:0c PortGUID:1c VenID:000002C9 DevID:1003 Rev:00000000 {node 2} LID:0006 PN:02 } PHY=4x LOG=ACT SPD=14
+)";
+
+TEST(opensm_subnet, reads_each_cable_once_with_hexadecimal_ports) {
+  const auto t = parse_topology_file(subnet_list, "opensm-subnet.lst");
+  ASSERT_TRUE(t) << t.error().message;
+  EXPECT_EQ(t->hosts(), 2u);
+  EXPECT_EQ(t->switches(), 1u);
+  EXPECT_EQ(t->cables().size(), 2u);
+  EXPECT_EQ(t->label(t->host(0)), "node {1}");
+  EXPECT_EQ(t->label(t->host(1)), "node 2 port 2");
+  EXPECT_EQ(t->label(t->switch_at(0)), "leaf");
+}
+
+TEST(opensm_subnet, refuses_a_damaged_line_by_its_number) {
+  const auto edited_list = [](std::string_view what, std::string_view by) {
+    std::string text(subnet_list);
+    return refusal(text.replace(text.rfind(what), what.size(), by));
+  };
+  EXPECT_THAT(edited_list("PN:02 } PHY", "PN:zz } PHY"), HasSubstr("net:3: a line has two ends"));
+  EXPECT_THAT(edited_list("{ CA Ports:02", "{ Rt Ports:02"), HasSubstr("net:3: a line has two"));
+  EXPECT_THAT(edited_list("PN:02 } PHY", "PN:03 } PHY"), HasSubstr("net:3: port 3 of \"0c\""));
+  EXPECT_THAT(edited_list("SW-SM Ports:24", "SW Ports:12"), HasSubstr("net:3: 0b was another"));
+  EXPECT_THAT(edited_list("LID:0001 PN:02", "LID:0001 PN:1F"),
+              HasSubstr("net:3: port 31 has two different cables"));
+}
+
 TEST(topology_file, refuses_a_path_that_is_no_file) {
   EXPECT_THAT(read_topology_file("/no/such/file.toml").error().message,
               HasSubstr("'file:/no/such/file.toml'"));
