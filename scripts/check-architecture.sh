@@ -20,7 +20,8 @@ sim/routing:  base sim/topology
 sim/engine:   base
 sim/network:  base net sim/engine sim/routing sim/topology
 sim/traffic:  base sim/engine sim/network
-sim/run:      base sim/engine sim/network sim/routing sim/topology sim/traffic
+sim/scenario: base sim/network sim/topology sim/traffic
+sim/run:      base sim/engine sim/network sim/routing sim/scenario sim/topology sim/traffic
 sim/fabric:   base sim/engine sim/network
 fabric:       base wire net
 fabric/shaped: base wire net fabric
@@ -28,6 +29,7 @@ core:         base wire net
 runtime/memory: base
 runtime:      base wire net core fabric metrics
 stream/shm:   base wire runtime/memory stream
+stream/simulated: base core fabric runtime report sim stream testbed
 stream/local: base wire net core fabric runtime metrics report testbed stream
 stream:       base wire net core fabric runtime metrics report
 metrics:      base

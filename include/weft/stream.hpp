@@ -82,6 +82,8 @@ struct StreamOptions {
   Duration give_up_after = Duration::max();
   /// How long a job waits at its start for nodes that are missing; then it goes on without them.
   Duration start_timeout = Duration::seconds(30);
+  /// How often buffers are looked at for the report; goodput is counted over five times as long.
+  Duration sample_every = Duration::milliseconds(20);
   std::uint64_t seed = 1;
 };
 

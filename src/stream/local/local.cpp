@@ -206,15 +206,7 @@ Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOpti
                      .message_bytes = message_bytes,
                      .mix = mix,
                      .duration = local.limit_duration};
-  auto reports = run_job(bare, quiet, [&](NodeId self, bool, Fabric& fabric, Instant) {
-    LimitConfig own = config;
-    if (config.roster.is_input(self)) {
-      own.self = self.value();
-      return Result<std::unique_ptr<StreamNode>>(make_limit_sender(own));
-    }
-    own.self = config.roster.compute_index(self);
-    return make_limit_receiver(own, fabric);
-  });
+  auto reports = run_job(bare, quiet, limit_node_factory(config));
   if (!reports) return std::move(reports).error();
   report::LimitRow row{.message_bytes = message_bytes, .mix = mix};
   double rounds_us = 0, rates = 0;
@@ -234,14 +226,7 @@ Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOpti
 
 Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local) {
   if (auto checked = check_options(options); !checked) return std::move(checked).error();
-  const Roster roster{options.inputs, options.computes};
-  auto reports =
-      run_job(options, local, [&](NodeId self, bool restarted, Fabric& fabric, Instant now) {
-        if (roster.is_input(self)) {
-          return make_input_node(options, self.value(), restarted, now);
-        }
-        return make_compute_node(options, roster.compute_index(self), restarted, fabric);
-      });
+  auto reports = run_job(options, local, stream_node_factory(options));
   if (!reports) return std::move(reports).error();
   return merge_reports(options, *reports);
 }

@@ -14,7 +14,6 @@
 namespace weft::stream {
 namespace {
 
-constexpr Duration sample_every = Duration::milliseconds(20);
 constexpr Duration progress_every = Duration::milliseconds(500);
 
 class LocalNode {
@@ -51,7 +50,7 @@ class LocalNode {
  private:
   /// What need not be done in every turn of the loop.
   void look_around(Instant now) {
-    next_sample_ = now + sample_every;
+    next_sample_ = now + options_.sample_every;
     node_.sample(now);
     while (auto message = channel_.receive()) on_message(*message);
     if (!channel_.open()) leaving_ = true;

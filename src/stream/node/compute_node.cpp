@@ -14,7 +14,7 @@ namespace weft::stream {
 namespace {
 
 constexpr std::size_t spreads_kept = 1 << 16;
-constexpr std::int64_t bucket_ns = 100'000'000;
+constexpr std::int64_t samples_per_bucket = 5;
 constexpr std::size_t buckets_kept = 1 << 16;
 
 class ComputeNode final : public StreamNode {
@@ -33,7 +33,7 @@ class ComputeNode final : public StreamNode {
         built_(report::series_limit),
         fills_(report::series_limit) {
     report_.node = config.roster.compute_node(config.self);
-    report_.bucket_ns = bucket_ns;
+    report_.bucket_ns = options.sample_every.ticks() * samples_per_bucket;
   }
 
   void on_completion(Instant now, const Completion& completion) override {
@@ -122,7 +122,7 @@ class ComputeNode final : public StreamNode {
     if (recent_.size() < spreads_kept) recent_.push_back(spread);
     const std::uint64_t bytes = machine_.counters().bytes;
     const auto bucket = static_cast<std::size_t>(
-        std::max<std::int64_t>(0, (b.completed - report_.started).ticks()) / bucket_ns);
+        std::max<std::int64_t>(0, (b.completed - report_.started).ticks()) / report_.bucket_ns);
     if (bucket < buckets_kept) {
       report_.bytes_buckets.resize(std::max(report_.bytes_buckets.size(), bucket + 1), 0);
       report_.bytes_buckets[bucket] += bytes - counted_bytes_;
@@ -230,6 +230,14 @@ Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& optio
   return std::unique_ptr<StreamNode>(std::make_unique<ComputeNode>(
       options, config, std::move(rings).value(), std::move(descriptors), std::move(memory).value(),
       std::move(runner), restarted));
+}
+
+NodeFactory stream_node_factory(const StreamOptions& options) {
+  return [&options](NodeId self, bool restarted, Fabric& fabric, Instant now) {
+    const Roster roster{options.inputs, options.computes};
+    if (roster.is_input(self)) return make_input_node(options, self.value(), restarted, now);
+    return make_compute_node(options, roster.compute_index(self), restarted, fabric);
+  };
 }
 
 }  // namespace weft::stream

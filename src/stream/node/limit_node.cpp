@@ -92,4 +92,16 @@ Result<std::unique_ptr<StreamNode>> make_limit_receiver(const LimitConfig& confi
       std::make_unique<ReceiverNode>(config, std::move(memory), *region));
 }
 
+NodeFactory limit_node_factory(const LimitConfig& config) {
+  return [config](NodeId self, bool, Fabric& fabric, Instant) {
+    LimitConfig own = config;
+    if (config.roster.is_input(self)) {
+      own.self = self.value();
+      return Result<std::unique_ptr<StreamNode>>(make_limit_sender(own));
+    }
+    own.self = config.roster.compute_index(self);
+    return make_limit_receiver(own, fabric);
+  };
+}
+
 }  // namespace weft::stream

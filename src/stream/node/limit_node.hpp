@@ -13,5 +13,7 @@ namespace weft::stream {
 /// The report's sent_bytes, started and ended tell a sender's bandwidth.
 std::unique_ptr<StreamNode> make_limit_sender(const LimitConfig& config);
 Result<std::unique_ptr<StreamNode>> make_limit_receiver(const LimitConfig& config, Fabric& fabric);
+/// Makes every node of a benchmark; `self` of the configuration is each node's own.
+NodeFactory limit_node_factory(const LimitConfig& config);
 
 }  // namespace weft::stream

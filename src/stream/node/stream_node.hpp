@@ -55,5 +55,7 @@ Result<std::unique_ptr<StreamNode>> make_input_node(const StreamOptions& options
 Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& options,
                                                       std::uint32_t self, bool restarted,
                                                       Fabric& fabric);
+/// Makes every node of a job: input nodes first, then compute nodes. `options` must outlive it.
+NodeFactory stream_node_factory(const StreamOptions& options);
 
 }  // namespace weft::stream

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/world.hpp"
+
+#include <numeric>
+#include <utility>
+
+#include "sim/routing/routers.hpp"
+#include "sim/topology/builders.hpp"
+
+namespace weft::sim {
+
+Result<std::unique_ptr<World>> World::make(const Scenario& scenario) {
+  if (auto good = check_scenario(scenario); !good) return std::move(good).error();
+  if (auto good = check_network(scenario.network); !good) return std::move(good).error();
+  auto topology = make_topology(scenario.topology);
+  if (!topology) return std::move(topology).error();
+  // The router refers to the topology at its final place.
+  const std::string name =
+      scenario.router.empty() ? std::string(default_router(*topology)) : scenario.router;
+  for (const TrafficOptions& traffic : scenario.traffic) {
+    auto good = Traffic::check(traffic, topology->hosts());
+    if (!good) return std::move(good).error();
+  }
+  std::unique_ptr<World> world(new World(scenario, std::move(topology).value()));
+  auto router = make_router(name, world->topology_);
+  if (!router) return std::move(router).error();
+  world->start(std::move(router).value());
+  return world;
+}
+
+World::World(const Scenario& scenario, Topology topology)
+    : scenario_(scenario),
+      topology_(std::move(topology)),
+      engine_(topology_.vertices()),
+      agents_(engine_) {}
+
+void World::start(std::unique_ptr<Router> router) {
+  router_ = std::move(router);
+  network_.emplace(topology_, *router_, scenario_.network, engine_, scenario_.seed);
+  std::vector<std::uint32_t> hosts(topology_.hosts());
+  std::iota(hosts.begin(), hosts.end(), 0);
+  for (const TrafficOptions& traffic : scenario_.traffic) {
+    TrafficOptions own = traffic;
+    own.seed = scenario_.seed * 64 + traffic_.size();
+    traffic_.push_back(std::make_unique<Traffic>(own, hosts, *network_, agents_));
+  }
+}
+
+}  // namespace weft::sim

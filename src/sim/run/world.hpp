@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// World: a scenario made real: topology, router, engine and network, with its background traffic.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/engine/agent.hpp"
+#include "sim/engine/engine.hpp"
+#include "sim/network/network.hpp"
+#include "sim/routing/router.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/topology/topology.hpp"
+#include "sim/traffic/traffic.hpp"
+
+namespace weft::sim {
+
+/// Not movable: its parts refer to each other. One thread.
+class World {
+ public:
+  /// Errors: what scenario, topology, router or network refuse.
+  static Result<std::unique_ptr<World>> make(const Scenario& scenario);
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  const Scenario& scenario() const { return scenario_; }
+  const Topology& topology() const { return topology_; }
+  const Router& router() const { return *router_; }
+  Engine& engine() { return engine_; }
+  Agents& agents() { return agents_; }
+  Network& network() { return *network_; }
+  const std::vector<std::unique_ptr<Traffic>>& traffic() const { return traffic_; }
+
+ private:
+  World(const Scenario& scenario, Topology topology);
+  void start(std::unique_ptr<Router> router);
+
+  Scenario scenario_;
+  Topology topology_;
+  std::unique_ptr<Router> router_;
+  Engine engine_;
+  Agents agents_;
+  std::optional<Network> network_;
+  std::vector<std::unique_ptr<Traffic>> traffic_;
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/scenario.hpp"
+
+#include <fmt/format.h>
+
+namespace weft::sim {
+namespace {
+
+Error wrong(std::string_view key, std::string_view value, std::string_view fix) {
+  return {ErrorCode::invalid_argument, fmt::format("{} is {}: {}", key, value, fix)};
+}
+
+Result<void> check_length(std::string_view key, Duration d) {
+  if (d.ticks() >= 0 && d <= Duration::seconds(86'400)) return {};
+  return wrong(key, fmt::format("{} ns", d.ticks()), "use 0 to a day");
+}
+
+}  // namespace
+
+Result<void> check_scenario(const Scenario& s) {
+  const std::pair<std::string_view, Duration> lengths[] = {
+      {"clocks.offset", s.clocks.offset},
+      {"noise.every", s.noise.every},
+      {"noise.mean", s.noise.mean},
+      {"fabric.acknowledgement", s.fabric.acknowledgement},
+      {"fabric.death-notice", s.fabric.death_notice},
+      {"random-faults.mean-length", s.random_faults.mean_length},
+      {"random-faults.until", s.random_faults.until},
+  };
+  for (const auto& [key, value] : lengths) {
+    if (auto good = check_length(key, value); !good) return good;
+  }
+  if (!(s.clocks.drift_per_million >= 0) || s.clocks.drift_per_million > 1000) {
+    return wrong("clocks.drift-ppm", fmt::format("{}", s.clocks.drift_per_million),
+                 "use 0 to 1000");
+  }
+  if (s.noise.every.ticks() > 0 && s.noise.mean.ticks() == 0) {
+    return wrong("noise.mean", "0", "pauses that happen need a length");
+  }
+  const std::pair<std::string_view, double> rates[] = {
+      {"random-faults.links-down-per-s", s.random_faults.links_down_per_s},
+      {"random-faults.links-slow-per-s", s.random_faults.links_slow_per_s},
+      {"random-faults.pauses-per-s", s.random_faults.pauses_per_s},
+      {"random-faults.crashes-per-s", s.random_faults.crashes_per_s},
+  };
+  for (const auto& [key, value] : rates) {
+    if (!(value >= 0) || value > 1e6) {
+      return wrong(key, fmt::format("{}", value), "use 0 to 1000000");
+    }
+  }
+  return {};
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scenario: everything that a simulation consists of besides its jobs' own options: the network,
+// where nodes are, their clocks and noise, background traffic and faults. Plain data, read from
+// TOML (scenario_file.hpp) or drawn from a seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/network/options.hpp"
+#include "sim/topology/placement.hpp"
+#include "sim/traffic/traffic.hpp"
+#include "weft/time.hpp"
+
+namespace weft::sim {
+
+/// Each node's clock is off by an amount and runs fast or slow, drawn uniformly up to these.
+struct ClockOptions {
+  Duration offset{};             ///< at most, either way; at least 0
+  double drift_per_million = 0;  ///< at most, either way; 0 … 1,000
+};
+
+/// Nodes stop for a moment now and then, as processes on busy machines do.
+struct NoiseOptions {
+  Duration every{};  ///< mean time between pauses of one node, exponential; 0: no noise
+  Duration mean{};   ///< mean length of a pause, exponential
+};
+
+/// How what a job posts gets into the network and out of it.
+struct JobFabricOptions {
+  /// Bytes of each one-sided write that are really copied, from its beginning.
+  std::uint64_t copied_bytes = ~std::uint64_t{0};
+  Duration acknowledgement = Duration::microseconds(1);
+  Duration death_notice = Duration::milliseconds(1);
+};
+
+/// Faults that are drawn: on average so many per simulated second and node, until `until`.
+struct RandomFaults {
+  double links_down_per_s = 0;
+  double links_slow_per_s = 0;
+  double pauses_per_s = 0;
+  double crashes_per_s = 0;  ///< each followed by a restart
+  Duration mean_length = Duration::milliseconds(1);
+  Duration until{};
+};
+
+struct Scenario {
+  std::string name;  ///< file it came from, for reports
+  std::string topology = "star:16";
+  std::string router;  ///< empty: the topology's default
+  PlacementOptions placement;
+  NetworkOptions network;
+  JobFabricOptions fabric;
+  ClockOptions clocks;
+  NoiseOptions noise;
+  std::vector<TrafficOptions> traffic;
+  std::vector<std::string> faults;  ///< as `--fault` has them: "at=2s kill host3"
+  RandomFaults random_faults;
+  std::uint64_t seed = 1;
+};
+
+/// Checks ranges that need no topology. Errors name the key, its value and the fix.
+Result<void> check_scenario(const Scenario& scenario);
+
+}  // namespace weft::sim

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/simulated/simulated_job.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace weft::stream {
+namespace {
+
+StreamOptions small_job(std::string_view schedule) {
+  StreamOptions o;
+  o.inputs = o.computes = 4;
+  o.schedule = schedule;
+  o.dfs.timeslices_per_interval = 32;
+  o.source = "pattern:?size=16KiB&sizes=uniform";
+  o.sinks = {"check:"};
+  o.sink_in_loop = true;
+  o.timeslices = 400;
+  o.sample_every = Duration::microseconds(100);
+  o.peer_timeout = Duration::milliseconds(50);
+  return o;
+}
+
+sim::Scenario one_switch() {
+  sim::Scenario s;
+  s.topology = "star:8";
+  s.network = *sim::network_preset("ib-edr");
+  return s;
+}
+
+struct Ran {
+  report::RunRecord record;
+  SimulationTrace trace;
+};
+
+Ran run(const sim::Scenario& scenario, const StreamOptions& options,
+        const LocalOptions& local = {}) {
+  Ran ran;
+  auto reports =
+      run_simulated_job(scenario, options, local, stream_node_factory(options), &ran.trace);
+  if (!reports) {
+    ADD_FAILURE() << reports.error().message;
+    return ran;
+  }
+  ran.record = merge_reports(options, *reports);
+  return ran;
+}
+
+class EverySchedule : public testing::TestWithParam<const char*> {};
+
+TEST_P(EverySchedule, builds_every_timeslice_in_the_simulation) {
+  const Ran ran = run(one_switch(), small_job(GetParam()));
+  EXPECT_EQ(ran.record.timeslices_complete, 400u);
+  EXPECT_EQ(ran.record.timeslices_incomplete, 0u);
+  EXPECT_EQ(ran.record.timeslices_lost, 0u);
+  EXPECT_EQ(ran.record.checks.errors, 0u) << ran.record.checks.first_error;
+  EXPECT_GT(ran.trace.packet_hops, 0u);
+}
+
+TEST_P(EverySchedule, does_the_same_twice_and_something_else_with_another_seed) {
+  sim::Scenario scenario = one_switch();
+  scenario.clocks = {.offset = Duration::milliseconds(10), .drift_per_million = 50};
+  scenario.noise = {.every = Duration::milliseconds(1), .mean = Duration::microseconds(50)};
+  const Ran first = run(scenario, small_job(GetParam()));
+  const Ran second = run(scenario, small_job(GetParam()));
+  EXPECT_EQ(first.trace.trace_hash, second.trace.trace_hash);
+  EXPECT_EQ(first.trace.events, second.trace.events);
+  scenario.seed = 2;
+  EXPECT_NE(run(scenario, small_job(GetParam())).trace.trace_hash, first.trace.trace_hash);
+}
+
+TEST_P(EverySchedule, loses_nothing_when_a_compute_node_is_killed) {
+  LocalOptions local;
+  local.faults = {"at=500us kill host6"};
+  StreamOptions options = small_job(GetParam());
+  options.timeslices = 2000;
+  const Ran ran = run(one_switch(), options, local);
+  EXPECT_EQ(ran.record.timeslices_lost, 0u);
+  EXPECT_EQ(ran.record.checks.errors, 0u) << ran.record.checks.first_error;
+}
+
+TEST_P(EverySchedule, goes_on_after_a_pause_of_any_node) {
+  for (const char* host : {"host1", "host5"}) {
+    LocalOptions local;
+    local.faults = {std::string("at=500us stop ") + host + " for=5ms"};
+    const Ran ran = run(one_switch(), small_job(GetParam()), local);
+    EXPECT_EQ(ran.record.timeslices_complete, 400u) << host;
+    EXPECT_EQ(ran.record.checks.errors, 0u) << ran.record.checks.first_error;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(simulated_job, EverySchedule,
+                         testing::Values("best-effort", "offset", "dfs", "grant"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           for (char& c : name) c = c == '-' ? '_' : c;
+                           return name;
+                         });
+
+TEST(simulated_job, a_node_that_was_killed_may_join_again) {
+  LocalOptions local;
+  local.faults = {"at=300us kill host5", "at=4ms restart host5"};
+  StreamOptions options = small_job("grant");
+  options.timeslices = 4000;
+  const Ran ran = run(one_switch(), options, local);
+  EXPECT_EQ(ran.record.timeslices_lost, 0u);
+  EXPECT_EQ(ran.record.checks.errors, 0u) << ran.record.checks.first_error;
+}
+
+TEST(simulated_job, an_impossible_scenario_is_refused) {
+  sim::Scenario scenario = one_switch();
+  scenario.topology = "star:4";
+  const StreamOptions options = small_job("grant");
+  const auto reports = run_simulated_job(scenario, options, {}, stream_node_factory(options));
+  ASSERT_FALSE(reports.ok());
+  EXPECT_THAT(reports.error().message, testing::HasSubstr("8"));
+}
+
+}  // namespace
+}  // namespace weft::stream
