@@ -36,7 +36,12 @@ void add_archive_command(CLI::App& root, Outcome& outcome);
 void add_report_command(CLI::App& root, Outcome& outcome);
 /// `weft stream node`, below `weft stream`.
 void add_node_command(CLI::App& stream, Outcome& outcome);
+void add_simulate_command(CLI::App& root, Outcome& outcome);
 void add_stream_command(CLI::App& root, Outcome& outcome);
+/// `weft simulate swarm`, below `weft simulate`.
+void add_swarm_command(CLI::App& simulate, Outcome& outcome);
 void add_testbed_command(CLI::App& root, Outcome& outcome);
+/// `weft simulate uniform`, below `weft simulate`.
+void add_uniform_command(CLI::App& simulate, Outcome& outcome);
 
 }  // namespace weft::cli

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 
@@ -55,6 +58,13 @@ std::string shell_line(int argc, char** argv) {
   return line;
 }
 
+/// What was printed has reached its reader, or the exit code says that it has not.
+int flushed(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  fmt::print(stderr, "weft: standard output: cannot write: {}\n", std::strerror(errno));
+  return static_cast<int>(ExitCode::system);
+}
+
 int run(int argc, char** argv) {
   CLI::App app("weft moves many-to-many data streams between the nodes of a cluster.", "weft");
   app.set_version_flag("--version", std::string("weft ") + WEFT_VERSION);
@@ -69,6 +79,7 @@ int run(int argc, char** argv) {
   Outcome outcome;
   outcome.command_line = shell_line(argc, argv);
   add_stream_command(app, outcome);
+  add_simulate_command(app, outcome);
   add_archive_command(app, outcome);
   add_report_command(app, outcome);
   add_testbed_command(app, outcome);
@@ -76,12 +87,12 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
-    return app.exit(e);
+    return flushed(app.exit(e));
   } catch (const CLI::ParseError& e) {
     fmt::print(stderr, "weft: {}\n", e.what());
     return static_cast<int>(ExitCode::usage);
   }
-  return static_cast<int>(outcome.code);
+  return flushed(static_cast<int>(outcome.code));
 }
 
 }  // namespace

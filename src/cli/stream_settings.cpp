@@ -7,36 +7,11 @@
 
 #include "base/units.hpp"
 #include "cli/config_file.hpp"
+#include "cli/parsed_option.hpp"
 #include "fabric/shaped/shaped.hpp"
 
 namespace weft::cli {
 namespace {
-
-/// An option whose text is read by one of base/units.hpp's parsers.
-template <class T, class Parse>
-CLI::Option* add_parsed(CLI::App& command, const std::string& name, T& target, Parse parse,
-                        const std::string& description, const std::string& shown_default = {}) {
-  auto* option = command.add_option_function<std::string>(
-      name,
-      [&target, parse, name](const std::string& text) {
-        auto value = parse(text);
-        if (!value) throw CLI::ValidationError(name, value.error().message);
-        target = *value;
-      },
-      description);
-  if (!shown_default.empty()) option->default_str(shown_default);
-  return option;
-}
-
-/// CLI11 reads -1 as the largest number of an unsigned type.
-void refuse_negative_numbers(CLI::App& command) {
-  for (CLI::Option* option : command.get_options()) {
-    if (option->get_type_name() != "UINT") continue;
-    option->check([](const std::string& text) {
-      return text.starts_with('-') ? "'" + text + "' is negative: give 0 or more" : std::string();
-    });
-  }
-}
 
 void add_link_option(CLI::App& command, StreamSettings& s) {
   command
