@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 
 #include "soundness.hpp"
 
@@ -139,6 +141,17 @@ TEST(stream_errors, full_disk_ends_the_run) {
                             "tsa:/dev/full", "--timeslices", "200", "--no-limit", "--json"},
                            30),
                   system_refused, "/dev/full");
+}
+
+TEST(stream_errors, standard_output_that_cannot_be_written_is_told) {
+  ScratchDirectory directory;
+  const std::string errors = directory / "errors";
+  const int status = std::system((program() + " generate man > /dev/full 2> " + errors).c_str());
+  EXPECT_EQ(WEXITSTATUS(status), system_refused);
+  std::ifstream text(errors);
+  std::string line;
+  std::getline(text, line);
+  EXPECT_NE(line.find("cannot write"), std::string::npos) << line;
 }
 
 TEST(stream_errors, disk_that_becomes_full_ends_the_run) {

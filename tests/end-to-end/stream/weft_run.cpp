@@ -30,11 +30,6 @@ int milliseconds_until(Clock::time_point deadline) {
   return static_cast<int>(std::max<std::int64_t>(left, 0));
 }
 
-std::string program() {
-  const char* other = std::getenv("WEFT_PROGRAM");
-  return other != nullptr ? other : WEFT_PROGRAM;
-}
-
 /// In the child: becomes the program. Does not return.
 [[noreturn]] void become(std::vector<std::string>& command, const int output[2],
                          const int errors[2], std::uint64_t largest_file) {
@@ -173,6 +168,11 @@ Ended WeftProcess::wait(int seconds) {
 
 void WeftProcess::signal(int number) const {
   if (pid_ > 0) ::kill(pid_, number);
+}
+
+std::string program() {
+  const char* other = std::getenv("WEFT_PROGRAM");
+  return other != nullptr ? other : WEFT_PROGRAM;
 }
 
 Ended run_weft(std::vector<std::string> arguments, int seconds) {

@@ -61,6 +61,9 @@ class WeftProcess {
   Ended ended_;
 };
 
+/// The path of the program under test.
+std::string program();
+
 /// Runs it to its end.
 Ended run_weft(std::vector<std::string> arguments, int seconds = 60);
 
