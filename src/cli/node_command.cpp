@@ -91,6 +91,7 @@ void run_node(CLI::App& command, NodeCommand& state, Outcome& outcome) {
     return report_error(checked.error(), outcome);
   }
   complete(settings);
+  settings.local.executable_command = outcome.command_line;
   state.cluster.peer_timeout = settings.stream.peer_timeout;
   // A list says how many nodes there are before anybody has to be waited for.
   if (const auto nodes = state.cluster.nodes.size(); nodes > 1) {

@@ -125,7 +125,8 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
   auto& o = s.stream;
   command.add_option("--inputs", o.inputs, "input nodes")->capture_default_str();
   command.add_option("--computes", o.computes, "compute nodes")->capture_default_str();
-  command.add_option("--schedule", o.schedule, "best-effort, offset, dfs or grant")
+  command.add_option("--schedule", o.schedule, "who decides what is sent next")
+      ->check(CLI::IsMember({"best-effort", "offset", "dfs", "grant"}))
       ->capture_default_str();
   command
       .add_option("--fabric", o.fabric,
