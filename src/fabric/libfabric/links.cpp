@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "fabric/libfabric/connections.hpp"
 #include "fabric/libfabric/fabric.hpp"
 
 namespace weft::ofi {
@@ -288,6 +289,9 @@ void LibfabricFabric::go_up(Peer& peer, const Welcome& welcome) {
   peer.link = Link::up;
   next_tick_ = now_;
   ensure_doorbell(peer);
+  if (endpoint_->traits().peeks_at_headers) {
+    widen_receive_buffers(endpoint_->name(), decoded_address(peer.life.address));
+  }
   Completion completion;
   completion.kind = CompletionKind::peer_up;
   completion.peer = peer.id;

@@ -30,6 +30,7 @@ struct Traits {
   bool virtual_addresses = false;   ///< remote addresses are the target's, else offsets
   bool endpoint_regions = false;    ///< regions are bound to the endpoint
   bool hides_connections = false;   ///< connects on demand and does not report lost connections
+  bool peeks_at_headers = false;    ///< needs connections.hpp
   bool shared_memory = false;       ///< provider shm: no wait descriptor, no word of dead peers
   std::size_t inject_size = 0;
   std::size_t segments = 1;  ///< local segments per write

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The provider "sockets" reads a header only when all of its 24 bytes are there, and leaves fewer
+// in the socket. The kernel accounts for a segment until its last byte was read; with the default
+// receive buffer one segment of 64 KiB is enough to leave no window. When such a segment ends
+// within a header, the receiver waits for bytes that the sender may not send, for ever. A buffer
+// that holds several segments always leaves a window.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace weft::ofi {
+
+/// Gives every socket of this process that is bound to `own` or connected to `peer`, both
+/// `sockaddr`s, a receive buffer of several segments. What is no socket address matches nothing.
+/// Returns how many sockets there are.
+int widen_receive_buffers(std::span<const std::byte> own, std::span<const std::byte> peer);
+
+}  // namespace weft::ofi
