@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/world.hpp"
 
+#include <fmt/format.h>
+
 #include <numeric>
 #include <utility>
 
@@ -10,20 +12,25 @@
 namespace weft::sim {
 
 Result<std::unique_ptr<World>> World::make(const Scenario& scenario) {
-  if (auto good = check_scenario(scenario); !good) return std::move(good).error();
-  if (auto good = check_network(scenario.network); !good) return std::move(good).error();
+  if (auto good = check_scenario(scenario); !good) return scenario.located("", good.error());
+  if (auto good = check_network(scenario.network); !good) {
+    return scenario.located("network", good.error());
+  }
   auto topology = make_topology(scenario.topology);
-  if (!topology) return std::move(topology).error();
+  if (!topology) return scenario.located("network.topology", topology.error());
   // The router refers to the topology at its final place.
   const std::string name =
       scenario.router.empty() ? std::string(default_router(*topology)) : scenario.router;
-  for (const TrafficOptions& traffic : scenario.traffic) {
-    auto good = Traffic::check(traffic, topology->hosts());
-    if (!good) return std::move(good).error();
+  for (std::size_t i = 0; i < scenario.traffic.size(); ++i) {
+    auto good = Traffic::check(scenario.traffic[i], topology->hosts());
+    if (!good) return scenario.located(fmt::format("traffic[{}]", i), good.error());
   }
   std::unique_ptr<World> world(new World(scenario, std::move(topology).value()));
   auto router = make_router(name, world->topology_);
-  if (!router) return std::move(router).error();
+  if (!router) {
+    return scenario.located(scenario.router.empty() ? "network.topology" : "network.router",
+                            router.error());
+  }
   world->start(std::move(router).value());
   return world;
 }

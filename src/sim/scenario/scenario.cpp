@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace weft::sim {
 namespace {
 
@@ -15,7 +17,25 @@ Result<void> check_length(std::string_view key, Duration d) {
   return wrong(key, fmt::format("{} ns", d.ticks()), "use 0 to a day");
 }
 
+const ScenarioEntry* find(const std::vector<ScenarioEntry>& entries, std::string_view key) {
+  for (const ScenarioEntry& entry : entries) {
+    if (entry.key == key) return &entry;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+Error Scenario::located(std::string_view key, Error error) const {
+  const std::string_view word = std::string_view(error.message).substr(0, error.message.find(' '));
+  const ScenarioEntry* entry =
+      find(entries, fmt::format("{}{}{}", key, key.empty() ? "" : ".", word));
+  if (entry == nullptr) entry = find(entries, key);
+  if (entry != nullptr) {
+    error.message = fmt::format("{}:{}: {}", name, entry->line, error.message);
+  }
+  return error;
+}
 
 Result<void> check_scenario(const Scenario& s) {
   const std::pair<std::string_view, Duration> lengths[] = {
@@ -26,6 +46,7 @@ Result<void> check_scenario(const Scenario& s) {
       {"fabric.death-notice", s.fabric.death_notice},
       {"random-faults.mean-length", s.random_faults.mean_length},
       {"random-faults.until", s.random_faults.until},
+      {"duration", s.duration},
   };
   for (const auto& [key, value] : lengths) {
     if (auto good = check_length(key, value); !good) return good;
@@ -47,6 +68,15 @@ Result<void> check_scenario(const Scenario& s) {
     if (!(value >= 0) || value > 1e6) {
       return wrong(key, fmt::format("{}", value), "use 0 to 1000000");
     }
+  }
+  if (s.duration.ticks() <= 0) {
+    return wrong("duration", fmt::format("{} ns", s.duration.ticks()), "traffic needs a time");
+  }
+  for (std::size_t i = 0; i < s.traffic.size(); ++i) {
+    const std::size_t levels = s.network.levels.size();
+    if (s.traffic[i].level < levels) continue;
+    return wrong(fmt::format("traffic[{}].level", i), fmt::format("{}", s.traffic[i].level),
+                 fmt::format("there are {} levels, counted from 0; add [[levels]]", levels));
   }
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/network/options.hpp"
@@ -45,8 +46,22 @@ struct RandomFaults {
   Duration until{};
 };
 
+/// A value as a file has it: "network.host-link.rate", "traffic[1].load", "job.inputs".
+struct ScenarioEntry {
+  std::string key;
+  std::string value;
+  std::uint32_t line = 0;
+};
+
+/// An option of the job, as the command line has it without its dashes; flags have "true".
+struct JobOption {
+  std::string name;
+  std::vector<std::string> values;
+  std::uint32_t line = 0;
+};
+
 struct Scenario {
-  std::string name;  ///< file it came from, for reports
+  std::string name;  ///< file it came from, for reports and messages; empty: none
   std::string topology = "star:16";
   std::string router;  ///< empty: the topology's default
   PlacementOptions placement;
@@ -57,7 +72,14 @@ struct Scenario {
   std::vector<TrafficOptions> traffic;
   std::vector<std::string> faults;  ///< as `--fault` has them: "at=2s kill host3"
   RandomFaults random_faults;
+  Duration duration = Duration::milliseconds(1);  ///< of sending, when there is no job
+  std::vector<JobOption> job;                     ///< empty: there is traffic only
   std::uint64_t seed = 1;
+  std::vector<ScenarioEntry> entries;  ///< everything that the file says, in its order of keys
+
+  /// The error with the file and line of `key` in front; as it is when the key is not from a file.
+  /// A message that begins with a key below `key` ("load is …") has that one's line.
+  Error located(std::string_view key, Error error) const;
 };
 
 /// Checks ranges that need no topology. Errors name the key, its value and the fix.

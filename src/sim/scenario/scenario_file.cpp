@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/scenario_file.hpp"
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "sim/scenario/toml_section.hpp"
+#include "sim/topology/options.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr std::uintmax_t largest_file = 1u << 20;
+constexpr std::size_t most_traffics = 64;
+constexpr std::size_t most_faults = 10'000;
+
+/// A scalar as the command line would have it.
+std::optional<std::string> scalar_text(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
+  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+  if (const auto* yes = node.as_boolean()) return yes->get() ? "true" : "false";
+  return std::nullopt;
+}
+
+/// Everything there is below a node, with its line.
+void list_entries(const toml::node& node, const std::string& key,
+                  std::vector<ScenarioEntry>& entries) {
+  const auto line = static_cast<std::uint32_t>(node.source().begin.line);
+  if (const auto* table = node.as_table()) {
+    if (!key.empty()) entries.push_back({key, "", line});
+    for (const auto& [name, value] : *table) {
+      list_entries(value,
+                   key.empty() ? std::string(name.str()) : fmt::format("{}.{}", key, name.str()),
+                   entries);
+    }
+  } else if (const auto* array = node.as_array()) {
+    for (std::size_t i = 0; i < array->size(); ++i) {
+      list_entries(*array->get(i), fmt::format("{}[{}]", key, i), entries);
+    }
+  } else {
+    entries.push_back({key, scalar_text(node).value_or(""), line});
+  }
+}
+
+class ScenarioFile {
+ public:
+  ScenarioFile(const toml::table& root, const std::string& file) : root_(root), file_(file) {
+    scenario_.name = file;
+  }
+
+  Scenario read() {
+    list_entries(root_, "", scenario_.entries);
+    TomlSection top(file_, root_, "");
+    read_network(top);
+    read_levels(top);
+    read_placement(top);
+    read_fabric(top);
+    read_disturbances(top);
+    read_traffic(top);
+    read_faults(top);
+    read_job(top);
+    top.integer("seed", scenario_.seed, 0, std::numeric_limits<std::int64_t>::max());
+    top.duration("duration", scenario_.duration);
+    top.finish();
+    if (auto good = check_network(scenario_.network); !good) refuse("network", good.error());
+    if (auto good = check_scenario(scenario_); !good) refuse("", good.error());
+    return std::move(scenario_);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string_view key, const Error& error) const {
+    throw TomlRefusal{scenario_.located(key, error)};
+  }
+
+  /// A file that is named in a file is looked for from there.
+  std::string anchored(const std::string& name) const {
+    return (std::filesystem::path(file_).parent_path() / name).string();
+  }
+
+  void read_network(TomlSection& top) {
+    const toml::table* table = top.section("network");
+    if (table == nullptr) top.refuse(root_, "there is no [network]; give it a topology at least");
+    TomlSection s(file_, *table, "network");
+    const toml::node* topology = s.get("topology");
+    if (topology == nullptr)
+      s.refuse(*table, "[network] has no topology; write one like \"star:16\"");
+    auto parsed = parse_topology(s.text_of(*topology, "topology"));
+    if (!parsed) refuse("network.topology", parsed.error());
+    scenario_.topology = s.text_of(*topology, "topology");
+    if (const auto* from_file = std::get_if<TopologyFileOptions>(&*parsed)) {
+      scenario_.topology = "file:" + anchored(from_file->path);
+    }
+    s.text("router", scenario_.router);
+    NetworkOptions& o = scenario_.network;
+    std::string preset;
+    s.text("preset", preset);
+    if (!preset.empty()) {
+      auto network = network_preset(preset);
+      if (!network) refuse("network.preset", network.error());
+      o = std::move(network).value();
+    }
+    read_link(s, "host-link", o.host_link);
+    read_link(s, "local-link", o.local_link);
+    read_link(s, "global-link", o.global_link);
+    s.bytes("mtu", o.mtu, 1 << 20);
+    s.bytes("packet-overhead", o.packet_overhead, 1 << 16);
+    s.bytes("buffer", o.buffer_bytes, 1 << 30);
+    s.duration("switch-delay", o.switch_delay);
+    s.flag("cut-through", o.cut_through);
+    s.duration("host-overhead", o.host_overhead);
+    s.duration("injection-gap", o.injection_gap);
+    s.integer("interleaved-messages", o.interleaved_messages, 1, 1 << 20);
+    s.finish();
+  }
+
+  void read_link(TomlSection& network, std::string_view key, LinkOptions& link) {
+    const toml::table* table = network.section(key);
+    if (table == nullptr) return;
+    TomlSection s(file_, *table, network.full(key));
+    s.rate("rate", link.rate);
+    if (const toml::node* rate = table->get("rate"); rate != nullptr && link.rate == Bandwidth{}) {
+      s.refuse(*rate, "{} is 0: give one such as \"100Gbit\"", s.full("rate"));
+    }
+    s.duration("latency", link.latency);
+    if (const toml::node* latency = table->get("latency");
+        latency != nullptr && link.latency.ticks() <= 0) {
+      s.refuse(*latency, "{} is 0: cables have some; use 1ns or more", s.full("latency"));
+    }
+    s.finish();
+  }
+
+  void read_levels(TomlSection& top) {
+    const auto tables = top.sections("levels", 16);
+    if (tables.empty()) return;
+    scenario_.network.levels.clear();
+    for (const toml::table* table : tables) {
+      TomlSection s(file_, *table, fmt::format("levels[{}]", scenario_.network.levels.size()));
+      LevelOptions level;
+      s.integer("priority", level.priority, 0, 255);
+      s.integer("weight", level.weight, 1, 255);
+      s.finish();
+      scenario_.network.levels.push_back(level);
+    }
+  }
+
+  void read_placement(TomlSection& top) {
+    const toml::table* table = top.section("placement");
+    if (table == nullptr) return;
+    TomlSection s(file_, *table, "placement");
+    std::string word = "contiguous";
+    s.text("kind", word);
+    auto placement = parse_placement(word);
+    if (!placement) refuse("placement.kind", placement.error());
+    scenario_.placement = std::move(placement).value();
+    if (!scenario_.placement.path.empty()) {
+      scenario_.placement.path = anchored(scenario_.placement.path);
+    }
+    s.finish();
+  }
+
+  void read_fabric(TomlSection& top) {
+    const toml::table* table = top.section("fabric");
+    if (table == nullptr) return;
+    TomlSection s(file_, *table, "fabric");
+    s.bytes("copied-bytes", scenario_.fabric.copied_bytes, std::uint64_t{1} << 40);
+    s.duration("acknowledgement", scenario_.fabric.acknowledgement);
+    s.duration("death-notice", scenario_.fabric.death_notice);
+    s.finish();
+  }
+
+  /// What makes nodes differ from each other and from themselves.
+  void read_disturbances(TomlSection& top) {
+    if (const toml::table* table = top.section("clocks")) {
+      TomlSection s(file_, *table, "clocks");
+      s.duration("offset", scenario_.clocks.offset);
+      s.number("drift-ppm", scenario_.clocks.drift_per_million, 0, 1000);
+      s.finish();
+    }
+    if (const toml::table* table = top.section("noise")) {
+      TomlSection s(file_, *table, "noise");
+      s.duration("every", scenario_.noise.every);
+      s.duration("mean", scenario_.noise.mean);
+      s.finish();
+    }
+  }
+
+  void read_traffic(TomlSection& top) {
+    for (const toml::table* table : top.sections("traffic", most_traffics)) {
+      const std::string name = fmt::format("traffic[{}]", scenario_.traffic.size());
+      TomlSection s(file_, *table, name);
+      TrafficOptions traffic;
+      std::string pattern = "uniform";
+      s.text("pattern", pattern);
+      auto parsed = parse_pattern(pattern);
+      if (!parsed) refuse(name + ".pattern", parsed.error());
+      traffic.pattern = *parsed;
+      s.number("load", traffic.load, 0, 100);
+      s.bytes("message", traffic.message_bytes, std::uint64_t{1} << 40);
+      s.integer("level", traffic.level, 0, 15);
+      PicoDuration start{}, end{};
+      s.duration("start", start);
+      s.duration("end", end);
+      traffic.start = PicoInstant() + start;
+      if (table->contains("end")) traffic.end = PicoInstant() + end;
+      s.finish();
+      if (traffic.end <= traffic.start) {
+        s.refuse(*table, "{}: it ends before it starts; make end larger than start", name);
+      }
+      if (auto good = Traffic::check(traffic, 2); !good) refuse(name, good.error());
+      scenario_.traffic.push_back(traffic);
+    }
+  }
+
+  void read_faults(TomlSection& top) {
+    if (const toml::node* node = top.get("faults")) {
+      const toml::array* list = node->as_array();
+      if (list == nullptr) top.refuse(*node, "faults is no list of texts");
+      if (list->size() > most_faults)
+        top.refuse(*node, "there are more than {} faults", most_faults);
+      for (const toml::node& fault : *list) {
+        scenario_.faults.push_back(top.text_of(fault, "faults"));
+      }
+    }
+    const toml::table* table = top.section("random-faults");
+    if (table == nullptr) return;
+    TomlSection s(file_, *table, "random-faults");
+    RandomFaults& r = scenario_.random_faults;
+    s.number("links-down-per-s", r.links_down_per_s, 0, 1e6);
+    s.number("links-slow-per-s", r.links_slow_per_s, 0, 1e6);
+    s.number("pauses-per-s", r.pauses_per_s, 0, 1e6);
+    s.number("crashes-per-s", r.crashes_per_s, 0, 1e6);
+    s.duration("mean-length", r.mean_length);
+    s.duration("until", r.until);
+    s.finish();
+  }
+
+  void read_job(TomlSection& top) {
+    const toml::table* table = top.section("job");
+    if (table == nullptr) return;
+    TomlSection s(file_, *table, "job");
+    for (const auto& [key, node] : *table) {
+      JobOption option{.name = std::string(key.str()),
+                       .values = {},
+                       .line = static_cast<std::uint32_t>(node.source().begin.line)};
+      const auto take = [&](const toml::node& value) {
+        auto text = scalar_text(value);
+        if (!text) {
+          s.refuse(value, "job.{} is neither text, a number, true, false nor a list of such",
+                   option.name);
+        }
+        option.values.push_back(*std::move(text));
+      };
+      if (const auto* list = node.as_array()) {
+        for (const toml::node& value : *list) take(value);
+      } else {
+        take(node);
+      }
+      scenario_.job.push_back(std::move(option));
+    }
+    if (scenario_.job.empty()) {
+      s.refuse(*table, "[job] is empty; say how many inputs and computes it has");
+    }
+  }
+
+  const toml::table& root_;
+  const std::string& file_;
+  Scenario scenario_;
+};
+
+}  // namespace
+
+Result<Scenario> parse_scenario(std::string_view text, const std::string& file) {
+  try {
+    const toml::table root = toml::parse(text, file);
+    return ScenarioFile(root, file).read();
+  } catch (const toml::parse_error& error) {
+    std::string what(error.description());
+    std::replace(what.begin(), what.end(), '\n', ' ');
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("{}:{}: {}", file, error.source().begin.line, what)};
+  } catch (TomlRefusal& refusal) {
+    return std::move(refusal.error);
+  }
+}
+
+Result<Scenario> read_scenario(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return Error{ErrorCode::not_found, fmt::format("scenario '{}': {}; name a TOML file", path,
+                                                   error ? error.message() : "that is not a file")};
+  }
+  if (const auto size = std::filesystem::file_size(path, error); error || size > largest_file) {
+    return Error{
+        ErrorCode::invalid_argument,
+        fmt::format("scenario '{}': {}", path,
+                    error ? error.message() : "it has more than 1 MiB; use a smaller one")};
+  }
+  std::ifstream in(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (!in) {
+    return Error{ErrorCode::io,
+                 fmt::format("scenario '{}': cannot be read: {}", path, std::strerror(errno))};
+  }
+  return parse_scenario(text, path);
+}
+
+}  // namespace weft::sim

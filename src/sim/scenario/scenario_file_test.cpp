@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/scenario_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace weft::sim {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr const char* whole = R"(seed = 7
+duration = "3ms"
+faults = ["at=2ms kill host3", "at=4ms restart host3"]
+
+[network]
+topology = "fat-tree:64,radix=16"
+router = "adaptive"
+preset = "ib-edr"
+host-link = {rate = "40Gbit", latency = "25ns"}
+local-link = {latency = "50ns"}
+mtu = 2048
+packet-overhead = "30B"
+buffer = "64KiB"
+switch-delay = "120ns"
+cut-through = false
+host-overhead = "400ns"
+injection-gap = "80ns"
+interleaved-messages = 4
+
+[[levels]]
+weight = 7
+[[levels]]
+priority = 1
+weight = 2
+
+[placement]
+kind = "random:5"
+
+[fabric]
+copied-bytes = 4096
+acknowledgement = "2us"
+death-notice = "5ms"
+
+[clocks]
+offset = "10ms"
+drift-ppm = 50
+
+[noise]
+every = "1ms"
+mean = "30us"
+
+[[traffic]]
+pattern = "incast"
+load = 0.25
+message = "64KiB"
+level = 1
+start = "1ms"
+end = "2ms"
+
+[random-faults]
+links-slow-per-s = 0.5
+mean-length = "2ms"
+until = "50ms"
+
+[job]
+inputs = 32
+schedule = "dfs"
+sink = ["check:", "null:"]
+restart = true
+)";
+
+TEST(scenario_file, says_everything_about_the_network) {
+  const auto s = parse_scenario(whole, "dir/whole.toml");
+  ASSERT_TRUE(s.ok()) << s.error().message;
+  EXPECT_EQ(s->name, "dir/whole.toml");
+  EXPECT_EQ(s->topology, "fat-tree:64,radix=16");
+  EXPECT_EQ(s->router, "adaptive");
+  const NetworkOptions& n = s->network;
+  EXPECT_EQ(n.host_link.rate, Bandwidth::bits_per_second(40'000'000'000));
+  EXPECT_EQ(n.host_link.latency, PicoDuration::nanoseconds(25));
+  EXPECT_EQ(n.local_link.rate, network_preset("ib-edr")->local_link.rate);
+  EXPECT_EQ(n.local_link.latency, PicoDuration::nanoseconds(50));
+  EXPECT_EQ(n.global_link.latency, network_preset("ib-edr")->global_link.latency);
+  EXPECT_EQ(n.mtu, 2048u);
+  EXPECT_EQ(n.packet_overhead, 30u);
+  EXPECT_EQ(n.buffer_bytes, 65536u);
+  EXPECT_EQ(n.switch_delay, PicoDuration::nanoseconds(120));
+  EXPECT_FALSE(n.cut_through);
+  EXPECT_EQ(n.host_overhead, PicoDuration::nanoseconds(400));
+  EXPECT_EQ(n.injection_gap, PicoDuration::nanoseconds(80));
+  EXPECT_EQ(n.interleaved_messages, 4u);
+  ASSERT_EQ(n.levels.size(), 2u);
+  EXPECT_EQ(n.levels[0].weight, 7);
+  EXPECT_EQ(n.levels[1].priority, 1);
+}
+
+TEST(scenario_file, says_what_happens_in_the_network) {
+  const auto s = parse_scenario(whole, "whole.toml");
+  ASSERT_TRUE(s.ok()) << s.error().message;
+  EXPECT_EQ(s->seed, 7u);
+  EXPECT_EQ(s->duration, Duration::milliseconds(3));
+  EXPECT_THAT(s->faults, ElementsAre("at=2ms kill host3", "at=4ms restart host3"));
+  EXPECT_EQ(s->placement.kind, PlacementKind::random);
+  EXPECT_EQ(s->placement.seed, 5u);
+  EXPECT_EQ(s->fabric.copied_bytes, 4096u);
+  EXPECT_EQ(s->fabric.acknowledgement, Duration::microseconds(2));
+  EXPECT_EQ(s->fabric.death_notice, Duration::milliseconds(5));
+  EXPECT_EQ(s->clocks.offset, Duration::milliseconds(10));
+  EXPECT_EQ(s->clocks.drift_per_million, 50);
+  EXPECT_EQ(s->noise.mean, Duration::microseconds(30));
+  ASSERT_EQ(s->traffic.size(), 1u);
+  EXPECT_EQ(s->traffic[0].pattern, TrafficPattern::incast);
+  EXPECT_EQ(s->traffic[0].load, 0.25);
+  EXPECT_EQ(s->traffic[0].message_bytes, 65536u);
+  EXPECT_EQ(s->traffic[0].level, 1);
+  EXPECT_EQ(s->traffic[0].start, PicoInstant() + PicoDuration::milliseconds(1));
+  EXPECT_EQ(s->traffic[0].end, PicoInstant() + PicoDuration::milliseconds(2));
+  EXPECT_EQ(s->random_faults.links_slow_per_s, 0.5);
+  EXPECT_EQ(s->random_faults.until, Duration::milliseconds(50));
+}
+
+TEST(scenario_file, keeps_the_jobs_options_as_text) {
+  const auto s = parse_scenario(whole, "whole.toml");
+  ASSERT_TRUE(s.ok()) << s.error().message;
+  ASSERT_EQ(s->job.size(), 4u);
+  EXPECT_EQ(s->job[0].name, "inputs");
+  EXPECT_THAT(s->job[0].values, ElementsAre("32"));
+  EXPECT_EQ(s->job[1].name, "restart");
+  EXPECT_THAT(s->job[1].values, ElementsAre("true"));
+  EXPECT_THAT(s->job[3].values, ElementsAre("check:", "null:"));
+  EXPECT_GT(s->job[0].line, 50u);
+}
+
+TEST(scenario_file, files_are_looked_for_from_its_directory) {
+  const auto s = parse_scenario(
+      "[network]\ntopology = \"file:net.toml\"\n[placement]\nkind = \"file:/etc/hosts.list\"\n",
+      "some/where/s.toml");
+  ASSERT_TRUE(s.ok()) << s.error().message;
+  EXPECT_EQ(s->topology, "file:some/where/net.toml");
+  EXPECT_EQ(s->placement.path, "/etc/hosts.list");
+}
+
+TEST(scenario_file, later_errors_get_the_line_of_their_key) {
+  const auto s = parse_scenario(whole, "w.toml");
+  ASSERT_TRUE(s.ok());
+  const Error error{ErrorCode::invalid_argument, "load is wrong"};
+  EXPECT_EQ(s->located("network.router", error).message, "w.toml:7: load is wrong");
+  EXPECT_THAT(s->located("traffic[0]", error).message, StartsWith("w.toml:44: "));
+  EXPECT_EQ(s->located("nothing", error).message, "load is wrong");
+  EXPECT_EQ(Scenario().located("network.router", error).message, "load is wrong");
+}
+
+struct Mistake {
+  const char* name;
+  const char* text;
+  const char* line;
+  const char* word;
+};
+void PrintTo(const Mistake& mistake, std::ostream* out) {
+  *out << mistake.name;
+}
+class Mistakes : public testing::TestWithParam<Mistake> {};
+
+TEST_P(Mistakes, are_refused_with_their_line) {
+  const auto s = parse_scenario(GetParam().text, "s.toml");
+  ASSERT_FALSE(s.ok());
+  EXPECT_EQ(s.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(s.error().message, StartsWith(std::string("s.toml:") + GetParam().line + ": "));
+  EXPECT_THAT(s.error().message, HasSubstr(GetParam().word));
+  EXPECT_EQ(s.error().message.find('\n'), std::string::npos);
+}
+
+#define NET "[network]\ntopology = \"star:4\"\n"
+INSTANTIATE_TEST_SUITE_P(
+    scenario_file, Mistakes,
+    testing::Values(
+        Mistake{"no_toml", "seed = = 1\n", "1", "value"},
+        Mistake{"no_network", "seed = 1\n", "1", "[network]"},
+        Mistake{"no_topology", "\n[network]\nmtu = 1024\n", "2", "topology"},
+        Mistake{"unknown_section", NET "[netwerk]\n", "3", "netwerk"},
+        Mistake{"unknown_key", NET "speed = 3\n", "3", "host-link"},
+        Mistake{"unknown_key_of_link", NET "host-link = {latenzy = \"1ns\"}\n", "3", "latenzy"},
+        Mistake{"topology", "[network]\ntopology = \"cube:4\"\n", "2", "cube"},
+        Mistake{"topology_of_wrong_kind", "[network]\ntopology = 4\n", "2", "quotes"},
+        Mistake{"preset", NET "preset = \"token-ring\"\n", "3", "aries"},
+        Mistake{"negative_rate", NET "host-link = {rate = \"-1Gbit\"}\n", "3", "-1Gbit"},
+        Mistake{"rate_without_unit", NET "host-link = {rate = 100}\n", "3", "unit"},
+        Mistake{"rate_of_zero", NET "host-link = {rate = \"0Gbit\"}\n", "3", "rate is 0"},
+        Mistake{"latency_of_zero", NET "local-link = {latency = \"0ns\"}\n", "3", "latency is 0"},
+        Mistake{"negative_delay", NET "switch-delay = \"-1ns\"\n", "3", "-1ns"},
+        Mistake{"long_delay", NET "switch-delay = \"2s\"\n", "1", "delay"},
+        Mistake{"negative_buffer", NET "buffer = -1\n", "3", "-1"},
+        Mistake{"small_buffer", NET "mtu = 4096\nbuffer = 100\n", "4", "buffer is 100"},
+        Mistake{"cut_through", NET "cut-through = \"yes\"\n", "3", "true"},
+        Mistake{"levels_of_wrong_kind", NET "[levels]\nweight = 1\n", "3", "[[levels]]"},
+        Mistake{"weight", NET "[[levels]]\nweight = 0\n", "4", "255"},
+        Mistake{"placement", NET "[placement]\nkind = \"anywhere\"\n", "4", "anywhere"},
+        Mistake{"drift", NET "[clocks]\ndrift-ppm = -1\n", "4", "drift-ppm"},
+        Mistake{"drift_that_is_no_number", NET "[clocks]\ndrift-ppm = nan\n", "4", "drift-ppm"},
+        Mistake{"noise_without_length", NET "[noise]\nevery = \"1ms\"\nmean = \"0\"\n", "5",
+                "mean"},
+        Mistake{"pattern", NET "[[traffic]]\npattern = \"random\"\n", "4", "permutation"},
+        Mistake{"load", NET "[[traffic]]\nload = 0\n", "4", "load is 0"},
+        Mistake{"negative_load", NET "[[traffic]]\nload = -0.5\n", "4", "load"},
+        Mistake{"level", NET "[[traffic]]\nlevel = 1\n", "4", "[[levels]]"},
+        Mistake{"end", NET "[[traffic]]\nstart = \"2ms\"\nend = \"1ms\"\n", "3", "start"},
+        Mistake{"faults", "faults = \"at=1s kill host3\"\n" NET, "1", "list"},
+        Mistake{"fault_of_wrong_kind", "faults = [3]\n" NET, "1", "quotes"},
+        Mistake{"random_faults", NET "[random-faults]\ncrashes-per-s = -1\n", "4", "crashes-per-s"},
+        Mistake{"seed", "seed = -1\n" NET, "1", "seed"},
+        Mistake{"duration", "duration = \"0\"\n" NET, "1", "duration"},
+        Mistake{"job_of_wrong_kind", NET "[job]\ninputs = {}\n", "4", "job.inputs"},
+        Mistake{"empty_job", NET "[job]\n", "3", "inputs"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(scenario_file, a_missing_file_is_named) {
+  const auto s = read_scenario("/no/such.toml");
+  ASSERT_FALSE(s.ok());
+  EXPECT_EQ(s.error().code, ErrorCode::not_found);
+  EXPECT_THAT(s.error().message, HasSubstr("/no/such.toml"));
+  EXPECT_THAT(read_scenario("/").error().message, HasSubstr("not a file"));
+}
+
+}  // namespace
+}  // namespace weft::sim
