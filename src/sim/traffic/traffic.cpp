@@ -130,6 +130,7 @@ void Traffic::send_from(std::uint32_t index) {
 }
 
 void Traffic::on_timer(std::uint16_t, std::uint64_t payload) {
+  if (agents_.engine().now() >= options_.end) return;  // stopped meanwhile
   const auto index = static_cast<std::uint32_t>(payload);
   if (options_.pattern != TrafficPattern::bursts) {
     send_from(index);

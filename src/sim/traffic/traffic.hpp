@@ -58,6 +58,9 @@ class Traffic final : public Agent, public NetworkUser {
   void on_sent(const Message&, PicoInstant) override {}
   void on_arrived(const Message& message) override;
 
+  /// Sends nothing from now on.
+  void stop() { options_.end = agents_.engine().now(); }
+
   std::uint64_t sent() const { return sent_; }
   std::uint64_t delivered() const { return latencies_.count; }
   std::uint64_t delivered_bytes() const { return delivered_bytes_; }

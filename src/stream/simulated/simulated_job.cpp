@@ -12,6 +12,7 @@
 #include "runtime/clock.hpp"
 #include "sim/fabric/sim_hub.hpp"
 #include "sim/run/world.hpp"
+#include "stream/simulated/random_faults.hpp"
 #include "stream/simulated/simulated_node.hpp"
 #include "testbed/fault.hpp"
 
@@ -19,8 +20,8 @@ namespace weft::stream {
 namespace {
 
 constexpr Duration progress_every = Duration::milliseconds(500);
-/// A job that has not ended by then, counted from its planned end, never will.
-constexpr Duration patience = Duration::seconds(120);
+/// What is still in the network when its users are done is out of it within this.
+constexpr PicoDuration longest_settling = PicoDuration::seconds(8);
 
 Error unavailable(std::uint32_t host) {
   return {ErrorCode::unavailable, fmt::format("node {} does not run", host)};
@@ -30,8 +31,9 @@ Error unavailable(std::uint32_t host) {
 class SimulatedJob final : private testbed::FaultTarget, private sim::Agent {
  public:
   SimulatedJob(sim::World& world, std::vector<std::uint32_t> hosts, const StreamOptions& options,
-               const LocalOptions& local, const NodeFactory& factory)
+               const LocalOptions& local, const NodeFactory& factory, Duration patience)
       : world_(world),
+        patience_(patience),
         hosts_(std::move(hosts)),
         options_(options),
         local_(local),
@@ -82,6 +84,22 @@ class SimulatedJob final : private testbed::FaultTarget, private sim::Agent {
     }
     if (reports.empty()) return Error{ErrorCode::unavailable, "all nodes of the job are lost"};
     return reports;
+  }
+
+  /// Lets what is under way arrive. Whether nothing is left then.
+  bool settle() {
+    for (const auto& traffic : world_.traffic()) traffic->stop();
+    const PicoInstant end = now() + longest_settling;
+    for (PicoDuration step = PicoDuration::microseconds(100);; step = step * 2) {
+      if (world_.network().at_rest()) return true;
+      if (now() >= end) return false;
+      world_.engine().run_until(now() + step);
+    }
+  }
+  std::vector<std::string> describe() const {
+    std::vector<std::string> lines;
+    for (const auto& node : nodes_) lines.push_back(node->describe());
+    return lines;
   }
 
  private:
@@ -153,8 +171,8 @@ class SimulatedJob final : private testbed::FaultTarget, private sim::Agent {
     if (lost != nullptr && !(faults_ && any_will_restart()) && !over()) {
       return Error{ErrorCode::unavailable, fmt::format("all {} nodes of the job are lost", lost)};
     }
-    const PicoInstant limit = begun_ + to_pico(options_.duration + patience);
-    if (now() > std::max(limit, PicoInstant() + to_pico(options_.start_timeout * 2 + patience))) {
+    const PicoInstant limit = begun_ + to_pico(options_.duration + patience_);
+    if (now() > std::max(limit, PicoInstant() + to_pico(options_.start_timeout * 2 + patience_))) {
       for (const auto& node : nodes_) spdlog::info("{}", node->describe());
       return Error{ErrorCode::timed_out,
                    fmt::format("the job did not end within {} simulated seconds; --log info says "
@@ -266,6 +284,7 @@ class SimulatedJob final : private testbed::FaultTarget, private sim::Agent {
   }
 
   sim::World& world_;
+  Duration patience_;
   std::vector<std::uint32_t> hosts_;  // by node
   const StreamOptions& options_;
   const LocalOptions& local_;
@@ -280,15 +299,31 @@ class SimulatedJob final : private testbed::FaultTarget, private sim::Agent {
   bool changed_ = false;
 };
 
+Result<testbed::Fault> parse_fault(const std::string& text, std::uint32_t nodes) {
+  auto fault = testbed::parse_fault(text, nodes);
+  if (fault && fault->kind == testbed::Fault::Kind::loss) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--fault '{}': the simulated network loses nothing; use link-down, "
+                             "slow or partition",
+                             text)};
+  }
+  return fault;
+}
+
 Result<std::vector<testbed::Fault>> parse_faults(const sim::Scenario& scenario,
-                                                 const LocalOptions& local, std::uint32_t nodes) {
-  std::vector<testbed::Fault> faults;
-  for (const auto* list : {&scenario.faults, &local.faults}) {
-    for (const std::string& text : *list) {
-      auto fault = testbed::parse_fault(text, nodes);
-      if (!fault) return std::move(fault).error();
-      faults.push_back(std::move(fault).value());
-    }
+                                                 const StreamOptions& options,
+                                                 const LocalOptions& local) {
+  const std::uint32_t nodes = options.inputs + options.computes;
+  auto faults = draw_random_faults(scenario, options.inputs, options.computes);
+  for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
+    auto fault = parse_fault(scenario.faults[i], nodes);
+    if (!fault) return scenario.located(fmt::format("faults[{}]", i), fault.error());
+    faults.push_back(std::move(fault).value());
+  }
+  for (const std::string& text : local.faults) {
+    auto fault = parse_fault(text, nodes);
+    if (!fault) return std::move(fault).error();
+    faults.push_back(std::move(fault).value());
   }
   return faults;
 }
@@ -299,22 +334,33 @@ Result<std::vector<NodeReport>> run_simulated_job(const sim::Scenario& scenario,
                                                   const StreamOptions& options,
                                                   const LocalOptions& local,
                                                   const NodeFactory& factory,
-                                                  SimulationTrace* trace) {
+                                                  SimulationTrace* trace,
+                                                  const SimulationOptions& simulation) {
   const std::uint32_t nodes = options.inputs + options.computes;
-  auto faults = parse_faults(scenario, local, nodes);
+  auto faults = parse_faults(scenario, options, local);
   if (!faults) return std::move(faults).error();
+  faults->insert(faults->end(), simulation.faults.begin(), simulation.faults.end());
   auto world = sim::World::make(scenario);
   if (!world) return std::move(world).error();
   auto hosts = sim::place(scenario.placement, (*world)->topology(), nodes);
-  if (!hosts) return std::move(hosts).error();
-  SimulatedJob job(**world, std::move(hosts).value(), options, local, factory);
+  if (!hosts) {
+    const bool is_file = scenario.placement.kind == sim::PlacementKind::file;
+    return scenario.located(is_file ? "placement.kind" : "network.topology", hosts.error());
+  }
+  SimulatedJob job(**world, std::move(hosts).value(), options, local, factory,
+                   simulation.patience);
   if (auto up = job.start(std::move(faults).value()); !up) return std::move(up).error();
   auto reports = job.run();
   if (trace != nullptr) {
+    std::vector<std::string> where;
+    if (!reports) where = job.describe();
+    const bool at_rest = simulation.settle && job.settle();
     *trace = {.trace_hash = (*world)->engine().trace_hash(),
               .events = (*world)->engine().events(),
               .packet_hops = (*world)->network().packet_hops(),
-              .simulated = Duration((*world)->engine().now().ticks() / 1'000)};
+              .simulated = Duration((*world)->engine().now().ticks() / 1'000),
+              .at_rest = at_rest,
+              .nodes = std::move(where)};
   }
   return reports;
 }
