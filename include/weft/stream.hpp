@@ -53,7 +53,9 @@ struct StreamOptions {
   DfsParameters dfs;
   GrantParameters grant;
 
-  std::string fabric = "tcp";      ///< tcp, tcp:unix, libfabric:PROVIDER
+  /// tcp, tcp:unix, libfabric:PROVIDER; where all nodes are local also sim:SCENARIO, a simulation
+  /// (docs/simulator.md).
+  std::string fabric = "tcp";
   std::optional<StreamLink> link;  ///< shapes every node's link
   ServiceLevel data_level{};
   ServiceLevel control_level{};

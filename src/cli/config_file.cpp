@@ -53,32 +53,15 @@ std::vector<std::string> values_of(const std::string& path, const std::string& n
   return values;
 }
 
-/// A file that is named in a file is looked for from there.
-std::string anchored(const std::filesystem::path& config, const std::string& name) {
-  return (config.parent_path() / name).string();  // an absolute name replaces all before it
+/// A file that is named in a file ("FILE:LINE") is looked for from there.
+std::string anchored(const std::filesystem::path& where, const std::string& name) {
+  return (where.parent_path() / name).string();  // an absolute name replaces all before it
 }
 
 void apply(CLI::App& command, const std::string& path, const std::string& name,
            const toml::node& node) {
-  CLI::Option* option = command.get_option_no_throw("--" + name);
-  if (option == nullptr || !option->get_configurable() || "--" + name == option_name) {
-    refuse(path, node.source(), fmt::format("'{}' is no option of this command; see --help", name));
-  }
-  std::vector<std::string> values = values_of(path, name, node);
-  if (!option->empty() || values.empty()) return;  // the command line goes first
-  if (option->get_type_name() == "FILE") {
-    for (std::string& value : values) value = anchored(path, value);
-  }
-  try {
-    if (option->get_expected_min() == 0) {
-      option->add_result(option->get_flag_value(name, values.front()));
-    } else {
-      option->add_result(values);
-    }
-    option->run_callback();
-  } catch (const CLI::ParseError& error) {
-    refuse(path, node.source(), error.what());
-  }
+  apply_setting(command, fmt::format("{}:{}", path, node.source().begin.line), name,
+                values_of(path, name, node));
 }
 
 void read_config_file(CLI::App& command, const std::string& path) {
@@ -101,6 +84,29 @@ void read_config_file(CLI::App& command, const std::string& path) {
 }
 
 }  // namespace
+
+void apply_setting(CLI::App& command, const std::string& where, const std::string& name,
+                   std::vector<std::string> values) {
+  CLI::Option* option = command.get_option_no_throw("--" + name);
+  if (option == nullptr || !option->get_configurable() || "--" + name == option_name) {
+    throw CLI::ConfigError(
+        fmt::format("{}: '{}' is no option of this command; see --help", where, name));
+  }
+  if (!option->empty() || values.empty()) return;  // the command line goes first
+  if (option->get_type_name() == "FILE") {
+    for (std::string& value : values) value = anchored(where, value);
+  }
+  try {
+    if (option->get_expected_min() == 0) {
+      option->add_result(option->get_flag_value(name, values.front()));
+    } else {
+      option->add_result(values);
+    }
+    option->run_callback();
+  } catch (const CLI::ParseError& error) {
+    throw CLI::ConfigError(fmt::format("{}: {}", where, error.what()));
+  }
+}
 
 void add_config_option(CLI::App& command) {
   auto* option = command.add_option(option_name, "TOML file with the same names as these options")

@@ -2,6 +2,9 @@
 // Configuration files: TOML with the names of a command's options.
 #pragma once
 
+#include <string>
+#include <vector>
+
 namespace CLI {
 class App;
 }
@@ -13,5 +16,10 @@ namespace weft::cli {
 /// from the directory of the configuration. Throws CLI::ParseError, one line with file
 /// and line number, when there is no such file, it is no TOML, or names no option of the command.
 void add_config_option(CLI::App& command);
+
+/// Gives the values to the command's option --NAME, unless it has some already; a flag takes "true"
+/// and "false". `where` is "FILE:LINE". Throws CLI::ParseError, which begins with it.
+void apply_setting(CLI::App& command, const std::string& where, const std::string& name,
+                   std::vector<std::string> values);
 
 }  // namespace weft::cli

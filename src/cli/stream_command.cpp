@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/scenario_job.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/stream_settings.hpp"
 #include "report/report.hpp"
@@ -32,9 +33,10 @@ struct StreamCommand {
   bool mix = false;
 };
 
-void begin(StreamCommand& command, const Outcome& outcome) {
+Result<void> begin(CLI::App& app, StreamCommand& command, const Outcome& outcome) {
   set_up_log(command.settings.local.log_level, "");
   command.settings.local.executable_command = outcome.command_line;
+  return resolve(app, command.settings);
 }
 
 /// One run, with the progress line on a terminal.
@@ -74,9 +76,10 @@ bool is_sound(const report::RunRecord& r) {
   return r.checks.errors == 0 && r.timeslices_lost == 0;
 }
 
-void run_local_command(StreamCommand& command, Outcome& outcome) {
-  begin(command, outcome);
-  complete(command.settings);
+void run_local_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
+  if (auto good = begin(app, command, outcome); !good) {
+    return report_error(good.error(), outcome);
+  }
   auto record = run_one(command.settings);
   if (!record) return report_error(record.error(), outcome);
   std::vector<report::RunRecord> runs{std::move(record).value()};
@@ -98,9 +101,10 @@ void run_local_command(StreamCommand& command, Outcome& outcome) {
   announce_report(command.settings.out, command.settings.json, outcome);
 }
 
-void run_compare_command(StreamCommand& command, Outcome& outcome) {
-  begin(command, outcome);
-  complete(command.settings);
+void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
+  if (auto good = begin(app, command, outcome); !good) {
+    return report_error(good.error(), outcome);
+  }
   std::vector<report::RunRecord> runs;
   for (const std::string& schedule : command.schedules) {
     StreamSettings of_run = command.settings;
@@ -153,8 +157,10 @@ Result<std::vector<std::size_t>> parse_sizes(const std::string& text) {
   return sizes;
 }
 
-void run_limit_command(StreamCommand& command, Outcome& outcome) {
-  begin(command, outcome);
+void run_limit_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
+  if (auto good = begin(app, command, outcome); !good) {
+    return report_error(good.error(), outcome);
+  }
   const auto sizes = parse_sizes(command.sizes);
   if (!sizes) return report_error(sizes.error(), outcome);
   report::RunRecord record;
@@ -195,8 +201,9 @@ void add_local(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       "  weft stream local --inputs 4 --computes 4 --duration 5s --sink check:\n"
       "  weft stream local --schedule dfs --timeslices-per-interval 32 --link 200Mbit,20us "
       "--out out/dfs\n"
-      "  weft stream local --testbed 100Mbit --fault 'at=2s kill host5' --sink check: --json");
-  local->callback([&state, &outcome] { run_local_command(state, outcome); });
+      "  weft stream local --testbed 100Mbit --fault 'at=2s kill host5' --sink check: --json\n"
+      "  weft stream local --fabric sim:examples/scenarios/fat-tree-1024.toml --duration 2ms");
+  local->callback([local, &state, &outcome] { run_local_command(*local, state, outcome); });
 }
 
 void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
@@ -210,8 +217,9 @@ void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       "Examples:\n"
       "  weft stream compare --link 200Mbit,20us --duration 5s --out out/compare\n"
       "  weft stream compare --schedules best-effort,grant --testbed 100Mbit --duration 5s\n"
-      "  weft stream compare --inputs 8 --computes 2 --link 100Mbit --timeslices 500 --json");
-  compare->callback([&state, &outcome] { run_compare_command(state, outcome); });
+      "  weft stream compare --inputs 8 --computes 2 --link 100Mbit --timeslices 500 --json\n"
+      "  weft stream compare --fabric sim:examples/scenarios/aries-128.toml --out out/aries");
+  compare->callback([compare, &state, &outcome] { run_compare_command(*compare, state, outcome); });
 }
 
 void add_limit(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
@@ -226,7 +234,7 @@ void add_limit(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       "  weft stream limit --inputs 4 --computes 4 --sizes 64KiB --mix\n"
       "  weft stream limit --fabric libfabric:shm --sizes 1KiB..1MiB --out out/limit\n"
       "  weft stream limit --link 200Mbit,20us --sizes 16KiB..256KiB --json");
-  limit->callback([&state, &outcome] { run_limit_command(state, outcome); });
+  limit->callback([limit, &state, &outcome] { run_limit_command(*limit, state, outcome); });
 }
 
 }  // namespace

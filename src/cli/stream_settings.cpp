@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/units.hpp"
 #include "cli/config_file.hpp"
@@ -130,7 +131,8 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
       ->capture_default_str();
   command
       .add_option("--fabric", o.fabric,
-                  "tcp, tcp:unix, libfabric:tcp, libfabric:shm, libfabric:PROVIDER")
+                  "tcp, tcp:unix, libfabric:tcp, libfabric:shm, libfabric:PROVIDER; where all "
+                  "nodes are local also sim:SCENARIO.toml, a simulation")
       ->capture_default_str();
   add_link_option(command, s);
   command.add_option("--timeslices", o.timeslices, "end after so many");
@@ -140,6 +142,9 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
              "a node that cannot be reached for so long is taken for dead", "10s");
   add_parsed(command, "--start-timeout", o.start_timeout, parse_duration,
              "start without nodes that are missing after so long", "30s");
+  add_parsed(command, "--sample-every", s.sample_every, parse_duration,
+             "how often buffers are looked at for the report, at least 1us; 200 times in a "
+             "simulation, else each 20ms");
   add_data_options(command, s);
   add_schedule_options(command, s);
   refuse_negative_numbers(command);
@@ -175,8 +180,8 @@ void add_local_options(CLI::App& command, StreamSettings& s) {
   command.add_flag("--restart", l.restart, "start nodes again that were killed")->group(group);
   command.add_option("--metrics", l.metrics, "OpenMetrics endpoint, as :9100")->group(group);
   command.add_flag("--no-limit", s.no_limit, "do not measure the limit first")->group(group);
-  add_parsed(command, "--limit-duration", l.limit_duration, parse_duration,
-             "how long the limit is measured", "2s")
+  add_parsed(command, "--limit-duration", s.limit_duration, parse_duration,
+             "how long the limit is measured; half of --duration in a simulation, else 2s")
       ->group(group);
   command.add_option("--log", l.log_level, "error, warning, info or debug")
       ->check(CLI::IsMember({"error", "warning", "info", "debug"}))
@@ -188,10 +193,33 @@ void add_local_options(CLI::App& command, StreamSettings& s) {
 }
 
 void complete(StreamSettings& s) {
-  if (s.stream.timeslices == 0 && s.stream.duration == Duration{} &&
-      s.stream.source.starts_with("pattern:")) {
-    s.stream.duration = Duration::seconds(10);
+  StreamOptions& o = s.stream;
+  const bool simulated = scenario_path(o).has_value();
+  if (o.timeslices == 0 && o.duration == Duration{} && o.source.starts_with("pattern:")) {
+    o.duration = simulated ? Duration::milliseconds(10) : Duration::seconds(10);
   }
+  const bool for_a_time = o.duration != Duration{};
+  if (s.sample_every) {
+    if (*s.sample_every < Duration::microseconds(1)) {
+      throw CLI::ValidationError("--sample-every", fmt::format("{} is too short: use 1us or more",
+                                                               to_text(*s.sample_every)));
+    }
+    o.sample_every = *s.sample_every;
+  } else if (simulated) {
+    o.sample_every = for_a_time ? std::max(o.duration / 200, Duration::microseconds(1))
+                                : Duration::microseconds(100);
+  }
+  if (s.limit_duration) {
+    s.local.limit_duration = *s.limit_duration;
+  } else if (simulated) {
+    s.local.limit_duration = for_a_time ? o.duration / 2 : Duration::milliseconds(5);
+  }
+}
+
+std::optional<std::string> scenario_path(const StreamOptions& o) {
+  constexpr std::string_view simulated = "sim:";
+  if (!o.fabric.starts_with(simulated)) return std::nullopt;
+  return o.fabric.substr(simulated.size());
 }
 
 std::vector<std::pair<std::string, std::string>> parameters_of(const StreamSettings& s) {
@@ -208,6 +236,7 @@ std::vector<std::pair<std::string, std::string>> parameters_of(const StreamSetti
     add("testbed", fmt::format("{}, ports of {}", to_text(s.local.testbed_link),
                                to_text(s.local.testbed_queue)));
   }
+  for (const auto& [name, value] : s.scenario) add(name, value);
   add("source", o.source);
   for (const auto& sink : o.sinks) add("sink", sink);
   for (const auto& fault : s.local.faults) add("fault", fault);

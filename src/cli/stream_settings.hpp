@@ -3,7 +3,9 @@
 // them.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/stream.hpp"
@@ -21,14 +23,22 @@ struct StreamSettings {
   bool json = false;
   std::string out;  ///< directory for records and report; empty: none
   bool no_limit = false;
+  std::optional<Duration> sample_every;
+  std::optional<Duration> limit_duration;
+  /// Of a simulation: what its scenario says, for the record.
+  std::vector<std::pair<std::string, std::string>> scenario;
 };
 
 /// Adds the options of a job: what flows, by which schedule, over which fabric.
 void add_job_options(CLI::App& command, StreamSettings& settings);
 /// Adds those of jobs whose processes all run here: testbed, faults, limit, output.
 void add_local_options(CLI::App& command, StreamSettings& settings);
-/// Makes a bare --timeslices / --duration default when neither was given: ten seconds.
+/// Chooses what depends on other options: how long the job runs when neither --timeslices nor
+/// --duration was given (ten seconds, simulated ten milliseconds), how often samples are taken and
+/// how long the limit is measured.
 void complete(StreamSettings& settings);
+/// The scenario of a job in a simulation (--fabric sim:SCENARIO).
+std::optional<std::string> scenario_path(const StreamOptions& options);
 /// The parameters as a report shows them.
 std::vector<std::pair<std::string, std::string>> parameters_of(const StreamSettings& settings);
 

@@ -4,13 +4,18 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 
 #include "base/units.hpp"
 #include "runtime/clock.hpp"
+#include "sim/scenario/scenario_file.hpp"
 #include "stream/local/job_metrics.hpp"
 #include "stream/local/local_node.hpp"
 #include "stream/node/limit_node.hpp"
+#include "stream/simulated/check_simulated.hpp"
+#include "stream/simulated/simulated_job.hpp"
 
 namespace weft::stream {
 namespace {
@@ -174,8 +179,9 @@ Result<std::vector<NodeReport>> drive(LocalJob& job, const StreamOptions& option
   return reports;
 }
 
-Result<std::vector<NodeReport>> run_job(const StreamOptions& options, const LocalOptions& local,
-                                        const NodeFactory& factory) {
+Result<std::vector<NodeReport>> run_processes(const StreamOptions& options,
+                                              const LocalOptions& local,
+                                              const NodeFactory& factory) {
   auto faults = parse_faults(options, local);
   if (!faults) return std::move(faults).error();
   auto bed = make_testbed(options, local);
@@ -193,6 +199,38 @@ Result<std::vector<NodeReport>> run_job(const StreamOptions& options, const Loca
   return drive(job, options, local, nodes);
 }
 
+constexpr std::string_view simulated = "sim:";
+
+Result<std::vector<NodeReport>> run_simulation(const StreamOptions& options,
+                                               const LocalOptions& local,
+                                               const NodeFactory& factory) {
+  auto scenario = sim::read_scenario(options.fabric.substr(simulated.size()));
+  if (!scenario) {
+    return Error{scenario.error().code, fmt::format("--fabric: {}", scenario.error().message)};
+  }
+  scenario->seed = options.seed;
+  if (auto good = check_simulated(*scenario, options, local); !good) return std::move(good).error();
+  return run_simulated_job(*scenario, options, local, factory);
+}
+
+/// Who runs the nodes of a job.
+struct JobRunner {
+  std::string_view fabric;  ///< its beginning
+  bool sink_in_loop;        ///< threads of their own would not live in the simulated time
+  Result<std::vector<NodeReport>> (*run)(const StreamOptions&, const LocalOptions&,
+                                         const NodeFactory&);
+};
+constexpr std::array job_runners{
+    JobRunner{.fabric = simulated, .sink_in_loop = true, .run = run_simulation},
+    JobRunner{.fabric = "", .sink_in_loop = false, .run = run_processes},
+};
+
+const JobRunner& runner_of(const StreamOptions& options) {
+  return *std::find_if(job_runners.begin(), job_runners.end(), [&](const JobRunner& runner) {
+    return options.fabric.starts_with(runner.fabric);
+  });
+}
+
 }  // namespace
 
 Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOptions& local,
@@ -206,7 +244,7 @@ Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOpti
                      .message_bytes = message_bytes,
                      .mix = mix,
                      .duration = local.limit_duration};
-  auto reports = run_job(bare, quiet, limit_node_factory(config));
+  auto reports = runner_of(bare).run(bare, quiet, limit_node_factory(config));
   if (!reports) return std::move(reports).error();
   report::LimitRow row{.message_bytes = message_bytes, .mix = mix};
   double rounds_us = 0, rates = 0;
@@ -226,9 +264,12 @@ Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOpti
 
 Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local) {
   if (auto checked = check_options(options); !checked) return std::move(checked).error();
-  auto reports = run_job(options, local, stream_node_factory(options));
+  const JobRunner& runner = runner_of(options);
+  StreamOptions suited = options;
+  suited.sink_in_loop = options.sink_in_loop || runner.sink_in_loop;
+  auto reports = runner.run(suited, local, stream_node_factory(suited));
   if (!reports) return std::move(reports).error();
-  return merge_reports(options, *reports);
+  return merge_reports(suited, *reports);
 }
 
 }  // namespace weft::stream

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs whose nodes are all processes of this machine: `weft stream local`, `compare` and `limit`.
+// Jobs whose nodes are all processes of this machine, or with a fabric "sim:SCENARIO" all in one
+// simulation: `weft stream local`, `compare` and `limit`.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,9 @@
 namespace weft::stream {
 
 /// Runs a job to its end and returns what it did. Forks: call it from a process without threads.
-/// SIGINT ends the stream in agreement; a second one kills it. Errors: a wrong option, a node that
-/// could not start, all nodes of a kind lost.
+/// SIGINT ends the stream in agreement; a second one kills it. A simulation neither forks nor heeds
+/// signals, calls sinks in its loop, and takes the options' seed for the scenario's. Errors: a
+/// wrong option, a node that could not start, all nodes of a kind lost.
 Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local);
 
 /// The many-to-many write benchmark on the same processes and links.

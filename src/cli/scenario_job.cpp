@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/scenario_job.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "cli/config_file.hpp"
+#include "sim/scenario/scenario_file.hpp"
+
+namespace weft::cli {
+namespace {
+
+/// Options that a job on a given network cannot have, or that are the caller's business.
+constexpr std::array not_of_a_job{"fabric", "link", "testbed", "metrics", "seed",
+                                  "json",   "out",  "log",     "config",  "fault"};
+
+}  // namespace
+
+void apply_scenario(CLI::App& command, const sim::Scenario& scenario, StreamSettings& settings) {
+  for (const sim::JobOption& option : scenario.job) {
+    const std::string where = fmt::format("{}:{}", scenario.name, option.line);
+    if (std::find(not_of_a_job.begin(), not_of_a_job.end(), option.name) != not_of_a_job.end()) {
+      throw CLI::ConfigError(
+          fmt::format("{}: '{}' is no option of a simulated job; {}", where, option.name,
+                      option.name == "seed"    ? "write it above all sections"
+                      : option.name == "fault" ? "write faults = […] above all sections"
+                                               : "leave it out"));
+    }
+    apply_setting(command, where, option.name, option.values);
+  }
+  const std::string seed = fmt::format("{}", scenario.seed);
+  apply_setting(command, scenario.name, "seed", {seed});
+  settings.scenario.clear();
+  for (const sim::ScenarioEntry& entry : scenario.entries) {
+    if (entry.value.empty() || entry.key.starts_with("job.") || entry.key == "seed") continue;
+    settings.scenario.emplace_back("scenario: " + entry.key, entry.value);
+  }
+}
+
+Result<void> resolve(CLI::App& command, StreamSettings& settings) {
+  if (const auto path = scenario_path(settings.stream)) {
+    auto scenario = sim::read_scenario(*path);
+    if (!scenario) {
+      return Error{scenario.error().code, fmt::format("--fabric: {}", scenario.error().message)};
+    }
+    apply_scenario(command, *scenario, settings);
+  }
+  complete(settings);
+  return {};
+}
+
+StreamSettings job_of(const sim::Scenario& scenario) {
+  StreamSettings settings;
+  CLI::App command;
+  add_job_options(command, settings);
+  add_local_options(command, settings);
+  settings.stream.fabric = "sim:" + scenario.name;
+  apply_scenario(command, scenario, settings);
+  complete(settings);
+  return settings;
+}
+
+}  // namespace weft::cli

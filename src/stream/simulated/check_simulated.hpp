@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which options of a job make sense in a simulation.
+#pragma once
+
+#include "sim/scenario/scenario.hpp"
+#include "weft/result.hpp"
+#include "weft/stream.hpp"
+
+namespace weft::stream {
+
+/// Errors name the option that a simulation cannot have, and what to do instead. What it can have
+/// is checked by `check_options`.
+Result<void> check_simulated(const sim::Scenario& scenario, const StreamOptions& options,
+                             const LocalOptions& local);
+
+}  // namespace weft::stream
