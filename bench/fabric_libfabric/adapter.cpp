@@ -39,6 +39,7 @@ class Adapter final : public Contestant {
     target_.length = kMemory;
     WEFT_CHECK(fabric_->add_peer(peer_, Incarnation(0), peer.substr(0, blank)).ok());
     while (!up_) turn();
+    settle();
   }
 
   void push(std::size_t count, std::size_t size) override {
@@ -54,6 +55,7 @@ class Adapter final : public Contestant {
   void absorb() override {
     await_message();
     send();
+    settle();
   }
   void ping(std::size_t count) override {
     for (std::size_t i = 0; i < count; ++i) {
@@ -66,6 +68,7 @@ class Adapter final : public Contestant {
       await_message();
       send();
     }
+    settle();
   }
 
  private:
@@ -94,6 +97,9 @@ class Adapter final : public Contestant {
           break;
       }
     }
+  }
+  void settle() {
+    for (int i = 0; i < kSettle; ++i) turn();
   }
   void await_message() {
     while (messages_ == 0) turn();

@@ -46,7 +46,7 @@ void pin(std::size_t cpu) {
 namespace {
 
 struct Options {
-  std::vector<std::string> providers = {"tcp", "shm"};
+  std::vector<std::string> providers = {"tcp", "shm", "sockets"};
   // Many short measurements: some meet a quiet machine.
   std::size_t repeat = 100;
   std::size_t size = std::size_t{1} << 20;

@@ -34,6 +34,8 @@ class Contestant {
 };
 
 inline constexpr std::size_t kInFlight = 16;
+// Looks at the queue by which what was sent has left.
+inline constexpr int kSettle = 64;
 inline constexpr std::size_t kMemory = std::size_t{16} << 20;
 
 /// Plain libfabric: fi_write, fi_inject and fi_cq_read in the tightest loop. With
