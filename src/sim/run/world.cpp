@@ -53,4 +53,19 @@ void World::start(std::unique_ptr<Router> router) {
   }
 }
 
+std::array<LinkId, 2> World::host_links(std::uint32_t host) const {
+  const LinkId up = topology_.link({topology_.host(host), PortNumber(0)});
+  return {up, topology_.link(topology_.peer(up))};
+}
+
+void World::set_host_up(std::uint32_t host, bool up) {
+  for (const LinkId link : host_links(host)) network_->set_up(link, up);
+}
+
+void World::set_host_rate(std::uint32_t host, Bandwidth rate) {
+  for (const LinkId link : host_links(host)) {
+    network_->set_rate(link, rate == Bandwidth{} ? scenario_.network.host_link.rate : rate);
+  }
+}
+
 }  // namespace weft::sim

@@ -2,6 +2,8 @@
 // World: a scenario made real: topology, router, engine and network, with its background traffic.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -32,9 +34,15 @@ class World {
   Network& network() { return *network_; }
   const std::vector<std::unique_ptr<Traffic>>& traffic() const { return traffic_; }
 
+  /// A host's cable, both ways: pulled or plugged in.
+  void set_host_up(std::uint32_t host, bool up);
+  /// Its rate from now on, both ways; zero gives the scenario's back.
+  void set_host_rate(std::uint32_t host, Bandwidth rate);
+
  private:
   World(const Scenario& scenario, Topology topology);
   void start(std::unique_ptr<Router> router);
+  std::array<LinkId, 2> host_links(std::uint32_t host) const;
 
   Scenario scenario_;
   Topology topology_;

@@ -258,24 +258,15 @@ class SimulatedJob final : private testbed::FaultTarget, private sim::Agent {
     if (nodes_[host]->alive()) nodes_[host]->kill();
     return spawn(host);
   }
-  sim::LinkId up_link(std::uint32_t host) const {
-    return world_.topology().link({world_.topology().host(hosts_[host]), sim::PortNumber(0)});
-  }
-  sim::LinkId down_link(std::uint32_t host) const {
-    return world_.topology().link(world_.topology().peer(up_link(host)));
-  }
   Result<void> set_link_up(std::uint32_t host, bool up) override {
-    world_.network().set_up(up_link(host), up);
-    world_.network().set_up(down_link(host), up);
+    world_.set_host_up(hosts_[host], up);
     for (std::uint32_t n = 0; n < hosts_.size(); ++n) {
       if (hosts_[n] == hosts_[host]) hub_.set_reachable(NodeId(n), up && !nodes_[n]->paused());
     }
     return {};
   }
   Result<void> set_rate(std::uint32_t host, Bandwidth rate) override {
-    const Bandwidth usual = world_.scenario().network.host_link.rate;
-    world_.network().set_rate(up_link(host), rate == Bandwidth{} ? usual : rate);
-    world_.network().set_rate(down_link(host), rate == Bandwidth{} ? usual : rate);
+    world_.set_host_rate(hosts_[host], rate);
     return {};
   }
   Result<void> set_partition(const std::vector<std::vector<std::uint32_t>>& groups) override {
@@ -330,12 +321,9 @@ Result<std::vector<testbed::Fault>> parse_faults(const sim::Scenario& scenario,
 
 }  // namespace
 
-Result<std::vector<NodeReport>> run_simulated_job(const sim::Scenario& scenario,
-                                                  const StreamOptions& options,
-                                                  const LocalOptions& local,
-                                                  const NodeFactory& factory,
-                                                  SimulationTrace* trace,
-                                                  const SimulationOptions& simulation) {
+Result<std::vector<NodeReport>> run_simulated_job(
+    const sim::Scenario& scenario, const StreamOptions& options, const LocalOptions& local,
+    const NodeFactory& factory, SimulationTrace* trace, const SimulationOptions& simulation) {
   const std::uint32_t nodes = options.inputs + options.computes;
   auto faults = parse_faults(scenario, options, local);
   if (!faults) return std::move(faults).error();
@@ -347,8 +335,7 @@ Result<std::vector<NodeReport>> run_simulated_job(const sim::Scenario& scenario,
     const bool is_file = scenario.placement.kind == sim::PlacementKind::file;
     return scenario.located(is_file ? "placement.kind" : "network.topology", hosts.error());
   }
-  SimulatedJob job(**world, std::move(hosts).value(), options, local, factory,
-                   simulation.patience);
+  SimulatedJob job(**world, std::move(hosts).value(), options, local, factory, simulation.patience);
   if (auto up = job.start(std::move(faults).value()); !up) return std::move(up).error();
   auto reports = job.run();
   if (trace != nullptr) {

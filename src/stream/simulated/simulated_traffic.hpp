@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scenarios without a job: their traffic alone, for a time, with what goes wrong in the network.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/scenario.hpp"
+#include "sim/traffic/traffic.hpp"
+#include "weft/result.hpp"
+
+namespace weft::stream {
+
+/// One of the scenario's traffics.
+struct TrafficFigures {
+  sim::TrafficPattern pattern{};
+  std::uint64_t messages = 0;
+  std::uint64_t delivered = 0;
+  std::uint64_t bytes = 0;         ///< of what was delivered
+  double goodput_bytes_per_s = 0;  ///< while sending lasted
+  double latency_median_ns = 0;
+  double latency_p99_ns = 0;
+};
+
+struct TrafficOutcome {
+  std::uint32_t hosts = 0;
+  std::uint32_t switches = 0;
+  std::string router;
+  std::vector<TrafficFigures> traffic;
+  std::uint64_t packet_hops = 0;
+  std::uint64_t events = 0;
+  std::uint64_t trace_hash = 0;
+  Duration simulated{};
+};
+
+/// Sends for the scenario's duration, then lets arrive what can. Hosts of faults are hosts of the
+/// network. Errors: what the scenario refuses; no traffic at all; faults other than of links.
+Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario);
+
+}  // namespace weft::stream
