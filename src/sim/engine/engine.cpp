@@ -29,8 +29,11 @@ void Engine::run_until(PicoInstant end) {
   while (!queue_.empty() && queue_.front().time < end) {
     const Event event = queue_.pop();
     now_ = event.time;
-    ++events_;
-    if (event.kind != EventKind::port_wakes) hash_ += digest(event);
+    ++handled_;
+    if (event.kind != EventKind::port_wakes) {
+      ++events_;
+      hash_ += digest(event);
+    }
     handlers_[static_cast<std::size_t>(event.kind)]->on_event(event);
     if (stopping_) return;
   }

@@ -59,6 +59,16 @@ class Engine {
                  .payload = 0});
   }
 
+  /// An event with the place in the order that `next_sequence` gave it, wherever that was: it was
+  /// caused in another process's part of the simulation.
+  void schedule_foreign(const Event& event) {
+    WEFT_CHECK(event.time >= now_, "a foreign event at {} ps, in the past of {} ps",
+               event.time.ticks(), now_.ticks());
+    queue_.push(event);
+  }
+  /// The place among its source's events of one that is to happen in another process's part.
+  std::uint32_t next_sequence(std::uint32_t source) { return sequences_[source]++; }
+
   /// Handles everything before `end`, or until `stop`. Afterwards it is `end`, or the time of the
   /// stop.
   void run_until(PicoInstant end);
@@ -68,7 +78,13 @@ class Engine {
   /// When the next event is; never: there is none.
   PicoInstant next_time() { return queue_.empty() ? PicoInstant::never() : queue_.front().time; }
 
+  /// The handler of a wake-up says that it was of use.
+  void count_wake() { ++events_; }
+  /// Events handled; of the wake-ups those that were of use. Depends on nothing but the seed.
   std::uint64_t events() const { return events_; }
+  /// Everything handled, so the work that was done: with it are wake-ups that came to nothing, and
+  /// how many of these there are depends on how the work is split.
+  std::uint64_t handled() const { return handled_; }
   /// A digest of every event handled, wake-ups apart: equal digests mean that the same happened at
   /// the same times in the same order at every target, whatever the order between targets.
   std::uint64_t trace_hash() const { return hash_; }
@@ -81,6 +97,7 @@ class Engine {
   std::array<EventHandler*, 8> handlers_{};
   std::vector<std::uint32_t> sequences_;
   std::uint64_t events_ = 0;
+  std::uint64_t handled_ = 0;
   std::uint64_t hash_ = 0;
   bool stopping_ = false;
 };

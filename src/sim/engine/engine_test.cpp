@@ -71,6 +71,38 @@ TEST(engine, stops_when_told_and_goes_on_later) {
   EXPECT_EQ(recorder.seen.size(), 2u);
 }
 
+TEST(engine, wake_ups_count_as_events_when_they_were_of_use) {
+  Engine engine(1);
+  Recorder recorder;
+  engine.handle(EventKind::timer, recorder);
+  engine.handle(EventKind::port_wakes, recorder);
+  recorder.react = [&](const Event& e) {
+    if (e.target == 2) engine.count_wake();
+  };
+  engine.schedule(0, PicoInstant(1), EventKind::timer, 1, 0, 0);
+  engine.schedule_wake(0, PicoInstant(2), EventKind::port_wakes, 2);
+  engine.schedule_wake(0, PicoInstant(3), EventKind::port_wakes, 3);
+  engine.run_until(PicoInstant(10));
+  EXPECT_EQ(engine.events(), 2u);
+  EXPECT_EQ(engine.handled(), 3u);
+}
+
+TEST(engine, a_foreign_event_takes_the_place_that_its_source_gave_it) {
+  Engine here(2), there(2);
+  Recorder recorder;
+  here.handle(EventKind::timer, recorder);
+  const Event foreign{.time = PicoInstant(5),
+                      .source = 0,
+                      .sequence = there.next_sequence(0),
+                      .target = 1,
+                      .kind = EventKind::timer};
+  here.schedule(1, PicoInstant(5), EventKind::timer, 2, 0, 0);
+  here.schedule_foreign(foreign);
+  here.run_until(PicoInstant(6));
+  EXPECT_EQ(recorder.seen, (Seen{{5, 1}, {5, 2}}));
+  EXPECT_EQ(there.next_sequence(0), 1u);
+}
+
 /// The hash of a run with two targets, whose events were scheduled in this order of targets.
 std::uint64_t hash_of(std::vector<std::uint32_t> targets, std::int64_t at) {
   Engine engine(2);

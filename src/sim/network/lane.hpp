@@ -32,7 +32,7 @@ struct Lane {
   std::uint32_t returns_head = kNone;  ///< in order of their time
   std::uint32_t returns_tail = kNone;
   std::int32_t allowance = 0;  ///< bytes that the lane may still send in its turn
-  bool starved = false;        ///< waits for credits of which nothing is known yet
+  bool starved = false;        ///< waits for credits
 };
 
 }  // namespace weft::sim

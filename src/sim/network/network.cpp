@@ -119,7 +119,7 @@ void Network::on_event(const Event& event) {
   Transmitter& t = transmitters_[l.value()];
   if (t.wake != event.time) return;  // something earlier happened in between
   t.wake = PicoInstant::never();
-  serve(l);
+  if (serve(l)) engine_.count_wake();
 }
 
 void Network::on_arrival(const Event& event) {

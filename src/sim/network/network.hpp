@@ -103,7 +103,7 @@ class Network final : public EventHandler {
   void deliver(std::uint32_t packet);
   void enqueue(LinkId out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
   // network_serve.cpp: what a transmitter does
-  void serve(LinkId l);
+  bool serve(LinkId l);  // true: sent something
   void wake_at(LinkId l, PicoInstant at);
   std::uint32_t head_bytes(const Transmitter& t, const Lane& lane) const;
   int pick_lane(LinkId l);

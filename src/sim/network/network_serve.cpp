@@ -16,18 +16,18 @@ void Network::wake_at(LinkId l, PicoInstant at) {
   engine_.schedule_wake(topology_.port(l).vertex.value(), at, EventKind::port_wakes, l.value());
 }
 
-void Network::serve(LinkId l) {
+bool Network::serve(LinkId l) {
   {
     const Transmitter& t = transmitters_[l.value()];
-    if (t.waiting == 0 || !t.up) return;
+    if (t.waiting == 0 || !t.up) return false;
     const PicoInstant free = t.link.idle_from();
     if (free > engine_.now()) {
       wake_at(l, free);
-      return;
+      return false;
     }
   }
   const int chosen = pick_lane(l);
-  if (chosen < 0) return;
+  if (chosen < 0) return false;
   const auto lane_index = static_cast<std::uint32_t>(chosen);
   const bool at_host = transmitters_[l.value()].at_host;
   const std::uint32_t p = at_host ? make_packet(l, lane_index) : take_packet(l, lane_index);
@@ -39,6 +39,7 @@ void Network::serve(LinkId l) {
   if (t.waiting != 0) wake_at(l, free);
   // Last, since the user may post more.
   if (message_sent) users_[messages_[m].request.user]->on_sent(messages_[m], free);
+  return true;
 }
 
 std::uint32_t Network::head_bytes(const Transmitter& t, const Lane& lane) const {
@@ -67,17 +68,14 @@ PicoInstant Network::credit_time(Lane& lane, std::uint32_t bytes) {
 }
 
 /// Whether the lane's next packet fits into the buffer behind the link; if not, sees to it that the
-/// transmitter looks again when it does.
+/// transmitter looks again when it does. That may be earlier than is known now: more credits may
+/// become known, not in the order of their time.
 bool Network::has_credit(LinkId l, Lane& lane) {
   const std::uint32_t bytes = head_bytes(transmitters_[l.value()], lane);
   const PicoInstant when = credit_time(lane, bytes);
-  if (when <= engine_.now()) return true;
-  if (when == PicoInstant::never()) {
-    lane.starved = true;
-  } else {
-    wake_at(l, when);
-  }
-  return false;
+  lane.starved = when > engine_.now();
+  if (lane.starved) wake_at(l, when);
+  return !lane.starved;
 }
 
 int Network::pick_lane(LinkId l) {
@@ -199,9 +197,7 @@ void Network::return_credit(LinkId l, std::uint32_t lane_index, std::uint32_t by
     returns_[r].next = *link;
     *link = r;
   }
-  if (!to.starved) return;
-  to.starved = false;
-  wake_at(l, at);
+  if (to.starved) wake_at(l, credit_time(to, head_bytes(transmitters_[l.value()], to)));
 }
 
 }  // namespace weft::sim
