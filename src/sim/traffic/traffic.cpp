@@ -4,13 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "base/check.hpp"
 
 namespace weft::sim {
 namespace {
+
+/// In the order of the enumeration.
+constexpr std::array<std::pair<TrafficPattern, std::string_view>, 4> pattern_names{
+    {{TrafficPattern::uniform, "uniform"},
+     {TrafficPattern::permutation, "permutation"},
+     {TrafficPattern::incast, "incast"},
+     {TrafficPattern::bursts, "bursts"}}};
 
 /// A derangement-like permutation: a random order, each host sends to the next one in it.
 std::vector<std::uint32_t> random_partners(std::size_t count, Rng rng) {
@@ -25,14 +34,17 @@ std::vector<std::uint32_t> random_partners(std::size_t count, Rng rng) {
 }  // namespace
 
 Result<TrafficPattern> parse_pattern(std::string_view name) {
-  if (name == "uniform") return TrafficPattern::uniform;
-  if (name == "permutation") return TrafficPattern::permutation;
-  if (name == "incast") return TrafficPattern::incast;
-  if (name == "bursts") return TrafficPattern::bursts;
+  for (const auto& [pattern, text] : pattern_names) {
+    if (text == name) return pattern;
+  }
   return Error{ErrorCode::invalid_argument,
                fmt::format("no traffic pattern is called '{}': there are uniform, permutation, "
                            "incast, bursts",
                            name)};
+}
+
+std::string_view to_text(TrafficPattern pattern) {
+  return pattern_names[static_cast<std::size_t>(pattern)].second;
 }
 
 void LatencyHistogram::add(PicoDuration latency) {

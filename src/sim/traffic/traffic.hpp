@@ -21,6 +21,7 @@ enum class TrafficPattern : std::uint8_t {
   bursts,       ///< many to one: now and then all send one message to a host chosen at random
 };
 Result<TrafficPattern> parse_pattern(std::string_view name);
+std::string_view to_text(TrafficPattern pattern);
 
 struct TrafficOptions {
   TrafficPattern pattern = TrafficPattern::uniform;
