@@ -200,7 +200,8 @@ void SimEndpoint::take(std::uint32_t f) {
   const Flight& flight = hub_.flights_[f];
   const NodeId from = flight.from;
   Peer& p = peer(from);
-  if (p.link != flight.link) {  // of a connection that is over
+  // Of a connection that is over, or from a process that is gone and its memory with it.
+  if (p.link != flight.link || hub_.find(p.serial) == nullptr) {
     hub_.flights_.give_back(f);
     return;
   }
@@ -216,6 +217,7 @@ void SimEndpoint::take(std::uint32_t f) {
 
 void SimEndpoint::take_in_order(NodeId id, Peer& p) {
   while (!p.early.empty() && p.early.begin()->first == p.expected) {
+    if (hub_.find(p.serial) == nullptr) return;
     const std::uint32_t f = p.early.begin()->second;
     const bool is_send = hub_.flights_[f].kind == Flight::Kind::send;
     if (is_send && p.unread >= limits_.max_outstanding) return;  // until the user polls

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the contract of fabrics cannot ask for: ends of processes at exact simulated times.
+#include "sim/fabric/sim_hub.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "sim/routing/routers.hpp"
+#include "sim/topology/builders.hpp"
+
+namespace weft::sim {
+namespace {
+
+class sim_hub : public testing::Test {
+ protected:
+  sim_hub()
+      : topology_(make_topology("star:2").value()),
+        router_(make_router("d-mod-k", topology_).value()),
+        engine_(topology_.vertices()),
+        agents_(engine_),
+        network_(topology_, *router_, NetworkOptions{}, engine_, 1),
+        hub_({}, {0, 1}, network_, agents_) {
+    for (std::uint32_t n = 0; n < 2; ++n) {
+      nodes_.push_back(hub_.open(NodeId(n), Incarnation(1), [] {}));
+    }
+    for (std::uint32_t n = 0; n < 2; ++n) {
+      EXPECT_TRUE(
+          nodes_[n]->add_peer(NodeId(1 - n), Incarnation(1), nodes_[1 - n]->address()).ok());
+    }
+    run_for(PicoDuration::microseconds(10));
+    EXPECT_EQ(poll(0), std::vector{CompletionKind::peer_up});
+    EXPECT_EQ(poll(1), std::vector{CompletionKind::peer_up});
+  }
+  void run_for(PicoDuration d) { engine_.run_until(engine_.now() + d); }
+  std::vector<CompletionKind> poll(std::uint32_t node) {
+    Completion completions[16];
+    const std::size_t n = nodes_[node]->poll({}, completions);
+    std::vector<CompletionKind> kinds;
+    for (std::size_t i = 0; i < n; ++i) kinds.push_back(completions[i].kind);
+    return kinds;
+  }
+
+  Topology topology_;
+  std::unique_ptr<Router> router_;
+  Engine engine_;
+  Agents agents_;
+  Network network_;
+  SimHub hub_;
+  std::vector<std::unique_ptr<Fabric>> nodes_;
+};
+
+TEST_F(sim_hub, what_a_killed_process_had_not_got_across_is_lost_with_its_memory) {
+  std::vector<std::byte> there(4096, std::byte{1});
+  const auto region = nodes_[1]->expose(there);
+  ASSERT_TRUE(region.ok());
+  auto mine = std::make_unique<std::vector<std::byte>>(4096, std::byte{2});
+  TxOp write;
+  write.kind = OpKind::write;
+  write.peer = NodeId(1);
+  write.segments[0] = *mine;
+  write.region = region->remote;
+  TxOp send;
+  send.kind = OpKind::send;
+  send.peer = NodeId(1);
+  send.segments[0] = std::span(*mine).first(8);
+  const TxOp both[] = {write, send};
+  ASSERT_EQ(nodes_[0]->post(both), 2u);
+  nodes_[0].reset();
+  mine.reset();
+  run_for(PicoDuration::milliseconds(2));
+  EXPECT_EQ(poll(1), std::vector{CompletionKind::peer_down});
+  EXPECT_EQ(std::count(there.begin(), there.end(), std::byte{1}), 4096);
+  EXPECT_TRUE(network_.at_rest());
+}
+
+}  // namespace
+}  // namespace weft::sim
