@@ -125,6 +125,8 @@ void ComputeMachine::on_arrival(Instant now, std::uint32_t input,
   }
   Component& component = assembly->components[input];
   if (assembly->waiting_for.contains(input)) assembly->waiting_for.erase(input);
+  // Also what comes too late: the schedule waits for what it asked for.
+  schedule_->on_contribution(now, input, t, ByteCount(d.size));
   if (assembly->state != Assembly::State::collecting || component.present) {
     ++counters_.late;  // given up before, or sent twice: its place is free again at once
     pairs_[input].release(arrival.record);
@@ -142,7 +144,6 @@ void ComputeMachine::on_arrival(Instant now, std::uint32_t input,
   if (config_.late_after != Duration::max() && now - assembly->first > config_.late_after) {
     assembly->flags |= bit(TimesliceFlag::late);
   }
-  schedule_->on_contribution(now, input, t, ByteCount(d.size));
   deliver_if_complete(*assembly);
 }
 
