@@ -45,11 +45,15 @@ void ViewLeader::leave_out_the_silent(Instant now) {
   // Its connection may be broken in one direction, or it may be stopped: the others go on. It comes
   // back by promising after all, or by connecting anew.
   if (now <= next_deadline() || !pending_) return;
+  bool silent = false;
   for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
     if (promises_[i] || !is_member(NodeId(i), pending_->inputs, pending_->computes)) continue;
+    if (i == self_) continue;  // it promises when its own connections are there
     up_.erase(i);
-    disturbed_ = true;
+    silent = disturbed_ = true;
   }
+  // Once: who connects anew before there can be another proposal is there.
+  if (silent) pending_.reset();
 }
 
 std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
