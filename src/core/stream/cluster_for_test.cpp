@@ -147,7 +147,10 @@ std::string Cluster::describe() const {
 }
 
 void Cluster::feed(Node& node) {
-  if (const auto seek = node.input->take_seek()) node.produced = *seek;
+  if (const auto seek = node.input->take_seek()) {
+    node.produced = *seek;
+    node.source_ended = false;
+  }
   if (!node.input->source_may_run() || node.source_ended) return;
   std::uint64_t last = options_.timeslices * options_.microslices_per_timeslice + options_.overlap;
   if (options_.open_end) last = ~std::uint64_t{0};

@@ -181,6 +181,7 @@ void InputMachine::apply(Instant now, const View& next) {
     if (first != buffer_.oldest()) {
       buffer_.restart_at(first);
       seek_ = first;
+      source_ended_ = false;  // where it ended before it went on elsewhere
     }
   }
   skip_done();

@@ -203,6 +203,30 @@ TEST(stream, a_killed_input_joins_again_and_contributes) {
   EXPECT_EQ(cluster.built().rbegin()->second.flags, 0u);
 }
 
+TEST(stream, an_input_whose_source_ran_to_its_end_before_it_joined_again_contributes) {
+  ClusterOptions options;
+  options.ring_bytes = 8192;  // all of the source fits the input's buffer
+  options.timeslices = 110;
+  Cluster cluster(options);
+  const NodeId slow = options.roster.compute_node(2);
+  for (int i = 0; i < 10; ++i) cluster.step();
+  cluster.kill(NodeId(1));
+  for (int i = 0; i < 6; ++i) cluster.step();
+  cluster.pause(slow, true);
+  cluster.restart(NodeId(1));
+  for (int i = 0; i < 100; ++i) cluster.step();
+  ASSERT_GT(cluster.input(1).view().number, 0u) << "the leader tells it before it is a member";
+  cluster.pause(slow, false);
+  ASSERT_TRUE(cluster.run()) << cluster.describe();
+  EXPECT_EQ(cluster.complaint(), "");
+  ASSERT_EQ(cluster.built().size(), options.timeslices);
+  const std::uint64_t joined = cluster.input(1).view().first.value();
+  ASSERT_LT(joined, options.timeslices);
+  for (std::uint64_t t = joined; t < options.timeslices; ++t) {
+    EXPECT_EQ(cluster.built().at(t).components, options.roster.inputs) << "timeslice " << t;
+  }
+}
+
 TEST(stream, a_compute_node_that_only_lost_a_connection_starts_afresh) {
   ClusterOptions options = with_grants({});
   options.timeslices = 300;
@@ -236,6 +260,20 @@ TEST(stream, a_timeslice_given_up_is_delivered_flagged_and_late_contributions_ar
     late += missing;
   }
   EXPECT_GT(late, 0u);
+}
+
+TEST(stream, grants_go_on_after_timeslices_were_given_up) {
+  ClusterOptions options = with_grants({});
+  options.give_up_after = Duration::microseconds(40);
+  options.timeslices = 400;
+  Cluster cluster(options);
+  for (int i = 0; i < 30; ++i) cluster.step();
+  cluster.pause(NodeId(1), true);
+  for (int i = 0; i < 200; ++i) cluster.step();
+  cluster.pause(NodeId(1), false);
+  ASSERT_TRUE(cluster.run()) << cluster.describe();
+  EXPECT_EQ(cluster.complaint(), "");
+  EXPECT_EQ(cluster.built().size(), options.timeslices);
 }
 
 TEST(stream, a_node_that_does_not_answer_the_leader_is_left_out_of_the_view) {

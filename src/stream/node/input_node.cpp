@@ -78,6 +78,7 @@ class InputNode final : public StreamNode {
   bool feed(Instant now) {
     if (const auto seek = machine_.take_seek()) {
       ended_ = false;
+      feed_at_ = now;
       if (const auto sought = source_->seek(*seek); !sought) failure_ = sought.error();
     }
     if (ended_ || failure_ || !machine_.source_may_run() || now < feed_at_) return false;
