@@ -19,7 +19,7 @@
 #include "runtime/clock.hpp"
 #include "sim/scenario/scenario_file.hpp"
 #include "stream/node/node_report.hpp"
-#include "stream/simulated/check_simulated.hpp"
+#include "stream/simulated/scenario_check.hpp"
 #include "stream/simulated/simulated_job.hpp"
 #include "stream/simulated/simulated_traffic.hpp"
 
@@ -127,7 +127,7 @@ void simulate_job(const sim::Scenario& scenario, const SimulateCommand& command,
   if (auto good = check_options(settings.stream); !good) {
     return report_error(scenario.located("job", good.error()), outcome);
   }
-  if (auto good = stream::check_simulated(scenario, settings.stream, settings.local); !good) {
+  if (auto good = stream::check_in_scenario(scenario, settings.stream, settings.local); !good) {
     return report_error(scenario.located("job", good.error()), outcome);
   }
   auto run = run_job(scenario, settings);

@@ -194,9 +194,9 @@ void add_local_options(CLI::App& command, StreamSettings& s) {
 
 void complete(StreamSettings& s) {
   StreamOptions& o = s.stream;
-  const bool simulated = scenario_path(o).has_value();
+  const auto scenario = scenario_path(o);
   if (o.timeslices == 0 && o.duration == Duration{} && o.source.starts_with("pattern:")) {
-    o.duration = simulated ? Duration::milliseconds(10) : Duration::seconds(10);
+    o.duration = scenario ? Duration::milliseconds(10) : Duration::seconds(10);
   }
   const bool for_a_time = o.duration != Duration{};
   if (s.sample_every) {
@@ -205,21 +205,21 @@ void complete(StreamSettings& s) {
                                                                to_text(*s.sample_every)));
     }
     o.sample_every = *s.sample_every;
-  } else if (simulated) {
+  } else if (scenario) {
     o.sample_every = for_a_time ? std::max(o.duration / 200, Duration::microseconds(1))
                                 : Duration::microseconds(100);
   }
   if (s.limit_duration) {
     s.local.limit_duration = *s.limit_duration;
-  } else if (simulated) {
+  } else if (scenario) {
     s.local.limit_duration = for_a_time ? o.duration / 2 : Duration::milliseconds(5);
   }
 }
 
 std::optional<std::string> scenario_path(const StreamOptions& o) {
-  constexpr std::string_view simulated = "sim:";
-  if (!o.fabric.starts_with(simulated)) return std::nullopt;
-  return o.fabric.substr(simulated.size());
+  constexpr std::string_view prefix = "sim:";
+  if (!o.fabric.starts_with(prefix)) return std::nullopt;
+  return o.fabric.substr(prefix.size());
 }
 
 std::vector<std::pair<std::string, std::string>> parameters_of(const StreamSettings& s) {

@@ -6,14 +6,18 @@
 #include <toml++/toml.h>
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "sim/scenario/toml_section.hpp"
+#include "base/units.hpp"
 #include "sim/topology/options.hpp"
 
 namespace weft::sim {
@@ -22,6 +26,156 @@ namespace {
 constexpr std::uintmax_t largest_file = 1u << 20;
 constexpr std::size_t most_traffics = 64;
 constexpr std::size_t most_faults = 10'000;
+
+/// What is wrong with a file, on its way out of the functions that read it.
+struct TomlRefusal {
+  Error error;
+};
+
+/// One table of a file, key by key. What is not asked for is unknown and refused.
+class TomlSection {
+ public:
+  /// `path` is the section's name for messages: "network", or empty for the whole file. All are
+  /// referred to.
+  TomlSection(const std::string& file, const toml::table& table, std::string path)
+      : file_(file), table_(table), path_(std::move(path)) {}
+
+  template <class... Args>
+  [[noreturn]] void refuse(const toml::node& where, fmt::format_string<Args...> format,
+                           Args&&... args) const {
+    throw TomlRefusal{{ErrorCode::invalid_argument,
+                       fmt::format("{}:{}: {}", file_, where.source().begin.line,
+                                   fmt::format(format, std::forward<Args>(args)...))}};
+  }
+
+  /// The value of a key, which is known from now on; null when it is not there.
+  const toml::node* get(std::string_view key) {
+    known_.push_back(key);
+    return table_.get(key);
+  }
+  std::string full(std::string_view key) const {
+    return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
+  }
+
+  void text(std::string_view key, std::string& target) {
+    if (const toml::node* node = get(key)) target = text_of(*node, key);
+  }
+  void flag(std::string_view key, bool& target) {
+    const toml::node* node = get(key);
+    if (node == nullptr) return;
+    if (!node->is_boolean()) refuse(*node, "{} is neither true nor false", full(key));
+    target = node->as_boolean()->get();
+  }
+  template <class T>
+  void integer(std::string_view key, T& target, std::int64_t least, std::int64_t most) {
+    const toml::node* node = get(key);
+    if (node == nullptr) return;
+    const auto* number = node->as_integer();
+    if (number == nullptr || number->get() < least || number->get() > most) {
+      refuse(*node, "{} is no whole number from {} to {}", full(key), least, most);
+    }
+    target = static_cast<T>(number->get());
+  }
+  void number(std::string_view key, double& target, double least, double most) {
+    const toml::node* node = get(key);
+    if (node == nullptr) return;
+    const double value = node->value<double>().value_or(least - 1);
+    if (!node->is_number() || !(value >= least && value <= most)) {
+      refuse(*node, "{} is no number from {} to {}", full(key), least, most);
+    }
+    target = value;
+  }
+  void duration(std::string_view key, Duration& target) {
+    parsed(key, target, parse_duration, "\"20us\"");
+  }
+  void duration(std::string_view key, PicoDuration& target) {
+    Duration ns = to_nano(target);
+    if (const toml::node* node = table_.get(key); node != nullptr) {
+      duration(key, ns);
+      if (ns > Duration::seconds(86'400)) refuse(*node, "{} is more than a day", full(key));
+      target = to_pico(ns);
+    } else {
+      get(key);
+    }
+  }
+  void rate(std::string_view key, Bandwidth& target) {
+    parsed(key, target, parse_bandwidth, "\"100Gbit\"");
+  }
+  /// At most `most` bytes.
+  template <class T>
+  void bytes(std::string_view key, T& target, std::uint64_t most) {
+    const toml::node* node = get(key);
+    if (node == nullptr) return;
+    std::string text;
+    if (const auto* number = node->as_integer()) {
+      text = fmt::format("{}", number->get());
+    } else {
+      text = text_of(*node, key);
+    }
+    const auto value = parse_byte_count(text);
+    if (!value) refuse(*node, "{}: {}", full(key), value.error().message);
+    if (value->value() > most) {
+      refuse(*node, "{} is {}: use at most {}", full(key), text, to_text(ByteCount(most)));
+    }
+    target = static_cast<T>(value->value());
+  }
+
+  /// A section within this one, or null.
+  const toml::table* section(std::string_view key) {
+    const toml::node* node = get(key);
+    if (node == nullptr) return nullptr;
+    if (!node->is_table()) refuse(*node, "{} is no section; write [{}]", full(key), full(key));
+    return node->as_table();
+  }
+  /// The sections of a list, at most so many.
+  std::vector<const toml::table*> sections(std::string_view key, std::size_t most) {
+    std::vector<const toml::table*> all;
+    const toml::node* node = get(key);
+    if (node == nullptr) return all;
+    if (!node->is_array()) refuse(*node, "{} is no list; write [[{}]]", full(key), full(key));
+    for (const toml::node& item : *node->as_array()) {
+      if (!item.is_table()) refuse(item, "{} lists something that is no section", full(key));
+      if (all.size() == most) refuse(item, "there are more than {} of {}", most, full(key));
+      all.push_back(item.as_table());
+    }
+    return all;
+  }
+
+  /// After the last key: refuses all that was not asked for.
+  void finish() const {
+    for (const auto& [key, node] : table_) {
+      const std::string_view name = key.str();
+      bool is_known = false;
+      for (const std::string_view known : known_) is_known = is_known || known == name;
+      if (is_known) continue;
+      refuse(node, "unknown key '{}'; {} has {}", name, path_.empty() ? "a scenario" : path_,
+             fmt::join(known_, ", "));
+    }
+  }
+
+  const std::string& text_of(const toml::node& node, std::string_view key) const {
+    const auto* text = node.as_string();
+    if (text == nullptr) refuse(node, "{} is not text in quotes", full(key));
+    return text->get();
+  }
+
+ private:
+  template <class T, class Parse>
+  void parsed(std::string_view key, T& target, Parse parse, std::string_view example) {
+    const toml::node* node = get(key);
+    if (node == nullptr) return;
+    if (!node->is_string())
+      refuse(*node, "{} is not text with a unit, like {}", full(key), example);
+    const auto value = parse(text_of(*node, key));
+    if (!value) refuse(*node, "{}: {}", full(key), value.error().message);
+    target = *value;
+  }
+
+  const std::string& file_;
+  const toml::table& table_;
+  std::string path_;
+  std::vector<std::string_view> known_;
+};
 
 /// A scalar as the command line would have it.
 std::optional<std::string> scalar_text(const toml::node& node) {

@@ -14,7 +14,7 @@
 #include "stream/local/job_metrics.hpp"
 #include "stream/local/local_node.hpp"
 #include "stream/node/limit_node.hpp"
-#include "stream/simulated/check_simulated.hpp"
+#include "stream/simulated/scenario_check.hpp"
 #include "stream/simulated/simulated_job.hpp"
 
 namespace weft::stream {
@@ -209,7 +209,8 @@ Result<std::vector<NodeReport>> run_simulation(const StreamOptions& options,
     return Error{scenario.error().code, fmt::format("--fabric: {}", scenario.error().message)};
   }
   scenario->seed = options.seed;
-  if (auto good = check_simulated(*scenario, options, local); !good) return std::move(good).error();
+  if (auto good = check_in_scenario(*scenario, options, local); !good)
+    return std::move(good).error();
   return run_simulated_job(*scenario, options, local, factory);
 }
 

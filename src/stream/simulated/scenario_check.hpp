@@ -10,7 +10,7 @@ namespace weft::stream {
 
 /// Errors name the option that a simulation cannot have, and what to do instead. What it can have
 /// is checked by `check_options`.
-Result<void> check_simulated(const sim::Scenario& scenario, const StreamOptions& options,
-                             const LocalOptions& local);
+Result<void> check_in_scenario(const sim::Scenario& scenario, const StreamOptions& options,
+                               const LocalOptions& local);
 
 }  // namespace weft::stream

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/simulated/check_simulated.hpp"
+#include "stream/simulated/scenario_check.hpp"
 
 #include <fmt/format.h>
 
@@ -31,8 +31,8 @@ Result<void> check_sinks(const sim::Scenario& scenario, const StreamOptions& opt
 
 }  // namespace
 
-Result<void> check_simulated(const sim::Scenario& scenario, const StreamOptions& options,
-                             const LocalOptions& local) {
+Result<void> check_in_scenario(const sim::Scenario& scenario, const StreamOptions& options,
+                               const LocalOptions& local) {
   if (options.link) {
     return wrong("--link: a simulation has the links of its scenario; set host-link in [network]");
   }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/parsed_option.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace weft::cli {
+
+CLI::Option* add_text_option(CLI::App& command, const std::string& name,
+                             std::function<std::string(const std::string&)> read,
+                             const std::string& description, const std::string& shown_default) {
+  auto* option = command.add_option_function<std::string>(
+      name,
+      [name, read = std::move(read)](const std::string& text) {
+        if (const std::string why = read(text); !why.empty()) throw CLI::ValidationError(name, why);
+      },
+      description);
+  if (!shown_default.empty()) option->default_str(shown_default);
+  return option;
+}
+
+void refuse_negative_numbers(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    if (option->get_type_name() != "UINT") continue;
+    option->check([](const std::string& text) {
+      return text.starts_with('-') ? "'" + text + "' is negative: give 0 or more" : std::string();
+    });
+  }
+}
+
+}  // namespace weft::cli
