@@ -59,7 +59,7 @@ bool ComputeMachine::on_message(Instant now, std::uint32_t input,
       return false;
     case MessageType::view:
       if (const auto view = decode_view(bytes, config_.roster)) {
-        if (view->number > view_.number) on_view(now, *view);
+        if (view->number > view_.number) on_view(now, input, *view);
         return true;
       }
       return false;
@@ -284,6 +284,7 @@ Instant ComputeMachine::next_deadline() const {
 
 void ComputeMachine::turn(Instant now, Outbox& out) {
   promise_when_connected();
+  speak_up();
   give_up(now);
   const std::size_t n = std::min(ready_.size(), out.deliver.room());
   for (std::size_t i = 0; i < n; ++i) out.deliver.push_back({ready_[i]});

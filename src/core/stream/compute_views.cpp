@@ -30,6 +30,17 @@ void ComputeMachine::on_prepare(std::uint32_t from, const Prepare& prepare) {
   promised_ = false;
 }
 
+/// Who was left out of a view because it did not answer in time says so when it could.
+void ComputeMachine::speak_up() {
+  if (!outside_of_ || prepare_) return;
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    if (view_.inputs.contains(i) && !peers_[i].up) return;
+  }
+  promise_ = Promise{.number = view_.number, .next = TimesliceIndex{}, .done = {}};
+  owe(outside_of_->value(), owes_promise);
+  outside_of_.reset();
+}
+
 void ComputeMachine::promise_when_connected() {
   if (!prepare_ || promised_ || prepare_->base != view_.number) return;
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
@@ -44,9 +55,12 @@ void ComputeMachine::promise_when_connected() {
   owe(prepared_by_.value(), owes_promise);
 }
 
-void ComputeMachine::on_view(Instant now, const View& next) {
+void ComputeMachine::on_view(Instant now, std::uint32_t from, const View& next) {
   const bool promised = promised_ && prepare_ && prepare_->number == next.number;
-  if (prepare_ && prepare_->number <= next.number) prepare_.reset();
+  // One that builds on an older view came to nothing, and must not stand in the way of others.
+  if (prepare_ && (prepare_->number <= next.number || prepare_->base < next.number)) {
+    prepare_.reset();
+  }
   const View before = std::exchange(view_, next);
   promised_ = false;
   messages_.clear();  // they speak of the old grid
@@ -59,7 +73,11 @@ void ComputeMachine::on_view(Instant now, const View& next) {
     const bool member = next.inputs.contains(i);
     if (before.inputs.contains(i) != member) schedule_->on_input(now, i, member);
   }
-  if (!takes_part_) return;
+  outside_of_.reset();
+  if (!takes_part_) {
+    outside_of_ = NodeId(from);
+    return;
+  }
   schedule_->on_grid(now, next.grid(), next.computes.rank(config_.self));
   early_.take(next.number, [&](std::uint32_t input, std::span<const std::byte> payload) {
     schedule_->on_message(now, input, payload);

@@ -300,6 +300,7 @@ void InputMachine::pay_debts(Outbox& out) {
 void InputMachine::turn(Instant now, Outbox& out) {
   lead(now);
   promise_when_connected();
+  speak_up();
   send_scheduled(now, out);
   schedule_->take_intervals(out.intervals);
   send_schedule_messages(now, out);

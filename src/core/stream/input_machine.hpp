@@ -115,6 +115,7 @@ class InputMachine final : public schedule::SendState {
   bool is_leader(Instant now) const;
   NodeId leader_node(Instant now) const;
   void lead(Instant now);
+  void speak_up();
   void promise_when_connected();
   Promise make_promise() const;
   void apply(Instant now, const View& view);
@@ -158,7 +159,8 @@ class InputMachine final : public schedule::SendState {
   std::optional<Prepare> prepare_;  // promised or to be promised
   NodeId prepared_by_{};
   bool promised_ = false;
-  bool takes_part_ = false;  // in the view
+  bool takes_part_ = false;           // in the view
+  std::optional<NodeId> outside_of_;  // who sent the view that this node is not in, until told
   Promise promise_;
 
   bool source_ended_ = false;

@@ -42,6 +42,7 @@ bool InputMachine::on_leader_message(Instant now, NodeId peer, std::span<const s
       if (!view) return false;
       if (view->number > view_.number) {
         apply(now, *view);
+        if (!takes_part_) outside_of_ = peer;
         if (is_leader(now)) owe_all(owes_view);
       }
       return true;
@@ -83,6 +84,17 @@ void InputMachine::on_prepare(NodeId from, const Prepare& prepare) {
   prepare_ = prepare;
   prepared_by_ = from;
   promised_ = false;
+}
+
+/// Who was left out of a view because it did not answer in time says so when it could.
+void InputMachine::speak_up() {
+  if (!outside_of_ || prepare_) return;
+  for (std::uint32_t node = 0; node < peers_.size(); ++node) {
+    if (is_member(NodeId(node)) && !peers_[node].up) return;
+  }
+  promise_ = Promise{.number = view_.number, .next = window_.next(), .done = {}};
+  owe(outside_of_->value(), owes_promise);
+  outside_of_.reset();
 }
 
 void InputMachine::promise_when_connected() {
@@ -162,7 +174,11 @@ void InputMachine::apply(Instant now, const View& next) {
   for (std::uint32_t i = 0; i < peers_.size(); ++i) peers_[i].lost = !peers_[i].up;
   // A new life of this node is not who the view speaks of, unless it promised to be.
   const bool promised = promised_ && prepare_ && prepare_->number == next.number;
-  if (prepare_ && prepare_->number <= next.number) prepare_.reset();
+  // One that builds on an older view came to nothing, and must not stand in the way of others.
+  if (prepare_ && (prepare_->number <= next.number || prepare_->base < next.number)) {
+    prepare_.reset();
+  }
+  outside_of_.reset();
   told_end_ = false;
   messages_.clear();  // they are addressed by the old grid
   members_.clear();

@@ -292,6 +292,27 @@ TEST(stream, a_node_that_does_not_answer_the_leader_is_left_out_of_the_view) {
   EXPECT_EQ(cluster.input(0).consumed(), TimesliceIndex(options.timeslices));
 }
 
+TEST(stream, a_node_that_was_left_out_for_its_silence_is_taken_in_when_it_speaks) {
+  for (const std::uint32_t victim : {1u, 4u}) {  // an input and a compute node
+    ClusterOptions options = with_grants({});
+    options.timeslices = 4000;
+    options.promise_timeout = Duration::microseconds(300);
+    Cluster cluster(options);
+    for (int i = 0; i < 60; ++i) cluster.step();
+    cluster.pause(NodeId(victim), true);
+    cluster.kill(NodeId(2));  // a new view is needed, and the paused node does not promise
+    for (int i = 0; i < 500; ++i) cluster.step();
+    const View& view = cluster.input(0).view();
+    ASSERT_EQ(view.inputs.count() + view.computes.count(), 4u) << "victim " << victim;
+    cluster.pause(NodeId(victim), false);  // its connections were there all the time
+    for (int i = 0; i < 100; ++i) cluster.step();
+    EXPECT_EQ(view.inputs.count() + view.computes.count(), 5u) << "victim " << victim;
+    ASSERT_TRUE(cluster.run(100'000)) << cluster.describe();
+    EXPECT_EQ(cluster.complaint(), "");
+    EXPECT_EQ(cluster.built().size(), options.timeslices);
+  }
+}
+
 // Kills, restarts, pauses and broken connections drawn from the seed; every timeslice must come
 // out, and more than once only with the flag that says so.
 class stream_faults : public ::testing::TestWithParam<std::uint64_t> {};
