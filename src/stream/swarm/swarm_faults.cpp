@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which faults a swarm case gets. Left out on purpose, because weft promises nothing there: input
+// nodes that are cut off from each other together with compute nodes (there is no quorum), the loss
+// of every input node, or of every compute node for good.
+#include <algorithm>
+#include <array>
+
+#include "stream/swarm/swarm_case.hpp"
+
+namespace weft::stream {
+namespace {
+
+using Kind = testbed::Fault::Kind;
+
+class FaultDraw {
+ public:
+  FaultDraw(Rng rng, Duration length, SwarmCase& drawn)
+      : rng_(rng),
+        length_(length),
+        case_(drawn),
+        inputs_(drawn.options.inputs),
+        nodes_(drawn.options.inputs + drawn.options.computes),
+        // One of each kind stays, so that there is somebody to come back to.
+        kept_input_(static_cast<std::uint32_t>(rng_.below(inputs_))),
+        kept_compute_(inputs_ + static_cast<std::uint32_t>(rng_.below(nodes_ - inputs_))),
+        free_from_(nodes_) {}
+
+  void draw() {
+    if (rng_.uniform() < 0.35) return;
+    const std::uint64_t count = 1 + rng_.below(5);
+    for (std::uint64_t i = 0; i < count; ++i) draw_one();
+    std::stable_sort(case_.faults.begin(), case_.faults.end(),
+                     [](const auto& a, const auto& b) { return a.at < b.at; });
+  }
+
+ private:
+  void draw_one() {
+    testbed::Fault fault;
+    fault.at = scaled(length_, rng_.uniform() * 1.2);
+    const auto any = static_cast<std::uint32_t>(rng_.below(nodes_));
+    switch (rng_.below(6)) {
+      case 0:
+        return crash(any, fault.at);
+      case 1:
+        fault.kind = Kind::stop;
+        return outage(any, fault);
+      case 2:
+        fault.kind = Kind::link_down;
+        return outage(any, fault);
+      case 3:
+        return partition(fault);
+      case 4:
+        fault.kind = Kind::slow;
+        fault.host = any;
+        fault.rate = Bandwidth::bytes_per_second(
+            case_.scenario.network.host_link.rate.bytes_per_second() / (2 + rng_.below(49)));
+        fault.lasts = scaled(length_, 0.05 + rng_.uniform());
+        case_.faults.push_back(fault);
+        return;
+      default:
+        return crash(kept_compute_ == any ? 0 : any, fault.at);
+    }
+  }
+
+  static Duration scaled(Duration d, double factor) {
+    return Duration(static_cast<std::int64_t>(static_cast<double>(d.ticks()) * factor));
+  }
+  bool is_input(std::uint32_t node) const { return node < inputs_; }
+  void leaves() { case_.expected.calm = false; }
+
+  /// What happens to one process does so one after the other.
+  bool reserve(std::uint32_t node, Duration& at, Duration lasts) {
+    if (free_from_[node] == Duration::max()) return false;
+    at = std::max(at, free_from_[node]);
+    free_from_[node] = lasts == Duration::max() ? lasts : at + lasts + Duration::microseconds(10);
+    return true;
+  }
+
+  void crash(std::uint32_t node, Duration at) {
+    if (node == kept_input_) return;
+    const bool comes_back = node == kept_compute_ || rng_.uniform() < 0.7;
+    const Duration gone = scaled(case_.options.peer_timeout, 0.01 + 2 * rng_.uniform());
+    if (!reserve(node, at, comes_back ? gone : Duration::max())) return;
+    case_.faults.push_back({.kind = Kind::kill, .at = at, .host = node});
+    if (comes_back) {
+      case_.faults.push_back({.kind = Kind::restart, .at = at + gone, .host = node});
+    }
+    leaves();
+    if (is_input(node)) case_.expected.may_miss_components = true;
+  }
+
+  Duration outage_length(bool may_be_long) {
+    const Duration timeout = case_.options.peer_timeout;
+    if (!may_be_long || rng_.uniform() < 0.5) return scaled(timeout, 0.01 + 0.4 * rng_.uniform());
+    return scaled(timeout, 1.01 + 2 * rng_.uniform());
+  }
+
+  void outage(std::uint32_t node, testbed::Fault fault) {
+    fault.host = node;
+    fault.lasts = outage_length(node != kept_input_);
+    if (!reserve(node, fault.at, fault.lasts)) return;
+    case_.faults.push_back(fault);
+    count_outage(fault.lasts, is_input(node));
+    if (fault.kind == Kind::link_down) count_link_down(fault.lasts);
+  }
+
+  /// Some compute nodes lose the input nodes, who keep each other.
+  void partition(testbed::Fault fault) {
+    fault.kind = Kind::partition;
+    fault.groups.resize(2);
+    for (std::uint32_t n = 0; n < nodes_; ++n) {
+      fault.groups[is_input(n) || rng_.uniform() < 0.5 ? 0 : 1].push_back(n);
+    }
+    if (fault.groups[1].empty()) return;
+    fault.lasts = outage_length(true);
+    // Partitions do not overlap: the end of one ends all.
+    fault.at = std::max(fault.at, partitions_free_from_);
+    partitions_free_from_ = fault.at + fault.lasts + Duration::microseconds(10);
+    case_.faults.push_back(fault);
+    count_outage(fault.lasts, false);
+  }
+
+  /// Outages may overlap or follow each other closely: together they must be short.
+  void count_outage(Duration lasts, bool of_input) {
+    out_of_reach_ = out_of_reach_ + lasts;
+    if (out_of_reach_ * 5 >= case_.options.peer_timeout * 4) leaves();
+    if (of_input && lasts >= case_.options.peer_timeout) case_.expected.may_miss_components = true;
+  }
+
+  /// A lossless network keeps the packets for a link that is down, and they block others, even
+  /// between nodes that are well: an input node may be left out of a view because of it.
+  void count_link_down(Duration lasts) {
+    links_down_ = links_down_ + lasts;
+    if (links_down_ * 5 >= case_.options.peer_timeout * 4)
+      case_.expected.may_miss_components = true;
+  }
+
+  Rng rng_;
+  Duration length_;
+  SwarmCase& case_;
+  std::uint32_t inputs_, nodes_, kept_input_, kept_compute_;
+  std::vector<Duration> free_from_;  // by node
+  Duration partitions_free_from_{};
+  Duration links_down_{};
+  Duration out_of_reach_{};  // all outages together
+};
+
+}  // namespace
+
+void draw_swarm_faults(Rng rng, Duration length, SwarmCase& drawn) {
+  FaultDraw(rng, length, drawn).draw();
+}
+
+}  // namespace weft::stream
