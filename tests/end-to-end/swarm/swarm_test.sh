@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What `weft simulate swarm` prints and how it ends.   swarm_test.sh WEFT
+set -euo pipefail
+weft=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+fail() {
+  echo "swarm_test: $1" >&2
+  exit 1
+}
+
+out=$("$weft" simulate swarm --seeds 7..9 --json)
+for part in '"runs":3' '"failures":0' '"first_failure":null'; do
+  [[ $out == *"$part"* ]] || fail "--json lacks $part: $out"
+done
+
+out=$("$weft" simulate swarm --seeds 7..7 --verbose 2>/dev/null)
+[[ $out == *"seed 7"*"schedule:"*"1 seeds, 0 failures"* ]] || fail "--verbose prints: $out"
+
+printf '[network]\ntopology = "star:4"\n' > "$dir/four.toml"
+out=$("$weft" simulate swarm --seeds 1..5 --scenario "$dir/four.toml" --verbose 2>/dev/null)
+[[ $out == *"star:4"* && $out != *"torus"* ]] || fail "--scenario is not followed: $out"
+
+for wrong in "9..7" "x" "1..2..3" "-1..4"; do
+  status=0
+  "$weft" simulate swarm "--seeds=$wrong" > "$dir/out" 2>&1 || status=$?
+  [[ $status -eq 2 ]] || fail "--seeds $wrong ends with $status"
+  grep -q -- "--seeds" "$dir/out" || fail "--seeds $wrong says: $(cat "$dir/out")"
+done
