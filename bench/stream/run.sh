@@ -14,14 +14,14 @@ export LC_ALL=C
 
 usage() {
   cat <<'HELP'
-usage: run.sh [--weft PROGRAM] [--fabrics "tcp libfabric:tcp libfabric:shm"]
+usage: run.sh [--weft PROGRAM] [--fabrics "tcp libfabric:tcp libfabric:shm libfabric:sockets"]
               [--schedules "best-effort offset dfs grant"] [--inputs 2] [--computes 2]
               [--size 64KiB] [--seconds 3] [--rounds 5] [--json]
 HELP
 }
 
 weft=$(dirname "$0")/../../build/release/weft
-fabrics="tcp libfabric:tcp libfabric:shm"
+fabrics="tcp libfabric:tcp libfabric:shm libfabric:sockets"
 schedules="best-effort offset dfs grant"
 inputs=2 computes=2 size=64KiB seconds=3 rounds=5 json=no
 while [ $# -gt 0 ]; do
