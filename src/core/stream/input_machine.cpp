@@ -161,6 +161,12 @@ std::optional<MicrosliceRun> InputMachine::available(TimesliceIndex t) const {
   return buffer_.run(first, static_cast<std::uint32_t>(count));
 }
 
+bool InputMachine::needs_more_room() const {
+  const TimesliceIndex t = window_.oldest();
+  return takes_part_ && t < end() && !available(t) &&
+         buffer_.oldest() == t.value() * config_.microslices_per_timeslice;
+}
+
 Readiness InputMachine::readiness(TimesliceIndex t) const {
   if (t >= end()) return Readiness::after_end;
   if (members_.empty() || t < view_.first) return Readiness::unreachable;

@@ -73,6 +73,9 @@ class InputMachine final : public schedule::SendState {
   std::optional<std::uint64_t> take_seek();
   /// The source may fill the buffer: at once, or for a restarted node when it knows where to begin.
   bool source_may_run() const { return !config_.restarted || view_.number > 0; }
+  /// The oldest timeslice that is not consumed is not in the buffer as a whole, and nothing else
+  /// is: when there is no room either, it never will be.
+  bool needs_more_room() const;
   /// Set when the configuration turns out to be impossible; the run must end.
   const std::optional<Error>& failure() const { return failure_; }
   const InputCounters& counters() const { return counters_; }

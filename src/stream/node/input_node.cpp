@@ -94,7 +94,17 @@ class InputNode final : public StreamNode {
     const bool full = buffer_.next() == before && state->again_at <= now;
     feed_at_ = ended_ || full ? Instant::never() : state->again_at;
     if (full) feed_at_ = now + Duration::microseconds(200);
+    if (full && machine_.needs_more_room()) failure_ = too_small();
     return buffer_.next() != before;
+  }
+
+  Error too_small() const {
+    return {ErrorCode::invalid_argument,
+            fmt::format("--input-buffer: {} bytes do not hold the {} microslices that input {} "
+                        "needs for timeslice {}: raise it",
+                        content_.memory().size(),
+                        config_.microslices_per_timeslice + config_.overlap_microslices,
+                        config_.self, machine_.consumed().value())};
   }
 
   InputConfig config_;

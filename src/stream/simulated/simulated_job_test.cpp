@@ -107,6 +107,15 @@ TEST(simulated_job, a_node_that_was_killed_may_join_again) {
   EXPECT_EQ(ran.record.checks.errors, 0u) << ran.record.checks.first_error;
 }
 
+TEST(simulated_job, an_input_buffer_that_never_holds_a_contribution_is_an_error_not_a_wait) {
+  StreamOptions options = small_job("grant");
+  options.microslices_per_timeslice = 3;
+  options.input_buffer = ByteCount::kib(32);  // of three microslices of about 16 KiB
+  const auto reports = run_simulated_job(one_switch(), options, {}, stream_node_factory(options));
+  ASSERT_FALSE(reports.ok());
+  EXPECT_THAT(reports.error().message, testing::HasSubstr("--input-buffer: 32768 bytes"));
+}
+
 TEST(simulated_job, an_impossible_scenario_is_refused) {
   sim::Scenario scenario = one_switch();
   scenario.topology = "star:4";
