@@ -168,7 +168,7 @@ void add_local(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       "  weft stream local --schedule dfs --timeslices-per-interval 32 --link 200Mbit,20us "
       "--out out/dfs\n"
       "  weft stream local --testbed 100Mbit --fault 'at=2s kill host5' --sink check: --json\n"
-      "  weft stream local --fabric sim:examples/scenarios/fat-tree-1024.toml --duration 2ms");
+      "  weft stream local --fabric sim:examples/scenarios/star-100mbit.toml --schedule dfs");
   local->callback([local, &state, &outcome] { run_local_command(*local, state, outcome); });
 }
 

@@ -179,11 +179,15 @@ Result<std::vector<NodeReport>> drive(LocalJob& job, const StreamOptions& option
   return reports;
 }
 
+/// What becomes of a job's nodes.
+enum class Mishaps : bool { none, as_said };
+
 Result<std::vector<NodeReport>> run_processes(const StreamOptions& options,
-                                              const LocalOptions& local,
-                                              const NodeFactory& factory) {
+                                              const LocalOptions& local, const NodeFactory& factory,
+                                              Mishaps mishaps) {
   auto faults = parse_faults(options, local);
   if (!faults) return std::move(faults).error();
+  if (mishaps == Mishaps::none) faults->clear();
   auto bed = make_testbed(options, local);
   if (!bed) return std::move(bed).error();
   const std::uint32_t nodes = options.inputs + options.computes;
@@ -203,7 +207,7 @@ constexpr std::string_view simulated = "sim:";
 
 Result<std::vector<NodeReport>> run_simulation(const StreamOptions& options,
                                                const LocalOptions& local,
-                                               const NodeFactory& factory) {
+                                               const NodeFactory& factory, Mishaps mishaps) {
   auto scenario = sim::read_scenario(options.fabric.substr(simulated.size()));
   if (!scenario) {
     return Error{scenario.error().code, fmt::format("--fabric: {}", scenario.error().message)};
@@ -211,7 +215,12 @@ Result<std::vector<NodeReport>> run_simulation(const StreamOptions& options,
   scenario->seed = options.seed;
   if (auto good = check_in_scenario(*scenario, options, local); !good)
     return std::move(good).error();
-  return run_simulated_job(*scenario, options, local, factory);
+  if (mishaps == Mishaps::as_said) return run_simulated_job(*scenario, options, local, factory);
+  LocalOptions quiet = local;
+  quiet.faults.clear();
+  scenario->faults.clear();
+  scenario->random_faults = {};
+  return run_simulated_job(*scenario, options, quiet, factory);
 }
 
 /// Who runs the nodes of a job.
@@ -219,7 +228,7 @@ struct JobRunner {
   std::string_view fabric;  ///< its beginning
   bool sink_in_loop;        ///< threads of their own would not live in the simulated time
   Result<std::vector<NodeReport>> (*run)(const StreamOptions&, const LocalOptions&,
-                                         const NodeFactory&);
+                                         const NodeFactory&, Mishaps);
 };
 constexpr std::array job_runners{
     JobRunner{.fabric = simulated, .sink_in_loop = true, .run = run_simulation},
@@ -239,13 +248,12 @@ Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOpti
   StreamOptions bare = options;
   bare.duration = Duration{};
   LocalOptions quiet = local;
-  quiet.faults.clear();
   quiet.on_progress = nullptr;
   LimitConfig config{.roster = {options.inputs, options.computes},
                      .message_bytes = message_bytes,
                      .mix = mix,
                      .duration = local.limit_duration};
-  auto reports = runner_of(bare).run(bare, quiet, limit_node_factory(config));
+  auto reports = runner_of(bare).run(bare, quiet, limit_node_factory(config), Mishaps::none);
   if (!reports) return std::move(reports).error();
   report::LimitRow row{.message_bytes = message_bytes, .mix = mix};
   double rounds_us = 0, rates = 0;
@@ -268,7 +276,7 @@ Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOpt
   const JobRunner& runner = runner_of(options);
   StreamOptions suited = options;
   suited.sink_in_loop = options.sink_in_loop || runner.sink_in_loop;
-  auto reports = runner.run(suited, local, stream_node_factory(suited));
+  auto reports = runner.run(suited, local, stream_node_factory(suited), Mishaps::as_said);
   if (!reports) return std::move(reports).error();
   return merge_reports(suited, *reports);
 }
