@@ -22,14 +22,15 @@ struct KindText {
   std::string_view name;
   bool has_length;
 };
-constexpr std::array<KindText, 8> kKinds{{{Kind::link_down, "link-down", true},
+constexpr std::array<KindText, 9> kKinds{{{Kind::link_down, "link-down", true},
                                           {Kind::partition, "partition", true},
                                           {Kind::loss, "loss", true},
                                           {Kind::slow, "slow", true},
                                           {Kind::kill, "kill", false},
                                           {Kind::stop, "stop", true},
                                           {Kind::resume, "cont", false},
-                                          {Kind::restart, "restart", false}}};
+                                          {Kind::restart, "restart", false},
+                                          {Kind::clock, "clock", false}}};
 constexpr std::string_view kExample = "at=2s link-down host3 for=1s";
 constexpr Duration kLatest = Duration::seconds(7 * 24 * 3600);
 
@@ -68,7 +69,7 @@ class Parser {
     if (kind == kKinds.end()) {
       return refused(
           fmt::format("has the unknown kind '{}': one of link-down, partition, loss, "
-                      "slow, kill, stop, cont, restart",
+                      "slow, kill, stop, cont, restart, clock",
                       words[0]));
     }
     if (lasts_ && !kind->has_length) return refused(fmt::format("{} has no for=", words[0]));
@@ -99,7 +100,9 @@ class Parser {
   }
 
   Result<void> operands(const std::vector<std::string_view>& words) {
-    const std::size_t wanted = fault_.kind == Kind::loss || fault_.kind == Kind::slow ? 2 : 1;
+    const bool has_amount =
+        fault_.kind == Kind::loss || fault_.kind == Kind::slow || fault_.kind == Kind::clock;
+    const std::size_t wanted = has_amount ? 2 : 1;
     if (words.size() != wanted) {
       return refused(fmt::format("{} takes {} word{} besides the times, not {}",
                                  text_of(fault_.kind).name, wanted, wanted == 1 ? "" : "s",
@@ -111,6 +114,7 @@ class Parser {
     fault_.host = *host;
     if (fault_.kind == Kind::loss) return loss(words[1]);
     if (fault_.kind == Kind::slow) return rate(words[1]);
+    if (fault_.kind == Kind::clock) return jump(words[1]);
     return {};
   }
 
@@ -134,6 +138,20 @@ class Parser {
       return refused(fmt::format("'{}' is not from 64kbit to 100Gbit", word));
     }
     fault_.rate = *read;
+    return {};
+  }
+
+  Result<void> jump(std::string_view word) {
+    const bool back = word.starts_with('-');
+    if (!back && !word.starts_with('+')) {
+      return refused(fmt::format("'{}' does not say which way: write +5ms or -5ms", word));
+    }
+    const auto read = parse_duration(word.substr(1));
+    if (!read.ok()) return refused(read.error().message);
+    if (*read == Duration{} || *read > Duration::seconds(60)) {
+      return refused(fmt::format("'{}' is no jump of at most a minute", word));
+    }
+    fault_.jump = back ? -*read : *read;
     return {};
   }
 
@@ -181,6 +199,8 @@ Result<void> begin(const Fault& fault, FaultTarget& target) {
       return target.resume(fault.host);
     case Kind::restart:
       return target.restart(fault.host);
+    case Kind::clock:
+      return target.jump_clock(fault.host, fault.jump);
   }
   return {};
 }
@@ -200,6 +220,7 @@ Result<void> end(const Fault& fault, FaultTarget& target) {
     case Kind::kill:
     case Kind::resume:
     case Kind::restart:
+    case Kind::clock:
       break;
   }
   return {};
@@ -233,6 +254,12 @@ std::string to_text(const Fault& fault) {
       return fmt::format("{} host{} {:g}%", name, fault.host, fault.parts_per_million / 10'000.0);
     case Kind::slow:
       return fmt::format("{} host{} {}", name, fault.host, weft::to_text(fault.rate));
+    case Kind::clock: {
+      const bool back = fault.jump < Duration{};
+      std::string length = weft::to_text(back ? -fault.jump : fault.jump);
+      std::erase(length, ' ');
+      return fmt::format("{} host{} {}{}", name, fault.host, back ? '-' : '+', length);
+    }
     default:
       return fmt::format("{} host{}", name, fault.host);
   }
@@ -261,6 +288,9 @@ Result<void> FaultTarget::resume(std::uint32_t) {
 }
 Result<void> FaultTarget::restart(std::uint32_t) {
   return impossible_here("restart");
+}
+Result<void> FaultTarget::jump_clock(std::uint32_t, Duration) {
+  return Error{ErrorCode::unavailable, "clock is possible in simulations only"};
 }
 
 FaultPlayer::FaultPlayer(std::vector<Fault> faults, Instant start)

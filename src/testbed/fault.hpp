@@ -24,6 +24,7 @@ struct Fault {
     stop,       ///< SIGSTOP; its end is SIGCONT
     resume,     ///< SIGCONT; no length
     restart,    ///< the host's process is ended if it runs, and started again; no length
+    clock,      ///< the host's clock is set forward or back; no length
   };
   Kind kind = Kind::link_down;
   Duration at{};  ///< since the start
@@ -31,6 +32,7 @@ struct Fault {
   std::uint32_t host = 0;                            ///< all but partition
   std::uint32_t parts_per_million = 0;               ///< loss
   Bandwidth rate{};                                  ///< slow
+  Duration jump{};                                   ///< clock
   std::vector<std::vector<std::uint32_t>> groups{};  ///< partition
 };
 
@@ -40,6 +42,7 @@ struct Fault {
 ///   at=2s loss host3 1% for=1s
 ///   at=2s slow host3 10Mbit for=1s
 ///   at=2s kill host3      (also stop … for=1s, cont, restart)
+///   at=2s clock host3 +5ms   (or -5ms; in simulations only)
 /// Errors name the word that is not understood and show a fault that is.
 Result<Fault> parse_fault(std::string_view text, std::uint32_t hosts);
 
@@ -59,6 +62,7 @@ class FaultTarget {
   virtual Result<void> stop(std::uint32_t host);
   virtual Result<void> resume(std::uint32_t host);
   virtual Result<void> restart(std::uint32_t host);
+  virtual Result<void> jump_clock(std::uint32_t host, Duration by);
 };
 
 /// Carries faults out, and ends them, when their time has come. The caller owns the clock and the

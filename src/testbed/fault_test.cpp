@@ -52,10 +52,23 @@ TEST(fault, processes_are_killed_continued_and_restarted) {
   EXPECT_EQ(parsed("at=1s restart host2").kind, Kind::restart);
 }
 
+TEST(fault, clocks_are_set_forward_and_back) {
+  EXPECT_EQ(parsed("at=1s clock host2 +5ms").jump, Duration::milliseconds(5));
+  const Fault back = parsed("at=1s clock host2 -300us");
+  EXPECT_EQ(back.kind, Kind::clock);
+  EXPECT_EQ(back.jump, -Duration::microseconds(300));
+  EXPECT_EQ(to_text(back), "clock host2 -300us");
+  FaultTarget real;
+  EXPECT_FALSE(real.jump_clock(2, back.jump).ok());
+}
+
 TEST(fault, what_is_wrong_is_named_together_with_an_example) {
   for (const auto& [text, part] : std::vector<std::pair<std::string, std::string>>{
            {"link-down host3", "at=TIME"},
            {"at=2s", "no kind"},
+           {"at=2s clock host1 5ms", "which way"},
+           {"at=2s clock host1 +0", "at most a minute"},
+           {"at=2s clock host1 +5ms for=1s", "no for="},
            {"", "at=TIME"},
            {"at=2 link-down host3", "'2'"},
            {"at=2s at=3s link-down host3", "second of its kind"},

@@ -269,6 +269,10 @@ class SimulatedJob final : private testbed::FaultTarget, private sim::Agent {
     world_.set_host_rate(hosts_[host], rate);
     return {};
   }
+  Result<void> jump_clock(std::uint32_t host, Duration by) override {
+    nodes_[host]->jump_clock(by);
+    return {};
+  }
   Result<void> set_partition(const std::vector<std::vector<std::uint32_t>>& groups) override {
     hub_.set_partition(groups);
     return {};

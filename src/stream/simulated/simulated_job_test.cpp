@@ -89,6 +89,17 @@ TEST_P(EverySchedule, goes_on_after_a_pause_of_any_node) {
   }
 }
 
+TEST_P(EverySchedule, goes_on_after_clocks_were_set) {
+  for (const char* jump : {"+20ms", "-20ms"}) {
+    LocalOptions local;
+    local.faults = {std::string("at=300us clock host1 ") + jump,
+                    std::string("at=400us clock host5 ") + jump};
+    const Ran ran = run(one_switch(), small_job(GetParam()), local);
+    EXPECT_EQ(ran.record.timeslices_complete, 400u) << jump;
+    EXPECT_EQ(ran.record.checks.errors, 0u) << ran.record.checks.first_error;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(simulated_job, EverySchedule,
                          testing::Values("best-effort", "offset", "dfs", "grant"),
                          [](const auto& info) {

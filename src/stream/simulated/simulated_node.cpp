@@ -63,6 +63,11 @@ void SimulatedNode::resume() {
   turn_at(now());
 }
 
+void SimulatedNode::jump_clock(Duration by) {
+  clock_.jump(by);
+  turn_at(now());
+}
+
 void SimulatedNode::stop() {
   if (!alive()) return;
   node_->stop();

@@ -39,7 +39,8 @@ class SimulatedNode final : public sim::Agent {
   void kill();
   void pause();
   void resume();
-  void set_clock_jump(Duration by) { clock_.jump(by); }
+  /// Its clock shows so much more from now on; deadlines in between are due.
+  void jump_clock(Duration by);
   /// Ends the stream in agreement with the others.
   void stop();
 
