@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs in simulations: every schedule, every fault, the same twice.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scenario_text.hpp"
+#include "soundness.hpp"
+
+namespace weft::e2e {
+namespace {
+
+class SimulatedJob : public testing::Test {
+ protected:
+  void SetUp() override { write_file(path_, small_job); }
+
+  Ended stream(std::vector<std::string> more, const char* command = "local") {
+    std::vector<std::string> arguments{"stream", command, "--fabric", "sim:" + path_, "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_weft(std::move(arguments));
+  }
+  Ended simulate(std::vector<std::string> more) {
+    more.insert(more.begin(), {"simulate", path_, "--json"});
+    return run_weft(std::move(more));
+  }
+
+  ScratchDirectory directory_;
+  std::string path_ = directory_ / "job.toml";
+};
+
+TEST_F(SimulatedJob, builds_every_timeslice_by_every_schedule) {
+  for (const char* schedule : {"best-effort", "offset", "dfs", "grant"}) {
+    const Ended ended = stream({"--schedule", schedule, "--no-limit"});
+    expect_all_complete(ended);
+    EXPECT_GE(figures_of(ended).complete, 300u) << ended.describe();
+    EXPECT_EQ(ended.json()["schedule"], schedule);
+    EXPECT_EQ(ended.json()["fabric"], "sim:" + path_);
+    EXPECT_EQ(ended.json()["seed"], 3);
+  }
+}
+
+TEST_F(SimulatedJob, the_command_line_goes_before_the_scenario) {
+  const Ended ended =
+      stream({"--inputs", "5", "--computes", "2", "--seed", "9", "--timeslices", "50"});
+  expect_all_complete(ended);
+  const auto json = ended.json();
+  EXPECT_EQ(json["inputs"], 5);
+  EXPECT_EQ(json["computes"], 2);
+  EXPECT_EQ(json["seed"], 9);
+  EXPECT_LT(json["timeslices_sent"], 300);
+  EXPECT_TRUE(json["goodput_of_limit"].is_number()) << ended.describe();
+}
+
+TEST_F(SimulatedJob, compare_and_limit_run_in_it) {
+  const Ended compared = stream({"--schedules", "offset,grant"}, "compare");
+  ASSERT_EQ(compared.code, 0) << compared.describe();
+  ASSERT_EQ(compared.json()["runs"].size(), 2u) << compared.describe();
+  EXPECT_EQ(compared.json()["runs"][1]["schedule"], "grant");
+  const Ended limit = stream({"--sizes", "16KiB..32KiB", "--mix"}, "limit");
+  ASSERT_EQ(limit.code, 0) << limit.describe();
+  ASSERT_EQ(limit.json()["limit"].size(), 4u) << limit.describe();
+  for (const auto& row : limit.json()["limit"]) {
+    EXPECT_GT(row["aggregate_bytes_per_s"], 0) << limit.describe();
+  }
+}
+
+TEST_F(SimulatedJob, does_the_same_twice) {
+  const Ended ended = simulate({"--check-determinism", "--no-limit"});
+  expect_all_complete(ended);
+  EXPECT_EQ(ended.json()["simulation"]["deterministic"], true);
+  const Ended again = simulate({"--no-limit"});
+  EXPECT_EQ(again.json()["simulation"]["trace_hash"], ended.json()["simulation"]["trace_hash"]);
+  const Ended other = simulate({"--no-limit", "--seed", "4"});
+  EXPECT_NE(other.json()["simulation"]["trace_hash"], ended.json()["simulation"]["trace_hash"]);
+  EXPECT_EQ(other.json()["seed"], 4);
+}
+
+TEST_F(SimulatedJob, says_what_the_simulation_did) {
+  const Ended ended = simulate({});
+  expect_all_complete(ended);
+  const auto simulation = ended.json()["simulation"];
+  for (const char* field : {"events", "packet_hops", "simulated_s", "wall_s"}) {
+    EXPECT_GT(simulation[field], 0) << field << ended.describe();
+  }
+  EXPECT_EQ(simulation["trace_hash"].get<std::string>().size(), 16u);
+  EXPECT_TRUE(ended.json()["goodput_of_limit"].is_number()) << ended.describe();
+}
+
+TEST_F(SimulatedJob, leaves_a_record_that_says_what_the_scenario_was) {
+  const std::string out = directory_ / "out";
+  expect_all_complete(simulate({"--out", out}));
+  const auto record = nlohmann::json::parse(read_file(out + "/run.json"));
+  EXPECT_EQ(record["parameters"]["scenario: network.topology"], "star:8");
+  EXPECT_GT(record["series"]["buffer_fill"].size(), 5u);
+  EXPECT_GT(record["series"]["goodput"].size(), 1u);
+  EXPECT_NE(read_file(out + "/report.html"), "");
+}
+
+TEST_F(SimulatedJob, loses_nothing_whatever_goes_wrong) {
+  for (const char* schedule : {"best-effort", "offset", "dfs", "grant"}) {
+    const Ended ended =
+        stream({"--schedule", schedule, "--no-limit", "--timeslices", "1500", "--fault",
+                "at=200us slow host1 10Gbit for=1ms", "--fault", "at=500us stop host4 for=300us",
+                "--fault", "at=1ms link-down host2 for=500us", "--fault", "at=2ms kill host5",
+                "--fault", "at=3ms restart host5"});
+    expect_nothing_lost(ended);
+  }
+}
+
+TEST_F(SimulatedJob, nodes_may_be_restarted_as_they_die) {
+  expect_nothing_lost(stream({"--no-limit", "--timeslices", "1500", "--restart", "--fault",
+                              "at=500us kill host1", "--fault", "at=1ms kill host4"}));
+}
+
+TEST_F(SimulatedJob, random_faults_and_bad_clocks_lose_nothing) {
+  write_file(path_, small_job + R"([clocks]
+offset = "10ms"
+drift-ppm = 50
+[noise]
+every = "500us"
+mean = "20us"
+[random-faults]
+links-down-per-s = 50
+links-slow-per-s = 100
+pauses-per-s = 50
+mean-length = "200us"
+until = "20ms"
+)");
+  const Ended ended = simulate({"--check-determinism"});
+  expect_nothing_lost(ended);
+  EXPECT_EQ(ended.json()["simulation"]["deterministic"], true);
+}
+
+TEST_F(SimulatedJob, samples_are_as_many_as_asked_for) {
+  const auto fills = [&](const char* every) {
+    const std::string out = directory_ / every;
+    expect_good_end(stream({"--no-limit", "--out", out, "--sample-every", every}));
+    const auto record = nlohmann::json::parse(read_file(out + "/run.json"));
+    return record["series"]["buffer_fill"].size();
+  };
+  EXPECT_GT(fills("20us"), 2 * fills("100us"));
+}
+
+}  // namespace
+}  // namespace weft::e2e
