@@ -13,6 +13,7 @@ enum class EventKind : std::uint16_t {
   packet_arrives,  ///< at a switch's input or a host
   port_wakes,      ///< a transmitter looks for something to send
   timer,           ///< of an agent: traffic, a node of a job, a fault
+  packet_lost,     ///< its host finds out and sends again
 };
 
 /// Plain data. Events at the same time are ordered by who caused them and in what order, never by

@@ -34,10 +34,12 @@ Network::Network(const Topology& topology, const Router& router, const NetworkOp
       lane_count_(static_cast<std::uint32_t>(options.levels.size()) * router.channels()),
       channels_(router.channels()),
       queued_(topology.links(), 0),
-      counters_(topology.links()) {
+      counters_(topology.links()),
+      loss_rng_(Rng(seed).split(0x1055'0000'0000)) {
   WEFT_CHECK(check_network(options).ok() && lane_count_ <= 64);
   engine.handle(EventKind::packet_arrives, *this);
   engine.handle(EventKind::port_wakes, *this);
+  engine.handle(EventKind::packet_lost, *this);
   const Rng root(seed);
   rngs_.reserve(topology.vertices());
   for (std::uint32_t v = 0; v < topology.vertices(); ++v) rngs_.push_back(root.split(v));
@@ -113,6 +115,10 @@ void Network::send(const MessageRequest& request) {
 void Network::on_event(const Event& event) {
   if (event.kind == EventKind::packet_arrives) {
     on_arrival(event);
+    return;
+  }
+  if (event.kind == EventKind::packet_lost) {
+    send_again(event);
     return;
   }
   const LinkId l(event.target);

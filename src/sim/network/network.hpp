@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -60,6 +61,11 @@ class Network final : public EventHandler {
   Bandwidth rate(LinkId link) const;
   /// A link that is down keeps its packets until it is up again.
   void set_up(LinkId link, bool up);
+  /// Declares a link lossy: from now on it loses so many of a million packets, each on its own. The
+  /// room a packet would have taken is free when it would have been, and its bytes are sent again
+  /// by their host (NetworkOptions::retransmit_after). 0: it loses none. Not for networks that are
+  /// divided among processes.
+  void set_loss(LinkId link, std::uint32_t parts_per_million);
   /// Shares and priorities of levels at every port, from now on.
   void set_levels(std::span<const LevelOptions> levels);
 
@@ -68,6 +74,7 @@ class Network final : public EventHandler {
   std::uint32_t queued(LinkId link) const { return queued_[link.value()]; }
   std::uint64_t packet_hops() const { return hops_; }
   std::uint64_t packets_delivered() const { return delivered_; }
+  std::uint64_t packets_lost() const { return lost_; }
   std::uint64_t messages_in_flight() const { return messages_.in_use(); }
   std::uint64_t packets_in_flight() const { return packets_.in_use(); }
   /// Every buffer is whole again and nothing is under way: checked when all has been delivered.
@@ -113,6 +120,10 @@ class Network final : public EventHandler {
   std::uint32_t take_packet(LinkId l, std::uint32_t lane_index);
   void transmit(LinkId l, std::uint32_t lane_index, std::uint32_t packet);
   void return_credit(LinkId l, std::uint32_t lane_index, std::uint32_t bytes, PicoInstant at);
+  // network_loss.cpp: lossy links
+  bool loses(LinkId l);
+  void lose(LinkId l, std::uint32_t lane_index, std::uint32_t packet, PicoInstant arrival);
+  void send_again(const Event& event);
   // adapter.cpp: hosts
   Adapter& adapter_of(const MessageRequest& request);
   void add_message(std::uint32_t message);
@@ -143,6 +154,13 @@ class Network final : public EventHandler {
   std::vector<NetworkUser*> users_;
   std::uint64_t hops_ = 0;
   std::uint64_t delivered_ = 0;
+  struct Loss {
+    std::uint32_t parts_per_million = 0;
+    Rng rng;
+  };
+  std::map<LinkId, Loss> losses_;  // of links that were ever declared lossy
+  Rng loss_rng_;
+  std::uint64_t lost_ = 0;
 };
 
 }  // namespace weft::sim

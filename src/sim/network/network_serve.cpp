@@ -3,6 +3,7 @@
 // when to look again.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/check.hpp"
 #include "sim/network/network.hpp"
@@ -38,7 +39,9 @@ bool Network::serve(LinkId l) {
   const PicoInstant free = t.link.idle_from();
   if (t.waiting != 0) wake_at(l, free);
   // Last, since the user may post more.
-  if (message_sent) users_[messages_[m].request.user]->on_sent(messages_[m], free);
+  if (message_sent && !std::exchange(messages_[m].sent, true)) {
+    users_[messages_[m].request.user]->on_sent(messages_[m], free);
+  }
   return true;
 }
 
@@ -160,8 +163,10 @@ void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
   }
   Lane& to = lane(l, lane_index);
   to.credits -= packet.bytes;
+  WEFT_CHECK(to.credits >= 0, "link {} overruns the buffer behind it", l.value());
   counters_[l.value()].packets += 1;
   counters_[l.value()].bytes += packet.bytes;
+  if (!losses_.empty() && loses(l)) return lose(l, lane_index, p, transit.arrival);
   packet.arrived_by = l.value();
   packet.lane = static_cast<std::uint16_t>(lane_index);
 

@@ -124,7 +124,8 @@ Result<void> check_network(const NetworkOptions& o) {
   }
   if (o.interleaved_messages == 0) return wrong("interleaved-messages", 0, "use at least 1");
   const PicoDuration most = PicoDuration::seconds(1);
-  for (const PicoDuration d : {o.switch_delay, o.host_overhead, o.injection_gap}) {
+  for (const PicoDuration d :
+       {o.switch_delay, o.host_overhead, o.injection_gap, o.retransmit_after}) {
     if (d.ticks() < 0 || d > most) {
       return Error{ErrorCode::invalid_argument,
                    fmt::format("a delay, overhead or gap is {} ps: use 0 to 1 s", d.ticks())};

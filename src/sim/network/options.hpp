@@ -44,6 +44,8 @@ struct NetworkOptions {
 
   PicoDuration host_overhead{};  ///< LogGP o: of a host's processor, per message, on either side
   PicoDuration injection_gap{};  ///< LogGP g: between the starts of two messages at a host
+  /// When a host sends again what a lossy link lost, counted from when it would have arrived.
+  PicoDuration retransmit_after = PicoDuration::microseconds(100);
   /// So many messages of one level are on their way out of a host at once, packet by packet in
   /// turn; the others wait.
   std::uint32_t interleaved_messages = 16;

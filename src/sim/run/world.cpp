@@ -68,4 +68,8 @@ void World::set_host_rate(std::uint32_t host, Bandwidth rate) {
   }
 }
 
+void World::set_host_loss(std::uint32_t host, std::uint32_t parts_per_million) {
+  for (const LinkId link : host_links(host)) network_->set_loss(link, parts_per_million);
+}
+
 }  // namespace weft::sim

@@ -269,6 +269,10 @@ class SimulatedJob final : private testbed::FaultTarget, private sim::Agent {
     world_.set_host_rate(hosts_[host], rate);
     return {};
   }
+  Result<void> set_loss(std::uint32_t host, std::uint32_t parts_per_million) override {
+    world_.set_host_loss(hosts_[host], parts_per_million);
+    return {};
+  }
   Result<void> jump_clock(std::uint32_t host, Duration by) override {
     nodes_[host]->jump_clock(by);
     return {};
@@ -294,29 +298,18 @@ class SimulatedJob final : private testbed::FaultTarget, private sim::Agent {
   bool changed_ = false;
 };
 
-Result<testbed::Fault> parse_fault(const std::string& text, std::uint32_t nodes) {
-  auto fault = testbed::parse_fault(text, nodes);
-  if (fault && fault->kind == testbed::Fault::Kind::loss) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--fault '{}': the simulated network loses nothing; use link-down, "
-                             "slow or partition",
-                             text)};
-  }
-  return fault;
-}
-
 Result<std::vector<testbed::Fault>> parse_faults(const sim::Scenario& scenario,
                                                  const StreamOptions& options,
                                                  const LocalOptions& local) {
   const std::uint32_t nodes = options.inputs + options.computes;
   auto faults = draw_random_faults(scenario, options.inputs, options.computes);
   for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
-    auto fault = parse_fault(scenario.faults[i], nodes);
+    auto fault = testbed::parse_fault(scenario.faults[i], nodes);
     if (!fault) return scenario.located(fmt::format("faults[{}]", i), fault.error());
     faults.push_back(std::move(fault).value());
   }
   for (const std::string& text : local.faults) {
-    auto fault = parse_fault(text, nodes);
+    auto fault = testbed::parse_fault(text, nodes);
     if (!fault) return std::move(fault).error();
     faults.push_back(std::move(fault).value());
   }

@@ -100,6 +100,14 @@ TEST_P(EverySchedule, goes_on_after_clocks_were_set) {
   }
 }
 
+TEST_P(EverySchedule, builds_every_timeslice_over_lossy_links) {
+  LocalOptions local;
+  local.faults = {"at=100us loss host1 2%", "at=100us loss host5 2%"};
+  const Ran ran = run(one_switch(), small_job(GetParam()), local);
+  EXPECT_EQ(ran.record.timeslices_complete, 400u);
+  EXPECT_EQ(ran.record.checks.errors, 0u) << ran.record.checks.first_error;
+}
+
 INSTANTIATE_TEST_SUITE_P(simulated_job, EverySchedule,
                          testing::Values("best-effort", "offset", "dfs", "grant"),
                          [](const auto& info) {

@@ -69,8 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"fabric_in_a_job", "peer-timeout = \"5ms\"", "fabric = \"tcp\"", "12", "fabric"},
         Mistake{"seed_in_a_job", "peer-timeout = \"5ms\"", "seed = 5", "12", "above"},
         Mistake{"fault", "seed = 3", "faults = [\"at=1ms eat host1\"]", "1", "eat"},
-        Mistake{"fault_host", "seed = 3", "faults = [\"at=1ms kill host6\"]", "1", "host6"},
-        Mistake{"loss", "seed = 3", "faults = [\"at=1ms loss host1 1%\"]", "1", "link-down"}),
+        Mistake{"fault_host", "seed = 3", "faults = [\"at=1ms kill host6\"]", "1", "host6"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 struct WrongOption {
@@ -99,7 +98,6 @@ INSTANTIATE_TEST_SUITE_P(
                     WrongOption{"metrics", {"--metrics", ":0"}, "--metrics"},
                     WrongOption{"consumers", {"--sink", "shm:a"}, "shm:"},
                     WrongOption{"too_many", {"--inputs", "6"}, "9"},
-                    WrongOption{"loss", {"--fault", "at=1ms loss host1 1%"}, "loss"},
                     WrongOption{"sample_every", {"--sample-every", "1ns"}, "--sample-every"}),
     [](const auto& info) { return std::string(info.param.name); });
 
