@@ -38,7 +38,7 @@ class FaultDraw {
     testbed::Fault fault;
     fault.at = scaled(length_, rng_.uniform() * 1.2);
     const auto any = static_cast<std::uint32_t>(rng_.below(nodes_));
-    switch (rng_.below(6)) {
+    switch (rng_.below(8)) {
       case 0:
         return crash(any, fault.at);
       case 1:
@@ -54,6 +54,20 @@ class FaultDraw {
         fault.host = any;
         fault.rate = Bandwidth::bytes_per_second(
             case_.scenario.network.host_link.rate.bytes_per_second() / (2 + rng_.below(49)));
+        fault.lasts = scaled(length_, 0.05 + rng_.uniform());
+        case_.faults.push_back(fault);
+        return;
+      case 5:
+        fault.kind = Kind::clock;
+        fault.host = any;
+        fault.jump = Duration(1'000 + static_cast<std::int64_t>(rng_.below(10'000'000)));
+        if (rng_.uniform() < 0.5) fault.jump = -fault.jump;
+        case_.faults.push_back(fault);
+        return;
+      case 6:
+        fault.kind = Kind::loss;
+        fault.host = any;
+        fault.parts_per_million = 1 + static_cast<std::uint32_t>(rng_.below(100'000));
         fault.lasts = scaled(length_, 0.05 + rng_.uniform());
         case_.faults.push_back(fault);
         return;
