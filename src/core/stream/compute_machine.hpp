@@ -120,6 +120,7 @@ class ComputeMachine {
   TimesliceIndex delivered_below_{};  // in this view: one past the newest, all of its own are done
   std::optional<Prepare> prepare_;
   NodeId prepared_by_{};
+  std::optional<NodeId> outbid_;  // asked with a lower number than `prepare_` has
   bool promised_ = false;
   Promise promise_;
   AssemblyTable table_;

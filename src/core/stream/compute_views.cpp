@@ -24,7 +24,11 @@ void ComputeMachine::offer(std::uint32_t input) {
 
 void ComputeMachine::on_prepare(std::uint32_t from, const Prepare& prepare) {
   if (prepare.base < view_.number) return;  // its leader will hear of the newer view from others
-  if (prepare_ && prepare.number < prepare_->number) return;
+  if (prepare_ && prepare.number < prepare_->number) {
+    outbid_ = NodeId(from);
+    return;
+  }
+  outbid_.reset();
   prepare_ = prepare;
   prepared_by_ = NodeId(from);
   promised_ = false;
@@ -32,6 +36,12 @@ void ComputeMachine::on_prepare(std::uint32_t from, const Prepare& prepare) {
 
 /// Who was left out of a view because it did not answer in time says so when it could.
 void ComputeMachine::speak_up() {
+  if (outbid_ && prepare_ && !peers_[prepared_by_.value()].up) {
+    // Nobody will decide on the higher question, and this node answers none that is lower.
+    promise_ = Promise{.number = prepare_->number, .next = TimesliceIndex{}, .done = {}};
+    owe(outbid_->value(), owes_promise);
+    outbid_.reset();
+  }
   if (!outside_of_ || prepare_) return;
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
     if (view_.inputs.contains(i) && !peers_[i].up) return;
@@ -74,6 +84,7 @@ void ComputeMachine::on_view(Instant now, std::uint32_t from, const View& next) 
     if (before.inputs.contains(i) != member) schedule_->on_input(now, i, member);
   }
   outside_of_.reset();
+  outbid_.reset();
   if (!takes_part_) {
     outside_of_ = NodeId(from);
     return;

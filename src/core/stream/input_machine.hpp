@@ -161,6 +161,7 @@ class InputMachine final : public schedule::SendState {
 
   std::optional<Prepare> prepare_;  // promised or to be promised
   NodeId prepared_by_{};
+  std::optional<NodeId> outbid_;  // asked with a lower number than `prepare_` has
   bool promised_ = false;
   bool takes_part_ = false;           // in the view
   std::optional<NodeId> outside_of_;  // who sent the view that this node is not in, until told

@@ -57,6 +57,8 @@ bool InputMachine::on_leader_message(Instant now, NodeId peer, std::span<const s
       const auto promise = decode_promise(bytes, config_.roster);
       if (!promise) return false;
       leader_.on_promise(peer, *promise);
+      // It is in the view by name only: it had promised itself to another leader.
+      if (promise->number == view_.number && is_member(peer)) leader_.disturb();
       return true;
     }
     case MessageType::suspect: {
@@ -80,7 +82,11 @@ void InputMachine::on_prepare(NodeId from, const Prepare& prepare) {
     owe(from.value(), owes_view);  // it leads from an old view: tell it
     return;
   }
-  if (prepare_ && prepare.number < prepare_->number) return;
+  if (prepare_ && prepare.number < prepare_->number) {
+    outbid_ = from;
+    return;
+  }
+  outbid_.reset();
   prepare_ = prepare;
   prepared_by_ = from;
   promised_ = false;
@@ -88,6 +94,16 @@ void InputMachine::on_prepare(NodeId from, const Prepare& prepare) {
 
 /// Who was left out of a view because it did not answer in time says so when it could.
 void InputMachine::speak_up() {
+  if (outbid_ && prepare_ && !peers_[prepared_by_.value()].up) {
+    // Nobody will decide on the higher question, and this node answers none that is lower.
+    promise_ = Promise{.number = prepare_->number, .next = window_.next(), .done = {}};
+    if (outbid_->value() == config_.self) {
+      leader_.on_promise(*outbid_, promise_);
+    } else {
+      owe(outbid_->value(), owes_promise);
+    }
+    outbid_.reset();
+  }
   if (!outside_of_ || prepare_) return;
   for (std::uint32_t node = 0; node < peers_.size(); ++node) {
     if (is_member(NodeId(node)) && !peers_[node].up) return;
@@ -161,6 +177,10 @@ void InputMachine::lead(Instant now) {
     on_prepare(NodeId(config_.self), *prepare);
     promise_when_connected();
   }
+  // Not when it has followed another leader's question meanwhile.
+  const bool stands =
+      prepare_ && leader_.pending() && promised_ && prepare_->number == leader_.pending()->number;
+  if (!stands) return;
   if (const auto view = leader_.decide(view_)) {
     apply(now, *view);
     owe_all(owes_view);
@@ -179,6 +199,7 @@ void InputMachine::apply(Instant now, const View& next) {
     prepare_.reset();
   }
   outside_of_.reset();
+  outbid_.reset();
   told_end_ = false;
   messages_.clear();  // they are addressed by the old grid
   members_.clear();
@@ -201,6 +222,13 @@ void InputMachine::apply(Instant now, const View& next) {
     }
   }
   skip_done();
+  // Others may have gone on without this node, further than its source has come.
+  const std::uint64_t wanted = window_.oldest().value() * config_.microslices_per_timeslice;
+  if (wanted > buffer_.next()) {
+    buffer_.restart_at(wanted);
+    seek_ = wanted;
+    source_ended_ = false;
+  }
   for (std::uint32_t c = 0; c < config_.roster.computes; ++c) open_pair(c);
   schedule_->on_grid(now, view_.grid());
   early_.take(view_.number, [&](std::uint32_t compute, std::span<const std::byte> payload) {

@@ -313,6 +313,45 @@ TEST(stream, a_node_that_was_left_out_for_its_silence_is_taken_in_when_it_speaks
   }
 }
 
+TEST(stream, a_leader_that_dies_asking_does_not_stop_the_next_one_with_a_lower_number) {
+  ClusterOptions options = with_grants({});
+  options.timeslices = 400;
+  Cluster cluster(options);
+  for (int i = 0; i < 60; ++i) cluster.step();
+  // Nobody can answer the leader's questions while a compute node is paused; each further one has a
+  // higher number.
+  const NodeId paused = options.roster.compute_node(2);
+  cluster.pause(paused, true);
+  for (int i = 0; i < 5; ++i) {
+    cluster.break_connection(NodeId(0), options.roster.compute_node(0));
+    for (int k = 0; k < 20; ++k) cluster.step();
+  }
+  cluster.kill(NodeId(0));
+  for (int i = 0; i < 50; ++i) cluster.step();
+  cluster.pause(paused, false);
+  ASSERT_TRUE(cluster.run()) << cluster.describe();
+  EXPECT_EQ(cluster.complaint(), "");
+  EXPECT_EQ(cluster.built().size(), options.timeslices);
+}
+
+TEST(stream, an_input_node_that_others_went_on_without_catches_up_with_them) {
+  ClusterOptions options;
+  options.timeslices = 600;
+  options.give_up_after = Duration::microseconds(20);
+  options.promise_timeout = Duration::microseconds(100);
+  Cluster cluster(options);
+  for (int i = 0; i < 30; ++i) cluster.step();
+  cluster.pause(NodeId(1), true);
+  for (int i = 0; i < 200; ++i) cluster.step();  // more is given up than its buffer holds
+  cluster.break_connection(NodeId(1), options.roster.compute_node(0));
+  cluster.break_connection(NodeId(1), NodeId(0));
+  cluster.pause(NodeId(1), false);
+  ASSERT_TRUE(cluster.run()) << cluster.describe();
+  EXPECT_EQ(cluster.complaint(), "");
+  EXPECT_EQ(cluster.built().size(), options.timeslices);
+  EXPECT_EQ(cluster.built().rbegin()->second.components, options.roster.inputs);
+}
+
 // Kills, restarts, pauses and broken connections drawn from the seed; every timeslice must come
 // out, and more than once only with the flag that says so.
 class stream_faults : public ::testing::TestWithParam<std::uint64_t> {};

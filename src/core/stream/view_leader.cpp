@@ -96,6 +96,8 @@ void ViewLeader::on_promise(NodeId node, const Promise& promise) {
   highest_number_ = std::max(highest_number_, promise.number);
   up_.insert(node.value());
   if (pending_ && promise.number == pending_->number) promises_[node.value()] = promise;
+  // It was asked before by a leader that is gone, and needs a higher number.
+  if (pending_ && promise.number > pending_->number) disturbed_ = true;
 }
 
 std::vector<TimesliceIndex> ViewLeader::done_by_compute(const View& current) const {

@@ -31,5 +31,18 @@ TEST(view_leader, whoever_was_silent_and_connects_anew_while_nobody_else_is_ther
   EXPECT_TRUE(leader.propose(at(201), *view));
 }
 
+TEST(view_leader, asks_with_a_higher_number_when_told_of_one) {
+  ViewLeader leader({2, 1}, 1, TimesliceIndex::max(), at(0), Duration::max());
+  leader.node_up(NodeId(2), Incarnation(1));
+  const auto first = leader.propose(at(1), View{});
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(leader.propose(at(2), View{}));
+  // Node 0 had asked with this one, and died.
+  leader.on_promise(NodeId(2), {.number = first->number + 7});
+  const auto second = leader.propose(at(3), View{});
+  ASSERT_TRUE(second);
+  EXPECT_GT(second->number, first->number + 7);
+}
+
 }  // namespace
 }  // namespace weft::stream
