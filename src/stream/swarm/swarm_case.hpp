@@ -22,6 +22,8 @@ struct SwarmExpectation {
   bool calm = true;
   /// An input node leaves for a while, or timeslices are given up: components may be missing.
   bool may_miss_components = false;
+  /// Then only input nodes know what it had built.
+  bool computes_crash = false;
   /// Not known before: the job is stopped by the time.
   bool ends_by_time = false;
   std::uint64_t timeslices = 0;  ///< that there will be; 0 with `ends_by_time`

@@ -100,7 +100,13 @@ class FaultDraw {
       case_.faults.push_back({.kind = Kind::restart, .at = at + gone, .host = node});
     }
     leaves();
-    if (is_input(node)) case_.expected.may_miss_components = true;
+    if (is_input(node)) {
+      case_.expected.may_miss_components = true;
+    } else {
+      case_.expected.computes_crash = true;
+      // What its sink has not consumed when a view changes is lost with a node: let it have all.
+      case_.options.sink_depth = 4096;
+    }
   }
 
   Duration outage_length(bool may_be_long) {
