@@ -30,6 +30,7 @@ runtime/memory: base
 runtime:      base wire net core fabric metrics
 stream/shm:   base wire runtime/memory stream
 stream/simulated: base core fabric runtime report sim stream testbed
+stream/swarm: base core report runtime sim stream testbed
 stream/local: base wire net sim core fabric runtime metrics report testbed stream
 stream:       base wire net core fabric runtime metrics report
 metrics:      base
