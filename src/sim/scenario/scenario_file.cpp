@@ -273,6 +273,7 @@ class ScenarioFile {
     s.flag("cut-through", o.cut_through);
     s.duration("host-overhead", o.host_overhead);
     s.duration("injection-gap", o.injection_gap);
+    s.duration("retransmit-after", o.retransmit_after);
     s.integer("interleaved-messages", o.interleaved_messages, 1, 1 << 20);
     s.finish();
   }

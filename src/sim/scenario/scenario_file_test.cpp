@@ -28,6 +28,7 @@ switch-delay = "120ns"
 cut-through = false
 host-overhead = "400ns"
 injection-gap = "80ns"
+retransmit-after = "50us"
 interleaved-messages = 4
 
 [[levels]]
@@ -91,6 +92,7 @@ TEST(scenario_file, says_everything_about_the_network) {
   EXPECT_FALSE(n.cut_through);
   EXPECT_EQ(n.host_overhead, PicoDuration::nanoseconds(400));
   EXPECT_EQ(n.injection_gap, PicoDuration::nanoseconds(80));
+  EXPECT_EQ(n.retransmit_after, PicoDuration::microseconds(50));
   EXPECT_EQ(n.interleaved_messages, 4u);
   ASSERT_EQ(n.levels.size(), 2u);
   EXPECT_EQ(n.levels[0].weight, 7);
@@ -148,7 +150,7 @@ TEST(scenario_file, later_errors_get_the_line_of_their_key) {
   ASSERT_TRUE(s.ok());
   const Error error{ErrorCode::invalid_argument, "load is wrong"};
   EXPECT_EQ(s->located("network.router", error).message, "w.toml:7: load is wrong");
-  EXPECT_THAT(s->located("traffic[0]", error).message, StartsWith("w.toml:44: "));
+  EXPECT_THAT(s->located("traffic[0]", error).message, StartsWith("w.toml:45: "));
   EXPECT_EQ(s->located("nothing", error).message, "load is wrong");
   EXPECT_EQ(Scenario().located("network.router", error).message, "load is wrong");
 }

@@ -26,11 +26,13 @@ Result<std::vector<testbed::Fault>> parse_faults(const sim::Scenario& scenario,
     const std::string key = fmt::format("faults[{}]", i);
     auto fault = testbed::parse_fault(scenario.faults[i], hosts);
     if (!fault) return scenario.located(key, fault.error());
-    if (fault->kind != Kind::link_down && fault->kind != Kind::slow) {
+    const bool of_links =
+        fault->kind == Kind::link_down || fault->kind == Kind::slow || fault->kind == Kind::loss;
+    if (!of_links) {
       return scenario.located(key,
                               {ErrorCode::invalid_argument,
                                fmt::format("--fault '{}': there is no job that it could happen "
-                                           "to; add [job], or use link-down or slow",
+                                           "to; add [job], or use link-down, slow or loss",
                                            scenario.faults[i])});
     }
     faults.push_back(std::move(fault).value());
@@ -64,6 +66,11 @@ class FaultyLinks final : private testbed::FaultTarget, private sim::Agent {
   }
   Result<void> set_rate(std::uint32_t host, Bandwidth rate) override {
     world_.set_host_rate(host, rate);
+    return {};
+  }
+
+  Result<void> set_loss(std::uint32_t host, std::uint32_t parts_per_million) override {
+    world_.set_host_loss(host, parts_per_million);
     return {};
   }
 

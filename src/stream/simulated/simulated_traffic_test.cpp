@@ -42,6 +42,16 @@ TEST(simulated_traffic, what_a_dead_cable_holds_up_is_delivered_late_or_never) {
   EXPECT_LT(never->traffic[1].delivered, never->traffic[1].messages);
 }
 
+TEST(simulated_traffic, what_a_lossy_cable_loses_is_sent_again) {
+  sim::Scenario scenario = busy();
+  scenario.faults = {"at=0s loss host0 5%"};
+  const auto lossy = run_simulated_traffic(scenario);
+  ASSERT_TRUE(lossy.ok()) << lossy.error().message;
+  for (const TrafficFigures& t : lossy->traffic) EXPECT_EQ(t.delivered, t.messages);
+  EXPECT_GT(lossy->packet_hops, 0u);
+  EXPECT_NE(lossy->trace_hash, run_simulated_traffic(busy())->trace_hash);
+}
+
 TEST(simulated_traffic, does_the_same_twice) {
   sim::Scenario scenario = busy();
   scenario.random_faults = {.links_slow_per_s = 20'000,
