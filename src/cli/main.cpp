@@ -75,6 +75,7 @@ int run(int argc, char** argv) {
       "Examples:\n"
       "  weft stream compare --link 200Mbit,20us --duration 5s --out out\n"
       "  weft stream local --sink check: --duration 5s\n"
+      "  weft simulate examples/scenarios/faults.toml --check-determinism\n"
       "  weft archive info run.tsa");
   Outcome outcome;
   outcome.command_line = shell_line(argc, argv);

@@ -34,9 +34,12 @@ ProgressLine::~ProgressLine() {
 void ProgressLine::show(const StreamProgress& p) {
   shown_ = true;
   const auto rate = Bandwidth::bytes_per_second(static_cast<std::uint64_t>(p.goodput_bytes_per_s));
-  fmt::print(stderr, "\r\033[K{}: {:.0f} s, {} timeslices, {}, spread {}, buffers {}", label_,
-             p.elapsed.to_seconds(), p.timeslices, to_text(rate), in_ms(p.spread_us),
-             percent(p.buffer_fill));
+  // Simulated jobs are milliseconds long.
+  const std::string elapsed = p.elapsed < Duration::seconds(1)
+                                  ? to_text(p.elapsed)
+                                  : fmt::format("{:.0f} s", p.elapsed.to_seconds());
+  fmt::print(stderr, "\r\033[K{}: {}, {} timeslices, {}, spread {}, buffers {}", label_, elapsed,
+             p.timeslices, to_text(rate), in_ms(p.spread_us), percent(p.buffer_fill));
   std::fflush(stderr);
 }
 

@@ -57,7 +57,8 @@ Result<std::unique_ptr<Fabric>> open_plain(const StreamOptions& options, const F
   if (options.fabric.starts_with("libfabric:")) return open_libfabric_fabric(options, place, job);
   return Error{ErrorCode::invalid_argument,
                fmt::format("--fabric: '{}' is none of tcp, tcp:unix, libfabric:PROVIDER (such as "
-                           "libfabric:tcp or libfabric:shm)",
+                           "libfabric:tcp or libfabric:shm) and, where all nodes are local, "
+                           "sim:SCENARIO.toml",
                            options.fabric)};
 }
 
