@@ -11,6 +11,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "fabric/libfabric/provider_library.hpp"
 #include "fabric/libfabric/spin_lock.hpp"
 
 namespace weft::ofi {
@@ -76,6 +77,7 @@ std::string hex(std::span<const std::byte> bytes) {
 Result<std::unique_ptr<Fabric>> LibfabricFabric::open(const LibfabricOptions& options,
                                                       const Restrictions& restrictions) {
   if (auto valid = validate(options); !valid) return std::move(valid).error();
+  if (auto loaded = load_library(); !loaded) return std::move(loaded).error();
   std::unique_ptr<LibfabricFabric> fabric(new LibfabricFabric(options));
   if (auto ready = fabric->set_up(restrictions); !ready) return std::move(ready).error();
   return std::unique_ptr<Fabric>(std::move(fabric));

@@ -191,6 +191,7 @@ Result<std::vector<NodeReport>> run_processes(const StreamOptions& options,
   auto bed = make_testbed(options, local);
   if (!bed) return std::move(bed).error();
   const std::uint32_t nodes = options.inputs + options.computes;
+  if (auto prepared = prepare_fabric(options); !prepared) return std::move(prepared).error();
   const JobSecret secret = make_job_secret();
   JobOptions job_options;
   job_options.nodes = nodes;

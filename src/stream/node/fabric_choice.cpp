@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "fabric/libfabric/libfabric.hpp"
+#include "fabric/libfabric/provider_library.hpp"
 #include "fabric/tcp/tcp.hpp"
 
 namespace weft::stream {
@@ -72,6 +73,11 @@ JobSecret make_job_secret() {
   job.secret.resize(32);
   randombytes_buf(job.secret.data(), job.secret.size());
   return job;
+}
+
+Result<void> prepare_fabric(const StreamOptions& options) {
+  if (options.fabric.starts_with("libfabric:")) return ofi::load_library();
+  return {};
 }
 
 Result<OpenedFabric> open_fabric(const StreamOptions& options, const FabricPlace& place,

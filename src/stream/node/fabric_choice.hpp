@@ -33,6 +33,10 @@ struct OpenedFabric {
   ShapedFabric* shaped = nullptr;
 };
 
+/// Does what can be done once for all nodes that a launcher is about to fork. Errors: a library
+/// that the fabric needs is not there.
+Result<void> prepare_fabric(const StreamOptions& options);
+
 /// Opens `options.fabric` ("tcp", "tcp:unix", "libfabric:PROVIDER"), shaped when `options.link` is
 /// set. Errors name --fabric, the value and the choices.
 Result<OpenedFabric> open_fabric(const StreamOptions& options, const FabricPlace& place,
