@@ -164,9 +164,8 @@ void add_local(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
   add_local_options(*local, state.settings);
   local->footer(
       "Examples:\n"
-      "  weft stream local --inputs 4 --computes 4 --duration 5s --sink check:\n"
       "  weft stream local --schedule dfs --timeslices-per-interval 32 --link 200Mbit,20us "
-      "--out out/dfs\n"
+      "--sink check: --out out/dfs\n"
       "  weft stream local --testbed 100Mbit --fault 'at=2s kill host5' --sink check: --json\n"
       "  weft stream local --fabric sim:examples/scenarios/star-100mbit.toml --schedule dfs");
   local->callback([local, &state, &outcome] { run_local_command(*local, state, outcome); });
@@ -183,7 +182,6 @@ void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       "Examples:\n"
       "  weft stream compare --link 200Mbit,20us --duration 5s --out out/compare\n"
       "  weft stream compare --schedules best-effort,grant --testbed 100Mbit --duration 5s\n"
-      "  weft stream compare --inputs 8 --computes 2 --link 100Mbit --timeslices 500 --json\n"
       "  weft stream compare --fabric sim:examples/scenarios/aries-128.toml --out out/aries");
   compare->callback([compare, &state, &outcome] { run_compare_command(*compare, state, outcome); });
 }
