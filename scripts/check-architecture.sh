@@ -19,6 +19,7 @@ sim/topology: base
 sim/routing:  base sim/topology
 sim/engine:   base
 sim/network:  base net sim/engine sim/routing sim/topology
+sim/partition: base sim/engine sim/network sim/topology
 sim/traffic:  base sim/engine sim/network
 sim/scenario: base sim/network sim/topology sim/traffic
 sim/run:      base sim/engine sim/network sim/routing sim/scenario sim/topology sim/traffic

@@ -63,6 +63,7 @@ std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
   const auto payload =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(message.to_send, options_.mtu));
   message.to_send -= payload;
+  ++message.packets;
   const std::uint32_t p = packets_.take();
   Packet& packet = packets_[p];
   packet = {

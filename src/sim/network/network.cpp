@@ -109,6 +109,11 @@ void Network::send(const MessageRequest& request) {
                   .to_send = request.bytes,
                   .to_arrive = request.bytes,
                   .posted = engine_.now()};
+  if (border_ != nullptr) {
+    WEFT_CHECK(simulates(topology_.host(request.source)));
+    messages_[m].serial = std::uint64_t{border_->self()} << kSerialBits | next_serial_++;
+    messages_[m].record = m;
+  }
   add_message(m);
 }
 
@@ -152,10 +157,11 @@ void Network::deliver(std::uint32_t p) {
   packets_.give_back(p);
   ++delivered_;
   Message& message = messages_[m];
+  --message.packets;
   message.to_arrive -= payload;
   if (message.to_arrive > 0) return;
   const Message done = message;  // the user may post more and move the record
-  messages_.give_back(m);
+  forget(m);
   users_[done.request.user]->on_arrived(done);
 }
 

@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/rng.hpp"
 #include "net/link_model.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/network/border.hpp"
 #include "sim/network/lane.hpp"
 #include "sim/network/options.hpp"
 #include "sim/network/packet.hpp"
@@ -51,6 +53,17 @@ class Network final : public EventHandler {
   /// posted, so many at a time as the options say.
   void send(const MessageRequest& request);
   void on_event(const Event& event) override;
+
+  /// From now on only the border's own vertices are simulated here, before anything is sent: hosts
+  /// of other parts must not send here. The border outlives the network.
+  void set_border(Border& border);
+  bool simulates(Vertex v) const { return border_ == nullptr || border_->is_own(v); }
+  /// What happens in one part matters to others at the earliest so much later, if packets have at
+  /// least so many bytes with their headers. The same in every part; the longest duration there is
+  /// when nothing crosses. Rates must not grow afterwards.
+  PicoDuration lookahead(std::uint32_t smallest_packet) const;
+  /// A batch that another part's border collected; nothing in it is before now.
+  void receive(std::span<const std::byte> batch);
 
   const Topology& topology() const { return topology_; }
   const NetworkOptions& options() const { return options_; }
@@ -120,6 +133,13 @@ class Network final : public EventHandler {
   std::uint32_t take_packet(LinkId l, std::uint32_t lane_index);
   void transmit(LinkId l, std::uint32_t lane_index, std::uint32_t packet);
   void return_credit(LinkId l, std::uint32_t lane_index, std::uint32_t bytes, PicoInstant at);
+  // network_border.cpp: several processes
+  void send_across(LinkId l, PicoInstant at, std::uint32_t packet);
+  void release(std::uint32_t message);
+  void forget(std::uint32_t message);
+  std::uint32_t adopt(const PacketCrossing& crossing);
+  void receive_packet(const PacketCrossing& crossing);
+  void receive_credit(const CreditCrossing& crossing);
   // network_loss.cpp: lossy links
   bool loses(LinkId l);
   void lose(LinkId l, std::uint32_t lane_index, std::uint32_t packet, PicoInstant arrival);
@@ -130,6 +150,8 @@ class Network final : public EventHandler {
   void join_round(LinkId l, std::uint32_t lane_index, std::uint32_t message);
   bool gap_is_over(LinkId l, std::uint32_t lane_index);
   std::uint32_t make_packet(LinkId l, std::uint32_t lane_index);
+
+  static constexpr int kSerialBits = 44;  // of Message::serial; above is the part
 
   const Topology& topology_;
   const Router& router_;
@@ -161,6 +183,9 @@ class Network final : public EventHandler {
   std::map<LinkId, Loss> losses_;  // of links that were ever declared lossy
   Rng loss_rng_;
   std::uint64_t lost_ = 0;
+  Border* border_ = nullptr;
+  std::uint64_t next_serial_ = 0;
+  std::unordered_map<std::uint64_t, std::uint32_t> foreign_;  // of several packets, by serial
 };
 
 }  // namespace weft::sim

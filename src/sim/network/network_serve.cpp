@@ -42,6 +42,7 @@ bool Network::serve(LinkId l) {
   if (message_sent && !std::exchange(messages_[m].sent, true)) {
     users_[messages_[m].request.user]->on_sent(messages_[m], free);
   }
+  if (border_ != nullptr && at_host) release(m);
   return true;
 }
 
@@ -159,7 +160,16 @@ void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
   if (packet.arrived_by != kNone) {
     const LinkId by(packet.arrived_by);
     const PicoDuration back = transmitters_[by.value()].link.parameters().latency;
-    return_credit(by, packet.lane, packet.bytes, transit.departure + back);
+    const PicoInstant returned = transit.departure + back;
+    const Vertex sender = topology_.port(by).vertex;
+    if (simulates(sender)) {
+      return_credit(by, packet.lane, packet.bytes, returned);
+    } else {
+      border_->send(
+          sender,
+          CreditCrossing{
+              .link = by.value(), .lane = packet.lane, .bytes = packet.bytes, .at = returned});
+    }
   }
   Lane& to = lane(l, lane_index);
   to.credits -= packet.bytes;
@@ -182,6 +192,7 @@ void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
       at = transit.start + t.link.parameters().latency + options_.switch_delay;
     }
   }
+  if (!simulates(t.peer.vertex)) return send_across(l, at, p);
   engine_.schedule(topology_.port(l).vertex.value(), at, EventKind::packet_arrives,
                    t.peer.vertex.value(), t.peer.port.value(), p);
 }

@@ -41,6 +41,11 @@ struct Message {
   PicoInstant posted{};
   std::uint32_t next = kNone;
   bool sent = false;  ///< its user knows that all of it has left; parts may yet be sent again
+  std::uint32_t packets = 0;  ///< that are here
+  // In a network that is divided among processes:
+  std::uint64_t serial = 0;  ///< the same in all parts, no two messages the same
+  std::uint32_t record = 0;  ///< its number in the part that sent it
+  bool foreign = false;      ///< came from another part
 };
 
 }  // namespace weft::sim

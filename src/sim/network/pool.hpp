@@ -38,6 +38,8 @@ class Pool {
   T& operator[](std::uint32_t index) { return records_[index]; }
   const T& operator[](std::uint32_t index) const { return records_[index]; }
   std::uint32_t in_use() const { return in_use_; }
+  /// Numbers are below that.
+  std::size_t size() const { return records_.size(); }
   std::size_t capacity_bytes() const { return records_.capacity() * sizeof(T); }
 
  private:

@@ -93,7 +93,6 @@ Traffic::Traffic(const TrafficOptions& options, std::vector<std::uint32_t> hosts
                  Agents& agents)
     : options_(options),
       hosts_(std::move(hosts)),
-      bursts_(Rng(options.seed).split(0xb0)),
       network_(network),
       agents_(agents),
       agent_(agents.add(*this)),
@@ -105,19 +104,24 @@ Traffic::Traffic(const TrafficOptions& options, std::vector<std::uint32_t> hosts
   const auto rate = static_cast<double>(like.host_link.rate.bytes_per_second());
   mean_interval_ps_ = bytes * 1e12 / (rate * options_.load);
   const Rng root(options_.seed);
-  for (const std::uint32_t host : hosts_) rngs_.push_back(root.split(host));
+  // All draw the same bursts, each for itself: in a divided network there is no place for all.
+  const bool together = options_.pattern == TrafficPattern::bursts;
+  for (const std::uint32_t host : hosts_) {
+    rngs_.push_back(together ? root.split(0xb0) : root.split(host));
+  }
   if (options_.pattern == TrafficPattern::permutation) {
     partner_ = random_partners(hosts_.size(), root.split(0xface));
   }
-  const bool together = options_.pattern == TrafficPattern::bursts;
-  for (std::uint32_t i = 0; i < (together ? 1 : hosts_.size()); ++i) set_next(i);
+  for (std::uint32_t i = 0; i < hosts_.size(); ++i) {
+    if (network.simulates(network.topology().host(hosts_[i]))) set_next(i);
+  }
 }
 
 void Traffic::set_next(std::uint32_t index) {
-  Rng& rng = options_.pattern == TrafficPattern::bursts ? bursts_ : rngs_[index];
   const PicoInstant from = std::max(agents_.engine().now(), options_.start);
   const PicoInstant at =
-      from + PicoDuration(1 + static_cast<std::int64_t>(rng.exponential(mean_interval_ps_)));
+      from +
+      PicoDuration(1 + static_cast<std::int64_t>(rngs_[index].exponential(mean_interval_ps_)));
   if (at >= options_.end) return;
   agents_.set_timer(agent_, hosts_[index], at, 0, index);
 }
@@ -125,6 +129,9 @@ void Traffic::set_next(std::uint32_t index) {
 std::uint32_t Traffic::destination_of(std::uint32_t index) {
   if (options_.pattern == TrafficPattern::permutation) return partner_[index];
   if (options_.pattern == TrafficPattern::incast) return 0;
+  if (options_.pattern == TrafficPattern::bursts) {
+    return static_cast<std::uint32_t>(rngs_[index].below(hosts_.size()));
+  }
   const auto other = static_cast<std::uint32_t>(rngs_[index].below(hosts_.size() - 1));
   return other < index ? other : other + 1;
 }
@@ -144,22 +151,7 @@ void Traffic::send_from(std::uint32_t index) {
 void Traffic::on_timer(std::uint16_t, std::uint64_t payload) {
   if (agents_.engine().now() >= options_.end) return;  // stopped meanwhile
   const auto index = static_cast<std::uint32_t>(payload);
-  if (options_.pattern != TrafficPattern::bursts) {
-    send_from(index);
-    set_next(index);
-    return;
-  }
-  const auto victim = static_cast<std::uint32_t>(bursts_.below(hosts_.size()));
-  for (std::uint32_t i = 0; i < hosts_.size(); ++i) {
-    if (i == victim) continue;
-    ++sent_;
-    network_.send({.source = hosts_[i],
-                   .destination = hosts_[victim],
-                   .bytes = options_.message_bytes,
-                   .level = options_.level,
-                   .user = user_,
-                   .flow = std::uint64_t{i} << 32 | victim});
-  }
+  send_from(index);
   set_next(index);
 }
 

@@ -46,7 +46,8 @@ struct LatencyHistogram {
   double quantile_ns(double q) const;
 };
 
-/// One kind of traffic among some hosts. Network and agents outlive it.
+/// One kind of traffic among some hosts; of a divided network, what its own hosts send. Network and
+/// agents outlive it.
 class Traffic final : public Agent, public NetworkUser {
  public:
   /// Errors: fewer than two hosts, a load or size out of range.
@@ -76,7 +77,6 @@ class Traffic final : public Agent, public NetworkUser {
   std::vector<std::uint32_t> hosts_;
   std::vector<std::uint32_t> partner_;  // permutation
   std::vector<Rng> rngs_;               // by sender
-  Rng bursts_;
   Network& network_;
   Agents& agents_;
   std::uint32_t agent_;

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets and credits that pass from one part of a divided network to another.
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.hpp"
+#include "sim/network/network.hpp"
+
+namespace weft::sim {
+namespace {
+
+/// The next record of a batch.
+template <class T>
+T take(std::span<const std::byte>& batch) {
+  WEFT_CHECK(batch.size() >= sizeof(T), "{} bytes of a crossing", batch.size());
+  T record;
+  std::memcpy(&record, batch.data(), sizeof record);
+  batch = batch.subspan(sizeof record);
+  return record;
+}
+
+/// At least so long takes a packet of so many bytes.
+PicoDuration time_of(std::uint32_t bytes, Bandwidth rate) {
+  if (rate.bytes_per_second() == 0) return {};
+  return PicoDuration(static_cast<std::int64_t>(std::uint64_t{bytes} * 1'000'000'000'000ULL /
+                                                rate.bytes_per_second()));
+}
+
+}  // namespace
+
+void Network::set_border(Border& border) {
+  WEFT_CHECK(messages_.in_use() == 0);
+  border_ = &border;
+}
+
+PicoDuration Network::lookahead(std::uint32_t smallest_packet) const {
+  WEFT_CHECK(border_ != nullptr);
+  const auto sending = [&](LinkId l) {
+    return time_of(smallest_packet, transmitters_[l.value()].link.parameters().rate);
+  };
+  PicoDuration least = PicoDuration::max();
+  for (std::uint32_t i = 0; i < topology_.links(); ++i) {
+    const LinkId l(i);
+    const Transmitter& t = transmitters_[i];
+    if (border_->owner(topology_.port(l).vertex) == border_->owner(t.peer.vertex)) continue;
+    const PicoDuration latency = t.link.parameters().latency;
+    PicoDuration data = latency;
+    if (t.to_host || !options_.cut_through) data += sending(l);
+    if (!t.to_host) data += options_.switch_delay;
+    least = std::min(least, data);
+    if (t.to_host) continue;  // its room is the transmitter's own affair
+    // Room comes back when the packet has left the switch by another link.
+    PicoDuration leaving = PicoDuration::max();
+    const std::uint32_t first = topology_.link({t.peer.vertex, PortNumber(0)}).value();
+    for (std::uint32_t o = first; o < first + topology_.ports(t.peer.vertex); ++o) {
+      leaving = std::min(leaving, sending(LinkId(o)));
+    }
+    least = std::min(least, latency + leaving);
+  }
+  return least;
+}
+
+/// Hands the packet over, which arrives at `at`. A host's message stays until the host has been
+/// told of its departure.
+void Network::send_across(LinkId l, PicoInstant at, std::uint32_t p) {
+  const Transmitter& t = transmitters_[l.value()];
+  const Packet& packet = packets_[p];
+  const std::uint32_t m = packet.message;
+  Message& message = messages_[m];
+  const std::uint32_t source = topology_.port(l).vertex.value();
+  const MessageRequest& request = message.request;
+  border_->send(t.peer.vertex, PacketCrossing{.bytes = packet.bytes,
+                                              .time = at,
+                                              .source = source,
+                                              .sequence = engine_.next_sequence(source),
+                                              .target = t.peer.vertex.value(),
+                                              .arrived_by = packet.arrived_by,
+                                              .tail = packet.tail,
+                                              .route = packet.route,
+                                              .port = t.peer.port.value(),
+                                              .lane = packet.lane,
+                                              .user = request.user,
+                                              .level = request.level,
+                                              .last = packet.last,
+                                              .from_host = request.source,
+                                              .to_host = request.destination,
+                                              .message_bytes = request.bytes,
+                                              .flow = request.flow,
+                                              .tag = request.tag,
+                                              .posted = message.posted,
+                                              .serial = message.serial,
+                                              .record = message.record});
+  packets_.give_back(p);
+  --message.packets;
+  if (!t.at_host) release(m);
+}
+
+/// Forgets a message when none of it is left here, and nothing will look for its record.
+void Network::release(std::uint32_t m) {
+  const Message& message = messages_[m];
+  if (message.packets > 0 || message.to_send > 0) return;
+  const bool expected = simulates(topology_.host(message.request.destination));
+  const bool remade = message.foreign && message.request.bytes <= options_.mtu;
+  if (!expected || remade) forget(m);
+}
+
+void Network::forget(std::uint32_t m) {
+  const Message& message = messages_[m];
+  if (message.foreign && message.request.bytes > options_.mtu) foreign_.erase(message.serial);
+  messages_.give_back(m);
+}
+
+/// The record of a packet's message: the one from which it was sent, if that is here and waits for
+/// it; else one that was made for an earlier packet; else a new one.
+std::uint32_t Network::adopt(const PacketCrossing& c) {
+  const bool ends_here = simulates(topology_.host(c.to_host));
+  if (c.serial >> kSerialBits == border_->self() && ends_here) {
+    WEFT_CHECK(c.record < messages_.size() && messages_[c.record].serial == c.serial);
+    return c.record;
+  }
+  const bool alone = c.message_bytes <= options_.mtu;  // no other packet needs to find it
+  if (!alone) {
+    const auto known = foreign_.find(c.serial);
+    if (known != foreign_.end()) return known->second;
+  }
+  const std::uint32_t m = messages_.take();
+  messages_[m] = {.request = {.source = c.from_host,
+                              .destination = c.to_host,
+                              .bytes = c.message_bytes,
+                              .level = c.level,
+                              .user = c.user,
+                              .flow = c.flow,
+                              .tag = c.tag},
+                  .to_arrive = c.message_bytes,
+                  .posted = c.posted,
+                  .serial = c.serial,
+                  .record = c.record,
+                  .foreign = true};
+  if (!alone) foreign_.emplace(c.serial, m);
+  return m;
+}
+
+void Network::receive_packet(const PacketCrossing& c) {
+  const Vertex at(c.target);
+  WEFT_CHECK(c.target < topology_.vertices() && simulates(at) && c.port < topology_.ports(at) &&
+                 c.source < topology_.vertices() && c.lane < lane_count_ &&
+                 c.from_host < topology_.hosts() && c.to_host < topology_.hosts() &&
+                 c.user < users_.size() && c.message_bytes > 0 && c.bytes > 0 &&
+                 (topology_.is_host(at) || c.arrived_by < topology_.links()),
+             "a packet for vertex {} port {} lane {}", c.target, c.port, c.lane);
+  const std::uint32_t m = adopt(c);
+  ++messages_[m].packets;
+  const std::uint32_t p = packets_.take();
+  packets_[p] = {.tail = c.tail,
+                 .route = c.route,
+                 .message = m,
+                 .bytes = c.bytes,
+                 .arrived_by = c.arrived_by,
+                 .lane = c.lane,
+                 .last = c.last != 0};
+  engine_.schedule_foreign({.time = c.time,
+                            .source = c.source,
+                            .sequence = c.sequence,
+                            .target = c.target,
+                            .kind = EventKind::packet_arrives,
+                            .detail = c.port,
+                            .payload = p});
+}
+
+void Network::receive_credit(const CreditCrossing& c) {
+  WEFT_CHECK(c.link < topology_.links() && simulates(topology_.port(LinkId(c.link)).vertex) &&
+                 c.lane < lane_count_,
+             "room for link {} lane {}", c.link, c.lane);
+  return_credit(LinkId(c.link), c.lane, c.bytes, c.at);
+}
+
+void Network::receive(std::span<const std::byte> batch) {
+  while (!batch.empty()) {
+    CrossingKind kind{};
+    WEFT_CHECK(batch.size() >= sizeof kind, "{} bytes of a crossing", batch.size());
+    std::memcpy(&kind, batch.data(), sizeof kind);
+    if (kind == CrossingKind::packet) {
+      receive_packet(take<PacketCrossing>(batch));
+    } else {
+      WEFT_CHECK(kind == CrossingKind::credit, "a crossing of kind {}",
+                 static_cast<std::uint32_t>(kind));
+      receive_credit(take<CreditCrossing>(batch));
+    }
+  }
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which part of a divided simulation has which hosts and switches.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/topology/topology.hpp"
+
+namespace weft::sim {
+
+/// The part of each vertex, 0 … parts−1. Hosts are always with their switch. Switches with hosts
+/// are kept in blocks of consecutive ones (whole pods or groups where these are enough) with about
+/// as many hosts each; other switches go, from the hosts up, to the part that has most of their
+/// neighbours, as far as each part gets its share of those at that distance. Parts are left empty
+/// when there are fewer switches with hosts. Depends on nothing but the arguments.
+std::vector<std::uint32_t> partition(const Topology& topology, std::uint32_t parts);
+
+/// Ranks that have cables to vertices of rank `self`, ascending.
+std::vector<std::uint32_t> neighbours_of(const Topology& topology,
+                                         const std::vector<std::uint32_t>& owners,
+                                         std::uint32_t self);
+
+/// How many cables have their ends in different parts.
+std::uint32_t cables_cut(const Topology& topology, const std::vector<std::uint32_t>& owners);
+
+}  // namespace weft::sim

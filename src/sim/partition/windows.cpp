@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/partition/windows.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/partition/partition.hpp"
+
+namespace weft::sim {
+
+Windows::Windows(Engine& engine, Network& network, Exchange& exchange,
+                 std::vector<std::uint32_t> owners, std::uint32_t smallest_packet)
+    : engine_(engine),
+      network_(network),
+      exchange_(exchange),
+      border_(owners, exchange.rank(), exchange.size()),
+      neighbours_(neighbours_of(network.topology(), owners, exchange.rank())),
+      incoming_(exchange.size()) {
+  network.set_border(border_);
+  length_ = network.lookahead(smallest_packet);
+}
+
+/// Gives others what they need to know, takes in what they tell; when the next thing happens
+/// anywhere.
+PicoInstant Windows::exchange_crossings() {
+  const PicoInstant own = std::min(engine_.next_time(), border_.earliest());
+  for (const std::uint32_t r : neighbours_) bytes_sent_ += border_.outgoing()[r].size();
+  const std::int64_t least =
+      exchange_.turn(neighbours_, border_.outgoing(), incoming_, own.ticks());
+  border_.clear();
+  for (const std::uint32_t r : neighbours_) network_.receive(incoming_[r]);
+  return PicoInstant(least);
+}
+
+void Windows::run_until(PicoInstant end) {
+  for (;;) {
+    const PicoInstant next = exchange_crossings();
+    if (next >= end) break;
+    ++count_;
+    const bool far = length_ > PicoInstant::never() - next;
+    const PicoInstant horizon = far ? PicoInstant::never() : next + length_;
+    border_.set_horizon(horizon);
+    engine_.run_until(std::min(end, horizon));
+  }
+  engine_.run_until(end);
+}
+
+}  // namespace weft::sim
