@@ -10,12 +10,18 @@ Network::Adapter& Network::adapter_of(const MessageRequest& request) {
   return adapters_[std::size_t{request.source} * options_.levels.size() + request.level];
 }
 
+/// Adapters have a path of their own for what fits a packet, or take turns between many queues.
+bool Network::is_small(const MessageRequest& request) const {
+  return request.bytes <= options_.mtu;
+}
+
 void Network::add_message(std::uint32_t m) {
   const MessageRequest& request = messages_[m].request;
   const LinkId l = topology_.link({topology_.host(request.source), PortNumber(0)});
   Adapter& adapter = adapter_of(request);
-  if (adapter.in_turn < options_.interleaved_messages) {
-    ++adapter.in_turn;
+  const bool small = is_small(request);
+  if (small || adapter.in_turn < options_.interleaved_messages) {
+    adapter.in_turn += small ? 0 : 1;
     join_round(l, request.level * channels_, m);  // hosts send in class 0
     serve(l);
     return;
@@ -78,6 +84,7 @@ std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
     join_round(l, lane_index, m);
     return p;
   }
+  if (is_small(request)) return p;
   Adapter& adapter = adapter_of(request);
   const std::uint32_t next = adapter.waiting_head;
   if (next == kNone) {

@@ -146,6 +146,7 @@ class Network final : public EventHandler {
   void send_again(const Event& event);
   // adapter.cpp: hosts
   Adapter& adapter_of(const MessageRequest& request);
+  bool is_small(const MessageRequest& request) const;
   void add_message(std::uint32_t message);
   void join_round(LinkId l, std::uint32_t lane_index, std::uint32_t message);
   bool gap_is_over(LinkId l, std::uint32_t lane_index);

@@ -264,6 +264,20 @@ TEST_F(network, as_many_messages_as_allowed_take_turns_and_others_wait) {
                                             {3, 8 * us + 120 * ns}}));
 }
 
+TEST_F(network, a_message_of_one_packet_does_not_wait_behind_large_ones) {
+  NetworkOptions o = simple();
+  o.interleaved_messages = 1;
+  build(star_of(2), o);
+  send(0, 1, 3000, 1);
+  send(0, 1, 3000, 2);
+  send(0, 1, 500, 3);
+  run();
+  // The first message's second packet had its place in the round before it.
+  EXPECT_EQ(arrived_,
+            (std::vector<Arrived>{
+                {3, 2500 * ns + 120 * ns}, {1, 3500 * ns + 120 * ns}, {2, 6500 * ns + 120 * ns}}));
+}
+
 TEST_F(network, a_change_of_rate_acts_on_the_next_packet) {
   build(star_of(2), simple());
   send(0, 1, 2000, 1);

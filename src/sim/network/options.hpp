@@ -47,7 +47,7 @@ struct NetworkOptions {
   /// When a host sends again what a lossy link lost, counted from when it would have arrived.
   PicoDuration retransmit_after = PicoDuration::microseconds(100);
   /// So many messages of one level are on their way out of a host at once, packet by packet in
-  /// turn; the others wait.
+  /// turn; the others wait. Messages of one packet do not wait for them.
   std::uint32_t interleaved_messages = 16;
 };
 
