@@ -59,7 +59,7 @@ bool ComputeMachine::on_message(Instant now, std::uint32_t input,
       return false;
     case MessageType::view:
       if (const auto view = decode_view(bytes, config_.roster)) {
-        if (view->number > view_.number) on_view(now, input, *view);
+        if (view->number > view_.number) on_view(now, *view);
         return true;
       }
       return false;

@@ -95,7 +95,7 @@ class ComputeMachine {
   void on_prepare(std::uint32_t from, const Prepare& prepare);
   void speak_up();
   void promise_when_connected();
-  void on_view(Instant now, std::uint32_t from, const View& view);
+  void on_view(Instant now, const View& view);
   void discard_all();
   void offer(std::uint32_t input);
   void deliver_if_complete(Assembly& assembly);
@@ -116,7 +116,7 @@ class ComputeMachine {
   std::vector<std::uint32_t> debtors_;
   View view_;
   bool takes_part_ = false;           // in the view
-  std::optional<NodeId> outside_of_;  // who sent the view that this node is not in, until told
+  bool is_outside_ = false;           // of the view, and has not told the input nodes
   TimesliceIndex delivered_below_{};  // in this view: one past the newest, all of its own are done
   std::optional<Prepare> prepare_;
   NodeId prepared_by_{};

@@ -42,13 +42,17 @@ void ComputeMachine::speak_up() {
     owe(outbid_->value(), owes_promise);
     outbid_.reset();
   }
-  if (!outside_of_ || prepare_) return;
+  if (!is_outside_ || prepare_) return;
+  // A member by name is needed at once; others only delay things until they can take part.
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
-    if (view_.inputs.contains(i) && !peers_[i].up) return;
+    const bool missing = view_.inputs.contains(i) && !peers_[i].up;
+    if (missing && !view_.computes.contains(config_.self)) return;
   }
   promise_ = Promise{.number = view_.number, .next = TimesliceIndex{}, .done = {}};
-  owe(outside_of_->value(), owes_promise);
-  outside_of_.reset();
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    if (peers_[i].up) owe(i, owes_promise);
+  }
+  is_outside_ = false;
 }
 
 void ComputeMachine::promise_when_connected() {
@@ -65,7 +69,7 @@ void ComputeMachine::promise_when_connected() {
   owe(prepared_by_.value(), owes_promise);
 }
 
-void ComputeMachine::on_view(Instant now, std::uint32_t from, const View& next) {
+void ComputeMachine::on_view(Instant now, const View& next) {
   const bool promised = promised_ && prepare_ && prepare_->number == next.number;
   // One that builds on an older view came to nothing, and must not stand in the way of others.
   if (prepare_ && (prepare_->number <= next.number || prepare_->base < next.number)) {
@@ -83,12 +87,9 @@ void ComputeMachine::on_view(Instant now, std::uint32_t from, const View& next) 
     const bool member = next.inputs.contains(i);
     if (before.inputs.contains(i) != member) schedule_->on_input(now, i, member);
   }
-  outside_of_.reset();
   outbid_.reset();
-  if (!takes_part_) {
-    outside_of_ = NodeId(from);
-    return;
-  }
+  is_outside_ = !takes_part_;
+  if (!takes_part_) return;
   schedule_->on_grid(now, next.grid(), next.computes.rank(config_.self));
   early_.take(next.number, [&](std::uint32_t input, std::span<const std::byte> payload) {
     schedule_->on_message(now, input, payload);

@@ -39,14 +39,9 @@ void InputMachine::on_completion(Instant now, const Completion& completion) {
       on_message(now, completion.peer, completion.data);
       break;
     case CompletionKind::written:
-    case CompletionKind::failed: {
-      const std::uint32_t pair = PairSender::pair_of(completion.context);
-      if (config_.roster.is_compute(completion.peer) && pair < pairs_.size()) {
-        pairs_[pair].write_completed(PairSender::record_of(completion.context));
-        settle(pair);
-      }
+    case CompletionKind::failed:
+      on_write_completed(completion);
       break;
-    }
     case CompletionKind::peer_up:
       on_peer_up(completion.peer, completion.incarnation);
       break;
@@ -56,6 +51,17 @@ void InputMachine::on_completion(Instant now, const Completion& completion) {
     case CompletionKind::sent:
       break;
   }
+}
+
+void InputMachine::on_write_completed(const Completion& completion) {
+  const std::uint32_t pair = PairSender::pair_of(completion.context);
+  if (!PairSender::is_write(completion.context) || pair >= pairs_.size()) return;
+  if (writes_out_ > 0) --writes_out_;
+  // A record's number means nothing in another view.
+  if (!PairSender::is_of_view(completion.context, view_.number)) return;
+  if (writes_out_of_view_ > 0) --writes_out_of_view_;
+  pairs_[pair].write_completed(PairSender::record_of(completion.context));
+  settle(pair);
 }
 
 void InputMachine::on_message(Instant now, NodeId peer, std::span<const std::byte> bytes) {
@@ -213,7 +219,10 @@ void InputMachine::start(Instant now, TimesliceIndex t, Outbox& out) {
     descriptor.microslices |= static_cast<std::uint32_t>(ContributionFlag::repeated);
     ++counters_.repeated;
   }
+  const std::size_t before = out.tx.size();
   pair.start(now, descriptor, run->segments, config_.data_level, out);
+  writes_out_ += out.tx.size() - before;
+  writes_out_of_view_ += out.tx.size() - before;
   slot.state = SendWindow::State::started;
   owe(config_.roster.compute_node(slot.owner).value(), owes_written);
   ++counters_.contributions;

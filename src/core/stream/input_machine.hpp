@@ -72,7 +72,11 @@ class InputMachine final : public schedule::SendState {
   /// A node that joins late learns here where its source must go on; answers once.
   std::optional<std::uint64_t> take_seek();
   /// The source may fill the buffer: at once, or for a restarted node when it knows where to begin.
-  bool source_may_run() const { return !config_.restarted || view_.number > 0; }
+  /// Not while writes of an earlier view are under way either: their bytes lie in the buffer, and
+  /// what is free there may be theirs.
+  bool source_may_run() const {
+    return (!config_.restarted || view_.number > 0) && writes_out_ == writes_out_of_view_;
+  }
   /// The oldest timeslice that is not consumed is not in the buffer as a whole, and nothing else
   /// is: when there is no room either, it never will be.
   bool needs_more_room() const;
@@ -113,6 +117,7 @@ class InputMachine final : public schedule::SendState {
   bool on_schedule_message(Instant now, std::uint32_t compute, std::span<const std::byte> bytes);
   void on_credit(Instant now, std::uint32_t compute, const Credit& credit);
   void on_prepare(NodeId from, const Prepare& prepare);
+  void on_write_completed(const Completion& completion);
   void settle(std::uint32_t compute);
 
   bool is_leader(Instant now) const;
@@ -163,9 +168,12 @@ class InputMachine final : public schedule::SendState {
   NodeId prepared_by_{};
   std::optional<NodeId> outbid_;  // asked with a lower number than `prepare_` has
   bool promised_ = false;
-  bool takes_part_ = false;           // in the view
-  std::optional<NodeId> outside_of_;  // who sent the view that this node is not in, until told
+  bool takes_part_ = false;  // in the view
+  bool is_outside_ = false;  // of the view, and has not told the others
   Promise promise_;
+
+  std::uint64_t writes_out_ = 0;          // handed to the outbox and not completed
+  std::uint64_t writes_out_of_view_ = 0;  // of them: those of this view
 
   bool source_ended_ = false;
   bool said_bye_ = false;

@@ -42,7 +42,7 @@ bool InputMachine::on_leader_message(Instant now, NodeId peer, std::span<const s
       if (!view) return false;
       if (view->number > view_.number) {
         apply(now, *view);
-        if (!takes_part_) outside_of_ = peer;
+        is_outside_ = !takes_part_;
         if (is_leader(now)) owe_all(owes_view);
       }
       return true;
@@ -58,7 +58,10 @@ bool InputMachine::on_leader_message(Instant now, NodeId peer, std::span<const s
       if (!promise) return false;
       leader_.on_promise(peer, *promise);
       // It is in the view by name only: it had promised itself to another leader.
-      if (promise->number == view_.number && is_member(peer)) leader_.disturb();
+      if (promise->number == view_.number && is_member(peer)) {
+        peers_[peer.value()].lost = true;  // as if it had been: it does not lead
+        leader_.disturb();
+      }
       return true;
     }
     case MessageType::suspect: {
@@ -104,13 +107,17 @@ void InputMachine::speak_up() {
     }
     outbid_.reset();
   }
-  if (!outside_of_ || prepare_) return;
+  if (!is_outside_ || prepare_) return;
+  // A member by name is needed at once; others only delay things until they can take part.
   for (std::uint32_t node = 0; node < peers_.size(); ++node) {
-    if (is_member(NodeId(node)) && !peers_[node].up) return;
+    const bool missing = is_member(NodeId(node)) && !peers_[node].up;
+    if (missing && !is_member(NodeId(config_.self))) return;
   }
   promise_ = Promise{.number = view_.number, .next = window_.next(), .done = {}};
-  owe(outside_of_->value(), owes_promise);
-  outside_of_.reset();
+  for (std::uint32_t i = 0; i < config_.roster.inputs; ++i) {
+    if (i != config_.self && peers_[i].up) owe(i, owes_promise);
+  }
+  is_outside_ = false;
 }
 
 void InputMachine::promise_when_connected() {
@@ -189,6 +196,7 @@ void InputMachine::lead(Instant now) {
 
 void InputMachine::apply(Instant now, const View& next) {
   const bool took_part = std::exchange(takes_part_, false);
+  writes_out_of_view_ = 0;
   const View before = std::exchange(view_, next);
   leader_.on_view(next);
   for (std::uint32_t i = 0; i < peers_.size(); ++i) peers_[i].lost = !peers_[i].up;
@@ -198,7 +206,7 @@ void InputMachine::apply(Instant now, const View& next) {
   if (prepare_ && (prepare_->number <= next.number || prepare_->base < next.number)) {
     prepare_.reset();
   }
-  outside_of_.reset();
+  is_outside_ = false;
   outbid_.reset();
   told_end_ = false;
   messages_.clear();  // they are addressed by the old grid

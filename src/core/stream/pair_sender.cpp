@@ -50,7 +50,8 @@ void PairSender::write(std::uint64_t offset, std::array<std::span<const std::byt
   op.kind = OpKind::write;
   op.service_level = level;
   op.peer = peer_;
-  op.context = (std::uint64_t{pair_} << 40) | (written_ & ((std::uint64_t{1} << 40) - 1));
+  op.context = std::uint64_t{1} << 63 | (view_ & view_bits) << 54 | (pair_ & pair_bits) << 40 |
+               (written_ & ((std::uint64_t{1} << 40) - 1));
   op.segments = segments;
   op.region = region;
   op.region_offset = offset;

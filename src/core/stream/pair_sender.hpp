@@ -52,9 +52,14 @@ class PairSender {
   std::optional<Acknowledged> take_acknowledged();
   /// The next contribution, in order of writing, that was consumed and whose bytes are free.
   std::optional<TimesliceIndex> take_consumed();
-  /// Context of an operation: pair in the high 24 bits, record in the low 40.
+  /// Context of a write: the highest bit says that it is one, 9 bits are the view's, 14 the pair's,
+  /// 40 the record's.
+  static bool is_write(std::uint64_t context) { return context >> 63 != 0; }
+  static bool is_of_view(std::uint64_t context, std::uint32_t view) {
+    return (context >> 54 & view_bits) == (view & view_bits);
+  }
   static std::uint32_t pair_of(std::uint64_t context) {
-    return static_cast<std::uint32_t>(context >> 40);
+    return static_cast<std::uint32_t>(context >> 40 & pair_bits);
   }
   static std::uint64_t record_of(std::uint64_t context) {
     return context & ((std::uint64_t{1} << 40) - 1);
@@ -66,6 +71,8 @@ class PairSender {
   }
 
  private:
+  static constexpr std::uint64_t view_bits = (1 << 9) - 1;
+  static constexpr std::uint64_t pair_bits = (1 << 14) - 1;
   struct Record {
     ContributionDescriptor descriptor;  // stays put until the pair's ring comes round
     Instant started{};

@@ -73,6 +73,23 @@ TEST_F(pair_of_nodes, a_contribution_at_the_end_of_the_ring_is_written_in_two) {
   for (const std::byte b : receiver_->content(arrival->position, 50)) ASSERT_EQ(b, std::byte{1});
 }
 
+TEST_F(pair_of_nodes, a_write_says_of_which_pair_view_and_record_it_is) {
+  const std::vector<std::byte> content(10);
+  for (std::uint64_t record = 0; record < 2; ++record) {
+    sender_.start(Instant(5), {.timeslice = record, .size = 10}, {std::span(content), {}},
+                  ServiceLevel{}, out_);
+    for (const TxOp& op : out_.tx.view()) {
+      EXPECT_TRUE(PairSender::is_write(op.context));
+      EXPECT_EQ(PairSender::pair_of(op.context), 3u);
+      EXPECT_EQ(PairSender::record_of(op.context), record);
+      EXPECT_TRUE(PairSender::is_of_view(op.context, 7));
+      EXPECT_FALSE(PairSender::is_of_view(op.context, 8));
+    }
+    out_.posted(out_.tx.size());
+  }
+  EXPECT_FALSE(PairSender::is_write(TxOp{}.context)) << "a message's";
+}
+
 TEST_F(pair_of_nodes, credit_is_bytes_and_descriptors) {
   EXPECT_TRUE(sender_.has_credit(100));
   EXPECT_FALSE(sender_.has_credit(101));

@@ -15,9 +15,18 @@ ViewLeader::ViewLeader(const Roster& roster, std::uint32_t self, TimesliceIndex 
       up_(roster.nodes()),
       reborn_(roster.nodes()),
       incarnations_(roster.nodes()),
+      patience_(promise_timeout),
+      fresh_(roster.nodes()),
       promises_(roster.nodes()) {
   up_.insert(self);
 }
+
+namespace {
+
+/// Times the promise timeout.
+constexpr std::int64_t longest_patience = 64;
+
+}  // namespace
 
 bool ViewLeader::is_member(NodeId node, const IndexSet& inputs, const IndexSet& computes) const {
   return roster_.is_input(node) ? inputs.contains(node.value())
@@ -25,6 +34,7 @@ bool ViewLeader::is_member(NodeId node, const IndexSet& inputs, const IndexSet& 
 }
 
 void ViewLeader::node_up(NodeId node, Incarnation incarnation) {
+  fresh_.insert(node.value());
   up_.insert(node.value());
   Incarnation& known = incarnations_[node.value()];
   if (known != incarnation && known != Incarnation{}) reborn_.insert(node.value());
@@ -38,7 +48,7 @@ void ViewLeader::node_down(NodeId node) {
 
 Instant ViewLeader::next_deadline() const {
   if (!pending_ || promise_timeout_ == Duration::max()) return Instant::never();
-  return std::max(asked_at_ + promise_timeout_, pending_->base == 0 ? start_by_ : asked_at_);
+  return std::max(asked_at_ + patience_, pending_->base == 0 ? start_by_ : asked_at_);
 }
 
 void ViewLeader::leave_out_the_silent(Instant now) {
@@ -49,11 +59,17 @@ void ViewLeader::leave_out_the_silent(Instant now) {
   for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
     if (promises_[i] || !is_member(NodeId(i), pending_->inputs, pending_->computes)) continue;
     if (i == self_) continue;  // it promises when its own connections are there
-    up_.erase(i);
     silent = disturbed_ = true;
+    if (!fresh_.contains(i)) up_.erase(i);
   }
+  if (!silent) return;
   // Once: who connects anew before there can be another proposal is there.
-  if (silent) pending_.reset();
+  pending_.reset();
+  // Perhaps answers take longer than that, behind all the data that each view sends anew.
+  const bool again = now - left_out_at_ < patience_ * longest_patience;
+  patience_ =
+      again ? std::min(patience_ * 2, promise_timeout_ * longest_patience) : promise_timeout_;
+  left_out_at_ = now;
 }
 
 std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
@@ -87,6 +103,7 @@ std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
   highest_number_ = next.number;
   disturbed_ = false;
   promises_.assign(roster_.nodes(), std::nullopt);
+  fresh_ = IndexSet(roster_.nodes());
   pending_ = next;
   asked_at_ = now;
   return next;

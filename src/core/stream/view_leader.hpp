@@ -62,6 +62,9 @@ class ViewLeader {
   std::uint32_t highest_number_ = 0;
   std::optional<Prepare> pending_;
   Instant asked_at_{};
+  Duration patience_;  // with the silent: the promise timeout, longer when it was too short of late
+  Instant left_out_at_{};
+  IndexSet fresh_;  // connected since it was asked: the question may not have come through
   std::vector<std::optional<Promise>> promises_;
 };
 

@@ -31,6 +31,24 @@ TEST(view_leader, whoever_was_silent_and_connects_anew_while_nobody_else_is_ther
   EXPECT_TRUE(leader.propose(at(201), *view));
 }
 
+TEST(view_leader, does_not_leave_out_who_connected_anew_after_it_was_asked) {
+  const Roster roster{1, 2};
+  ViewLeader leader(roster, 0, TimesliceIndex::max(), at(0), Duration::microseconds(100));
+  for (const std::uint32_t n : {1u, 2u}) leader.node_up(NodeId(n), Incarnation(1));
+  ASSERT_TRUE(leader.propose(at(1), View{}));
+  leader.on_promise(NodeId(0), {});
+  // Down and up again: the question got lost. The other one is silent.
+  leader.node_down(NodeId(1));
+  leader.node_up(NodeId(1), Incarnation(1));
+  const auto again = leader.propose(at(2), View{});
+  ASSERT_TRUE(again) << "everybody starts afresh";
+  leader.node_up(NodeId(1), Incarnation(1));
+  const auto next = leader.propose(at(200), View{});
+  ASSERT_TRUE(next);
+  EXPECT_TRUE(next->computes.contains(0));
+  EXPECT_FALSE(next->computes.contains(1));
+}
+
 TEST(view_leader, asks_with_a_higher_number_when_told_of_one) {
   ViewLeader leader({2, 1}, 1, TimesliceIndex::max(), at(0), Duration::max());
   leader.node_up(NodeId(2), Incarnation(1));

@@ -53,7 +53,10 @@ class InputNode final : public StreamNode {
     return fed || out.tx.size() > before;
   }
 
-  Instant next_deadline() const override { return std::min(machine_.next_deadline(), feed_at_); }
+  Instant next_deadline() const override {
+    return machine_.source_may_run() ? std::min(machine_.next_deadline(), feed_at_)
+                                     : machine_.next_deadline();
+  }
   std::vector<int> descriptors() const override { return {}; }
   void stop() override { machine_.stop(); }
   bool started() const override { return report_.started != Instant::never(); }
