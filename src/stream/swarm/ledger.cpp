@@ -55,16 +55,16 @@ void Ledger::note(const TimesliceView& timeslice, const SinkSummary& checked,
 std::string Ledger::judge(const SwarmExpectation& expected, std::uint64_t end) const {
   if (errors_ > 0) return fmt::format("{} wrong timeslices: {}", errors_, first_error_);
   for (std::uint64_t t = end; t < entries_.size(); ++t) {
-    // A compute node that was cut off when the others agreed on the end may have given up on it.
-    const bool given_up = expected.ends_by_time && expected.may_miss_components;
-    if (entries_[t].deliveries == 0) continue;
-    if (given_up && entries_[t].incomplete == entries_[t].deliveries) continue;
+    // A compute node that was cut off when the others agreed on the end may have built it before.
+    if (entries_[t].deliveries == 0 || (expected.ends_by_time && !expected.calm)) continue;
     return fmt::format("timeslice {} was delivered, but the stream ended at {}", t, end);
   }
   for (std::uint64_t t = 0; t < end; ++t) {
     const Entry entry = t < entries_.size() ? entries_[t] : Entry{};
     if (entry.deliveries == 0) return fmt::format("timeslice {} of {} was never delivered", t, end);
-    if (entry.unflagged > 1) {
+    // Of one that was given up on a node that is gone nobody else may have sent anything before.
+    const bool given_up = expected.may_miss_components && entry.incomplete > 0;
+    if (entry.unflagged > 1 + (given_up ? entry.incomplete : 0)) {
       return fmt::format("timeslice {} was delivered {} times, {} of them not flagged as repeated",
                          t, entry.deliveries, entry.unflagged);
     }
