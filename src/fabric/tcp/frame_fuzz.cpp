@@ -23,7 +23,9 @@ void feed(FrameReader& reader, std::span<const std::uint8_t> input) {
   input = input.subspan(2);
   for (std::size_t step = 1;; ++step) {
     FrameReader::Event event;
-    while ((event = reader.next()) == FrameReader::Event::message) {
+    while ((event = reader.next()) == FrameReader::Event::message ||
+           event == FrameReader::Event::drain) {
+      if (event == FrameReader::Event::drain) continue;
       WEFT_CHECK(reader.message().size() <= kMaxMessage);
       std::uint8_t sum = 0;
       for (const std::byte b : reader.message()) sum ^= static_cast<std::uint8_t>(b);

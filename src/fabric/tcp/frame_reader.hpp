@@ -56,7 +56,8 @@ class FrameReader {
   std::span<const std::byte> message() const { return message_; }
   std::string_view complaint() const { return complaint_; }
 
-  /// Where to read to: number of entries used, 0 when there is no room until `release`.
+  /// Where to read to, once `next` said `need_more` (whatever follows a `drain` is told by `next`,
+  /// not read past): number of entries used, 0 when there is no room until `release`.
   std::size_t plan(Plan& plan);
   /// `count` bytes were read as planned, from the front.
   void filled(std::size_t count);

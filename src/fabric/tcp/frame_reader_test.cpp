@@ -186,6 +186,15 @@ TEST(frame_reader, refuses_anything_after_drain) {
   EXPECT_EQ(f.reader.next(), FrameReader::Event::bad);
 }
 
+TEST(frame_reader, refuses_a_buffer_full_of_bytes_after_drain) {
+  Fixture f;
+  Bytes stream;
+  append(stream, {FrameType::drain}, {});
+  stream.resize(2 * kBuffer, std::byte{1});
+  EXPECT_EQ(f.feed(stream, stream.size()), FrameReader::Event::drain);
+  EXPECT_EQ(f.reader.next(), FrameReader::Event::bad);
+}
+
 TEST(region_table, forgets_a_retracted_region_for_good) {
   RegionTable regions(~0u);
   Bytes memory(100);
