@@ -73,8 +73,8 @@ constexpr std::array presets{
     Preset{"aries", aries},
     Preset{"ib-qdr", [] { return infiniband(4 * giga, 140, 400, 150); }},
     Preset{"ib-fdr", [] { return infiniband(6'818'000'000, 170, 350, 120); }},
-    Preset{"ib-edr", [] { return infiniband(12'121'000'000, 90, 300, 70); }},
-    Preset{"ib-hdr", [] { return infiniband(24'242'000'000, 130, 250, 50); }},
+    Preset{"ib-edr", [] { return infiniband(12'500'000'000, 90, 300, 70); }},
+    Preset{"ib-hdr", [] { return infiniband(25 * giga, 130, 250, 50); }},
     Preset{"10gbe", [] { return ethernet(10 * giga, 800); }},
     Preset{"100gbe", [] { return ethernet(100 * giga, 450); }},
 };

@@ -17,6 +17,27 @@ TEST(network_options, every_preset_is_valid) {
   }
 }
 
+// A lane's rate on the wire, four lanes, and what the coding leaves of them.
+TEST(network_options, infiniband_links_have_the_data_rate_that_their_coding_leaves) {
+  struct Generation {
+    std::string_view preset;
+    double lane_gbit_per_s;
+    double coding;
+  };
+  for (const auto& g :
+       {Generation{"ib-qdr", 10, 8.0 / 10}, Generation{"ib-fdr", 14.0625, 64.0 / 66},
+        Generation{"ib-edr", 25.78125, 64.0 / 66}, Generation{"ib-hdr", 51.5625, 64.0 / 66}}) {
+    const double expected = 4 * g.lane_gbit_per_s * g.coding * 1e9 / 8;
+    const auto options = network_preset(g.preset);
+    ASSERT_TRUE(options.ok());
+    for (const LinkOptions* l :
+         {&options->host_link, &options->local_link, &options->global_link}) {
+      EXPECT_NEAR(static_cast<double>(l->rate.bytes_per_second()), expected, expected / 10'000)
+          << g.preset;
+    }
+  }
+}
+
 TEST(network_options, an_unknown_preset_is_answered_with_those_there_are) {
   const auto options = network_preset("ib-xyz");
   ASSERT_FALSE(options.ok());
