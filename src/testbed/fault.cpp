@@ -51,7 +51,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 // Reads one fault word by word.
 class Parser {
  public:
-  Parser(std::string_view text, std::uint32_t hosts) : text_(text), hosts_(hosts) {}
+  Parser(std::string_view text, std::uint32_t hosts, FaultPlaces places)
+      : text_(text), hosts_(hosts), places_(places) {}
 
   Result<Fault> parse() {
     std::vector<std::string_view> words;
@@ -109,12 +110,32 @@ class Parser {
                                  words.size()));
     }
     if (fault_.kind == Kind::partition) return groups(words[0]);
-    const auto host = parse_host(words[0], hosts_);
-    if (!host.ok()) return refused(host.error().message);
-    fault_.host = *host;
+    if (auto read = place(words[0]); !read.ok()) return read;
     if (fault_.kind == Kind::loss) return loss(words[1]);
     if (fault_.kind == Kind::slow) return rate(words[1]);
     if (fault_.kind == Kind::clock) return jump(words[1]);
+    return {};
+  }
+
+  Result<void> place(std::string_view word) {
+    if (word.find("--") != std::string_view::npos) return cable(word);
+    const auto host = parse_host(word, hosts_);
+    if (!host.ok()) return refused(host.error().message);
+    fault_.host = *host;
+    return {};
+  }
+
+  Result<void> cable(std::string_view word) {
+    if (places_ == FaultPlaces::hosts) {
+      return refused(fmt::format("'{}' is a cable of a simulated network; name a host", word));
+    }
+    const bool of_links =
+        fault_.kind == Kind::link_down || fault_.kind == Kind::loss || fault_.kind == Kind::slow;
+    if (!of_links) {
+      return refused(
+          fmt::format("{} happens to hosts; '{}' is a cable", text_of(fault_.kind).name, word));
+    }
+    fault_.cable = word;
     return {};
   }
 
@@ -176,12 +197,22 @@ class Parser {
 
   std::string_view text_;
   std::uint32_t hosts_;
+  FaultPlaces places_;
   Fault fault_;
   std::optional<Duration> at_;
   std::optional<Duration> lasts_;
 };
 
+Result<void> set_cable(const Fault& fault, FaultTarget& target, bool begins) {
+  if (fault.kind == Kind::link_down) return target.set_cable_up(fault.cable, !begins);
+  if (fault.kind == Kind::slow) {
+    return target.set_cable_rate(fault.cable, begins ? fault.rate : Bandwidth{});
+  }
+  return target.set_cable_loss(fault.cable, begins ? fault.parts_per_million : 0);
+}
+
 Result<void> begin(const Fault& fault, FaultTarget& target) {
+  if (!fault.cable.empty()) return set_cable(fault, target, true);
   switch (fault.kind) {
     case Kind::link_down:
       return target.set_link_up(fault.host, false);
@@ -206,6 +237,7 @@ Result<void> begin(const Fault& fault, FaultTarget& target) {
 }
 
 Result<void> end(const Fault& fault, FaultTarget& target) {
+  if (!fault.cable.empty()) return set_cable(fault, target, false);
   switch (fault.kind) {
     case Kind::link_down:
       return target.set_link_up(fault.host, true);
@@ -231,14 +263,19 @@ Error impossible_here(std::string_view what) {
           fmt::format("{} is not possible here: run the command in a testbed", what)};
 }
 
+Error only_simulated(std::string_view what) {
+  return {ErrorCode::unavailable, fmt::format("{} is possible in simulations only", what)};
+}
+
 }  // namespace
 
-Result<Fault> parse_fault(std::string_view text, std::uint32_t hosts) {
-  return Parser(text, hosts).parse();
+Result<Fault> parse_fault(std::string_view text, std::uint32_t hosts, FaultPlaces places) {
+  return Parser(text, hosts, places).parse();
 }
 
 std::string to_text(const Fault& fault) {
   const auto name = text_of(fault.kind).name;
+  const std::string where = fault.cable.empty() ? fmt::format("host{}", fault.host) : fault.cable;
   switch (fault.kind) {
     case Kind::partition: {
       std::string groups;
@@ -251,9 +288,9 @@ std::string to_text(const Fault& fault) {
       return fmt::format("{} {}", name, groups);
     }
     case Kind::loss:
-      return fmt::format("{} host{} {:g}%", name, fault.host, fault.parts_per_million / 10'000.0);
+      return fmt::format("{} {} {:g}%", name, where, fault.parts_per_million / 10'000.0);
     case Kind::slow:
-      return fmt::format("{} host{} {}", name, fault.host, weft::to_text(fault.rate));
+      return fmt::format("{} {} {}", name, where, weft::to_text(fault.rate));
     case Kind::clock: {
       const bool back = fault.jump < Duration{};
       std::string length = weft::to_text(back ? -fault.jump : fault.jump);
@@ -261,7 +298,7 @@ std::string to_text(const Fault& fault) {
       return fmt::format("{} host{} {}{}", name, fault.host, back ? '-' : '+', length);
     }
     default:
-      return fmt::format("{} host{}", name, fault.host);
+      return fmt::format("{} {}", name, where);
   }
 }
 
@@ -277,6 +314,15 @@ Result<void> FaultTarget::set_loss(std::uint32_t, std::uint32_t) {
 Result<void> FaultTarget::set_rate(std::uint32_t, Bandwidth) {
   return impossible_here("slow");
 }
+Result<void> FaultTarget::set_cable_up(std::string_view, bool) {
+  return only_simulated("a cable by name");
+}
+Result<void> FaultTarget::set_cable_loss(std::string_view, std::uint32_t) {
+  return only_simulated("a cable by name");
+}
+Result<void> FaultTarget::set_cable_rate(std::string_view, Bandwidth) {
+  return only_simulated("a cable by name");
+}
 Result<void> FaultTarget::kill(std::uint32_t) {
   return impossible_here("kill");
 }
@@ -290,7 +336,7 @@ Result<void> FaultTarget::restart(std::uint32_t) {
   return impossible_here("restart");
 }
 Result<void> FaultTarget::jump_clock(std::uint32_t, Duration) {
-  return Error{ErrorCode::unavailable, "clock is possible in simulations only"};
+  return only_simulated("clock");
 }
 
 FaultPlayer::FaultPlayer(std::vector<Fault> faults, Instant start)

@@ -34,7 +34,13 @@ struct Fault {
   Bandwidth rate{};                                  ///< slow
   Duration jump{};                                   ///< clock
   std::vector<std::vector<std::uint32_t>> groups{};  ///< partition
+  /// link_down, loss, slow: of these cables of a simulated network ("switch0--switch4") in place of
+  /// the host's; empty: the host's.
+  std::string cable{};
 };
+
+/// What faults may name besides hosts.
+enum class FaultPlaces : bool { hosts, hosts_and_cables };
 
 /// Reads one fault, for hosts 0 … hosts−1:
 ///   at=2s link-down host3 for=1s
@@ -43,8 +49,10 @@ struct Fault {
 ///   at=2s slow host3 10Mbit for=1s
 ///   at=2s kill host3      (also stop … for=1s, cont, restart)
 ///   at=2s clock host3 +5ms   (or -5ms; in simulations only)
-/// Errors name the word that is not understood and show a fault that is.
-Result<Fault> parse_fault(std::string_view text, std::uint32_t hosts);
+///   at=2s link-down switch0--switch4 for=1s   (also loss, slow; where places say so)
+/// Errors name the word that is not understood and show a fault that is. Cables are not looked up.
+Result<Fault> parse_fault(std::string_view text, std::uint32_t hosts,
+                          FaultPlaces places = FaultPlaces::hosts);
 
 /// "link-down host3": without the times.
 std::string to_text(const Fault& fault);
@@ -58,6 +66,9 @@ class FaultTarget {
   virtual Result<void> set_loss(std::uint32_t host, std::uint32_t parts_per_million);
   /// Zero gives the usual rate back.
   virtual Result<void> set_rate(std::uint32_t host, Bandwidth rate);
+  virtual Result<void> set_cable_up(std::string_view cable, bool up);
+  virtual Result<void> set_cable_loss(std::string_view cable, std::uint32_t parts_per_million);
+  virtual Result<void> set_cable_rate(std::string_view cable, Bandwidth rate);
   virtual Result<void> kill(std::uint32_t host);
   virtual Result<void> stop(std::uint32_t host);
   virtual Result<void> resume(std::uint32_t host);
