@@ -32,6 +32,7 @@ void Engine::run_until(PicoInstant end) {
     ++handled_;
     if (event.kind != EventKind::port_wakes) {
       ++events_;
+      last_ = event.time;
       hash_ += digest(event);
     }
     handlers_[static_cast<std::size_t>(event.kind)]->on_event(event);

@@ -80,6 +80,8 @@ class Engine {
 
   /// The handler of a wake-up says that it was of use.
   void count_wake() { ++events_; }
+  /// When the last of `events` was that is no wake-up. Depends on nothing but the seed.
+  PicoInstant last_event() const { return last_; }
   /// Events handled; of the wake-ups those that were of use. Depends on nothing but the seed.
   std::uint64_t events() const { return events_; }
   /// Everything handled, so the work that was done: with it are wake-ups that came to nothing, and
@@ -94,6 +96,7 @@ class Engine {
 
   EventQueue queue_;
   PicoInstant now_{};
+  PicoInstant last_{};
   std::array<EventHandler*, 8> handlers_{};
   std::vector<std::uint32_t> sequences_;
   std::uint64_t events_ = 0;

@@ -14,11 +14,12 @@
 #include "base/check.hpp"
 #include "sim/network/packet.hpp"
 #include "sim/topology/topology.hpp"
+#include "weft/ids.hpp"
 #include "weft/time.hpp"
 
 namespace weft::sim {
 
-enum class CrossingKind : std::uint32_t { packet = 1, credit = 2 };
+enum class CrossingKind : std::uint32_t { packet = 1, credit = 2, loss = 3 };
 
 /// A packet's arrival, with its place in the order of events, and of its message what the
 /// destination has to know. All parts run the same program on machines of one kind: the bytes in
@@ -59,6 +60,34 @@ struct CreditCrossing {
 };
 static_assert(std::has_unique_object_representations_v<CreditCrossing>);
 
+/// A packet was lost: its host, which is in another part, is to send its bytes again.
+struct LossCrossing {
+  CrossingKind kind = CrossingKind::loss;
+  std::uint32_t payload = 0;  ///< bytes to send again
+  PicoInstant time{};         ///< when
+  std::uint32_t source = 0;   ///< vertex that sent it into the link that lost it
+  std::uint32_t sequence = 0;
+  std::uint32_t from_host = 0;
+  std::uint32_t to_host = 0;
+  std::uint64_t message_bytes = 0;
+  std::uint64_t flow = 0;
+  std::uint64_t tag = 0;
+  PicoInstant posted{};
+  std::uint64_t serial = 0;  ///< see Message
+  std::uint32_t record = 0;  ///< see Message
+  std::uint16_t user = 0;
+  std::uint8_t level = 0;
+  std::uint8_t spare = 0;
+};
+static_assert(std::has_unique_object_representations_v<LossCrossing>);
+
+/// What a divided simulation may rely on: the more is known, the longer parts go on by themselves.
+struct Expectation {
+  std::uint32_t smallest_packet = 1;  ///< no packet has fewer bytes, header included
+  Bandwidth fastest_host_link{};      ///< none will have a higher rate; zero: none changes
+  bool lossy = false;                 ///< links may be declared lossy
+};
+
 class Border {
  public:
   static constexpr std::uint32_t most_parts = 1u << 16;
@@ -78,6 +107,7 @@ class Border {
   void set_horizon(PicoInstant horizon) { horizon_ = horizon; }
   void send(Vertex to, const PacketCrossing& packet) { append(to, packet.time, packet); }
   void send(Vertex to, const CreditCrossing& credit) { append(to, credit.at, credit); }
+  void send(Vertex to, const LossCrossing& loss) { append(to, loss.time, loss); }
 
   /// What was sent since the last `clear`, by part; and when the first of it happens.
   std::vector<std::vector<std::byte>>& outgoing() { return outgoing_; }

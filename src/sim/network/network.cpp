@@ -114,6 +114,10 @@ void Network::send(const MessageRequest& request) {
     messages_[m].serial = std::uint64_t{border_->self()} << kSerialBits | next_serial_++;
     messages_[m].record = m;
   }
+  if (observer_ != nullptr) {
+    const LinkId link = topology_.link({topology_.host(request.source), PortNumber(0)});
+    observer_->on_queued(engine_.now(), link, request.bytes);
+  }
   add_message(m);
 }
 
@@ -161,6 +165,7 @@ void Network::deliver(std::uint32_t p) {
   message.to_arrive -= payload;
   if (message.to_arrive > 0) return;
   const Message done = message;  // the user may post more and move the record
+  if (observer_ != nullptr) observer_->on_delivered(engine_.now(), done);
   forget(m);
   users_[done.request.user]->on_arrived(done);
 }
@@ -171,6 +176,7 @@ void Network::enqueue(LinkId out, std::uint32_t lane_index, PortNumber in, std::
   Packet& packet = packets_[p];
   packet.next = kNone;
   queued_[out.value()] += packet.bytes;
+  if (observer_ != nullptr) observer_->on_queued(engine_.now(), out, packet.bytes);
   if (queue.head != kNone) {
     packets_[queue.tail].next = p;
     queue.tail = p;

@@ -18,6 +18,7 @@
 #include "sim/engine/engine.hpp"
 #include "sim/network/border.hpp"
 #include "sim/network/lane.hpp"
+#include "sim/network/observer.hpp"
 #include "sim/network/options.hpp"
 #include "sim/network/packet.hpp"
 #include "sim/routing/router.hpp"
@@ -54,14 +55,17 @@ class Network final : public EventHandler {
   void send(const MessageRequest& request);
   void on_event(const Event& event) override;
 
+  /// From now on tells the observer, which outlives the network, of everything; null: nobody.
+  void set_observer(NetworkObserver* observer) { observer_ = observer; }
+
   /// From now on only the border's own vertices are simulated here, before anything is sent: hosts
   /// of other parts must not send here. The border outlives the network.
   void set_border(Border& border);
   bool simulates(Vertex v) const { return border_ == nullptr || border_->is_own(v); }
-  /// What happens in one part matters to others at the earliest so much later, if packets have at
-  /// least so many bytes with their headers. The same in every part; the longest duration there is
-  /// when nothing crosses. Rates must not grow afterwards.
-  PicoDuration lookahead(std::uint32_t smallest_packet) const;
+  /// What happens in one part matters to others at the earliest so much later, if
+  /// what is expected holds. The same in every part; the longest duration there is when nothing
+  /// crosses. Rates must not grow afterwards beyond what is expected.
+  PicoDuration lookahead(const Expectation& expected) const;
   /// A batch that another part's border collected; nothing in it is before now.
   void receive(std::span<const std::byte> batch);
 
@@ -76,8 +80,8 @@ class Network final : public EventHandler {
   void set_up(LinkId link, bool up);
   /// Declares a link lossy: from now on it loses so many of a million packets, each on its own. The
   /// room a packet would have taken is free when it would have been, and its bytes are sent again
-  /// by their host (NetworkOptions::retransmit_after). 0: it loses none. Not for networks that are
-  /// divided among processes.
+  /// by their host (NetworkOptions::retransmit_after). 0: it loses none. In a divided network all
+  /// parts must be neighbours, and expect it.
   void set_loss(LinkId link, std::uint32_t parts_per_million);
   /// Shares and priorities of levels at every port, from now on.
   void set_levels(std::span<const LevelOptions> levels);
@@ -140,6 +144,9 @@ class Network final : public EventHandler {
   std::uint32_t adopt(const PacketCrossing& crossing);
   void receive_packet(const PacketCrossing& crossing);
   void receive_credit(const CreditCrossing& crossing);
+  void receive_loss(const LossCrossing& crossing);
+  std::uint32_t sender_of(const LossCrossing& crossing);
+  PicoDuration time_of_sending(LinkId l, const Expectation& expected) const;
   // network_loss.cpp: lossy links
   bool loses(LinkId l);
   void lose(LinkId l, std::uint32_t lane_index, std::uint32_t packet, PicoInstant arrival);
@@ -184,6 +191,7 @@ class Network final : public EventHandler {
   std::map<LinkId, Loss> losses_;  // of links that were ever declared lossy
   Rng loss_rng_;
   std::uint64_t lost_ = 0;
+  NetworkObserver* observer_ = nullptr;
   Border* border_ = nullptr;
   std::uint64_t next_serial_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> foreign_;  // of several packets, by serial

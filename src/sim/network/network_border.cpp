@@ -19,6 +19,8 @@ T take(std::span<const std::byte>& batch) {
   return record;
 }
 
+constexpr std::uint64_t no_serial = ~std::uint64_t{0};
+
 /// At least so long takes a packet of so many bytes.
 PicoDuration time_of(std::uint32_t bytes, Bandwidth rate) {
   if (rate.bytes_per_second() == 0) return {};
@@ -33,15 +35,27 @@ void Network::set_border(Border& border) {
   border_ = &border;
 }
 
-PicoDuration Network::lookahead(std::uint32_t smallest_packet) const {
+/// What the smallest packet takes on a link, whatever its rate becomes.
+PicoDuration Network::time_of_sending(LinkId l, const Expectation& expected) const {
+  const Transmitter& t = transmitters_[l.value()];
+  Bandwidth rate = t.link.parameters().rate;
+  if ((t.at_host || t.to_host) && rate.bytes_per_second() != 0) {
+    rate = std::max(rate, expected.fastest_host_link);
+  }
+  return time_of(expected.smallest_packet, rate);
+}
+
+PicoDuration Network::lookahead(const Expectation& expected) const {
   WEFT_CHECK(border_ != nullptr);
-  const auto sending = [&](LinkId l) {
-    return time_of(smallest_packet, transmitters_[l.value()].link.parameters().rate);
-  };
+  const auto sending = [&](LinkId l) { return time_of_sending(l, expected); };
   PicoDuration least = PicoDuration::max();
   for (std::uint32_t i = 0; i < topology_.links(); ++i) {
     const LinkId l(i);
     const Transmitter& t = transmitters_[i];
+    if (expected.lossy) {
+      const PicoDuration arrival = t.link.parameters().latency + sending(l);
+      least = std::min(least, arrival + options_.retransmit_after);
+    }
     if (border_->owner(topology_.port(l).vertex) == border_->owner(t.peer.vertex)) continue;
     const PicoDuration latency = t.link.parameters().latency;
     PicoDuration data = latency;
@@ -106,7 +120,8 @@ void Network::release(std::uint32_t m) {
 
 void Network::forget(std::uint32_t m) {
   const Message& message = messages_[m];
-  if (message.foreign && message.request.bytes > options_.mtu) foreign_.erase(message.serial);
+  if (message.listed) foreign_.erase(message.serial);
+  messages_[m].serial = no_serial;
   messages_.give_back(m);
 }
 
@@ -135,7 +150,8 @@ std::uint32_t Network::adopt(const PacketCrossing& c) {
                   .posted = c.posted,
                   .serial = c.serial,
                   .record = c.record,
-                  .foreign = true};
+                  .foreign = true,
+                  .listed = !alone};
   if (!alone) foreign_.emplace(c.serial, m);
   return m;
 }
@@ -174,6 +190,51 @@ void Network::receive_credit(const CreditCrossing& c) {
   return_credit(LinkId(c.link), c.lane, c.bytes, c.at);
 }
 
+/// The record of a message of which something is to be sent again. When all of it had left, it was
+/// forgotten here.
+std::uint32_t Network::sender_of(const LossCrossing& c) {
+  if (c.record < messages_.size() && messages_[c.record].serial == c.serial) return c.record;
+  const auto known = foreign_.find(c.serial);
+  if (known != foreign_.end()) {
+    messages_[known->second].sent = true;
+    return known->second;
+  }
+  const bool alone = c.message_bytes <= options_.mtu;
+  const std::uint32_t m = messages_.take();
+  messages_[m] = {.request = {.source = c.from_host,
+                              .destination = c.to_host,
+                              .bytes = c.message_bytes,
+                              .level = c.level,
+                              .user = c.user,
+                              .flow = c.flow,
+                              .tag = c.tag},
+                  .to_arrive = c.message_bytes,
+                  .posted = c.posted,
+                  .sent = true,
+                  .serial = c.serial,
+                  .record = m,
+                  .listed = !alone};
+  if (!alone) foreign_.emplace(c.serial, m);
+  return m;
+}
+
+void Network::receive_loss(const LossCrossing& c) {
+  WEFT_CHECK(c.source < topology_.vertices() && c.from_host < topology_.hosts() &&
+                 simulates(topology_.host(c.from_host)) && c.to_host < topology_.hosts() &&
+                 c.user < users_.size() && c.level < options_.levels.size() && c.payload > 0 &&
+                 c.payload <= options_.mtu,
+             "{} bytes for host {} to send again", c.payload, c.from_host);
+  const std::uint32_t m = sender_of(c);
+  ++messages_[m].packets;
+  engine_.schedule_foreign({.time = c.time,
+                            .source = c.source,
+                            .sequence = c.sequence,
+                            .target = topology_.host(c.from_host).value(),
+                            .kind = EventKind::packet_lost,
+                            .detail = 0,
+                            .payload = std::uint64_t{m} << 32 | c.payload});
+}
+
 void Network::receive(std::span<const std::byte> batch) {
   while (!batch.empty()) {
     CrossingKind kind{};
@@ -181,6 +242,8 @@ void Network::receive(std::span<const std::byte> batch) {
     std::memcpy(&kind, batch.data(), sizeof kind);
     if (kind == CrossingKind::packet) {
       receive_packet(take<PacketCrossing>(batch));
+    } else if (kind == CrossingKind::loss) {
+      receive_loss(take<LossCrossing>(batch));
     } else {
       WEFT_CHECK(kind == CrossingKind::credit, "a crossing of kind {}",
                  static_cast<std::uint32_t>(kind));

@@ -26,18 +26,53 @@ void Network::lose(LinkId l, std::uint32_t lane_index, std::uint32_t p, PicoInst
   ++lost_;
   return_credit(l, lane_index, packet.bytes,
                 arrival + transmitters_[l.value()].link.parameters().latency);
-  const Vertex host = topology_.host(messages_[packet.message].request.source);
-  engine_.schedule(topology_.port(l).vertex.value(), arrival + options_.retransmit_after,
-                   EventKind::packet_lost, host.value(), 0,
-                   std::uint64_t{packet.message} << 32 | (packet.bytes - options_.packet_overhead));
+  const Message& message = messages_[packet.message];
+  const MessageRequest& request = message.request;
+  const Vertex host = topology_.host(request.source);
+  const std::uint32_t source = topology_.port(l).vertex.value();
+  const std::uint32_t payload = packet.bytes - options_.packet_overhead;
+  const PicoInstant again = arrival + options_.retransmit_after;
+  if (simulates(host) && !message.foreign) {
+    engine_.schedule(source, again, EventKind::packet_lost, host.value(), 0,
+                     std::uint64_t{packet.message} << 32 | payload);
+    return;
+  }
+  const LossCrossing crossing{.payload = payload,
+                              .time = again,
+                              .source = source,
+                              .sequence = engine_.next_sequence(source),
+                              .from_host = request.source,
+                              .to_host = request.destination,
+                              .message_bytes = request.bytes,
+                              .flow = request.flow,
+                              .tag = request.tag,
+                              .posted = message.posted,
+                              .serial = message.serial,
+                              .record = message.record,
+                              .user = request.user,
+                              .level = request.level};
+  // Of a message that came back here it is not this record from which it was sent.
+  if (simulates(host)) {
+    receive_loss(crossing);
+  } else {
+    border_->send(host, crossing);
+  }
+  --messages_[packet.message].packets;
+  release(packet.message);
 }
 
 void Network::send_again(const Event& event) {
   const auto m = static_cast<std::uint32_t>(event.payload >> 32);
   Message& message = messages_[m];
+  --message.packets;  // the lost one
   // While there is something to send it has its place among the host's messages.
   const bool is_waiting = message.to_send > 0;
-  message.to_send += event.payload & 0xffff'ffff;
+  const std::uint64_t again = event.payload & 0xffff'ffff;
+  message.to_send += again;
+  if (observer_ != nullptr) {
+    const Vertex host = topology_.host(message.request.source);
+    observer_->on_queued(engine_.now(), topology_.link({host, PortNumber(0)}), again);
+  }
   if (!is_waiting) add_message(m);
 }
 

@@ -176,6 +176,10 @@ void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
   WEFT_CHECK(to.credits >= 0, "link {} overruns the buffer behind it", l.value());
   counters_[l.value()].packets += 1;
   counters_[l.value()].bytes += packet.bytes;
+  if (observer_ != nullptr) {
+    const std::uint64_t waited = packet.bytes - (t.at_host ? options_.packet_overhead : 0);
+    observer_->on_transmit(l, packet, messages_[packet.message], waited, transit);
+  }
   if (!losses_.empty() && loses(l)) return lose(l, lane_index, p, transit.arrival);
   packet.arrived_by = l.value();
   packet.lane = static_cast<std::uint16_t>(lane_index);

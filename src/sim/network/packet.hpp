@@ -46,6 +46,7 @@ struct Message {
   std::uint64_t serial = 0;  ///< the same in all parts, no two messages the same
   std::uint32_t record = 0;  ///< its number in the part that sent it
   bool foreign = false;      ///< came from another part
+  bool listed = false;       ///< is found by its serial
 };
 
 }  // namespace weft::sim

@@ -6,7 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
+
+#include "weft/result.hpp"
 
 namespace weft::sim {
 
@@ -18,10 +21,12 @@ class Exchange {
   virtual ~Exchange() = default;
   virtual std::uint32_t rank() const = 0;  ///< 0 … size−1
   virtual std::uint32_t size() const = 0;
+  /// Whether no lower rank is in this process.
+  virtual bool first_of_process() const { return true; }
 
   /// Sends `outgoing[r]` to each rank r of `neighbours`, and gets what they send into
-  /// `incoming[r]`, empty for the others; both have `size` entries. Being neighbours is mutual;
-  /// there are the same ones in every call. Returns the least of what all ranks give as `least`.
+  /// `incoming[r]`, empty for the others; both have `size` entries, or none when there are no
+  /// neighbours. Being neighbours is mutual. Returns the least of what all ranks give as `least`.
   virtual std::int64_t turn(std::span<const std::uint32_t> neighbours,
                             std::span<const Batch> outgoing, std::span<Batch> incoming,
                             std::int64_t least) = 0;
@@ -40,5 +45,18 @@ class AloneExchange final : public Exchange {
   }
   void sum(std::span<std::uint64_t>) override {}
 };
+
+/// All ranks but this one.
+std::vector<std::uint32_t> others(const Exchange& exchange);
+
+/// The greatest of what all ranks give.
+inline std::int64_t greatest(Exchange& exchange, std::int64_t value) {
+  return -exchange.turn({}, {}, {}, -value);
+}
+
+/// Whether all ranks are `good` and have the same `digest`: the same error on all of them, that of
+/// the lowest rank which has one, otherwise. `what` is what should be the same: "the scenario".
+Result<void> agree(Exchange& exchange, const Result<void>& good, std::uint64_t digest,
+                   std::string_view what);
 
 }  // namespace weft::sim

@@ -25,6 +25,7 @@ class ThreadExchange final : public Exchange {
   ThreadExchange(Board& board, std::uint32_t rank) : board_(board), rank_(rank) {}
   std::uint32_t rank() const override { return rank_; }
   std::uint32_t size() const override { return static_cast<std::uint32_t>(board_.least.size()); }
+  bool first_of_process() const override { return rank_ == 0; }
 
   std::int64_t turn(std::span<const std::uint32_t> neighbours, std::span<const Batch> outgoing,
                     std::span<Batch> incoming, std::int64_t least) override {

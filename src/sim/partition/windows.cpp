@@ -9,15 +9,17 @@
 namespace weft::sim {
 
 Windows::Windows(Engine& engine, Network& network, Exchange& exchange,
-                 std::vector<std::uint32_t> owners, std::uint32_t smallest_packet)
+                 std::vector<std::uint32_t> owners, const Expectation& expected)
     : engine_(engine),
       network_(network),
       exchange_(exchange),
       border_(owners, exchange.rank(), exchange.size()),
-      neighbours_(neighbours_of(network.topology(), owners, exchange.rank())),
+      // Who loses a packet may be anywhere, and so may its sender.
+      neighbours_(expected.lossy ? others(exchange)
+                                 : neighbours_of(network.topology(), owners, exchange.rank())),
       incoming_(exchange.size()) {
   network.set_border(border_);
-  length_ = network.lookahead(smallest_packet);
+  length_ = network.lookahead(expected);
 }
 
 /// Gives others what they need to know, takes in what they tell; when the next thing happens

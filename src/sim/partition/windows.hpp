@@ -17,11 +17,10 @@ namespace weft::sim {
 class Windows {
  public:
   /// Divides the network's topology among the exchange's ranks by `owners` (see `partition`) and
-  /// makes this rank's part the network's border. Before anything is scheduled. `smallest_packet`:
-  /// no packet will have fewer bytes, header included. All must outlive it; the network is not used
-  /// after it.
+  /// makes this rank's part the network's border. Before anything is scheduled. All must outlive
+  /// it; the network is not used after it.
   Windows(Engine& engine, Network& network, Exchange& exchange, std::vector<std::uint32_t> owners,
-          std::uint32_t smallest_packet);
+          const Expectation& expected);
   Windows(const Windows&) = delete;
   Windows& operator=(const Windows&) = delete;
 

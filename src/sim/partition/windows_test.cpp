@@ -32,6 +32,7 @@ struct Case {
   PicoDuration injection_gap{};
   std::uint64_t seed = 1;
   bool scattered = false;  ///< each vertex in a part drawn at random
+  std::uint32_t loss = 0;  ///< of a million packets, on every link
   std::int64_t microseconds = 20;
 };
 
@@ -95,7 +96,11 @@ Outcome run_rank(const Case& c, const Topology& topology, Exchange& exchange) {
   Network network(topology, **router, like, engine, c.seed);
   const auto rest = static_cast<std::uint32_t>(c.message_bytes % like.mtu);
   Windows windows(engine, network, exchange, owners_of(c, topology, exchange.size()),
-                  (rest == 0 ? like.mtu : rest) + like.packet_overhead);
+                  {.smallest_packet = (rest == 0 ? like.mtu : rest) + like.packet_overhead,
+                   .lossy = c.loss > 0});
+  for (std::uint32_t l = 0; c.loss > 0 && l < topology.links(); ++l) {
+    network.set_loss(LinkId(l), c.loss);
+  }
   const auto traffic = make_traffic(c, network, agents);
   // In two pieces, the first of which ends amid traffic.
   windows.run_until(PicoInstant() + PicoDuration::microseconds(c.microseconds / 2));
@@ -195,6 +200,21 @@ TEST(windows, messages_of_many_packets_are_put_together_where_they_end) {
                             {2, 4});
 }
 
+TEST(windows, what_is_lost_anywhere_is_sent_again_by_its_host_wherever_that_is) {
+  for (const char* topology : {"star:12", "fat-tree:32", "torus:4x4"}) {
+    for (const std::uint64_t bytes : {2048U, 100'001U}) {
+      for (const bool scattered : {false, true}) {
+        expect_same_for_any_ranks({.topology = topology,
+                                   .message_bytes = bytes,
+                                   .scattered = scattered,
+                                   .loss = 30'000,
+                                   .microseconds = 100},
+                                  {2, 4});
+      }
+    }
+  }
+}
+
 std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
@@ -217,6 +237,7 @@ TEST(windows, random_networks_do_the_same_in_any_number_of_parts) {
                  .injection_gap = PicoDuration(static_cast<std::int64_t>(rng.below(2) * 150'000)),
                  .seed = seed,
                  .scattered = rng.below(2) == 0,
+                 .loss = rng.below(4) == 0 ? static_cast<std::uint32_t>(rng.below(200'000)) : 0,
                  .microseconds = 10};
     const auto ranks = static_cast<std::uint32_t>(2 + rng.below(4));
     const Outcome alone = run(c, 1), divided = run(c, ranks);
@@ -234,10 +255,16 @@ TEST(windows, are_as_long_as_what_crosses_takes_at_least) {
     Engine engine(topology->vertices());
     Agents agents(engine);
     Network network(*topology, **router, like, engine, 1);
-    const Windows large(engine, network, exchange, partition(*topology, 2), 4096);
+    const Windows large(engine, network, exchange, partition(*topology, 2),
+                        {.smallest_packet = 4096});
     EXPECT_EQ(large.length(), PicoDuration::nanoseconds(110));
-    const Windows small(engine, network, exchange, partition(*topology, 2), 100);
+    const Windows small(engine, network, exchange, partition(*topology, 2),
+                        {.smallest_packet = 100});
     EXPECT_EQ(small.length(), PicoDuration::nanoseconds(18));
+    const Windows fast(
+        engine, network, exchange, partition(*topology, 2),
+        {.smallest_packet = 100, .fastest_host_link = Bandwidth::bytes_per_second(25'000'000'000)});
+    EXPECT_EQ(fast.length(), PicoDuration::nanoseconds(14)) << "40 ps a byte on links to hosts";
   });
 }
 

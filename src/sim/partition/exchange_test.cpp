@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/partition/exchange.hpp"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <string>
+
+#include "sim/partition/thread_exchange.hpp"
+
+namespace weft::sim {
+namespace {
+
+/// What each of three ranks hears when ranks have these troubles and digests.
+std::vector<std::string> hear(const std::vector<std::string>& troubles,
+                              const std::vector<std::uint64_t>& digests) {
+  std::vector<std::string> heard(troubles.size());
+  run_in_threads(static_cast<std::uint32_t>(troubles.size()), [&](Exchange& exchange) {
+    const std::uint32_t self = exchange.rank();
+    Result<void> good;
+    if (!troubles[self].empty()) good = Error{ErrorCode::corrupt, troubles[self]};
+    const auto agreed = agree(exchange, good, digests[self], "the file");
+    if (agreed) return;
+    EXPECT_EQ(agreed.error().code,
+              good.ok() && troubles[0].empty() && troubles[1].empty() && troubles[2].empty()
+                  ? ErrorCode::invalid_argument
+                  : ErrorCode::corrupt);
+    heard[self] = agreed.error().message;
+  });
+  return heard;
+}
+
+TEST(agreement, is_silent_when_all_are_well_and_have_the_same) {
+  for (const auto& text : hear({"", "", ""}, {9, 9, 9})) EXPECT_EQ(text, "");
+}
+
+TEST(agreement, all_hear_the_lowest_ranks_trouble) {
+  for (const auto& text : hear({"", "no file", "no disk"}, {1, 1, 1})) {
+    EXPECT_EQ(text, "process 1: no file");
+  }
+  for (const auto& text : hear({"no file", "", "no disk"}, {1, 1, 1})) EXPECT_EQ(text, "no file");
+}
+
+TEST(agreement, all_hear_that_one_has_something_else) {
+  for (const auto& text : hear({"", "", ""}, {9, 9, 11})) {
+    EXPECT_NE(text.find("the file must be the same"), std::string::npos) << text;
+  }
+}
+
+TEST(exchange, finds_the_greatest_and_leaves_one_alone) {
+  run_in_threads(3, [](Exchange& exchange) {
+    EXPECT_EQ(greatest(exchange, -5 + std::int64_t{exchange.rank()}), -3);
+    EXPECT_EQ(others(exchange).size(), 2u);
+  });
+  AloneExchange alone;
+  EXPECT_EQ(greatest(alone, 7), 7);
+  EXPECT_TRUE(others(alone).empty());
+  EXPECT_TRUE(agree(alone, {}, 1, "it").ok());
+  EXPECT_FALSE(agree(alone, Error{ErrorCode::io, "no"}, 1, "it").ok());
+}
+
+}  // namespace
+}  // namespace weft::sim
