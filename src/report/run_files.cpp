@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/whole_file.hpp"
 #include "report/run_record.hpp"
 
 namespace weft::report {
@@ -17,14 +18,6 @@ namespace {
 
 /// A record of the largest run is a few megabytes; beyond this it is some other file.
 constexpr std::uint64_t largest_file = std::uint64_t{256} << 20;
-
-/// errno of a failed system call as an Error that names the file.
-Error system_error(const std::string& path, const char* doing, int number) {
-  ErrorCode code = ErrorCode::io;
-  if (number == ENOENT || number == ENOTDIR) code = ErrorCode::not_found;
-  if (number == ENOSPC || number == EDQUOT) code = ErrorCode::exhausted;
-  return Error{code, fmt::format("{}: cannot {}: {}", path, doing, std::strerror(number))};
-}
 
 /// Closes the descriptor it was given.
 class Descriptor {
@@ -41,22 +34,11 @@ class Descriptor {
   int fd_;
 };
 
-Result<void> write_all(int fd, const std::string& path, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return system_error(path, "write", errno);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (::fsync(fd) != 0) return system_error(path, "write", errno);
-  return {};
-}
-
 Result<std::string> read_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) return system_error(path, "read", errno);
+  if (file.get() < 0) return file_error(path, "read", errno);
   struct stat about {};
-  if (::fstat(file.get(), &about) != 0) return system_error(path, "read", errno);
+  if (::fstat(file.get(), &about) != 0) return file_error(path, "read", errno);
   if (!S_ISREG(about.st_mode)) {
     return Error{ErrorCode::invalid_argument, fmt::format("{}: not an ordinary file", path)};
   }
@@ -70,7 +52,7 @@ Result<std::string> read_file(const std::string& path) {
   while (filled < text.size()) {
     const ssize_t n = ::read(file.get(), text.data() + filled, text.size() - filled);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return system_error(path, "read", errno);
+    if (n < 0) return file_error(path, "read", errno);
     if (n == 0) break;
     filled += static_cast<std::size_t>(n);
   }
@@ -81,7 +63,7 @@ Result<std::string> read_file(const std::string& path) {
 Result<void> make_directory(const std::string& dir) {
   std::error_code error;
   std::filesystem::create_directories(dir, error);
-  if (error) return system_error(dir, "make this directory", error.value());
+  if (error) return file_error(dir, "make this directory", error.value());
   return {};
 }
 
@@ -92,18 +74,10 @@ std::string in_directory(const std::string& dir, const char* name) {
 }  // namespace
 
 Result<void> write_file_whole(const std::string& path, std::string_view text) {
-  const std::string temporary = fmt::format("{}.{}.partial", path, ::getpid());
-  Result<void> written = [&]() -> Result<void> {
-    const Descriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (file.get() < 0) return system_error(path, "create", errno);
-    return write_all(file.get(), path, text);
-  }();
-  if (written.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
-    written = system_error(path, "replace", errno);
-  }
-  if (!written.ok()) ::unlink(temporary.c_str());
-  return written;
+  Result<WholeFile> file = WholeFile::create(path);
+  if (!file) return std::move(file).error();
+  if (Result<void> written = file->write(text); !written) return written;
+  return file->commit();
 }
 
 Result<void> write_run(const std::string& dir, const RunRecord& record) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/decimated.hpp"
 #include "weft/result.hpp"
 
 namespace weft::report {
@@ -154,41 +155,11 @@ struct RunRecord {
 /// How many samples of one series are written at most.
 inline constexpr std::size_t series_limit = 5000;
 
-/// Keeps an even sample of an endless series in bounded memory: every stride-th value, and when
-/// `limit` are kept, every second of those is dropped and the stride doubles. Not random: the same
-/// values give the same sample. Memory is taken once, at construction.
+/// An even sample of a series, of so many values at most.
 template <class T>
-class Decimated {
+class Decimated : public weft::Decimated<T> {
  public:
-  /// `limit` is at least 2.
-  explicit Decimated(std::size_t limit = series_limit) : limit_(limit < 2 ? 2 : limit) {
-    kept_.reserve(limit_);
-  }
-
-  void add(const T& value) {
-    if (seen_++ % stride_ != 0) return;
-    if (kept_.size() == limit_) {
-      halve();
-      if ((seen_ - 1) % stride_ != 0) return;
-    }
-    kept_.push_back(value);
-  }
-  const std::vector<T>& values() const { return kept_; }
-  /// Gives the kept values away; nothing may be added afterwards.
-  std::vector<T> take() { return std::move(kept_); }
-
- private:
-  void halve() {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < kept_.size(); i += 2) kept_[kept++] = kept_[i];
-    kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(kept), kept_.end());
-    stride_ *= 2;
-  }
-
-  std::size_t limit_;
-  std::uint64_t stride_ = 1;
-  std::uint64_t seen_ = 0;
-  std::vector<T> kept_;
+  explicit Decimated(std::size_t limit = series_limit) : weft::Decimated<T>(limit) {}
 };
 
 enum class RecordForm : std::uint8_t {

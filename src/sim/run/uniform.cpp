@@ -40,7 +40,7 @@ std::vector<std::unique_ptr<Traffic>> make_traffic(const UniformOptions& o, Netw
 
 }  // namespace
 
-Result<UniformOutcome> run_uniform(const UniformOptions& o) {
+Result<UniformOutcome> run_uniform(const UniformOptions& o, Recording* recording) {
   auto topology = make_topology(o.topology);
   if (!topology) return std::move(topology).error();
   const std::string name = o.router.empty() ? std::string(default_router(*topology)) : o.router;
@@ -53,6 +53,9 @@ Result<UniformOutcome> run_uniform(const UniformOptions& o) {
   Engine engine(topology->vertices());
   Agents agents(engine);
   Network network(*topology, **router, o.network, engine, o.seed);
+  if (recording != nullptr) {
+    recording->recorder = std::make_unique<Recorder>(network, name, recording->trace);
+  }
   const auto traffic = make_traffic(o, network, agents);
   UniformOutcome outcome{
       .hosts = topology->hosts(), .switches = topology->switches(), .router = name};
@@ -60,6 +63,7 @@ Result<UniformOutcome> run_uniform(const UniformOptions& o) {
   std::uint64_t in_time = 0;
   for (const auto& t : traffic) in_time += t->delivered_bytes();
   engine.run_until(PicoInstant::never());
+  if (recording != nullptr) recording->recorder->finish(PicoInstant() + o.duration);
   LatencyHistogram latencies;
   for (const auto& t : traffic) {
     outcome.messages += t->sent();

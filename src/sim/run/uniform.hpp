@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/network/options.hpp"
+#include "sim/telemetry/recorder.hpp"
 #include "sim/traffic/traffic.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
@@ -40,7 +41,8 @@ struct UniformOutcome {
 };
 
 /// Half the hosts' messages are of service level 0, half of level 1 when there are two or more.
-/// Errors: what the topology, router, network or traffic refuse.
-Result<UniformOutcome> run_uniform(const UniformOptions& options);
+/// Errors: what the topology, router, network or traffic refuse. What it records, if asked to, does
+/// not change what happens.
+Result<UniformOutcome> run_uniform(const UniformOptions& options, Recording* recording = nullptr);
 
 }  // namespace weft::sim

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -45,32 +44,6 @@ Result<TrafficPattern> parse_pattern(std::string_view name) {
 
 std::string_view to_text(TrafficPattern pattern) {
   return pattern_names[static_cast<std::size_t>(pattern)].second;
-}
-
-void LatencyHistogram::add(PicoDuration latency) {
-  const double ns = std::max(1.0, static_cast<double>(latency.ticks()) / 1e3);
-  const auto bucket = static_cast<std::size_t>(4 * std::log2(ns));
-  ++buckets[std::min(bucket, buckets.size() - 1)];
-  ++count;
-  sum_ps += static_cast<std::uint64_t>(latency.ticks());
-}
-
-void LatencyHistogram::add(const LatencyHistogram& other) {
-  for (std::size_t b = 0; b < buckets.size(); ++b) buckets[b] += other.buckets[b];
-  count += other.count;
-  sum_ps += other.sum_ps;
-}
-
-double LatencyHistogram::quantile_ns(double q) const {
-  const double rank = q * static_cast<double>(count);
-  std::uint64_t below = 0;
-  for (std::size_t b = 0; b < buckets.size(); ++b) {
-    below += buckets[b];
-    if (below > 0 && static_cast<double>(below) >= rank) {
-      return std::exp2(static_cast<double>(b) / 4);
-    }
-  }
-  return 0;
 }
 
 Result<void> Traffic::check(const TrafficOptions& o, std::size_t hosts) {

@@ -10,6 +10,7 @@
 #include "base/rng.hpp"
 #include "sim/engine/agent.hpp"
 #include "sim/network/network.hpp"
+#include "sim/telemetry/latency_histogram.hpp"
 #include "weft/result.hpp"
 
 namespace weft::sim {
@@ -33,19 +34,6 @@ struct TrafficOptions {
   std::uint64_t seed = 1;
 };
 
-/// Times from a message's posting to its arrival.
-struct LatencyHistogram {
-  /// Bucket b counts latencies from 2^(b/4) ns on.
-  std::vector<std::uint64_t> buckets = std::vector<std::uint64_t>(256, 0);
-  std::uint64_t count = 0;
-  std::uint64_t sum_ps = 0;
-  void add(PicoDuration latency);
-  void add(const LatencyHistogram& other);
-  /// The lower end of the bucket in which the share `q` (0 … 1) of all lies, in nanoseconds; 0 when
-  /// there is none.
-  double quantile_ns(double q) const;
-};
-
 /// One kind of traffic among some hosts; of a divided network, what its own hosts send. Network and
 /// agents outlive it.
 class Traffic final : public Agent, public NetworkUser {
@@ -66,6 +54,7 @@ class Traffic final : public Agent, public NetworkUser {
   std::uint64_t sent() const { return sent_; }
   std::uint64_t delivered() const { return latencies_.count; }
   std::uint64_t delivered_bytes() const { return delivered_bytes_; }
+  /// From messages' posting to their arrival.
   const LatencyHistogram& latencies() const { return latencies_; }
 
  private:

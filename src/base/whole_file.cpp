@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/whole_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace weft {
+namespace {
+
+constexpr std::size_t piece = std::size_t{1} << 18;
+
+}  // namespace
+
+Error file_error(const std::string& path, const char* doing, int number) {
+  ErrorCode code = ErrorCode::io;
+  if (number == ENOENT || number == ENOTDIR) code = ErrorCode::not_found;
+  if (number == ENOSPC || number == EDQUOT) code = ErrorCode::exhausted;
+  return Error{code, fmt::format("{}: cannot {}: {}", path, doing, std::strerror(number))};
+}
+
+Result<WholeFile> WholeFile::create(std::string path) {
+  std::string temporary = fmt::format("{}.{}.partial", path, ::getpid());
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return file_error(path, "create", errno);
+  return WholeFile(std::move(path), std::move(temporary), fd);
+}
+
+WholeFile::WholeFile(std::string path, std::string temporary, int descriptor)
+    : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {
+  collected_.reserve(piece);
+}
+
+WholeFile::WholeFile(WholeFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::move(other.temporary_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      collected_(std::move(other.collected_)),
+      state_(std::move(other.state_)) {}
+
+WholeFile::~WholeFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(temporary_.c_str());
+}
+
+Result<void> WholeFile::flush() {
+  std::string_view text = collected_;
+  while (!text.empty() && state_.ok()) {
+    const ssize_t written = ::write(descriptor_, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      state_ = file_error(path_, "write", errno);
+    } else {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+  collected_.clear();
+  return state_;
+}
+
+Result<void> WholeFile::write(std::string_view text) {
+  if (!state_.ok()) return state_;
+  collected_ += text;
+  return collected_.size() < piece ? Result<void>() : flush();
+}
+
+Result<void> WholeFile::commit() {
+  if (auto written = flush(); !written) return written;
+  if (::fsync(descriptor_) != 0) return file_error(path_, "write", errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    return file_error(path_, "replace", errno);
+  }
+  ::close(std::exchange(descriptor_, -1));
+  return {};
+}
+
+}  // namespace weft

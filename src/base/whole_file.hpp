@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// WholeFile: a file that appears whole or not at all, however large: it is written beside its place
+// and moved there at the end. Readers see the old file or the new one, a full disk leaves the old.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weft/result.hpp"
+
+namespace weft {
+
+/// errno of a failed system call as an Error that names the file: "PATH: cannot write: …".
+Error file_error(const std::string& path, const char* doing, int number);
+
+/// One thread. Destroying it before `commit` leaves nothing behind.
+class WholeFile {
+ public:
+  static Result<WholeFile> create(std::string path);
+  WholeFile(WholeFile&& other) noexcept;
+  WholeFile& operator=(WholeFile&&) = delete;
+  ~WholeFile();
+
+  /// Collected, and written in large pieces. After an error everything fails the same way.
+  Result<void> write(std::string_view text);
+  /// What is collected goes to the disk, and the file to its place. Once, last.
+  Result<void> commit();
+  const std::string& path() const { return path_; }
+
+ private:
+  WholeFile(std::string path, std::string temporary, int descriptor);
+  Result<void> flush();
+
+  std::string path_;
+  std::string temporary_;
+  int descriptor_;
+  std::string collected_;
+  Result<void> state_;
+};
+
+}  // namespace weft

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorder: looks on while a network works and keeps what reports are made of: the load of links,
+// the completion of messages, and, if there is a file for it, a trace of everything.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/network/network.hpp"
+#include "sim/telemetry/flow_telemetry.hpp"
+#include "sim/telemetry/link_telemetry.hpp"
+#include "sim/telemetry/network_trace.hpp"
+
+namespace weft::sim {
+
+/// Not for networks that are divided among processes.
+class Recorder final : public NetworkObserver {
+ public:
+  /// Begins to look on; the network goes before the recorder, or has another observer by then. The
+  /// trace, if there is one, outlives `finish`.
+  Recorder(Network& network, std::string router, TraceFile* trace = nullptr);
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Looks on no longer; everything is counted until `end`, or until the last thing happened if
+  /// that is later. Once.
+  void finish(PicoInstant end);
+
+  const Topology& topology() const { return topology_; }
+  const std::string& router() const { return router_; }
+  /// As it was at the beginning.
+  Bandwidth rate(LinkId link) const { return rates_[link.value()]; }
+  const LinkTelemetry& links() const { return links_; }
+  const FlowTelemetry& flows() const { return flows_; }
+
+  void on_queued(PicoInstant now, LinkId link, std::uint64_t bytes) override;
+  void on_transmit(LinkId link, const Packet& packet, const Message& message, std::uint64_t waited,
+                   const net::Transit& transit) override;
+  void on_delivered(PicoInstant now, const Message& message) override;
+
+ private:
+  Network* network_;
+  Topology topology_;  // its own, for whoever asks when the simulation is gone
+  std::string router_;
+  std::vector<Bandwidth> rates_;
+  LinkTelemetry links_;
+  FlowTelemetry flows_;
+  std::optional<NetworkTrace> trace_;
+};
+
+/// What a run is asked to record, and what it recorded.
+struct Recording {
+  TraceFile* trace = nullptr;          ///< may be null
+  std::unique_ptr<Recorder> recorder;  ///< set by the run
+};
+
+}  // namespace weft::sim
