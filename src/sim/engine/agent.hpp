@@ -20,7 +20,10 @@ class Agent {
 /// Numbers agents and hands them their timers. Agents and engine outlive it.
 class Agents final : public EventHandler {
  public:
-  explicit Agents(Engine& engine) : engine_(engine) { engine.handle(EventKind::timer, *this); }
+  explicit Agents(Engine& engine) : engine_(engine) {
+    engine.handle(EventKind::timer, *this);
+    engine.handle(EventKind::shared_timer, *this);
+  }
 
   std::uint32_t add(Agent& agent) {
     agents_.push_back(&agent);
@@ -32,6 +35,12 @@ class Agents final : public EventHandler {
   void set_timer(std::uint32_t agent, std::uint32_t source, PicoInstant at,
                  std::uint16_t detail = 0, std::uint64_t payload = 0) {
     engine_.schedule(source, at, EventKind::timer, agent, detail, payload);
+  }
+  /// On behalf of nobody: of what all parts of a divided simulation do at once. All of them set the
+  /// same ones in the same order.
+  void set_shared_timer(std::uint32_t agent, PicoInstant at, std::uint16_t detail = 0,
+                        std::uint64_t payload = 0) {
+    engine_.schedule_shared(at, agent, detail, payload);
   }
   Engine& engine() { return engine_; }
   void on_event(const Event& event) override {

@@ -30,7 +30,7 @@ void Engine::run_until(PicoInstant end) {
     const Event event = queue_.pop();
     now_ = event.time;
     ++handled_;
-    if (event.kind != EventKind::port_wakes) {
+    if (counts(event.kind)) {
       ++events_;
       last_ = event.time;
       hash_ += digest(event);

@@ -59,6 +59,22 @@ class Engine {
                  .payload = 0});
   }
 
+  /// A timer that all parts of a divided simulation set alike, one after the other, for what
+  /// happens to all of it. It comes behind what vertices cause for its instant.
+  void schedule_shared(PicoInstant at, std::uint32_t target, std::uint16_t detail,
+                       std::uint64_t payload) {
+    WEFT_CHECK(at >= now_, "a timer at {} ps, in the past of {} ps", at.ticks(), now_.ticks());
+    queue_.push({.time = at,
+                 .source = kShared,
+                 .sequence = shared_sequence_++,
+                 .target = target,
+                 .kind = EventKind::shared_timer,
+                 .detail = detail,
+                 .payload = payload});
+  }
+  /// Whether shared timers count here among the events: in one part they do.
+  void count_shared(bool counts) { counts_shared_ = counts; }
+
   /// An event with the place in the order that `next_sequence` gave it, wherever that was: it was
   /// caused in another process's part of the simulation.
   void schedule_foreign(const Event& event) {
@@ -92,7 +108,12 @@ class Engine {
   std::uint64_t trace_hash() const { return hash_; }
 
  private:
+  static constexpr std::uint32_t kShared = 0x7fff'ffff;
   static constexpr std::uint32_t kWake = 0x8000'0000;
+
+  bool counts(EventKind kind) const {
+    return kind != EventKind::port_wakes && (kind != EventKind::shared_timer || counts_shared_);
+  }
 
   EventQueue queue_;
   PicoInstant now_{};
@@ -102,6 +123,8 @@ class Engine {
   std::uint64_t events_ = 0;
   std::uint64_t handled_ = 0;
   std::uint64_t hash_ = 0;
+  std::uint32_t shared_sequence_ = 0;
+  bool counts_shared_ = true;
   bool stopping_ = false;
 };
 

@@ -103,6 +103,25 @@ TEST(engine, a_foreign_event_takes_the_place_that_its_source_gave_it) {
   EXPECT_EQ(there.next_sequence(0), 1u);
 }
 
+TEST(engine, shared_timers_come_behind_vertices_and_count_where_they_are_told_to) {
+  const auto run = [](bool counts) {
+    Engine engine(1);
+    engine.count_shared(counts);
+    Recorder recorder;
+    engine.handle(EventKind::timer, recorder);
+    engine.handle(EventKind::shared_timer, recorder);
+    engine.schedule_shared(PicoInstant(5), 8, 0, 0);
+    engine.schedule_shared(PicoInstant(5), 9, 0, 0);
+    engine.schedule(0, PicoInstant(5), EventKind::timer, 1, 0, 0);
+    engine.run_until(PicoInstant(6));
+    EXPECT_EQ(recorder.seen, (Seen{{5, 1}, {5, 8}, {5, 9}}));
+    return std::pair(engine.events(), engine.trace_hash());
+  };
+  EXPECT_EQ(run(true).first, 3u);
+  EXPECT_EQ(run(false).first, 1u);
+  EXPECT_NE(run(true).second, run(false).second);
+}
+
 /// The hash of a run with two targets, whose events were scheduled in this order of targets.
 std::uint64_t hash_of(std::vector<std::uint32_t> targets, std::int64_t at) {
   Engine engine(2);

@@ -84,8 +84,8 @@ static_assert(std::has_unique_object_representations_v<LossCrossing>);
 /// What a divided simulation may rely on: the more is known, the longer parts go on by themselves.
 struct Expectation {
   std::uint32_t smallest_packet = 1;  ///< no packet has fewer bytes, header included
-  Bandwidth fastest_host_link{};      ///< none will have a higher rate; zero: none changes
-  bool lossy = false;                 ///< links may be declared lossy
+  Bandwidth fastest{};  ///< no link will have a higher rate than that, or than it has now
+  bool lossy = false;   ///< links may be declared lossy
 };
 
 class Border {

@@ -37,12 +37,9 @@ void Network::set_border(Border& border) {
 
 /// What the smallest packet takes on a link, whatever its rate becomes.
 PicoDuration Network::time_of_sending(LinkId l, const Expectation& expected) const {
-  const Transmitter& t = transmitters_[l.value()];
-  Bandwidth rate = t.link.parameters().rate;
-  if ((t.at_host || t.to_host) && rate.bytes_per_second() != 0) {
-    rate = std::max(rate, expected.fastest_host_link);
-  }
-  return time_of(expected.smallest_packet, rate);
+  const Bandwidth rate = transmitters_[l.value()].link.parameters().rate;
+  const bool has_limit = rate.bytes_per_second() != 0;
+  return time_of(expected.smallest_packet, has_limit ? std::max(rate, expected.fastest) : rate);
 }
 
 PicoDuration Network::lookahead(const Expectation& expected) const {

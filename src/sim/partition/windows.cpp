@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.hpp"
 #include "sim/partition/partition.hpp"
 
 namespace weft::sim {
 
 Windows::Windows(Engine& engine, Network& network, Exchange& exchange,
                  std::vector<std::uint32_t> owners, const Expectation& expected)
-    : engine_(engine),
+    : expected_(expected),
+      engine_(engine),
       network_(network),
       exchange_(exchange),
       border_(owners, exchange.rank(), exchange.size()),
@@ -20,6 +22,13 @@ Windows::Windows(Engine& engine, Network& network, Exchange& exchange,
       incoming_(exchange.size()) {
   network.set_border(border_);
   length_ = network.lookahead(expected);
+  engine.count_shared(exchange.rank() == 0);
+}
+
+void Windows::expect_rates_up_to(Bandwidth fastest) {
+  WEFT_CHECK(count_ == 0);
+  expected_.fastest = std::max(expected_.fastest, fastest);
+  length_ = network_.lookahead(expected_);
 }
 
 /// Gives others what they need to know, takes in what they tell; when the next thing happens

@@ -24,6 +24,9 @@ class Windows {
   Windows(const Windows&) = delete;
   Windows& operator=(const Windows&) = delete;
 
+  /// Links may come to have rates up to that one. Before the first run.
+  void expect_rates_up_to(Bandwidth fastest);
+
   /// As Engine::run_until, on all ranks together: everything before `end` has been handled
   /// everywhere. Engines must not be stopped meanwhile.
   void run_until(PicoInstant end);
@@ -38,6 +41,7 @@ class Windows {
  private:
   PicoInstant exchange_crossings();
 
+  Expectation expected_;
   Engine& engine_;
   Network& network_;
   Exchange& exchange_;
