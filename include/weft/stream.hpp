@@ -96,8 +96,10 @@ Result<void> check_options(const StreamOptions& options);
 struct LocalOptions {
   bool restart = false;             ///< start nodes again that were killed
   std::vector<std::string> faults;  ///< docs/testbed.md; hosts are nodes: inputs, then computes
-  bool testbed = false;             ///< every node in a network namespace of its own
-  Bandwidth testbed_link{};         ///< of the testbed's hosts
+  /// Keys of the simulated scenario and what they are instead: "network.router=minimal".
+  std::vector<std::string> scenario_settings;
+  bool testbed = false;      ///< every node in a network namespace of its own
+  Bandwidth testbed_link{};  ///< of the testbed's hosts
   ByteCount testbed_queue = ByteCount::kib(128);
   std::string metrics;         ///< "[HOST]:PORT" of an OpenMetrics endpoint; empty: none
   bool measure_limit = false;  ///< first run the many-to-many write benchmark

@@ -14,14 +14,15 @@ namespace weft::cli {
 namespace {
 
 /// Options that a job on a given network cannot have, or that are the caller's business.
-constexpr std::array not_of_a_job{"fabric", "link", "testbed", "metrics", "seed",
-                                  "json",   "out",  "log",     "config",  "fault"};
+constexpr std::array not_of_a_job{"fabric", "link", "testbed", "metrics", "seed", "json",
+                                  "out",    "log",  "config",  "fault",   "set"};
 
 }  // namespace
 
 void apply_scenario(CLI::App& command, const sim::Scenario& scenario, StreamSettings& settings) {
   for (const sim::JobOption& option : scenario.job) {
-    const std::string where = fmt::format("{}:{}", scenario.name, option.line);
+    const std::string where =
+        option.setting.empty() ? fmt::format("{}:{}", scenario.name, option.line) : option.setting;
     if (std::find(not_of_a_job.begin(), not_of_a_job.end(), option.name) != not_of_a_job.end()) {
       throw CLI::ConfigError(
           fmt::format("{}: '{}' is no option of a simulated job; {}", where, option.name,
@@ -42,11 +43,16 @@ void apply_scenario(CLI::App& command, const sim::Scenario& scenario, StreamSett
 
 Result<void> resolve(CLI::App& command, StreamSettings& settings) {
   if (const auto path = scenario_path(settings.stream)) {
-    auto scenario = sim::read_scenario(*path);
+    auto scenario = sim::read_scenario(*path, settings.local.scenario_settings);
     if (!scenario) {
       return Error{scenario.error().code, fmt::format("--fabric: {}", scenario.error().message)};
     }
     apply_scenario(command, *scenario, settings);
+  } else if (!settings.local.scenario_settings.empty()) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--set {}: only a simulation has a scenario; add --fabric "
+                             "sim:SCENARIO.toml",
+                             settings.local.scenario_settings.front())};
   }
   complete(settings);
   return {};

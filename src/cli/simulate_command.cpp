@@ -30,6 +30,7 @@ using Json = nlohmann::ordered_json;
 
 struct SimulateCommand {
   std::string scenario;
+  std::vector<std::string> settings;
   std::optional<std::uint64_t> seed;
   bool check_determinism = false;
   bool no_limit = false;
@@ -124,6 +125,7 @@ void simulate_job(const sim::Scenario& scenario, const SimulateCommand& command,
   settings.out = command.out;
   settings.no_limit = settings.no_limit || command.no_limit;
   settings.local.executable_command = outcome.command_line;
+  settings.local.scenario_settings = command.settings;
   if (auto good = check_options(settings.stream); !good) {
     return report_error(scenario.located("job", good.error()), outcome);
   }
@@ -236,7 +238,7 @@ void simulate_traffic(const sim::Scenario& scenario, const SimulateCommand& comm
 
 void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
   set_up_log(command.log_level, "");
-  auto scenario = sim::read_scenario(command.scenario);
+  auto scenario = sim::read_scenario(command.scenario, command.settings);
   if (!scenario) return report_error(scenario.error(), outcome);
   if (command.seed) scenario->seed = *command.seed;
   if (scenario->job.empty()) {
@@ -255,6 +257,12 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
   SimulateCommand& s = *state;
   simulate->add_option("SCENARIO", s.scenario, "TOML file; docs/simulator.md lists its keys")
       ->type_name("FILE");
+  simulate
+      ->add_option("--set", s.settings,
+                   "a key of the scenario and what it is instead (several allowed), as "
+                   "network.router=minimal or noise.every=1ms")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
   simulate->add_option("--seed", s.seed, "of everything random; by default the scenario's")
       ->type_name("UINT");
   simulate->add_flag("--check-determinism", s.check_determinism,

@@ -177,6 +177,13 @@ void add_local_options(CLI::App& command, StreamSettings& s) {
                   "what goes wrong (several allowed), as 'at=2s kill host5'; hosts are the nodes, "
                   "inputs first")
       ->group(group);
+  command
+      .add_option("--set", l.scenario_settings,
+                  "a key of the simulated scenario and what it is instead (several allowed), as "
+                  "network.router=minimal or noise.every=1ms")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE")
+      ->group(group);
   command.add_flag("--restart", l.restart, "start nodes again that were killed")->group(group);
   command.add_option("--metrics", l.metrics, "OpenMetrics endpoint, as :9100")->group(group);
   command.add_flag("--no-limit", s.no_limit, "do not measure the limit first")->group(group);

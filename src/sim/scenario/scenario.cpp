@@ -31,7 +31,9 @@ Error Scenario::located(std::string_view key, Error error) const {
   const ScenarioEntry* entry =
       find(entries, fmt::format("{}{}{}", key, key.empty() ? "" : ".", word));
   if (entry == nullptr) entry = find(entries, key);
-  if (entry != nullptr) {
+  if (entry != nullptr && !entry->setting.empty()) {
+    error.message = fmt::format("{}: {}", entry->setting, error.message);
+  } else if (entry != nullptr) {
     error.message = fmt::format("{}:{}: {}", name, entry->line, error.message);
   }
   return error;

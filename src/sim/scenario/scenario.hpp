@@ -51,6 +51,7 @@ struct ScenarioEntry {
   std::string key;
   std::string value;
   std::uint32_t line = 0;
+  std::string setting;  ///< "--set KEY=VALUE" when it is from there, not from the file
 };
 
 /// An option of the job, as the command line has it without its dashes; flags have "true".
@@ -58,6 +59,7 @@ struct JobOption {
   std::string name;
   std::vector<std::string> values;
   std::uint32_t line = 0;
+  std::string setting;  ///< as in ScenarioEntry
 };
 
 struct Scenario {

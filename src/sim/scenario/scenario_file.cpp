@@ -12,6 +12,7 @@
 #include <fstream>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,11 +27,25 @@ namespace {
 constexpr std::uintmax_t largest_file = 1u << 20;
 constexpr std::size_t most_traffics = 64;
 constexpr std::size_t most_faults = 10'000;
+constexpr std::string_view set_option = "--set ";
 
 /// What is wrong with a file, on its way out of the functions that read it.
 struct TomlRefusal {
   Error error;
 };
+
+/// "--set KEY=VALUE" of a node that does not come from the file; else empty.
+std::string setting_of(const toml::node& node) {
+  const auto& path = node.source().path;
+  return path && path->starts_with(set_option) ? *path : std::string();
+}
+
+/// Where a node stands, for messages.
+std::string place_of(const toml::node& node, const std::string& file) {
+  std::string setting = setting_of(node);
+  if (!setting.empty()) return setting;
+  return fmt::format("{}:{}", file, node.source().begin.line);
+}
 
 /// One table of a file, key by key. What is not asked for is unknown and refused.
 class TomlSection {
@@ -44,7 +59,7 @@ class TomlSection {
   [[noreturn]] void refuse(const toml::node& where, fmt::format_string<Args...> format,
                            Args&&... args) const {
     throw TomlRefusal{{ErrorCode::invalid_argument,
-                       fmt::format("{}:{}: {}", file_, where.source().begin.line,
+                       fmt::format("{}: {}", place_of(where, file_),
                                    fmt::format(format, std::forward<Args>(args)...))}};
   }
 
@@ -191,7 +206,7 @@ void list_entries(const toml::node& node, const std::string& key,
                   std::vector<ScenarioEntry>& entries) {
   const auto line = static_cast<std::uint32_t>(node.source().begin.line);
   if (const auto* table = node.as_table()) {
-    if (!key.empty()) entries.push_back({key, "", line});
+    if (!key.empty()) entries.push_back({key, "", line, setting_of(node)});
     for (const auto& [name, value] : *table) {
       list_entries(value,
                    key.empty() ? std::string(name.str()) : fmt::format("{}.{}", key, name.str()),
@@ -202,7 +217,7 @@ void list_entries(const toml::node& node, const std::string& key,
       list_entries(*array->get(i), fmt::format("{}[{}]", key, i), entries);
     }
   } else {
-    entries.push_back({key, scalar_text(node).value_or(""), line});
+    entries.push_back({key, scalar_text(node).value_or(""), line, setting_of(node)});
   }
 }
 
@@ -406,7 +421,8 @@ class ScenarioFile {
     for (const auto& [key, node] : *table) {
       JobOption option{.name = std::string(key.str()),
                        .values = {},
-                       .line = static_cast<std::uint32_t>(node.source().begin.line)};
+                       .line = static_cast<std::uint32_t>(node.source().begin.line),
+                       .setting = setting_of(node)};
       const auto take = [&](const toml::node& value) {
         auto text = scalar_text(value);
         if (!text) {
@@ -432,15 +448,66 @@ class ScenarioFile {
   Scenario scenario_;
 };
 
+/// The value as a table {value = …}, which remembers that it comes from `place`. What TOML does not
+/// read as one value is text.
+toml::table value_of_setting(const std::string& value, const std::string& place) {
+  const bool one_line = value.find_first_of("\r\n") == std::string::npos;
+  try {
+    if (one_line) return toml::parse("value = " + value, place);
+  } catch (const toml::parse_error&) {
+    // Words and lengths come without quotes: minimal, 20us.
+  }
+  std::string quoted;
+  for (const char c : value) {
+    const bool plain = c != '"' && c != '\\' && static_cast<unsigned char>(c) >= ' ' && c != 0x7f;
+    quoted += plain ? std::string(1, c) : fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+  }
+  return toml::parse("value = \"" + quoted + "\"", place);
+}
+
+/// Puts "SECTION.KEY=VALUE" into the file's tables.
+void apply_scenario_setting(toml::table& root, const std::string& setting) {
+  const std::string place = std::string(set_option) + setting;
+  const auto refuse = [&](std::string_view what) {
+    throw TomlRefusal{{ErrorCode::invalid_argument, fmt::format("{}: {}", place, what)}};
+  };
+  const std::size_t sign = setting.find('=');
+  if (sign == 0 || sign == std::string::npos) {
+    refuse("this is no setting; write one like network.router=minimal");
+  }
+  std::string_view key = std::string_view(setting).substr(0, sign);
+  toml::table* table = &root;
+  for (std::size_t dot; (dot = key.find('.')) != std::string_view::npos;
+       key.remove_prefix(dot + 1)) {
+    const std::string_view name = key.substr(0, dot);
+    if (table->get(name) == nullptr) {
+      toml::table fresh = toml::parse("value = {}", place);
+      table->insert(name, std::move(*fresh.get_as<toml::table>("value")));
+    }
+    toml::node* inner = table->get(name);
+    if (!inner->is_table()) refuse(fmt::format("'{}' is no section with keys of its own", name));
+    table = inner->as_table();
+  }
+  if (key.empty()) refuse("the key ends in a dot; write one like network.router=minimal");
+  toml::table value = value_of_setting(setting.substr(sign + 1), place);
+  value.get("value")->visit([&](auto&& v) { table->insert_or_assign(key, std::move(v)); });
+}
+
 }  // namespace
 
-Result<Scenario> parse_scenario(std::string_view text, const std::string& file) {
+Result<Scenario> parse_scenario(std::string_view text, const std::string& file,
+                                std::span<const std::string> settings) {
   try {
-    const toml::table root = toml::parse(text, file);
+    toml::table root = toml::parse(text, file);
+    for (const std::string& setting : settings) apply_scenario_setting(root, setting);
     return ScenarioFile(root, file).read();
   } catch (const toml::parse_error& error) {
     std::string what(error.description());
     std::replace(what.begin(), what.end(), '\n', ' ');
+    const auto& path = error.source().path;
+    if (path && path->starts_with(set_option)) {
+      return Error{ErrorCode::invalid_argument, fmt::format("{}: {}", *path, what)};
+    }
     return Error{ErrorCode::invalid_argument,
                  fmt::format("{}:{}: {}", file, error.source().begin.line, what)};
   } catch (TomlRefusal& refusal) {
@@ -448,7 +515,7 @@ Result<Scenario> parse_scenario(std::string_view text, const std::string& file) 
   }
 }
 
-Result<Scenario> read_scenario(const std::string& path) {
+Result<Scenario> read_scenario(const std::string& path, std::span<const std::string> settings) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
     return Error{ErrorCode::not_found, fmt::format("scenario '{}': {}; name a TOML file", path,
@@ -466,7 +533,7 @@ Result<Scenario> read_scenario(const std::string& path) {
     return Error{ErrorCode::io,
                  fmt::format("scenario '{}': cannot be read: {}", path, std::strerror(errno))};
   }
-  return parse_scenario(text, path);
+  return parse_scenario(text, path, settings);
 }
 
 }  // namespace weft::sim

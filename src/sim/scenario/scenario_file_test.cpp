@@ -218,6 +218,68 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"empty_job", NET "[job]\n", "3", "inputs"}),
     [](const auto& info) { return std::string(info.param.name); });
 
+TEST(scenario_file, settings_go_before_what_the_file_says) {
+  const std::vector<std::string> settings{"network.router=minimal",
+                                          "network.mtu=1024",
+                                          "network.cut-through=true",
+                                          "network.host-link.rate=\"10Gbit\"",
+                                          "noise.every=3ms",
+                                          "seed=9",
+                                          "faults=[\"at=1ms kill host2\"]",
+                                          "clocks.drift-ppm=7",
+                                          "traffic=[{pattern=\"uniform\", load=0.1}]"};
+  const auto s = parse_scenario(whole, "whole.toml", settings);
+  ASSERT_TRUE(s.ok()) << s.error().message;
+  EXPECT_EQ(s->router, "minimal");
+  EXPECT_EQ(s->network.mtu, 1024u);
+  EXPECT_TRUE(s->network.cut_through);
+  EXPECT_EQ(s->network.host_link.rate, Bandwidth::bits_per_second(10'000'000'000));
+  EXPECT_EQ(s->network.host_link.latency, PicoDuration::nanoseconds(25));
+  EXPECT_EQ(s->noise.every, Duration::milliseconds(3));
+  EXPECT_EQ(s->noise.mean, Duration::microseconds(30));
+  EXPECT_EQ(s->clocks.drift_per_million, 7);
+  EXPECT_EQ(s->seed, 9u);
+  EXPECT_THAT(s->faults, ElementsAre("at=1ms kill host2"));
+  ASSERT_EQ(s->traffic.size(), 1u);
+  EXPECT_EQ(s->traffic[0].pattern, TrafficPattern::uniform);
+}
+
+TEST(scenario_file, settings_add_sections) {
+  const std::vector<std::string> settings{"noise.every=1ms", "noise.mean=50us", "job.inputs=3"};
+  const auto s = parse_scenario("[network]\ntopology = \"star:4\"\n", "s.toml", settings);
+  ASSERT_TRUE(s.ok()) << s.error().message;
+  EXPECT_EQ(s->noise.mean, Duration::microseconds(50));
+  ASSERT_EQ(s->job.size(), 1u);
+  EXPECT_THAT(s->job[0].values, ElementsAre("3"));
+}
+
+TEST(scenario_file, a_wrong_setting_is_named) {
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"network.router", "network.router=minimal"},
+      {"=3", "network.router=minimal"},
+      {"network.=3", "dot"},
+      {"network.speed=3", "unknown key 'speed'"},
+      {"netwerk.speed=3", "unknown key 'netwerk'"},
+      {"network.mtu=many", "network.mtu"},
+      {"network.mtu=100\nseed = 3", "network.mtu"},
+      {"network.mtu.x=1", "'mtu' is no section"},
+      {"network.host-link.latenzy=1ns", "latenzy"},
+      {"network.preset=token-ring", "aries"},
+      {"network.buffer=100", "buffer is 100"},
+      {"network.topology=cube:4", "cube"},
+      {"noise.mean=0", "mean"},
+      {"seed=-1", "seed"},
+  };
+  for (const auto& [setting, word] : mistakes) {
+    const std::vector<std::string> settings{setting};
+    const auto s = parse_scenario(whole, "whole.toml", settings);
+    ASSERT_FALSE(s.ok()) << setting;
+    EXPECT_EQ(s.error().code, ErrorCode::invalid_argument);
+    EXPECT_THAT(s.error().message, StartsWith(std::string("--set ") + setting + ": "));
+    EXPECT_THAT(s.error().message, HasSubstr(word)) << setting;
+  }
+}
+
 TEST(scenario_file, a_missing_file_is_named) {
   const auto s = read_scenario("/no/such.toml");
   ASSERT_FALSE(s.ok());

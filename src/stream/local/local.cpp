@@ -209,7 +209,8 @@ constexpr std::string_view simulated = "sim:";
 Result<std::vector<NodeReport>> run_simulation(const StreamOptions& options,
                                                const LocalOptions& local,
                                                const NodeFactory& factory, Mishaps mishaps) {
-  auto scenario = sim::read_scenario(options.fabric.substr(simulated.size()));
+  auto scenario =
+      sim::read_scenario(options.fabric.substr(simulated.size()), local.scenario_settings);
   if (!scenario) {
     return Error{scenario.error().code, fmt::format("--fabric: {}", scenario.error().message)};
   }

@@ -57,6 +57,17 @@ TEST_P(EverySchedule, builds_every_timeslice_in_the_simulation) {
   EXPECT_GT(ran.trace.packet_hops, 0u);
 }
 
+TEST(simulated_job, intervals_begin_within_the_run_by_the_simulations_clock) {
+  sim::Scenario scenario = one_switch();
+  scenario.clocks.offset = Duration::milliseconds(10);
+  const Ran ran = run(scenario, small_job("dfs"));
+  ASSERT_GT(ran.record.intervals.size(), 5u);
+  for (const report::IntervalRow& row : ran.record.intervals) {
+    EXPECT_GE(row.start_us, 0) << row.id;
+    EXPECT_LE(row.start_us, ran.record.seconds * 1e6) << row.id;
+  }
+}
+
 TEST_P(EverySchedule, does_the_same_twice_and_something_else_with_another_seed) {
   sim::Scenario scenario = one_switch();
   scenario.clocks = {.offset = Duration::milliseconds(10), .drift_per_million = 50};

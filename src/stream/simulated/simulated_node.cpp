@@ -147,6 +147,7 @@ NodeReport SimulatedNode::report() {
   };
   r.started = in_simulation(r.started);
   r.ended = in_simulation(r.ended);
+  for (auto& i : r.intervals) i.start = in_simulation(i.start);
   for (auto& b : r.built) b.at = in_simulation(Instant(b.at)).ticks();
   for (auto& f : r.fills) f.at = in_simulation(Instant(f.at)).ticks();
   return r;

@@ -50,6 +50,18 @@ TEST_F(SimulatedJob, the_command_line_goes_before_the_scenario) {
   EXPECT_TRUE(json["goodput_of_limit"].is_number()) << ended.describe();
 }
 
+TEST_F(SimulatedJob, settings_go_before_the_scenario) {
+  const Ended slow = stream({"--set", "network.host-link.rate=1Gbit", "--set", "job.inputs=2",
+                             "--no-limit", "--timeslices", "30"});
+  expect_all_complete(slow);
+  EXPECT_EQ(slow.json()["inputs"], 2);
+  EXPECT_LT(slow.json()["goodput_bytes_per_s"], 3 * 125e6) << slow.describe();
+  const Ended simulated = simulate(
+      {"--set", "network.host-link.rate=1Gbit", "--set", "job.timeslices=30", "--no-limit"});
+  expect_all_complete(simulated);
+  EXPECT_LT(simulated.json()["goodput_bytes_per_s"], 3 * 125e6) << simulated.describe();
+}
+
 TEST_F(SimulatedJob, compare_and_limit_run_in_it) {
   const Ended compared = stream({"--schedules", "offset,grant"}, "compare");
   ASSERT_EQ(compared.code, 0) << compared.describe();

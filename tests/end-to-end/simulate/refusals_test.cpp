@@ -93,18 +93,32 @@ TEST_P(SimulatedStreamMistakes, get_one_line) {
 
 INSTANTIATE_TEST_SUITE_P(
     simulate, SimulatedStreamMistakes,
-    testing::Values(WrongOption{"link", {"--link", "1Gbit"}, "host-link"},
-                    WrongOption{"testbed", {"--testbed", "1Gbit"}, "--testbed"},
-                    WrongOption{"metrics", {"--metrics", ":0"}, "--metrics"},
-                    WrongOption{"consumers", {"--sink", "shm:a"}, "shm:"},
-                    WrongOption{"too_many", {"--inputs", "6"}, "9"},
-                    WrongOption{"sample_every", {"--sample-every", "1ns"}, "--sample-every"}),
+    testing::Values(
+        WrongOption{"link", {"--link", "1Gbit"}, "host-link"},
+        WrongOption{"testbed", {"--testbed", "1Gbit"}, "--testbed"},
+        WrongOption{"metrics", {"--metrics", ":0"}, "--metrics"},
+        WrongOption{"consumers", {"--sink", "shm:a"}, "shm:"},
+        WrongOption{
+            "setting", {"--set", "network.speed=3"}, "--set network.speed=3: unknown key 'speed'"},
+        WrongOption{"setting_of_job", {"--set", "job.inputz=3"}, "--set job.inputz=3: 'inputz'"},
+        WrongOption{"no_setting", {"--set", "network.router"}, "minimal"},
+        WrongOption{"too_many", {"--inputs", "6"}, "9"},
+        WrongOption{"sample_every", {"--sample-every", "1ns"}, "--sample-every"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(simulate_refusals, contents_that_are_not_copied_cannot_be_checked) {
   ScratchDirectory directory;
   write_file(directory / "job.toml", small_job + "[fabric]\ncopied-bytes = 512\n");
   expect_one_line(run_weft({"simulate", directory / "job.toml"}, 30), "", "copied-bytes");
+}
+
+TEST(simulate_refusals, settings_of_scenarios_need_a_scenario) {
+  expect_one_line(run_weft({"stream", "local", "--set", "noise.every=1ms"}, 30),
+                  "--set noise.every=1ms: ", "--fabric sim:");
+  ScratchDirectory directory;
+  write_file(directory / "job.toml", small_job);
+  expect_one_line(run_weft({"simulate", directory / "job.toml", "--set", "seed=x"}, 30),
+                  "--set seed=x: ", "seed");
 }
 
 TEST(simulate_refusals, missing_scenarios_are_named) {
