@@ -20,10 +20,11 @@ sim/routing:  base sim/topology
 sim/engine:   base
 sim/network:  base net sim/engine sim/routing sim/topology
 sim/partition: base sim/engine sim/network sim/topology
+sim/mpi:      base sim/partition
 sim/telemetry: base net sim/network sim/topology
 sim/traffic:  base sim/engine sim/network sim/telemetry
 sim/scenario: base sim/network sim/topology sim/traffic
-sim/run:      base sim/engine sim/network sim/routing sim/scenario sim/telemetry sim/topology sim/traffic
+sim/run:      base sim/engine sim/network sim/partition sim/routing sim/scenario sim/telemetry sim/topology sim/traffic
 sim/fabric:   base sim/engine sim/network
 fabric:       base wire net
 fabric/shaped: base wire net fabric

@@ -138,6 +138,20 @@ std::vector<std::uint32_t> neighbours_of(const Topology& topology,
   return {found.begin(), found.end()};
 }
 
+std::uint64_t digest(const Topology& topology) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, by words
+  const auto add = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3; };
+  add(topology.hosts());
+  add(topology.switches());
+  for (const Cable& cable : topology.cables()) {
+    for (const PortRef& end : {cable.a, cable.b}) {
+      add(std::uint64_t{end.vertex.value()} << 16 | end.port.value());
+    }
+    add(static_cast<std::uint64_t>(cable.kind));
+  }
+  return hash;
+}
+
 std::uint32_t cables_cut(const Topology& topology, const std::vector<std::uint32_t>& owners) {
   return static_cast<std::uint32_t>(std::count_if(
       topology.cables().begin(), topology.cables().end(),

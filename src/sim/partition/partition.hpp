@@ -24,4 +24,7 @@ std::vector<std::uint32_t> neighbours_of(const Topology& topology,
 /// How many cables have their ends in different parts.
 std::uint32_t cables_cut(const Topology& topology, const std::vector<std::uint32_t>& owners);
 
+/// Of hosts, switches and cables: topologies that have the same one are the same.
+std::uint64_t digest(const Topology& topology);
+
 }  // namespace weft::sim

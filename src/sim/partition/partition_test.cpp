@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <string>
 
 #include "sim/topology/builders.hpp"
@@ -85,6 +87,13 @@ TEST(partition, a_single_switch_is_not_divided) {
   EXPECT_TRUE(std::all_of(owners.begin(), owners.end(), [&](auto o) { return o == owners[0]; }));
   EXPECT_EQ(cables_cut(*topology, owners), 0u);
   EXPECT_TRUE(neighbours_of(*topology, owners, owners[0]).empty());
+}
+
+TEST(partition, different_topologies_have_different_digests) {
+  std::set<std::uint64_t> digests;
+  for (const char* text : topologies) digests.insert(digest(*make_topology(text)));
+  EXPECT_EQ(digests.size(), std::size(topologies));
+  EXPECT_EQ(digest(*make_topology("star:8")), digest(*make_topology("star:8")));
 }
 
 TEST(partition, being_neighbours_is_mutual) {

@@ -4,10 +4,16 @@
 #include <sys/resource.h>
 
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "base/check.hpp"
 #include "sim/engine/agent.hpp"
+#include "sim/partition/partition.hpp"
+#include "sim/partition/windows.hpp"
 #include "sim/routing/routers.hpp"
+#include "sim/run/tally.hpp"
 #include "sim/topology/builders.hpp"
 
 namespace weft::sim {
@@ -38,31 +44,84 @@ std::vector<std::unique_ptr<Traffic>> make_traffic(const UniformOptions& o, Netw
   return all;
 }
 
-}  // namespace
+/// What a run is made of before anything is simulated.
+struct Prepared {
+  Topology topology;
+  std::unique_ptr<Router> router;
+};
 
-Result<UniformOutcome> run_uniform(const UniformOptions& o, Recording* recording) {
+Result<std::unique_ptr<Prepared>> prepare(const UniformOptions& o, const std::string& name) {
   auto topology = make_topology(o.topology);
   if (!topology) return std::move(topology).error();
-  const std::string name = o.router.empty() ? std::string(default_router(*topology)) : o.router;
-  auto router = make_router(name, *topology);
+  // The router refers to the topology at its final place.
+  auto prepared = std::unique_ptr<Prepared>(new Prepared{std::move(topology).value(), nullptr});
+  auto router = make_router(name.empty() ? std::string(default_router(prepared->topology)) : name,
+                            prepared->topology);
   if (!router) return std::move(router).error();
+  prepared->router = std::move(router).value();
   if (auto good = check_network(o.network); !good) return std::move(good).error();
   const TrafficOptions sample{.load = o.load, .message_bytes = o.packet_bytes};
-  if (auto good = Traffic::check(sample, topology->hosts()); !good) return std::move(good).error();
+  auto good = Traffic::check(sample, prepared->topology.hosts());
+  if (!good) return std::move(good).error();
+  return prepared;
+}
 
-  Engine engine(topology->vertices());
-  Agents agents(engine);
-  Network network(*topology, **router, o.network, engine, o.seed);
-  if (recording != nullptr) {
-    recording->recorder = std::make_unique<Recorder>(network, name, recording->trace);
+/// Adds up what parts have found.
+void add_up(Exchange& exchange, UniformOutcome& outcome, std::uint64_t& in_time,
+            LatencyHistogram& latencies) {
+  Tally tally;
+  for (std::uint64_t* figure : {&outcome.messages, &outcome.delivered, &outcome.packet_hops,
+                                &outcome.events, &outcome.memory_bytes, &outcome.trace_hash}) {
+    tally.add(*figure);
   }
+  tally.add(in_time);
+  tally.add(latencies);
+  tally.sum(exchange);
+}
+
+Result<void> agree_on(Exchange& exchange, const Result<std::unique_ptr<Prepared>>& prepared) {
+  if (!prepared) return agree(exchange, prepared.error(), 0, "");
+  return agree(exchange, {}, digest((*prepared)->topology), "the topology's file");
+}
+
+}  // namespace
+
+Result<UniformOutcome> run_uniform(const UniformOptions& options, Recording* recording) {
+  AloneExchange alone;
+  return run_uniform(options, alone, recording);
+}
+
+Result<UniformOutcome> run_uniform(const UniformOptions& o, Exchange& exchange,
+                                   Recording* recording) {
+  WEFT_CHECK(recording == nullptr || exchange.size() == 1);
+  const auto prepared = prepare(o, o.router);
+  if (auto good = agree_on(exchange, prepared); !good) return std::move(good).error();
+  const auto& [topology, router] = **prepared;
+
+  Engine engine(topology.vertices());
+  Agents agents(engine);
+  Network network(topology, *router, o.network, engine, o.seed);
+  if (recording != nullptr) {
+    recording->recorder =
+        std::make_unique<Recorder>(network, std::string(router->name()), recording->trace);
+  }
+  std::optional<Windows> windows;
+  if (exchange.size() > 1) {
+    const auto smallest = static_cast<std::uint32_t>(o.packet_bytes) + o.network.packet_overhead;
+    windows.emplace(engine, network, exchange, partition(topology, exchange.size()),
+                    Expectation{.smallest_packet = smallest});
+  }
+  const auto run_until = [&](PicoInstant end) {
+    return windows ? windows->run_until(end) : engine.run_until(end);
+  };
   const auto traffic = make_traffic(o, network, agents);
-  UniformOutcome outcome{
-      .hosts = topology->hosts(), .switches = topology->switches(), .router = name};
-  engine.run_until(PicoInstant() + o.duration);
+  UniformOutcome outcome{.hosts = topology.hosts(),
+                         .switches = topology.switches(),
+                         .router = std::string(router->name())};
+  run_until(PicoInstant() + o.duration);
   std::uint64_t in_time = 0;
   for (const auto& t : traffic) in_time += t->delivered_bytes();
-  engine.run_until(PicoInstant::never());
+  run_until(PicoInstant::never());
   if (recording != nullptr) recording->recorder->finish(PicoInstant() + o.duration);
   LatencyHistogram latencies;
   for (const auto& t : traffic) {
@@ -72,11 +131,12 @@ Result<UniformOutcome> run_uniform(const UniformOptions& o, Recording* recording
   }
   outcome.packet_hops = network.packet_hops();
   outcome.events = engine.events();
-  outcome.memory_bytes = resident_bytes_at_most();
+  outcome.memory_bytes = exchange.first_of_process() ? resident_bytes_at_most() : 0;
   outcome.trace_hash = engine.trace_hash();
+  add_up(exchange, outcome, in_time, latencies);
   outcome.goodput_of_links = static_cast<double>(in_time) /
                              (static_cast<double>(o.network.host_link.rate.bytes_per_second()) *
-                              o.duration.to_seconds() * topology->hosts());
+                              o.duration.to_seconds() * topology.hosts());
   outcome.latency_median_ns = latencies.quantile_ns(0.5);
   outcome.latency_p99_ns = latencies.quantile_ns(0.99);
   return outcome;

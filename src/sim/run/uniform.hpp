@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/network/options.hpp"
+#include "sim/partition/exchange.hpp"
 #include "sim/telemetry/recorder.hpp"
 #include "sim/traffic/traffic.hpp"
 #include "weft/result.hpp"
@@ -44,5 +45,10 @@ struct UniformOutcome {
 /// Errors: what the topology, router, network or traffic refuse. What it records, if asked to, does
 /// not change what happens.
 Result<UniformOutcome> run_uniform(const UniformOptions& options, Recording* recording = nullptr);
+/// Divided among ranks, all of which get the same outcome: that of the run as a whole, with the
+/// memory of all processes. Nothing is recorded unless there is only one. Errors also: ranks have
+/// read different topologies.
+Result<UniformOutcome> run_uniform(const UniformOptions& options, Exchange& exchange,
+                                   Recording* recording = nullptr);
 
 }  // namespace weft::sim

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/mpi/mpi_exchange.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+namespace weft::sim {
+namespace {
+
+std::optional<std::uint32_t> number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return std::nullopt;
+  const std::string_view digits(text);
+  std::uint32_t number = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (read.ec != std::errc() || read.ptr != digits.data() + digits.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<std::uint32_t> first_of(std::initializer_list<const char*> variables) {
+  for (const char* variable : variables) {
+    if (const auto number = number_in(variable)) return number;
+  }
+  return std::nullopt;
+}
+
+/// Beside the program, as it is built; where `cmake --install` puts it.
+std::vector<std::filesystem::path> places() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return {mpi_library};
+  const auto directory = program.parent_path();
+  return {directory / mpi_library, directory / WEFT_BIN_TO_LIB / mpi_library};
+}
+
+/// Where a batch of a neighbour goes.
+struct Arrivals {
+  std::span<const std::uint32_t> neighbours;
+  std::span<Batch> incoming;
+};
+
+void* more(void* context, std::uint32_t place, std::uint64_t bytes) {
+  const auto& arrivals = *static_cast<const Arrivals*>(context);
+  Batch& batch = arrivals.incoming[arrivals.neighbours[place]];
+  const std::size_t before = batch.size();
+  batch.resize(before + bytes);
+  return batch.data() + before;
+}
+
+}  // namespace
+
+std::optional<LaunchedProcess> launched_process() {
+  const auto rank = first_of({"OMPI_COMM_WORLD_RANK", "PMIX_RANK"});
+  if (!rank) return std::nullopt;
+  const auto local = first_of({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"});
+  return LaunchedProcess{.rank = *rank,
+                         .size = first_of({"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}),
+                         .first_of_machine = local.value_or(*rank) == 0};
+}
+
+Result<const MpiCalls*> MpiExchange::load() {
+  std::string why;
+  for (const auto& place : places()) {
+    // Never unloaded: MPI leaves threads and handlers behind.
+    void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library == nullptr) {
+      const char* said = dlerror();
+      // Of a library that is there it matters why it is not loaded.
+      if (why.empty() || std::filesystem::exists(place)) why = said != nullptr ? said : mpi_library;
+      continue;
+    }
+    const auto calls =
+        reinterpret_cast<decltype(&weft_mpi_calls)>(dlsym(library, mpi_calls_symbol));
+    if (calls != nullptr && calls()->version == mpi_calls_version) return calls();
+    why = fmt::format("{} is of another version of weft", place.string());
+  }
+  return Error{ErrorCode::not_found,
+               fmt::format("several processes work on one simulation by MPI, but: {}; install {} "
+                           "and libopenmpi3 on all machines, or start one process",
+                           why, mpi_library)};
+}
+
+Result<std::unique_ptr<MpiExchange>> MpiExchange::start(const MpiCalls& calls,
+                                                        std::uint64_t most_bytes) {
+  std::uint32_t rank = 0, size = 0;
+  if (const char* wrong = calls.start(most_bytes, &rank, &size)) {
+    return Error{ErrorCode::unavailable, wrong};
+  }
+  return std::unique_ptr<MpiExchange>(new MpiExchange(calls, rank, size));
+}
+
+MpiExchange::~MpiExchange() {
+  if (!finished_) calls_.abort(EXIT_FAILURE);
+}
+
+void MpiExchange::finish() {
+  finished_ = true;
+  calls_.finish();
+}
+
+std::int64_t MpiExchange::turn(std::span<const std::uint32_t> neighbours,
+                               std::span<const Batch> outgoing, std::span<Batch> incoming,
+                               std::int64_t least) {
+  for (Batch& batch : incoming) batch.clear();
+  batches_.clear();
+  for (const std::uint32_t r : neighbours) {
+    batches_.push_back({outgoing[r].data(), outgoing[r].size()});
+  }
+  Arrivals arrivals{neighbours, incoming};
+  const MpiTurn turn{.neighbours = neighbours.data(),
+                     .count = static_cast<std::uint32_t>(neighbours.size()),
+                     .outgoing = batches_.data(),
+                     .more = more,
+                     .context = &arrivals,
+                     .least = least};
+  return calls_.turn(&turn);
+}
+
+void MpiExchange::sum(std::span<std::uint64_t> values) {
+  calls_.sum(values.data(), values.size());
+}
+
+}  // namespace weft::sim
