@@ -28,6 +28,7 @@
 WEFT_EMBED(libraries, WEFT_ASSET_LIBRARIES);
 WEFT_EMBED(charts, WEFT_ASSET_CHARTS);
 WEFT_EMBED(limits, WEFT_ASSET_LIMITS);
+WEFT_EMBED(network, WEFT_ASSET_NETWORK);
 WEFT_EMBED(page, WEFT_ASSET_PAGE);
 WEFT_EMBED(style, WEFT_ASSET_STYLE);
 WEFT_EMBED(head, WEFT_ASSET_HEAD);
@@ -52,6 +53,9 @@ std::string_view chart_script() {
 }
 std::string_view limit_script() {
   return between(weft_asset_limits_begin, weft_asset_limits_end);
+}
+std::string_view network_script() {
+  return between(weft_asset_network_begin, weft_asset_network_end);
 }
 std::string_view page_script() {
   return between(weft_asset_page_begin, weft_asset_page_end);

@@ -11,6 +11,7 @@ std::string_view chart_libraries();  ///< vega, vega-lite, vega-embed, with thei
 std::string_view chart_script();     ///< web/charts.js
 std::string_view limit_script();     ///< web/limits.js
 std::string_view page_script();      ///< web/page.js
+std::string_view network_script();   ///< web/network.js
 std::string_view page_head();        ///< web/head.html
 std::string_view page_brand();       ///< web/brand.html
 std::string_view run_columns();      ///< web/columns.html

@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "report/assets.hpp"
 #include "report/html.hpp"
+#include "report/page_parts.hpp"
 #include "report/report.hpp"
 #include "report/words.hpp"
 
@@ -18,20 +19,6 @@ namespace {
 
 using Runs = std::span<const RunRecord>;
 using Labels = std::span<const std::string>;
-
-/// The page as it grows.
-class Page {
- public:
-  template <class... Args>
-  void add(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
-  }
-  void raw(std::string_view text) { text_ += text; }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_;
-};
 
 constexpr std::string_view no_value = R"(<td class="none" title="not measured">–</td>)";
 
@@ -56,13 +43,6 @@ template <class T, class Format>
 std::optional<std::string> formatted(const std::optional<T>& value, Format format) {
   if (!value) return std::nullopt;
   return format(*value);
-}
-
-void add_head(Page& page, const std::string& title) {
-  page.raw(page_head());
-  page.add("<title>{} · weft</title>\n<style>\n", html_escape(title));
-  page.raw(style_sheet());
-  page.raw("</style>\n</head>\n");
 }
 
 void add_intro(Page& page, Runs runs, const std::string& title) {
@@ -230,19 +210,6 @@ void add_parameters(Page& page, Runs runs, Labels labels) {
   page.raw("</tbody>\n</table>\n</div>\n");
 }
 
-/// A command whose words break apart only when a line cannot hold them: without this, a browser
-/// breaks "--inputs" after its hyphens. Its text stays the command.
-std::string command_words(std::string_view command) {
-  std::string out;
-  while (!command.empty()) {
-    const std::size_t space = std::min(command.find(' '), command.size());
-    if (space > 0) out += "<span>" + html_escape(command.substr(0, space)) + "</span>";
-    if (space < command.size()) out += ' ';
-    command.remove_prefix(std::min(space + 1, command.size()));
-  }
-  return out;
-}
-
 void add_commands(Page& page, Runs runs, Labels labels) {
   std::vector<std::string> seen;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -251,13 +218,9 @@ void add_commands(Page& page, Runs runs, Labels labels) {
     seen.push_back(command);
     const bool shared = std::all_of(runs.begin(), runs.end(),
                                     [&](const RunRecord& r) { return r.command == command; });
-    page.add(R"(<div class="command"><p>{}</p>)"
-             R"(<pre tabindex="0"><code>{}</code></pre>)"
-             R"(<button type="button" class="copy">Copy</button></div>)"
-             "\n",
-             shared ? std::string("This command runs it again:")
-                    : fmt::format("Runs {} again:", html_escape(labels[i])),
-             command_words(command));
+    add_command(page, command,
+                shared ? std::string("This command runs it again:")
+                       : fmt::format("Runs {} again:", labels[i]));
   }
 }
 
@@ -317,24 +280,24 @@ void add_scripts(Page& page, Runs runs, Labels labels) {
   }
   page.raw("],\"labels\":");
   page.raw(json_for_script(json_text_array(labels)));
-  page.raw("}</script>\n<script>\n");
-  page.raw(chart_libraries());
-  for (const std::string_view script : {chart_script(), limit_script(), page_script()}) {
-    page.raw("</script>\n<script>\n");
-    page.raw(script);
-  }
-  page.raw("</script>\n</body>\n</html>\n");
+  page.raw("}</script>\n");
+  add_charts(page, {chart_script(), limit_script(), page_script()});
 }
 
 }  // namespace
 
-std::string report_page(std::span<const RunRecord> runs) {
+std::string report_page(std::span<const RunRecord> runs, bool with_network) {
   WEFT_CHECK(!runs.empty(), "a report is about at least one run");
   const std::vector<std::string> labels = run_labels(runs);
   const std::string title = title_of(runs);
   Page page;
   add_head(page, title);
   add_intro(page, runs, title);
+  if (with_network) {
+    page.raw(
+        "<p><a href=\"network.html\">What the network did</a>: the load of its links, its "
+        "queues, how long messages took.</p>\n");
+  }
   if (!std::all_of(runs.begin(), runs.end(), is_limit_run)) add_run_table(page, runs, labels);
   add_figures(page, runs);
   add_origin(page, runs, labels);

@@ -2,14 +2,34 @@
 #include "report/report.hpp"
 
 #include <filesystem>
+#include <optional>
 
 namespace weft::report {
+namespace {
+
+std::string in_directory(const std::string& dir, const char* name) {
+  return (std::filesystem::path(dir) / name).string();
+}
+
+}  // namespace
 
 Result<std::string> write_report(const std::string& dir) {
+  Result<std::optional<NetworkRecord>> network = read_network(dir);
+  if (!network) return std::move(network).error();
   const Result<std::vector<RunRecord>> runs = read_runs(dir);
-  if (!runs) return runs.error();
-  const std::string path = (std::filesystem::path(dir) / "report.html").string();
-  if (Result<void> written = write_file_whole(path, report_page(*runs)); !written) {
+  const bool only_network =
+      !runs && network->has_value() && runs.error().code == ErrorCode::not_found;
+  if (!runs && !only_network) return runs.error();
+  std::string path;
+  if (network->has_value()) {
+    path = in_directory(dir, "network.html");
+    if (auto written = write_file_whole(path, network_page(**network)); !written) {
+      return written.error();
+    }
+  }
+  if (only_network) return path;
+  path = in_directory(dir, "report.html");
+  if (auto written = write_file_whole(path, report_page(*runs, network->has_value())); !written) {
     return written.error();
   }
   return path;

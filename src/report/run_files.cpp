@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/whole_file.hpp"
+#include "report/files.hpp"
 #include "report/run_record.hpp"
 
 namespace weft::report {
@@ -33,6 +34,12 @@ class Descriptor {
  private:
   int fd_;
 };
+
+std::string in_directory(const std::string& dir, const char* name) {
+  return (std::filesystem::path(dir) / name).string();
+}
+
+}  // namespace
 
 Result<std::string> read_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -66,12 +73,6 @@ Result<void> make_directory(const std::string& dir) {
   if (error) return file_error(dir, "make this directory", error.value());
   return {};
 }
-
-std::string in_directory(const std::string& dir, const char* name) {
-  return (std::filesystem::path(dir) / name).string();
-}
-
-}  // namespace
 
 Result<void> write_file_whole(const std::string& path, std::string_view text) {
   Result<WholeFile> file = WholeFile::create(path);

@@ -3,10 +3,6 @@
 // in as text nodes.
 'use strict';
 
-const builders = { spread: spreadFigure, goodput: goodputFigure, progress: progressFigure,
-  intervals: intervalsFigure, fill: fillFigure, round: roundFigure, sender: senderFigure,
-  aggregate: aggregateFigure };
-
 function element(name, attributes = {}, ...children) {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
@@ -101,7 +97,7 @@ function saveButton(title, views) {
 }
 
 async function drawFigure(section, context) {
-  const figure = builders[section.id](context);
+  const figure = context.builders[section.id](context);
   const box = section.querySelector('.charts');
   box.className = `charts ${figure.layout}`;
   const hosts = figure.charts.map((chart) => {
@@ -131,11 +127,11 @@ async function drawFigure(section, context) {
 }
 
 let drawn = [];
-async function draw(runs) {
+async function draw(data) {
   drawn.forEach(({ view }) => view.finalize());
   drawn = [];
   document.documentElement.dataset.charts = 'drawing';
-  const context = { runs, theme: readTheme() };
+  const context = { ...data, theme: readTheme() };
   for (const section of document.querySelectorAll('section.figure')) {
     drawn.push(...await drawFigure(section, context));
   }
@@ -158,12 +154,21 @@ function offerCopies() {
   }
 }
 
+/** Draws the page, and again when the reader's theme changes; `data` has the figures' builders. */
+function show(data) {
+  offerCopies();
+  let drawing = draw(data);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    drawing = drawing.then(() => draw(data));
+  });
+}
+
 {
   const data = JSON.parse(document.getElementById('data').textContent);
-  const runs = data.runs.map((run, index) => ({ ...run, index, label: data.labels[index] }));
-  offerCopies();
-  let drawing = draw(runs);
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-    drawing = drawing.then(() => draw(runs));
-  });
+  if (data.runs) {
+    show({ runs: data.runs.map((run, index) => ({ ...run, index, label: data.labels[index] })),
+      builders: { spread: spreadFigure, goodput: goodputFigure, progress: progressFigure,
+        intervals: intervalsFigure, fill: fillFigure, round: roundFigure, sender: senderFigure,
+        aggregate: aggregateFigure } });
+  }
 }

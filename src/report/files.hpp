@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What records are read and written with.
+#pragma once
+
+#include <string>
+
+#include "weft/result.hpp"
+
+namespace weft::report {
+
+/// The whole of an ordinary file of a size that a record may have. Errors name it.
+Result<std::string> read_file(const std::string& path);
+/// With those above it; no error when it is there.
+Result<void> make_directory(const std::string& dir);
+
+}  // namespace weft::report

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page of a network draws of its record: less than is in it, where a picture could not
+// show more. web/network.js draws it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "report/network_record.hpp"
+
+namespace weft::report {
+
+/// Hosts are drawn up to so many; networks of more are drawn without.
+inline constexpr std::size_t most_drawn_hosts = 256;
+/// Of the cables, so many with the highest load.
+inline constexpr std::size_t most_drawn_cables = 4000;
+/// Rows of a picture over time, and steps of it.
+inline constexpr std::size_t most_drawn_rows = 24;
+inline constexpr std::size_t most_drawn_steps = 100;
+
+/// "switch 3 → host 12"
+std::string link_name(const NetworkTopology& topology, std::uint32_t link);
+/// What links it is one of, for distributions: "from hosts", "level 1 to 2", "between groups".
+std::string link_class(const NetworkTopology& topology, std::uint32_t link);
+std::size_t host_count(const NetworkTopology& topology);
+
+/// One JSON object.
+std::string drawing_of(const NetworkRecord& record);
+
+}  // namespace weft::report

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "report/network_drawing.hpp"
+#include "report/network_for_test.hpp"
+#include "report/report.hpp"
+
+namespace weft::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(network_page, readable_without_scripts) {
+  const std::string page = network_page(small_network());
+  const std::string before = page.substr(0, page.find("<script"));
+  for (const char* text :
+       {"Simulated network star:2", "2 hosts and 1 switches", "host 0 → switch 0, 50.0 %",
+        "switch 0 → host 1: 512 B on average, 4.0 KiB at most", "<span>--topology</span>",
+        "0123456789abcdef", "18446744073709551615", "uniform"}) {
+    EXPECT_THAT(before, HasSubstr(text));
+  }
+}
+
+TEST(network_page, figures_depend_on_what_was_recorded) {
+  NetworkRecord record = small_network();
+  EXPECT_THAT(network_page(record), HasSubstr("id=\"queues\""));
+  EXPECT_THAT(network_page(record), Not(HasSubstr("id=\"backlog\"")));
+  EXPECT_THAT(network_page(record), Not(HasSubstr("id=\"sizes\"")));
+  record.runs[0].messages.clear();
+  EXPECT_THAT(network_page(record), Not(HasSubstr("id=\"latency\"")));
+}
+
+TEST(network_page, hostile_text_stays_text) {
+  const std::string attack = "</script><script>alert(1)</script><img src=x onerror=alert(1)>'\"";
+  NetworkRecord r = small_network();
+  r.version = r.command = r.topology.name = r.topology.router = r.topology.shape = attack;
+  r.parameters = {{attack, attack}};
+  for (auto& v : r.topology.vertices) v.name = attack;
+  r.runs[0].name = r.runs[0].trace_hash = r.runs[0].messages[0].name = attack;
+  r.runs.push_back(r.runs[0]);
+  const std::string page = network_page(r);
+  EXPECT_EQ(page.find("alert(1)</script>"), std::string::npos);
+  EXPECT_EQ(page.find("<img src=x"), std::string::npos);
+}
+
+TEST(network_drawing, parallel_cables_are_one_with_the_load_of_the_busiest) {
+  NetworkRecord r = small_network();
+  r.topology.links.push_back({2, 1, "host", 1});
+  r.runs[0].links.push_back({0.75, 1, 1, 0, 0});
+  const auto drawn = nlohmann::json::parse(drawing_of(r));
+  ASSERT_EQ(drawn["network"]["cables"].size(), 2u);
+  EXPECT_EQ(drawn["network"]["cables"][1]["loads"][0][1], 0.75);
+  EXPECT_EQ(drawn["network"]["cables"][1]["cables"], 2);
+}
+
+TEST(network_drawing, large_networks_are_drawn_without_hosts) {
+  NetworkRecord r = small_network();
+  r.topology.vertices.clear();
+  r.topology.links.clear();
+  r.runs[0].links.clear();
+  r.runs[0].series.clear();
+  constexpr std::uint32_t hosts = 300;
+  for (std::uint32_t h = 0; h < hosts; ++h) r.topology.vertices.push_back({true, "h", 0, {}, {}});
+  r.topology.vertices.push_back({false, "a", 1, {}, {}});
+  r.topology.vertices.push_back({false, "b", 1, {}, {}});
+  r.topology.links = {{0, hosts, "host", 1}, {hosts, hosts + 1, "local", 1}};
+  r.runs[0].links = {{0.25, 1, 1, 0, 0}, {0.5, 1, 1, 0, 0}};
+  const auto drawn = nlohmann::json::parse(drawing_of(r));
+  EXPECT_EQ(drawn["network"]["with_hosts"], false);
+  EXPECT_EQ(drawn["network"]["vertices"].size(), 2u);
+  ASSERT_EQ(drawn["network"]["cables"].size(), 1u);
+  EXPECT_EQ(drawn["network"]["cables"][0]["a"], 0);
+  EXPECT_EQ(drawn["network"]["cables"][0]["b"], 1);
+  EXPECT_EQ(drawn["of"][0]["distribution"].size(), 2u);  // of all links nevertheless
+}
+
+TEST(network_drawing, long_series_are_made_shorter_by_their_mean) {
+  NetworkRecord r = small_network();
+  r.runs[0].steps = 200;
+  r.runs[0].step_us = 0.1;
+  r.runs[0].series = {{3, std::vector<double>(200, 0.5), std::vector<double>(200, 0)}};
+  for (std::size_t i = 0; i < 200; i += 2) r.runs[0].series[0].queue_bytes[i] = 100;
+  const auto drawn = nlohmann::json::parse(drawing_of(r));
+  EXPECT_EQ(drawn["of"][0]["step_us"], 0.2);
+  ASSERT_EQ(drawn["of"][0]["queues"][0]["values"].size(), 100u);
+  EXPECT_EQ(drawn["of"][0]["queues"][0]["values"][7], 50);
+}
+
+TEST(network_page, written_beside_its_record_and_linked_from_the_report) {
+  std::string dir = (std::filesystem::temp_directory_path() / "weft-network-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(dir.data()), nullptr);
+  ASSERT_TRUE(write_network(dir, small_network()).ok());
+  Result<std::string> path = write_report(dir);
+  ASSERT_TRUE(path.ok()) << path.error().message;
+  EXPECT_EQ(*path, dir + "/network.html");
+  ASSERT_TRUE(write_run(dir, {}).ok());
+  path = write_report(dir);
+  ASSERT_TRUE(path.ok()) << path.error().message;
+  EXPECT_EQ(*path, dir + "/report.html");
+  std::ostringstream text;
+  text << std::ifstream(*path).rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr("href=\"network.html\""));
+  std::filesystem::remove_all(dir);
+}
+
+}  // namespace
+}  // namespace weft::report

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the pages of reports are put together from.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace weft::report {
+
+/// The page as it grows.
+class Page {
+ public:
+  template <class... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+  }
+  void raw(std::string_view text) { text_ += text; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+/// All before <body>.
+void add_head(Page& page, const std::string& title);
+/// A command with a button that copies it; `what` is said above it. Both are escaped.
+void add_command(Page& page, const std::string& command, const std::string& what);
+/// A box of facts has one row: a name, which is HTML, and a value, which is escaped.
+void add_fact(Page& page, std::string_view name, const std::string& value);
+/// The chart libraries, then the scripts; ends the page.
+void add_charts(Page& page, std::initializer_list<std::string_view> scripts);
+
+}  // namespace weft::report
