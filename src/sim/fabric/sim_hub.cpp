@@ -9,8 +9,6 @@
 namespace weft::sim {
 namespace {
 
-/// What an operation adds to its bytes, and a greeting consists of.
-constexpr std::uint64_t header_bytes = 32;
 /// Between two nodes of one host: through its memory.
 constexpr PicoDuration local_latency = PicoDuration::nanoseconds(500);
 constexpr std::int64_t local_ps_per_byte = 100;
@@ -62,7 +60,7 @@ void SimHub::launch(std::uint32_t f, std::uint8_t level) {
     return;
   }
   const std::uint32_t from = hosts_[flight.from.value()], to = hosts_[flight.to.value()];
-  const std::uint64_t bytes = flight.bytes() + header_bytes;
+  const std::uint64_t bytes = std::max<std::uint64_t>(flight.bytes() + options_.header_bytes, 1);
   if (from == to) {
     const PicoDuration takes =
         local_latency + PicoDuration(static_cast<std::int64_t>(bytes) * local_ps_per_byte);

@@ -21,6 +21,8 @@ struct SimFabricOptions {
   std::size_t max_message = 64 * 1024;
   std::size_t max_write = std::size_t{1} << 32;
   std::size_t max_outstanding = 4096;  ///< per endpoint; also unread messages per pair
+  /// What an operation adds to its bytes on the network, and a greeting consists of.
+  std::uint32_t header_bytes = 32;
   /// Bytes of each write that are really copied, from its beginning. What a simulation costs in
   /// memory and time is mostly contents: where nobody looks at them, descriptions will do.
   std::size_t copied_bytes = ~std::size_t{0};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts' adapters: messages wait in order, some of them at a time go out packet by packet in turn.
+// Hosts' adapters: messages to one destination go out one after the other; of the destinations'
+// first messages some at a time go out packet by packet in turn.
 #include <algorithm>
 
 #include "sim/network/network.hpp"
@@ -15,15 +16,34 @@ bool Network::is_small(const MessageRequest& request) const {
   return request.bytes <= options_.mtu;
 }
 
+Network::Flow& Network::flow_of(Adapter& adapter, const MessageRequest& request) {
+  const auto flow = std::find_if(adapter.flows.begin(), adapter.flows.end(), [&](const Flow& f) {
+    return f.destination == request.destination;
+  });
+  if (flow != adapter.flows.end()) return *flow;
+  return adapter.flows.emplace_back(Flow{.destination = request.destination});
+}
+
 void Network::add_message(std::uint32_t m) {
   const MessageRequest& request = messages_[m].request;
-  const LinkId l = topology_.link({topology_.host(request.source), PortNumber(0)});
   Adapter& adapter = adapter_of(request);
-  const bool small = is_small(request);
-  if (small || adapter.in_turn < options_.interleaved_messages) {
-    adapter.in_turn += small ? 0 : 1;
-    join_round(l, request.level * channels_, m);  // hosts send in class 0
-    serve(l);
+  Flow& flow = flow_of(adapter, request);
+  messages_[m].behind = kNone;
+  if (flow.tail != kNone) {
+    messages_[flow.tail].behind = m;
+    flow.tail = m;
+    return;
+  }
+  flow.tail = m;
+  line_up(adapter, m);
+  admit(adapter);
+  serve(topology_.link({topology_.host(request.source), PortNumber(0)}));
+}
+
+/// A flow's first message takes its place: among those that have their turns, or that wait for one.
+void Network::line_up(Adapter& adapter, std::uint32_t m) {
+  if (is_small(messages_[m].request)) {
+    join_round(m);
     return;
   }
   messages_[m].next = kNone;
@@ -35,7 +55,35 @@ void Network::add_message(std::uint32_t m) {
   adapter.waiting_tail = m;
 }
 
-void Network::join_round(LinkId l, std::uint32_t lane_index, std::uint32_t m) {
+void Network::admit(Adapter& adapter) {
+  while (adapter.in_turn < options_.interleaved_messages && adapter.waiting_head != kNone) {
+    const std::uint32_t m = adapter.waiting_head;
+    adapter.waiting_head = messages_[m].next;
+    ++adapter.in_turn;
+    join_round(m);
+  }
+}
+
+/// All of a flow's first message has left: the next one lines up behind other flows' messages.
+void Network::end_turns(std::uint32_t m) {
+  const MessageRequest& request = messages_[m].request;
+  Adapter& adapter = adapter_of(request);
+  if (!is_small(request)) --adapter.in_turn;
+  Flow& flow = flow_of(adapter, request);
+  const std::uint32_t next = messages_[m].behind;
+  if (next != kNone) {
+    line_up(adapter, next);
+  } else {
+    flow = adapter.flows.back();
+    adapter.flows.pop_back();
+  }
+  admit(adapter);
+}
+
+void Network::join_round(std::uint32_t m) {
+  const MessageRequest& request = messages_[m].request;
+  const LinkId l = topology_.link({topology_.host(request.source), PortNumber(0)});
+  const std::uint32_t lane_index = request.level * channels_;  // hosts send in class 0
   Lane& round = lane(l, lane_index);
   messages_[m].next = kNone;
   if (round.round_head == kNone) {
@@ -80,18 +128,10 @@ std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
   if (round.round_head == kNone) {
     transmitters_[l.value()].waiting &= ~(std::uint64_t{1} << lane_index);
   }
-  if (!packet.last) {
-    join_round(l, lane_index, m);
-    return p;
-  }
-  if (is_small(request)) return p;
-  Adapter& adapter = adapter_of(request);
-  const std::uint32_t next = adapter.waiting_head;
-  if (next == kNone) {
-    --adapter.in_turn;
+  if (packet.last) {
+    end_turns(m);
   } else {
-    adapter.waiting_head = messages_[next].next;
-    join_round(l, lane_index, next);
+    join_round(m);
   }
   return p;
 }

@@ -50,8 +50,8 @@ class Network final : public EventHandler {
 
   /// Its number for MessageRequest::user.
   std::uint16_t add_user(NetworkUser& user);
-  /// Hands a message to its source host's adapter, now. Messages of a level go out in the order
-  /// posted, so many at a time as the options say.
+  /// Hands a message to its source host's adapter, now. Messages of a level to one
+  /// host go out in the order posted, those to different hosts in turn.
   void send(const MessageRequest& request);
   void on_event(const Event& event) override;
 
@@ -111,8 +111,14 @@ class Network final : public EventHandler {
     bool at_host = false;
     bool to_host = false;
   };
-  /// Messages of one level that wait at a host for their turns.
+  /// What a host has for one destination at one level, in order: a queue pair, a connection.
+  struct Flow {
+    std::uint32_t destination = 0;
+    std::uint32_t tail = kNone;
+  };
+  /// Messages of one level that wait at a host for their turns: the first ones of their flows.
   struct Adapter {
+    std::vector<Flow> flows;  // that have a message
     std::uint32_t waiting_head = kNone;
     std::uint32_t waiting_tail = kNone;
     std::uint32_t in_turn = 0;
@@ -155,7 +161,11 @@ class Network final : public EventHandler {
   Adapter& adapter_of(const MessageRequest& request);
   bool is_small(const MessageRequest& request) const;
   void add_message(std::uint32_t message);
-  void join_round(LinkId l, std::uint32_t lane_index, std::uint32_t message);
+  static Flow& flow_of(Adapter& adapter, const MessageRequest& request);
+  void line_up(Adapter& adapter, std::uint32_t message);
+  void admit(Adapter& adapter);
+  void end_turns(std::uint32_t message);
+  void join_round(std::uint32_t message);
   bool gap_is_over(LinkId l, std::uint32_t lane_index);
   std::uint32_t make_packet(LinkId l, std::uint32_t lane_index);
 

@@ -250,11 +250,22 @@ TEST_F(network, messages_start_no_closer_than_the_injection_gap) {
             (std::vector<Arrived>{{1, 1 * us + 120 * ns}, {2, 3 * us + 1 * us + 120 * ns}}));
 }
 
-TEST_F(network, as_many_messages_as_allowed_take_turns_and_others_wait) {
+TEST_F(network, messages_to_one_host_go_one_after_the_other) {
+  build(star_of(2), simple());
+  for (std::uint64_t m = 0; m < 3; ++m) send(0, 1, 2000, m);
+  send(0, 1, 500, 3);
+  run();
+  EXPECT_EQ(arrived_, (std::vector<Arrived>{{0, 2 * us + 120 * ns},
+                                            {1, 4 * us + 120 * ns},
+                                            {2, 6 * us + 120 * ns},
+                                            {3, 6500 * ns + 120 * ns}}));
+}
+
+TEST_F(network, messages_to_as_many_hosts_as_allowed_take_turns_and_others_wait) {
   NetworkOptions o = simple();
   o.interleaved_messages = 2;
-  build(star_of(2), o);
-  for (std::uint64_t m = 0; m < 4; ++m) send(0, 1, 2000, m);
+  build(star_of(5), o);
+  for (std::uint64_t m = 0; m < 4; ++m) send(0, static_cast<std::uint32_t>(m) + 1, 2000, m);
   run();
   // Message 0 has sent its first packet before there is another one, and so sends its second first.
   // Then 1 and 2 take turns, and 3 follows 1.
@@ -264,13 +275,26 @@ TEST_F(network, as_many_messages_as_allowed_take_turns_and_others_wait) {
                                             {3, 8 * us + 120 * ns}}));
 }
 
-TEST_F(network, a_message_of_one_packet_does_not_wait_behind_large_ones) {
+TEST_F(network, a_host_with_many_messages_gives_way_to_others_after_each) {
   NetworkOptions o = simple();
   o.interleaved_messages = 1;
-  build(star_of(2), o);
+  build(star_of(3), o);
+  for (std::uint64_t m = 0; m < 3; ++m) send(0, 1, 2000, m);
+  send(0, 2, 2000, 3);
+  run();
+  EXPECT_EQ(arrived_, (std::vector<Arrived>{{0, 2 * us + 120 * ns},
+                                            {3, 4 * us + 120 * ns},
+                                            {1, 6 * us + 120 * ns},
+                                            {2, 8 * us + 120 * ns}}));
+}
+
+TEST_F(network, a_message_of_one_packet_does_not_wait_behind_large_ones_to_other_hosts) {
+  NetworkOptions o = simple();
+  o.interleaved_messages = 1;
+  build(star_of(3), o);
   send(0, 1, 3000, 1);
   send(0, 1, 3000, 2);
-  send(0, 1, 500, 3);
+  send(0, 2, 500, 3);
   run();
   // The first message's second packet had its place in the round before it.
   EXPECT_EQ(arrived_,

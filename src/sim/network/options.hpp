@@ -46,8 +46,9 @@ struct NetworkOptions {
   PicoDuration injection_gap{};  ///< LogGP g: between the starts of two messages at a host
   /// When a host sends again what a lossy link lost, counted from when it would have arrived.
   PicoDuration retransmit_after = PicoDuration::microseconds(100);
-  /// So many messages of one level are on their way out of a host at once, packet by packet in
-  /// turn; the others wait. Messages of one packet do not wait for them.
+  /// Messages of one level to so many different hosts are on their way out of a host at once,
+  /// packet by packet in turn; the others wait. Messages of one packet do not wait for other hosts'
+  /// ones.
   std::uint32_t interleaved_messages = 16;
 };
 

@@ -40,6 +40,7 @@ struct Message {
   std::uint64_t to_arrive = 0;  ///< payload bytes not yet at the destination
   PicoInstant posted{};
   std::uint32_t next = kNone;
+  std::uint32_t behind = kNone;  ///< to the same host, goes out when this one has
   bool sent = false;  ///< its user knows that all of it has left; parts may yet be sent again
   std::uint32_t packets = 0;  ///< that are here
   // In a network that is divided among processes:

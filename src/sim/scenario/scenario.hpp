@@ -32,6 +32,7 @@ struct NoiseOptions {
 struct JobFabricOptions {
   /// Bytes of each one-sided write that are really copied, from its beginning.
   std::uint64_t copied_bytes = ~std::uint64_t{0};
+  std::uint32_t header_bytes = 32;  ///< what an operation adds to its bytes on the network
   Duration acknowledgement = Duration::microseconds(1);
   Duration death_notice = Duration::milliseconds(1);
 };

@@ -343,6 +343,7 @@ class ScenarioFile {
     if (table == nullptr) return;
     TomlSection s(file_, *table, "fabric");
     s.bytes("copied-bytes", scenario_.fabric.copied_bytes, std::uint64_t{1} << 40);
+    s.bytes("header", scenario_.fabric.header_bytes, 4096);
     s.duration("acknowledgement", scenario_.fabric.acknowledgement);
     s.duration("death-notice", scenario_.fabric.death_notice);
     s.finish();

@@ -42,6 +42,7 @@ kind = "random:5"
 
 [fabric]
 copied-bytes = 4096
+header = 24
 acknowledgement = "2us"
 death-notice = "5ms"
 
@@ -108,6 +109,7 @@ TEST(scenario_file, says_what_happens_in_the_network) {
   EXPECT_EQ(s->placement.kind, PlacementKind::random);
   EXPECT_EQ(s->placement.seed, 5u);
   EXPECT_EQ(s->fabric.copied_bytes, 4096u);
+  EXPECT_EQ(s->fabric.header_bytes, 24u);
   EXPECT_EQ(s->fabric.acknowledgement, Duration::microseconds(2));
   EXPECT_EQ(s->fabric.death_notice, Duration::milliseconds(5));
   EXPECT_EQ(s->clocks.offset, Duration::milliseconds(10));
@@ -150,7 +152,7 @@ TEST(scenario_file, later_errors_get_the_line_of_their_key) {
   ASSERT_TRUE(s.ok());
   const Error error{ErrorCode::invalid_argument, "load is wrong"};
   EXPECT_EQ(s->located("network.router", error).message, "w.toml:7: load is wrong");
-  EXPECT_THAT(s->located("traffic[0]", error).message, StartsWith("w.toml:45: "));
+  EXPECT_THAT(s->located("traffic[0]", error).message, StartsWith("w.toml:46: "));
   EXPECT_EQ(s->located("nothing", error).message, "load is wrong");
   EXPECT_EQ(Scenario().located("network.router", error).message, "load is wrong");
 }

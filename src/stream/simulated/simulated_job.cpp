@@ -107,6 +107,7 @@ class SimulatedJob final : private testbed::FaultTarget, private sim::Agent {
                                               const StreamOptions& options) {
     sim::SimFabricOptions o;
     o.copied_bytes = scenario.fabric.copied_bytes;
+    o.header_bytes = scenario.fabric.header_bytes;
     o.acknowledgement = to_pico(scenario.fabric.acknowledgement);
     o.death_notice = to_pico(scenario.fabric.death_notice);
     o.peer_timeout = to_pico(options.peer_timeout);
