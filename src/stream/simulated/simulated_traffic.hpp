@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/partition/exchange.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/traffic/traffic.hpp"
 #include "weft/result.hpp"
@@ -37,5 +38,8 @@ struct TrafficOutcome {
 /// Sends for the scenario's duration, then lets arrive what can. Hosts of faults are hosts of the
 /// network. Errors: what the scenario refuses; no traffic at all; faults other than of links.
 Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario);
+/// Divided among ranks, all of which get the same outcome: that of the whole.
+Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario,
+                                             sim::Exchange& exchange);
 
 }  // namespace weft::stream
