@@ -19,16 +19,22 @@ constexpr std::array not_of_a_job{"fabric", "link", "testbed", "metrics", "seed"
 
 }  // namespace
 
-void apply_scenario(CLI::App& command, const sim::Scenario& scenario, StreamSettings& settings) {
-  for (const sim::JobOption& option : scenario.job) {
-    const std::string where =
+void apply_scenario(CLI::App& command, const sim::Scenario& scenario, const sim::ScenarioJob& job,
+                    StreamSettings& settings) {
+  settings.stream.data_level = settings.stream.control_level = ServiceLevel(job.level);
+  for (const sim::JobOption& option : job.options) {
+    const std::string place =
         option.setting.empty() ? fmt::format("{}:{}", scenario.name, option.line) : option.setting;
+    const std::string value = option.values.size() == 1 ? sim::shown(option.values[0]) : "[…]";
+    const std::string where = sim::one_line(
+        option.setting.empty() ? fmt::format("{}: {}.{} = {}", place, job.key, option.name, value)
+                               : place);
     if (std::find(not_of_a_job.begin(), not_of_a_job.end(), option.name) != not_of_a_job.end()) {
-      throw CLI::ConfigError(
-          fmt::format("{}: '{}' is no option of a simulated job; {}", where, option.name,
-                      option.name == "seed"    ? "write it above all sections"
-                      : option.name == "fault" ? "write faults = […] above all sections"
-                                               : "leave it out"));
+      throw CLI::ConfigError(fmt::format("{}: that is no option of a simulated job; {}", where,
+                                         option.name == "seed" ? "write it above all sections"
+                                         : option.name == "fault"
+                                             ? "write faults = […] above all sections"
+                                             : "leave it out"));
     }
     apply_setting(command, where, option.name, option.values);
   }
@@ -36,7 +42,8 @@ void apply_scenario(CLI::App& command, const sim::Scenario& scenario, StreamSett
   apply_setting(command, scenario.name, "seed", {seed});
   settings.scenario.clear();
   for (const sim::ScenarioEntry& entry : scenario.entries) {
-    if (entry.value.empty() || entry.key.starts_with("job.") || entry.key == "seed") continue;
+    const bool is_of_job = entry.key.starts_with("job.") || entry.key.starts_with("jobs[");
+    if (entry.value.empty() || is_of_job || entry.key == "seed") continue;
     settings.scenario.emplace_back("scenario: " + entry.key, entry.value);
   }
 }
@@ -47,7 +54,14 @@ Result<void> resolve(CLI::App& command, StreamSettings& settings) {
     if (!scenario) {
       return Error{scenario.error().code, fmt::format("--fabric: {}", scenario.error().message)};
     }
-    apply_scenario(command, *scenario, settings);
+    if (scenario->jobs.size() > 1 || (!scenario->jobs.empty() && !scenario->has_single_job())) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("--fabric: {} has jobs of its own, [[jobs]]; run them with weft "
+                               "simulate {}",
+                               *path, *path)};
+    }
+    const bool has_job = !scenario->jobs.empty();
+    apply_scenario(command, *scenario, has_job ? scenario->jobs[0] : sim::ScenarioJob(), settings);
   } else if (!settings.local.scenario_settings.empty()) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("--set {}: only a simulation has a scenario; add --fabric "
@@ -58,13 +72,13 @@ Result<void> resolve(CLI::App& command, StreamSettings& settings) {
   return {};
 }
 
-StreamSettings job_of(const sim::Scenario& scenario) {
+StreamSettings job_of(const sim::Scenario& scenario, const sim::ScenarioJob& job) {
   StreamSettings settings;
   CLI::App command;
   add_job_options(command, settings);
   add_local_options(command, settings);
   settings.stream.fabric = "sim:" + scenario.name;
-  apply_scenario(command, scenario, settings);
+  apply_scenario(command, scenario, job, settings);
   complete(settings);
   return settings;
 }

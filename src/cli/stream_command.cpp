@@ -78,6 +78,7 @@ void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome
     auto record = run_one(of_run);
     if (!record) return report_error(record.error(), outcome);
     runs.push_back(std::move(record).value());
+    if (runs.back().interrupted) break;
   }
   if (auto measured = measure_limit(command.settings, runs); !measured) {
     return report_error(measured.error(), outcome);

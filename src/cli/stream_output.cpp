@@ -44,14 +44,15 @@ void ProgressLine::show(const StreamProgress& p) {
 }
 
 void print_table(std::span<const report::RunRecord> runs) {
-  fmt::print("{:<12} {:>12} {:>9} {:>12} {:>12} {:>9} {:>8} {:>9} {:>10} {:>5}\n", "schedule",
-             "goodput", "of limit", "spread", "p90", "x floor", "buffers", "complete", "incomplete",
-             "lost");
+  fmt::print("{:<12} {:>12} {:>9} {:>12} {:>12} {:>9} {:>8} {:>9} {:>10} {:>5}\n",
+             runs.empty() || runs[0].job.empty() ? "schedule" : "job", "goodput", "of limit",
+             "spread", "p90", "x floor", "buffers", "complete", "incomplete", "lost");
   for (const auto& r : runs) {
+    const std::string& name = r.job.empty() ? r.schedule : r.job;
     const auto rate =
         Bandwidth::bytes_per_second(static_cast<std::uint64_t>(r.goodput_bytes_per_s));
     const bool floor = r.spread_us && r.spread_floor_us && *r.spread_floor_us > 0;
-    fmt::print("{:<12} {:>12} {:>9} {:>12} {:>12} {:>9} {:>8} {:>9} {:>10} {:>5}\n", r.schedule,
+    fmt::print("{:<12} {:>12} {:>9} {:>12} {:>12} {:>9} {:>8} {:>9} {:>10} {:>5}\n", name,
                to_text(rate), r.goodput_of_limit ? percent(*r.goodput_of_limit) : "-",
                r.spread_us ? in_ms(r.spread_us->median) : "-",
                r.spread_us ? in_ms(r.spread_us->p90) : "-",
@@ -59,11 +60,11 @@ void print_table(std::span<const report::RunRecord> runs) {
                r.buffer_fill ? percent(r.buffer_fill->median) : "-", r.timeslices_complete,
                r.timeslices_incomplete, r.timeslices_lost);
     if (r.checks.errors > 0) {
-      fmt::print(stderr, "weft: {}: {} check{} failed; first: {}\n", r.schedule, r.checks.errors,
+      fmt::print(stderr, "weft: {}: {} check{} failed; first: {}\n", name, r.checks.errors,
                  r.checks.errors == 1 ? "" : "s", r.checks.first_error);
     }
     if (r.timeslices_lost > 0) {
-      fmt::print(stderr, "weft: {}: {} timeslices were sent and never built\n", r.schedule,
+      fmt::print(stderr, "weft: {}: {} timeslices were sent and never built\n", name,
                  r.timeslices_lost);
     }
   }

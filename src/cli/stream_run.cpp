@@ -8,19 +8,15 @@
 #include "stream/node/node_report.hpp"
 
 namespace weft::cli {
-namespace {
 
-/// Typical bytes of a contribution, for the limit that a run is held against.
 std::size_t contribution_bytes(const report::RunRecord& record) {
   const std::uint64_t contributions =
       (record.timeslices_complete + record.timeslices_incomplete) * record.inputs;
   return contributions == 0 ? 64 << 10 : std::max<std::size_t>(record.bytes / contributions, 1);
 }
 
-}  // namespace
-
 Result<void> measure_limit(const StreamSettings& settings, std::vector<report::RunRecord>& runs) {
-  if (settings.no_limit || runs.empty()) return {};
+  if (settings.no_limit || runs.empty() || runs.back().interrupted) return {};
   auto limit =
       stream::run_limit(settings.stream, settings.local, contribution_bytes(runs.front()), true);
   if (!limit) return std::move(limit).error();

@@ -2,6 +2,7 @@
 // What commands that run a whole job do with its record.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "cli/stream_settings.hpp"
@@ -10,7 +11,10 @@
 
 namespace weft::cli {
 
-/// Measures the limit, unless the settings say not to, and holds the runs against it.
+/// Typical bytes of a contribution, for the limit that a run is held against.
+std::size_t contribution_bytes(const report::RunRecord& record);
+/// Measures the limit, unless the settings say not to or a run was interrupted, and holds the runs
+/// against it.
 Result<void> measure_limit(const StreamSettings& settings, std::vector<report::RunRecord>& runs);
 /// Adds parameters, machine and command to the record of a run.
 void describe(const StreamSettings& settings, report::RunRecord& record);

@@ -130,6 +130,7 @@ Json write_summary(const RunRecord& r) {
                      {"dropped", r.checks.dropped},
                      {"repeated", r.checks.repeated},
                      {"late", r.checks.late}};
+  j["interrupted"] = r.interrupted;
   return j;
 }
 
@@ -145,6 +146,12 @@ Json write_full(const RunRecord& r) {
                       {"memory_bytes", r.machine.memory_bytes}};
   j["command"] = r.command;
   j["series"] = write_series(r.series);
+  j["faults"] = finite_array_of(
+      r.faults, [](const FaultMark& mark) { return mark.t_us; },
+      [](const FaultMark& mark) {
+        return Json{{"t_us", mark.t_us}, {"what", mark.what}};
+      });
+  if (!r.job.empty()) j["job"] = r.job;
   j["limit"] = array_of(r.limit, write_limit);
   return j;
 }
@@ -332,6 +339,12 @@ void read_record(const Reader& in, RunRecord& r) {
   if (const Json* j = in.find("machine")) read_machine(in.child("machine", *j), r.machine);
   if (in.find("command") != nullptr) in.text("command", r.command);
   if (const Json* j = in.find("series")) read_series(in.child("series", *j), r.series);
+  if (in.find("interrupted") != nullptr) in.boolean("interrupted", r.interrupted);
+  in.rows("faults", r.faults, [](const Reader& row, FaultMark& mark) {
+    row.real("t_us", mark.t_us);
+    row.text("what", mark.what);
+  });
+  if (in.find("job") != nullptr) in.text("job", r.job);
   in.rows("limit", r.limit, [](const Reader& row, LimitRow& l) {
     row.integer("message_bytes", l.message_bytes);
     row.boolean("mix", l.mix);

@@ -107,6 +107,14 @@ struct Series {
   bool operator==(const Series&) const = default;
 };
 
+/// Something that was made to go wrong, or its end ("end of link-down host3").
+struct FaultMark {
+  double t_us = 0;  ///< since the start of the run
+  std::string what;
+
+  bool operator==(const FaultMark&) const = default;
+};
+
 /// One measurement of `weft stream limit` (paper 1, V.A, Figs. 3 to 5).
 struct LimitRow {
   std::uint64_t message_bytes = 0;
@@ -141,12 +149,15 @@ struct RunRecord {
   std::uint64_t seed = 0;
   std::string version;
   Checks checks;
+  bool interrupted = false;  ///< the user ended it before its time
 
   // Only in files, not in what `--json` prints.
   std::vector<std::pair<std::string, std::string>> parameters;  ///< option name and value, in order
   Machine machine;
   std::string command;  ///< reruns it when pasted into a shell
   Series series;
+  std::vector<FaultMark> faults;
+  std::string job;              ///< its name, when it was one of several; else empty
   std::vector<LimitRow> limit;  ///< `weft stream limit` only
 
   bool operator==(const RunRecord&) const = default;

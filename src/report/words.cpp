@@ -148,7 +148,10 @@ std::vector<std::string> run_labels(std::span<const RunRecord> runs) {
   std::vector<std::string> names;
   const bool only_limits = std::all_of(runs.begin(), runs.end(), is_limit_run);
   for (const RunRecord& run : runs) {
-    labels.push_back(only_limits ? run.fabric : is_limit_run(run) ? "limit" : run.schedule);
+    labels.push_back(!run.job.empty()    ? run.job
+                     : only_limits       ? run.fabric
+                     : is_limit_run(run) ? "limit"
+                                         : run.schedule);
     for (const auto& [name, value] : run.parameters) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
@@ -175,6 +178,9 @@ std::string title_of(std::span<const RunRecord> runs) {
   if (agree(runs, shape_of)) where += ", " + shape_of(first);
   if (std::all_of(runs.begin(), runs.end(), is_limit_run)) return "Many-to-many limit" + where;
   if (runs.size() == 1) return first.schedule + where;
+  const bool are_jobs =
+      std::none_of(runs.begin(), runs.end(), [](const RunRecord& r) { return r.job.empty(); });
+  if (are_jobs) return "Jobs side by side" + where;
   const bool schedules_differ = !agree(runs, [](const RunRecord& r) { return r.schedule; });
   return (schedules_differ ? "Schedules compared" : first.schedule + " compared") + where;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -10,6 +11,21 @@
 #include "sim/topology/builders.hpp"
 
 namespace weft::sim {
+namespace {
+
+Bandwidth usual_rate(const NetworkOptions& options, CableKind kind) {
+  switch (kind) {
+    case CableKind::host:
+      return options.host_link.rate;
+    case CableKind::global:
+      return options.global_link.rate;
+    case CableKind::local:
+      break;
+  }
+  return options.local_link.rate;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<World>> World::make(const Scenario& scenario) {
   if (auto good = check_scenario(scenario); !good) return scenario.located("", good.error());
@@ -26,6 +42,7 @@ Result<std::unique_ptr<World>> World::make(const Scenario& scenario) {
     if (!good) return scenario.located(fmt::format("traffic[{}]", i), good.error());
   }
   std::unique_ptr<World> world(new World(scenario, std::move(topology).value()));
+  if (auto declared = world->declare_lossy(); !declared) return std::move(declared).error();
   auto router = make_router(name, world->topology_);
   if (!router) {
     return scenario.located(scenario.router.empty() ? "network.topology" : "network.router",
@@ -38,6 +55,7 @@ Result<std::unique_ptr<World>> World::make(const Scenario& scenario) {
 World::World(const Scenario& scenario, Topology topology)
     : scenario_(scenario),
       topology_(std::move(topology)),
+      cable_names_(topology_),
       engine_(topology_.vertices()),
       agents_(engine_) {}
 
@@ -51,6 +69,7 @@ void World::start(std::unique_ptr<Router> router) {
     own.seed = scenario_.seed * 64 + traffic_.size();
     traffic_.push_back(std::make_unique<Traffic>(own, hosts, *network_, agents_));
   }
+  if (!scenario_.level_changes.empty()) level_changes_.emplace(*this);
 }
 
 std::array<LinkId, 2> World::host_links(std::uint32_t host) const {
@@ -58,18 +77,65 @@ std::array<LinkId, 2> World::host_links(std::uint32_t host) const {
   return {up, topology_.link(topology_.peer(up))};
 }
 
-void World::set_host_up(std::uint32_t host, bool up) {
-  for (const LinkId link : host_links(host)) network_->set_up(link, up);
+Result<void> World::declare_lossy() {
+  if (scenario_.all_lossy) lossy_.assign(topology_.links(), true);
+  if (scenario_.lossy.empty()) return {};
+  lossy_.resize(topology_.links());
+  for (std::size_t i = 0; i < scenario_.lossy.size(); ++i) {
+    const auto links = cables(scenario_.lossy[i]);
+    if (!links) return scenario_.located(fmt::format("network.lossy[{}]", i), links.error());
+    for (const LinkId link : *links) lossy_[link.value()] = true;
+  }
+  return {};
 }
 
-void World::set_host_rate(std::uint32_t host, Bandwidth rate) {
-  for (const LinkId link : host_links(host)) {
-    network_->set_rate(link, rate == Bandwidth{} ? scenario_.network.host_link.rate : rate);
+bool World::are_lossy(std::span<const LinkId> links) const {
+  return !lossy_.empty() && std::all_of(links.begin(), links.end(),
+                                        [this](LinkId link) { return lossy_[link.value()]; });
+}
+
+void World::set_up(std::span<const LinkId> links, bool up) {
+  for (const LinkId link : links) network_->set_up(link, up);
+}
+
+void World::set_rate(std::span<const LinkId> links, Bandwidth rate) {
+  for (const LinkId link : links) {
+    const Bandwidth usual = usual_rate(scenario_.network, topology_.kind(link));
+    network_->set_rate(link, rate == Bandwidth{} ? usual : rate);
   }
 }
 
+void World::set_loss(std::span<const LinkId> links, std::uint32_t parts_per_million) {
+  for (const LinkId link : links) network_->set_loss(link, parts_per_million);
+}
+
+void World::set_host_up(std::uint32_t host, bool up) {
+  set_up(host_links(host), up);
+}
+
+void World::set_host_rate(std::uint32_t host, Bandwidth rate) {
+  set_rate(host_links(host), rate);
+}
+
 void World::set_host_loss(std::uint32_t host, std::uint32_t parts_per_million) {
-  for (const LinkId link : host_links(host)) network_->set_loss(link, parts_per_million);
+  set_loss(host_links(host), parts_per_million);
+}
+
+World::LevelChanges::LevelChanges(World& world)
+    : world_(world), levels_(world.scenario().network.levels) {
+  const std::uint32_t agent = world.agents().add(*this);
+  for (std::size_t i = 0; i < world.scenario().level_changes.size(); ++i) {
+    const Duration at = world.scenario().level_changes[i].at;
+    world.agents().set_timer(agent, 0, PicoInstant() + to_pico(at), 0, i);
+  }
+}
+
+void World::LevelChanges::on_timer(std::uint16_t, std::uint64_t payload) {
+  const LevelChange& change = world_.scenario().level_changes[payload];
+  LevelOptions& level = levels_[change.level];
+  level.priority = change.priority.value_or(level.priority);
+  level.weight = change.weight.value_or(level.weight);
+  world_.network().set_levels(levels_);
 }
 
 }  // namespace weft::sim

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "sim/engine/agent.hpp"
@@ -13,6 +15,7 @@
 #include "sim/network/network.hpp"
 #include "sim/routing/router.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/topology/cable_names.hpp"
 #include "sim/topology/topology.hpp"
 #include "sim/traffic/traffic.hpp"
 
@@ -34,6 +37,16 @@ class World {
   Network& network() { return *network_; }
   const std::vector<std::unique_ptr<Traffic>>& traffic() const { return traffic_; }
 
+  /// Cables by the names of what they connect, both ways of each.
+  Result<std::vector<LinkId>> cables(std::string_view name) { return cable_names_.find(name); }
+  void set_up(std::span<const LinkId> links, bool up);
+  /// Zero gives each link the scenario's rate back.
+  void set_rate(std::span<const LinkId> links, Bandwidth rate);
+  void set_loss(std::span<const LinkId> links, std::uint32_t parts_per_million);
+  /// Whether the scenario declares all of them lossy.
+  bool are_lossy(std::span<const LinkId> links) const;
+
+  std::array<LinkId, 2> host_links(std::uint32_t host) const;
   /// A host's cable, both ways: pulled or plugged in.
   void set_host_up(std::uint32_t host, bool up);
   /// Its rate from now on, both ways; zero gives the scenario's back.
@@ -44,15 +57,29 @@ class World {
  private:
   World(const Scenario& scenario, Topology topology);
   void start(std::unique_ptr<Router> router);
-  std::array<LinkId, 2> host_links(std::uint32_t host) const;
+  Result<void> declare_lossy();
+
+  /// Gives levels their new shares when their time has come.
+  class LevelChanges final : public Agent {
+   public:
+    explicit LevelChanges(World& world);
+    void on_timer(std::uint16_t detail, std::uint64_t payload) override;
+
+   private:
+    World& world_;
+    std::vector<LevelOptions> levels_;  // as they are now
+  };
 
   Scenario scenario_;
   Topology topology_;
+  CableNames cable_names_;
+  std::vector<bool> lossy_;  // by LinkId; empty: none
   std::unique_ptr<Router> router_;
   Engine engine_;
   Agents agents_;
   std::optional<Network> network_;
   std::vector<std::unique_ptr<Traffic>> traffic_;
+  std::optional<LevelChanges> level_changes_;
 };
 
 }  // namespace weft::sim

@@ -26,16 +26,42 @@ const ScenarioEntry* find(const std::vector<ScenarioEntry>& entries, std::string
 
 }  // namespace
 
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
+std::string shown(std::string_view value) {
+  constexpr std::size_t longest = 80;
+  if (value.empty()) return "\"\"";
+  if (value.size() <= longest) return std::string(value);
+  return std::string(value.substr(0, longest)) + "…";
+}
+
 Error Scenario::located(std::string_view key, Error error) const {
-  const std::string_view word = std::string_view(error.message).substr(0, error.message.find(' '));
+  // The key that the message begins with, maybe as an option: "load is …", "--inputs 0: …".
+  std::string_view word = std::string_view(error.message).substr(0, error.message.find(' '));
+  if (word.starts_with("--")) word.remove_prefix(2);
+  if (word.ends_with(':')) word.remove_suffix(1);
   const ScenarioEntry* entry =
       find(entries, fmt::format("{}{}{}", key, key.empty() ? "" : ".", word));
+  const bool is_word = entry != nullptr;
   if (entry == nullptr) entry = find(entries, key);
-  if (entry != nullptr && !entry->setting.empty()) {
-    error.message = fmt::format("{}: {}", entry->setting, error.message);
-  } else if (entry != nullptr) {
-    error.message = fmt::format("{}:{}: {}", name, entry->line, error.message);
+  if (entry == nullptr) return error;
+  std::string message = error.message;
+  if (is_word && message.starts_with(fmt::format("{} is ", word))) {
+    const std::size_t end = message.find(": ");
+    if (end != std::string::npos) message.erase(0, end + 2);
   }
+  const std::string place =
+      entry->setting.empty() ? fmt::format("{}:{}", name, entry->line) : entry->setting;
+  // A setting says both already.
+  const bool has_value = entry->setting.empty() && !entry->value.empty();
+  const std::string value =
+      has_value ? fmt::format("{} = {}: ", entry->key, shown(entry->value)) : "";
+  error.message = one_line(fmt::format("{}: {}{}", place, value, message));
   return error;
 }
 
@@ -78,6 +104,13 @@ Result<void> check_scenario(const Scenario& s) {
     const std::size_t levels = s.network.levels.size();
     if (s.traffic[i].level < levels) continue;
     return wrong(fmt::format("traffic[{}].level", i), fmt::format("{}", s.traffic[i].level),
+                 fmt::format("there are {} levels, counted from 0; add [[levels]]", levels));
+  }
+  for (const ScenarioJob& job : s.jobs) {
+    const std::size_t levels = s.network.levels.size();
+    if (auto good = check_length(job.key + ".start", job.start); !good) return good;
+    if (job.level < levels) continue;
+    return wrong(job.key + ".level", fmt::format("{}", job.level),
                  fmt::format("there are {} levels, counted from 0; add [[levels]]", levels));
   }
   return {};

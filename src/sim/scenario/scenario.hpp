@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,12 +64,32 @@ struct JobOption {
   std::string setting;  ///< as in ScenarioEntry
 };
 
+/// A job: [job], or one of [[jobs]].
+struct ScenarioJob {
+  std::string name = "job";  ///< letters, digits, - and _; no two jobs have the same
+  std::string key = "job";   ///< where it stands: "job", "jobs[2]"
+  Duration start{};          ///< of its processes, since the simulation's
+  std::uint8_t level = 0;    ///< service level of all it sends
+  std::optional<PlacementOptions> placement;  ///< among the hosts that are left; none: as all
+  std::vector<JobOption> options;
+};
+
+/// A service level is another one from some time on.
+struct LevelChange {
+  Duration at{};  ///< since the simulation's start
+  std::uint8_t level = 0;
+  std::optional<std::uint8_t> priority, weight;  ///< none: stays
+};
+
 struct Scenario {
   std::string name;  ///< file it came from, for reports and messages; empty: none
   std::string topology = "star:16";
   std::string router;  ///< empty: the topology's default
   PlacementOptions placement;
   NetworkOptions network;
+  std::vector<LevelChange> level_changes;  ///< in order of time
+  bool all_lossy = false;                  ///< every link may lose packets when a fault says so
+  std::vector<std::string> lossy;          ///< or only these, by name: "host3", "switch0--switch4"
   JobFabricOptions fabric;
   ClockOptions clocks;
   NoiseOptions noise;
@@ -76,14 +97,23 @@ struct Scenario {
   std::vector<std::string> faults;  ///< as `--fault` has them: "at=2s kill host3"
   RandomFaults random_faults;
   Duration duration = Duration::milliseconds(1);  ///< of sending, when there is no job
-  std::vector<JobOption> job;                     ///< empty: there is traffic only
+  std::vector<ScenarioJob> jobs;                  ///< [job] first; empty: there is traffic only
   std::uint64_t seed = 1;
   std::vector<ScenarioEntry> entries;  ///< everything that the file says, in its order of keys
 
-  /// The error with the file and line of `key` in front; as it is when the key is not from a file.
-  /// A message that begins with a key below `key` ("load is …") has that one's line.
+  /// There is one job, and it need not be told from others.
+  bool has_single_job() const { return jobs.size() == 1 && jobs[0].key == "job"; }
+
+  /// The error with file and line of `key` in front, and "KEY = VALUE" where it has one; as it is
+  /// when the key is not from a file. A message that begins with a key below `key` ("load is …") is
+  /// about that one.
   Error located(std::string_view key, Error error) const;
 };
+
+/// The text on one line, whatever it says.
+std::string one_line(std::string text);
+/// A value for messages: not long, and "" when it is empty.
+std::string shown(std::string_view value);
 
 /// Checks ranges that need no topology. Errors name the key, its value and the fix.
 Result<void> check_scenario(const Scenario& scenario);

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/units.hpp"
+#include "sim/scenario/toml_section.hpp"
 #include "sim/topology/options.hpp"
 
 namespace weft::sim {
@@ -27,179 +27,10 @@ namespace {
 constexpr std::uintmax_t largest_file = 1u << 20;
 constexpr std::size_t most_traffics = 64;
 constexpr std::size_t most_faults = 10'000;
-constexpr std::string_view set_option = "--set ";
-
-/// What is wrong with a file, on its way out of the functions that read it.
-struct TomlRefusal {
-  Error error;
-};
-
-/// "--set KEY=VALUE" of a node that does not come from the file; else empty.
-std::string setting_of(const toml::node& node) {
-  const auto& path = node.source().path;
-  return path && path->starts_with(set_option) ? *path : std::string();
-}
-
-/// Where a node stands, for messages.
-std::string place_of(const toml::node& node, const std::string& file) {
-  std::string setting = setting_of(node);
-  if (!setting.empty()) return setting;
-  return fmt::format("{}:{}", file, node.source().begin.line);
-}
-
-/// One table of a file, key by key. What is not asked for is unknown and refused.
-class TomlSection {
- public:
-  /// `path` is the section's name for messages: "network", or empty for the whole file. All are
-  /// referred to.
-  TomlSection(const std::string& file, const toml::table& table, std::string path)
-      : file_(file), table_(table), path_(std::move(path)) {}
-
-  template <class... Args>
-  [[noreturn]] void refuse(const toml::node& where, fmt::format_string<Args...> format,
-                           Args&&... args) const {
-    throw TomlRefusal{{ErrorCode::invalid_argument,
-                       fmt::format("{}: {}", place_of(where, file_),
-                                   fmt::format(format, std::forward<Args>(args)...))}};
-  }
-
-  /// The value of a key, which is known from now on; null when it is not there.
-  const toml::node* get(std::string_view key) {
-    known_.push_back(key);
-    return table_.get(key);
-  }
-  std::string full(std::string_view key) const {
-    return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
-  }
-
-  void text(std::string_view key, std::string& target) {
-    if (const toml::node* node = get(key)) target = text_of(*node, key);
-  }
-  void flag(std::string_view key, bool& target) {
-    const toml::node* node = get(key);
-    if (node == nullptr) return;
-    if (!node->is_boolean()) refuse(*node, "{} is neither true nor false", full(key));
-    target = node->as_boolean()->get();
-  }
-  template <class T>
-  void integer(std::string_view key, T& target, std::int64_t least, std::int64_t most) {
-    const toml::node* node = get(key);
-    if (node == nullptr) return;
-    const auto* number = node->as_integer();
-    if (number == nullptr || number->get() < least || number->get() > most) {
-      refuse(*node, "{} is no whole number from {} to {}", full(key), least, most);
-    }
-    target = static_cast<T>(number->get());
-  }
-  void number(std::string_view key, double& target, double least, double most) {
-    const toml::node* node = get(key);
-    if (node == nullptr) return;
-    const double value = node->value<double>().value_or(least - 1);
-    if (!node->is_number() || !(value >= least && value <= most)) {
-      refuse(*node, "{} is no number from {} to {}", full(key), least, most);
-    }
-    target = value;
-  }
-  void duration(std::string_view key, Duration& target) {
-    parsed(key, target, parse_duration, "\"20us\"");
-  }
-  void duration(std::string_view key, PicoDuration& target) {
-    Duration ns = to_nano(target);
-    if (const toml::node* node = table_.get(key); node != nullptr) {
-      duration(key, ns);
-      if (ns > Duration::seconds(86'400)) refuse(*node, "{} is more than a day", full(key));
-      target = to_pico(ns);
-    } else {
-      get(key);
-    }
-  }
-  void rate(std::string_view key, Bandwidth& target) {
-    parsed(key, target, parse_bandwidth, "\"100Gbit\"");
-  }
-  /// At most `most` bytes.
-  template <class T>
-  void bytes(std::string_view key, T& target, std::uint64_t most) {
-    const toml::node* node = get(key);
-    if (node == nullptr) return;
-    std::string text;
-    if (const auto* number = node->as_integer()) {
-      text = fmt::format("{}", number->get());
-    } else {
-      text = text_of(*node, key);
-    }
-    const auto value = parse_byte_count(text);
-    if (!value) refuse(*node, "{}: {}", full(key), value.error().message);
-    if (value->value() > most) {
-      refuse(*node, "{} is {}: use at most {}", full(key), text, to_text(ByteCount(most)));
-    }
-    target = static_cast<T>(value->value());
-  }
-
-  /// A section within this one, or null.
-  const toml::table* section(std::string_view key) {
-    const toml::node* node = get(key);
-    if (node == nullptr) return nullptr;
-    if (!node->is_table()) refuse(*node, "{} is no section; write [{}]", full(key), full(key));
-    return node->as_table();
-  }
-  /// The sections of a list, at most so many.
-  std::vector<const toml::table*> sections(std::string_view key, std::size_t most) {
-    std::vector<const toml::table*> all;
-    const toml::node* node = get(key);
-    if (node == nullptr) return all;
-    if (!node->is_array()) refuse(*node, "{} is no list; write [[{}]]", full(key), full(key));
-    for (const toml::node& item : *node->as_array()) {
-      if (!item.is_table()) refuse(item, "{} lists something that is no section", full(key));
-      if (all.size() == most) refuse(item, "there are more than {} of {}", most, full(key));
-      all.push_back(item.as_table());
-    }
-    return all;
-  }
-
-  /// After the last key: refuses all that was not asked for.
-  void finish() const {
-    for (const auto& [key, node] : table_) {
-      const std::string_view name = key.str();
-      bool is_known = false;
-      for (const std::string_view known : known_) is_known = is_known || known == name;
-      if (is_known) continue;
-      refuse(node, "unknown key '{}'; {} has {}", name, path_.empty() ? "a scenario" : path_,
-             fmt::join(known_, ", "));
-    }
-  }
-
-  const std::string& text_of(const toml::node& node, std::string_view key) const {
-    const auto* text = node.as_string();
-    if (text == nullptr) refuse(node, "{} is not text in quotes", full(key));
-    return text->get();
-  }
-
- private:
-  template <class T, class Parse>
-  void parsed(std::string_view key, T& target, Parse parse, std::string_view example) {
-    const toml::node* node = get(key);
-    if (node == nullptr) return;
-    if (!node->is_string())
-      refuse(*node, "{} is not text with a unit, like {}", full(key), example);
-    const auto value = parse(text_of(*node, key));
-    if (!value) refuse(*node, "{}: {}", full(key), value.error().message);
-    target = *value;
-  }
-
-  const std::string& file_;
-  const toml::table& table_;
-  std::string path_;
-  std::vector<std::string_view> known_;
-};
-
-/// A scalar as the command line would have it.
-std::optional<std::string> scalar_text(const toml::node& node) {
-  if (const auto* text = node.as_string()) return text->get();
-  if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
-  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
-  if (const auto* yes = node.as_boolean()) return yes->get() ? "true" : "false";
-  return std::nullopt;
-}
+constexpr std::size_t most_jobs = 64;
+constexpr std::size_t most_level_changes = 10'000;
+constexpr std::size_t most_lossy = 10'000;
+constexpr std::size_t longest_job_name = 64;
 
 /// Everything there is below a node, with its line.
 void list_entries(const toml::node& node, const std::string& key,
@@ -237,7 +68,7 @@ class ScenarioFile {
     read_disturbances(top);
     read_traffic(top);
     read_faults(top);
-    read_job(top);
+    read_jobs(top);
     top.integer("seed", scenario_.seed, 0, std::numeric_limits<std::int64_t>::max());
     top.duration("duration", scenario_.duration);
     top.finish();
@@ -290,7 +121,28 @@ class ScenarioFile {
     s.duration("injection-gap", o.injection_gap);
     s.duration("retransmit-after", o.retransmit_after);
     s.integer("interleaved-messages", o.interleaved_messages, 1, 1 << 20);
+    read_lossy(s);
     s.finish();
+  }
+
+  /// True for all links, or a list of names.
+  void read_lossy(TomlSection& network) {
+    const toml::node* node = network.get("lossy");
+    if (node == nullptr) return;
+    if (node->is_boolean()) {
+      scenario_.all_lossy = node->as_boolean()->get();
+      return;
+    }
+    const toml::array* list = node->as_array();
+    if (list == nullptr || list->size() > most_lossy) {
+      network.refuse_value(*node, "lossy",
+                           "it is neither true nor a list of at most {} links; write it like "
+                           "[\"host3\", \"switch0--switch4\"]",
+                           most_lossy);
+    }
+    for (const toml::node& name : *list) {
+      scenario_.lossy.push_back(network.text_of(name, "lossy"));
+    }
   }
 
   void read_link(TomlSection& network, std::string_view key, LinkOptions& link) {
@@ -299,12 +151,12 @@ class ScenarioFile {
     TomlSection s(file_, *table, network.full(key));
     s.rate("rate", link.rate);
     if (const toml::node* rate = table->get("rate"); rate != nullptr && link.rate == Bandwidth{}) {
-      s.refuse(*rate, "{} is 0: give one such as \"100Gbit\"", s.full("rate"));
+      s.refuse_value(*rate, "rate", "a link needs a rate; give one such as \"100Gbit\"");
     }
     s.duration("latency", link.latency);
     if (const toml::node* latency = table->get("latency");
         latency != nullptr && link.latency.ticks() <= 0) {
-      s.refuse(*latency, "{} is 0: cables have some; use 1ns or more", s.full("latency"));
+      s.refuse_value(*latency, "latency", "cables have some; use 1ns or more");
     }
     s.finish();
   }
@@ -318,8 +170,38 @@ class ScenarioFile {
       LevelOptions level;
       s.integer("priority", level.priority, 0, 255);
       s.integer("weight", level.weight, 1, 255);
+      read_level_changes(s, static_cast<std::uint8_t>(scenario_.network.levels.size()));
       s.finish();
       scenario_.network.levels.push_back(level);
+    }
+    std::stable_sort(scenario_.level_changes.begin(), scenario_.level_changes.end(),
+                     [](const auto& a, const auto& b) { return a.at < b.at; });
+  }
+
+  void read_level_changes(TomlSection& level, std::uint8_t number) {
+    std::size_t i = 0;
+    for (const toml::table* table : level.sections("changes", most_level_changes)) {
+      TomlSection s(file_, *table, fmt::format("levels[{}].changes[{}]", number, i++));
+      LevelChange change{.at = {}, .level = number, .priority = {}, .weight = {}};
+      s.duration("at", change.at);
+      const toml::node* at = table->get("at");
+      if (at == nullptr) s.refuse(*table, "{} is missing; write at = \"5ms\"", s.full("at"));
+      if (change.at > Duration::seconds(86'400)) {
+        s.refuse_value(*at, "at", "it is more than a day; use less");
+      }
+      const auto take = [&](std::string_view key, std::optional<std::uint8_t>& value,
+                            std::int64_t least) {
+        std::uint8_t number_of = 0;
+        s.integer(key, number_of, least, 255);
+        if (table->contains(key)) value = number_of;
+      };
+      take("priority", change.priority, 0);
+      take("weight", change.weight, 1);
+      if (!change.priority && !change.weight) {
+        s.refuse_value(*at, "at", "nothing changes then; give a weight or a priority too");
+      }
+      s.finish();
+      scenario_.level_changes.push_back(change);
     }
   }
 
@@ -329,13 +211,15 @@ class ScenarioFile {
     TomlSection s(file_, *table, "placement");
     std::string word = "contiguous";
     s.text("kind", word);
-    auto placement = parse_placement(word);
-    if (!placement) refuse("placement.kind", placement.error());
-    scenario_.placement = std::move(placement).value();
-    if (!scenario_.placement.path.empty()) {
-      scenario_.placement.path = anchored(scenario_.placement.path);
-    }
+    scenario_.placement = placement_of(word, "placement.kind");
     s.finish();
+  }
+
+  PlacementOptions placement_of(const std::string& word, std::string_view key) const {
+    auto placement = parse_placement(word);
+    if (!placement) refuse(key, placement.error());
+    if (!placement->path.empty()) placement->path = anchored(placement->path);
+    return std::move(placement).value();
   }
 
   void read_fabric(TomlSection& top) {
@@ -395,9 +279,11 @@ class ScenarioFile {
   void read_faults(TomlSection& top) {
     if (const toml::node* node = top.get("faults")) {
       const toml::array* list = node->as_array();
-      if (list == nullptr) top.refuse(*node, "faults is no list of texts");
+      if (list == nullptr) {
+        top.refuse_value(*node, "faults", "it is no list of texts; write it in brackets");
+      }
       if (list->size() > most_faults)
-        top.refuse(*node, "there are more than {} faults", most_faults);
+        top.refuse(*node, "there are more than {} faults; leave some out", most_faults);
       for (const toml::node& fault : *list) {
         scenario_.faults.push_back(top.text_of(fault, "faults"));
       }
@@ -415,33 +301,74 @@ class ScenarioFile {
     s.finish();
   }
 
-  void read_job(TomlSection& top) {
-    const toml::table* table = top.section("job");
-    if (table == nullptr) return;
-    TomlSection s(file_, *table, "job");
-    for (const auto& [key, node] : *table) {
-      JobOption option{.name = std::string(key.str()),
-                       .values = {},
-                       .line = static_cast<std::uint32_t>(node.source().begin.line),
-                       .setting = setting_of(node)};
-      const auto take = [&](const toml::node& value) {
-        auto text = scalar_text(value);
-        if (!text) {
-          s.refuse(value, "job.{} is neither text, a number, true, false nor a list of such",
-                   option.name);
-        }
-        option.values.push_back(*std::move(text));
-      };
-      if (const auto* list = node.as_array()) {
-        for (const toml::node& value : *list) take(value);
-      } else {
-        take(node);
+  void read_jobs(TomlSection& top) {
+    if (const toml::table* table = top.section("job")) read_job(*table, ScenarioJob());
+    std::size_t i = 0;
+    for (const toml::table* table : top.sections("jobs", most_jobs)) {
+      ScenarioJob job;
+      job.key = fmt::format("jobs[{}]", i);
+      job.name = fmt::format("job{}", i++);
+      read_job(*table, std::move(job));
+    }
+  }
+
+  void read_job(const toml::table& table, ScenarioJob job) {
+    TomlSection s(file_, table, job.key);
+    s.text("name", job.name);
+    check_name(s, table, job.name);
+    s.duration("start", job.start);
+    s.integer("level", job.level, 0, 15);
+    std::string word;
+    s.text("placement", word);
+    if (table.contains("placement")) job.placement = placement_of(word, s.full("placement"));
+    for (const auto& [key, node] : table) {
+      if (!s.knows(key.str())) job.options.push_back(job_option(s, std::string(key.str()), node));
+    }
+    if (job.options.empty()) {
+      s.refuse(table, "[{}] is empty; say how many inputs and computes it has", job.key);
+    }
+    scenario_.jobs.push_back(std::move(job));
+  }
+
+  /// Names of jobs are names of directories and beginnings of words.
+  void check_name(const TomlSection& s, const toml::table& table, const std::string& name) const {
+    const toml::node* node = table.get("name");
+    const toml::node& where = node != nullptr ? *node : table;
+    const bool plain = !name.empty() && name.front() != '-' && name.size() <= longest_job_name &&
+                       std::all_of(name.begin(), name.end(), [](char c) {
+                         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                                (c >= '0' && c <= '9') || c == '-' || c == '_';
+                       });
+    if (!plain) {
+      s.refuse_value(where, "name", "it is no name; use up to {} letters, digits, - and _",
+                     longest_job_name);
+    }
+    for (const ScenarioJob& other : scenario_.jobs) {
+      if (other.name != name) continue;
+      s.refuse(where, "{} = {}: {} has that name; use another one", s.full("name"), name,
+               other.key);
+    }
+  }
+
+  JobOption job_option(const TomlSection& s, std::string name, const toml::node& node) const {
+    JobOption option{.name = std::move(name),
+                     .values = {},
+                     .line = static_cast<std::uint32_t>(node.source().begin.line),
+                     .setting = setting_of(node)};
+    const auto take = [&](const toml::node& value) {
+      auto text = scalar_text(value);
+      if (!text) {
+        s.refuse_value(value, option.name,
+                       "it is neither text, a number, true, false nor a list of such; write one");
       }
-      scenario_.job.push_back(std::move(option));
+      option.values.push_back(*std::move(text));
+    };
+    if (const auto* list = node.as_array()) {
+      for (const toml::node& value : *list) take(value);
+    } else {
+      take(node);
     }
-    if (scenario_.job.empty()) {
-      s.refuse(*table, "[job] is empty; say how many inputs and computes it has");
-    }
+    return option;
   }
 
   const toml::table& root_;

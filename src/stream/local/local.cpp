@@ -10,6 +10,7 @@
 
 #include "base/units.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/first_interrupt.hpp"
 #include "sim/scenario/scenario_file.hpp"
 #include "stream/local/job_metrics.hpp"
 #include "stream/local/local_node.hpp"
@@ -122,8 +123,8 @@ class ProgressBoard {
 };
 
 /// Drives a job until all its nodes have reported.
-Result<std::vector<NodeReport>> drive(LocalJob& job, const StreamOptions& options,
-                                      const LocalOptions& local, std::uint32_t nodes) {
+Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const LocalOptions& local,
+                        std::uint32_t nodes) {
   const InterruptWatch interrupted;
   if (auto started = job.start(); !started) return std::move(started).error();
   JobMetrics metrics;
@@ -174,17 +175,19 @@ Result<std::vector<NodeReport>> drive(LocalJob& job, const StreamOptions& option
     if (local.on_progress) local.on_progress(progress);
   }
   if (job.failure()) return *job.failure();
-  auto reports = job.finish();
-  if (reports.empty()) return Error{ErrorCode::unavailable, "all nodes of the job are lost"};
-  return reports;
+  JobReport report{.nodes = job.finish(), .faults = {}, .interrupted = interrupted.count() > 0};
+  if (report.nodes.empty()) {
+    return Error{ErrorCode::unavailable, "all nodes of the job are lost"};
+  }
+  report.faults = job.faults_played();
+  return report;
 }
 
 /// What becomes of a job's nodes.
 enum class Mishaps : bool { none, as_said };
 
-Result<std::vector<NodeReport>> run_processes(const StreamOptions& options,
-                                              const LocalOptions& local, const NodeFactory& factory,
-                                              Mishaps mishaps) {
+Result<JobReport> run_processes(const StreamOptions& options, const LocalOptions& local,
+                                const NodeFactory& factory, Mishaps mishaps) {
   auto faults = parse_faults(options, local);
   if (!faults) return std::move(faults).error();
   if (mishaps == Mishaps::none) faults->clear();
@@ -206,9 +209,8 @@ Result<std::vector<NodeReport>> run_processes(const StreamOptions& options,
 
 constexpr std::string_view simulated = "sim:";
 
-Result<std::vector<NodeReport>> run_simulation(const StreamOptions& options,
-                                               const LocalOptions& local,
-                                               const NodeFactory& factory, Mishaps mishaps) {
+Result<JobReport> run_simulation(const StreamOptions& options, const LocalOptions& local,
+                                 const NodeFactory& factory, Mishaps mishaps) {
   auto scenario =
       sim::read_scenario(options.fabric.substr(simulated.size()), local.scenario_settings);
   if (!scenario) {
@@ -217,20 +219,29 @@ Result<std::vector<NodeReport>> run_simulation(const StreamOptions& options,
   scenario->seed = options.seed;
   if (auto good = check_in_scenario(*scenario, options, local); !good)
     return std::move(good).error();
-  if (mishaps == Mishaps::as_said) return run_simulated_job(*scenario, options, local, factory);
+  if (!scenario->jobs.empty() && !scenario->has_single_job()) {
+    return scenario->located(scenario->jobs.back().key,
+                             {ErrorCode::invalid_argument,
+                              "this scenario has jobs of its own; run it with weft simulate"});
+  }
+  const FirstInterrupt interrupt;
+  const SimulationOptions watched{
+      .faults = {}, .interrupted = [&interrupt] { return interrupt.came(); }, .alone = {}};
+  if (mishaps == Mishaps::as_said) {
+    return run_simulated_job(*scenario, options, local, factory, nullptr, watched);
+  }
   LocalOptions quiet = local;
   quiet.faults.clear();
   scenario->faults.clear();
   scenario->random_faults = {};
-  return run_simulated_job(*scenario, options, quiet, factory);
+  return run_simulated_job(*scenario, options, quiet, factory, nullptr, watched);
 }
 
 /// Who runs the nodes of a job.
 struct JobRunner {
   std::string_view fabric;  ///< its beginning
   bool sink_in_loop;        ///< threads of their own would not live in the simulated time
-  Result<std::vector<NodeReport>> (*run)(const StreamOptions&, const LocalOptions&,
-                                         const NodeFactory&, Mishaps);
+  Result<JobReport> (*run)(const StreamOptions&, const LocalOptions&, const NodeFactory&, Mishaps);
 };
 constexpr std::array job_runners{
     JobRunner{.fabric = simulated, .sink_in_loop = true, .run = run_simulation},
@@ -257,20 +268,7 @@ Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOpti
                      .duration = local.limit_duration};
   auto reports = runner_of(bare).run(bare, quiet, limit_node_factory(config), Mishaps::none);
   if (!reports) return std::move(reports).error();
-  report::LimitRow row{.message_bytes = message_bytes, .mix = mix};
-  double rounds_us = 0, rates = 0;
-  for (const NodeReport& r : *reports) {
-    const double seconds = (r.ended - r.started).to_seconds();
-    if (!config.roster.is_input(r.node) || seconds <= 0 || r.sent_bytes == 0) continue;
-    const double rounds =
-        static_cast<double>(r.sent_bytes) / static_cast<double>(message_bytes * options.computes);
-    rates += static_cast<double>(r.sent_bytes) / seconds;
-    rounds_us += seconds * 1e6 / rounds;
-  }
-  row.aggregate_bytes_per_s = rates;
-  row.bandwidth_per_sender_bytes_per_s = rates / options.inputs;
-  row.round_us = rounds_us / options.inputs;
-  return row;
+  return limit_row(config, reports->nodes);
 }
 
 Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local) {

@@ -12,9 +12,9 @@
 namespace weft::stream {
 
 /// Runs a job to its end and returns what it did. Forks: call it from a process without threads.
-/// SIGINT ends the stream in agreement; a second one kills it. A simulation neither forks nor heeds
-/// signals, calls sinks in its loop, and takes the options' seed for the scenario's. Errors: a
-/// wrong option, a node that could not start, all nodes of a kind lost.
+/// SIGINT ends the stream in agreement, and the record says so; a second one kills it. A simulation
+/// does not fork, calls sinks in its loop, and takes the options' seed for the scenario's. Errors:
+/// a wrong option, a node that could not start, all nodes of a kind lost.
 Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local);
 
 /// The many-to-many write benchmark on the same processes and links.

@@ -177,6 +177,7 @@ void LocalJob::play_faults(Instant now) {
   for (const auto& p : played_) {
     if (p.result.ok()) {
       spdlog::info("fault: {}", p.what);
+      if (faults_played_.size() < report::series_limit) faults_played_.push_back({now, p.what});
     } else if (!failure_) {
       failure_ = Error{ErrorCode::invalid_argument,
                        fmt::format("--fault '{}': {}", p.what, p.result.error().message)};

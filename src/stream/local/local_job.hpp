@@ -82,6 +82,8 @@ class LocalJob final : private testbed::FaultTarget {
   /// Kills nodes that said nothing for `patience` (a stopped process does not even do that) and,
   /// when all others have reported, those that have not for as long.
   void give_up_on_silent_nodes(Instant now, Duration patience);
+  /// What went wrong on purpose so far.
+  const std::vector<FaultPlayed>& faults_played() const { return faults_played_; }
   std::uint32_t deaths() const { return deaths_; }
   pid_t process(NodeId node) const { return nodes_[node.value()].pid; }
 
@@ -118,6 +120,7 @@ class LocalJob final : private testbed::FaultTarget {
   std::vector<Node> nodes_;
   std::optional<testbed::FaultPlayer> faults_;
   std::vector<testbed::FaultPlayer::Played> played_;
+  std::vector<FaultPlayed> faults_played_;
   std::optional<Error> failure_;
   Instant only_silent_since_ = Instant::never();
   std::uint32_t deaths_ = 0;

@@ -104,4 +104,21 @@ NodeFactory limit_node_factory(const LimitConfig& config) {
   };
 }
 
+report::LimitRow limit_row(const LimitConfig& config, const std::vector<NodeReport>& reports) {
+  report::LimitRow row{.message_bytes = config.message_bytes, .mix = config.mix};
+  double rounds_us = 0, rates = 0;
+  for (const NodeReport& r : reports) {
+    const double seconds = (r.ended - r.started).to_seconds();
+    if (!config.roster.is_input(r.node) || seconds <= 0 || r.sent_bytes == 0) continue;
+    const double rounds = static_cast<double>(r.sent_bytes) /
+                          static_cast<double>(config.message_bytes * config.roster.computes);
+    rates += static_cast<double>(r.sent_bytes) / seconds;
+    rounds_us += seconds * 1e6 / rounds;
+  }
+  row.aggregate_bytes_per_s = rates;
+  row.bandwidth_per_sender_bytes_per_s = rates / config.roster.inputs;
+  row.round_us = rounds_us / config.roster.inputs;
+  return row;
+}
+
 }  // namespace weft::stream

@@ -270,4 +270,15 @@ report::RunRecord merge_reports(const StreamOptions& options,
   return record;
 }
 
+report::RunRecord merge_reports(const StreamOptions& options, const JobReport& job) {
+  report::RunRecord record = merge_reports(options, job.nodes);
+  record.interrupted = job.interrupted;
+  const Instant start = span_of(job.nodes).start;
+  for (const FaultPlayed& fault : job.faults) {
+    if (record.faults.size() == report::series_limit) break;
+    record.faults.push_back({.t_us = us_since(start, fault.at.ticks()), .what = fault.what});
+  }
+  return record;
+}
+
 }  // namespace weft::stream

@@ -57,6 +57,19 @@ struct NodeReport {
   std::vector<std::uint64_t> bytes_buckets;  ///< delivered content per bucket since `started`
 };
 
+/// A fault that happened, on the clock of the reports.
+struct FaultPlayed {
+  Instant at{};
+  std::string what;  ///< "link-down host3", "end of link-down host3"
+};
+
+/// What became of a job.
+struct JobReport {
+  std::vector<NodeReport> nodes;  ///< of those that lived to report
+  std::vector<FaultPlayed> faults;
+  bool interrupted = false;  ///< the user ended it early
+};
+
 /// Binary, for a Channel.
 std::string encode_report(const NodeReport& report);
 Result<NodeReport> decode_report(std::string_view bytes);
@@ -64,6 +77,7 @@ Result<NodeReport> decode_report(std::string_view bytes);
 /// Puts the nodes' reports together: everything that --json prints, but limit, parameters, command.
 report::RunRecord merge_reports(const StreamOptions& options,
                                 const std::vector<NodeReport>& reports);
+report::RunRecord merge_reports(const StreamOptions& options, const JobReport& job);
 /// Adds what the many-to-many write benchmark reached, and with it the floor of the spread.
 void set_limit(const StreamOptions& options, std::optional<double> limit_bytes_per_s,
                report::RunRecord& record);

@@ -69,12 +69,13 @@ class NodeFaults {
 }  // namespace
 
 std::vector<testbed::Fault> draw_random_faults(const sim::Scenario& scenario, std::uint32_t inputs,
-                                               std::uint32_t computes) {
+                                               std::uint32_t computes, std::uint32_t job) {
   std::vector<testbed::Fault> faults;
   const Rng root = Rng(scenario.seed).split(0xfa17);
   for (std::uint32_t node = 0; node < inputs + computes; ++node) {
     const bool may_crash = node != 0 && node != inputs;
-    NodeFaults(scenario, node, may_crash, root.split(node), faults).draw();
+    const std::uint64_t place = std::uint64_t{job} << 32 | node;
+    NodeFaults(scenario, node, may_crash, root.split(place), faults).draw();
   }
   std::stable_sort(faults.begin(), faults.end(),
                    [](const auto& a, const auto& b) { return a.at < b.at; });

@@ -2,6 +2,9 @@
 // Jobs whose nodes are all in one simulation: `weft stream … --fabric sim:SCENARIO`.
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,28 +25,49 @@ struct SimulationTrace {
   Duration simulated{};
   /// With SimulationOptions::settle: nothing was left in the network, and every buffer was whole.
   bool at_rest = false;
-  /// Where each node stood, when the job did not end.
+  /// Where each node stood, when a job did not end.
   std::vector<std::string> nodes;
 };
 
-/// What only those ask for who test jobs by simulating them.
+/// What only some callers ask for.
 struct SimulationOptions {
-  std::vector<testbed::Fault> faults;  ///< besides those that scenario and command line name
+  std::vector<testbed::Fault> faults;  ///< of the first job, besides those that the scenario names
   /// A job that has not ended so long after its planned end is given up.
   Duration patience = Duration::seconds(120);
-  /// When the job is over, end background traffic and wait until the network is empty.
+  /// When the jobs are over, end background traffic and wait until the network is empty.
   bool settle = false;
+  /// Asked every few simulated microseconds; once true, every job's stream ends in agreement.
+  std::function<bool()> interrupted;
+  /// Only this one of the jobs runs, where it would run beside the others; only it reports.
+  std::optional<std::size_t> alone;
 };
 
-/// Runs the job to its end and returns its nodes' reports. Faults, duration and progress are those
-/// of `local`; node n of the job is host n for its faults. Single-threaded; the same scenario,
-/// options and build give the same reports. Errors: what the scenario refuses; a node that cannot
-/// be made; a job that does not end.
-Result<std::vector<NodeReport>> run_simulated_job(const sim::Scenario& scenario,
-                                                  const StreamOptions& options,
-                                                  const LocalOptions& local,
-                                                  const NodeFactory& factory,
+/// One of the jobs of a simulation. What it refers to outlives the simulation.
+struct SimulatedJob {
+  const StreamOptions& options;
+  const LocalOptions& local;  ///< whose faults count too; progress is told of the first job only
+  NodeFactory factory;
+  std::string name = "job";
+  std::string key = "job";                         ///< in the scenario, for messages
+  Duration start{};                                ///< since the simulation's
+  std::optional<sim::PlacementOptions> placement;  ///< none: the scenario's
+};
+
+/// Runs jobs on one network to their ends and returns what their nodes report, in their order. They
+/// are placed one after the other on hosts that are free. Node n of a job is its host n in faults,
+/// whose times count from when its stream flows; with several jobs faults name theirs
+/// ("JOB:host3"), and those of cables count from the beginning. Single-threaded; the same scenario,
+/// options and build give the same reports, unless interrupted. Errors: what the scenario refuses;
+/// a node that cannot be made; a job that does not end.
+Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
+                                                  std::span<const SimulatedJob> jobs,
                                                   SimulationTrace* trace = nullptr,
                                                   const SimulationOptions& simulation = {});
+
+/// The same for one job.
+Result<JobReport> run_simulated_job(const sim::Scenario& scenario, const StreamOptions& options,
+                                    const LocalOptions& local, const NodeFactory& factory,
+                                    SimulationTrace* trace = nullptr,
+                                    const SimulationOptions& simulation = {});
 
 }  // namespace weft::stream

@@ -25,6 +25,7 @@ sim::Scenario one_switch() {
   sim::Scenario s;
   s.topology = "star:8";
   s.network = *sim::network_preset("ib-edr");
+  s.all_lossy = true;
   return s;
 }
 

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 #include <utility>
 
-#include "base/log.hpp"
 #include "sim/run/world.hpp"
+#include "stream/simulated/network_faults.hpp"
 #include "stream/simulated/random_faults.hpp"
 #include "testbed/fault.hpp"
 
@@ -16,68 +18,38 @@ namespace {
 
 using Kind = testbed::Fault::Kind;
 
-Result<std::vector<testbed::Fault>> parse_faults(const sim::Scenario& scenario,
-                                                 std::uint32_t hosts) {
+Result<testbed::Fault> parse_network_fault(sim::World& world, const std::string& text,
+                                           std::span<const std::uint32_t> hosts) {
+  auto fault =
+      testbed::parse_fault(text, world.topology().hosts(), testbed::FaultPlaces::hosts_and_cables);
+  if (!fault) return fault;
+  const bool of_links =
+      fault->kind == Kind::link_down || fault->kind == Kind::slow || fault->kind == Kind::loss;
+  if (!of_links) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--fault '{}': there is no job that it could happen to; add [job], or "
+                             "use link-down, slow or loss",
+                             text)};
+  }
+  if (auto good = check_fault(world, *fault, hosts); !good) return std::move(good).error();
+  return fault;
+}
+
+Result<std::vector<testbed::Fault>> parse_faults(sim::World& world) {
+  const sim::Scenario& scenario = world.scenario();
   sim::Scenario links_only = scenario;
   links_only.random_faults.pauses_per_s = 0;
   links_only.random_faults.crashes_per_s = 0;
-  auto faults = draw_random_faults(links_only, hosts, 0);
+  std::vector<std::uint32_t> hosts(world.topology().hosts());
+  std::iota(hosts.begin(), hosts.end(), 0u);
+  auto faults = draw_random_faults(links_only, world.topology().hosts(), 0);
   for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
-    const std::string key = fmt::format("faults[{}]", i);
-    auto fault = testbed::parse_fault(scenario.faults[i], hosts);
-    if (!fault) return scenario.located(key, fault.error());
-    const bool of_links =
-        fault->kind == Kind::link_down || fault->kind == Kind::slow || fault->kind == Kind::loss;
-    if (!of_links) {
-      return scenario.located(key,
-                              {ErrorCode::invalid_argument,
-                               fmt::format("--fault '{}': there is no job that it could happen "
-                                           "to; add [job], or use link-down, slow or loss",
-                                           scenario.faults[i])});
-    }
+    auto fault = parse_network_fault(world, scenario.faults[i], hosts);
+    if (!fault) return scenario.located(fmt::format("faults[{}]", i), fault.error());
     faults.push_back(std::move(fault).value());
   }
   return faults;
 }
-
-/// The links of a world, for faults.
-class FaultyLinks final : private testbed::FaultTarget, private sim::Agent {
- public:
-  FaultyLinks(sim::World& world, std::vector<testbed::Fault> faults)
-      : world_(world), player_(std::move(faults), Instant()), agent_(world.agents().add(*this)) {
-    set_timer();
-  }
-
- private:
-  void on_timer(std::uint16_t, std::uint64_t) override {
-    std::vector<testbed::FaultPlayer::Played> played;
-    const Instant now(world_.engine().now().ticks() / 1'000);
-    player_.play(now, *this, played);
-    for (const auto& p : played) spdlog::info("fault: {}", p.what);
-    set_timer();
-  }
-  void set_timer() {
-    const Instant at = player_.next_deadline();
-    if (at != Instant::never()) world_.agents().set_timer(agent_, 0, to_pico(at));
-  }
-  Result<void> set_link_up(std::uint32_t host, bool up) override {
-    world_.set_host_up(host, up);
-    return {};
-  }
-  Result<void> set_rate(std::uint32_t host, Bandwidth rate) override {
-    world_.set_host_rate(host, rate);
-    return {};
-  }
-
-  Result<void> set_loss(std::uint32_t host, std::uint32_t parts_per_million) override {
-    world_.set_host_loss(host, parts_per_million);
-    return {};
-  }
-
-  sim::World& world_;
-  testbed::FaultPlayer player_;
-  std::uint32_t agent_;
-};
 
 /// Until nothing happens any more.
 void drain(sim::Engine& engine) {
@@ -100,9 +72,9 @@ Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario) {
   auto made = sim::World::make(bounded);
   if (!made) return std::move(made).error();
   sim::World& world = **made;
-  auto faults = parse_faults(bounded, world.topology().hosts());
+  auto faults = parse_faults(world);
   if (!faults) return std::move(faults).error();
-  const FaultyLinks links(world, std::move(faults).value());
+  const NetworkFaultPlayer links(world, std::move(faults).value());
   world.engine().run_until(end);
   std::vector<std::uint64_t> in_time;
   for (const auto& t : world.traffic()) in_time.push_back(t->delivered_bytes());

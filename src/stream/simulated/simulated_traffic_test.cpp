@@ -44,6 +44,7 @@ TEST(simulated_traffic, what_a_dead_cable_holds_up_is_delivered_late_or_never) {
 
 TEST(simulated_traffic, what_a_lossy_cable_loses_is_sent_again) {
   sim::Scenario scenario = busy();
+  scenario.lossy = {"host0"};
   scenario.faults = {"at=0s loss host0 5%"};
   const auto lossy = run_simulated_traffic(scenario);
   ASSERT_TRUE(lossy.ok()) << lossy.error().message;

@@ -59,7 +59,7 @@ SwarmSeedOutcome run_case(SwarmCase& drawn) {
         "{}{}{}{}", reports.error().message, trace.at_rest ? "" : "; the network is not at rest",
         trace.nodes.empty() ? "" : "\n    ", fmt::join(trace.nodes, "\n    "));
   } else {
-    outcome.failure = judge(drawn, *reports, ledger, trace);
+    outcome.failure = judge(drawn, reports->nodes, ledger, trace);
   }
   return outcome;
 }

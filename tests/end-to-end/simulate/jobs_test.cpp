@@ -109,12 +109,27 @@ TEST_F(SimulatedJob, leaves_a_record_that_says_what_the_scenario_was) {
 
 TEST_F(SimulatedJob, loses_nothing_whatever_goes_wrong) {
   for (const char* schedule : {"best-effort", "offset", "dfs", "grant"}) {
-    const Ended ended =
-        stream({"--schedule", schedule, "--no-limit", "--timeslices", "1500", "--fault",
-                "at=200us slow host1 10Gbit for=1ms", "--fault", "at=500us stop host4 for=300us",
-                "--fault", "at=800us loss host0 1%", "--fault", "at=900us clock host3 +5ms",
-                "--fault", "at=1ms link-down host2 for=500us", "--fault", "at=2ms kill host5",
-                "--fault", "at=3ms restart host5"});
+    const Ended ended = stream({"--schedule",
+                                schedule,
+                                "--no-limit",
+                                "--timeslices",
+                                "1500",
+                                "--set",
+                                "network.lossy=true",
+                                "--fault",
+                                "at=200us slow host1 10Gbit for=1ms",
+                                "--fault",
+                                "at=500us stop host4 for=300us",
+                                "--fault",
+                                "at=800us loss host0 1%",
+                                "--fault",
+                                "at=900us clock host3 +5ms",
+                                "--fault",
+                                "at=1ms link-down host2 for=500us",
+                                "--fault",
+                                "at=2ms kill host5",
+                                "--fault",
+                                "at=3ms restart host5"});
     expect_nothing_lost(ended);
   }
 }

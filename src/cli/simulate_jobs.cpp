@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/simulate_jobs.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/units.hpp"
+#include "cli/scenario_job.hpp"
+#include "cli/stream_output.hpp"
+#include "cli/stream_run.hpp"
+#include "report/run_record.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/first_interrupt.hpp"
+#include "stream/node/limit_node.hpp"
+#include "stream/node/node_report.hpp"
+#include "stream/simulated/scenario_check.hpp"
+#include "stream/simulated/simulated_job.hpp"
+
+namespace weft::cli {
+
+using Json = nlohmann::ordered_json;
+
+std::string to_json(const Simulation& s) {
+  Json json{{"trace_hash", fmt::format("{:016x}", s.trace_hash)},
+            {"events", s.events},
+            {"packet_hops", s.packet_hops},
+            {"simulated_s", s.simulated.to_seconds()},
+            {"wall_s", s.wall_s}};
+  if (s.deterministic) json["deterministic"] = *s.deterministic;
+  return json.dump();
+}
+
+void print_text(const Simulation& s, std::uint64_t seed) {
+  fmt::print("simulated    {} in {:.3g} s: {} events, {} packet-hops\n", to_text(s.simulated),
+             s.wall_s, s.events, s.packet_hops);
+  fmt::print("trace        {:016x}, seed {}\n", s.trace_hash, seed);
+}
+
+bool compare(const Simulation& first, const Result<Simulation>& second, bool json,
+             Outcome& outcome) {
+  if (!second) {
+    report_error(second.error(), outcome);
+    return false;
+  }
+  if (first.trace_hash == second->trace_hash && first.events == second->events) {
+    if (!json) fmt::print("a second run did the same\n");
+    return true;
+  }
+  fmt::print(stderr, "weft: two runs with one seed differ: traces {:016x} and {:016x}\n",
+             first.trace_hash, second->trace_hash);
+  outcome.code = ExitCode::failed;
+  return false;
+}
+
+namespace {
+
+/// The jobs' records, in the scenario's order, and what became of the simulation.
+struct JobRuns {
+  std::vector<report::RunRecord> records;
+  Simulation whole;
+};
+
+/// The jobs of a scenario from reading it to their reports.
+class JobsCommand {
+ public:
+  JobsCommand(const sim::Scenario& scenario, const SimulateCommand& command, Outcome& outcome)
+      : scenario_(scenario), command_(command), outcome_(outcome) {}
+
+  void execute() {
+    if (auto good = understand(); !good) return report_error(good.error(), outcome_);
+    auto first = run();
+    if (!first) return report_error(first.error(), outcome_);
+    std::vector<report::RunRecord>& records = first->records;
+    if (!interrupt_.came()) {
+      if (auto good = measure_limits(records); !good) return report_error(good.error(), outcome_);
+    }
+    for (std::size_t j = 0; j < records.size(); ++j) {
+      describe(settings_[j], records[j]);
+      if (!scenario_.has_single_job()) records[j].job = scenario_.jobs[j].name;
+      if (!is_sound(records[j])) outcome_.code = ExitCode::failed;
+    }
+    if (!command_.json) {
+      print_table(records);
+      print_text(first->whole, scenario_.seed);
+    }
+    if (command_.check_determinism && !interrupt_.came()) {
+      auto second = run();
+      // One that was interrupted says nothing of the other.
+      if (!interrupt_.came()) {
+        first->whole.deterministic =
+            compare(first->whole, whole_of(std::move(second)), command_.json, outcome_);
+      }
+    }
+    if (command_.json) fmt::print("{}\n", json_of(records, first->whole).dump());
+    write(records);
+  }
+
+ private:
+  Result<void> understand() {
+    for (const sim::ScenarioJob& job : scenario_.jobs) {
+      StreamSettings settings = job_of(scenario_, job);
+      settings.stream.sink_in_loop = true;
+      settings.json = command_.json;
+      settings.no_limit = settings.no_limit || command_.no_limit;
+      settings.local.executable_command = outcome_.command_line;
+      settings.local.scenario_settings = command_.settings;
+      if (auto good = check_options(settings.stream); !good) {
+        return scenario_.located(job.key, good.error());
+      }
+      if (auto good = stream::check_in_scenario(scenario_, settings.stream, settings.local);
+          !good) {
+        return scenario_.located(job.key, good.error());
+      }
+      settings_.push_back(std::move(settings));
+    }
+    return {};
+  }
+
+  std::vector<stream::SimulatedJob> jobs() const {
+    std::vector<stream::SimulatedJob> all;
+    for (std::size_t j = 0; j < settings_.size(); ++j) {
+      const sim::ScenarioJob& job = scenario_.jobs[j];
+      all.push_back({.options = settings_[j].stream,
+                     .local = settings_[j].local,
+                     .factory = stream::stream_node_factory(settings_[j].stream),
+                     .name = job.name,
+                     .key = job.key,
+                     .start = job.start,
+                     .placement = job.placement});
+    }
+    return all;
+  }
+
+  stream::SimulationOptions watched() const {
+    return {.faults = {}, .interrupted = [this] { return interrupt_.came(); }, .alone = {}};
+  }
+
+  Result<JobRuns> run() {
+    const StreamSettings& shown = settings_.front();
+    ProgressLine line(scenario_.has_single_job() ? shown.stream.schedule
+                                                 : scenario_.jobs.front().name);
+    LocalOptions& local = settings_.front().local;
+    if (line.wanted() && !command_.json) {
+      local.on_progress = [&line](const StreamProgress& p) { line.show(p); };
+    }
+    const Instant start = monotonic_now();
+    stream::SimulationTrace trace;
+    const auto reports = stream::run_simulated_jobs(scenario_, jobs(), &trace, watched());
+    local.on_progress = nullptr;
+    if (!reports) return reports.error();
+    JobRuns runs{.records = {},
+                 .whole = {.trace_hash = trace.trace_hash,
+                           .events = trace.events,
+                           .packet_hops = trace.packet_hops,
+                           .simulated = trace.simulated,
+                           .wall_s = (monotonic_now() - start).to_seconds()}};
+    for (std::size_t j = 0; j < reports->size(); ++j) {
+      runs.records.push_back(stream::merge_reports(settings_[j].stream, (*reports)[j]));
+    }
+    return runs;
+  }
+
+  static Result<Simulation> whole_of(Result<JobRuns> runs) {
+    if (!runs) return std::move(runs).error();
+    return runs->whole;
+  }
+
+  /// Each job's limit is what its nodes reach where they are with nobody beside them, and without
+  /// faults.
+  Result<void> measure_limits(std::vector<report::RunRecord>& records) {
+    if (scenario_.has_single_job()) return measure_limit(settings_[0], records);
+    sim::Scenario quiet = scenario_;
+    quiet.faults.clear();
+    quiet.random_faults = {};
+    for (std::size_t j = 0; j < records.size(); ++j) {
+      const StreamSettings& of_job = settings_[j];
+      if (of_job.no_limit || interrupt_.came()) continue;
+      auto rate = limit_of(quiet, j, contribution_bytes(records[j]));
+      if (!rate) return std::move(rate).error();
+      stream::set_limit(of_job.stream, *rate, records[j]);
+    }
+    return {};
+  }
+
+  Result<double> limit_of(const sim::Scenario& quiet, std::size_t j, std::size_t message_bytes) {
+    StreamOptions bare = settings_[j].stream;
+    bare.duration = Duration{};
+    const stream::LimitConfig config{.roster = {bare.inputs, bare.computes},
+                                     .message_bytes = message_bytes,
+                                     .mix = true,
+                                     .duration = settings_[j].local.limit_duration};
+    std::vector<stream::SimulatedJob> all = jobs();
+    std::vector<stream::SimulatedJob> beside;
+    for (stream::SimulatedJob& job : all) {
+      if (beside.size() != j) {
+        beside.push_back(std::move(job));
+        continue;
+      }
+      beside.push_back({.options = bare,
+                        .local = job.local,
+                        .factory = stream::limit_node_factory(config),
+                        .name = job.name,
+                        .key = job.key,
+                        .start = {},
+                        .placement = job.placement});
+    }
+    stream::SimulationOptions options = watched();
+    options.alone = j;
+    const auto reports = stream::run_simulated_jobs(quiet, beside, nullptr, options);
+    if (!reports) return reports.error();
+    return stream::limit_row(config, reports->front().nodes).aggregate_bytes_per_s;
+  }
+
+  Json json_of(const std::vector<report::RunRecord>& records, const Simulation& whole) const {
+    const auto summary = [](const report::RunRecord& record) {
+      return Json::parse(report::to_json(record, report::RecordForm::summary));
+    };
+    Json json = Json::object();
+    if (scenario_.has_single_job()) {
+      json = summary(records[0]);
+    } else {
+      json["jobs"] = Json::array();
+      for (std::size_t j = 0; j < records.size(); ++j) {
+        const sim::ScenarioJob& job = scenario_.jobs[j];
+        Json one{{"name", job.name}, {"level", job.level}, {"start_s", job.start.to_seconds()}};
+        one.update(summary(records[j]));
+        json["jobs"].push_back(std::move(one));
+      }
+    }
+    json["simulation"] = Json::parse(to_json(whole));
+    return json;
+  }
+
+  void write(const std::vector<report::RunRecord>& records) {
+    if (command_.out.empty()) return;
+    if (scenario_.has_single_job()) {
+      if (write_run(command_.out, records[0])) {
+        announce_report(command_.out, command_.json, outcome_);
+      }
+      return;
+    }
+    for (const report::RunRecord& record : records) {
+      const std::string directory = (std::filesystem::path(command_.out) / record.job).string();
+      if (!write_run(directory, record)) return;
+      announce_report(directory, true, outcome_);
+    }
+    forget_record(command_.out, "run.json");
+    if (auto written = report::write_comparison(command_.out, records); !written) {
+      return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome_);
+    }
+    announce_report(command_.out, command_.json, outcome_);
+  }
+
+  bool write_run(const std::string& directory, const report::RunRecord& record) {
+    forget_record(directory, "compare.json");
+    auto written = report::write_run(directory, record);
+    if (!written) report_error({ErrorCode::io, "--out: " + written.error().message}, outcome_);
+    return written.ok();
+  }
+
+  const sim::Scenario& scenario_;
+  const SimulateCommand& command_;
+  Outcome& outcome_;
+  FirstInterrupt interrupt_;
+  std::vector<StreamSettings> settings_;  // by job
+};
+
+}  // namespace
+
+void simulate_jobs(const sim::Scenario& scenario, const SimulateCommand& command,
+                   Outcome& outcome) {
+  JobsCommand(scenario, command, outcome).execute();
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// weft simulate SCENARIO where the scenario has jobs, and what jobs and traffic share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft::cli {
+
+/// What the command was told.
+struct SimulateCommand {
+  std::string scenario;
+  std::vector<std::string> settings;
+  std::optional<std::uint64_t> seed;
+  bool check_determinism = false;
+  bool no_limit = false;
+  bool json = false;
+  std::string out;
+  std::string log_level = "warning";
+};
+
+/// What a simulation says of itself, whatever ran in it.
+struct Simulation {
+  std::uint64_t trace_hash = 0;
+  std::uint64_t events = 0;
+  std::uint64_t packet_hops = 0;
+  Duration simulated{};
+  double wall_s = 0;
+  std::optional<bool> deterministic;  ///< none: no second run was made
+};
+
+/// As one JSON object.
+std::string to_json(const Simulation& simulation);
+void print_text(const Simulation& simulation, std::uint64_t seed);
+/// Holds a second run against the first. Whether they did the same.
+bool compare(const Simulation& first, const Result<Simulation>& second, bool json,
+             Outcome& outcome);
+
+/// Runs all jobs of the scenario, which has some.
+void simulate_jobs(const sim::Scenario& scenario, const SimulateCommand& command, Outcome& outcome);
+
+}  // namespace weft::cli

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/simulated/job_in_world.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "base/rng.hpp"
+
+namespace weft::stream {
+namespace {
+
+Error unavailable(std::uint32_t host) {
+  return {ErrorCode::unavailable, fmt::format("node {} does not run", host)};
+}
+
+sim::SimFabricOptions fabric_options(const sim::Scenario& scenario, const StreamOptions& options) {
+  sim::SimFabricOptions o;
+  o.copied_bytes = scenario.fabric.copied_bytes;
+  o.header_bytes = scenario.fabric.header_bytes;
+  o.acknowledgement = to_pico(scenario.fabric.acknowledgement);
+  o.death_notice = to_pico(scenario.fabric.death_notice);
+  o.peer_timeout = to_pico(options.peer_timeout);
+  return o;
+}
+
+}  // namespace
+
+JobInWorld::JobInWorld(sim::World& world, std::uint32_t number, std::vector<std::uint32_t> hosts,
+                       const SimulatedJob& job, Duration patience)
+    : NetworkFaults(world),
+      number_(number),
+      patience_(patience),
+      starts_at_(job.start),
+      hosts_(std::move(hosts)),
+      options_(job.options),
+      local_(job.local),
+      hub_(fabric_options(world.scenario(), job.options), hosts_, world.network(), world.agents()),
+      place_{.agents = world.agents(),
+             .hub = hub_,
+             .factory = job.factory,
+             .noise = world.scenario().noise,
+             .overhead = world.scenario().network.host_overhead,
+             .sample_every = job.options.sample_every,
+             .on_change = [this] { changed_ = true; }},
+      agent_(world.agents().add(*this)) {}
+
+Result<void> JobInWorld::begin(std::vector<testbed::Fault> faults) {
+  faults_to_come_ = std::move(faults);
+  if (starts_at_ == Duration{}) return start();
+  set_timer(PicoInstant() + to_pico(starts_at_), start_timer);
+  return {};
+}
+
+Result<void> JobInWorld::start() {
+  const sim::ClockOptions& clocks = world().scenario().clocks;
+  const Rng root = Rng(world().scenario().seed).split(0xc10c);
+  for (std::uint32_t n = 0; n < hosts_.size(); ++n) {
+    Rng draw = root.split(std::uint64_t{number_} << 32 | n);
+    const double offset = (2 * draw.uniform() - 1) * static_cast<double>(clocks.offset.ticks());
+    const double drift = (2 * draw.uniform() - 1) * clocks.drift_per_million * 1000;
+    nodes_.push_back(
+        std::make_unique<SimulatedNode>(place_, NodeId(n), hosts_[n],
+                                        sim::NodeClock(Duration(static_cast<std::int64_t>(offset)),
+                                                       static_cast<std::int64_t>(drift)),
+                                        draw.split(1)));
+  }
+  for (std::uint32_t n = 0; n < hosts_.size(); ++n) {
+    if (auto up = spawn(n); !up) return up;
+  }
+  return {};
+}
+
+/// A node's next life, made known to all and told of all.
+Result<void> JobInWorld::spawn(std::uint32_t n) {
+  if (auto up = nodes_[n]->start(); !up) return up;
+  for (std::uint32_t other = 0; other < nodes_.size(); ++other) {
+    if (other == n || !nodes_[other]->alive()) continue;
+    introduce(*nodes_[n], other);
+    introduce(*nodes_[other], n);
+  }
+  return {};
+}
+
+void JobInWorld::introduce(SimulatedNode& to, std::uint32_t n) {
+  const auto added =
+      to.fabric().add_peer(NodeId(n), nodes_[n]->incarnation(), nodes_[n]->fabric().address());
+  WEFT_CHECK(added.ok());
+}
+
+bool JobInWorld::over() const {
+  if (retired_) return true;
+  if (nodes_.empty()) return interrupted_;
+  return std::all_of(nodes_.begin(), nodes_.end(),
+                     [this](const auto& node) {
+                       const bool gone = !node->alive() || (node->paused() && !more_faults());
+                       return gone || node->finished();
+                     }) &&
+         !(faults_ && any_will_restart());
+}
+
+bool JobInWorld::any_will_restart() const {
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+    if (!nodes_[n]->alive() && faults_->will_restart(n)) return true;
+  }
+  return false;
+}
+
+bool JobInWorld::any_lives(std::uint32_t first, std::uint32_t last) const {
+  return std::any_of(nodes_.begin() + first, nodes_.begin() + last,
+                     [](const auto& node) { return node->alive(); });
+}
+
+Result<void> JobInWorld::look_around() {
+  if (failure_) return *failure_;
+  if (nodes_.empty() || retired_) return {};
+  if (changed_) {
+    changed_ = false;
+    for (const auto& node : nodes_) {
+      if (const auto error = node->failure()) return *error;
+    }
+    if (!faults_ && std::any_of(nodes_.begin(), nodes_.end(),
+                                [](const auto& node) { return node->started(); })) {
+      flow();
+    }
+  }
+  const char* lost = !any_lives(0, options_.inputs)                                     ? "input"
+                     : !any_lives(options_.inputs, options_.inputs + options_.computes) ? "compute"
+                                                                                        : nullptr;
+  if (lost != nullptr && !(faults_ && any_will_restart()) && !over()) {
+    return Error{ErrorCode::unavailable, fmt::format("all {} nodes of the job are lost", lost)};
+  }
+  const PicoInstant limit = begun_ + to_pico(options_.duration + patience_);
+  const Duration to_start = starts_at_ + options_.start_timeout * 2 + patience_;
+  if (now() > std::max(limit, PicoInstant() + to_pico(to_start))) {
+    for (const auto& node : nodes_) spdlog::info("{}", node->describe());
+    return Error{ErrorCode::timed_out,
+                 fmt::format("the job did not end within {} simulated seconds; --log info says "
+                             "where its nodes are",
+                             (now() - PicoInstant()).to_seconds())};
+  }
+  return {};
+}
+
+void JobInWorld::flow() {
+  begun_ = now();
+  faults_.emplace(std::move(faults_to_come_), now_ns());
+  if (options_.duration != Duration{}) {
+    set_timer(begun_ + to_pico(options_.duration), stop_timer);
+  }
+  next_fault();
+}
+
+void JobInWorld::stop_all() {
+  for (auto& node : nodes_) node->stop();
+}
+
+void JobInWorld::interrupt() {
+  if (over()) return;
+  interrupted_ = true;
+  stop_all();
+}
+
+Result<JobReport> JobInWorld::report() {
+  JobReport report{.nodes = {}, .faults = played_, .interrupted = interrupted_};
+  for (auto& node : nodes_) {
+    if (node->alive() && node->finished()) report.nodes.push_back(node->report());
+  }
+  if (report.nodes.empty() && !nodes_.empty()) {
+    return Error{ErrorCode::unavailable, "all nodes of the job are lost"};
+  }
+  return report;
+}
+
+void JobInWorld::retire() {
+  retired_ = true;
+  for (auto& node : nodes_) node->kill();
+}
+
+PicoDuration JobInWorld::slice() const {
+  return to_pico(std::max(options_.sample_every, Duration::microseconds(10)));
+}
+
+std::vector<std::string> JobInWorld::describe() const {
+  std::vector<std::string> lines;
+  for (const auto& node : nodes_) lines.push_back(node->describe());
+  return lines;
+}
+
+void JobInWorld::set_timer(PicoInstant at, Timer timer) {
+  place_.agents.set_timer(agent_, hosts_[0], std::max(at, now()), timer);
+}
+
+void JobInWorld::next_fault() {
+  const Instant at = faults_->next_deadline();
+  if (at != Instant::never()) set_timer(PicoInstant() + to_pico(at - Instant()), fault_timer);
+}
+
+void JobInWorld::on_timer(std::uint16_t detail, std::uint64_t) {
+  if (retired_) return;
+  switch (detail) {
+    case start_timer:
+      if (interrupted_) return;
+      if (auto up = start(); !up) failure_ = up.error();
+      break;
+    case stop_timer:
+      stop_all();
+      break;
+    default:
+      play_faults();
+      break;
+  }
+}
+
+void JobInWorld::play_faults() {
+  std::vector<testbed::FaultPlayer::Played> played;
+  faults_->play(now_ns(), *this, played);
+  for (const auto& p : played) {
+    if (p.result.ok()) {
+      spdlog::info("fault: {}", p.what);
+      played_.push_back({now_ns(), p.what});
+    } else if (!failure_) {
+      failure_ = Error{ErrorCode::invalid_argument,
+                       fmt::format("--fault '{}': {}", p.what, p.result.error().message)};
+    }
+  }
+  next_fault();
+}
+
+StreamProgress JobInWorld::progress() {
+  StreamProgress sum;
+  if (nodes_.empty()) return sum;
+  for (std::uint32_t n = options_.inputs; n < nodes_.size(); ++n) {
+    const StreamProgress p = nodes_[n]->progress();
+    sum.timeslices += p.timeslices;
+    sum.bytes += p.bytes;
+    sum.spread_us += p.spread_us;
+    sum.buffer_fill += p.buffer_fill;
+  }
+  sum.spread_us /= std::max(1u, options_.computes);
+  sum.buffer_fill /= std::max(1u, options_.computes);
+  sum.elapsed = Duration((now() - begun_).ticks() / 1'000);
+  const double seconds = sum.elapsed.to_seconds();
+  if (seconds > 0) sum.goodput_bytes_per_s = static_cast<double>(sum.bytes) / seconds;
+  return sum;
+}
+
+Result<void> JobInWorld::kill(std::uint32_t host) {
+  if (!nodes_[host]->alive()) return unavailable(host);
+  nodes_[host]->kill();
+  changed_ = true;
+  if (!local_.restart) return {};
+  return spawn(host);
+}
+
+Result<void> JobInWorld::stop(std::uint32_t host) {
+  if (!nodes_[host]->alive()) return unavailable(host);
+  nodes_[host]->pause();
+  return {};
+}
+
+Result<void> JobInWorld::resume(std::uint32_t host) {
+  if (!nodes_[host]->alive()) return unavailable(host);
+  nodes_[host]->resume();
+  return {};
+}
+
+Result<void> JobInWorld::restart(std::uint32_t host) {
+  if (nodes_[host]->alive()) nodes_[host]->kill();
+  return spawn(host);
+}
+
+Result<void> JobInWorld::set_link_up(std::uint32_t host, bool up) {
+  world().set_host_up(hosts_[host], up);
+  for (std::uint32_t n = 0; n < hosts_.size(); ++n) {
+    if (hosts_[n] == hosts_[host]) hub_.set_reachable(NodeId(n), up && !nodes_[n]->paused());
+  }
+  return {};
+}
+
+Result<void> JobInWorld::set_rate(std::uint32_t host, Bandwidth rate) {
+  world().set_host_rate(hosts_[host], rate);
+  return {};
+}
+
+Result<void> JobInWorld::set_loss(std::uint32_t host, std::uint32_t parts_per_million) {
+  world().set_host_loss(hosts_[host], parts_per_million);
+  return {};
+}
+
+Result<void> JobInWorld::jump_clock(std::uint32_t host, Duration by) {
+  nodes_[host]->jump_clock(by);
+  return {};
+}
+
+Result<void> JobInWorld::set_partition(const std::vector<std::vector<std::uint32_t>>& groups) {
+  hub_.set_partition(groups);
+  return {};
+}
+
+}  // namespace weft::stream

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// JobInWorld: the nodes of one job in a simulation, and what happens to them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/engine/agent.hpp"
+#include "sim/fabric/sim_hub.hpp"
+#include "stream/simulated/network_faults.hpp"
+#include "stream/simulated/simulated_job.hpp"
+#include "stream/simulated/simulated_node.hpp"
+
+namespace weft::stream {
+
+/// World, hosts and everything in `job` outlive it. `number` tells its random numbers from those of
+/// the simulation's other jobs. Node n runs on host `hosts[n]`.
+class JobInWorld final : private NetworkFaults, private sim::Agent {
+ public:
+  JobInWorld(sim::World& world, std::uint32_t number, std::vector<std::uint32_t> hosts,
+             const SimulatedJob& job, Duration patience);
+
+  /// Its processes begin now, or when the job says; faults count from when the stream flows.
+  Result<void> begin(std::vector<testbed::Fault> faults);
+  /// What has happened since the last call: errors end the simulation.
+  Result<void> look_around();
+  /// Nobody takes part any more, or everybody has finished.
+  bool over() const;
+  /// Ends the stream in agreement; what has not begun does not begin.
+  void interrupt();
+  /// What its nodes report, once it is over. Errors: none is left to report.
+  Result<JobReport> report();
+  /// Takes the nodes away, once they have reported: others may still run.
+  void retire();
+  /// How often to look around, in simulated time.
+  PicoDuration slice() const;
+  StreamProgress progress();
+  const LocalOptions& local() const { return local_; }
+  std::vector<std::string> describe() const;
+
+ private:
+  enum Timer : std::uint16_t { stop_timer, fault_timer, start_timer };
+
+  PicoInstant now() const { return place_.agents.engine().now(); }
+  Instant now_ns() const { return Instant(now().ticks() / 1'000); }
+  Result<void> start();
+  Result<void> spawn(std::uint32_t n);
+  void introduce(SimulatedNode& to, std::uint32_t n);
+  bool more_faults() const { return faults_ && faults_->next_deadline() != Instant::never(); }
+  bool any_will_restart() const;
+  bool any_lives(std::uint32_t first, std::uint32_t last) const;
+  /// The stream flows: from here on faults and the duration count.
+  void flow();
+  void stop_all();
+  void set_timer(PicoInstant at, Timer timer);
+  void next_fault();
+  void play_faults();
+  void on_timer(std::uint16_t detail, std::uint64_t payload) override;
+
+  // FaultTarget
+  Result<void> kill(std::uint32_t host) override;
+  Result<void> stop(std::uint32_t host) override;
+  Result<void> resume(std::uint32_t host) override;
+  Result<void> restart(std::uint32_t host) override;
+  Result<void> set_link_up(std::uint32_t host, bool up) override;
+  Result<void> set_rate(std::uint32_t host, Bandwidth rate) override;
+  Result<void> set_loss(std::uint32_t host, std::uint32_t parts_per_million) override;
+  Result<void> jump_clock(std::uint32_t host, Duration by) override;
+  Result<void> set_partition(const std::vector<std::vector<std::uint32_t>>& groups) override;
+
+  std::uint32_t number_;
+  Duration patience_;
+  Duration starts_at_;
+  std::vector<std::uint32_t> hosts_;  // by node
+  const StreamOptions& options_;
+  const LocalOptions& local_;
+  sim::SimHub hub_;
+  SimulatedPlace place_;
+  std::uint32_t agent_;
+  std::vector<std::unique_ptr<SimulatedNode>> nodes_;  // empty: not started
+  std::vector<testbed::Fault> faults_to_come_;
+  std::optional<testbed::FaultPlayer> faults_;
+  std::vector<FaultPlayed> played_;
+  std::optional<Error> failure_;
+  PicoInstant begun_{};
+  bool changed_ = false;
+  bool interrupted_ = false;
+  bool retired_ = false;
+};
+
+}  // namespace weft::stream
