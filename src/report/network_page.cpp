@@ -66,15 +66,27 @@ std::string sentence_of(const NetworkRecord& record, const NetworkRun& run) {
   return text;
 }
 
+std::string counted(std::size_t n, const char* one, const char* several) {
+  return fmt::format("{} {}", with_thousands(n), n == 1 ? one : several);
+}
+
+std::string title_of(const NetworkTopology& t) {
+  const char* shape = t.shape == "star"        ? "star"
+                      : t.shape == "fat-tree"  ? "fat tree"
+                      : t.shape == "dragonfly" ? "dragonfly"
+                      : t.shape == "torus"     ? "torus"
+                                               : "network";
+  return fmt::format("A {} of {}, simulated", shape, counted(host_count(t), "host", "hosts"));
+}
+
 void add_summary(Page& page, const NetworkRecord& record, const std::string& title) {
   const NetworkTopology& t = record.topology;
   const std::size_t hosts = host_count(t);
   page.raw(page_brand());
-  page.add(
-      "<h1>{}</h1>\n<p class=\"summary\">{} hosts and {} switches with {} cables, routed by "
-      "{}.",
-      html_escape(title), with_thousands(hosts), with_thousands(t.vertices.size() - hosts),
-      with_thousands(t.links.size() / 2), html_escape(t.router));
+  page.add("<h1>{}</h1>\n<p class=\"summary\">{}: {}, {} and {}, routed by {}.", html_escape(title),
+           html_escape(t.name), counted(hosts, "host", "hosts"),
+           counted(t.vertices.size() - hosts, "switch", "switches"),
+           counted(t.links.size() / 2, "cable", "cables"), html_escape(t.router));
   for (const NetworkRun& run : record.runs) {
     page.add(" {}", html_escape(sentence_of(record, run)));
   }
@@ -208,14 +220,25 @@ constexpr Figure figures[] = {
      }},
 };
 
+/// What a picture of the topology leaves out.
+std::string left_out(const NetworkTopology& t) {
+  std::string text;
+  if (host_count(t) > most_drawn_hosts) text += " Only switches: there are too many hosts to draw.";
+  if (t.links.size() > 2 * most_drawn_cables) {
+    text += fmt::format(" At most {} cables, the busiest.", with_thousands(most_drawn_cables));
+  }
+  return text;
+}
+
 void add_figures(Page& page, const NetworkRecord& record) {
   for (const Figure& figure : figures) {
     if (!figure.applies(record)) continue;
     page.add(
         "<section class=\"figure\" id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 "
-        "id=\"{0}-title\">{1}</h2>\n<p class=\"reading\">{2}</p>\n<div class=\"charts\"></div>\n"
+        "id=\"{0}-title\">{1}</h2>\n<p class=\"reading\">{2}{3}</p>\n<div class=\"charts\"></div>\n"
         "</section>\n",
-        figure.id, figure.title, figure.reading);
+        figure.id, figure.title, figure.reading,
+        std::string_view(figure.id) == "topology" ? left_out(record.topology) : std::string());
   }
 }
 
@@ -252,7 +275,7 @@ void add_origin(Page& page, const NetworkRecord& record) {
 
 std::string network_page(const NetworkRecord& record) {
   WEFT_CHECK(!record.runs.empty(), "a report is about at least one run");
-  const std::string title = "Simulated network " + record.topology.name;
+  const std::string title = title_of(record.topology);
   Page page;
   add_head(page, title);
   add_summary(page, record, title);

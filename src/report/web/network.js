@@ -11,10 +11,12 @@ const isDark = (context) => /^#[0-4]/.test(context.theme.surface);
 const ramp = (context) => (isDark(context) ? ['#39424c', '#4f7a94', '#e08a3c', '#ffe9a8']
   : ['#d3d9dd', '#86b3cf', '#d9731a', '#7d0a12']);
 function shade(context, top, title, format) {
+  const step = top / (format ? 4 : 3);
   return { type: 'quantitative', scale: { domain: [0, top / 3, (2 * top) / 3, top],
     range: ramp(context), interpolate: 'lab', clamp: true },
     legend: { orient: 'top', direction: 'horizontal', title, gradientLength: 190,
-      gradientThickness: 10, format, titleLimit: 260, tickCount: 4, offset: 12,
+      gradientThickness: 10, format: format ?? '.3~g',
+      titleLimit: 260, values: [0, 1, 2, 3, 4].map((i) => i * step).filter((v) => v < top * 1.01), offset: 12,
       labelColor: context.theme.muted, titleColor: context.theme.muted, labelFontSize: 12,
       titleFontSize: 12, titleFontWeight: 'normal' } };
 }
@@ -122,7 +124,7 @@ function torusPlaces(network) {
     places[v] = { x: x + (z * 0.8) / depth, y: y + (z * 0.55) / depth };
   });
   hostsOf(network).forEach((hosts, v) => hosts.forEach((h, i) => {
-    const angle = Math.PI * (1.25 + (hosts.length > 1 ? (i / (hosts.length - 1) - 0.5) * 0.5 : 0));
+    const angle = Math.PI * ((depth > 1 ? 1.7 : 1.25) + (hosts.length > 1 ? (i / (hosts.length - 1) - 0.5) * 0.5 : 0));
     const far = depth > 1 ? 0.16 : 0.28;
     places[h] = { x: places[v].x + far * Math.cos(angle), y: places[v].y + far * Math.sin(angle) };
   }));
@@ -169,16 +171,22 @@ function vertexLayers(context, places, width) {
     stroke: context.theme.surface, strokeWidth: many ? 0.5 : 1.25 }, encoding: { ...place,
     shape: { field: 'kind', type: 'nominal', legend: null,
       scale: { domain: ['host', 'switch'], range: ['circle', 'square'] } },
-    size: { field: 'kind', type: 'nominal', legend: null,
+    size: { field: 'kind', type: 'ordinal', legend: null,
       scale: { domain: ['host', 'switch'], range: many ? [14, 30] : [44, 110] } },
     color: { field: 'kind', type: 'nominal', legend: null, scale: { domain: ['host', 'switch'],
       range: [context.theme.muted, context.theme.text] } },
     tooltip: [{ field: 'name' }, { field: 'kind' }, { field: 'group' }] } };
-  const named = vertices.length <= 40 && width > 460
-    ? values.filter((v) => v.kind === 'switch') : [];
-  if (named.length === 0) return [point];
-  return [point, { data: { values: named }, mark: { type: 'text', dy: -13, fontSize: 12,
-    color: context.theme.text, stroke: null }, encoding: { ...place, text: { field: 'name' } } }];
+  // Names where there is room: beside hosts of a star, above few switches.
+  const isStar = network.shape === 'star';
+  if (vertices.length > 40 || width < 460) return [point];
+  const named = values.filter((v) => isStar === (v.kind === 'host')).map((v) => ({ ...v,
+    x: isStar ? v.x * 1.07 : v.x, y: isStar ? v.y * 1.07 : v.y }));
+  const text = (align, keep) => ({ data: { values: named.filter(keep) }, mark: { type: 'text',
+    align, dy: isStar ? 0 : -14, fontSize: 12, color: context.theme.text },
+  encoding: { ...place, text: { field: 'name' } } });
+  if (!isStar) return [point, text('center', () => true)];
+  return [point, text('left', (v) => v.x > 0.1), text('right', (v) => v.x < -0.1),
+    text('center', (v) => Math.abs(v.x) <= 0.1)];
 }
 
 function topologyChart(context, run, width) {
@@ -189,7 +197,8 @@ function topologyChart(context, run, width) {
   const ys = [...places.filter(Boolean).map((p) => p.y), ...values.map((v) => v.y2)];
   const [left, right] = [Math.min(...xs), Math.max(...xs)];
   const [low, high] = [Math.min(...ys), Math.max(...ys)];
-  const height = round ? Math.round(Math.min(width, 620)) : Math.max(160, 130 * rows);
+  const most = network.shape === 'star' ? 460 : 640;
+  const height = round ? Math.round(Math.min(width + 50, most)) : Math.max(160, 130 * rows);
   let margin = { x: (right - left || 1) * 0.03, y: (high - low || 1) * 0.08 };
   if (round) {  // one scale for both, so that a circle is one
     const scale = Math.min((width - 30) / (right - left || 1), (height - 50) / (high - low || 1));
@@ -214,14 +223,8 @@ function topologyChart(context, run, width) {
 function topologyFigure(context) {
   const { network, of } = context;
   const width = panelWidth(of.length);
-  const notes = [];
-  if (!network.with_hosts) notes.push('Switches only: there are too many hosts to draw.');
-  if (network.cables.length < network.cables_in_all) {
-    notes.push(`Of ${network.cables_in_all.toLocaleString('en-GB')} connections the `
-      + `${network.cables.length.toLocaleString('en-GB')} busiest.`);
-  }
   const { places } = placesOf(network);
-  return { layout: layoutOf(context), note: notes.join(' '),
+  return { layout: layoutOf(context),
     charts: of.map((run, i) => ({ ...runTitle(context, run, i), name: `Load of links ${run.name}`,
       spec: topologyChart(context, i, width) })),
     table: { head: ['Link', ...(of.length > 1 ? ['Run'] : []), 'Busy', 'Waits on average'],
