@@ -113,6 +113,24 @@ function floorLayers(context, runs, unit, y, named) {
   return layers;
 }
 
+/** Upright lines where something was made to go wrong, and dotted ones where it ended. */
+function faultLayers(runs) {
+  const marks = runs.flatMap((r) => thin(r.faults ?? [], 200).map((f) => ({ run: r.label,
+    t: f.t_us / 1e6, what: f.what.replace(/^end of /, ''), end: f.what.startsWith('end of ') })));
+  if (marks.length === 0) return [];
+  const x = { field: 't', type: 'quantitative' };
+  const tooltip = [{ field: 'run' }, { field: 'what', title: 'fault' },
+    { field: 't', title: 'time (s)', format: '.4~f' }];
+  const rule = (values, dash) => ({ data: { values }, mark: { type: 'rule', strokeWidth: 1.5,
+    strokeDash: dash, color: '#c0392b' }, encoding: { x, tooltip } });
+  const begins = marks.filter((m) => !m.end);
+  const layers = [rule(begins, []), rule(marks.filter((m) => m.end), [2, 3])];
+  if (begins.length > 12) return layers;
+  return [...layers, { data: { values: begins }, mark: { type: 'text', angle: 270, align: 'right',
+    baseline: 'bottom', y: 4, dy: -3, fontSize: 11, color: '#c0392b' },
+  encoding: { x, text: { field: 'what' }, tooltip } }];
+}
+
 function spreadOverTime(context, runs, unit, y) {
   const most = Math.max(250, Math.floor(4000 / runs.length));
   const values = runs.flatMap((r) => thin(r.series.timeslices, most).map((s) => ({ run: r.label,
@@ -126,7 +144,7 @@ function spreadOverTime(context, runs, unit, y) {
         tooltip: [{ field: 'run' }, { field: 'index', title: 'timeslice' },
           { field: 'compute', title: 'compute node' },
           { field: 'spread', title: `spread (${unit.name})`, format: '.4~g' }] } },
-    ...floorLayers(context, runs, unit, y, true)] };
+    ...faultLayers(runs), ...floorLayers(context, runs, unit, y, true)] };
 }
 
 /** A thin line from min to max, a bar from p10 to p90, a mark at the median. */
@@ -230,6 +248,7 @@ function progressFigure(context) {
         color: colour(context, runs), strokeDash: perRun(runs, dashOf),
         tooltip: [{ field: 'run' }, { field: 't', title: 'time (s)', format: '.3~f' },
           { field: 'goodput', title: `goodput (${unit.name})`, format: '.4~g' }] } },
+    ...faultLayers(runs),
     { data: { values: rules }, mark: { type: 'rule', strokeDash: [5, 4], strokeWidth: 1.25,
       color: context.theme.text }, encoding: { y: { ...y, field: 'limit' } } },
     { data: { values: rules.slice(0, 1) }, mark: { type: 'text', align: 'right', x: 'width',

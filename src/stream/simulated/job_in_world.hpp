@@ -27,6 +27,8 @@ class JobInWorld final : private NetworkFaults, private sim::Agent {
   Result<void> begin(std::vector<testbed::Fault> faults);
   /// What has happened since the last call: errors end the simulation.
   Result<void> look_around();
+  /// A node has started, finished or failed since then.
+  bool has_changed() const { return changed_; }
   /// Nobody takes part any more, or everybody has finished.
   bool over() const;
   /// Ends the stream in agreement; what has not begun does not begin.

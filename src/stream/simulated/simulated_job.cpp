@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/log.hpp"
 #include "runtime/clock.hpp"
 #include "sim/run/world.hpp"
 #include "stream/simulated/job_faults.hpp"
@@ -104,12 +105,15 @@ class Simulation {
     return static_cast<std::size_t>(std::count(reports_.begin(), reports_.end(), std::nullopt));
   }
 
+  /// On by so much, or until there is news.
   void advance(PicoDuration slice) {
     const PicoInstant end = now() + slice;
-    while (now() < end) {
+    const auto has_changed = [](const auto& job) { return job->has_changed(); };
+    while (now() < end && std::none_of(running_.begin(), running_.end(), has_changed)) {
       world_.engine().run_until(std::min(end, now() + longest_deafness));
       if (interrupted_ || !options_.interrupted || !options_.interrupted()) continue;
       interrupted_ = true;
+      spdlog::info("interrupted: the streams end; a second SIGINT kills");
       for (auto& job : running_) job->interrupt();
     }
   }
