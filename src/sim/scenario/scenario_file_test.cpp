@@ -331,6 +331,43 @@ TEST(scenario_file, a_wrong_setting_is_named) {
   }
 }
 
+/// Every key of every section, and values that none of them takes.
+TEST(scenario_file, every_key_refuses_what_is_wrong_with_its_line_and_value) {
+  const std::pair<const char*, std::vector<const char*>> sections[] = {
+      {"network",
+       {"topology", "router", "preset", "host-link", "local-link", "global-link", "mtu",
+        "packet-overhead", "buffer", "switch-delay", "cut-through", "host-overhead",
+        "injection-gap", "retransmit-after", "interleaved-messages"}},
+      {"placement", {"kind"}},
+      {"fabric", {"copied-bytes", "acknowledgement", "death-notice"}},
+      {"clocks", {"offset", "drift-ppm"}},
+      {"noise", {"every", "mean"}},
+      {"random-faults",
+       {"links-down-per-s", "links-slow-per-s", "pauses-per-s", "crashes-per-s", "mean-length",
+        "until"}},
+      {"job", {"name", "start", "level", "placement"}},
+  };
+  for (const auto& [section, keys] : sections) {
+    for (const char* key : keys) {
+      for (const char* value : {"-1", "nan", "[[]]", "{a = {}}", "1979-05-27"}) {
+        const bool is_network = std::string(section) == "network";
+        std::string text = is_network && std::string(key) == "topology"
+                               ? "[network]\n\n"
+                               : "[network]\ntopology = \"star:4\"\n";
+        if (!is_network)
+          text = "[network]\ntopology = \"star:4\"\n[" + std::string(section) + "]\n";
+        text += std::string(key) + " = " + value + "\n";
+        const auto s = parse_scenario(text, "s.toml");
+        ASSERT_FALSE(s.ok()) << text;
+        const std::string line = is_network ? "3" : "4";
+        EXPECT_THAT(s.error().message, StartsWith("s.toml:" + line + ": " + section + "." + key))
+            << text;
+        EXPECT_EQ(s.error().message.find('\n'), std::string::npos);
+      }
+    }
+  }
+}
+
 TEST(scenario_file, a_missing_file_is_named) {
   const auto s = read_scenario("/no/such.toml");
   ASSERT_FALSE(s.ok());
