@@ -36,7 +36,11 @@ void apply_scenario(CLI::App& command, const sim::Scenario& scenario, const sim:
                                              ? "write faults = […] above all sections"
                                              : "leave it out"));
     }
-    apply_setting(command, where, option.name, option.values);
+    try {
+      apply_setting(command, where, option.name, option.values);
+    } catch (const CLI::ParseError& error) {
+      throw CLI::ConfigError(sim::one_line(error.what()));
+    }
   }
   const std::string seed = fmt::format("{}", scenario.seed);
   apply_setting(command, scenario.name, "seed", {seed});
@@ -79,7 +83,12 @@ StreamSettings job_of(const sim::Scenario& scenario, const sim::ScenarioJob& job
   add_local_options(command, settings);
   settings.stream.fabric = "sim:" + scenario.name;
   apply_scenario(command, scenario, job, settings);
-  complete(settings);
+  try {
+    complete(settings);
+  } catch (const CLI::ParseError& error) {
+    throw CLI::ConfigError(
+        scenario.located(job.key, {ErrorCode::invalid_argument, error.what()}).message);
+  }
   return settings;
 }
 

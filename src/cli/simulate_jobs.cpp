@@ -73,7 +73,7 @@ class JobsCommand {
   void execute() {
     if (auto good = understand(); !good) return report_error(good.error(), outcome_);
     auto first = run();
-    if (!first) return report_error(first.error(), outcome_);
+    if (!first) return report_error(placed(first.error()), outcome_);
     std::vector<report::RunRecord>& records = first->records;
     if (!interrupt_.came()) {
       if (auto good = measure_limits(records); !good) return report_error(good.error(), outcome_);
@@ -118,6 +118,22 @@ class JobsCommand {
       settings_.push_back(std::move(settings));
     }
     return {};
+  }
+
+  /// Sources and sinks say what they were given, but not where it stands.
+  Error placed(const Error& error) const {
+    for (std::size_t j = 0; j < settings_.size(); ++j) {
+      const StreamOptions& o = settings_[j].stream;
+      const std::string& key = scenario_.jobs[j].key;
+      const auto is_about = [&](const std::string& value) {
+        return error.message.find(fmt::format("'{}'", value)) != std::string::npos;
+      };
+      if (is_about(o.source)) return scenario_.located(key + ".source", error);
+      for (const std::string& sink : o.sinks) {
+        if (is_about(sink)) return scenario_.located(key + ".sink", error);
+      }
+    }
+    return error;
   }
 
   std::vector<stream::SimulatedJob> jobs() const {
