@@ -24,6 +24,7 @@ struct StreamCommand {
   std::vector<std::string> schedules{"best-effort", "offset", "dfs", "grant"};
   std::string sizes = "1KiB..1MiB";
   bool mix = false;
+  std::string limit_sizes;  ///< of compare; empty: none
 };
 
 Result<void> begin(CLI::App& app, StreamCommand& command, const Outcome& outcome) {
@@ -67,9 +68,72 @@ void run_local_command(CLI::App& app, StreamCommand& command, Outcome& outcome) 
   announce_report(command.settings.out, command.settings.json, outcome);
 }
 
+/// "1KiB..1MiB" doubling, or "64KiB" alone.
+Result<std::vector<std::size_t>> parse_sizes(const char* option, const std::string& text) {
+  const auto dots = text.find("..");
+  const auto first = parse_byte_count(text.substr(0, dots));
+  const auto last = dots == std::string::npos ? first : parse_byte_count(text.substr(dots + 2));
+  for (const auto* bound : {&first, &last}) {
+    if (!*bound) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("{}: {}", option, bound->error().message)};
+    }
+  }
+  if (first->value() == 0 || last->value() < first->value() ||
+      last->value() > ByteCount::gib(1).value()) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("{}: '{}' is no range of sizes up to 1 GiB; write it like 1KiB..1MiB",
+                             option, text)};
+  }
+  std::vector<std::size_t> sizes;
+  for (std::uint64_t size = first->value(); size <= last->value(); size *= 2) {
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+/// The limit by message size, printed as it is found.
+Result<report::RunRecord> measure_limits(const StreamSettings& settings,
+                                         const std::vector<std::size_t>& sizes, bool mix) {
+  report::RunRecord record;
+  const StreamOptions& o = settings.stream;
+  record.schedule = "limit";
+  record.fabric = o.fabric;
+  record.inputs = o.inputs;
+  record.computes = o.computes;
+  record.seed = o.seed;
+  for (const std::size_t size : sizes) {
+    for (const bool with_small : {false, true}) {
+      if (with_small && !mix) continue;
+      auto row = stream::run_limit(o, settings.local, size, with_small);
+      if (!row) return std::move(row).error();
+      if (!settings.json) print_limit_row(*row, record.limit.empty());
+      record.limit.push_back(*row);
+    }
+  }
+  describe(settings, record);
+  return record;
+}
+
+/// Figs. 3 to 5 of a comparison, as one more run.
+Result<void> add_limits(const StreamSettings& settings, const std::vector<std::size_t>& sizes,
+                        std::vector<report::RunRecord>& runs) {
+  if (sizes.empty()) return {};
+  auto limits = measure_limits(settings, sizes, true);
+  if (!limits) return std::move(limits).error();
+  runs.push_back(std::move(limits).value());
+  return {};
+}
+
 void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
   if (auto good = begin(app, command, outcome); !good) {
     return report_error(good.error(), outcome);
+  }
+  std::vector<std::size_t> limit_sizes;
+  if (!command.limit_sizes.empty()) {
+    auto sizes = parse_sizes("--limit-sizes", command.limit_sizes);
+    if (!sizes) return report_error(sizes.error(), outcome);
+    limit_sizes = *std::move(sizes);
   }
   std::vector<report::RunRecord> runs;
   for (const std::string& schedule : command.schedules) {
@@ -87,11 +151,11 @@ void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome
     describe(command.settings, run);
     if (!is_sound(run)) outcome.code = ExitCode::failed;
   }
-  if (command.settings.json) {
-    fmt::print("{}\n", runs_as_json(runs));
-  } else {
-    print_table(runs);
+  if (!command.settings.json) print_table(runs);
+  if (auto added = add_limits(command.settings, limit_sizes, runs); !added) {
+    return report_error(added.error(), outcome);
   }
+  if (command.settings.json) fmt::print("{}\n", runs_as_json(runs));
   if (command.settings.out.empty()) return;
   forget_record(command.settings.out, "run.json");
   if (auto written = report::write_comparison(command.settings.out, runs); !written) {
@@ -100,53 +164,15 @@ void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome
   announce_report(command.settings.out, command.settings.json, outcome);
 }
 
-/// "1KiB..1MiB" doubling, or "64KiB" alone.
-Result<std::vector<std::size_t>> parse_sizes(const std::string& text) {
-  const auto dots = text.find("..");
-  const auto first = parse_byte_count(text.substr(0, dots));
-  const auto last = dots == std::string::npos ? first : parse_byte_count(text.substr(dots + 2));
-  for (const auto* bound : {&first, &last}) {
-    if (!*bound) {
-      return Error{ErrorCode::invalid_argument, "--sizes: " + bound->error().message};
-    }
-  }
-  if (first->value() == 0 || last->value() < first->value() ||
-      last->value() > ByteCount::gib(1).value()) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--sizes: '{}' is no range of sizes up to 1 GiB; write it like "
-                             "1KiB..1MiB",
-                             text)};
-  }
-  std::vector<std::size_t> sizes;
-  for (std::uint64_t size = first->value(); size <= last->value(); size *= 2) {
-    sizes.push_back(size);
-  }
-  return sizes;
-}
-
 void run_limit_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
   if (auto good = begin(app, command, outcome); !good) {
     return report_error(good.error(), outcome);
   }
-  const auto sizes = parse_sizes(command.sizes);
+  const auto sizes = parse_sizes("--sizes", command.sizes);
   if (!sizes) return report_error(sizes.error(), outcome);
-  report::RunRecord record;
-  const StreamOptions& o = command.settings.stream;
-  record.schedule = "limit";
-  record.fabric = o.fabric;
-  record.inputs = o.inputs;
-  record.computes = o.computes;
-  record.seed = o.seed;
-  for (const std::size_t size : *sizes) {
-    for (const bool mix : {false, true}) {
-      if (mix && !command.mix) continue;
-      auto row = stream::run_limit(o, command.settings.local, size, mix);
-      if (!row) return report_error(row.error(), outcome);
-      if (!command.settings.json) print_limit_row(*row, record.limit.empty());
-      record.limit.push_back(*row);
-    }
-  }
-  describe(command.settings, record);
+  auto measured = measure_limits(command.settings, *sizes, command.mix);
+  if (!measured) return report_error(measured.error(), outcome);
+  const report::RunRecord record = std::move(measured).value();
   if (command.settings.json) {
     fmt::print("{}\n", report::to_json(record, report::RecordForm::full));
   }
@@ -179,6 +205,8 @@ void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
   compare->add_option("--schedules", state.schedules, "which, in this order")
       ->delimiter(',')
       ->capture_default_str();
+  compare->add_option("--limit-sizes", state.limit_sizes,
+                      "also measure the limit for these message sizes, doubling, as 1KiB..1MiB");
   compare->footer(
       "Examples:\n"
       "  weft stream compare --link 200Mbit,20us --duration 5s --out out/compare\n"

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/units.hpp"
+#include "report/published.hpp"
 #include "report/report.hpp"
 
 namespace weft::cli {
@@ -20,6 +21,24 @@ std::string in_ms(double us) {
 
 std::string percent(double fraction) {
   return fmt::format("{:.1f} %", fraction * 100);
+}
+
+/// Published figures beside those of the runs, where there are any.
+void print_published(std::span<const report::RunRecord> runs) {
+  bool first = true;
+  for (const report::RunRecord& run : runs) {
+    for (const report::PublishedFigure& figure : run.published) {
+      if (first) {
+        fmt::print("\n{:<12} {:<42} {:>9} {:>15}  {}\n", "schedule", "figure", "here", "published",
+                   "source");
+      }
+      first = false;
+      fmt::print("{:<12} {:<42} {:>9} {:>15}  {}\n", run.schedule,
+                 report::metric_words(figure.metric),
+                 figure.ours ? report::metric_text(figure.metric, *figure.ours) : "-",
+                 report::published_text(figure), figure.source);
+    }
+  }
 }
 
 }  // namespace
@@ -68,6 +87,7 @@ void print_table(std::span<const report::RunRecord> runs) {
                  r.timeslices_lost);
     }
   }
+  print_published(runs);
 }
 
 void print_limit_row(const report::LimitRow& row, bool with_header) {

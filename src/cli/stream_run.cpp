@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "report/published.hpp"
 #include "report/report.hpp"
 #include "stream/local/local.hpp"
 #include "stream/node/node_report.hpp"
@@ -16,6 +17,7 @@ std::size_t contribution_bytes(const report::RunRecord& record) {
 }
 
 Result<void> measure_limit(const StreamSettings& settings, std::vector<report::RunRecord>& runs) {
+  report::attach_references(settings.references, runs);
   if (settings.no_limit || runs.empty() || runs.back().interrupted) return {};
   auto limit =
       stream::run_limit(settings.stream, settings.local, contribution_bytes(runs.front()), true);
@@ -23,6 +25,7 @@ Result<void> measure_limit(const StreamSettings& settings, std::vector<report::R
   for (auto& run : runs) {
     stream::set_limit(settings.stream, limit->aggregate_bytes_per_s, run);
   }
+  report::attach_references(settings.references, runs);
   return {};
 }
 

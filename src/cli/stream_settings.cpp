@@ -9,6 +9,7 @@
 #include "base/units.hpp"
 #include "cli/config_file.hpp"
 #include "cli/parsed_option.hpp"
+#include "cli/reference_file.hpp"
 #include "fabric/shaped/shaped.hpp"
 
 namespace weft::cli {
@@ -197,10 +198,20 @@ void add_local_options(CLI::App& command, StreamSettings& s) {
   group = "Output";
   command.add_flag("--json", s.json, "print one JSON object")->group(group);
   command.add_option("--out", s.out, "directory for the record and the report")->group(group);
+  command
+      .add_option("--reference", s.reference,
+                  "TOML file of published figures, shown beside those of the runs")
+      ->type_name("FILE")
+      ->group(group);
 }
 
 void complete(StreamSettings& s) {
   StreamOptions& o = s.stream;
+  if (!s.reference.empty()) {
+    auto references = read_references(s.reference);
+    if (!references) throw CLI::ValidationError("--reference", references.error().message);
+    s.references = *std::move(references);
+  }
   const auto scenario = scenario_path(o);
   if (o.timeslices == 0 && o.duration == Duration{} && o.source.starts_with("pattern:")) {
     o.duration = scenario ? Duration::milliseconds(10) : Duration::seconds(10);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/published.hpp"
 #include "weft/stream.hpp"
 
 namespace CLI {
@@ -23,6 +24,8 @@ struct StreamSettings {
   bool json = false;
   std::string out;  ///< directory for records and report; empty: none
   bool no_limit = false;
+  std::string reference;                      ///< file of published figures; empty: none
+  std::vector<report::Reference> references;  ///< what `complete` found in it
   std::optional<Duration> sample_every;
   std::optional<Duration> limit_duration;
   /// Of a simulation: what its scenario says, for the record.
@@ -35,7 +38,7 @@ void add_job_options(CLI::App& command, StreamSettings& settings);
 void add_local_options(CLI::App& command, StreamSettings& settings);
 /// Chooses what depends on other options: how long the job runs when neither --timeslices nor
 /// --duration was given (ten seconds, simulated ten milliseconds), how often samples are taken and
-/// how long the limit is measured.
+/// how long the limit is measured. Reads the published figures. Throws CLI::ValidationError.
 void complete(StreamSettings& settings);
 /// The scenario of a job in a simulation (--fabric sim:SCENARIO).
 std::optional<std::string> scenario_path(const StreamOptions& options);

@@ -11,6 +11,7 @@
 #include "report/assets.hpp"
 #include "report/html.hpp"
 #include "report/page_parts.hpp"
+#include "report/published.hpp"
 #include "report/report.hpp"
 #include "report/words.hpp"
 
@@ -299,6 +300,7 @@ std::string report_page(std::span<const RunRecord> runs, bool with_network) {
         "queues, how long messages took.</p>\n");
   }
   if (!std::all_of(runs.begin(), runs.end(), is_limit_run)) add_run_table(page, runs, labels);
+  page.raw(published_section(runs, labels));
   add_figures(page, runs);
   add_origin(page, runs, labels);
   page.raw(page_terms());

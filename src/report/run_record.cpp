@@ -93,6 +93,14 @@ Json write_series(const Series& series) {
               {"buffer_fill", std::move(fill)}};
 }
 
+Json write_published(const PublishedFigure& figure) {
+  return Json{{"metric", figure.metric},
+              {"bound", figure.bound},
+              {"value", number(figure.value)},
+              {"source", figure.source},
+              {"ours", optional_number(figure.ours)}};
+}
+
 Json write_limit(const LimitRow& row) {
   return Json{{"message_bytes", row.message_bytes},
               {"mix", row.mix},
@@ -131,6 +139,7 @@ Json write_summary(const RunRecord& r) {
                      {"repeated", r.checks.repeated},
                      {"late", r.checks.late}};
   j["interrupted"] = r.interrupted;
+  j["published"] = array_of(r.published, write_published);
   return j;
 }
 
@@ -335,6 +344,13 @@ void read_record(const Reader& in, RunRecord& r) {
     row.real("actual_us", i.actual_us);
   });
   if (const Json* j = in.find("checks")) read_checks(in.child("checks", *j), r.checks);
+  in.rows("published", r.published, [](const Reader& row, PublishedFigure& f) {
+    row.text("metric", f.metric);
+    row.text("bound", f.bound);
+    row.real("value", f.value);
+    row.text("source", f.source);
+    row.real("ours", f.ours);
+  });
   in.texts("parameters", r.parameters);
   if (const Json* j = in.find("machine")) read_machine(in.child("machine", *j), r.machine);
   if (in.find("command") != nullptr) in.text("command", r.command);

@@ -126,6 +126,17 @@ struct LimitRow {
   bool operator==(const LimitRow&) const = default;
 };
 
+/// A figure that somebody published of such a run (report/published.hpp), and this run's.
+struct PublishedFigure {
+  std::string metric;  ///< "goodput_of_limit"
+  std::string bound;   ///< "at least", "at most", "about"; empty: the figure itself
+  double value = 0;
+  std::string source;          ///< "paper 1, Fig. 7"
+  std::optional<double> ours;  ///< none: not measured
+
+  bool operator==(const PublishedFigure&) const = default;
+};
+
 /// A run. Optional members are none when they were not measured or do not apply.
 struct RunRecord {
   std::string schedule;
@@ -150,6 +161,7 @@ struct RunRecord {
   std::string version;
   Checks checks;
   bool interrupted = false;  ///< the user ended it before its time
+  std::vector<PublishedFigure> published;
 
   // Only in files, not in what `--json` prints.
   std::vector<std::pair<std::string, std::string>> parameters;  ///< option name and value, in order

@@ -62,6 +62,40 @@ TEST_F(SimulatedJob, settings_go_before_the_scenario) {
   EXPECT_LT(simulated.json()["goodput_bytes_per_s"], 3 * 125e6) << simulated.describe();
 }
 
+TEST_F(SimulatedJob, published_figures_stand_beside_those_of_the_runs) {
+  write_file(directory_ / "figures.toml",
+             "[[reference]]\nschedule = \"offset\"\nmetric = \"spread_ratio\"\n"
+             "bound = \"at least\"\nvalue = 30\nsource = \"a paper\"\n");
+  const Ended ended = stream({"--schedules", "best-effort,offset", "--reference",
+                              directory_ / "figures.toml", "--limit-sizes", "16KiB"},
+                             "compare");
+  ASSERT_EQ(ended.code, 0) << ended.describe();
+  const auto runs = ended.json()["runs"];
+  ASSERT_EQ(runs.size(), 3u) << ended.describe();
+  EXPECT_TRUE(runs[0]["published"].empty());
+  ASSERT_EQ(runs[1]["published"].size(), 1u);
+  EXPECT_EQ(runs[1]["published"][0]["value"], 30);
+  EXPECT_GT(runs[1]["published"][0]["ours"], 0);
+  EXPECT_EQ(runs[2]["schedule"], "limit");
+}
+
+TEST_F(SimulatedJob, wrong_references_are_refused_with_their_line) {
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"", ":1: "},
+      {"[reference]\n", ":1: "},
+      {"[[reference]]\nschedule = \"dfs\"\n", "no metric"},
+      {"[[reference]]\nschedule = \"dfs\"\nmetric = \"speed\"\n", ":3: 'speed' is no metric"},
+      {"[[reference]]\nschedule = \"dfs\"\nmetric = \"buffer_fill\"\nvalue = \"1\"\n", ":4: value"},
+      {"[[reference]]\nschedul = \"dfs\"\n", ":2: unknown key 'schedul'"},
+      {"[[reference]]\nschedule = \n", ":2: "}};
+  for (const auto& [text, word] : mistakes) {
+    write_file(directory_ / "figures.toml", text);
+    const Ended ended = stream({"--reference", directory_ / "figures.toml"});
+    EXPECT_EQ(ended.code, 2) << ended.describe();
+    EXPECT_NE(ended.errors.find(word), std::string::npos) << ended.describe();
+  }
+}
+
 TEST_F(SimulatedJob, compare_and_limit_run_in_it) {
   const Ended compared = stream({"--schedules", "offset,grant"}, "compare");
   ASSERT_EQ(compared.code, 0) << compared.describe();
