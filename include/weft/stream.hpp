@@ -70,9 +70,12 @@ struct StreamOptions {
   std::uint32_t microslices_per_timeslice = 1;
   std::uint32_t overlap_microslices = 0;
   ByteCount buffer = ByteCount::mib(1);  ///< data ring of each pair; rounded up to a power of two
-  std::uint32_t descriptors = 256;       ///< contributions that a pair can hold at most
-  ByteCount input_buffer{};              ///< of each input node; 0: what all its pairs can hold
-  std::uint32_t sink_depth = 64;         ///< timeslices that wait for the sink or are held by it
+  /// All pairs of a compute node write into the memory of one ring, over each other: for jobs in
+  /// which nobody looks at contents and memory for all rings is too much.
+  bool one_ring = false;
+  std::uint32_t descriptors = 256;  ///< contributions that a pair can hold at most
+  ByteCount input_buffer{};         ///< of each input node; 0: what all its pairs can hold
+  std::uint32_t sink_depth = 64;    ///< timeslices that wait for the sink or are held by it
   /// Call sinks from the driver's loop in place of a thread of their own: for sinks that never
   /// block.
   bool sink_in_loop = false;

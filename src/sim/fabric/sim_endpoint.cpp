@@ -61,7 +61,7 @@ Result<void> SimEndpoint::add_peer(NodeId id, Incarnation incarnation, std::stri
   p.incarnation = incarnation;
   p.serial = serial;
   p.removed = false;
-  connect_all();
+  try_to_connect(id);
   return {};
 }
 
@@ -72,18 +72,18 @@ void SimEndpoint::remove_peer(NodeId id) {
 }
 
 void SimEndpoint::connect_all() {
-  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
-    Peer& mine = peers_[i];
-    if (mine.serial == 0 || mine.removed || mine.link != 0) continue;
-    SimEndpoint* other = hub_.find(mine.serial);
-    if (other == nullptr || other->self_ != NodeId(i) || other->incarnation_ != mine.incarnation) {
-      continue;
-    }
-    if (self_.value() >= other->peers_.size() || hub_.blocked(self_, NodeId(i))) continue;
-    Peer& theirs = other->peer(self_);
-    if (theirs.removed || theirs.serial != serial_ || theirs.link != 0) continue;
-    connect(NodeId(i), mine, *other, theirs);
-  }
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) try_to_connect(NodeId(i));
+}
+
+void SimEndpoint::try_to_connect(NodeId id) {
+  Peer& mine = peers_[id.value()];
+  if (mine.serial == 0 || mine.removed || mine.link != 0) return;
+  SimEndpoint* other = hub_.find(mine.serial);
+  if (other == nullptr || other->self_ != id || other->incarnation_ != mine.incarnation) return;
+  if (self_.value() >= other->peers_.size() || hub_.blocked(self_, id)) return;
+  Peer& theirs = other->peer(self_);
+  if (theirs.removed || theirs.serial != serial_ || theirs.link != 0) return;
+  connect(id, mine, *other, theirs);
 }
 
 // Both ends agree on the number at once; each may use the connection when the other's greeting has
@@ -171,7 +171,7 @@ std::size_t SimEndpoint::post(std::span<const TxOp> ops) {
       push(CompletionKind::failed, op.peer, op.context, 0);
       continue;
     }
-    p->out.push_back({op.context, op.kind});
+    add_posted(*p, op);
     // A broken connection is known here before its end is reported: that fails the operation.
     if (p->link != p->reported_link) continue;
     const std::uint32_t f = hub_.flights_.take();
@@ -273,9 +273,26 @@ void SimEndpoint::acknowledge(const Peer& p) {
   other->on_ready_();
 }
 
+void SimEndpoint::add_posted(Peer& p, const TxOp& op) {
+  const std::uint32_t index = posted_.take();
+  posted_[index] = {.context = op.context, .kind = op.kind, .next = kNone};
+  if (p.oldest_posted == kNone) {
+    p.oldest_posted = index;
+  } else {
+    posted_[p.newest_posted].next = index;
+  }
+  p.newest_posted = index;
+}
+
+SimEndpoint::Posted SimEndpoint::take_posted(Peer& p) {
+  const Posted posted = posted_[p.oldest_posted];
+  posted_.give_back(p.oldest_posted);
+  p.oldest_posted = posted.next;
+  return posted;
+}
+
 void SimEndpoint::complete_one(NodeId id, Peer& p) {
-  const Posted done = p.out.front();
-  p.out.pop_front();
+  const Posted done = take_posted(p);
   push(done.kind == OpKind::send ? CompletionKind::sent : CompletionKind::written, id, done.context,
        0);
 }
@@ -327,10 +344,9 @@ void SimEndpoint::yield_front(Completion& out) {
     }
     case CompletionKind::peer_down: {
       Peer& p = peer(out.peer);
-      if (!p.out.empty()) {
+      if (p.oldest_posted != kNone) {
         out.kind = CompletionKind::failed;
-        out.context = p.out.front().context;
-        p.out.pop_front();
+        out.context = take_posted(p).context;
         --outstanding_;
         return;
       }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/fabric/sim_hub.hpp"
+#include "sim/network/pool.hpp"
 #include "weft/fabric.hpp"
 
 namespace weft::sim {
@@ -48,9 +49,12 @@ class SimEndpoint final : public Fabric {
   struct Posted {
     std::uint64_t context = 0;
     OpKind kind = OpKind::send;
+    std::uint32_t next = kNone;  // to the same peer
   };
   /// A connection is a number that both ends know. The user learns of its making and breaking by
   /// events that queue behind everything that happened before.
+  /// There is one of these for each pair of nodes, most of which never say a word: what is on its
+  /// way lies in pools and lists.
   struct Peer {
     Incarnation incarnation{};
     std::uint64_t serial = 0;         // of the endpoint at the other end; 0: unknown
@@ -59,7 +63,8 @@ class SimEndpoint final : public Fabric {
     std::uint64_t reported_link = 0;  // whose peer_up was reported and whose peer_down was not
     Incarnation reported_incarnation{};
     bool removed = false;
-    std::deque<Posted> out;                        // not acknowledged, oldest first
+    std::uint32_t oldest_posted = kNone;  // not acknowledged, a list in posted_
+    std::uint32_t newest_posted = kNone;
     std::uint64_t next_sequence = 0;               // to send
     std::uint64_t expected = 0;                    // to receive
     std::map<std::uint64_t, std::uint32_t> early;  // flights by sequence, ahead of `expected`
@@ -77,6 +82,7 @@ class SimEndpoint final : public Fabric {
   };
 
   Peer& peer(NodeId id);
+  void try_to_connect(NodeId id);
   void connect(NodeId id, Peer& mine, SimEndpoint& other, Peer& theirs);
   void greet(NodeId id, const Peer& peer);
   void break_link(NodeId id);
@@ -86,6 +92,8 @@ class SimEndpoint final : public Fabric {
   bool write_into(const Flight& flight);
   void acknowledge(const Peer& peer);
   void complete_one(NodeId id, Peer& peer);
+  void add_posted(Peer& peer, const TxOp& op);
+  Posted take_posted(Peer& peer);
   void push(CompletionKind kind, NodeId peer, std::uint64_t context, std::uint64_t link);
   void yield_front(Completion& out);
   std::vector<std::byte> buffer();
@@ -99,6 +107,7 @@ class SimEndpoint final : public Fabric {
   std::uint64_t next_key_ = 1;
   std::size_t outstanding_ = 0;
   std::vector<Peer> peers_;  // by node
+  Pool<Posted> posted_;
   std::map<std::uint64_t, std::span<std::byte>> regions_;
   std::deque<Acknowledgement> acknowledgements_;  // in order of their time
   std::deque<Queued> queue_;

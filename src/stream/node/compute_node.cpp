@@ -184,8 +184,9 @@ Result<std::vector<PairMemory>> expose_pairs(const MirroredArena& rings,
                                              std::vector<std::vector<std::byte>>& descriptors,
                                              Fabric& fabric) {
   std::vector<PairMemory> memory;
-  for (std::size_t i = 0; i < rings.count(); ++i) {
-    const RingView ring = rings.ring(i);
+  memory.reserve(descriptors.size());
+  for (std::size_t i = 0; i < descriptors.size(); ++i) {
+    const RingView ring = rings.ring(i % rings.count());
     PairMemory pair{.data = {ring.memory().data(), ring.size()}, .descriptors = descriptors[i]};
     auto data = fabric.expose(ring.memory());
     if (!data) return std::move(data).error();
@@ -210,7 +211,8 @@ Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& optio
                         .seed = options.seed};
   auto sink = options.make_sink ? options.make_sink(place) : open_sinks(options.sinks, place);
   if (!sink) return std::move(sink).error();
-  auto rings = MirroredArena::create(options.inputs, ring_size_for(options.buffer), "weft-pairs");
+  auto rings = MirroredArena::create(options.one_ring ? 1 : options.inputs,
+                                     ring_size_for(options.buffer), "weft-pairs");
   if (!rings) return std::move(rings).error();
   std::vector<std::vector<std::byte>> descriptors(options.inputs);
   for (auto& d : descriptors) d.resize(options.descriptors * sizeof(ContributionDescriptor));

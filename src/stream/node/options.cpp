@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/memory/mirrored_ring.hpp"
 #include "stream/node/schedules.hpp"
 #include "weft/stream.hpp"
@@ -30,6 +32,13 @@ Result<void> check_options(const StreamOptions& o) {
   }
   if (o.buffer == ByteCount{} || o.buffer > ByteCount::gib(4)) {
     return wrong(fmt::format("--buffer: {} bytes is not between 1 and 4 GiB", o.buffer.value()));
+  }
+  const bool nobody_looks =
+      !o.make_sink && std::all_of(o.sinks.begin(), o.sinks.end(), [](const std::string& sink) {
+        return sink.starts_with("null:");
+      });
+  if (o.one_ring && !nobody_looks) {
+    return wrong("--one-ring: contents are lost where all pairs share a ring; use --sink null:");
   }
   if (o.sink_depth == 0) return wrong("--sink-depth: 0 lets nothing pass; use 1 or more");
   if (o.timeslices == 0 && o.duration == Duration{} && o.source.starts_with("pattern:") &&

@@ -62,6 +62,17 @@ TEST_F(SimulatedJob, settings_go_before_the_scenario) {
   EXPECT_LT(simulated.json()["goodput_bytes_per_s"], 3 * 125e6) << simulated.describe();
 }
 
+TEST_F(SimulatedJob, one_ring_for_all_pairs_changes_nothing_but_memory) {
+  const std::vector<std::string> bare{"--sink", "null:", "--set", "fabric.copied-bytes=64",
+                                      "--no-limit"};
+  std::vector<std::string> shared = bare;
+  shared.push_back("--one-ring");
+  const auto one = stream(shared).json();
+  const auto many = stream(bare).json();
+  EXPECT_EQ(one["timeslices_complete"], 300);
+  EXPECT_EQ(one, many);
+}
+
 TEST_F(SimulatedJob, published_figures_stand_beside_those_of_the_runs) {
   write_file(directory_ / "figures.toml",
              "[[reference]]\nschedule = \"offset\"\nmetric = \"spread_ratio\"\n"

@@ -100,6 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongOption{"consumers", {"--sink", "shm:a"}, "shm:"},
         WrongOption{"setting", {"--set", "network.speed=3"}, "unknown key 'speed'"},
         WrongOption{"setting_of_job", {"--set", "job.inputz=3"}, "--set job.inputz=3: 'inputz'"},
+        WrongOption{"one_ring", {"--one-ring"}, "null:"},
         WrongOption{"reference", {"--reference", "/no/such.toml"}, "/no/such.toml"},
         WrongOption{"no_setting", {"--set", "network.router"}, "minimal"},
         WrongOption{"too_many", {"--inputs", "6"}, "9"},
