@@ -27,9 +27,11 @@ enum class ExitCode : int {
 struct Outcome {
   ExitCode code = ExitCode::success;
   std::string command_line;  ///< as typed, quoted for a shell
+  bool is_silent = false;    ///< another process says what there is to say
 };
 
-/// Prints "weft: MESSAGE" on standard error and sets the exit code that fits the error.
+/// Prints "weft: MESSAGE" on standard error, unless silent, and sets the exit code that fits the
+/// error.
 void report_error(const Error& error, Outcome& outcome);
 
 void add_archive_command(CLI::App& root, Outcome& outcome);

@@ -14,7 +14,7 @@
 namespace weft::cli {
 
 void report_error(const Error& error, Outcome& outcome) {
-  fmt::print(stderr, "weft: {}\n", error.message);
+  if (!outcome.is_silent) fmt::print(stderr, "weft: {}\n", error.message);
   switch (error.code) {
     case ErrorCode::invalid_argument:
     case ErrorCode::not_found:

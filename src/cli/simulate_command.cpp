@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/parsed_option.hpp"
 #include "cli/simulate_jobs.hpp"
+#include "cli/team.hpp"
 #include "report/run_record.hpp"
 #include "runtime/clock.hpp"
 #include "sim/scenario/scenario_file.hpp"
@@ -30,9 +31,10 @@ struct TrafficRun {
   Simulation simulation;
 };
 
-Result<TrafficRun> run_traffic(const sim::Scenario& scenario) {
+Result<TrafficRun> run_traffic(const sim::Scenario& scenario, Team& team) {
   const Instant start = monotonic_now();
-  auto ran = stream::run_simulated_traffic(scenario);
+  auto ran = team.run<stream::TrafficOutcome>(
+      [&](sim::Exchange& exchange) { return stream::run_simulated_traffic(scenario, exchange); });
   if (!ran) return std::move(ran).error();
   const Simulation simulation{.trace_hash = ran->trace_hash,
                               .events = ran->events,
@@ -92,27 +94,50 @@ void write_traffic(const std::string& directory, const Json& json, Outcome& outc
   }
 }
 
-void simulate_traffic(const sim::Scenario& scenario, const SimulateCommand& command,
+void simulate_traffic(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
                       Outcome& outcome) {
-  const auto run = run_traffic(scenario);
+  const auto run = run_traffic(scenario, team);
   if (!run) return report_error(run.error(), outcome);
   Json json = to_json(scenario, *run);
   if (!command.json) print_text(scenario, *run);
   if (command.check_determinism) {
-    const auto second = simulation_of(run_traffic(scenario));
+    const auto second = simulation_of(run_traffic(scenario, team));
     json["simulation"]["deterministic"] = compare(run->simulation, second, command.json, outcome);
   }
   if (command.json) fmt::print("{}\n", json.dump());
-  if (!command.out.empty()) write_traffic(command.out, json, outcome);
+  if (!command.out.empty() && team.leads()) write_traffic(command.out, json, outcome);
+}
+
+/// What a scenario's file says.
+std::string text_of(const Result<sim::Scenario>& scenario) {
+  std::string text;
+  if (!scenario) return text;
+  for (const auto& entry : scenario->entries) text += entry.key + '=' + entry.value + '\n';
+  return text;
+}
+
+/// Nodes of a job look into each other's memory.
+Result<void> check_parts(const Result<sim::Scenario>& scenario, std::uint32_t parts) {
+  if (!scenario) return scenario.error();
+  if (parts == 1 || scenario->jobs.empty()) return {};
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("{}: a scenario with a job is simulated in one part, and here are {}; "
+                           "start one process without --parts",
+                           scenario->name, parts)};
 }
 
 void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
   set_up_log(command.log_level, "");
+  const auto team = Team::assemble(command.parts, outcome);
+  if (!team) return report_error(team.error(), outcome);
   auto scenario = sim::read_scenario(command.scenario, command.settings);
-  if (!scenario) return report_error(scenario.error(), outcome);
+  const auto good = check_parts(scenario, (*team)->parts());
+  if (auto agreed = (*team)->agree(good, text_of(scenario)); !agreed) {
+    return report_error(agreed.error(), outcome);
+  }
   if (command.seed) scenario->seed = *command.seed;
   if (scenario->jobs.empty()) {
-    simulate_traffic(*scenario, command, outcome);
+    simulate_traffic(*scenario, command, **team, outcome);
   } else {
     simulate_jobs(*scenario, command, outcome);
   }
@@ -135,6 +160,7 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
       ->type_name("KEY=VALUE");
   simulate->add_option("--seed", s.seed, "of everything random; by default the scenario's")
       ->type_name("UINT");
+  add_parts_option(*simulate, s.parts);
   simulate->add_flag("--check-determinism", s.check_determinism,
                      "run twice and compare the traces");
   simulate->add_flag("--no-limit", s.no_limit, "do not measure the limit of the job");
@@ -149,7 +175,7 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
       "Examples:\n"
       "  weft simulate examples/scenarios/faults.toml --seed 7 --check-determinism\n"
       "  weft simulate examples/scenarios/fat-tree-1024.toml --no-limit --out out/fat-tree\n"
-      "  weft simulate uniform --topology fat-tree:1024 --load 0.7 --packet 4KiB --json");
+      "  mpirun -n 2 weft simulate examples/scenarios/fat-tree-1024.toml --json");
   add_uniform_command(*simulate, outcome);
 #ifdef WEFT_WITH_SWARM
   add_swarm_command(*simulate, outcome);

@@ -50,9 +50,10 @@ bool compare(const Simulation& first, const Result<Simulation>& second, bool jso
     if (!json) fmt::print("a second run did the same\n");
     return true;
   }
-  fmt::print(stderr, "weft: two runs with one seed differ: traces {:016x} and {:016x}\n",
-             first.trace_hash, second->trace_hash);
-  outcome.code = ExitCode::failed;
+  report_error({ErrorCode::unavailable,
+                fmt::format("two runs with one seed differ: traces {:016x} and {:016x}",
+                            first.trace_hash, second->trace_hash)},
+               outcome);
   return false;
 }
 

@@ -20,6 +20,7 @@ struct SimulateCommand {
   std::vector<std::string> settings;
   std::optional<std::uint64_t> seed;
   bool check_determinism = false;
+  std::uint32_t parts = 0;
   bool no_limit = false;
   bool json = false;
   std::string out;

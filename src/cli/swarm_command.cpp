@@ -9,9 +9,13 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/parsed_option.hpp"
+#include "cli/team.hpp"
 #include "runtime/clock.hpp"
 #include "sim/scenario/scenario_file.hpp"
 #include "stream/swarm/swarm.hpp"
@@ -95,33 +99,95 @@ void print_outcome(const SwarmCommand& command, const stream::SwarmOutcome& o, d
              o.timeslices, seconds);
 }
 
-void run_swarm_command(const SwarmCommand& command, Outcome& outcome) {
+/// Neighbouring seeds of a range for one of several processes; they may be none.
+std::optional<Seeds> share_of(const Seeds& all, std::uint32_t rank, std::uint32_t processes) {
+  const std::uint64_t count = all.last - all.first + 1;
+  const std::uint64_t each = count / processes, rest = count % processes;
+  const std::uint64_t own = each + (rank < rest ? 1 : 0);
+  if (own == 0) return std::nullopt;
+  const std::uint64_t first = all.first + each * rank + std::min<std::uint64_t>(rank, rest);
+  return Seeds{first, first + own - 1};
+}
+
+sim::Batch to_bytes(const stream::SwarmOutcome& o) {
+  nlohmann::json json = {o.runs, o.timeslices, o.events, nlohmann::json::array()};
+  for (const auto& failure : o.failures) json[3].push_back({failure.seed, failure.what});
+  const std::vector<std::uint8_t> packed = nlohmann::json::to_msgpack(json);
+  const auto bytes = std::as_bytes(std::span(packed));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// Adds what a process of higher rank, so with higher seeds, has found.
+void add_bytes(const sim::Batch& bytes, stream::SwarmOutcome& sum) {
+  const auto* packed = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  const auto json = nlohmann::json::from_msgpack(packed, packed + bytes.size());
+  sum.runs += json.at(0).get<std::uint64_t>();
+  sum.timeslices += json.at(1).get<std::uint64_t>();
+  sum.events += json.at(2).get<std::uint64_t>();
+  for (const auto& failure : json.at(3)) {
+    sum.failures.push_back({failure.at(0).get<std::uint64_t>(), failure.at(1)});
+  }
+}
+
+/// What all processes together have found, in each of them.
+Result<stream::SwarmOutcome> merge(Team& team, Result<stream::SwarmOutcome> own) {
+  if (auto good = team.start(); !good) return std::move(good).error();
+  const Result<void> good = own ? Result<void>() : own.error();
+  if (auto agreed = team.agree(good); !agreed) return std::move(agreed).error();
+  if (team.processes() == 1) return own;
+  stream::SwarmOutcome sum;
+  for (const sim::Batch& bytes : team.gather(to_bytes(*own))) add_bytes(bytes, sum);
+  return sum;
+}
+
+/// The options of a command, and its scenario if it names one.
+Result<stream::SwarmOptions> options_of(const SwarmCommand& command) {
   stream::SwarmOptions options{.first = command.seeds.first,
                                .last = command.seeds.last,
                                .network = std::nullopt,
                                .jobs = command.jobs,
                                .show_log = command.verbose};
-  if (!command.scenario.empty()) {
-    auto scenario = sim::read_scenario(command.scenario);
-    if (!scenario) return report_error(scenario.error(), outcome);
-    options.network = std::move(scenario).value();
+  if (command.scenario.empty()) return options;
+  auto scenario = sim::read_scenario(command.scenario);
+  if (!scenario) return std::move(scenario).error();
+  options.network = std::move(scenario).value();
+  return options;
+}
+
+void describe_seeds(const SwarmCommand& command, const stream::SwarmOptions& options) {
+  for (std::uint64_t seed = options.first; seed <= options.last; ++seed) {
+    const auto drawn =
+        stream::describe_swarm_seed(seed, options.network ? &*options.network : nullptr);
+    fmt::print(command.json ? stderr : stdout, "{}\n", drawn);
   }
-  if (command.verbose) {
-    for (std::uint64_t seed = options.first; seed <= options.last; ++seed) {
-      const auto drawn =
-          stream::describe_swarm_seed(seed, options.network ? &*options.network : nullptr);
-      fmt::print(command.json ? stderr : stdout, "{}\n", drawn);
-    }
-    std::fflush(stdout);
-  }
-  const Instant start = monotonic_now();
-  Instant next = start;
-  const std::uint64_t all = options.last - options.first + 1;
-  const bool terminal = ::isatty(STDERR_FILENO) != 0;
-  const auto result = stream::run_swarm(options, [&](const stream::SwarmOutcome& so_far) {
+  std::fflush(stdout);
+}
+
+/// Runs the seeds that are this process's.
+Result<stream::SwarmOutcome> run_share(const SwarmCommand& command, const Team& team) {
+  auto options = options_of(command);
+  if (!options) return std::move(options).error();
+  if (command.verbose && team.leads()) describe_seeds(command, *options);
+  const auto share = share_of(command.seeds, team.rank(), team.processes());
+  if (!share) return stream::SwarmOutcome{};
+  options->first = share->first;
+  options->last = share->last;
+  Instant next = monotonic_now();
+  const std::uint64_t all = share->last - share->first + 1;
+  const bool terminal = team.leads() && ::isatty(STDERR_FILENO) != 0;
+  auto result = stream::run_swarm(*options, [&](const stream::SwarmOutcome& so_far) {
     if (terminal) show_progress(so_far, all, next);
   });
   if (terminal) fmt::print(stderr, "\r\033[K");
+  return result;
+}
+
+void run_swarm_command(const SwarmCommand& command, Outcome& outcome) {
+  // Seeds run in children, which come best from a process in which MPI has not begun.
+  const auto team = Team::assemble(0, outcome, Team::Start::later);
+  if (!team) return report_error(team.error(), outcome);
+  const Instant start = monotonic_now();
+  const auto result = merge(**team, run_share(command, **team));
   if (!result) return report_error(result.error(), outcome);
   print_outcome(command, *result, (monotonic_now() - start).to_seconds());
   if (!result->failures.empty()) outcome.code = ExitCode::failed;
@@ -146,9 +212,9 @@ void add_swarm_command(CLI::App& simulate, Outcome& outcome) {
   swarm->footer(
       "A failure is printed with the line that runs it again.\n"
       "Examples:\n"
-      "  weft simulate swarm --seeds 1..1000 --jobs 2\n"
+      "  weft simulate swarm --seeds 1..1000 --jobs 2 --json\n"
       "  weft simulate swarm --seeds 4711..4711 --verbose\n"
-      "  weft simulate swarm --seeds 1..1000 --scenario dragonfly.toml --json");
+      "  mpirun -n 4 weft simulate swarm --seeds 1..1000 --scenario dragonfly.toml");
   swarm->callback([state, &outcome] { run_swarm_command(*state, outcome); });
 }
 

@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/parsed_option.hpp"
+#include "cli/team.hpp"
 #include "runtime/clock.hpp"
 #include "sim/run/uniform.hpp"
 
@@ -24,6 +25,7 @@ struct UniformCommand {
   std::uint32_t levels = 1;
   bool json = false;
   bool check_determinism = false;
+  std::uint32_t parts = 0;
 };
 
 /// Figures of one run, and how long it took.
@@ -32,9 +34,10 @@ struct Run {
   double wall_s = 0;
 };
 
-Result<Run> run(const sim::UniformOptions& options) {
+Result<Run> run(const sim::UniformOptions& options, Team& team) {
   const Instant start = monotonic_now();
-  auto outcome = sim::run_uniform(options);
+  auto outcome = team.run<sim::UniformOutcome>(
+      [&](sim::Exchange& exchange) { return sim::run_uniform(options, exchange); });
   if (!outcome) return std::move(outcome).error();
   return Run{*std::move(outcome), (monotonic_now() - start).to_seconds()};
 }
@@ -114,19 +117,24 @@ Result<sim::UniformOptions> resolve(const UniformCommand& c) {
 void run_uniform_command(const UniformCommand& command, Outcome& outcome) {
   const auto options = resolve(command);
   if (!options) return report_error(options.error(), outcome);
-  const auto first = run(*options);
+  const auto team = Team::assemble(command.parts, outcome);
+  if (!team) return report_error(team.error(), outcome);
+  if (auto good = (*team)->agree({}); !good) return report_error(good.error(), outcome);
+  const auto first = run(*options, **team);
   if (!first) return report_error(first.error(), outcome);
   auto json = to_json(*options, *first);
   if (!command.json) print_text(*options, *first);
   if (command.check_determinism) {
-    const auto second = run(*options);
+    const auto second = run(*options, **team);
     if (!second) return report_error(second.error(), outcome);
     const bool same = second->outcome.trace_hash == first->outcome.trace_hash;
     json["deterministic"] = same;
     if (!same) {
-      outcome.code = ExitCode::failed;
-      fmt::print(stderr, "weft: two runs with seed {} differ: traces {:016x} and {:016x}\n",
-                 options->seed, first->outcome.trace_hash, second->outcome.trace_hash);
+      report_error(
+          {ErrorCode::unavailable,
+           fmt::format("two runs with seed {} differ: traces {:016x} and {:016x}", options->seed,
+                       first->outcome.trace_hash, second->outcome.trace_hash)},
+          outcome);
     } else if (!command.json) {
       fmt::print("a second run did the same\n");
     }
@@ -163,6 +171,7 @@ void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
       ->check(CLI::Range(1, 16))
       ->capture_default_str();
   uniform->add_option("--seed", s.options.seed, "of everything random")->capture_default_str();
+  add_parts_option(*uniform, s.parts);
   uniform->add_flag("--check-determinism", s.check_determinism, "run twice and compare the traces");
   uniform->add_flag("--json", s.json, "print one JSON object");
   refuse_negative_numbers(*uniform);
@@ -171,7 +180,7 @@ void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
       "  weft simulate uniform --topology fat-tree:1024 --load 0.7 --packet 4KiB --json\n"
       "  weft simulate uniform --topology dragonfly:384,shape=xc40 --network aries --pattern "
       "permutation\n"
-      "  weft simulate uniform --topology torus:8x8 --levels 2 --check-determinism");
+      "  mpirun -n 4 weft simulate uniform --topology fat-tree:16384,levels=3 --json");
   uniform->callback([state, &outcome] { run_uniform_command(*state, outcome); });
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/partition/partition.hpp"
 #include "sim/routing/routers.hpp"
 #include "sim/topology/builders.hpp"
 
@@ -25,9 +26,32 @@ Bandwidth usual_rate(const NetworkOptions& options, CableKind kind) {
   return options.local_link.rate;
 }
 
+/// Of traffic, with its header; what is sent again is cut as it was.
+std::uint32_t smallest_packet(const Scenario& scenario) {
+  const NetworkOptions& like = scenario.network;
+  std::uint64_t least = like.mtu;
+  for (const TrafficOptions& traffic : scenario.traffic) {
+    const std::uint64_t rest = traffic.message_bytes % like.mtu;
+    if (rest != 0) least = std::min(least, rest);
+  }
+  return static_cast<std::uint32_t>(least) + like.packet_overhead;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<World>> World::make(const Scenario& scenario) {
+Result<std::unique_ptr<World>> World::make(const Scenario& scenario, Exchange* exchange) {
+  auto world = prepare(scenario);
+  if (exchange != nullptr) {
+    const Result<void> good = world ? Result<void>() : world.error();
+    const std::uint64_t read = world ? digest((*world)->topology_) : 0;
+    auto agreed = agree(*exchange, good, read, "the topology's file");
+    if (!agreed) return std::move(agreed).error();
+  }
+  if (world) (*world)->start(exchange);
+  return world;
+}
+
+Result<std::unique_ptr<World>> World::prepare(const Scenario& scenario) {
   if (auto good = check_scenario(scenario); !good) return scenario.located("", good.error());
   if (auto good = check_network(scenario.network); !good) {
     return scenario.located("network", good.error());
@@ -48,7 +72,7 @@ Result<std::unique_ptr<World>> World::make(const Scenario& scenario) {
     return scenario.located(scenario.router.empty() ? "network.topology" : "network.router",
                             router.error());
   }
-  world->start(std::move(router).value());
+  world->router_ = std::move(router).value();
   return world;
 }
 
@@ -59,9 +83,13 @@ World::World(const Scenario& scenario, Topology topology)
       engine_(topology_.vertices()),
       agents_(engine_) {}
 
-void World::start(std::unique_ptr<Router> router) {
-  router_ = std::move(router);
+void World::start(Exchange* exchange) {
   network_.emplace(topology_, *router_, scenario_.network, engine_, scenario_.seed);
+  if (exchange != nullptr && exchange->size() > 1) {
+    windows_.emplace(engine_, *network_, *exchange, partition(topology_, exchange->size()),
+                     Expectation{.smallest_packet = smallest_packet(scenario_),
+                                 .lossy = scenario_.all_lossy || !scenario_.lossy.empty()});
+  }
   std::vector<std::uint32_t> hosts(topology_.hosts());
   std::iota(hosts.begin(), hosts.end(), 0);
   for (const TrafficOptions& traffic : scenario_.traffic) {
@@ -70,6 +98,18 @@ void World::start(std::unique_ptr<Router> router) {
     traffic_.push_back(std::make_unique<Traffic>(own, hosts, *network_, agents_));
   }
   if (!scenario_.level_changes.empty()) level_changes_.emplace(*this);
+}
+
+void World::expect_rates_up_to(Bandwidth fastest) {
+  if (windows_) windows_->expect_rates_up_to(fastest);
+}
+
+void World::run_until(PicoInstant end) {
+  if (windows_) {
+    windows_->run_until(end);
+  } else {
+    engine_.run_until(end);
+  }
 }
 
 std::array<LinkId, 2> World::host_links(std::uint32_t host) const {
@@ -126,7 +166,7 @@ World::LevelChanges::LevelChanges(World& world)
   const std::uint32_t agent = world.agents().add(*this);
   for (std::size_t i = 0; i < world.scenario().level_changes.size(); ++i) {
     const Duration at = world.scenario().level_changes[i].at;
-    world.agents().set_timer(agent, 0, PicoInstant() + to_pico(at), 0, i);
+    world.agents().set_shared_timer(agent, PicoInstant() + to_pico(at), 0, i);
   }
 }
 

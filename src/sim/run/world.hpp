@@ -13,6 +13,8 @@
 #include "sim/engine/agent.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/network/network.hpp"
+#include "sim/partition/exchange.hpp"
+#include "sim/partition/windows.hpp"
 #include "sim/routing/router.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/topology/cable_names.hpp"
@@ -24,8 +26,11 @@ namespace weft::sim {
 /// Not movable: its parts refer to each other. One thread.
 class World {
  public:
-  /// Errors: what scenario, topology, router or network refuse.
-  static Result<std::unique_ptr<World>> make(const Scenario& scenario);
+  /// Errors: what scenario, topology, router or network refuse. With an exchange of several ranks
+  /// it is divided among them, and has traffic only: each has its part, and they make it together
+  /// and fail together. The exchange outlives it.
+  static Result<std::unique_ptr<World>> make(const Scenario& scenario,
+                                             Exchange* exchange = nullptr);
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
@@ -36,6 +41,11 @@ class World {
   Agents& agents() { return agents_; }
   Network& network() { return *network_; }
   const std::vector<std::unique_ptr<Traffic>>& traffic() const { return traffic_; }
+
+  /// Faults may give links rates up to that one. Before it runs.
+  void expect_rates_up_to(Bandwidth fastest);
+  /// Runs all parts: everything before `end` has happened.
+  void run_until(PicoInstant end);
 
   /// Cables by the names of what they connect, both ways of each.
   Result<std::vector<LinkId>> cables(std::string_view name) { return cable_names_.find(name); }
@@ -56,7 +66,8 @@ class World {
 
  private:
   World(const Scenario& scenario, Topology topology);
-  void start(std::unique_ptr<Router> router);
+  static Result<std::unique_ptr<World>> prepare(const Scenario& scenario);
+  void start(Exchange* exchange);
   Result<void> declare_lossy();
 
   /// Gives levels their new shares when their time has come.
@@ -78,6 +89,7 @@ class World {
   Engine engine_;
   Agents agents_;
   std::optional<Network> network_;
+  std::optional<Windows> windows_;  // when it is divided
   std::vector<std::unique_ptr<Traffic>> traffic_;
   std::optional<LevelChanges> level_changes_;
 };

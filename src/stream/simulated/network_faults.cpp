@@ -52,7 +52,7 @@ void NetworkFaultPlayer::on_timer(std::uint16_t, std::uint64_t) {
 
 void NetworkFaultPlayer::set_timer() {
   const Instant at = player_.next_deadline();
-  if (at != Instant::never()) world().agents().set_timer(agent_, 0, to_pico(at));
+  if (at != Instant::never()) world().agents().set_shared_timer(agent_, to_pico(at));
 }
 
 Result<void> NetworkFaultPlayer::set_link_up(std::uint32_t host, bool up) {

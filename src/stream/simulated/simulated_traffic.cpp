@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "sim/run/tally.hpp"
 #include "sim/run/world.hpp"
 #include "stream/simulated/network_faults.hpp"
 #include "stream/simulated/random_faults.hpp"
@@ -51,16 +52,53 @@ Result<std::vector<testbed::Fault>> parse_faults(sim::World& world) {
   return faults;
 }
 
-/// Until nothing happens any more.
-void drain(sim::Engine& engine) {
-  while (!engine.idle()) {
-    engine.run_until(std::max(engine.next_time(), engine.now()) + PicoDuration::microseconds(1));
+void expect_rates(sim::World& world, const std::vector<testbed::Fault>& faults) {
+  for (const testbed::Fault& fault : faults) {
+    if (fault.kind == Kind::slow) world.expect_rates_up_to(fault.rate);
   }
+}
+
+/// What one of the traffics has done, in one part or in all of them.
+struct Counts {
+  std::uint64_t in_time = 0;  ///< bytes delivered while it was sent
+  std::uint64_t sent = 0;
+  std::uint64_t bytes = 0;
+  sim::LatencyHistogram latencies;
+};
+
+TrafficFigures figures_of(const sim::TrafficOptions& o, const Counts& counts) {
+  const double seconds = (o.end - o.start).to_seconds();
+  return {.pattern = o.pattern,
+          .messages = counts.sent,
+          .delivered = counts.latencies.count,
+          .bytes = counts.bytes,
+          .goodput_bytes_per_s = seconds > 0 ? static_cast<double>(counts.in_time) / seconds : 0,
+          .latency_median_ns = counts.latencies.quantile_ns(0.5),
+          .latency_p99_ns = counts.latencies.quantile_ns(0.99)};
+}
+
+/// Adds up what all parts have done.
+void add_up(sim::Exchange& exchange, TrafficOutcome& outcome, std::vector<Counts>& counts) {
+  sim::Tally tally;
+  tally.add(outcome.packet_hops);
+  tally.add(outcome.events);
+  tally.add(outcome.trace_hash);
+  for (Counts& c : counts) {
+    for (std::uint64_t* count : {&c.in_time, &c.sent, &c.bytes}) tally.add(*count);
+    tally.add(c.latencies);
+  }
+  tally.sum(exchange);
 }
 
 }  // namespace
 
 Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario) {
+  sim::AloneExchange alone;
+  return run_simulated_traffic(scenario, alone);
+}
+
+Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario,
+                                             sim::Exchange& exchange) {
   if (scenario.traffic.empty()) {
     return scenario.located("network", {ErrorCode::invalid_argument,
                                         "nothing happens in this network; add [[traffic]] or "
@@ -69,16 +107,20 @@ Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario) {
   sim::Scenario bounded = scenario;
   const PicoInstant end = PicoInstant() + to_pico(scenario.duration);
   for (auto& traffic : bounded.traffic) traffic.end = std::min(traffic.end, end);
-  auto made = sim::World::make(bounded);
+  auto made = sim::World::make(bounded, &exchange);
   if (!made) return std::move(made).error();
   sim::World& world = **made;
   auto faults = parse_faults(world);
   if (!faults) return std::move(faults).error();
+  expect_rates(world, *faults);
   const NetworkFaultPlayer links(world, std::move(faults).value());
-  world.engine().run_until(end);
-  std::vector<std::uint64_t> in_time;
-  for (const auto& t : world.traffic()) in_time.push_back(t->delivered_bytes());
-  drain(world.engine());
+  world.run_until(end);
+  std::vector<Counts> counts(world.traffic().size());
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    counts[i].in_time = world.traffic()[i]->delivered_bytes();
+  }
+  world.run_until(PicoInstant::never());
+  const PicoInstant last = std::max(end, world.engine().last_event());
 
   TrafficOutcome outcome{.hosts = world.topology().hosts(),
                          .switches = world.topology().switches(),
@@ -86,19 +128,16 @@ Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario) {
                          .packet_hops = world.network().packet_hops(),
                          .events = world.engine().events(),
                          .trace_hash = world.engine().trace_hash(),
-                         .simulated = Duration(world.engine().now().ticks() / 1'000)};
-  for (std::size_t i = 0; i < world.traffic().size(); ++i) {
+                         .simulated = Duration(greatest(exchange, last.ticks()) / 1'000)};
+  for (std::size_t i = 0; i < counts.size(); ++i) {
     const sim::Traffic& t = *world.traffic()[i];
-    const sim::TrafficOptions& o = bounded.traffic[i];
-    const double seconds = (o.end - o.start).to_seconds();
-    outcome.traffic.push_back(
-        {.pattern = o.pattern,
-         .messages = t.sent(),
-         .delivered = t.delivered(),
-         .bytes = t.delivered_bytes(),
-         .goodput_bytes_per_s = seconds > 0 ? static_cast<double>(in_time[i]) / seconds : 0,
-         .latency_median_ns = t.latencies().quantile_ns(0.5),
-         .latency_p99_ns = t.latencies().quantile_ns(0.99)});
+    counts[i].sent = t.sent();
+    counts[i].bytes = t.delivered_bytes();
+    counts[i].latencies = t.latencies();
+  }
+  add_up(exchange, outcome, counts);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    outcome.traffic.push_back(figures_of(bounded.traffic[i], counts[i]));
   }
   return outcome;
 }

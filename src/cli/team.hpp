@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Team: who works on one command together. This process alone, threads of it, or processes that
+// mpirun has started, of which the first prints for all.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "sim/mpi/mpi_exchange.hpp"
+#include "weft/result.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+class Team {
+ public:
+  enum class Start : std::uint8_t {
+    now,
+    later,  ///< `start` is called when this process has no more children to make
+  };
+  /// `threads`: as --parts has it; 0: not given. Makes all processes but the first silent. Errors:
+  /// the library that processes need is missing; --parts among several processes.
+  static Result<std::unique_ptr<Team>> assemble(std::uint32_t threads, Outcome& outcome,
+                                                Start start = Start::now);
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+  /// Processes wait for each other, unless an exception ends this one: that ends the others too.
+  ~Team();
+
+  Result<void> start();
+
+  /// Of this process, and how many there are.
+  std::uint32_t rank() const { return rank_; }
+  std::uint32_t processes() const { return processes_; }
+  /// Parts that a simulation is divided into.
+  std::uint32_t parts() const { return processes_ > 1 ? processes_ : threads_; }
+  /// Whether this process prints, and writes files.
+  bool leads() const { return rank_ == 0; }
+
+  /// Whether all processes are `good` and were started alike: the same error in all of them
+  /// otherwise. `read`: what they have read, which is to be the same too.
+  Result<void> agree(const Result<void>& good, std::string_view read = {});
+  /// Calls `body` in every part. What it yields in the first one of this process; parts that add up
+  /// their figures yield the same.
+  template <class T>
+  Result<T> run(const std::function<Result<T>(sim::Exchange&)>& body) {
+    std::optional<Result<T>> first;
+    each([&](sim::Exchange& exchange) {
+      auto result = body(exchange);
+      if (exchange.first_of_process()) first.emplace(std::move(result));
+    });
+    return *std::move(first);
+  }
+  /// Processes only, started: what each of them has to say, for the first one; empty for others.
+  std::vector<sim::Batch> gather(sim::Batch said);
+
+ private:
+  explicit Team(Outcome& outcome) : outcome_(outcome) {}
+  void each(const std::function<void(sim::Exchange&)>& body);
+
+  Outcome& outcome_;
+  std::uint32_t rank_ = 0;
+  std::uint32_t processes_ = 1;
+  std::uint32_t threads_ = 1;
+  const sim::MpiCalls* calls_ = nullptr;
+  std::unique_ptr<sim::MpiExchange> exchange_;
+  int exceptions_ = std::uncaught_exceptions();
+};
+
+/// --parts. Zero when it is not given.
+void add_parts_option(CLI::App& command, std::uint32_t& threads);
+
+}  // namespace weft::cli
