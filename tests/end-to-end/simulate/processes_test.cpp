@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One simulation by several processes, and several parts: the same to the last
-// byte.
+// One simulation by several processes, and several parts: the same to the last byte.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -186,10 +185,9 @@ TEST(simulating_processes, end_when_one_of_them_dies) {
   ScratchDirectory directory;
   const std::string fifo = directory / "processes";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  const std::string script = fmt::format(
-      "echo $OMPI_COMM_WORLD_RANK $$ >{}; exec {} simulate uniform "
-      "--duration 100s",
-      fifo, program());
+  const std::string script =
+      fmt::format("echo $OMPI_COMM_WORLD_RANK $$ >{}; exec {} simulate uniform --duration 100s",
+                  fifo, program());
   const WithMpirun mpirun;
   WeftProcess all(WithMpirun::arguments(2, {"sh", "-c", script}));
   pid_t victim = 0;
