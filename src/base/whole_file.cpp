@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,6 +26,11 @@ Error file_error(const std::string& path, const char* doing, int number) {
 }
 
 Result<WholeFile> WholeFile::create(std::string path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) {
+    return Error{ErrorCode::io,
+                 fmt::format("{}: is there and no ordinary file; name another one", path)};
+  }
   std::string temporary = fmt::format("{}.{}.partial", path, ::getpid());
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return file_error(path, "create", errno);

@@ -16,6 +16,7 @@ Error file_error(const std::string& path, const char* doing, int number);
 /// One thread. Destroying it before `commit` leaves nothing behind.
 class WholeFile {
  public:
+  /// Errors: no place for it; something is there that is no ordinary file, such as a device.
   static Result<WholeFile> create(std::string path);
   WholeFile(WholeFile&& other) noexcept;
   WholeFile& operator=(WholeFile&&) = delete;

@@ -85,6 +85,14 @@ TEST_F(WholeFileTest, a_full_disk_is_an_error_and_leaves_nothing) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(WholeFileTest, devices_and_directories_are_not_replaced) {
+  for (const std::string& place : {std::string("/dev/null"), directory_}) {
+    const auto file = WholeFile::create(place);
+    ASSERT_FALSE(file.ok());
+    EXPECT_THAT(file.error().message, testing::HasSubstr(place + ": is there"));
+  }
+}
+
 TEST_F(WholeFileTest, directories_that_are_missing_are_named) {
   const auto file = WholeFile::create(directory_ + "/no/such/file");
   ASSERT_FALSE(file.ok());

@@ -12,8 +12,10 @@
 #include "base/log.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/network_output.hpp"
 #include "cli/parsed_option.hpp"
 #include "cli/simulate_jobs.hpp"
+#include "cli/stream_output.hpp"
 #include "cli/team.hpp"
 #include "report/run_record.hpp"
 #include "runtime/clock.hpp"
@@ -31,10 +33,12 @@ struct TrafficRun {
   Simulation simulation;
 };
 
-Result<TrafficRun> run_traffic(const sim::Scenario& scenario, Team& team) {
+Result<TrafficRun> run_traffic(const sim::Scenario& scenario, Team& team,
+                               stream::NetworkRecording* network = nullptr) {
   const Instant start = monotonic_now();
-  auto ran = team.run<stream::TrafficOutcome>(
-      [&](sim::Exchange& exchange) { return stream::run_simulated_traffic(scenario, exchange); });
+  auto ran = team.run<stream::TrafficOutcome>([&](sim::Exchange& exchange) {
+    return stream::run_simulated_traffic(scenario, exchange, network);
+  });
   if (!ran) return std::move(ran).error();
   const Simulation simulation{.trace_hash = ran->trace_hash,
                               .events = ran->events,
@@ -96,8 +100,13 @@ void write_traffic(const std::string& directory, const Json& json, Outcome& outc
 
 void simulate_traffic(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
                       Outcome& outcome) {
-  const auto run = run_traffic(scenario, team);
+  // Parts of a divided simulation see their own links only.
+  NetworkOutput output(team.parts() > 1 ? "" : command.out, command.trace, command.json);
+  const auto network = output.begin();
+  if (!network) return report_error(network.error(), outcome);
+  const auto run = run_traffic(scenario, team, *network);
   if (!run) return report_error(run.error(), outcome);
+  if (auto good = output.end(); !good) return report_error(good.error(), outcome);
   Json json = to_json(scenario, *run);
   if (!command.json) print_text(scenario, *run);
   if (command.check_determinism) {
@@ -105,7 +114,18 @@ void simulate_traffic(const sim::Scenario& scenario, const SimulateCommand& comm
     json["simulation"]["deterministic"] = compare(run->simulation, second, command.json, outcome);
   }
   if (command.json) fmt::print("{}\n", json.dump());
-  if (!command.out.empty() && team.leads()) write_traffic(command.out, json, outcome);
+  if (command.out.empty() || !team.leads()) return;
+  write_traffic(command.out, json, outcome);
+  if (team.parts() > 1 || outcome.code == ExitCode::system) return;
+  for (const char* other : {"run.json", "compare.json"}) forget_record(command.out, other);
+  report::NetworkRecord about{.command = outcome.command_line, .seed = scenario.seed};
+  for (const auto& entry : scenario.entries) {
+    if (!entry.value.empty()) about.parameters.emplace_back(entry.key, entry.value);
+  }
+  if (auto written = output.write(std::move(about)); !written) {
+    return report_error(written.error(), outcome);
+  }
+  announce_report(command.out, command.json, outcome);
 }
 
 /// What a scenario's file says.
@@ -131,7 +151,8 @@ void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
   const auto team = Team::assemble(command.parts, outcome);
   if (!team) return report_error(team.error(), outcome);
   auto scenario = sim::read_scenario(command.scenario, command.settings);
-  const auto good = check_parts(scenario, (*team)->parts());
+  auto good = check_parts(scenario, (*team)->parts());
+  if (good.ok()) good = check_trace_in_parts(command.trace, (*team)->parts());
   if (auto agreed = (*team)->agree(good, text_of(scenario)); !agreed) {
     return report_error(agreed.error(), outcome);
   }
@@ -169,6 +190,7 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
       ->capture_default_str();
   simulate->add_flag("--json", s.json, "print one JSON object");
   simulate->add_option("--out", s.out, "directory for the record and the report");
+  add_trace_options(*simulate, s.trace);
   refuse_negative_numbers(*simulate);
   simulate->require_subcommand(0, 1);
   simulate->footer(

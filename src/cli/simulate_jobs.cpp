@@ -69,12 +69,18 @@ struct JobRuns {
 class JobsCommand {
  public:
   JobsCommand(const sim::Scenario& scenario, const SimulateCommand& command, Outcome& outcome)
-      : scenario_(scenario), command_(command), outcome_(outcome) {}
+      : scenario_(scenario),
+        command_(command),
+        outcome_(outcome),
+        network_(command.out, command.trace, command.json) {}
 
   void execute() {
     if (auto good = understand(); !good) return report_error(good.error(), outcome_);
-    auto first = run();
+    const auto recording = network_.begin();
+    if (!recording) return report_error(recording.error(), outcome_);
+    auto first = run(*recording);
     if (!first) return report_error(placed(first.error()), outcome_);
+    if (auto good = network_.end(); !good) return report_error(good.error(), outcome_);
     std::vector<report::RunRecord>& records = first->records;
     if (!interrupt_.came()) {
       if (auto good = measure_limits(records); !good) return report_error(good.error(), outcome_);
@@ -156,7 +162,7 @@ class JobsCommand {
     return {.faults = {}, .interrupted = [this] { return interrupt_.came(); }, .alone = {}};
   }
 
-  Result<JobRuns> run() {
+  Result<JobRuns> run(stream::NetworkRecording* network = nullptr) {
     const StreamSettings& shown = settings_.front();
     ProgressLine line(scenario_.has_single_job() ? shown.stream.schedule
                                                  : scenario_.jobs.front().name);
@@ -166,7 +172,9 @@ class JobsCommand {
     }
     const Instant start = monotonic_now();
     stream::SimulationTrace trace;
-    const auto reports = stream::run_simulated_jobs(scenario_, jobs(), &trace, watched());
+    stream::SimulationOptions options = watched();
+    options.network = network;
+    const auto reports = stream::run_simulated_jobs(scenario_, jobs(), &trace, options);
     local.on_progress = nullptr;
     if (!reports) return reports.error();
     JobRuns runs{.records = {},
@@ -254,6 +262,9 @@ class JobsCommand {
 
   void write(const std::vector<report::RunRecord>& records) {
     if (command_.out.empty()) return;
+    if (auto written = network_.write(about_network()); !written) {
+      return report_error(written.error(), outcome_);
+    }
     if (scenario_.has_single_job()) {
       if (write_run(command_.out, records[0])) {
         announce_report(command_.out, command_.json, outcome_);
@@ -272,6 +283,18 @@ class JobsCommand {
     announce_report(command_.out, command_.json, outcome_);
   }
 
+  report::NetworkRecord about_network() const {
+    report::NetworkRecord about{.command = outcome_.command_line, .seed = scenario_.seed};
+    if (scenario_.has_single_job()) {
+      about.parameters = parameters_of(settings_[0]);
+      return about;
+    }
+    for (const auto& entry : scenario_.entries) {
+      if (!entry.value.empty()) about.parameters.emplace_back(entry.key, entry.value);
+    }
+    return about;
+  }
+
   bool write_run(const std::string& directory, const report::RunRecord& record) {
     forget_record(directory, "compare.json");
     auto written = report::write_run(directory, record);
@@ -284,6 +307,7 @@ class JobsCommand {
   Outcome& outcome_;
   FirstInterrupt interrupt_;
   std::vector<StreamSettings> settings_;  // by job
+  NetworkOutput network_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/network_output.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
@@ -18,12 +19,13 @@ namespace weft::cli {
 struct SimulateCommand {
   std::string scenario;
   std::vector<std::string> settings;
+  std::uint32_t parts = 0;
   std::optional<std::uint64_t> seed;
   bool check_determinism = false;
-  std::uint32_t parts = 0;
   bool no_limit = false;
   bool json = false;
   std::string out;
+  TraceSettings trace;
   std::string log_level = "warning";
 };
 

@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/network_output.hpp"
 #include "cli/scenario_job.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/stream_run.hpp"
@@ -24,30 +25,54 @@ struct StreamCommand {
   std::vector<std::string> schedules{"best-effort", "offset", "dfs", "grant"};
   std::string sizes = "1KiB..1MiB";
   bool mix = false;
+  TraceSettings trace;
   std::string limit_sizes;  ///< of compare; empty: none
 };
+
+/// Only simulations have a trace.
+Result<void> check_trace(const StreamCommand& command) {
+  if (command.trace.path.empty() || scenario_path(command.settings.stream)) return {};
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("--trace: {}: only simulations have a trace; use --fabric sim:SCENARIO",
+                           command.trace.path)};
+}
 
 Result<void> begin(CLI::App& app, StreamCommand& command, const Outcome& outcome) {
   set_up_log(command.settings.local.log_level, "");
   command.settings.local.executable_command = outcome.command_line;
-  return resolve(app, command.settings);
+  if (auto good = resolve(app, command.settings); !good) return good;
+  return check_trace(command);
 }
 
-/// One run, with the progress line on a terminal.
-Result<report::RunRecord> run_one(const StreamSettings& settings) {
+/// What the network's page says of the command.
+report::NetworkRecord about_network(const StreamSettings& settings) {
+  return {.command = settings.local.executable_command,
+          .seed = settings.stream.seed,
+          .parameters = parameters_of(settings)};
+}
+
+/// One run, with the progress line on a terminal. `name` tells it from other ones.
+Result<report::RunRecord> run_one(const StreamSettings& settings, NetworkOutput& output,
+                                  const std::string& name = {}) {
   LocalOptions local = settings.local;
   ProgressLine line(settings.stream.schedule);
   if (line.wanted() && !settings.json) {
     local.on_progress = [&line](const StreamProgress& p) { line.show(p); };
   }
-  return stream::run_local(settings.stream, local);
+  const auto network = output.begin(name);
+  if (!network) return network.error();
+  auto record = stream::run_local(settings.stream, local, *network);
+  if (!record) return record;
+  if (auto good = output.end(); !good) return std::move(good).error();
+  return record;
 }
 
 void run_local_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
   if (auto good = begin(app, command, outcome); !good) {
     return report_error(good.error(), outcome);
   }
-  auto record = run_one(command.settings);
+  NetworkOutput network(command.settings.out, command.trace, command.settings.json);
+  auto record = run_one(command.settings, network);
   if (!record) return report_error(record.error(), outcome);
   std::vector<report::RunRecord> runs{std::move(record).value()};
   if (auto measured = measure_limit(command.settings, runs); !measured) {
@@ -64,6 +89,9 @@ void run_local_command(CLI::App& app, StreamCommand& command, Outcome& outcome) 
   forget_record(command.settings.out, "compare.json");
   if (auto written = report::write_run(command.settings.out, runs[0]); !written) {
     return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
+  }
+  if (auto written = network.write(about_network(command.settings)); !written) {
+    return report_error(written.error(), outcome);
   }
   announce_report(command.settings.out, command.settings.json, outcome);
 }
@@ -129,6 +157,7 @@ void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome
   if (auto good = begin(app, command, outcome); !good) {
     return report_error(good.error(), outcome);
   }
+  NetworkOutput network(command.settings.out, command.trace, command.settings.json);
   std::vector<std::size_t> limit_sizes;
   if (!command.limit_sizes.empty()) {
     auto sizes = parse_sizes("--limit-sizes", command.limit_sizes);
@@ -139,7 +168,7 @@ void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome
   for (const std::string& schedule : command.schedules) {
     StreamSettings of_run = command.settings;
     of_run.stream.schedule = schedule;
-    auto record = run_one(of_run);
+    auto record = run_one(of_run, network, schedule);
     if (!record) return report_error(record.error(), outcome);
     runs.push_back(std::move(record).value());
     if (runs.back().interrupted) break;
@@ -160,6 +189,9 @@ void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome
   forget_record(command.settings.out, "run.json");
   if (auto written = report::write_comparison(command.settings.out, runs); !written) {
     return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
+  }
+  if (auto written = network.write(about_network(command.settings)); !written) {
+    return report_error(written.error(), outcome);
   }
   announce_report(command.settings.out, command.settings.json, outcome);
 }
@@ -189,6 +221,7 @@ void add_local(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       stream.add_subcommand("local", "run a job whose nodes are processes of this machine");
   add_job_options(*local, state.settings);
   add_local_options(*local, state.settings);
+  add_trace_options(*local, state.trace);
   local->footer(
       "Examples:\n"
       "  weft stream local --schedule dfs --timeslices-per-interval 32 --link 200Mbit,20us "
@@ -202,6 +235,7 @@ void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
   auto* compare = stream.add_subcommand("compare", "run the same job by several schedules");
   add_job_options(*compare, state.settings);
   add_local_options(*compare, state.settings);
+  add_trace_options(*compare, state.trace);
   compare->add_option("--schedules", state.schedules, "which, in this order")
       ->delimiter(',')
       ->capture_default_str();

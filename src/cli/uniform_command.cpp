@@ -9,7 +9,9 @@
 
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/network_output.hpp"
 #include "cli/parsed_option.hpp"
+#include "cli/stream_output.hpp"
 #include "cli/team.hpp"
 #include "runtime/clock.hpp"
 #include "sim/run/uniform.hpp"
@@ -26,6 +28,8 @@ struct UniformCommand {
   bool json = false;
   bool check_determinism = false;
   std::uint32_t parts = 0;
+  std::string out;
+  TraceSettings trace;
 };
 
 /// Figures of one run, and how long it took.
@@ -34,10 +38,11 @@ struct Run {
   double wall_s = 0;
 };
 
-Result<Run> run(const sim::UniformOptions& options, Team& team) {
+Result<Run> run(const sim::UniformOptions& options, Team& team,
+                sim::Recording* recording = nullptr) {
   const Instant start = monotonic_now();
   auto outcome = team.run<sim::UniformOutcome>(
-      [&](sim::Exchange& exchange) { return sim::run_uniform(options, exchange); });
+      [&](sim::Exchange& exchange) { return sim::run_uniform(options, exchange, recording); });
   if (!outcome) return std::move(outcome).error();
   return Run{*std::move(outcome), (monotonic_now() - start).to_seconds()};
 }
@@ -114,13 +119,65 @@ Result<sim::UniformOptions> resolve(const UniformCommand& c) {
   return o;
 }
 
+/// The options as the network's page shows them.
+std::vector<std::pair<std::string, std::string>> parameters_of(const UniformCommand& command,
+                                                               const sim::UniformOptions& o) {
+  return {{"topology", o.topology},
+          {"router", o.router.empty() ? "the topology's" : o.router},
+          {"network", command.network.empty() ? "100 Gbit/s" : command.network},
+          {"pattern", std::string(sim::to_text(o.pattern))},
+          {"load", fmt::format("{}", o.load)},
+          {"packet", to_text(command.packet)},
+          {"duration", to_text(command.duration)},
+          {"levels", fmt::format("{}", command.levels)}};
+}
+
+/// The first run, recorded if that is wanted.
+Result<Run> run_recorded(const sim::UniformOptions& options, Team& team, NetworkOutput& output) {
+  const auto network = output.begin();
+  if (!network) return network.error();
+  if (*network == nullptr) return run(options, team);
+  sim::Recording recording{.trace = (*network)->trace, .recorder = nullptr};
+  auto first = run(options, team, &recording);
+  if (!first) return first;
+  const std::vector<sim::TrafficPattern> patterns(options.network.levels.size(), options.pattern);
+  (*network)->topology = stream::network_topology(*recording.recorder);
+  (*network)->run = stream::network_run(*recording.recorder, first->outcome.trace_hash,
+                                        stream::names_of(patterns));
+  if (auto good = output.end(); !good) return std::move(good).error();
+  return first;
+}
+
+void write_network(const UniformCommand& command, const sim::UniformOptions& options,
+                   NetworkOutput& output, Outcome& outcome) {
+  if (command.out.empty()) return;
+  for (const char* other : {"run.json", "compare.json"}) forget_record(command.out, other);
+  auto written = output.write({.command = outcome.command_line,
+                               .seed = options.seed,
+                               .parameters = parameters_of(command, options)});
+  if (!written) return report_error(written.error(), outcome);
+  announce_report(command.out, command.json, outcome);
+}
+
+/// Parts of a divided simulation see their own links only.
+Result<void> check_output_in_parts(const UniformCommand& command, std::uint32_t parts) {
+  if (auto good = check_trace_in_parts(command.trace, parts); !good) return good;
+  if (parts == 1 || command.out.empty()) return {};
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("--out: {}: a simulation in {} parts writes nothing there; start one "
+                           "process without --parts",
+                           command.out, parts)};
+}
+
 void run_uniform_command(const UniformCommand& command, Outcome& outcome) {
   const auto options = resolve(command);
   if (!options) return report_error(options.error(), outcome);
   const auto team = Team::assemble(command.parts, outcome);
   if (!team) return report_error(team.error(), outcome);
-  if (auto good = (*team)->agree({}); !good) return report_error(good.error(), outcome);
-  const auto first = run(*options, **team);
+  if (auto good = (*team)->agree(check_output_in_parts(command, (*team)->parts())); !good)
+    return report_error(good.error(), outcome);
+  NetworkOutput output(command.out, command.trace, command.json);
+  const auto first = run_recorded(*options, **team, output);
   if (!first) return report_error(first.error(), outcome);
   auto json = to_json(*options, *first);
   if (!command.json) print_text(*options, *first);
@@ -140,6 +197,7 @@ void run_uniform_command(const UniformCommand& command, Outcome& outcome) {
     }
   }
   if (command.json) fmt::print("{}\n", json.dump());
+  write_network(command, *options, output, outcome);
 }
 
 }  // namespace
@@ -174,6 +232,9 @@ void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
   add_parts_option(*uniform, s.parts);
   uniform->add_flag("--check-determinism", s.check_determinism, "run twice and compare the traces");
   uniform->add_flag("--json", s.json, "print one JSON object");
+  uniform->add_option("--out", s.out, "directory for what the network did, and a page about it")
+      ->group("Output");
+  add_trace_options(*uniform, s.trace);
   refuse_negative_numbers(*uniform);
   uniform->footer(
       "Examples:\n"

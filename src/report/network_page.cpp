@@ -187,7 +187,7 @@ constexpr Figure figures[] = {
      [](const NetworkRecord& r) { return !r.topology.links.empty(); }},
     {"queues", "What waits in switches, over time",
      "Bytes in buffers of switches that wait for a link, on average within each step; the links "
-     "with most of it. Where it stays dark a link was asked for more than it could carry.",
+     "with most of it. Where it stays strong a link was asked for more than it could carry.",
      [](const NetworkRecord& r) { return any_series(r, false); }},
     {"busy", "How busy links are, over time", "The busiest links, and their share of each step.",
      [](const NetworkRecord& r) {

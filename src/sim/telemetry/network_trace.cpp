@@ -31,13 +31,13 @@ std::string NetworkTrace::label(LinkId link) const {
 /// instant has not waited.
 void NetworkTrace::settle(PicoInstant now, LinkId link) {
   Queue& queue = queues_[link.value()];
-  if (queue.since != now) tell(link);
+  if (queue.since != now) tell(now, link);
   queue.since = now;
 }
 
-void NetworkTrace::tell(LinkId link) {
+void NetworkTrace::tell(PicoInstant now, LinkId link) {
   Queue& queue = queues_[link.value()];
-  if (queue.bytes == queue.told || file_.full()) return;
+  if (queue.bytes == queue.told || !file_.takes(now)) return;
   file_.counter(queues, link.value() + 1, label(link), queue.since, "bytes", queue.bytes);
   queue.told = queue.bytes;
 }
@@ -52,7 +52,7 @@ void NetworkTrace::transmitted(LinkId link, const Packet& packet, const Message&
   settle(transit.start, link);
   Queue& queue = queues_[link.value()];
   queue.bytes -= waited;
-  if (file_.cut_at()) return;
+  if (!file_.takes(transit.start)) return;
   if (!queue.named) file_.name_track(links, link.value() + 1, label(link));
   queue.named = true;
   const MessageRequest& request = message.request;
@@ -64,7 +64,7 @@ void NetworkTrace::transmitted(LinkId link, const Packet& packet, const Message&
 
 void NetworkTrace::delivered(PicoInstant now, const Message& message) {
   const MessageRequest& request = message.request;
-  if (file_.cut_at()) return;
+  if (!file_.takes(now, 2)) return;
   const std::string name = topology_.label(topology_.host(request.source));
   if (!host_named_[request.source]) file_.name_track(hosts, request.source + 1, name);
   host_named_[request.source] = true;
@@ -75,7 +75,7 @@ void NetworkTrace::delivered(PicoInstant now, const Message& message) {
 }
 
 void NetworkTrace::finish() {
-  for (std::uint32_t l = 0; l < queues_.size(); ++l) tell(LinkId(l));
+  for (std::uint32_t l = 0; l < queues_.size(); ++l) tell(queues_[l].since, LinkId(l));
 }
 
 }  // namespace weft::sim

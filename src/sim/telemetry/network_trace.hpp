@@ -38,7 +38,7 @@ class NetworkTrace {
   };
 
   void settle(PicoInstant now, LinkId link);
-  void tell(LinkId link);
+  void tell(PicoInstant now, LinkId link);
   std::string label(LinkId link) const;
 
   const Topology& topology_;

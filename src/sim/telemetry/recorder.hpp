@@ -18,9 +18,11 @@ namespace weft::sim {
 /// Not for networks that are divided among processes.
 class Recorder final : public NetworkObserver {
  public:
-  /// Begins to look on; the network goes before the recorder, or has another observer by then. The
-  /// trace, if there is one, outlives `finish`.
+  /// Begins to look on. The network and the trace, if there is one, outlive `finish`.
   Recorder(Network& network, std::string router, TraceFile* trace = nullptr);
+  ~Recorder() override {
+    if (network_ != nullptr) network_->set_observer(nullptr);
+  }
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 

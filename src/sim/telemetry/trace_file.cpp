@@ -45,17 +45,21 @@ Result<TraceFile> TraceFile::create(const std::string& path, std::uint64_t most)
   return TraceFile(std::move(file).value(), most);
 }
 
-TraceFile::TraceFile(WholeFile file, std::uint64_t most) : file_(std::move(file)), most_(most) {
+TraceFile::TraceFile(WholeFile file, std::uint64_t most)
+    : file_(std::move(file)), most_(most), limit_(most - most / 10) {
   written_ = file_.write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
 }
 
-bool TraceFile::admit(PicoInstant at, std::uint64_t events) {
-  if (written_.ok() && !cut_at_ && events_ + events <= most_) {
-    events_ += events;
-    return true;
-  }
+bool TraceFile::takes(PicoInstant at, std::uint64_t events) {
+  if (written_.ok() && !closed_ && events_ + events <= limit_) return true;
+  closed_ = true;
   cut_at_ = std::min(cut_at_.value_or(at), at);
   return false;
+}
+
+void TraceFile::begin_summary() {
+  limit_ = most_;
+  closed_ = false;
 }
 
 void TraceFile::begin_event(char phase, std::uint32_t process, std::uint32_t track,
@@ -92,7 +96,8 @@ void TraceFile::name_track(std::uint32_t process, std::uint32_t track, std::stri
 
 void TraceFile::slice(std::uint32_t process, std::uint32_t track, std::string_view name,
                       PicoInstant start, PicoInstant end, std::string_view details) {
-  if (!admit(start, 1)) return;
+  if (!takes(start)) return;
+  ++events_;
   begin_event('X', process, track, name, start);
   line_ += ",\"dur\":";
   append_time(line_, std::max<std::int64_t>(0, (end - start).ticks()));
@@ -104,7 +109,8 @@ void TraceFile::slice(std::uint32_t process, std::uint32_t track, std::string_vi
 void TraceFile::span(std::uint32_t process, std::uint32_t track, std::string_view category,
                      std::string_view name, PicoInstant start, PicoInstant end,
                      std::string_view details) {
-  if (!admit(end, 2)) return;
+  if (!takes(end, 2)) return;
+  events_ += 2;
   const std::uint64_t id = ++spans_;
   for (const char phase : {'b', 'e'}) {
     begin_event(phase, process, track, name, phase == 'b' ? start : std::max(start, end));
@@ -121,7 +127,8 @@ void TraceFile::span(std::uint32_t process, std::uint32_t track, std::string_vie
 
 void TraceFile::counter(std::uint32_t process, std::uint32_t track, std::string_view name,
                         PicoInstant at, std::string_view unit, std::uint64_t value) {
-  if (!admit(at, 1)) return;
+  if (!takes(at)) return;
+  ++events_;
   begin_event('C', process, track, name, at);
   line_ += ",\"args\":{";
   append_quoted(line_, unit);

@@ -38,8 +38,11 @@ class TraceFile {
   void counter(std::uint32_t process, std::uint32_t track, std::string_view name, PicoInstant at,
                std::string_view unit, std::uint64_t value);
 
-  /// No room for another event, or it cannot be written: what comes is left out.
-  bool full() const { return events_ >= most_ || !written_.ok(); }
+  /// What a tenth of the events is kept for comes now, whatever was left out before.
+  void begin_summary();
+
+  /// Whether an event at `at` is taken: asked first, it saves making one that is left out anyway.
+  bool takes(PicoInstant at, std::uint64_t events = 1);
   /// From then on events are left out, spans by their end; none: all are there.
   std::optional<PicoInstant> cut_at() const { return cut_at_; }
   std::uint64_t events() const { return events_; }
@@ -51,13 +54,14 @@ class TraceFile {
 
  private:
   TraceFile(WholeFile file, std::uint64_t most);
-  bool admit(PicoInstant at, std::uint64_t events);
   void begin_event(char phase, std::uint32_t process, std::uint32_t track, std::string_view name,
                    PicoInstant at);
   void end_event();
 
   WholeFile file_;
   std::uint64_t most_;
+  std::uint64_t limit_;  // for now
+  bool closed_ = false;  // something has been left out
   std::uint64_t events_ = 0;
   std::uint64_t spans_ = 0;
   bool empty_ = true;

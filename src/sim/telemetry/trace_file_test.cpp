@@ -97,13 +97,29 @@ TEST_F(TraceFileTest, too_many_events_are_cut_and_it_says_so) {
   for (int i = 0; i < 10; ++i) {
     trace->slice(1, 1, "slice", PicoInstant(i * us), PicoInstant(i * us + us / 2));
   }
-  EXPECT_TRUE(trace->full());
+  EXPECT_FALSE(trace->takes(PicoInstant(100 * us)));
   ASSERT_TRUE(trace->finish().ok());
   const json j = read();
   ASSERT_EQ(j["traceEvents"].size(), 4u);
   EXPECT_EQ(j["traceEvents"][3]["ph"], "i");
   EXPECT_EQ(j["otherData"]["cut_at_us"], 3);
   EXPECT_EQ(trace->cut_at(), PicoInstant(3 * us));
+}
+
+TEST_F(TraceFileTest, there_is_room_for_a_summary_after_the_cut) {
+  auto trace = TraceFile::create(path(), 20);
+  ASSERT_TRUE(trace.ok());
+  for (int i = 0; i < 100; ++i) {
+    trace->slice(1, 1, "slice", PicoInstant(i * us), PicoInstant(i * us + us / 2));
+  }
+  trace->begin_summary();
+  for (int i = 0; i < 100; ++i) trace->slice(4, 1, "summary", PicoInstant(0), PicoInstant(us));
+  ASSERT_TRUE(trace->finish().ok());
+  const json j = read();
+  ASSERT_EQ(j["traceEvents"].size(), 21u);
+  EXPECT_EQ(j["traceEvents"][17]["name"], "slice");
+  EXPECT_EQ(j["traceEvents"][18]["name"], "summary");
+  EXPECT_EQ(j["traceEvents"][19]["name"], "summary");
 }
 
 TEST_F(TraceFileTest, a_span_is_there_whole_or_not_at_all) {

@@ -187,7 +187,7 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
 enum class Mishaps : bool { none, as_said };
 
 Result<JobReport> run_processes(const StreamOptions& options, const LocalOptions& local,
-                                const NodeFactory& factory, Mishaps mishaps) {
+                                const NodeFactory& factory, Mishaps mishaps, NetworkRecording*) {
   auto faults = parse_faults(options, local);
   if (!faults) return std::move(faults).error();
   if (mishaps == Mishaps::none) faults->clear();
@@ -210,7 +210,8 @@ Result<JobReport> run_processes(const StreamOptions& options, const LocalOptions
 constexpr std::string_view simulated = "sim:";
 
 Result<JobReport> run_simulation(const StreamOptions& options, const LocalOptions& local,
-                                 const NodeFactory& factory, Mishaps mishaps) {
+                                 const NodeFactory& factory, Mishaps mishaps,
+                                 NetworkRecording* network) {
   auto scenario =
       sim::read_scenario(options.fabric.substr(simulated.size()), local.scenario_settings);
   if (!scenario) {
@@ -225,8 +226,10 @@ Result<JobReport> run_simulation(const StreamOptions& options, const LocalOption
                               "this scenario has jobs of its own; run it with weft simulate"});
   }
   const FirstInterrupt interrupt;
-  const SimulationOptions watched{
-      .faults = {}, .interrupted = [&interrupt] { return interrupt.came(); }, .alone = {}};
+  const SimulationOptions watched{.faults = {},
+                                  .interrupted = [&interrupt] { return interrupt.came(); },
+                                  .network = network,
+                                  .alone = {}};
   if (mishaps == Mishaps::as_said) {
     return run_simulated_job(*scenario, options, local, factory, nullptr, watched);
   }
@@ -241,7 +244,8 @@ Result<JobReport> run_simulation(const StreamOptions& options, const LocalOption
 struct JobRunner {
   std::string_view fabric;  ///< its beginning
   bool sink_in_loop;        ///< threads of their own would not live in the simulated time
-  Result<JobReport> (*run)(const StreamOptions&, const LocalOptions&, const NodeFactory&, Mishaps);
+  Result<JobReport> (*run)(const StreamOptions&, const LocalOptions&, const NodeFactory&, Mishaps,
+                           NetworkRecording*);
 };
 constexpr std::array job_runners{
     JobRunner{.fabric = simulated, .sink_in_loop = true, .run = run_simulation},
@@ -266,17 +270,19 @@ Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOpti
                      .message_bytes = message_bytes,
                      .mix = mix,
                      .duration = local.limit_duration};
-  auto reports = runner_of(bare).run(bare, quiet, limit_node_factory(config), Mishaps::none);
+  auto reports =
+      runner_of(bare).run(bare, quiet, limit_node_factory(config), Mishaps::none, nullptr);
   if (!reports) return std::move(reports).error();
   return limit_row(config, reports->nodes);
 }
 
-Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local) {
+Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local,
+                                    NetworkRecording* network) {
   if (auto checked = check_options(options); !checked) return std::move(checked).error();
   const JobRunner& runner = runner_of(options);
   StreamOptions suited = options;
   suited.sink_in_loop = options.sink_in_loop || runner.sink_in_loop;
-  auto reports = runner.run(suited, local, stream_node_factory(suited), Mishaps::as_said);
+  auto reports = runner.run(suited, local, stream_node_factory(suited), Mishaps::as_said, network);
   if (!reports) return std::move(reports).error();
   return merge_reports(suited, *reports);
 }

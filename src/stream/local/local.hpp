@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "report/run_record.hpp"
+#include "stream/simulated/network_record.hpp"
 #include "weft/result.hpp"
 #include "weft/stream.hpp"
 
@@ -15,7 +16,9 @@ namespace weft::stream {
 /// SIGINT ends the stream in agreement, and the record says so; a second one kills it. A simulation
 /// does not fork, calls sinks in its loop, and takes the options' seed for the scenario's. Errors:
 /// a wrong option, a node that could not start, all nodes of a kind lost.
-Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local);
+/// In a simulation what the network does is recorded in `network`, if that is given.
+Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local,
+                                    NetworkRecording* network = nullptr);
 
 /// The many-to-many write benchmark on the same processes and links.
 Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOptions& local,

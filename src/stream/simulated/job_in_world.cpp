@@ -9,9 +9,12 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "base/rng.hpp"
+#include "sim/telemetry/network_trace.hpp"
 
 namespace weft::stream {
 namespace {
+
+constexpr auto nodes_process = static_cast<std::uint32_t>(sim::TraceProcess::nodes);
 
 Error unavailable(std::uint32_t host) {
   return {ErrorCode::unavailable, fmt::format("node {} does not run", host)};
@@ -33,6 +36,7 @@ JobInWorld::JobInWorld(sim::World& world, std::uint32_t number, std::vector<std:
                        const SimulatedJob& job, Duration patience)
     : NetworkFaults(world),
       number_(number),
+      name_(job.name),
       patience_(patience),
       starts_at_(job.start),
       hosts_(std::move(hosts)),
@@ -47,6 +51,39 @@ JobInWorld::JobInWorld(sim::World& world, std::uint32_t number, std::vector<std:
              .sample_every = job.options.sample_every,
              .on_change = [this] { changed_ = true; }},
       agent_(world.agents().add(*this)) {}
+
+std::string JobInWorld::node_name(std::uint32_t n) const {
+  const bool is_input = n < options_.inputs;
+  return fmt::format("{} {} {}", name_, is_input ? "input" : "compute",
+                     is_input ? n : n - options_.inputs);
+}
+
+void JobInWorld::trace_to(sim::TraceFile& trace) {
+  trace_ = &trace;
+  for (std::uint32_t n = 0; n < hosts_.size(); ++n) {
+    trace.name_track(nodes_process, track(n),
+                     fmt::format("{} on {}", node_name(n),
+                                 world().topology().label(world().topology().host(hosts_[n]))));
+  }
+  place_.on_turn = [this](NodeId node, PicoInstant until, const NodeTurn::Done& done) {
+    if (!trace_->takes(now())) return;
+    trace_->slice(nodes_process, track(node.value()), "turn", now(), until,
+                  fmt::format(R"({{"received":{},"posted":{}}})", done.messages, done.posted));
+  };
+}
+
+/// A compute node's timeslices from their first contribution to their last.
+void JobInWorld::trace_timeslices(const NodeReport& report) {
+  trace_->begin_summary();
+  for (const NodeReport::Built& built : report.built) {
+    const PicoInstant end(built.at * 1'000);
+    const PicoInstant start = end - PicoDuration(static_cast<std::int64_t>(built.spread_us * 1e6));
+    trace_->span(nodes_process, track(report.node.value()), "timeslice",
+                 fmt::format("timeslices of {}", node_name(report.node.value())),
+                 std::max(start, PicoInstant()), end,
+                 fmt::format(R"({{"timeslice":{}}})", built.index));
+  }
+}
 
 Result<void> JobInWorld::begin(std::vector<testbed::Fault> faults) {
   faults_to_come_ = std::move(faults);
@@ -167,7 +204,9 @@ void JobInWorld::interrupt() {
 Result<JobReport> JobInWorld::report() {
   JobReport report{.nodes = {}, .faults = played_, .interrupted = interrupted_};
   for (auto& node : nodes_) {
-    if (node->alive() && node->finished()) report.nodes.push_back(node->report());
+    if (!node->alive() || !node->finished()) continue;
+    report.nodes.push_back(node->report());
+    if (trace_ != nullptr) trace_timeslices(report.nodes.back());
   }
   if (report.nodes.empty() && !nodes_.empty()) {
     return Error{ErrorCode::unavailable, "all nodes of the job are lost"};

@@ -10,6 +10,7 @@
 
 #include "sim/engine/agent.hpp"
 #include "sim/fabric/sim_hub.hpp"
+#include "sim/telemetry/trace_file.hpp"
 #include "stream/simulated/network_faults.hpp"
 #include "stream/simulated/simulated_job.hpp"
 #include "stream/simulated/simulated_node.hpp"
@@ -23,6 +24,8 @@ class JobInWorld final : private NetworkFaults, private sim::Agent {
   JobInWorld(sim::World& world, std::uint32_t number, std::vector<std::uint32_t> hosts,
              const SimulatedJob& job, Duration patience);
 
+  /// From now on its nodes' turns, and once it reports its timeslices, go into the trace.
+  void trace_to(sim::TraceFile& trace);
   /// Its processes begin now, or when the job says; faults count from when the stream flows.
   Result<void> begin(std::vector<testbed::Fault> faults);
   /// What has happened since the last call: errors end the simulation.
@@ -49,6 +52,9 @@ class JobInWorld final : private NetworkFaults, private sim::Agent {
   PicoInstant now() const { return place_.agents.engine().now(); }
   Instant now_ns() const { return Instant(now().ticks() / 1'000); }
   Result<void> start();
+  std::string node_name(std::uint32_t n) const;
+  std::uint32_t track(std::uint32_t n) const { return number_ << 16 | (n + 1); }
+  void trace_timeslices(const NodeReport& report);
   Result<void> spawn(std::uint32_t n);
   void introduce(SimulatedNode& to, std::uint32_t n);
   bool more_faults() const { return faults_ && faults_->next_deadline() != Instant::never(); }
@@ -74,6 +80,8 @@ class JobInWorld final : private NetworkFaults, private sim::Agent {
   Result<void> set_partition(const std::vector<std::vector<std::uint32_t>>& groups) override;
 
   std::uint32_t number_;
+  std::string name_;
+  sim::TraceFile* trace_ = nullptr;
   Duration patience_;
   Duration starts_at_;
   std::vector<std::uint32_t> hosts_;  // by node

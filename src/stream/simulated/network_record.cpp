@@ -169,11 +169,22 @@ report::NetworkTopology network_topology(const sim::Recorder& recorder) {
   return out;
 }
 
-report::NetworkRun network_run(const sim::Recorder& recorder, std::string name,
-                               std::uint64_t trace_hash, std::span<const std::string> users) {
+std::vector<std::string> names_of(std::span<const sim::TrafficPattern> patterns) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const auto same = [&](auto first, auto last) { return std::count(first, last, patterns[i]); };
+    names.emplace_back(sim::to_text(patterns[i]));
+    if (same(patterns.begin(), patterns.end()) == 1) continue;
+    const auto before = patterns.begin() + static_cast<std::ptrdiff_t>(i);
+    names.back() += fmt::format(" {}", same(patterns.begin(), before) + 1);
+  }
+  return names;
+}
+
+report::NetworkRun network_run(const sim::Recorder& recorder, std::uint64_t trace_hash,
+                               std::span<const std::string> users) {
   const sim::LinkTelemetry& links = recorder.links();
-  report::NetworkRun run{.name = std::move(name),
-                         .trace_hash = fmt::format("{:016x}", trace_hash),
+  report::NetworkRun run{.trace_hash = fmt::format("{:016x}", trace_hash),
                          .end_us = in_us(links.end()),
                          .step_us = in_us(links.step()),
                          .steps = links.steps()};

@@ -29,12 +29,18 @@ Recorded record(const std::string& topology, sim::TrafficPattern pattern) {
   EXPECT_EQ(plain->events, outcome->events);
   const std::vector<std::string> users{"uniform"};
   Recorded r{network_topology(*recording.recorder),
-             network_run(*recording.recorder, "run", outcome->trace_hash, users)};
+             network_run(*recording.recorder, outcome->trace_hash, users)};
   EXPECT_EQ(r.run.messages.size(), 1u);
   if (!r.run.messages.empty()) {
     EXPECT_EQ(r.run.messages[0].messages, outcome->delivered);
   }
   return r;
+}
+
+TEST(network_record, traffics_of_one_pattern_have_numbers) {
+  using Pattern = sim::TrafficPattern;
+  const std::vector<Pattern> patterns{Pattern::uniform, Pattern::incast, Pattern::uniform};
+  EXPECT_THAT(names_of(patterns), ElementsAre("uniform 1", "incast", "uniform 2"));
 }
 
 TEST(network_record, says_where_everything_stands_in_a_fat_tree) {

@@ -39,6 +39,11 @@ class Simulation {
       running_.push_back(std::make_unique<JobInWorld>(world_, static_cast<std::uint32_t>(j),
                                                       hosts[j], jobs_[j], options_.patience));
     }
+    if (options_.network != nullptr && options_.network->trace != nullptr) {
+      options_.network->trace->name_process(static_cast<std::uint32_t>(sim::TraceProcess::nodes),
+                                            "nodes of jobs");
+      for (auto& job : running_) job->trace_to(*options_.network->trace);
+    }
     if (!faults.of_network.empty()) network_faults_.emplace(world_, std::move(faults.of_network));
     for (std::size_t i = 0; i < running_.size(); ++i) {
       if (auto up = running_[i]->begin(std::move(faults.of_jobs[numbers_[i]])); !up) {
@@ -89,6 +94,14 @@ class Simulation {
       if (now() >= end) return false;
       world_.engine().run_until(now() + step);
     }
+  }
+  /// Names of the network's users, by their numbers: traffic, then jobs.
+  std::vector<std::string> users() const {
+    std::vector<sim::TrafficPattern> patterns;
+    for (const auto& traffic : world_.scenario().traffic) patterns.push_back(traffic.pattern);
+    std::vector<std::string> names = names_of(patterns);
+    for (const std::size_t j : numbers_) names.push_back(jobs_[j].name);
+    return names;
   }
   std::vector<std::string> describe() const {
     std::vector<std::string> lines;
@@ -177,11 +190,22 @@ Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
   if (!faults) return std::move(faults).error();
   auto& first = faults->of_jobs.front();
   first.insert(first.end(), options.faults.begin(), options.faults.end());
+  std::optional<sim::Recorder> recorder;
+  if (options.network != nullptr) {
+    recorder.emplace((*world)->network(), std::string((*world)->router().name()),
+                     options.network->trace);
+  }
   Simulation all(**world, jobs, options);
   if (auto up = all.start(*hosts, std::move(faults).value()); !up) {
     return std::move(up).error();
   }
   auto reports = all.run();
+  if (recorder) {
+    sim::Engine& engine = (*world)->engine();
+    recorder->finish(engine.now());
+    options.network->topology = network_topology(*recorder);
+    options.network->run = network_run(*recorder, engine.trace_hash(), all.users());
+  }
   if (trace != nullptr) {
     std::vector<std::string> where;
     if (!reports) where = all.describe();

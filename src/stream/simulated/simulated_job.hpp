@@ -11,6 +11,7 @@
 #include "sim/scenario/scenario.hpp"
 #include "stream/node/node_report.hpp"
 #include "stream/node/stream_node.hpp"
+#include "stream/simulated/network_record.hpp"
 #include "testbed/fault.hpp"
 #include "weft/result.hpp"
 #include "weft/stream.hpp"
@@ -38,6 +39,8 @@ struct SimulationOptions {
   bool settle = false;
   /// Asked every few simulated microseconds; once true, every job's stream ends in agreement.
   std::function<bool()> interrupted;
+  /// If set, the network's load and messages are recorded there; that changes nothing.
+  NetworkRecording* network = nullptr;
   /// Only this one of the jobs runs, where it would run beside the others; only it reports.
   std::optional<std::size_t> alone;
 };

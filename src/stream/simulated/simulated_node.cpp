@@ -123,6 +123,7 @@ void SimulatedNode::turn() {
   const NodeTurn::Done done = loop_->turn(clock_.at(now()));
   const auto handled = static_cast<std::int64_t>(done.messages + done.posted);
   busy_until_ = now() + std::max(least_turn, place_.overhead * handled);
+  if (place_.on_turn && done.moved) place_.on_turn(self_, busy_until_, done);
   if (node_->failure() || (!said_started_ && node_->started())) {
     said_started_ = true;
     place_.on_change();

@@ -26,6 +26,8 @@ struct SimulatedPlace {
   PicoDuration overhead{};  ///< LogGP o: of the processor, for a message sent or received
   Duration sample_every{};
   std::function<void()> on_change;  ///< a node has started, finished or failed
+  /// If set, told of every turn that did something and until when it keeps the processor.
+  std::function<void(NodeId node, PicoInstant until, const NodeTurn::Done& done)> on_turn = {};
 };
 
 class SimulatedNode final : public sim::Agent {

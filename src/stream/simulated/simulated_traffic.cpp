@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 
+#include "base/check.hpp"
 #include "sim/run/tally.hpp"
 #include "sim/run/world.hpp"
 #include "stream/simulated/network_faults.hpp"
@@ -97,8 +99,9 @@ Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario) {
   return run_simulated_traffic(scenario, alone);
 }
 
-Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario,
-                                             sim::Exchange& exchange) {
+Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario, sim::Exchange& exchange,
+                                             NetworkRecording* network) {
+  WEFT_CHECK(network == nullptr || exchange.size() == 1);
   if (scenario.traffic.empty()) {
     return scenario.located("network", {ErrorCode::invalid_argument,
                                         "nothing happens in this network; add [[traffic]] or "
@@ -113,6 +116,10 @@ Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario,
   auto faults = parse_faults(world);
   if (!faults) return std::move(faults).error();
   expect_rates(world, *faults);
+  std::optional<sim::Recorder> recorder;
+  if (network != nullptr) {
+    recorder.emplace(world.network(), std::string(world.router().name()), network->trace);
+  }
   const NetworkFaultPlayer links(world, std::move(faults).value());
   world.run_until(end);
   std::vector<Counts> counts(world.traffic().size());
@@ -121,6 +128,14 @@ Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario,
   }
   world.run_until(PicoInstant::never());
   const PicoInstant last = std::max(end, world.engine().last_event());
+
+  if (recorder) {
+    recorder->finish(last);
+    std::vector<sim::TrafficPattern> patterns;
+    for (const auto& traffic : bounded.traffic) patterns.push_back(traffic.pattern);
+    network->topology = network_topology(*recorder);
+    network->run = network_run(*recorder, world.engine().trace_hash(), names_of(patterns));
+  }
 
   TrafficOutcome outcome{.hosts = world.topology().hosts(),
                          .switches = world.topology().switches(),

@@ -9,6 +9,7 @@
 #include "sim/partition/exchange.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/traffic/traffic.hpp"
+#include "stream/simulated/network_record.hpp"
 #include "weft/result.hpp"
 
 namespace weft::stream {
@@ -38,8 +39,9 @@ struct TrafficOutcome {
 /// Sends for the scenario's duration, then lets arrive what can. Hosts of faults are hosts of the
 /// network. Errors: what the scenario refuses; no traffic at all; faults other than of links.
 Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario);
-/// Divided among ranks, all of which get the same outcome: that of the whole.
-Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario,
-                                             sim::Exchange& exchange);
+/// Divided among ranks, all of which get the same outcome: that of the whole. What the network does
+/// is recorded in `network`, if that is given and there is one rank.
+Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario, sim::Exchange& exchange,
+                                             NetworkRecording* network = nullptr);
 
 }  // namespace weft::stream

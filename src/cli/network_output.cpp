@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/network_output.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "base/units.hpp"
+#include "cli/stream_output.hpp"
+
+namespace weft::cli {
+namespace {
+
+/// "out/trace.json" of the run "grant": "out/trace-grant.json".
+std::string path_for(const std::string& path, const std::string& name) {
+  if (name.empty()) return path;
+  const std::filesystem::path whole(path);
+  const std::string file = whole.stem().string() + "-" + name + whole.extension().string();
+  return (whole.parent_path() / file).string();
+}
+
+Error of_option(const char* option, const Error& error) {
+  // A directory that is missing is not a missing input.
+  const ErrorCode code = error.code == ErrorCode::not_found ? ErrorCode::io : error.code;
+  return {code, fmt::format("{}: {}", option, error.message)};
+}
+
+}  // namespace
+
+void add_trace_options(CLI::App& command, TraceSettings& settings) {
+  command
+      .add_option("--trace", settings.path,
+                  "of a simulation: every packet, message and queue, for ui.perfetto.dev")
+      ->type_name("FILE")
+      ->group("Output");
+  command
+      .add_option("--trace-events", settings.most_events,
+                  "how many events the trace has at most, about 110 bytes each")
+      ->type_name("UINT")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
+      ->group("Output")
+      ->capture_default_str();
+}
+
+Result<void> check_trace_in_parts(const TraceSettings& settings, std::uint32_t parts) {
+  if (parts == 1 || settings.path.empty()) return {};
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("--trace: {}: a simulation in {} parts has none; start one process "
+                           "without --parts",
+                           settings.path, parts)};
+}
+
+Result<stream::NetworkRecording*> NetworkOutput::begin(const std::string& name) {
+  if (!wanted()) return nullptr;
+  name_ = name;
+  recording_ = {};
+  trace_.reset();
+  if (!settings_.path.empty()) {
+    auto file = sim::TraceFile::create(path_for(settings_.path, name), settings_.most_events);
+    if (!file) return of_option("--trace", file.error());
+    trace_.emplace(std::move(file).value());
+    recording_.trace = &*trace_;
+  }
+  return &recording_;
+}
+
+Result<void> NetworkOutput::end() {
+  if (!wanted()) return {};
+  if (recording_.run.links.empty()) return {};  // no simulation, or a divided one
+  recording_.run.name = name_;
+  topology_ = std::move(recording_.topology);
+  runs_.push_back(std::move(recording_.run));
+  if (!trace_) return {};
+  const auto cut_at = trace_->cut_at();
+  const std::uint64_t events = trace_->events();
+  const std::string path = trace_->path();
+  const Result<void> finished = trace_->finish();
+  trace_.reset();
+  if (!finished) return of_option("--trace", finished.error());
+  if (cut_at) {
+    fmt::print(stderr,
+               "weft: --trace: {}: after {} events are left out, from {} on; give more by "
+               "--trace-events\n",
+               path, events, to_text(Duration((*cut_at - PicoInstant()).to_nanoseconds())));
+  }
+  if (!quiet_) fmt::print("events: {} of the simulation in {}\n", events, path);
+  return {};
+}
+
+Result<void> NetworkOutput::write(report::NetworkRecord about) {
+  if (out_.empty()) return {};
+  if (runs_.empty()) {
+    forget_record(out_, "network.json");
+    forget_record(out_, "network.html");
+    return {};
+  }
+  // Runs differ in their schedules, which are their names.
+  if (runs_.size() > 1) {
+    std::erase_if(about.parameters, [](const auto& p) { return p.first == "schedule"; });
+  }
+  about.version = WEFT_VERSION;
+  about.topology = std::move(topology_);
+  about.runs = std::move(runs_);
+  if (auto written = report::write_network(out_, about); !written) {
+    return of_option("--out", written.error());
+  }
+  return {};
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What commands that simulate a network leave of it: DIR/network.json with its page, and a trace.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "report/network_record.hpp"
+#include "sim/telemetry/trace_file.hpp"
+#include "stream/simulated/network_record.hpp"
+#include "weft/result.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+struct TraceSettings {
+  std::string path;  ///< empty: none
+  std::uint64_t most_events = sim::TraceFile::usual_most;
+};
+
+/// --trace and --trace-events.
+void add_trace_options(CLI::App& command, TraceSettings& settings);
+
+/// A simulation that is divided among processes or threads has no trace.
+Result<void> check_trace_in_parts(const TraceSettings& settings, std::uint32_t parts);
+
+/// One command's. It records when there is a directory or a trace.
+class NetworkOutput {
+ public:
+  /// `out`: directory; empty: none. Quiet: what it left is not told on standard output.
+  NetworkOutput(std::string out, TraceSettings trace, bool quiet)
+      : out_(std::move(out)), settings_(std::move(trace)), quiet_(quiet) {}
+
+  bool wanted() const { return !out_.empty() || !settings_.path.empty(); }
+  /// Before a run; `name` tells it from others and is part of its trace's name, empty where it is
+  /// alone. What the run records, for as long as it lasts; null: nothing is wanted. Errors: the
+  /// trace cannot be made.
+  Result<stream::NetworkRecording*> begin(const std::string& name = {});
+  /// After a run that went well. Errors: the trace cannot be written.
+  Result<void> end();
+  /// After the last one: writes DIR/network.json, about all of them; where nothing was recorded it
+  /// takes away what an earlier command left. Errors name the file.
+  Result<void> write(report::NetworkRecord about);
+
+ private:
+  std::string out_;
+  TraceSettings settings_;
+  bool quiet_;
+  std::string name_;
+  std::optional<sim::TraceFile> trace_;
+  stream::NetworkRecording recording_;
+  report::NetworkTopology topology_;
+  std::vector<report::NetworkRun> runs_;
+};
+
+}  // namespace weft::cli
