@@ -178,11 +178,12 @@ function vertexLayers(context, places, width) {
     tooltip: [{ field: 'name' }, { field: 'kind' }, { field: 'group' }] } };
   // Names where there is room: beside hosts of a star, above few switches.
   const isStar = network.shape === 'star';
-  if (vertices.length > 40 || width < 460) return [point];
+  const room = isStar ? width / 2 - 240 : 110;
+  if (vertices.length > 40 || width < 460 || room < 60) return [point];
   const named = values.filter((v) => isStar === (v.kind === 'host')).map((v) => ({ ...v,
     x: isStar ? v.x * 1.07 : v.x, y: isStar ? v.y * 1.07 : v.y }));
   const text = (align, keep) => ({ data: { values: named.filter(keep) }, mark: { type: 'text',
-    align, dy: isStar ? 0 : -14, fontSize: 12, color: context.theme.text },
+    align, dy: isStar ? 0 : -14, fontSize: 12, limit: Math.min(110, room), color: context.theme.text },
   encoding: { ...place, text: { field: 'name' } } });
   if (!isStar) return [point, text('center', () => true)];
   return [point, text('left', (v) => v.x > 0.1), text('right', (v) => v.x < -0.1),
