@@ -13,12 +13,13 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* examples =
-    R"help(DIR is what weft stream wrote with --out: it holds run.json, compare.json, or both.
-The report is one file, DIR/report.html, for any browser, without a network.
+    R"help(DIR is what weft stream or weft simulate wrote with --out: it holds run.json, compare.json,
+network.json, or several of these. The report is one file, DIR/report.html, for any browser, without
+a network; what a simulated network did is in another one beside it, DIR/network.html.
 
 Examples:
   weft stream compare --schedules best-effort,offset,dfs --out out && weft report out
-  weft stream limit --sizes 1KiB..1MiB --mix --out limit && weft report limit
+  weft simulate uniform --topology fat-tree:64 --out net && weft report net
   xdg-open "$(weft report out)"
 )help";
 
@@ -28,7 +29,7 @@ void add_report_command(CLI::App& root, Outcome& outcome) {
   CLI::App* command =
       root.add_subcommand("report", "Make an HTML report of the runs in a directory");
   const auto dir = std::make_shared<std::string>();
-  command->add_option("DIR", *dir, "directory that weft stream wrote with --out")->required();
+  command->add_option("DIR", *dir, "directory that was written with --out")->required();
   command->footer(examples);
   command->callback([dir, &outcome] {
     const Result<std::string> path = report::write_report(*dir);

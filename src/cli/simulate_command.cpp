@@ -196,7 +196,8 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
   simulate->footer(
       "Examples:\n"
       "  weft simulate examples/scenarios/faults.toml --seed 7 --check-determinism\n"
-      "  weft simulate examples/scenarios/fat-tree-1024.toml --no-limit --out out/fat-tree\n"
+      "  weft simulate examples/scenarios/fat-tree-1024.toml --out out/fat-tree --trace "
+      "trace.json\n"
       "  mpirun -n 2 weft simulate examples/scenarios/fat-tree-1024.toml --json");
   add_uniform_command(*simulate, outcome);
 #ifdef WEFT_WITH_SWARM

@@ -227,7 +227,9 @@ void add_local(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       "  weft stream local --schedule dfs --timeslices-per-interval 32 --link 200Mbit,20us "
       "--sink check: --out out/dfs\n"
       "  weft stream local --testbed 100Mbit --fault 'at=2s kill host5' --sink check: --json\n"
-      "  weft stream local --fabric sim:examples/scenarios/star-100mbit.toml --schedule dfs");
+      "  weft stream local --fabric sim:examples/scenarios/star-100mbit.toml --out out/star "
+      "--trace "
+      "trace.json");
   local->callback([local, &state, &outcome] { run_local_command(*local, state, outcome); });
 }
 

@@ -239,8 +239,8 @@ void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
   uniform->footer(
       "Examples:\n"
       "  weft simulate uniform --topology fat-tree:1024 --load 0.7 --packet 4KiB --json\n"
-      "  weft simulate uniform --topology dragonfly:384,shape=xc40 --network aries --pattern "
-      "permutation\n"
+      "  weft simulate uniform --topology dragonfly:384,shape=xc40 --network aries --out "
+      "out/dragonfly\n"
       "  mpirun -n 4 weft simulate uniform --topology fat-tree:16384,levels=3 --json");
   uniform->callback([state, &outcome] { run_uniform_command(*state, outcome); });
 }
