@@ -216,7 +216,7 @@ class JobsCommand {
     bare.duration = Duration{};
     const stream::LimitConfig config{.roster = {bare.inputs, bare.computes},
                                      .message_bytes = message_bytes,
-                                     .mix = true,
+                                     .pattern = stream::LimitPattern::partners,
                                      .duration = settings_[j].local.limit_duration};
     std::vector<stream::SimulatedJob> all = jobs();
     std::vector<stream::SimulatedJob> beside;

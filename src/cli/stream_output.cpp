@@ -92,15 +92,16 @@ void print_table(std::span<const report::RunRecord> runs) {
 
 void print_limit_row(const report::LimitRow& row, bool with_header) {
   if (with_header) {
-    fmt::print("{:>10} {:>5} {:>12} {:>14} {:>14}\n", "message", "mix", "round", "per sender",
-               "aggregate");
+    fmt::print("{:>10} {:>5} {:>12} {:>14} {:>14} {:>14}\n", "message", "mix", "round",
+               "per sender", "aggregate", "limit");
   }
   const auto rate = [](double bytes_per_s) {
     return to_text(Bandwidth::bytes_per_second(static_cast<std::uint64_t>(bytes_per_s)));
   };
-  fmt::print("{:>10} {:>5} {:>12} {:>14} {:>14}\n", to_text(ByteCount(row.message_bytes)),
+  fmt::print("{:>10} {:>5} {:>12} {:>14} {:>14} {:>14}\n", to_text(ByteCount(row.message_bytes)),
              row.mix ? "yes" : "no", in_ms(row.round_us),
-             rate(row.bandwidth_per_sender_bytes_per_s), rate(row.aggregate_bytes_per_s));
+             rate(row.bandwidth_per_sender_bytes_per_s), rate(row.aggregate_bytes_per_s),
+             rate(row.limit_bytes_per_s.value_or(row.aggregate_bytes_per_s)));
 }
 
 std::string runs_as_json(std::span<const report::RunRecord> runs) {

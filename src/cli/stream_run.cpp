@@ -23,7 +23,7 @@ Result<void> measure_limit(const StreamSettings& settings, std::vector<report::R
       stream::run_limit(settings.stream, settings.local, contribution_bytes(runs.front()), true);
   if (!limit) return std::move(limit).error();
   for (auto& run : runs) {
-    stream::set_limit(settings.stream, limit->aggregate_bytes_per_s, run);
+    stream::set_limit(settings.stream, limit->limit_bytes_per_s, run);
   }
   report::attach_references(settings.references, runs);
   return {};

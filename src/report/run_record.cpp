@@ -106,7 +106,8 @@ Json write_limit(const LimitRow& row) {
               {"mix", row.mix},
               {"round_us", number(row.round_us)},
               {"bandwidth_per_sender_bytes_per_s", number(row.bandwidth_per_sender_bytes_per_s)},
-              {"aggregate_bytes_per_s", number(row.aggregate_bytes_per_s)}};
+              {"aggregate_bytes_per_s", number(row.aggregate_bytes_per_s)},
+              {"limit_bytes_per_s", optional_number(row.limit_bytes_per_s)}};
 }
 
 Json write_summary(const RunRecord& r) {
@@ -367,6 +368,7 @@ void read_record(const Reader& in, RunRecord& r) {
     row.real("round_us", l.round_us);
     row.real("bandwidth_per_sender_bytes_per_s", l.bandwidth_per_sender_bytes_per_s);
     row.real("aggregate_bytes_per_s", l.aggregate_bytes_per_s);
+    row.real("limit_bytes_per_s", l.limit_bytes_per_s);
   });
 }
 

@@ -122,6 +122,8 @@ struct LimitRow {
   double round_us = 0;  ///< every sender writes one message to every receiver
   double bandwidth_per_sender_bytes_per_s = 0;
   double aggregate_bytes_per_s = 0;
+  /// What nothing can exceed: the aggregate, or that of senders that are not in each other's way.
+  std::optional<double> limit_bytes_per_s;
 
   bool operator==(const LimitRow&) const = default;
 };

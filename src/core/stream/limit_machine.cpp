@@ -17,10 +17,22 @@ constexpr std::size_t sync_bytes = 64;
 constexpr std::size_t descriptor_bytes = 20;
 constexpr std::uint64_t descriptor_context = 1ULL << 32;
 
-/// Enough to keep a pair busy, little enough that many pairs fit the fabric's limits.
-std::uint32_t window_for(std::size_t message_bytes) {
-  return static_cast<std::uint32_t>(std::clamp<std::size_t>(
-      (std::size_t{256} << 10) / std::max<std::size_t>(message_bytes, 1), 4, 64));
+/// Enough to keep a pair busy, little enough that many pairs fit the fabric's limits. One pair that
+/// is alone has at its disposal what otherwise all pairs have, within reason.
+std::uint32_t window_for(const LimitConfig& config) {
+  const std::size_t size = std::max<std::size_t>(config.message_bytes, 1);
+  if (config.pattern == LimitPattern::everybody) {
+    return static_cast<std::uint32_t>(
+        std::clamp<std::size_t>((std::size_t{256} << 10) / size, 4, 64));
+  }
+  return static_cast<std::uint32_t>(
+      std::clamp<std::size_t>((std::size_t{4} << 20) / size, 4, 1024));
+}
+
+bool are_partners(const LimitConfig& config, std::uint32_t sender, std::uint32_t receiver) {
+  if (config.pattern == LimitPattern::everybody) return true;
+  const std::uint32_t sets = std::min(config.roster.inputs, config.roster.computes);
+  return sender % sets == receiver % sets;
 }
 
 }  // namespace
@@ -28,10 +40,13 @@ std::uint32_t window_for(std::size_t message_bytes) {
 LimitSender::LimitSender(const LimitConfig& config, std::span<const std::byte> message)
     : config_(config),
       message_(message),
-      window_(window_for(config.message_bytes)),
+      window_(window_for(config)),
       receivers_(config.roster.computes),
       next_(config.self % config.roster.computes) {
   WEFT_CHECK(message.size() == config.message_bytes);
+  for (std::uint32_t r = 0; r < receivers_.size(); ++r) {
+    receivers_[r].partner = are_partners(config, config.self, r);
+  }
 }
 
 void LimitSender::on_completion(Instant now, const Completion& completion) {
@@ -106,7 +121,9 @@ void LimitSender::start_when_ready(Instant now, Outbox& out) {
 
 bool LimitSender::write_to(std::uint32_t index, Outbox& out) {
   Receiver& receiver = receivers_[index];
-  if (receiver.in_flight >= window_ || !out.has_room(4, 2 * sync_bytes)) return false;
+  if (!receiver.partner || receiver.in_flight >= window_ || !out.has_room(4, 2 * sync_bytes)) {
+    return false;
+  }
   const NodeId peer = config_.roster.compute_node(index);
   const std::uint64_t place = config_.self * (config_.message_bytes + sync_bytes);
   TxOp op;
@@ -117,21 +134,24 @@ bool LimitSender::write_to(std::uint32_t index, Outbox& out) {
   op.region = receiver.region;
   op.region_offset = place;
   out.tx.push_back(op);
-  if (config_.mix) {
-    op.context |= descriptor_context;
-    op.segments[0] = message_.first(std::min(descriptor_bytes, message_.size()));
-    op.region_offset = place + config_.message_bytes;
-    out.tx.push_back(op);
-    for (int i = 0; i < 2; ++i) {
-      out.send(peer, ServiceLevel{}, sync_bytes, [](wire::Writer& w) {
-        const std::array<char, sync_bytes> bytes{padding};
-        w.put(bytes);
-      });
-    }
-  }
+  if (config_.mix) write_small_ones(op, out);
   ++receiver.in_flight;
   ++messages_;
   return true;
+}
+
+/// What accompanies the write `op`.
+void LimitSender::write_small_ones(TxOp op, Outbox& out) {
+  op.context |= descriptor_context;
+  op.segments[0] = message_.first(std::min(descriptor_bytes, message_.size()));
+  op.region_offset += config_.message_bytes;
+  out.tx.push_back(op);
+  for (int i = 0; i < 2; ++i) {
+    out.send(op.peer, ServiceLevel{}, sync_bytes, [](wire::Writer& w) {
+      const std::array<char, sync_bytes> bytes{padding};
+      w.put(bytes);
+    });
+  }
 }
 
 void LimitSender::turn(Instant now, Outbox& out) {

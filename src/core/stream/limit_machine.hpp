@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The many-to-many write benchmark of paper 1, section V.A (Figs. 3 to 5): every sender writes
-// messages of one size into the memory of every receiver, as fast as the fabric takes them, without
-// credits, order or regard for the others. What it reaches is the bandwidth that no schedule can
-// exceed. With `mix`, each message is accompanied by the small ones that timeslice building needs:
-// a descriptor of 20 bytes, written, and two SYNC messages of 64 bytes.
+// Bare writes, as fast as the fabric takes them, without credits or order, in two patterns:
+//
+// Everybody to everybody is the many-to-many write benchmark of paper 1, section V.A (Figs. 3 to
+// 5): every sender writes messages of one size into the memory of every receiver. With `mix`, each
+// message is accompanied by the small ones of the paper's timeslice building: a descriptor of 20
+// bytes, written, and two SYNC messages of 64 bytes. Messages get into each other's way on the way
+// and at the receivers, so a schedule that keeps them apart can exceed what this reaches.
+//
+// With partners every sender has receivers of its own, or every receiver has senders of its own:
+// nobody waits for anybody. What this reaches without the mix no schedule can exceed.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +21,14 @@
 
 namespace weft::stream {
 
+enum class LimitPattern : std::uint8_t { everybody, partners };
+
 struct LimitConfig {
   Roster roster;  ///< inputs send, computes receive
   std::uint32_t self = 0;
   std::size_t message_bytes = 64 << 10;
   bool mix = false;
+  LimitPattern pattern = LimitPattern::everybody;
   Duration duration = Duration::seconds(1);
 };
 
@@ -44,6 +52,7 @@ class LimitSender {
   struct Receiver {
     RemoteRegion region;
     bool ready = false;
+    bool partner = true;  // of this sender
     std::uint32_t in_flight = 0;
     bool told_done = false;
     bool done = false;
@@ -51,6 +60,7 @@ class LimitSender {
   void on_message(Instant now, NodeId peer, std::span<const std::byte> bytes);
   void start_when_ready(Instant now, Outbox& out);
   bool write_to(std::uint32_t receiver, Outbox& out);
+  void write_small_ones(TxOp op, Outbox& out);
   void send_byte(NodeId peer, char what, Outbox& out);
 
   LimitConfig config_;

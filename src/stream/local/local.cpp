@@ -258,6 +258,14 @@ const JobRunner& runner_of(const StreamOptions& options) {
   });
 }
 
+Result<report::LimitRow> run_pattern(const StreamOptions& options, const LocalOptions& local,
+                                     const LimitConfig& config) {
+  auto reports =
+      runner_of(options).run(options, local, limit_node_factory(config), Mishaps::none, nullptr);
+  if (!reports) return std::move(reports).error();
+  return limit_row(config, reports->nodes);
+}
+
 }  // namespace
 
 Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOptions& local,
@@ -269,11 +277,16 @@ Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOpti
   LimitConfig config{.roster = {options.inputs, options.computes},
                      .message_bytes = message_bytes,
                      .mix = mix,
-                     .duration = local.limit_duration};
-  auto reports =
-      runner_of(bare).run(bare, quiet, limit_node_factory(config), Mishaps::none, nullptr);
-  if (!reports) return std::move(reports).error();
-  return limit_row(config, reports->nodes);
+                     .duration = local.limit_duration / 2};
+  auto everybody = run_pattern(bare, quiet, config);
+  if (!everybody) return everybody;
+  config.pattern = LimitPattern::partners;
+  config.mix = false;
+  const auto partners = run_pattern(bare, quiet, config);
+  if (!partners) return partners;
+  everybody->limit_bytes_per_s =
+      std::max(everybody->aggregate_bytes_per_s, partners->aggregate_bytes_per_s);
+  return everybody;
 }
 
 Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local,

@@ -20,7 +20,8 @@ namespace weft::stream {
 Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local,
                                     NetworkRecording* network = nullptr);
 
-/// The many-to-many write benchmark on the same processes and links.
+/// Bare writes on the same processes and links: everybody to everybody, and the limit, each for
+/// half of `local.limit_duration`.
 Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOptions& local,
                                    std::size_t message_bytes, bool mix);
 
