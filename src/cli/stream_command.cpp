@@ -14,6 +14,7 @@
 #include "cli/stream_output.hpp"
 #include "cli/stream_run.hpp"
 #include "cli/stream_settings.hpp"
+#include "cli/twin.hpp"
 #include "report/report.hpp"
 #include "stream/local/local.hpp"
 
@@ -164,7 +165,11 @@ void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome
     if (!sizes) return report_error(sizes.error(), outcome);
     limit_sizes = *std::move(sizes);
   }
+  if (auto good = command.settings.twin ? check_twin(command.settings) : Result<void>(); !good) {
+    return report_error(good.error(), outcome);
+  }
   std::vector<report::RunRecord> runs;
+  std::vector<report::RunRecord> twins;
   for (const std::string& schedule : command.schedules) {
     StreamSettings of_run = command.settings;
     of_run.stream.schedule = schedule;
@@ -172,7 +177,13 @@ void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome
     if (!record) return report_error(record.error(), outcome);
     runs.push_back(std::move(record).value());
     if (runs.back().interrupted) break;
+    if (!command.settings.twin) continue;
+    auto twin = run_twin(of_run);
+    if (!twin) return report_error(twin.error(), outcome);
+    twins.push_back(std::move(twin).value());
   }
+  const std::size_t real = runs.size();
+  runs.insert(runs.end(), twins.begin(), twins.end());
   if (auto measured = measure_limit(command.settings, runs); !measured) {
     return report_error(measured.error(), outcome);
   }
@@ -180,7 +191,11 @@ void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome
     describe(command.settings, run);
     if (!is_sound(run)) outcome.code = ExitCode::failed;
   }
-  if (!command.settings.json) print_table(runs);
+  if (!command.settings.json) {
+    const std::span all(runs);
+    print_table(all.first(real));
+    if (!twins.empty()) print_twins(all.first(twins.size()), all.subspan(real));
+  }
   if (auto added = add_limits(command.settings, limit_sizes, runs); !added) {
     return report_error(added.error(), outcome);
   }
@@ -243,10 +258,13 @@ void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       ->capture_default_str();
   compare->add_option("--limit-sizes", state.limit_sizes,
                       "also measure the limit for these message sizes, doubling, as 1KiB..1MiB");
+  compare->add_flag("--twin", state.settings.twin,
+                    "also run in a simulation of the testbed, and show what differs");
   compare->footer(
       "Examples:\n"
       "  weft stream compare --link 200Mbit,20us --duration 5s --out out/compare\n"
       "  weft stream compare --schedules best-effort,grant --testbed 100Mbit --duration 5s\n"
+      "  weft stream compare --testbed 100Mbit,4MiB --twin --out out/twin\n"
       "  weft stream compare --fabric sim:examples/scenarios/aries-128.toml --out out/aries");
   compare->callback([compare, &state, &outcome] { run_compare_command(*compare, state, outcome); });
 }

@@ -26,6 +26,7 @@ struct StreamSettings {
   bool no_limit = false;
   std::string reference;                      ///< file of published figures; empty: none
   std::vector<report::Reference> references;  ///< what `complete` found in it
+  bool twin = false;                          ///< of the testbed: run there too
   std::optional<Duration> sample_every;
   std::optional<Duration> limit_duration;
   /// Of a simulation: what its scenario says, for the record.

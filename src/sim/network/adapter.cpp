@@ -130,6 +130,10 @@ std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
   }
   if (packet.last) {
     end_turns(m);
+  } else if (options_.uneven_turns > 0 && round.round_head != kNone &&
+             rngs_[request.source].uniform() < options_.uneven_turns) {
+    message.next = round.round_head;  // once more
+    round.round_head = m;
   } else {
     join_round(m);
   }

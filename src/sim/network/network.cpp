@@ -172,7 +172,8 @@ void Network::deliver(std::uint32_t p) {
 
 void Network::enqueue(LinkId out, std::uint32_t lane_index, PortNumber in, std::uint32_t p) {
   Transmitter& t = transmitters_[out.value()];
-  InputQueue& queue = input_queue(t, lane_index, in);
+  // In order of arrival all inputs are one queue.
+  InputQueue& queue = input_queue(t, lane_index, options_.output_queues ? PortNumber(0) : in);
   Packet& packet = packets_[p];
   packet.next = kNone;
   queued_[out.value()] += packet.bytes;

@@ -239,6 +239,25 @@ TEST_F(network, a_victim_in_a_lane_of_its_own_is_free) {
   EXPECT_EQ(arrived_, (std::vector<Arrived>{{3, 1 * us + 110 * ns + 1010 * ns}}));
 }
 
+// Host 0 has three packets at the switch before host 1 has one there.
+TEST_F(network, packets_of_a_port_go_in_turn_or_as_they_arrived) {
+  for (const bool output_queues : {false, true}) {
+    NetworkOptions o = simple();
+    o.output_queues = output_queues;
+    build(star_of(3), o);
+    arrived_.clear();
+    network_->set_up(link_to(2), false);
+    send(0, 2, 3000, 1);
+    run(5 * us);
+    send(1, 2, 1000, 2);
+    run(10 * us);
+    network_->set_up(link_to(2), true);
+    run();
+    ASSERT_EQ(arrived_.size(), 2u);
+    EXPECT_EQ(arrived_[0].tag, output_queues ? 1u : 2u);
+  }
+}
+
 TEST_F(network, messages_start_no_closer_than_the_injection_gap) {
   NetworkOptions o = simple();
   o.injection_gap = PicoDuration::nanoseconds(3000);
@@ -286,6 +305,24 @@ TEST_F(network, a_host_with_many_messages_gives_way_to_others_after_each) {
                                             {3, 4 * us + 120 * ns},
                                             {1, 6 * us + 120 * ns},
                                             {2, 8 * us + 120 * ns}}));
+}
+
+TEST_F(network, uneven_turns_let_one_of_two_like_messages_end_earlier) {
+  std::vector<std::int64_t> leads;
+  for (const double uneven : {0.0, 0.5}) {
+    NetworkOptions o = simple();
+    o.uneven_turns = uneven;
+    build(star_of(3), o);
+    arrived_.clear();
+    send(0, 1, 400'000, 1);
+    send(0, 2, 400'000, 2);
+    run();
+    ASSERT_EQ(arrived_.size(), 2u);
+    EXPECT_EQ(arrived_[1].at, 800 * us + 120 * ns);  // the link is as busy as before
+    leads.push_back(arrived_[1].at - arrived_[0].at);
+  }
+  EXPECT_EQ(leads[0], 2 * us);
+  EXPECT_GT(leads[1], 2 * us);
 }
 
 TEST_F(network, a_message_of_one_packet_does_not_wait_behind_large_ones_to_other_hosts) {

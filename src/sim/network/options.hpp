@@ -40,6 +40,10 @@ struct NetworkOptions {
   /// A packet may leave a switch before all of it has come in.
   bool cut_through = true;
 
+  /// What waits for an output and lane goes in the order in which it arrived, as in switches with
+  /// one queue per output; otherwise the inputs take turns.
+  bool output_queues = false;
+
   std::vector<LevelOptions> levels = {LevelOptions{}};  ///< 1 … 16
 
   PicoDuration host_overhead{};  ///< LogGP o: of a host's processor, per message, on either side
@@ -50,6 +54,9 @@ struct NetworkOptions {
   /// packet by packet in turn; the others wait. Messages of one packet do not wait for other hosts'
   /// ones.
   std::uint32_t interleaved_messages = 16;
+  /// How probably a message has a second turn in a row, 0 … 0.9: connections whose packets are let
+  /// go by acknowledgements do not share a link exactly.
+  double uneven_turns = 0;
 };
 
 /// "aries", "ib-qdr", "ib-fdr", "ib-edr", "ib-hdr", "10gbe", "100gbe"; docs/simulator.md has the

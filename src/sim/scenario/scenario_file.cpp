@@ -117,9 +117,11 @@ class ScenarioFile {
     s.bytes("buffer", o.buffer_bytes, 1 << 30);
     s.duration("switch-delay", o.switch_delay);
     s.flag("cut-through", o.cut_through);
+    s.flag("output-queues", o.output_queues);
     s.duration("host-overhead", o.host_overhead);
     s.duration("injection-gap", o.injection_gap);
     s.duration("retransmit-after", o.retransmit_after);
+    s.number("uneven-turns", o.uneven_turns, 0, 0.9);
     s.integer("interleaved-messages", o.interleaved_messages, 1, 1 << 20);
     read_lossy(s);
     s.finish();

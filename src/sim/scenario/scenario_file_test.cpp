@@ -26,10 +26,12 @@ packet-overhead = "30B"
 buffer = "64KiB"
 switch-delay = "120ns"
 cut-through = false
+output-queues = true
 host-overhead = "400ns"
 injection-gap = "80ns"
 retransmit-after = "50us"
 interleaved-messages = 4
+uneven-turns = 0.25
 
 [[levels]]
 weight = 7
@@ -91,10 +93,12 @@ TEST(scenario_file, says_everything_about_the_network) {
   EXPECT_EQ(n.buffer_bytes, 65536u);
   EXPECT_EQ(n.switch_delay, PicoDuration::nanoseconds(120));
   EXPECT_FALSE(n.cut_through);
+  EXPECT_TRUE(n.output_queues);
   EXPECT_EQ(n.host_overhead, PicoDuration::nanoseconds(400));
   EXPECT_EQ(n.injection_gap, PicoDuration::nanoseconds(80));
   EXPECT_EQ(n.retransmit_after, PicoDuration::microseconds(50));
   EXPECT_EQ(n.interleaved_messages, 4u);
+  EXPECT_EQ(n.uneven_turns, 0.25);
   ASSERT_EQ(n.levels.size(), 2u);
   EXPECT_EQ(n.levels[0].weight, 7);
   EXPECT_EQ(n.levels[1].priority, 1);
@@ -201,7 +205,7 @@ TEST(scenario_file, later_errors_get_the_line_of_their_key) {
   const Error error{ErrorCode::invalid_argument, "load is wrong"};
   EXPECT_EQ(s->located("network.router", error).message,
             "w.toml:7: network.router = adaptive: load is wrong");
-  EXPECT_THAT(s->located("traffic[0]", error).message, StartsWith("w.toml:46: "));
+  EXPECT_THAT(s->located("traffic[0]", error).message, StartsWith("w.toml:48: "));
   EXPECT_EQ(s->located("nothing", error).message, "load is wrong");
   EXPECT_EQ(Scenario().located("network.router", error).message, "load is wrong");
 }

@@ -17,6 +17,7 @@
 #include "stream/node/limit_node.hpp"
 #include "stream/simulated/scenario_check.hpp"
 #include "stream/simulated/simulated_job.hpp"
+#include "stream/simulated/testbed_twin.hpp"
 
 namespace weft::stream {
 namespace {
@@ -296,6 +297,28 @@ Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOpt
   StreamOptions suited = options;
   suited.sink_in_loop = options.sink_in_loop || runner.sink_in_loop;
   auto reports = runner.run(suited, local, stream_node_factory(suited), Mishaps::as_said, network);
+  if (!reports) return std::move(reports).error();
+  return merge_reports(suited, *reports);
+}
+
+Result<report::RunRecord> run_twin(const StreamOptions& options, const LocalOptions& local) {
+  const sim::Scenario twin = twin_of_testbed(options, local);
+  StreamOptions suited = options;
+  suited.fabric = fmt::format("twin of {}", options.fabric);
+  suited.sink_in_loop = true;
+  LocalOptions simulated_local = local;
+  simulated_local.testbed = false;
+  simulated_local.metrics.clear();
+  if (auto good = check_in_scenario(twin, suited, simulated_local); !good) {
+    return std::move(good).error();
+  }
+  const FirstInterrupt interrupt;
+  const SimulationOptions watched{.faults = {},
+                                  .interrupted = [&interrupt] { return interrupt.came(); },
+                                  .network = nullptr,
+                                  .alone = {}};
+  auto reports = run_simulated_job(twin, suited, simulated_local, stream_node_factory(suited),
+                                   nullptr, watched);
   if (!reports) return std::move(reports).error();
   return merge_reports(suited, *reports);
 }

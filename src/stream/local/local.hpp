@@ -20,6 +20,10 @@ namespace weft::stream {
 Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local,
                                     NetworkRecording* network = nullptr);
 
+/// Runs a job of a testbed (`local.testbed`, with a rate) in the simulated counterpart of that, in
+/// which nothing is dropped. Faults happen there too.
+Result<report::RunRecord> run_twin(const StreamOptions& options, const LocalOptions& local);
+
 /// Bare writes on the same processes and links: everybody to everybody, and the limit, each for
 /// half of `local.limit_duration`.
 Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOptions& local,

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--twin`: the runs of a testbed, and the same runs in its simulated counterpart.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "cli/stream_settings.hpp"
+#include "report/run_record.hpp"
+#include "weft/result.hpp"
+
+namespace weft::cli {
+
+/// Whether the settings allow a twin. Errors name the option that is missing.
+Result<void> check_twin(const StreamSettings& settings);
+/// Runs what `settings` say in the simulated counterpart of their testbed.
+Result<report::RunRecord> run_twin(const StreamSettings& settings);
+/// Real and simulated runs side by side, with what the simulated ones differ by. As many of each.
+void print_twins(std::span<const report::RunRecord> real,
+                 std::span<const report::RunRecord> simulated);
+
+}  // namespace weft::cli
