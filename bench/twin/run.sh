@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Question: how near is a simulated testbed to the real one? Runs the same jobs in a testbed of
 # network namespaces with ports that drop nothing, and in its simulated twin (`--twin`), the schedules
-# in turn, several times, and prints the medians and by how much the twin differs.
+# in turn, several times with another seed each, and prints the medians and by how much the twin differs.
 #
 #   bench/twin/run.sh [RUNS] [SECONDS] [WEFT]      by default 5 runs of 10 s with build/release/weft
 #
@@ -27,7 +27,8 @@ for ((run = 1; run <= runs; ++run)); do
   echo "run $run of $runs" >&2
   # A run that lost timeslices ends with an error after it has printed its record.
   "$weft" stream compare --schedules "$schedules" --inputs 8 --computes 8 --no-limit \
-    --testbed 100Mbit,4MiB --timeslices-per-interval 64 --duration "${seconds}s" --twin --json \
+    --testbed 100Mbit,4MiB --timeslices-per-interval 64 --duration "${seconds}s" --twin \
+    --seed "$run" --json \
     >"$scratch/$run.json" || echo "run $run failed" >&2
 done
 idle=$(($(idle_jiffies) - idle))
