@@ -263,7 +263,6 @@ void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
   compare->footer(
       "Examples:\n"
       "  weft stream compare --link 200Mbit,20us --duration 5s --out out/compare\n"
-      "  weft stream compare --schedules best-effort,grant --testbed 100Mbit --duration 5s\n"
       "  weft stream compare --testbed 100Mbit,4MiB --twin --out out/twin\n"
       "  weft stream compare --fabric sim:examples/scenarios/aries-128.toml --out out/aries");
   compare->callback([compare, &state, &outcome] { run_compare_command(*compare, state, outcome); });
