@@ -36,7 +36,7 @@ PUBLISHED = {128: {"best-effort": 0.53, "dfs": 0.80},
              384: {"best-effort": 0.44, "dfs": 0.67}}
 # Milliseconds of streaming by size: (dfs, others, limit), and rounds of an interval. Table I has
 # 10,000 timeslices per interval, that is 156, 104 and 52 rounds.
-LENGTHS = {128: (250, 60, 10), 192: (250, 60, 10), 384: (250, 60, 10)}
+LENGTHS = {128: (250, 60, 10), 192: (120, 60, 10), 384: (80, 30, 10)}
 ROUNDS = 32
 
 # One parameter of the simulation at a time, 128 nodes, quiet, ugal unless it says otherwise.
