@@ -15,6 +15,12 @@ mkdir -p build/test-logs
 if ! "$target" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
   -artifact_prefix="build/fuzz/$name-" "$found" "${seeds[@]}" > "$log" 2>&1; then
   tail -n 40 "$log"
+  # Where only this output is left, the input can be had from it: base64 -d.
+  input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)
+  if [ -f "$input" ]; then
+    echo "  $name: $input in base64:"
+    base64 "$input" | head -c 20000
+  fi
   exit 1
 fi
 echo "  $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, nothing found"

@@ -49,7 +49,15 @@ Error Scenario::located(std::string_view key, Error error) const {
       find(entries, fmt::format("{}{}{}", key, key.empty() ? "" : ".", word));
   const bool is_word = entry != nullptr;
   if (entry == nullptr) entry = find(entries, key);
-  if (entry == nullptr) return error;
+  if (entries.empty()) return error;
+  // What the file should say and does not has no line of its own: its section's, or none.
+  for (; entry == nullptr && word.find('.') != word.npos; entry = find(entries, word)) {
+    word = word.substr(0, word.rfind('.'));
+  }
+  if (entry == nullptr) {
+    error.message = one_line(fmt::format("{}: {}", name, error.message));
+    return error;
+  }
   std::string message = error.message;
   if (is_word && message.starts_with(fmt::format("{} is ", word))) {
     const std::size_t end = message.find(": ");

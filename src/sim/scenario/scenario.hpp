@@ -104,9 +104,9 @@ struct Scenario {
   /// There is one job, and it need not be told from others.
   bool has_single_job() const { return jobs.size() == 1 && jobs[0].key == "job"; }
 
-  /// The error with file and line of `key` in front, and "KEY = VALUE" where it has one; as it is
-  /// when the key is not from a file. A message that begins with a key below `key` ("load is …") is
-  /// about that one.
+  /// The error with file and line of `key` in front, and "KEY = VALUE" where it has one; with the
+  /// line of its section, or with none, when the file does not say it; as it is when there is no
+  /// file. A message that begins with a key below `key` ("load is …") is about that one.
   Error located(std::string_view key, Error error) const;
 };
 

@@ -206,7 +206,7 @@ TEST(scenario_file, later_errors_get_the_line_of_their_key) {
   EXPECT_EQ(s->located("network.router", error).message,
             "w.toml:7: network.router = adaptive: load is wrong");
   EXPECT_THAT(s->located("traffic[0]", error).message, StartsWith("w.toml:48: "));
-  EXPECT_EQ(s->located("nothing", error).message, "load is wrong");
+  EXPECT_EQ(s->located("nothing", error).message, "w.toml: load is wrong");
   EXPECT_EQ(Scenario().located("network.router", error).message, "load is wrong");
 }
 
@@ -370,6 +370,20 @@ TEST(scenario_file, every_key_refuses_what_is_wrong_with_its_line_and_value) {
       }
     }
   }
+}
+
+TEST(scenario_file, what_is_not_in_the_file_is_missed_with_the_line_of_its_section) {
+  const auto s =
+      parse_scenario("[network]\ntopology = \"star:4\"\n[noise]\nevery = \"1ms\"\n", "s.toml");
+  ASSERT_FALSE(s.ok());
+  EXPECT_THAT(s.error().message, StartsWith("s.toml:3: noise.mean is 0: "));
+}
+
+TEST(scenario_file, what_is_in_no_section_of_the_file_is_missed_with_its_name) {
+  const std::string text = "network.topology = \"star:4\"\nnoise.every = \"1ms\"\n";
+  const auto s = parse_scenario(text, "s.toml");
+  ASSERT_FALSE(s.ok());
+  EXPECT_THAT(s.error().message, StartsWith("s.toml:"));
 }
 
 TEST(scenario_file, a_missing_file_is_named) {
