@@ -70,8 +70,9 @@ struct StreamOptions {
   std::uint32_t microslices_per_timeslice = 1;
   std::uint32_t overlap_microslices = 0;
   ByteCount buffer = ByteCount::mib(1);  ///< data ring of each pair; rounded up to a power of two
-  /// All pairs of a compute node write into the memory of one ring, over each other: for jobs in
-  /// which nobody looks at contents and memory for all rings is too much.
+  /// All pairs of a compute node write into the memory of one ring, over each other, and input
+  /// nodes keep contents in no more: for jobs in which nobody looks at contents and memory for all
+  /// rings is too much.
   bool one_ring = false;
   std::uint32_t descriptors = 256;  ///< contributions that a pair can hold at most
   ByteCount input_buffer{};         ///< of each input node; 0: what all its pairs can hold

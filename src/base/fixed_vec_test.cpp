@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace weft {
 namespace {
 
@@ -14,6 +16,19 @@ TEST(fixed_vec, keeps_order_when_the_front_is_dropped) {
   ASSERT_EQ(v.size(), 1u);
   EXPECT_EQ(v[0], 3);
   EXPECT_EQ(v.room(), 3u);
+}
+
+TEST(fixed_vec, constructs_what_is_more_than_bytes) {
+  FixedVec<std::string> v(3);
+  v.push_back("a text that is too long to lie in the string itself");
+  v.push_back(std::string(1, 'b'));
+  v.drop_front(1);
+  FixedVec<std::string> moved = std::move(v);
+  ASSERT_EQ(moved.size(), 1u);
+  EXPECT_EQ(moved[0], "b");
+  moved.extend(1);
+  moved[1] = std::string(1, 'c');
+  EXPECT_EQ(moved.view().back(), "c");
 }
 
 TEST(fixed_vec_death, overflow_aborts_in_every_build) {

@@ -101,10 +101,8 @@ void add_data_options(CLI::App& command, StreamSettings& s) {
   add_parsed(command, "--buffer", o.buffer, parse_byte_count, "ring of each pair", "1MiB")
       ->group(group);
   command
-      .add_flag(
-          "--one-ring", o.one_ring,
-          "all pairs of a compute node share one ring's memory: contents are lost, nobody may "
-          "look")
+      .add_flag("--one-ring", o.one_ring,
+                "all pairs of a node share one ring's memory: contents are lost, nobody may look")
       ->group(group);
   command.add_option("--descriptors", o.descriptors, "contributions a pair can hold at most")
       ->group(group)

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // EarlyMessages: schedule messages from nodes that know a view which has not come here yet. They
-// wait for it: a grant that is thrown away would never be given again.
+// wait for it: a grant that is thrown away would never be given again. Memory is taken when there
+// are any, which is rare: there may be many for each of thousands of peers.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <vector>
 
-#include "base/fixed_vec.hpp"
 #include "core/schedule/schedule.hpp"
 
 namespace weft::stream {
 
 class EarlyMessages {
  public:
-  explicit EarlyMessages(std::size_t capacity) : messages_(capacity) {}
+  explicit EarlyMessages(std::size_t capacity) : capacity_(capacity) {}
 
   /// False when there is no room: the message is lost.
   bool keep(std::uint32_t from, std::uint32_t view, std::span<const std::byte> payload) {
-    if (messages_.full() || payload.size() > schedule::Message::capacity) return false;
-    messages_.extend(1);
-    Early& early = messages_[messages_.size() - 1];
+    if (messages_.size() == capacity_ || payload.size() > schedule::Message::capacity) return false;
+    Early& early = messages_.emplace_back();
     early.view = view;
     early.message.to = from;
     early.message.size = static_cast<std::uint32_t>(payload.size());
@@ -40,8 +40,8 @@ class EarlyMessages {
         use(early.message.to, std::span(early.message.bytes).first(early.message.size));
       }
     }
-    messages_.clear();
-    messages_.extend(kept);
+    messages_.resize(kept);
+    if (kept == 0) messages_.shrink_to_fit();
   }
 
  private:
@@ -49,7 +49,8 @@ class EarlyMessages {
     std::uint32_t view = 0;
     schedule::Message message;  // `to` holds the sender
   };
-  FixedVec<Early> messages_;
+  std::size_t capacity_;
+  std::vector<Early> messages_;
 };
 
 }  // namespace weft::stream

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/stream/input_buffer.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.hpp"
 
 namespace weft::stream {
 
-InputBuffer::InputBuffer(MirroredBytes content, MirroredBytes descriptors)
+InputBuffer::InputBuffer(MirroredBytes content, MirroredBytes descriptors, std::size_t room)
     : content_(content),
       descriptors_(descriptors),
+      room_(std::max(room, content.size)),
       slots_(descriptors.size / sizeof(MicrosliceDescriptor)) {
   WEFT_CHECK(descriptors.size % sizeof(MicrosliceDescriptor) == 0 && slots_ > 0);
   WEFT_CHECK(content.size > 0);
@@ -19,7 +21,7 @@ std::span<std::byte> InputBuffer::reserve(std::size_t size) {
   WEFT_CHECK(size <= content_.size,
              "a microslice of {} bytes never fits an input buffer of {}: raise --input-buffer",
              size, content_.size);
-  if (next_ - oldest_ == slots_ || head_ + size - tail_ > content_.size) return {};
+  if (next_ - oldest_ == slots_ || head_ + size - tail_ > room_) return {};
   reserved_ = size;
   return content_.at(head_, size);
 }

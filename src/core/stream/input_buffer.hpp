@@ -36,8 +36,9 @@ struct MicrosliceRun {
 /// Does not own its memory. Not thread-safe: source and machine share the driver's thread.
 class InputBuffer final : public MicrosliceWriter {
  public:
-  /// `descriptors.size` must be a multiple of 32.
-  InputBuffer(MirroredBytes content, MirroredBytes descriptors);
+  /// `descriptors.size` must be a multiple of 32. `room`: bytes that may be held at a time, 0 for
+  /// as many as the memory has; with more than that contents lie over each other, and are lost.
+  InputBuffer(MirroredBytes content, MirroredBytes descriptors, std::size_t room = 0);
 
   std::span<std::byte> reserve(std::size_t size) override;
   void commit(MicrosliceDescriptor descriptor) override;
@@ -53,15 +54,14 @@ class InputBuffer final : public MicrosliceWriter {
   /// Empties the buffer; the next microslice committed has this number.
   void restart_at(std::uint64_t number);
   /// Share of the content ring in use, 0 … 1.
-  double fill() const {
-    return static_cast<double>(head_ - tail_) / static_cast<double>(content_.size);
-  }
+  double fill() const { return static_cast<double>(head_ - tail_) / static_cast<double>(room_); }
 
  private:
   const MicrosliceDescriptor& descriptor(std::uint64_t number) const;
 
   MirroredBytes content_;
   MirroredBytes descriptors_;
+  std::size_t room_;
   std::uint64_t slots_;
   std::uint64_t oldest_ = 0;
   std::uint64_t next_ = 0;

@@ -62,7 +62,7 @@ void PairSender::start(Instant now, const ContributionDescriptor& descriptor,
                        const std::array<std::span<const std::byte>, 2>& content, ServiceLevel level,
                        Outbox& out) {
   Record& record = records_[written_ % records_.size()];
-  record = {.descriptor = descriptor, .started = now, .writes_left = 1};
+  record = {.descriptor = descriptor, .writes_left = 1, .started = now};
   record.descriptor.position = static_cast<std::uint32_t>(position_);
   const std::uint64_t size = descriptor.size;
   const std::uint64_t offset = position_ % data_.length;

@@ -75,8 +75,8 @@ class PairSender {
   static constexpr std::uint64_t pair_bits = (1 << 14) - 1;
   struct Record {
     ContributionDescriptor descriptor;  // stays put until the pair's ring comes round
-    Instant started{};
     std::uint32_t writes_left = 0;
+    Instant started{};
   };
   void write(std::uint64_t offset, std::array<std::span<const std::byte>, 2> segments,
              const RemoteRegion& region, ServiceLevel level, Outbox& out);

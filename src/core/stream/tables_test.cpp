@@ -78,6 +78,20 @@ TEST_F(input_buffer, a_run_is_descriptors_then_contents) {
   EXPECT_EQ(run.bytes(), 89u);
 }
 
+TEST_F(input_buffer, with_more_room_than_memory_contents_lie_over_each_other) {
+  InputBuffer roomy({content_.data(), 64}, {descriptors_.data(), 4 * 32}, 100);
+  EXPECT_EQ(roomy.capacity(), 64u);
+  EXPECT_EQ(roomy.reserve(60).data(), content_.data());
+  roomy.commit({});
+  EXPECT_EQ(roomy.reserve(41).data(), nullptr);
+  EXPECT_EQ(roomy.reserve(40).data(), content_.data() + 60);
+  roomy.commit({});
+  EXPECT_EQ(roomy.fill(), 1);
+  EXPECT_EQ(roomy.run(1, 1).segments[1].size(), 40u);
+  roomy.release_before(1);
+  EXPECT_EQ(roomy.reserve(60).data(), content_.data() + 36);
+}
+
 TEST_F(input_buffer, holds_no_more_microslices_than_it_has_descriptors) {
   for (int i = 0; i < 4; ++i) {
     EXPECT_NE(buffer_.reserve(0).data(), nullptr);

@@ -16,10 +16,11 @@ namespace weft::sim {
 struct Flight {
   enum class Kind : std::uint8_t { welcome, send, write };
   Kind kind = Kind::send;
+  bool leads_on = false;  ///< a greeting: when it has left its host, the next one may go
   NodeId from{}, to{};
   std::uint64_t to_serial = 0;  ///< endpoint
   std::uint64_t link = 0;       ///< connection
-  std::uint64_t sequence = 0;   ///< within the connection and direction
+  std::uint64_t sequence = 0;   ///< within the connection and direction; greeting: its endpoint
   RemoteRegion region{};
   std::uint64_t region_offset = 0;
   std::array<std::span<const std::byte>, 2> segments{};  ///< of a write: the poster's memory

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::string_view kScheme = "sim:";
 constexpr std::size_t kSpareBuffers = 64;
+/// Greetings on their way out of the host: one goes after the other there anyway.
+constexpr std::size_t kMostGreetings = 64;
 
 }  // namespace
 
@@ -29,8 +31,8 @@ SimEndpoint::SimEndpoint(SimHub& hub, std::uint64_t serial, NodeId self, Incarna
 
 SimEndpoint::~SimEndpoint() {
   hub_.endpoints_[serial_ - 1] = nullptr;
-  for (const Peer& p : peers_) {
-    for (const auto& [sequence, flight] : p.early) hub_.flights_.give_back(flight);
+  for (Peer& p : peers_) {
+    drop_early(p);
     if (p.link != 0) hub_.notify_death(*this, p.serial, p.link);
   }
 }
@@ -101,13 +103,34 @@ void SimEndpoint::connect(NodeId id, Peer& mine, SimEndpoint& other, Peer& their
 }
 
 void SimEndpoint::greet(NodeId id, const Peer& p) {
-  const std::uint32_t f = hub_.flights_.take();
-  hub_.flights_[f] = {.kind = Flight::Kind::welcome,
-                      .from = self_,
-                      .to = id,
-                      .to_serial = p.serial,
-                      .link = p.link};
-  hub_.launch(f, 0);
+  greetings_.push_back({p.link, id});
+  send_greetings();
+}
+
+void SimEndpoint::greeting_left() {
+  --greetings_out_;
+  send_greetings();
+}
+
+void SimEndpoint::send_greetings() {
+  while (!greetings_.empty() && greetings_out_ < kMostGreetings) {
+    const Greeting greeting = greetings_.front();
+    greetings_.pop_front();
+    const Peer& p = peers_[greeting.to.value()];
+    if (p.link != greeting.link) continue;  // that connection is over
+    const std::uint32_t f = hub_.flights_.take();
+    hub_.flights_[f] = {.kind = Flight::Kind::welcome,
+                        .leads_on = true,
+                        .from = self_,
+                        .to = greeting.to,
+                        .to_serial = p.serial,
+                        .link = p.link,
+                        .sequence = serial_};
+    ++greetings_out_;
+    if (hub_.launch(f, 0)) continue;
+    hub_.flights_[f].leads_on = false;
+    --greetings_out_;
+  }
 }
 
 void SimEndpoint::break_link(NodeId id) {
@@ -125,8 +148,7 @@ void SimEndpoint::link_ended(NodeId id, std::uint64_t link) {
 }
 
 void SimEndpoint::end_link(NodeId id, Peer& p) {
-  for (const auto& [sequence, flight] : p.early) hub_.flights_.give_back(flight);
-  p.early.clear();
+  drop_early(p);
   // Only what was reported up is reported down; the report fails what is still outstanding.
   if (p.welcome) push(CompletionKind::peer_down, id, 0, p.link);
   p.link = 0;
@@ -140,13 +162,19 @@ void SimEndpoint::drop_unreachable() {
 }
 
 Result<Region> SimEndpoint::expose(std::span<std::byte> memory) {
-  const std::uint64_t key = (serial_ << 32) + next_key_++;
-  regions_.emplace(key, memory);
+  const std::uint64_t key = (serial_ << 32) + regions_.size();
+  regions_.push_back(memory);
   return Region{memory, {key, 0, memory.size()}};
 }
 
 void SimEndpoint::retract(const Region& region) {
-  regions_.erase(region.remote.key);
+  const std::uint64_t key = region.remote.key;
+  if (!region_of(key).empty()) regions_[key & 0xffff'ffff] = {};
+}
+
+std::span<std::byte> SimEndpoint::region_of(std::uint64_t key) const {
+  const std::uint64_t index = key & 0xffff'ffff;
+  return key >> 32 == serial_ && index < regions_.size() ? regions_[index] : std::span<std::byte>();
 }
 
 std::vector<std::byte> SimEndpoint::buffer() {
@@ -210,18 +238,41 @@ void SimEndpoint::take(std::uint32_t f) {
     p.welcome = true;
     push(CompletionKind::peer_up, from, 0, p.link);
   } else {
-    p.early.emplace(flight.sequence, f);
+    keep_early(p, f);
   }
   if (p.welcome) take_in_order(from, p);
 }
 
+/// What comes is mostly the next one, and nothing is early: then it is alone in the list.
+void SimEndpoint::keep_early(Peer& p, std::uint32_t f) {
+  auto& flights = hub_.flights_;
+  const std::uint64_t sequence = flights[f].sequence;
+  const bool is_last = p.first_early == kNone || flights[p.last_early].sequence < sequence;
+  std::uint32_t* link = &p.first_early;
+  if (is_last && p.first_early != kNone) link = &flights[p.last_early].next;
+  if (is_last) p.last_early = f;
+  while (*link != kNone && flights[*link].sequence < sequence) link = &flights[*link].next;
+  flights[f].next = *link;
+  *link = f;
+}
+
+std::uint32_t SimEndpoint::take_early(Peer& p) {
+  const std::uint32_t f = p.first_early;
+  p.first_early = hub_.flights_[f].next;
+  return f;
+}
+
+void SimEndpoint::drop_early(Peer& p) {
+  while (p.first_early != kNone) hub_.flights_.give_back(take_early(p));
+}
+
 void SimEndpoint::take_in_order(NodeId id, Peer& p) {
-  while (!p.early.empty() && p.early.begin()->first == p.expected) {
+  while (p.first_early != kNone && hub_.flights_[p.first_early].sequence == p.expected) {
     if (hub_.find(p.serial) == nullptr) return;
-    const std::uint32_t f = p.early.begin()->second;
+    const std::uint32_t f = p.first_early;
     const bool is_send = hub_.flights_[f].kind == Flight::Kind::send;
     if (is_send && p.unread >= limits_.max_outstanding) return;  // until the user polls
-    p.early.erase(p.early.begin());
+    take_early(p);
     ++p.expected;
     const bool good = process(id, p, f);
     hub_.flights_.give_back(f);
@@ -249,13 +300,13 @@ bool SimEndpoint::process(NodeId id, Peer& p, std::uint32_t f) {
 }
 
 bool SimEndpoint::write_into(const Flight& flight) {
-  const auto region = regions_.find(flight.region.key);
+  const std::span<std::byte> region = region_of(flight.region.key);
   const std::uint64_t size = flight.bytes();
-  if (region == regions_.end() || flight.region_offset > region->second.size() ||
-      size > region->second.size() - flight.region_offset) {
+  if (region.empty() || flight.region_offset > region.size() ||
+      size > region.size() - flight.region_offset) {
     return false;
   }
-  std::byte* at = region->second.data() + flight.region_offset;
+  std::byte* at = region.data() + flight.region_offset;
   std::size_t left = hub_.options().copied_bytes;
   for (const auto& segment : flight.segments) {
     const std::size_t n = std::min(segment.size(), left);

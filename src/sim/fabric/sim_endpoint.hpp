@@ -4,7 +4,6 @@
 
 #include <deque>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -42,6 +41,8 @@ class SimEndpoint final : public Fabric {
   void drop_unreachable();
   /// Ends the connection with that number, if it is still there.
   void link_ended(NodeId peer, std::uint64_t link);
+  /// One of the greetings has left the host.
+  void greeting_left();
   /// Takes a flight that the network brought; out of order it waits for those before it.
   void take(std::uint32_t flight);
 
@@ -56,19 +57,20 @@ class SimEndpoint final : public Fabric {
   /// There is one of these for each pair of nodes, most of which never say a word: what is on its
   /// way lies in pools and lists.
   struct Peer {
-    Incarnation incarnation{};
     std::uint64_t serial = 0;         // of the endpoint at the other end; 0: unknown
     std::uint64_t link = 0;           // 0: not connected
-    bool welcome = false;             // of this link: the other end's greeting has come
     std::uint64_t reported_link = 0;  // whose peer_up was reported and whose peer_down was not
+    std::uint64_t next_sequence = 0;  // to send
+    std::uint64_t expected = 0;       // to receive
+    Incarnation incarnation{};
     Incarnation reported_incarnation{};
-    bool removed = false;
     std::uint32_t oldest_posted = kNone;  // not acknowledged, a list in posted_
     std::uint32_t newest_posted = kNone;
-    std::uint64_t next_sequence = 0;               // to send
-    std::uint64_t expected = 0;                    // to receive
-    std::map<std::uint64_t, std::uint32_t> early;  // flights by sequence, ahead of `expected`
-    std::size_t unread = 0;
+    std::uint32_t first_early = kNone;  // flights from `expected` on, a list by sequence
+    std::uint32_t last_early = kNone;
+    std::uint32_t unread = 0;
+    bool welcome = false;  // of this link: the other end's greeting has come
+    bool removed = false;
   };
   struct Queued {
     Completion completion;
@@ -85,8 +87,12 @@ class SimEndpoint final : public Fabric {
   void try_to_connect(NodeId id);
   void connect(NodeId id, Peer& mine, SimEndpoint& other, Peer& theirs);
   void greet(NodeId id, const Peer& peer);
+  void send_greetings();
   void break_link(NodeId id);
   void end_link(NodeId id, Peer& peer);
+  void keep_early(Peer& peer, std::uint32_t flight);
+  std::uint32_t take_early(Peer& peer);
+  void drop_early(Peer& peer);
   void take_in_order(NodeId id, Peer& peer);
   bool process(NodeId id, Peer& peer, std::uint32_t flight);
   bool write_into(const Flight& flight);
@@ -96,6 +102,7 @@ class SimEndpoint final : public Fabric {
   Posted take_posted(Peer& peer);
   void push(CompletionKind kind, NodeId peer, std::uint64_t context, std::uint64_t link);
   void yield_front(Completion& out);
+  std::span<std::byte> region_of(std::uint64_t key) const;
   std::vector<std::byte> buffer();
 
   SimHub& hub_;
@@ -104,11 +111,16 @@ class SimEndpoint final : public Fabric {
   Incarnation incarnation_;
   std::function<void()> on_ready_;
   FabricLimits limits_;
-  std::uint64_t next_key_ = 1;
   std::size_t outstanding_ = 0;
-  std::vector<Peer> peers_;  // by node
+  struct Greeting {
+    std::uint64_t link = 0;
+    NodeId to{};
+  };
+  std::deque<Greeting> greetings_;  // to be sent: thousands of peers may come up at once
+  std::size_t greetings_out_ = 0;   // on their way out of the host
+  std::vector<Peer> peers_;         // by node
   Pool<Posted> posted_;
-  std::map<std::uint64_t, std::span<std::byte>> regions_;
+  std::vector<std::span<std::byte>> regions_;     // by key; of what was retracted: empty
   std::deque<Acknowledgement> acknowledgements_;  // in order of their time
   std::deque<Queued> queue_;
   std::vector<Queued> shown_;  // whose data the last poll handed out

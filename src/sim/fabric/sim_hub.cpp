@@ -53,11 +53,11 @@ bool SimHub::given_up(NodeId a, NodeId b) const {
   return since != PicoInstant::never() && now() - since >= options_.peer_timeout;
 }
 
-void SimHub::launch(std::uint32_t f, std::uint8_t level) {
+bool SimHub::launch(std::uint32_t f, std::uint8_t level) {
   const Flight& flight = flights_[f];
   if (blocked(flight.from, flight.to)) {
     parked_.emplace_back(f, level);
-    return;
+    return false;
   }
   const std::uint32_t from = hosts_[flight.from.value()], to = hosts_[flight.to.value()];
   const std::uint64_t bytes = std::max<std::uint64_t>(flight.bytes() + options_.header_bytes, 1);
@@ -65,7 +65,7 @@ void SimHub::launch(std::uint32_t f, std::uint8_t level) {
     const PicoDuration takes =
         local_latency + PicoDuration(static_cast<std::int64_t>(bytes) * local_ps_per_byte);
     set_timer(flight.from, now() + takes, local_arrival, f);
-    return;
+    return false;
   }
   const auto levels = static_cast<std::uint8_t>(network_.options().levels.size());
   network_.send({.source = from,
@@ -75,10 +75,17 @@ void SimHub::launch(std::uint32_t f, std::uint8_t level) {
                  .user = user_,
                  .flow = std::uint64_t{from} << 32 | to,
                  .tag = f});
+  return true;
 }
 
 void SimHub::set_timer(NodeId node, PicoInstant at, Timer timer, std::uint64_t payload) {
   agents_.set_timer(agent_, hosts_[node.value()], at, timer, payload);
+}
+
+void SimHub::on_sent(const Message& message, PicoInstant) {
+  const Flight& flight = flights_[static_cast<std::uint32_t>(message.request.tag)];
+  if (!flight.leads_on) return;
+  if (SimEndpoint* from = find(flight.sequence)) from->greeting_left();
 }
 
 void SimHub::on_arrived(const Message& message) {

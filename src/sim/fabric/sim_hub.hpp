@@ -61,7 +61,7 @@ class SimHub final : public NetworkUser, public Agent {
   PicoInstant next_event() { return agents_.engine().next_time(); }
 
   // For NetworkUser and Agent.
-  void on_sent(const Message&, PicoInstant) override {}
+  void on_sent(const Message& message, PicoInstant departure) override;
   void on_arrived(const Message& message) override;
   void on_timer(std::uint16_t detail, std::uint64_t payload) override;
 
@@ -74,7 +74,8 @@ class SimHub final : public NetworkUser, public Agent {
   PicoInstant blocked_since(NodeId a, NodeId b) const;
   /// Blocked for the peer timeout.
   bool given_up(NodeId a, NodeId b) const;
-  void launch(std::uint32_t flight, std::uint8_t level);
+  /// Whether it is in the network now; if not, its host's memory or a blockade has it.
+  bool launch(std::uint32_t flight, std::uint8_t level);
   void arrive(std::uint32_t flight);
   void set_timer(NodeId node, PicoInstant at, Timer timer, std::uint64_t payload);
   void notify_death(const SimEndpoint& of, std::uint64_t peer_serial, std::uint64_t link);

@@ -16,18 +16,10 @@ bool Network::is_small(const MessageRequest& request) const {
   return request.bytes <= options_.mtu;
 }
 
-Network::Flow& Network::flow_of(Adapter& adapter, const MessageRequest& request) {
-  const auto flow = std::find_if(adapter.flows.begin(), adapter.flows.end(), [&](const Flow& f) {
-    return f.destination == request.destination;
-  });
-  if (flow != adapter.flows.end()) return *flow;
-  return adapter.flows.emplace_back(Flow{.destination = request.destination});
-}
-
 void Network::add_message(std::uint32_t m) {
   const MessageRequest& request = messages_[m].request;
   Adapter& adapter = adapter_of(request);
-  Flow& flow = flow_of(adapter, request);
+  Flow& flow = adapter.flows.at(request.destination);
   messages_[m].behind = kNone;
   if (flow.tail != kNone) {
     messages_[flow.tail].behind = m;
@@ -69,13 +61,11 @@ void Network::end_turns(std::uint32_t m) {
   const MessageRequest& request = messages_[m].request;
   Adapter& adapter = adapter_of(request);
   if (!is_small(request)) --adapter.in_turn;
-  Flow& flow = flow_of(adapter, request);
   const std::uint32_t next = messages_[m].behind;
   if (next != kNone) {
     line_up(adapter, next);
   } else {
-    flow = adapter.flows.back();
-    adapter.flows.pop_back();
+    adapter.flows.erase(request.destination);
   }
   admit(adapter);
 }

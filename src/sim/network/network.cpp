@@ -224,7 +224,9 @@ bool Network::at_rest() const {
 }
 
 std::size_t Network::memory_bytes() const {
-  return transmitters_.capacity() * sizeof(Transmitter) + lanes_.capacity() * sizeof(Lane) +
+  std::size_t flows = 0;
+  for (const Adapter& adapter : adapters_) flows += adapter.flows.memory_bytes();
+  return flows + transmitters_.capacity() * sizeof(Transmitter) + lanes_.capacity() * sizeof(Lane) +
          queued_.capacity() * sizeof(std::uint32_t) + counters_.capacity() * sizeof(LinkCounters) +
          queues_.capacity() * sizeof(InputQueue) + rngs_.capacity() * sizeof(Rng) +
          packets_.capacity_bytes() + messages_.capacity_bytes() + returns_.capacity_bytes() +

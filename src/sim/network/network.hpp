@@ -17,6 +17,7 @@
 #include "net/link_model.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/network/border.hpp"
+#include "sim/network/flow_table.hpp"
 #include "sim/network/lane.hpp"
 #include "sim/network/observer.hpp"
 #include "sim/network/options.hpp"
@@ -111,14 +112,9 @@ class Network final : public EventHandler {
     bool at_host = false;
     bool to_host = false;
   };
-  /// What a host has for one destination at one level, in order: a queue pair, a connection.
-  struct Flow {
-    std::uint32_t destination = 0;
-    std::uint32_t tail = kNone;
-  };
   /// Messages of one level that wait at a host for their turns: the first ones of their flows.
   struct Adapter {
-    std::vector<Flow> flows;  // that have a message
+    FlowTable flows;  // that have a message
     std::uint32_t waiting_head = kNone;
     std::uint32_t waiting_tail = kNone;
     std::uint32_t in_turn = 0;
@@ -161,7 +157,6 @@ class Network final : public EventHandler {
   Adapter& adapter_of(const MessageRequest& request);
   bool is_small(const MessageRequest& request) const;
   void add_message(std::uint32_t message);
-  static Flow& flow_of(Adapter& adapter, const MessageRequest& request);
   void line_up(Adapter& adapter, std::uint32_t message);
   void admit(Adapter& adapter);
   void end_turns(std::uint32_t message);

@@ -16,11 +16,13 @@ namespace {
 constexpr std::size_t spreads_kept = 1 << 16;
 constexpr std::int64_t samples_per_bucket = 5;
 constexpr std::size_t buckets_kept = 1 << 16;
+/// Rings that a sample looks at: with more input nodes than that they take turns.
+constexpr std::size_t fills_per_sample = 256;
 
 class ComputeNode final : public StreamNode {
  public:
   ComputeNode(const StreamOptions& options, const ComputeConfig& config, MirroredArena rings,
-              std::vector<std::vector<std::byte>> descriptors, std::vector<PairMemory> memory,
+              std::vector<ContributionDescriptor> descriptors, std::vector<PairMemory> memory,
               std::unique_ptr<SinkRunner> sink, bool restarted)
       : config_(config),
         skip_(options.skip_when_sink_is_slow),
@@ -71,7 +73,10 @@ class ComputeNode final : public StreamNode {
   std::string describe() const override { return machine_.describe(); }
 
   void sample(Instant now) override {
-    for (std::uint32_t i = 0; i < components_.size(); ++i) {
+    const std::size_t looked_at = std::min(components_.size(), fills_per_sample);
+    for (std::size_t k = 0; k < looked_at; ++k) {
+      const std::uint32_t i = next_sampled_;
+      next_sampled_ = i + 1 < components_.size() ? i + 1 : 0;
       const double fill = machine_.fill(i);
       fill_sum_ += fill;
       ++fill_count_;
@@ -161,7 +166,7 @@ class ComputeNode final : public StreamNode {
   ComputeConfig config_;
   bool skip_;
   MirroredArena rings_;
-  std::vector<std::vector<std::byte>> descriptors_;
+  std::vector<ContributionDescriptor> descriptors_;  // of all pairs, one ring behind the other
   ComputeMachine machine_;
   std::unique_ptr<SinkRunner> sink_;
   std::vector<ComponentView> components_;
@@ -177,20 +182,23 @@ class ComputeNode final : public StreamNode {
   std::vector<double> recent_;
   double fill_sum_ = 0;
   std::uint64_t fill_count_ = 0;
+  std::uint32_t next_sampled_ = 0;
   NodeReport report_;
 };
 
 Result<std::vector<PairMemory>> expose_pairs(const MirroredArena& rings,
-                                             std::vector<std::vector<std::byte>>& descriptors,
-                                             Fabric& fabric) {
+                                             std::span<ContributionDescriptor> descriptors,
+                                             std::size_t pairs, Fabric& fabric) {
   std::vector<PairMemory> memory;
-  memory.reserve(descriptors.size());
-  for (std::size_t i = 0; i < descriptors.size(); ++i) {
+  memory.reserve(pairs);
+  const std::size_t slots_each = descriptors.size() / pairs;
+  for (std::size_t i = 0; i < pairs; ++i) {
     const RingView ring = rings.ring(i % rings.count());
-    PairMemory pair{.data = {ring.memory().data(), ring.size()}, .descriptors = descriptors[i]};
+    const auto own = std::as_writable_bytes(descriptors.subspan(i * slots_each, slots_each));
+    PairMemory pair{.data = {ring.memory().data(), ring.size()}, .descriptors = own};
     auto data = fabric.expose(ring.memory());
     if (!data) return std::move(data).error();
-    auto slots = fabric.expose(descriptors[i]);
+    auto slots = fabric.expose(own);
     if (!slots) return std::move(slots).error();
     pair.data_region = data->remote;
     pair.descriptor_region = slots->remote;
@@ -214,9 +222,9 @@ Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& optio
   auto rings = MirroredArena::create(options.one_ring ? 1 : options.inputs,
                                      ring_size_for(options.buffer), "weft-pairs");
   if (!rings) return std::move(rings).error();
-  std::vector<std::vector<std::byte>> descriptors(options.inputs);
-  for (auto& d : descriptors) d.resize(options.descriptors * sizeof(ContributionDescriptor));
-  auto memory = expose_pairs(*rings, descriptors, fabric);
+  std::vector<ContributionDescriptor> descriptors(std::size_t{options.inputs} *
+                                                  options.descriptors);
+  auto memory = expose_pairs(*rings, descriptors, options.inputs, fabric);
   if (!memory) return std::move(memory).error();
 
   auto runner = options.sink_in_loop ? run_sink_in_loop(std::move(sink).value(), options.sink_depth)

@@ -22,12 +22,13 @@ MirroredBytes bytes_of(const MirroredRing& ring) {
 class InputNode final : public StreamNode {
  public:
   InputNode(const StreamOptions& options, const InputConfig& config, MirroredRing content,
-            MirroredRing descriptors, std::unique_ptr<Source> source)
+            std::size_t room, MirroredRing descriptors, std::unique_ptr<Source> source)
       : config_(config),
         content_(std::move(content)),
         descriptors_(std::move(descriptors)),
         source_(std::move(source)),
-        buffer_(bytes_of(content_), bytes_of(descriptors_)),
+        room_(room),
+        buffer_(bytes_of(content_), bytes_of(descriptors_), room),
         machine_(config, buffer_, make_input_schedule(options, config.self)) {
     report_.node = NodeId(config.self);
   }
@@ -105,8 +106,7 @@ class InputNode final : public StreamNode {
     return {ErrorCode::invalid_argument,
             fmt::format("--input-buffer: {} bytes do not hold the {} microslices that input {} "
                         "needs for timeslice {}: raise it",
-                        content_.memory().size(),
-                        config_.microslices_per_timeslice + config_.overlap_microslices,
+                        room_, config_.microslices_per_timeslice + config_.overlap_microslices,
                         config_.self, machine_.consumed().value())};
   }
 
@@ -114,6 +114,7 @@ class InputNode final : public StreamNode {
   MirroredRing content_;
   MirroredRing descriptors_;
   std::unique_ptr<Source> source_;
+  std::size_t room_;  // bytes that the buffer may hold
   InputBuffer buffer_;
   InputMachine machine_;
   bool ended_ = false;
@@ -141,7 +142,10 @@ Result<std::unique_ptr<StreamNode>> make_input_node(const StreamOptions& options
   auto source =
       options.make_source ? options.make_source(place) : open_source(options.source, place);
   if (!source) return std::move(source).error();
-  auto content = MirroredRing::create(ring_size_for(content_bytes(options)), "weft-input");
+  const ByteCount room = ring_size_for(content_bytes(options));
+  // Where contents are lost at the other end, they need no place of their own here either.
+  const ByteCount memory = options.one_ring ? std::min(room, ring_size_for(options.buffer)) : room;
+  auto content = MirroredRing::create(memory, "weft-input");
   if (!content) return std::move(content).error();
   const std::uint64_t microslices =
       std::uint64_t{options.descriptors} * (options.computes + 1) *
@@ -162,9 +166,9 @@ Result<std::unique_ptr<StreamNode>> make_input_node(const StreamOptions& options
   config.data_level = options.data_level;
   config.control_level = options.control_level;
   config.window = std::size_t{2} * options.descriptors * (options.computes + 1);
-  return std::unique_ptr<StreamNode>(
-      std::make_unique<InputNode>(options, config, std::move(content).value(),
-                                  std::move(descriptors).value(), std::move(source).value()));
+  return std::unique_ptr<StreamNode>(std::make_unique<InputNode>(
+      options, config, std::move(content).value(), static_cast<std::size_t>(room.value()),
+      std::move(descriptors).value(), std::move(source).value()));
 }
 
 }  // namespace weft::stream

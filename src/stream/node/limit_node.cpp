@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/fixed_vec.hpp"
+
 namespace weft::stream {
 namespace {
 
@@ -53,7 +55,7 @@ class SenderNode final : public LimitNode {
 
 class ReceiverNode final : public LimitNode {
  public:
-  ReceiverNode(const LimitConfig& config, std::vector<std::byte> memory, const Region& region)
+  ReceiverNode(const LimitConfig& config, FixedVec<std::byte> memory, const Region& region)
       : memory_(std::move(memory)), machine_(config, region.remote), config_(config) {}
 
   void on_completion(Instant, const Completion& c) override { machine_.on_completion(c); }
@@ -73,7 +75,7 @@ class ReceiverNode final : public LimitNode {
   std::string describe() const override { return fmt::format("receiver {}", config_.self); }
 
  private:
-  std::vector<std::byte> memory_;
+  FixedVec<std::byte> memory_;  // costs what is written
   LimitReceiver machine_;
   LimitConfig config_;
 };
@@ -85,8 +87,9 @@ std::unique_ptr<StreamNode> make_limit_sender(const LimitConfig& config) {
 }
 
 Result<std::unique_ptr<StreamNode>> make_limit_receiver(const LimitConfig& config, Fabric& fabric) {
-  std::vector<std::byte> memory(LimitReceiver::memory_bytes(config));
-  auto region = fabric.expose(memory);
+  FixedVec<std::byte> memory(LimitReceiver::memory_bytes(config));
+  memory.extend(memory.capacity());
+  auto region = fabric.expose(memory.view());
   if (!region) return std::move(region).error();
   return std::unique_ptr<StreamNode>(
       std::make_unique<ReceiverNode>(config, std::move(memory), *region));
