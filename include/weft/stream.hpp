@@ -39,9 +39,9 @@ struct DfsParameters {
 
 /// Parameters of the grant schedule; docs/schedules.md explains them.
 struct GrantParameters {
-  std::uint32_t min_in_flight = 2;
+  std::uint32_t min_in_flight = 1;
   std::uint32_t max_in_flight = 256;
-  std::uint32_t late_factor = 3;
+  std::uint32_t late_factor = 2;
   std::uint32_t open_timeslices = 16;
 };
 

@@ -10,35 +10,46 @@ namespace weft::schedule {
 namespace {
 
 constexpr std::size_t latencies_kept = 63;
-/// A trial is kept when it gains this much, or when a smaller number loses no more than that.
-constexpr double worthwhile_gain = 1.03;
-constexpr double tolerable_loss = 0.985;
-/// More in flight is also worth it when timeslices get so much closer; fewer only if not wider.
-constexpr double closer = 0.9;
-constexpr double no_wider = 1.05;
-/// Periods that a rate is averaged over.
-constexpr std::uint32_t periods_measured = 2;
-constexpr std::uint32_t most_patience = 64;
+/// Grants that one input node may have from one compute node: the next one is there when it has
+/// served the last.
+constexpr std::uint64_t grants_per_input = 2;
+/// Who answers after so many times what is late was not queued somewhere but absent.
+constexpr std::int64_t absent_factor = 3;
 
-/// From a compute node: `grant`. From an input node: it will not send it, because its stream ends
-/// before (`ended`, so for all that follow) or because it is done already (`passed`).
-enum class Kind : std::uint8_t { grant = 0, ended = 1, passed = 2 };
+enum class Kind : std::uint8_t {
+  // From a compute node.
+  grant = 0,
+  grant_and_tell = 1,  // also wants to hear what is agreed on
+  // From an input node: it will not send what was granted, because its stream ends before (so for
+  // all that follow), or because it is done already.
+  ended = 2,
+  passed = 3,
+  agreed = 4,  // so many grants are agreed on
+};
 
-void put_timeslice(std::uint32_t to, TimesliceIndex t, Kind kind, MessageBox& out) {
+struct Said {
+  Kind kind{};
+  TimesliceIndex timeslice{};
+  std::uint16_t grants = 0;  // in `agreed`; the compute node's wish with a grant
+};
+
+void say(std::uint32_t to, const Said& said, MessageBox& out) {
   Message m;
   m.to = to;
   wire::Writer writer(m.bytes);
-  writer.put(t.value());
-  writer.put(static_cast<std::uint8_t>(kind));
+  writer.put(static_cast<std::uint8_t>(said.kind));
+  writer.put(said.timeslice.value());
+  writer.put(said.grants);
   m.size = static_cast<std::uint32_t>(writer.size());
   out.push_back(m);
 }
 
-bool get_timeslice(std::span<const std::byte> bytes, TimesliceIndex& t, Kind& kind) {
+bool understand(std::span<const std::byte> bytes, Said& said) {
   wire::Reader in(bytes);
-  t = TimesliceIndex(in.get<std::uint64_t>());
-  kind = static_cast<Kind>(in.get<std::uint8_t>());
-  return in.done() && kind <= Kind::passed;
+  said.kind = static_cast<Kind>(in.get<std::uint8_t>());
+  said.timeslice = TimesliceIndex(in.get<std::uint64_t>());
+  said.grants = in.get<std::uint16_t>();
+  return in.done() && said.kind <= Kind::agreed;
 }
 
 template <class T>
@@ -53,21 +64,23 @@ void remove_at(FixedVec<T>& v, std::size_t i) {
 
 GrantInput::GrantInput(const GrantOptions& options, std::uint32_t computes_max)
     : granted_(std::size_t{2} * computes_max * options.open_timeslices),
-      declined_(std::size_t{2} * computes_max * options.open_timeslices) {}
+      declined_(std::size_t{2} * computes_max * options.open_timeslices),
+      agreement_(computes_max) {}
 
 void GrantInput::on_grid(Instant, const RoundGrid& grid) {
   grid_ = grid;
   declined_.clear();
   granted_.clear();
+  agreement_.restart(grid.computes);
 }
 
 Choice GrantInput::choose(Instant, const SendState& state) {
   Choice wait;
+  Choice oldest;
   std::size_t i = 0;
   while (i < granted_.size()) {
     const TimesliceIndex t = granted_[i];
     const Readiness readiness = state.readiness(t);
-    if (readiness == Readiness::sendable) return {.kind = Choice::Kind::send, .timeslice = t};
     const bool over = readiness == Readiness::started || readiness == Readiness::after_end;
     if (over && !declined_.full()) {
       declined_.push_back({t, readiness == Readiness::after_end});
@@ -76,8 +89,12 @@ Choice GrantInput::choose(Instant, const SendState& state) {
     }
     if (i == 0) wait.timeslice = t;
     ++i;
+    if (readiness != Readiness::sendable) continue;
+    const bool is_older =
+        oldest.kind == Choice::Kind::wait || grid_.round_of(t) < grid_.round_of(oldest.timeslice);
+    if (is_older) oldest = {.kind = Choice::Kind::send, .timeslice = t};
   }
-  return wait;
+  return oldest.kind == Choice::Kind::send ? oldest : wait;
 }
 
 void GrantInput::on_started(Instant, TimesliceIndex t) {
@@ -87,194 +104,117 @@ void GrantInput::on_started(Instant, TimesliceIndex t) {
   }
 }
 
-void GrantInput::on_message(Instant, std::uint32_t, std::span<const std::byte> bytes) {
-  TimesliceIndex t;
-  Kind kind{};
-  if (!get_timeslice(bytes, t, kind) || kind != Kind::grant || granted_.full()) return;
-  granted_.push_back(t);
+void GrantInput::on_message(Instant, std::uint32_t from, std::span<const std::byte> bytes) {
+  Said said;
+  if (!understand(bytes, said)) return;
+  if (said.kind != Kind::grant && said.kind != Kind::grant_and_tell) return;
+  agreement_.on_wish(from, said.grants);
+  if (said.kind == Kind::grant_and_tell) agreement_.on_listener(from);
+  if (!granted_.full() && said.timeslice >= grid_.first) granted_.push_back(said.timeslice);
 }
 
 void GrantInput::write_messages(Instant, MessageBox& out) {
-  std::size_t said = 0;
+  std::size_t done = 0;
   for (const Declined& d : declined_.view()) {
     if (out.full()) break;
-    if (d.timeslice >= grid_.first) {
-      put_timeslice(grid_.compute_of(d.timeslice), d.timeslice,
-                    d.ended ? Kind::ended : Kind::passed, out);
-    }
-    ++said;
+    const Kind kind = d.ended ? Kind::ended : Kind::passed;
+    say(grid_.compute_of(d.timeslice), {.kind = kind, .timeslice = d.timeslice}, out);
+    ++done;
   }
-  declined_.drop_front(said);
-}
-
-InFlightProbe::InFlightProbe(std::uint32_t minimum, std::uint32_t first, std::uint32_t maximum)
-    : minimum_(minimum),
-      maximum_(std::max(minimum, maximum)),
-      value_(std::clamp(first, minimum, maximum_)) {}
-
-void InFlightProbe::reset_measurement() {
-  started_ = false;
-  count_ = 0;
-  bytes_ = 0;
-}
-
-void InFlightProbe::on_arrival(Instant now, std::uint64_t bytes) {
-  if (!started_) {
-    started_ = true;
-    since_ = now;
-    count_ = 0;
-    bytes_ = 0;
-    return;
-  }
-  bytes_ += bytes;
-  if (++count_ < period_ || now == since_) return;
-  const double rate = static_cast<double>(bytes_) / (now - since_).to_seconds();
-  since_ = now;
-  count_ = 0;
-  bytes_ = 0;
-  if (settle_ > 0) {
-    --settle_;
-    return;
-  }
-  period_ended(rate);
-}
-
-void InFlightProbe::on_spread(Duration spread) {
-  if (settle_ > 0) return;
-  spread_sum_ += spread.to_seconds();
-  ++spreads_;
-}
-
-void InFlightProbe::try_value(Trial trial, std::uint32_t value) {
-  trial_ = trial;
-  before_trial_ = value_;
-  value_ = value;
-  settle_ = 1;
-}
-
-bool InFlightProbe::worth_keeping(const Measured& now) const {
-  const bool as_fast = now.rate > before_.rate * tolerable_loss;
-  if (trial_ == Trial::up) {
-    return now.rate > before_.rate * worthwhile_gain ||
-           (as_fast && now.spread < before_.spread * closer);
-  }
-  return as_fast && now.spread < before_.spread * no_wider;
-}
-
-void InFlightProbe::start_trial() {
-  const bool up = up_next_ || value_ == minimum_;
-  up_next_ = !up_next_;
-  if (up && value_ < maximum_) {
-    try_value(Trial::up, std::min(value_ + std::max(1u, value_ / 2), maximum_));
-  } else if (!up) {
-    try_value(Trial::down, std::max(value_ - std::max(1u, value_ / 4), minimum_));
-  }
-}
-
-void InFlightProbe::period_ended(double rate) {
-  rate_sum_ += rate;
-  if (++measured_ < periods_measured) return;
-  const Measured now{.rate = rate_sum_ / periods_measured,
-                     .spread = spreads_ > 0 ? spread_sum_ / spreads_ : 0};
-  rate_sum_ = spread_sum_ = 0;
-  measured_ = spreads_ = 0;
-  if (trial_ == Trial::none) {
-    before_ = now;
-    if (++calm_ < patience_) return;
-    calm_ = 0;
-    start_trial();
-    return;
-  }
-  const bool keep = worth_keeping(now);
-  // What was worth it once is tried again at once.
-  const Trial direction = std::exchange(trial_, Trial::none);
-  if (keep) {
-    patience_ = 1;
-    before_ = now;
-    up_next_ = direction == Trial::up;
-    start_trial();
-  } else {
-    value_ = before_trial_;
-    patience_ = std::min(patience_ * 2, most_patience);
-    settle_ = 1;
+  declined_.drop_front(done);
+  while (!out.full()) {
+    const auto listener = agreement_.take_untold();
+    if (!listener) break;
+    say(*listener, {.kind = Kind::agreed, .grants = agreement_.agreed()}, out);
   }
 }
 
 GrantCompute::GrantCompute(const GrantOptions& options, std::uint32_t inputs)
     : options_(options),
-      up_(inputs, false),
-      ended_(inputs, ~std::uint64_t{0}),
-      outstanding_(std::size_t{inputs} * options.open_timeslices),
-      probe_(options.min_in_flight, options.first_in_flight,
-             std::min(options.max_in_flight, inputs * options.open_timeslices)),
-      arrivals_(options.open_timeslices + 1),
-      latencies_(latencies_kept, 0),
-      expected_(inputs),
-      next_granted_(inputs, 0) {}
+      inputs_(inputs),
+      outstanding_(std::size_t{inputs} * grants_per_input),
+      pace_({.min_in_flight = options.min_in_flight,
+             .first_in_flight = options.first_in_flight,
+             .max_in_flight = options.max_in_flight,
+             .first_ahead = options.first_ahead,
+             .max_ahead = options.open_timeslices},
+            inputs),
+      latencies_(latencies_kept, 0) {}
 
-void GrantCompute::count_arrival(Instant now, std::uint64_t round) {
-  Arrivals& a = arrivals_[round % arrivals_.size()];
-  if (a.round != round) {
-    a = {.round = round, .left = 0, .first = now};
-    for (std::uint32_t i = 0; i < up_.size(); ++i) a.left += up_[i] && round < ended_[i];
-  }
-  if (a.left > 0 && --a.left == 0) probe_.on_spread(now - a.first);
-}
-
-std::uint32_t GrantCompute::input_at(std::uint32_t step) const {
-  return static_cast<std::uint32_t>((self_ + step) % up_.size());
-}
-
-void GrantCompute::on_grid(Instant, const RoundGrid& grid, std::uint32_t self) {
+void GrantCompute::on_grid(Instant now, const RoundGrid& grid, std::uint32_t self) {
   grid_ = grid;
-  self_ = self;
   active_ = true;
   outstanding_.clear();
-  ended_.assign(up_.size(), ~std::uint64_t{0});
-  next_granted_.assign(up_.size(), 0);
-  round_ = 0;
-  step_ = 0;
-  probe_.reset_measurement();
-  probe_.set_period(std::max<std::uint32_t>(32, 4 * static_cast<std::uint32_t>(up_.size())));
+  for (Input& input : inputs_) input = {.up = input.up};
+  look_again_ = true;
+  self_ = self;
+  find_teller();
+  pace_.agree(0);
+  next_ = self % inputs_.size();
+  arrivals_ = 0;
+  had_in_flight_ = false;
+  pace_.restart(now);
+  together_.restart();
 }
 
 void GrantCompute::on_input(Instant now, std::uint32_t input, bool up) {
-  if (input >= up_.size()) return;
-  up_[input] = up;
+  if (input >= inputs_.size()) return;
+  inputs_[input].up = up;
+  look_again_ = true;
+  find_teller();
   if (up) return;
   for (std::size_t i = outstanding_.size(); i-- > 0;) {
     if (outstanding_[i].input == input) settle(now, input, outstanding_[i].round, false);
   }
 }
 
-void GrantCompute::on_contribution(Instant now, std::uint32_t input, TimesliceIndex t,
-                                   ByteCount bytes) {
+void GrantCompute::find_teller() {
+  // They share the work.
+  teller_ = self_ % inputs_.size();
+  for (std::size_t n = 1; n < inputs_.size() && !inputs_[teller_].up; ++n) {
+    teller_ = (self_ + n) % inputs_.size();
+  }
+}
+
+void GrantCompute::on_contribution(Instant now, std::uint32_t input, TimesliceIndex t, ByteCount) {
   if (!active_ || t < grid_.first || grid_.compute_of(t) != self_) return;
-  settle(now, input, grid_.round_of(t), true);
-  count_arrival(now, grid_.round_of(t));
-  probe_.on_arrival(now, bytes.value());
+  const std::uint64_t round = grid_.round_of(t);
+  settle(now, input, round, true);
+  if (input == pace_.slow()) {
+    together_.on_slow_arrival(now, round);
+  } else {
+    together_.on_arrival(now, round);
+  }
+  inputs_[input].arrived = std::max(inputs_[input].arrived, round + 1);
+  inputs_[input].granted = std::max(inputs_[input].granted, round + 1);
 }
 
 void GrantCompute::on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) {
-  TimesliceIndex declined;
-  Kind kind{};
-  if (!active_ || from >= up_.size() || !get_timeslice(bytes, declined, kind)) return;
-  if (declined < grid_.first || kind == Kind::grant) return;
-  if (kind == Kind::ended) ended_[from] = std::min(ended_[from], grid_.round_of(declined));
-  settle(now, from, grid_.round_of(declined), false);
+  Said said;
+  if (!active_ || from >= inputs_.size() || !understand(bytes, said)) return;
+  if (said.kind == Kind::agreed) pace_.agree(said.grants);
+  const bool declines = said.kind == Kind::ended || said.kind == Kind::passed;
+  if (!declines || said.timeslice < grid_.first) return;
+  Input& input = inputs_[from];
+  const std::uint64_t round = grid_.round_of(said.timeslice);
+  if (said.kind == Kind::ended) input.ended = std::min(input.ended, round);
+  if (round >= input.granted) return;  // nobody asked
+  if (said.kind == Kind::passed) input.arrived = std::max(input.arrived, round + 1);
+  settle(now, from, round, false);
 }
 
 void GrantCompute::settle(Instant now, std::uint32_t input, std::uint64_t round, bool arrived) {
   for (std::size_t i = 0; i < outstanding_.size(); ++i) {
     if (outstanding_[i].input != input || outstanding_[i].round != round) continue;
-    if (arrived) {
-      const Duration latency = now - outstanding_[i].granted;
-      learn(latency);
-      Duration& expected = expected_[input];
-      expected = expected == Duration{} ? latency : expected + (latency - expected) / 4;
-      if (round == round_ && !is_slow(input)) last_regular_ = now;
-    }
+    const Duration latency = now - outstanding_[i].granted;
     remove_at(outstanding_, i);
+    if (!arrived) return;
+    ++arrivals_;
+    learn(latency);
+    pace_.on_arrival(now, latency);
+    if (late_after() != Duration::max() && latency > late_after() * absent_factor) {
+      pace_.on_absent_sender(late_after());
+    }
     return;
   }
 }
@@ -294,86 +234,132 @@ Duration GrantCompute::late_after() const {
   return usual_ == Duration{} ? Duration::max() : usual_ * options_.late_factor;
 }
 
-GrantCompute::InFlight GrantCompute::in_flight(Instant now) const {
-  // Late grants do not count against the limit, but only as many as the limit itself: when
-  // everything is late the network is slow, not one sender.
-  InFlight count;
-  for (const Outstanding& o : outstanding_.view()) {
-    if (is_slow(o.input)) continue;
-    const bool is_late = late_after() != Duration::max() && now - o.granted > late_after();
-    ++(is_late && count.late < probe_.value() ? count.late : count.fresh);
-  }
-  return count;
+bool GrantCompute::is_late(Instant granted, Instant now) const {
+  return late_after() != Duration::max() && now - granted > late_after();
 }
 
-bool GrantCompute::is_slow(std::uint32_t input) const {
-  return usual_ != Duration{} && expected_[input] > usual_ * 2;
+const GrantCompute::Outstanding* GrantCompute::first_not_late(Instant now) const {
+  return std::partition_point(outstanding_.begin(), outstanding_.end(),
+                              [&](const Outstanding& o) { return is_late(o.granted, now); });
 }
 
-Instant GrantCompute::wait_for_slow() const {
-  // So late that the others arrive together with the slow ones that were asked ahead.
-  Instant until{};
-  for (const Outstanding& o : outstanding_.view()) {
-    if (o.round <= round_) continue;
-    until = std::max(until, o.granted + expected_[o.input] - collecting_);
-  }
-  return until;
+std::size_t GrantCompute::in_flight(Instant now) const {
+  const auto late = static_cast<std::size_t>(first_not_late(now) - outstanding_.begin());
+  // When most are late it is the network that is slow, not a sender.
+  const std::size_t forgiven = std::min(late, std::max<std::size_t>(1, inputs_.size() / 2));
+  const auto of_slow = std::count_if(first_not_late(now), outstanding_.end(),
+                                     [&](const Outstanding& o) { return o.input == pace_.slow(); });
+  return outstanding_.size() - forgiven - static_cast<std::size_t>(of_slow);
 }
 
-bool GrantCompute::may_open_next(Instant now, std::uint32_t late) {
-  // The next timeslice waits for stragglers of this one, and for room.
-  if (late > 0) return false;
-  for (const Outstanding& o : outstanding_.view()) {
-    if (o.round <= round_ && is_slow(o.input)) return false;
+/// The first of those that have come least far. They only get on, so whoever it was stays it until
+/// it does so itself, and who is no further then is the next one.
+std::size_t GrantCompute::furthest_behind() {
+  const auto counts = [](const Input& input) { return input.up && input.arrived < input.ended; };
+  const bool is_nobody = behind_ == inputs_.size();
+  if (!look_again_ &&
+      (is_nobody || (counts(inputs_[behind_]) && inputs_[behind_].arrived == behind_arrived_))) {
+    return behind_;
   }
-  if (const Instant until = wait_for_slow(); until > now) {
-    deadline_ = std::min(deadline_, until);
-    return false;
+  const std::uint64_t least = std::exchange(look_again_, false) ? 0 : behind_arrived_;
+  std::size_t behind = inputs_.size();
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const Input& input = inputs_[i];
+    if (!counts(input)) continue;
+    if (behind == inputs_.size() || input.arrived < inputs_[behind].arrived) behind = i;
+    if (input.arrived <= least) break;
   }
-  return outstanding_.empty() || round_ + 1 < outstanding_[0].round + options_.open_timeslices;
+  behind_ = behind;
+  if (behind < inputs_.size()) behind_arrived_ = inputs_[behind].arrived;
+  return behind;
 }
 
-void GrantCompute::grant(Instant now, std::uint32_t input, std::uint64_t round, MessageBox& out) {
-  outstanding_.push_back({.input = input, .round = round, .granted = now});
-  next_granted_[input] = round + 1;
-  put_timeslice(input, grid_.timeslice(round, self_), Kind::grant, out);
+bool GrantCompute::may_grant(std::size_t i, Instant now, std::uint64_t end) const {
+  const Input& input = inputs_[i];
+  if (!input.up || input.granted >= input.ended) return false;
+  // Who is slow goes on without a stop, but does not mix up what it has to send.
+  const bool is_slow = i == pace_.slow();
+  if (input.granted >= end && !is_slow) return false;
+  if (input.granted <= input.arrived) return true;
+  // Who does not answer is not asked for more.
+  return input.granted < input.arrived + grants_per_input && !is_slow && !is_late(input.asked, now);
 }
 
-void GrantCompute::ask_slow_ahead(Instant now, MessageBox& out) {
-  for (std::uint32_t i = 0; i < up_.size(); ++i) {
-    if (!is_slow(i) || !up_[i] || round_ + 1 >= ended_[i]) continue;
-    if (next_granted_[i] != round_ + 1 || out.full() || outstanding_.full()) continue;
-    const bool busy = std::any_of(outstanding_.begin(), outstanding_.end(),
-                                  [i](const Outstanding& o) { return o.input == i; });
-    if (!busy) grant(now, i, round_ + 1, out);
+std::size_t GrantCompute::choose(Instant now, std::uint64_t lowest, std::uint64_t end) const {
+  std::size_t best = inputs_.size();
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    const std::size_t i = next_ + k < inputs_.size() ? next_ + k : next_ + k - inputs_.size();
+    if (best != inputs_.size() && inputs_[i].granted >= inputs_[best].granted) continue;
+    if (!may_grant(i, now, end)) continue;
+    best = i;
+    if (inputs_[i].granted <= lowest) break;  // nobody can be further behind
   }
+  return best;
+}
+
+void GrantCompute::grant(Instant now, std::size_t i, MessageBox& out) {
+  Input& input = inputs_[i];
+  const std::uint64_t round = input.granted++;
+  input.asked = now;
+  const auto to = static_cast<std::uint32_t>(i);
+  outstanding_.push_back({.input = to, .round = round, .granted = now});
+  if (i != pace_.slow()) together_.on_grant(now, round);
+  say(to,
+      {.kind = i == teller_ ? Kind::grant_and_tell : Kind::grant,
+       .timeslice = grid_.timeslice(round, self_),
+       .grants = pace_.wish()},
+      out);
+  next_ = i + 1 < inputs_.size() ? i + 1 : 0;
 }
 
 void GrantCompute::write_messages(Instant now, MessageBox& out) {
   deadline_ = Instant::never();
-  if (!active_) return;
-  ask_slow_ahead(now, out);
-  while (!out.full() && !outstanding_.full()) {
-    const InFlight count = in_flight(now);
-    if (count.fresh >= probe_.value()) break;
-    if (step_ == up_.size()) {
-      bool anybody = false;
-      for (std::uint32_t i = 0; i < up_.size(); ++i) anybody = anybody || may_grant(i);
-      if (!anybody || !may_open_next(now, count.late)) break;
-      collecting_ = collecting_ + (last_regular_ - opened_ - collecting_) / 4;
-      step_ = 0;
-      ++round_;
-      opened_ = last_regular_ = now;
-    }
-    const std::uint32_t input = input_at(step_++);
-    if (may_grant(input) && next_granted_[input] <= round_) grant(now, input, round_, out);
+  const std::size_t behind = active_ ? furthest_behind() : inputs_.size();
+  if (behind == inputs_.size()) return;
+  std::size_t count = in_flight(now);
+  if (had_in_flight_ && arrivals_ > 0 && count == 0) {
+    pace_.on_own_absence(looked_, now, arrivals_);
   }
+  const std::uint64_t lowest = inputs_[behind].arrived;
+  const std::uint64_t end = first_not_open(now, lowest);
+  if (slow_ != GrantPace::nobody) {
+    while (may_grant(slow_, now, end) && !out.full() && !outstanding_.full())
+      grant(now, slow_, out);
+  }
+  bool held_up = false;
+  for (; count < pace_.in_flight() && !out.full() && !outstanding_.full(); ++count) {
+    const std::size_t i = choose(now, lowest, end);
+    held_up = i == inputs_.size();
+    if (held_up) break;
+    grant(now, i, out);
+  }
+  if (held_up && count < pace_.enough()) {
+    const bool waits = end < lowest + pace_.ahead();
+    pace_.on_held_up(now, waits ? slow_ : behind);
+  } else {
+    pace_.on_free(now);
+  }
+  looked_ = now;
+  arrivals_ = 0;
+  had_in_flight_ = count > 1;
   // A grant that turns late frees its place.
-  if (late_after() == Duration::max()) return;
-  for (const Outstanding& o : outstanding_.view()) {
-    const Instant turns_late = o.granted + late_after() + Duration(1);
-    if (turns_late > now) deadline_ = std::min(deadline_, turns_late);
+  const Outstanding* const next = first_not_late(now);
+  if (late_after() != Duration::max() && next != outstanding_.end()) {
+    deadline_ = std::min(deadline_, next->granted + late_after() + Duration(1));
   }
+}
+
+std::uint64_t GrantCompute::first_not_open(Instant now, std::uint64_t lowest) {
+  if (std::exchange(slow_, pace_.slow()) != pace_.slow()) together_.restart();
+  const std::uint64_t end = lowest + pace_.ahead();
+  if (slow_ == GrantPace::nobody) return end;
+  for (std::uint64_t round = lowest; round < end; ++round) {
+    const Instant opens = together_.opens(round);
+    if (opens <= now) continue;
+    deadline_ = opens;
+    return round;
+  }
+  return end;
 }
 
 std::unique_ptr<InputSchedule> make_grant_input(const GrantOptions& options,

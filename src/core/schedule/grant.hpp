@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // grant: the receiver-driven schedule. A compute node asks for each contribution by a grant, few at
-// a time, in an order in which all compute nodes walk over the input nodes one behind the other
-// (compute c asks input c, c+1, …). Its own link paces it: the next grant goes out when a
-// contribution has arrived, so no rate is configured, no clock is shared, and a disturbance is over
-// when its cause is.
+// a time: always the input node that is furthest behind, among equals in an order in which all
+// compute nodes walk over the input nodes one behind the other (compute c begins at input c). Its
+// own link paces it: the next grant goes out when a contribution has arrived, so no rate is
+// configured, no clock is shared, and a disturbance is over when its cause is.
 //
-// Three rules make it hold up (docs/schedules.md has the reasoning and the measurements):
-//  1. In flight: how many grants are out adapts to the path. More are tried while that makes the
-//     node faster, fewer while it does not make it slower.
-//  2. Stragglers: a grant much older than usual does not hold up the others of its timeslice, but
-//     the next timeslice waits for it. An input node that is known to answer slowly is asked ahead
-//     of the others, who are asked so late that all arrive together: the straggler is always busy,
-//     and the spread stays near the floor.
-//  3. Nothing is granted to input nodes that left; what an input node cannot send any more (its
+// What makes it hold up (docs/schedules.md has the reasoning and the measurements):
+//  1. How many grants are out, and how many timeslices the others may be ahead of the last one,
+//     follows from what the nodes see of their paths and of stragglers (GrantPace). All compute
+//     nodes have the same number out (GrantAgreement), and input nodes serve who is behind first.
+//  2. A grant much older than usual does not count as out. Its sender is waited for only when the
+//     others are as far ahead as they may be.
+//  3. An input node that always holds up the rest is asked first, for one contribution at a time,
+//     and the others so that all arrive together (GrantTogether).
+//  4. Nothing is granted to input nodes that left; what an input node cannot send any more (its
 //     stream ended) it declines.
 #pragma once
 
@@ -20,17 +21,21 @@
 #include <memory>
 #include <vector>
 
+#include "core/schedule/grant_pace.hpp"
+#include "core/schedule/grant_together.hpp"
 #include "core/schedule/schedule.hpp"
 
 namespace weft::schedule {
 
 struct GrantOptions {
-  std::uint32_t min_in_flight = 2;
+  std::uint32_t min_in_flight = 1;
   std::uint32_t first_in_flight = 4;  ///< before anything is known
   std::uint32_t max_in_flight = 256;
   /// A grant is late when it is older than this many times the usual time to its contribution.
-  std::uint32_t late_factor = 3;
-  /// Timeslices of one compute node that may be granted at once.
+  std::uint32_t late_factor = 2;
+  /// Timeslices, from the oldest incomplete one on, that one compute node grants: before anything
+  /// is known, and at most.
+  std::uint32_t first_ahead = 2;
   std::uint32_t open_timeslices = 16;
 };
 
@@ -47,58 +52,13 @@ class GrantInput final : public InputSchedule {
 
  private:
   RoundGrid grid_;
-  FixedVec<TimesliceIndex> granted_;  // oldest first
+  FixedVec<TimesliceIndex> granted_;  // in the order in which they came
   struct Declined {
     TimesliceIndex timeslice{};
     bool ended = false;  // otherwise it is done already
   };
   FixedVec<Declined> declined_;
-};
-
-/// Finds the number in flight that is (almost) as fast as any and keeps timeslices together best:
-/// tries more, tries fewer, and keeps what the rate of arriving bytes and the spread say.
-class InFlightProbe {
- public:
-  InFlightProbe(std::uint32_t minimum, std::uint32_t first, std::uint32_t maximum);
-  std::uint32_t value() const { return value_; }
-  /// `contributions` make a measuring period.
-  void set_period(std::uint32_t contributions) { period_ = contributions; }
-  void on_arrival(Instant now, std::uint64_t bytes);
-  /// A timeslice is complete; its first and last contribution were so far apart.
-  void on_spread(Duration spread);
-  /// The stream paused or changed its shape: what was measured does not count.
-  void reset_measurement();
-
- private:
-  enum class Trial : std::uint8_t { none, up, down };
-  struct Measured {
-    double rate = 0;    // bytes per second
-    double spread = 0;  // mean, seconds
-  };
-  void period_ended(double rate);
-  void start_trial();
-  bool worth_keeping(const Measured& now) const;
-  void try_value(Trial trial, std::uint32_t value);
-
-  std::uint32_t minimum_;
-  std::uint32_t maximum_;
-  std::uint32_t value_;
-  std::uint32_t period_ = 64;
-  Trial trial_ = Trial::none;
-  std::uint32_t before_trial_ = 0;
-  Measured before_;
-  std::uint32_t settle_ = 1;  // periods to let pass before measuring
-  std::uint32_t measured_ = 0;
-  double rate_sum_ = 0;
-  double spread_sum_ = 0;
-  std::uint32_t spreads_ = 0;
-  std::uint32_t calm_ = 0;  // periods since the last trial
-  std::uint32_t patience_ = 1;
-  bool up_next_ = false;
-  bool started_ = false;
-  Instant since_{};
-  std::uint32_t count_ = 0;
-  std::uint64_t bytes_ = 0;
+  GrantAgreement agreement_;
 };
 
 class GrantCompute final : public ComputeSchedule {
@@ -113,55 +73,62 @@ class GrantCompute final : public ComputeSchedule {
   void write_messages(Instant now, MessageBox& out) override;
   Instant next_deadline() const override { return deadline_; }
 
-  std::uint32_t in_flight_limit() const { return probe_.value(); }
+  const GrantPace& pace() const { return pace_; }
 
  private:
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
   struct Outstanding {
     std::uint32_t input = 0;
     std::uint64_t round = 0;
     Instant granted{};
   };
+  /// Contributions of one input node, by round: they arrive in order.
+  struct Input {
+    bool up = false;
+    std::uint64_t granted = 0;   // the first round not granted to it
+    std::uint64_t arrived = 0;   // the first that has not arrived
+    std::uint64_t ended = none;  // the first that it declined
+    Instant asked{};             // when it was last granted one
+  };
+  void find_teller();
   void settle(Instant now, std::uint32_t input, std::uint64_t round, bool arrived);
   Duration late_after() const;
+  bool is_late(Instant granted, Instant now) const;
+  const Outstanding* first_not_late(Instant now) const;
   void learn(Duration latency);
-  std::uint32_t input_at(std::uint32_t step) const;
-  bool may_grant(std::uint32_t input) const { return up_[input] && round_ < ended_[input]; }
-  bool is_slow(std::uint32_t input) const;
-  bool may_open_next(Instant now, std::uint32_t late);
-  Instant wait_for_slow() const;
-  void ask_slow_ahead(Instant now, MessageBox& out);
-  void grant(Instant now, std::uint32_t input, std::uint64_t round, MessageBox& out);
-  struct InFlight {
-    std::uint32_t fresh = 0;
-    std::uint32_t late = 0;
-  };
-  InFlight in_flight(Instant now) const;
-  struct Arrivals {
-    std::uint64_t round = ~std::uint64_t{0};
-    std::uint32_t left = 0;  // granted and neither arrived nor declined, plus those to be granted
-    Instant first{};
-  };
-  void count_arrival(Instant now, std::uint64_t round);
+  /// Grants that are out and not late.
+  std::size_t in_flight(Instant now) const;
+  /// Who holds up the oldest timeslice; the number of inputs when everybody has ended or left.
+  std::size_t furthest_behind();
+  /// Rounds from `end` on are for nobody but who is slow, and that for one of them at a time.
+  bool may_grant(std::size_t input, Instant now, std::uint64_t end) const;
+  /// Who is asked next; the number of inputs when nobody may be. `lowest`: no input is behind it.
+  std::size_t choose(Instant now, std::uint64_t lowest, std::uint64_t end) const;
+  void grant(Instant now, std::size_t input, MessageBox& out);
+  /// The first round, from the lowest on, that others than who is slow are not asked for yet.
+  std::uint64_t first_not_open(Instant now, std::uint64_t lowest);
 
   GrantOptions options_;
   RoundGrid grid_;
   bool active_ = false;
   std::uint32_t self_ = 0;
-  std::vector<bool> up_;
-  std::vector<std::uint64_t> ended_;   // first round that the input declined
+  std::vector<Input> inputs_;
   FixedVec<Outstanding> outstanding_;  // oldest first
-  std::uint64_t round_ = 0;            // the timeslice being granted
-  std::uint32_t step_ = 0;             // its next input
-  InFlightProbe probe_;
-  std::vector<Arrivals> arrivals_;       // of the open rounds, a ring
+  std::size_t next_ = 0;               // where the walk over the inputs goes on
+  std::size_t teller_ = 0;             // the input that tells what is agreed on
+  std::size_t behind_ = 0;             // who held up the oldest timeslice when looked for last
+  std::uint64_t behind_arrived_ = 0;   // how far it was: nobody can be further back
+  bool look_again_ = true;             // somebody has come who may be
+  GrantPace pace_;
+  GrantTogether together_;
+  std::size_t slow_ = GrantPace::nobody;  // that `together_` knows
+  // Since the node last looked.
+  Instant looked_{};
+  std::size_t arrivals_ = 0;
+  bool had_in_flight_ = false;
   std::vector<std::int64_t> latencies_;  // ring of the last ones, ns
   std::size_t latencies_seen_ = 0;
   Duration usual_{};
-  std::vector<Duration> expected_;           // per input: from grant to arrival, smoothed
-  std::vector<std::uint64_t> next_granted_;  // per input: the first round not granted to it
-  Instant opened_{};                         // the timeslice being granted
-  Instant last_regular_{};                   // arrival at it from an input that is not slow
-  Duration collecting_{};                    // from one to the other, smoothed
   Instant deadline_ = Instant::never();
 };
 

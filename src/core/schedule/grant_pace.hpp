@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// GrantPace: how many grants a compute node of the grant schedule has out, and how far ahead of the
+// last input node it lets the others run. Both follow from what the node sees itself; nothing is
+// configured, and no value is tried out at the expense of others. docs/schedules.md has the
+// reasoning and the measurements.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/schedule/grant_agreement.hpp"
+#include "weft/time.hpp"
+
+namespace weft::schedule {
+
+struct PaceOptions {
+  std::uint32_t min_in_flight = 1;
+  std::uint32_t first_in_flight = 4;  ///< before anything is known
+  std::uint32_t max_in_flight = 256;
+  std::uint32_t first_ahead = 2;  ///< timeslices, from the oldest incomplete one on
+  std::uint32_t max_ahead = 16;
+};
+
+/// A number that grows as soon as it has to and shrinks in times of calm. Growing again after
+/// having shrunk means that it was too early: twice the calm is asked for then.
+class ReluctantNumber {
+ public:
+  ReluctantNumber(std::uint32_t least, std::uint32_t most);
+  std::uint32_t value() const { return value_; }
+  /// To `to`, within the limits; does nothing when that is not more.
+  void grow(std::uint32_t to);
+  /// A period has passed in which it could have been less. True when it is less now.
+  bool calm();
+  /// A period has passed in which it could not.
+  void busy() { calm_ = 0; }
+
+ private:
+  static constexpr std::uint32_t least_patience = 3;  // periods
+  static constexpr std::uint32_t most_patience = 48;
+
+  std::uint32_t least_;
+  std::uint32_t most_;
+  std::uint32_t value_;
+  std::uint32_t calm_ = 0;
+  std::uint32_t patience_ = least_patience;
+  std::uint32_t shrunk_ = 0;  // times since it grew
+};
+
+/// In flight: what the path holds when nothing queues, that is the best rate of late times the
+/// shortest time from a grant to its contribution, two and a half times, so that something is on
+/// its way in every stage of it. On top, the places that grants to absent input nodes took, and
+/// enough to last through the node's own absences when those cost it time (up to a quarter of the
+/// input nodes). That is the node's wish; what counts is what all of them agree on
+/// (GrantAgreement), if they do. Now and then the number goes down to the minimum for a moment, to
+/// see the shortest time without the node's own queue.
+///
+/// Ahead: when stragglers left so few grants to give that the node's link ran dry for more than a
+/// twentieth of the time, and they were not always the same one, the others may be further ahead;
+/// when it hardly ever did, less far. One input node that is always behind is slow: to run ahead of
+/// it gains nothing, and fills buffers, so the others keep to its timeslice.
+class GrantPace {
+ public:
+  GrantPace(const PaceOptions& options, std::size_t inputs);
+
+  std::uint32_t in_flight() const;
+  /// With fewer out than this the node's link runs dry.
+  std::uint32_t enough() const { return enough_; }
+  std::uint32_t ahead() const { return slow_ != nobody ? 1 : ahead_.value(); }
+  /// How many the node would like to have in flight; zero before anything is known.
+  Wish wish() const { return wish_; }
+  /// The compute nodes have agreed on so many; zero: they have not.
+  void agree(std::uint16_t grants) { agreed_ = grants; }
+  /// The input that is slow; nobody: none is.
+  std::size_t slow() const { return slow_; }
+  static constexpr std::size_t nobody = ~std::size_t{0};
+
+  /// A contribution has come, so long after its grant.
+  void on_arrival(Instant now, Duration since_grant);
+  /// It came so late that its sender must have been absent; its grant took a place for `held`.
+  void on_absent_sender(Duration held) { taken_ += held; }
+  /// Between `before` and `now` the node did not look; when it did, everything it had asked for,
+  /// `arrivals` contributions, was there. For some of that time its link had nothing to do.
+  void on_own_absence(Instant before, Instant now, std::size_t arrivals);
+  /// From `now` on the node may, or may not, grant anything, for the sake of input `behind`.
+  void on_held_up(Instant now, std::size_t behind);
+  void on_free(Instant now);
+  /// The stream paused or changed its shape: what was measured does not count.
+  void restart(Instant now);
+
+ private:
+  static constexpr std::size_t rates_kept = 8;
+  static constexpr std::uint32_t probe_every = 64;  // periods
+
+  double best_rate() const;
+  void add_held_up(Instant now);
+  void end_period(Instant now);
+  void begin_period(Instant now);
+  void set_cover(Duration length);
+  void set_in_flight();
+  void set_ahead(Duration length);
+  bool blame();
+
+  PaceOptions options_;
+  std::uint32_t period_;  // contributions
+  std::uint32_t enough_ = 1;
+  Wish wish_ = 0;
+  std::uint16_t agreed_ = 0;
+  ReluctantNumber ahead_;
+  ReluctantNumber cover_;  // places for the node's own absences
+  bool running_ = false;
+  bool probing_ = false;
+  std::uint32_t periods_ = 0;
+  std::array<double, rates_kept> rates_{};  // contributions per second, of the last periods
+  std::size_t rates_seen_ = 0;
+  Duration shortest_ = Duration::max();  // since the last probe
+  Duration shortest_before_ = Duration::max();
+  double places_taken_ = 0;  // by absent senders, smoothed
+  double absent_share_ = 0;  // of the node itself, smoothed
+  double absence_ = 0;       // the mean length of one, beyond what was in flight, seconds
+  // Of this period.
+  Instant since_{};
+  std::uint32_t arrivals_ = 0;
+  Duration taken_{};
+  Duration absent_{};
+  std::uint32_t absences_ = 0;
+  std::vector<Duration> held_by_;  // by input
+  bool judged_ = false;            // `ahead_` has been set already
+  // Who holds the node up.
+  std::vector<Duration> blamed_;  // by input, fading
+  bool held_up_ = false;
+  Instant held_since_{};
+  std::size_t behind_ = 0;
+  bool settling_ = false;  // `ahead_` has become less
+  std::size_t slow_ = nobody;
+  std::size_t suspect_ = nobody;
+  std::uint32_t same_ = 0;    // times in a row that the suspect was the same
+  std::uint32_t doubts_ = 0;  // and that the slow one was not
+};
+
+}  // namespace weft::schedule

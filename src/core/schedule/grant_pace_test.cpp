@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/schedule/grant_pace.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::schedule {
+namespace {
+
+constexpr std::size_t inputs = 8;
+constexpr int period = 32;  // contributions: four rounds
+
+// Contributions come in at a fixed rate; the node may be held up or absent in between.
+class pace : public ::testing::Test {
+ protected:
+  void arrive(int contributions, Duration apart, Duration since_grant) {
+    for (int i = 0; i < contributions; ++i) {
+      now_ = now_ + apart;
+      pace_.on_arrival(now_, since_grant);
+    }
+  }
+  void start() { arrive(1, tenth_ms, fifth_ms); }
+  // One period in which `input` holds the node up for `held` at its beginning.
+  void period_held_up_by(std::size_t input, Duration held) {
+    pace_.on_held_up(now_, input);
+    now_ = now_ + held;
+    pace_.on_free(now_);
+    arrive(period, tenth_ms, fifth_ms);
+  }
+  void calm_periods(int count) { arrive(count * period, tenth_ms, fifth_ms); }
+
+  const Duration tenth_ms = Duration::microseconds(100);
+  const Duration fifth_ms = Duration::microseconds(200);
+  GrantPace pace_{{}, inputs};
+  Instant now_{1000};
+};
+
+TEST_F(pace, asks_for_two_and_a_half_times_what_the_path_holds) {
+  EXPECT_EQ(pace_.in_flight(), 4u) << "before anything is known";
+  start();
+  // 10,000 contributions per second, 0.2 ms each: 2 on the path; 2.5 · 2 + 0.6.
+  arrive(period, tenth_ms, fifth_ms);
+  EXPECT_EQ(pace_.in_flight(), 6u);
+}
+
+TEST_F(pace, has_as_many_in_flight_as_the_nodes_agree_on_whatever_it_wishes) {
+  start();
+  arrive(period, tenth_ms, fifth_ms);
+  EXPECT_EQ(pace_.wish(), 90) << "5.6, in sixteenths";
+  pace_.agree(4);
+  EXPECT_EQ(pace_.in_flight(), 4u);
+  pace_.agree(60'000);
+  EXPECT_EQ(pace_.in_flight(), 256u) << "not more than allowed";
+  pace_.agree(0);
+  EXPECT_EQ(pace_.in_flight(), 6u);
+}
+
+TEST_F(pace, keeps_its_wish_at_the_rate_of_a_slow_input) {
+  start();
+  arrive(8 * period, tenth_ms, fifth_ms);
+  for (int i = 0; i < 5; ++i) period_held_up_by(3, Duration::milliseconds(2));
+  ASSERT_EQ(pace_.slow(), 3u);
+  for (int i = 0; i < 12; ++i) {
+    pace_.on_held_up(now_, 3);
+    now_ = now_ + Duration::milliseconds(2);
+    pace_.on_free(now_);
+    arrive(period, tenth_ms * 2, fifth_ms);
+  }
+  EXPECT_EQ(pace_.in_flight(), 6u);
+}
+
+TEST_F(pace, does_not_ask_for_more_because_its_own_queue_takes_long) {
+  start();
+  arrive(period, tenth_ms, fifth_ms);
+  arrive(10 * period, tenth_ms, Duration::milliseconds(5));
+  EXPECT_EQ(pace_.in_flight(), 6u);
+}
+
+TEST_F(pace, now_and_then_looks_how_long_the_path_takes_without_a_queue) {
+  start();
+  int probes = 0;
+  for (int i = 0; i < 65; ++i) {
+    arrive(period, tenth_ms, fifth_ms);
+    probes += pace_.in_flight() == 1 ? 1 : 0;
+  }
+  EXPECT_EQ(probes, 1);
+  arrive(8, tenth_ms, fifth_ms);
+  EXPECT_EQ(pace_.in_flight(), 6u);
+}
+
+TEST_F(pace, absent_senders_places_are_made_up_for) {
+  start();
+  for (int i = 0; i < 8; ++i) {
+    // Two places, all the time: 2 · 3.2 ms in each period of 3.2 ms.
+    pace_.on_absent_sender(Duration::microseconds(6400));
+    arrive(period, tenth_ms, fifth_ms);
+  }
+  EXPECT_EQ(pace_.in_flight(), 8u);
+}
+
+TEST_F(pace, own_absences_are_covered_up_to_a_quarter_of_the_inputs_and_not_for_one_of_them) {
+  start();
+  arrive(period, tenth_ms, fifth_ms);
+  const auto be_absent = [&] {
+    const Instant before = now_;
+    now_ = now_ + Duration::milliseconds(1);
+    pace_.on_own_absence(before, now_, 5);
+    arrive(period, tenth_ms, fifth_ms);
+  };
+  be_absent();
+  EXPECT_EQ(pace_.in_flight(), 6u);
+  for (int i = 0; i < 12; ++i) be_absent();
+  // 32 contributions in 4.2 ms: 2.5 · 1.52 + 0.6, and 2 more.
+  EXPECT_EQ(pace_.in_flight(), 6u);
+  EXPECT_EQ(pace_.wish(), 103) << "4.4 without cover";
+}
+
+TEST_F(pace, others_may_run_further_ahead_of_stragglers_that_vary) {
+  EXPECT_EQ(pace_.ahead(), 2u);
+  start();
+  std::uint32_t most = 0;
+  for (int i = 0; i < 24; ++i) {
+    period_held_up_by(static_cast<std::size_t>(i) % inputs, Duration::milliseconds(1));
+    EXPECT_EQ(pace_.slow(), GrantPace::nobody);
+    most = std::max(most, pace_.ahead());
+  }
+  EXPECT_EQ(most, 16u);
+}
+
+TEST_F(pace, others_are_called_back_in_times_of_calm) {
+  start();
+  for (std::size_t i = 0; i < 6; ++i) period_held_up_by(i, Duration::milliseconds(1));
+  ASSERT_GT(pace_.ahead(), 2u);
+  calm_periods(120);
+  EXPECT_EQ(pace_.ahead(), 2u);
+}
+
+TEST_F(pace, who_always_holds_up_the_rest_is_slow_and_the_rest_keeps_to_its_timeslice) {
+  start();
+  for (int i = 0; i < 5; ++i) period_held_up_by(3, Duration::milliseconds(2));
+  EXPECT_EQ(pace_.slow(), 3u);
+  EXPECT_EQ(pace_.ahead(), 1u);
+}
+
+TEST_F(pace, who_has_recovered_is_not_slow_any_more) {
+  start();
+  for (int i = 0; i < 5; ++i) period_held_up_by(3, Duration::milliseconds(2));
+  ASSERT_EQ(pace_.slow(), 3u);
+  calm_periods(4);
+  EXPECT_EQ(pace_.slow(), GrantPace::nobody);
+  EXPECT_EQ(pace_.ahead(), 2u);
+}
+
+TEST_F(pace, one_pause_makes_nobody_slow) {
+  start();
+  calm_periods(3);
+  period_held_up_by(3, Duration::milliseconds(50));
+  EXPECT_EQ(pace_.slow(), GrantPace::nobody);
+  calm_periods(60);
+  EXPECT_EQ(pace_.ahead(), 2u);
+}
+
+TEST_F(pace, a_restart_forgets_what_was_measured_of_the_period) {
+  start();
+  arrive(period, tenth_ms, fifth_ms);
+  pace_.on_held_up(now_, 2);
+  now_ = now_ + Duration::milliseconds(500);
+  pace_.restart(now_);
+  start();
+  arrive(period, tenth_ms, fifth_ms);
+  EXPECT_EQ(pace_.ahead(), 2u);
+  EXPECT_EQ(pace_.in_flight(), 6u);
+}
+
+TEST(reluctant_number, grows_at_once_and_shrinks_by_a_quarter_after_calm) {
+  ReluctantNumber n(2, 16);
+  n.grow(12);
+  EXPECT_EQ(n.value(), 12u);
+  EXPECT_FALSE(n.calm());
+  EXPECT_FALSE(n.calm());
+  EXPECT_TRUE(n.calm());
+  EXPECT_EQ(n.value(), 9u);
+  n.grow(100);
+  EXPECT_EQ(n.value(), 16u);
+}
+
+TEST(reluctant_number, asks_for_twice_the_calm_when_it_has_shrunk_too_early) {
+  ReluctantNumber n(2, 16);
+  n.grow(8);
+  while (!n.calm()) continue;
+  n.grow(8);
+  int periods = 1;
+  while (!n.calm()) ++periods;
+  EXPECT_EQ(periods, 6);
+}
+
+TEST(reluctant_number, one_busy_period_ends_the_calm) {
+  ReluctantNumber n(0, 4);
+  n.grow(1);
+  EXPECT_FALSE(n.calm());
+  EXPECT_FALSE(n.calm());
+  n.busy();
+  EXPECT_FALSE(n.calm());
+  EXPECT_FALSE(n.calm());
+  EXPECT_TRUE(n.calm());
+  EXPECT_EQ(n.value(), 0u);
+  EXPECT_FALSE(n.calm()) << "there is nothing less";
+}
+
+}  // namespace
+}  // namespace weft::schedule
