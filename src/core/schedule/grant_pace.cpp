@@ -151,10 +151,13 @@ void GrantPace::set_ahead(Duration length) {
   if (std::exchange(settling_, false)) return;
   const Duration held = sum(held_by_);
   const double share = share_of(held, length);
+  const bool again = std::exchange(often_held_up_, share > often);
   if (share > often) {
     const bool by_the_same = blame();
     const std::uint32_t value = ahead_.value();
-    if (slow_ == nobody && !by_the_same) ahead_.grow(value + std::max(1u, value / 2));
+    // Once is a pause: who had it catches up the sooner the less the others go on.
+    const bool remedy = again && slow_ == nobody && !by_the_same;
+    if (remedy) ahead_.grow(value + std::max(1u, value / 2));
     ahead_.busy();
   } else if (share < hardly) {
     if (slow_ != nobody && ++doubts_ >= convincing) slow_ = nobody;

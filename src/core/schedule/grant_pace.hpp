@@ -57,9 +57,9 @@ class ReluctantNumber {
 /// see the shortest time without the node's own queue.
 ///
 /// Ahead: when stragglers left so few grants to give that the node's link ran dry for more than a
-/// twentieth of the time, and they were not always the same one, the others may be further ahead;
-/// when it hardly ever did, less far. One input node that is always behind is slow: to run ahead of
-/// it gains nothing, and fills buffers, so the others keep to its timeslice.
+/// twentieth of the time, twice in a row, and they were not always the same one, the others may be
+/// further ahead; when it hardly ever did, less far. One input node that is always behind is slow:
+/// to run ahead of it gains nothing, and fills buffers, so the others keep to its timeslice.
 class GrantPace {
  public:
   GrantPace(const PaceOptions& options, std::size_t inputs);
@@ -132,7 +132,8 @@ class GrantPace {
   bool held_up_ = false;
   Instant held_since_{};
   std::size_t behind_ = 0;
-  bool settling_ = false;  // `ahead_` has become less
+  bool settling_ = false;       // `ahead_` has become less
+  bool often_held_up_ = false;  // when looked at last
   std::size_t slow_ = nobody;
   std::size_t suspect_ = nobody;
   std::uint32_t same_ = 0;    // times in a row that the suspect was the same

@@ -150,11 +150,12 @@ TEST_F(pace, who_has_recovered_is_not_slow_any_more) {
   EXPECT_EQ(pace_.ahead(), 2u);
 }
 
-TEST_F(pace, one_pause_makes_nobody_slow) {
+TEST_F(pace, one_pause_makes_nobody_slow_and_lets_nobody_run_ahead) {
   start();
   calm_periods(3);
   period_held_up_by(3, Duration::milliseconds(50));
   EXPECT_EQ(pace_.slow(), GrantPace::nobody);
+  EXPECT_EQ(pace_.ahead(), 2u) << "the others wait for it";
   calm_periods(60);
   EXPECT_EQ(pace_.ahead(), 2u);
 }
