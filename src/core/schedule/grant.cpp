@@ -212,7 +212,8 @@ void GrantCompute::settle(Instant now, std::uint32_t input, std::uint64_t round,
     ++arrivals_;
     learn(latency);
     pace_.on_arrival(now, latency);
-    if (late_after() != Duration::max() && latency > late_after() * absent_factor) {
+    if (input != pace_.slow() && late_after() != Duration::max() &&
+        latency > late_after() * absent_factor) {
       pace_.on_absent_sender(late_after());
     }
     return;

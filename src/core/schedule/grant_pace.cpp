@@ -21,6 +21,10 @@ constexpr double hardly = 0.01;
 constexpr double always_the_same = 0.4;
 /// So many times in a row.
 constexpr std::uint32_t convincing = 3;
+/// A node that loses so much of its time by its own absences runs where all nodes are absent now
+/// and then; grants to them take so many times the places that are seen to be taken.
+constexpr double noisy = 0.002;
+constexpr double unseen = 10;
 /// More in flight than this is never of use: it keeps the arithmetic in range.
 constexpr double unthinkable = 1e6;
 
@@ -132,7 +136,9 @@ void GrantPace::set_in_flight() {
   if (rate == 0 || shortest == Duration::max()) return;
   const double path = std::min(rate * shortest.to_seconds(), unthinkable);
   enough_ = std::max(1u, static_cast<std::uint32_t>(std::ceil(path)));
-  const double places = std::min(places_taken_, unthinkable) + cover_.value();
+  // Absences that are long enough to be known as such are few of many, where there are many.
+  const double weight = absent_share_ > noisy ? unseen : 1;
+  const double places = std::min(weight * places_taken_, unthinkable) + cover_.value();
   const double wanted = spare * path + spare_places + places;
   const double most = std::numeric_limits<Wish>::max();
   wish_ = static_cast<Wish>(std::clamp(std::round(wanted * wish_unit), 1.0, most));

@@ -97,6 +97,20 @@ TEST_F(pace, absent_senders_places_are_made_up_for) {
   EXPECT_EQ(pace_.in_flight(), 8u);
 }
 
+TEST_F(pace, absent_senders_take_more_places_than_are_seen_where_the_node_itself_is_absent_too) {
+  start();
+  for (int i = 0; i < 8; ++i) {
+    // A tenth of a place, and half a percent of the time.
+    pace_.on_absent_sender(Duration::microseconds(320));
+    const Instant before = now_;
+    now_ = now_ + Duration::microseconds(16);
+    pace_.on_own_absence(before, now_, 0);
+    arrive(period, tenth_ms, fifth_ms);
+  }
+  // 2.5 · 2 + 0.6, and one.
+  EXPECT_NEAR(pace_.wish() / wish_unit, 6.6, 0.1);
+}
+
 TEST_F(pace, own_absences_are_covered_up_to_a_quarter_of_the_inputs_and_not_for_one_of_them) {
   start();
   arrive(period, tenth_ms, fifth_ms);
