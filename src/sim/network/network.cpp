@@ -110,7 +110,7 @@ void Network::send(const MessageRequest& request) {
                   .to_arrive = request.bytes,
                   .posted = engine_.now()};
   if (border_ != nullptr) {
-    WEFT_CHECK(simulates(topology_.host(request.source)));
+    WEFT_CHECK(owns(topology_.host(request.source)));
     messages_[m].serial = std::uint64_t{border_->self()} << kSerialBits | next_serial_++;
     messages_[m].record = m;
   }

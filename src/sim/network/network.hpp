@@ -62,7 +62,8 @@ class Network final : public EventHandler {
   /// From now on only the border's own vertices are simulated here, before anything is sent: hosts
   /// of other parts must not send here. The border outlives the network.
   void set_border(Border& border);
-  bool simulates(Vertex v) const { return border_ == nullptr || border_->is_own(v); }
+  /// Whether this part of a divided network keeps the vertex; one that is whole keeps all.
+  bool owns(Vertex v) const { return border_ == nullptr || border_->is_own(v); }
   /// What happens in one part matters to others at the earliest so much later, if
   /// what is expected holds. The same in every part; the longest duration there is when nothing
   /// crosses. Rates must not grow afterwards beyond what is expected.

@@ -110,7 +110,7 @@ void Network::send_across(LinkId l, PicoInstant at, std::uint32_t p) {
 void Network::release(std::uint32_t m) {
   const Message& message = messages_[m];
   if (message.packets > 0 || message.to_send > 0) return;
-  const bool expected = simulates(topology_.host(message.request.destination));
+  const bool expected = owns(topology_.host(message.request.destination));
   const bool remade = message.foreign && message.request.bytes <= options_.mtu;
   if (!expected || remade) forget(m);
 }
@@ -125,7 +125,7 @@ void Network::forget(std::uint32_t m) {
 /// The record of a packet's message: the one from which it was sent, if that is here and waits for
 /// it; else one that was made for an earlier packet; else a new one.
 std::uint32_t Network::adopt(const PacketCrossing& c) {
-  const bool ends_here = simulates(topology_.host(c.to_host));
+  const bool ends_here = owns(topology_.host(c.to_host));
   if (c.serial >> kSerialBits == border_->self() && ends_here) {
     WEFT_CHECK(c.record < messages_.size() && messages_[c.record].serial == c.serial);
     return c.record;
@@ -155,7 +155,7 @@ std::uint32_t Network::adopt(const PacketCrossing& c) {
 
 void Network::receive_packet(const PacketCrossing& c) {
   const Vertex at(c.target);
-  WEFT_CHECK(c.target < topology_.vertices() && simulates(at) && c.port < topology_.ports(at) &&
+  WEFT_CHECK(c.target < topology_.vertices() && owns(at) && c.port < topology_.ports(at) &&
                  c.source < topology_.vertices() && c.lane < lane_count_ &&
                  c.from_host < topology_.hosts() && c.to_host < topology_.hosts() &&
                  c.user < users_.size() && c.message_bytes > 0 && c.bytes > 0 &&
@@ -181,7 +181,7 @@ void Network::receive_packet(const PacketCrossing& c) {
 }
 
 void Network::receive_credit(const CreditCrossing& c) {
-  WEFT_CHECK(c.link < topology_.links() && simulates(topology_.port(LinkId(c.link)).vertex) &&
+  WEFT_CHECK(c.link < topology_.links() && owns(topology_.port(LinkId(c.link)).vertex) &&
                  c.lane < lane_count_,
              "room for link {} lane {}", c.link, c.lane);
   return_credit(LinkId(c.link), c.lane, c.bytes, c.at);
@@ -217,7 +217,7 @@ std::uint32_t Network::sender_of(const LossCrossing& c) {
 
 void Network::receive_loss(const LossCrossing& c) {
   WEFT_CHECK(c.source < topology_.vertices() && c.from_host < topology_.hosts() &&
-                 simulates(topology_.host(c.from_host)) && c.to_host < topology_.hosts() &&
+                 owns(topology_.host(c.from_host)) && c.to_host < topology_.hosts() &&
                  c.user < users_.size() && c.level < options_.levels.size() && c.payload > 0 &&
                  c.payload <= options_.mtu,
              "{} bytes for host {} to send again", c.payload, c.from_host);

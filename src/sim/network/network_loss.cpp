@@ -32,7 +32,7 @@ void Network::lose(LinkId l, std::uint32_t lane_index, std::uint32_t p, PicoInst
   const std::uint32_t source = topology_.port(l).vertex.value();
   const std::uint32_t payload = packet.bytes - options_.packet_overhead;
   const PicoInstant again = arrival + options_.retransmit_after;
-  if (simulates(host) && !message.foreign) {
+  if (owns(host) && !message.foreign) {
     engine_.schedule(source, again, EventKind::packet_lost, host.value(), 0,
                      std::uint64_t{packet.message} << 32 | payload);
     return;
@@ -52,7 +52,7 @@ void Network::lose(LinkId l, std::uint32_t lane_index, std::uint32_t p, PicoInst
                               .user = request.user,
                               .level = request.level};
   // Of a message that came back here it is not this record from which it was sent.
-  if (simulates(host)) {
+  if (owns(host)) {
     receive_loss(crossing);
   } else {
     border_->send(host, crossing);

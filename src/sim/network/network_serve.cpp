@@ -162,7 +162,7 @@ void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
     const PicoDuration back = transmitters_[by.value()].link.parameters().latency;
     const PicoInstant returned = transit.departure + back;
     const Vertex sender = topology_.port(by).vertex;
-    if (simulates(sender)) {
+    if (owns(sender)) {
       return_credit(by, packet.lane, packet.bytes, returned);
     } else {
       border_->send(
@@ -196,7 +196,7 @@ void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
       at = transit.start + t.link.parameters().latency + options_.switch_delay;
     }
   }
-  if (!simulates(t.peer.vertex)) return send_across(l, at, p);
+  if (!owns(t.peer.vertex)) return send_across(l, at, p);
   engine_.schedule(topology_.port(l).vertex.value(), at, EventKind::packet_arrives,
                    t.peer.vertex.value(), t.peer.port.value(), p);
 }

@@ -86,7 +86,7 @@ Traffic::Traffic(const TrafficOptions& options, std::vector<std::uint32_t> hosts
     partner_ = random_partners(hosts_.size(), root.split(0xface));
   }
   for (std::uint32_t i = 0; i < hosts_.size(); ++i) {
-    if (network.simulates(network.topology().host(hosts_[i]))) set_next(i);
+    if (network.owns(network.topology().host(hosts_[i]))) set_next(i);
   }
 }
 
