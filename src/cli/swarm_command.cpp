@@ -85,6 +85,10 @@ void print_outcome(const SwarmCommand& command, const stream::SwarmOutcome& o, d
       json["first_failure"] = replay(command, o.failures[0].seed);
       json["what"] = o.failures[0].what;
     }
+    json["failed_seeds"] = nlohmann::json::array();
+    for (std::size_t i = 0; i < std::min(o.failures.size(), most_printed); ++i) {
+      json["failed_seeds"].push_back(o.failures[i].seed);
+    }
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }

@@ -12,7 +12,7 @@ fail() {
 }
 
 out=$("$weft" simulate swarm --seeds 7..9 --json)
-for part in '"runs":3' '"failures":0' '"first_failure":null'; do
+for part in '"runs":3' '"failures":0' '"first_failure":null' '"failed_seeds":[]'; do
   [[ $out == *"$part"* ]] || fail "--json lacks $part: $out"
 done
 
