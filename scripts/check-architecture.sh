@@ -31,6 +31,9 @@ fabric/shaped: base wire net fabric
 core:         base wire net
 runtime/memory: base
 runtime:      base wire net core fabric metrics
+spmd:         base
+process:      base wire net core fabric runtime
+launch:       base wire runtime process
 stream/shm:   base wire runtime/memory stream
 stream/simulated: base core fabric runtime report sim stream testbed
 stream/swarm: base core report runtime sim stream testbed

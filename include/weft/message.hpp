@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Communicator: a group of processes that send each other messages, by rank and tag. What SPMD
+// containers stand on; one implementation runs over every fabric, and survives the death and return
+// of its peers (paper 4, chapter 4).
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "weft/ids.hpp"
+#include "weft/result.hpp"
+
+namespace weft {
+
+/// A process's place in a group: 0 … size−1.
+using Rank = StrongId<struct RankTag, std::uint32_t>;
+/// Tells flows between the same two processes apart; any value.
+using Tag = StrongId<struct MessageTagTag, std::uint32_t>;
+/// Which group a message belongs to. Unique within a job (paper 4, 4.5.4).
+using Generation = StrongId<struct GenerationTag, std::uint64_t>;
+
+/// Names an operation under way, for `wait`. Each must be waited for exactly once.
+class Operation {
+ public:
+  constexpr Operation() = default;
+  constexpr explicit Operation(std::uint64_t number) : number_(number) {}
+  constexpr std::uint64_t number() const { return number_; }
+  constexpr auto operator<=>(const Operation&) const = default;
+
+ private:
+  std::uint64_t number_ = 0;
+};
+
+/// A group of processes with this one among them. Messages of one flow (group, sender, receiver and
+/// tag) are received in the order sent; different flows are independent of each other, so that
+/// receives may be started in any order whatever arrives first (paper 4, 4.2.1). All operations
+/// that are started go on together.
+///
+/// Any number of operations may be under way; memory beyond what the caller gave stays within the
+/// limits of the job's options. One thread at a time calls into a process's communicators.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  virtual Rank rank() const = 0;
+  virtual std::uint32_t size() const = 0;
+  virtual Generation generation() const = 0;
+
+  /// Starts to send a message, of any length. The bytes stay valid and unchanged until it was
+  /// waited for, which says that they may be reused, not that they arrived. To itself: allowed.
+  virtual Operation start_send(Rank to, Tag tag, std::span<const std::byte> bytes) = 0;
+  /// Starts to receive the next message of a flow. `into` is untouched by the caller until it was
+  /// waited for. A longer message is an error of `wait`, and is lost.
+  virtual Operation start_receive(Rank from, Tag tag, std::span<std::byte> into) = 0;
+  /// Blocks until the operation is done; the bytes received (of a send: those sent). Errors: a peer
+  /// that is gone for good (the error names its rank and the operation), a message longer than its
+  /// buffer, a job that is being aborted.
+  virtual Result<std::size_t> wait(Operation operation) = 0;
+  /// Whether `wait` would return at once.
+  virtual bool is_done(Operation operation) = 0;
+
+  /// A group of some of this one's processes, ranked in the order given; null for who is not one of
+  /// them. All processes of this group make the same calls in the same order. Sends nothing. This
+  /// communicator outlives it.
+  virtual std::unique_ptr<Communicator> subgroup(std::span<const Rank> members) = 0;
+};
+
+}  // namespace weft
