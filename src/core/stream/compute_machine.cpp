@@ -42,6 +42,7 @@ void ComputeMachine::on_completion(Instant now, const Completion& completion) {
       break;
     case CompletionKind::peer_down:
       peer.up = false;
+      if (prepared_by_.value() == input) asker_stayed_ = false;
       peer.has_deferred = false;
       pairs_[input].withdraw();
       if (!peer.bye && view_.inputs.contains(input)) owe(input, owes_suspect);

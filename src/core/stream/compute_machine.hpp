@@ -120,6 +120,7 @@ class ComputeMachine {
   TimesliceIndex delivered_below_{};  // in this view: one past the newest, all of its own are done
   std::optional<Prepare> prepare_;
   NodeId prepared_by_{};
+  bool asker_stayed_ = false;     // connected to `prepared_by_` ever since it asked
   std::optional<NodeId> outbid_;  // asked with a lower number than `prepare_` has
   bool promised_ = false;
   Promise promise_;

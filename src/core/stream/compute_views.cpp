@@ -31,12 +31,13 @@ void ComputeMachine::on_prepare(std::uint32_t from, const Prepare& prepare) {
   outbid_.reset();
   prepare_ = prepare;
   prepared_by_ = NodeId(from);
+  asker_stayed_ = peers_[from].up;
   promised_ = false;
 }
 
 /// Who was left out of a view because it did not answer in time says so when it could.
 void ComputeMachine::speak_up() {
-  if (outbid_ && prepare_ && !peers_[prepared_by_.value()].up) {
+  if (outbid_ && prepare_ && !asker_stayed_) {
     // Nobody will decide on the higher question, and this node answers none that is lower.
     promise_ = Promise{.number = prepare_->number, .next = TimesliceIndex{}, .done = {}};
     owe(outbid_->value(), owes_promise);

@@ -166,6 +166,7 @@ class InputMachine final : public schedule::SendState {
 
   std::optional<Prepare> prepare_;  // promised or to be promised
   NodeId prepared_by_{};
+  bool asker_stayed_ = false;     // connected to `prepared_by_` ever since it asked
   std::optional<NodeId> outbid_;  // asked with a lower number than `prepare_` has
   bool promised_ = false;
   bool takes_part_ = false;  // in the view

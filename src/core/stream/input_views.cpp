@@ -20,6 +20,7 @@ void InputMachine::on_peer_down(NodeId peer) {
   Peer& state = peers_[peer.value()];
   state.up = false;
   state.lost = true;
+  if (peer == prepared_by_) asker_stayed_ = false;
   if (config_.roster.is_compute(peer)) {
     const std::uint32_t compute = config_.roster.compute_index(peer);
     pairs_[compute].close();
@@ -92,12 +93,13 @@ void InputMachine::on_prepare(NodeId from, const Prepare& prepare) {
   outbid_.reset();
   prepare_ = prepare;
   prepared_by_ = from;
+  asker_stayed_ = peers_[from.value()].up;
   promised_ = false;
 }
 
 /// Who was left out of a view because it did not answer in time says so when it could.
 void InputMachine::speak_up() {
-  if (outbid_ && prepare_ && !peers_[prepared_by_.value()].up) {
+  if (outbid_ && prepare_ && !asker_stayed_) {
     // Nobody will decide on the higher question, and this node answers none that is lower.
     promise_ = Promise{.number = prepare_->number, .next = window_.next(), .done = {}};
     if (outbid_->value() == config_.self) {

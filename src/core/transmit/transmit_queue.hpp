@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// TransmitQueue: what a machine wants the fabric to do, with the bytes of its messages. Owned and
+// emptied by the driver; capacities are fixed.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/check.hpp"
+#include "base/fixed_vec.hpp"
+#include "weft/fabric.hpp"
+#include "wire/codec.hpp"
+
+namespace weft {
+
+struct TransmitQueue {
+  explicit TransmitQueue(std::size_t operations = 1024, std::size_t message_bytes = 256 << 10)
+      : tx(operations), message_bytes_(message_bytes) {}
+
+  FixedVec<TxOp> tx;
+
+  /// Whether `operations` more, messages of `bytes` together among them, fit.
+  bool has_room(std::size_t operations, std::size_t bytes) const {
+    return tx.room() >= operations && message_bytes_.room() >= bytes;
+  }
+  /// Appends a message to `peer` of the bytes that `encode(wire::Writer&)` writes, at most `bound`,
+  /// and of `body` behind them, which stays valid until the fabric took the operation.
+  template <class Encode>
+  void send(NodeId peer, ServiceLevel level, std::size_t bound, Encode&& encode,
+            std::span<const std::byte> body = {}) {
+    const std::size_t start = message_bytes_.size();
+    std::span<std::byte> room(message_bytes_.begin() + start, bound);
+    WEFT_CHECK(message_bytes_.room() >= bound, "no room for a message of {} bytes", bound);
+    wire::Writer writer(room);
+    encode(writer);
+    message_bytes_.extend(writer.size());
+    TxOp op;
+    op.kind = OpKind::send;
+    op.service_level = level;
+    op.peer = peer;
+    op.segments = {room.first(writer.size()), body};
+    tx.push_back(op);
+  }
+  /// The fabric took the first `n` operations. Message bytes are reused when all are gone.
+  void posted(std::size_t n) {
+    tx.drop_front(n);
+    if (tx.empty()) message_bytes_.clear();
+  }
+
+ private:
+  FixedVec<std::byte> message_bytes_;
+};
+
+}  // namespace weft
