@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/shm/endpoint.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <charconv>
+#include <utility>
+
+#include "base/check.hpp"
+#include "fabric/tcp/handshake.hpp"
+#include "fabric/tcp/tcp.hpp"
+
+namespace weft {
+
+Result<std::unique_ptr<ShmFabric>> open_shm(const ShmOptions& options) {
+  return shm::Endpoint::open(options);
+}
+
+namespace shm {
+namespace {
+
+constexpr std::size_t kMinMessage = 4096;
+constexpr std::string_view kScheme = "shm:";
+constexpr std::size_t kHostDigits = 16;
+
+Result<void> check(const ShmOptions& options) {
+  const auto invalid = [](std::string message) {
+    return Error{ErrorCode::invalid_argument, std::move(message)};
+  };
+  if (!std::has_single_bit(options.ring_size) || options.ring_size < kSmallestRing ||
+      options.ring_size > kLargestRing) {
+    return invalid(fmt::format("ring_size {}: choose a power of two from {} bytes to {} MiB",
+                               options.ring_size, kSmallestRing, kLargestRing >> 20));
+  }
+  if (options.max_message < kMinMessage ||
+      options.max_message > largest_payload(options.ring_size)) {
+    return invalid(
+        fmt::format("max_message {}: choose from {} bytes to {}, a little less than half "
+                    "of ring_size",
+                    options.max_message, kMinMessage, largest_payload(options.ring_size)));
+  }
+  if (options.max_outstanding == 0) return invalid("max_outstanding 0: choose at least 1");
+  if (options.max_write < options.max_message) {
+    return invalid(fmt::format("max_write {}: choose at least max_message, {}", options.max_write,
+                               options.max_message));
+  }
+  return {};
+}
+
+// Where the control endpoint listens: no name that another machine could have, too.
+TcpOptions control_options(const ShmOptions& options) {
+  TcpOptions control;
+  control.self = options.self;
+  control.incarnation = options.incarnation;
+  control.job_id = "shm " + options.job_id;
+  control.secret = options.secret;
+  control.listen = fmt::format("unix:@weft-shm-{:016x}{:016x}", tcp::random_id(), tcp::random_id());
+  control.max_message = kMinMessage;
+  control.handshake_timeout = options.handshake_timeout;
+  control.retry_first = options.retry_first;
+  control.retry_last = options.retry_last;
+  return control;
+}
+
+struct Address {
+  std::uint64_t host = 0;
+  std::string_view control;
+};
+
+// "shm:" host "," control
+std::optional<Address> parse(std::string_view text) {
+  if (!text.starts_with(kScheme)) return std::nullopt;
+  text.remove_prefix(kScheme.size());
+  Address address;
+  const char* const digits = text.data();
+  if (text.size() < kHostDigits + 1 || text[kHostDigits] != ',') return std::nullopt;
+  const auto read = std::from_chars(digits, digits + kHostDigits, address.host, 16);
+  if (read.ec != std::errc{} || read.ptr != digits + kHostDigits) return std::nullopt;
+  address.control = text.substr(kHostDigits + 1);
+  return address;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ShmFabric>> Endpoint::open(const ShmOptions& options) {
+  if (auto checked = check(options); !checked.ok()) return checked.error();
+  if (auto checked = check_segments(); !checked.ok()) return checked.error();
+  auto control = open_tcp(control_options(options));
+  if (!control.ok()) return control.error();
+  return std::unique_ptr<ShmFabric>(std::make_unique<Endpoint>(options, std::move(*control)));
+}
+
+Endpoint::Endpoint(const ShmOptions& options, std::unique_ptr<Fabric> control)
+    : options_(options),
+      limits_{options.max_message, options.max_write, options.max_outstanding, false},
+      control_(std::move(control)),
+      host_(host_identity()),
+      processes_(process_namespace()),
+      operations_(options.max_outstanding),
+      completed_(options.max_outstanding) {
+  std::ranges::fill(options_.secret, std::byte{0});  // the control endpoint has it
+}
+
+Endpoint::~Endpoint() = default;
+
+std::string Endpoint::address() const {
+  return fmt::format("{}{:016x},{}", kScheme, host_, control_->address());
+}
+
+bool Endpoint::may_reach(std::string_view address) const {
+  const auto parsed = parse(address);
+  return parsed && parsed->host == host_;
+}
+
+Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_view address) {
+  const auto parsed = parse(address);
+  if (!parsed) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("peer {} at '{}': expected the address of a shared-memory endpoint",
+                             id.value(), address)};
+  }
+  if (parsed->host != host_) {
+    return Error{ErrorCode::unavailable,
+                 fmt::format("peer {} at '{}': on another host, in another container or of another "
+                             "user; use tcp",
+                             id.value(), address)};
+  }
+  if (auto added = control_->add_peer(id, incarnation, parsed->control); !added.ok()) return added;
+  if (id.value() >= peers_.size()) peers_.resize(id.value() + 1);
+  auto& slot = peers_[id.value()];
+  if (slot == nullptr) slot = std::make_unique<Peer>();
+  slot->id = id;
+  if (incarnation >= slot->incarnation) {
+    slot->incarnation = incarnation;
+    slot->address = parsed->control;
+  }
+  slot->is_known = true;
+  must_poll_control_ = true;
+  return {};
+}
+
+void Endpoint::remove_peer(NodeId id) {
+  Peer* const peer = find_peer(id);
+  if (peer == nullptr || !peer->is_known) return;
+  peer->is_known = false;
+  peer->is_broken = true;
+  control_->remove_peer(id);
+  must_poll_control_ = true;
+}
+
+Result<Region> Endpoint::expose(std::span<std::byte> memory) {
+  const RemoteRegion remote{tcp::random_id(), 0, memory.size()};
+  expose_as(memory, remote);
+  return Region{memory, remote};
+}
+
+void Endpoint::expose_as(std::span<std::byte> memory, const RemoteRegion& remote) {
+  const bool is_new = regions_.emplace(remote.key, memory).second;
+  WEFT_CHECK(is_new, "region key {:#x} is in use", remote.key);
+}
+
+void Endpoint::retract(const Region& region) {
+  regions_.erase(region.remote.key);
+}
+
+std::size_t Endpoint::post(std::span<const TxOp> ops) {
+  std::size_t taken = 0;
+  while (taken < ops.size() && post_one(ops[taken])) ++taken;
+  for (Peer* const peer : touched_) {
+    peer->is_touched = false;
+    wake_if_sleeping(*peer);
+  }
+  touched_.clear();
+  return taken;
+}
+
+bool Endpoint::post_one(const TxOp& op) {
+  const bool is_send = op.kind == OpKind::send;
+  const std::size_t limit = is_send ? limits_.max_message : limits_.max_write;
+  WEFT_CHECK(op.size() <= limit, "{} of {} bytes, the limit is {}", is_send ? "send" : "write",
+             op.size(), limit);
+  if (outstanding_ == limits_.max_outstanding) return false;
+  ++outstanding_;
+  Peer* const peer = find_peer(op.peer);
+  if (peer == nullptr || !peer->is_up) {
+    complete(CompletionKind::failed, op);
+    return true;
+  }
+  if (!peer->is_touched) {
+    peer->is_touched = true;
+    touched_.push_back(peer);
+  }
+  if (!peer->queue.empty() || peer->is_broken || !start(*peer, op)) {
+    peer->queue.push(operations_.take(op));
+  }
+  return true;
+}
+
+// Never overflows: there are at most max_outstanding operations, wherever they are.
+void Endpoint::complete(CompletionKind kind, const TxOp& op) {
+  std::size_t place = completed_first_ + completed_count_;
+  if (place >= completed_.size()) place -= completed_.size();
+  Completion& completion = completed_[place];
+  completion = {};
+  completion.kind = kind;
+  completion.peer = op.peer;
+  completion.context = op.context;
+  ++completed_count_;
+}
+
+void Endpoint::yield_completed(Yield& yield) {
+  while (completed_count_ > 0 && !yield.full()) {
+    yield.out[yield.count++] = completed_[completed_first_];
+    if (++completed_first_ == completed_.size()) completed_first_ = 0;
+    --completed_count_;
+    --outstanding_;
+  }
+}
+
+std::size_t Endpoint::poll(Instant now, std::span<Completion> completions) {
+  now_ = now;
+  Yield yield{completions};
+  if (was_asleep_) wake_up();
+  if (!graveyard_.empty()) graveyard_.clear();
+  if (completed_count_ > 0) yield_completed(yield);
+  if (!up_.empty()) {
+    if (++first_served_ >= up_.size()) first_served_ = 0;
+    for (std::size_t i = first_served_; i < up_.size(); ++i) serve(*up_[i], yield);
+    for (std::size_t i = 0; i < first_served_; ++i) serve(*up_[i], yield);
+  }
+  if (is_control_due()) serve_control(yield);
+  if (completed_count_ > 0) yield_completed(yield);
+  return yield.count;
+}
+
+// Nobody needs to wake this side any more.
+void Endpoint::wake_up() {
+  was_asleep_ = false;
+  for (Peer* const peer : up_) {
+    peer->consumer.set_sleeping(false);
+    peer->producer.want_space(false);
+  }
+}
+
+// After having said that it sleeps: whether something came in between.
+bool Endpoint::sees_work(Peer& peer) {
+  if (peer.is_broken) return false;
+  if (peer.consumer.has_next() || peer.consumer.unreleased() > 0) return true;
+  if (peer.queue.empty() && peer.fetching.empty()) return false;
+  const std::uint64_t before = peer.producer.consumed();
+  return !peer.producer.refresh() || peer.producer.consumed() != before;
+}
+
+WaitHint Endpoint::prepare_wait(Instant now) {
+  was_asleep_ = must_poll_control_ = true;
+  for (Peer* const peer : up_) {
+    peer->consumer.set_sleeping(true);
+    peer->producer.want_space(!peer->queue.empty() || !peer->fetching.empty());
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  bool ready = completed_count_ > 0 || event_first_ < event_count_ || owed_wakes_ > 0;
+  for (Peer* const peer : up_) ready = ready || sees_work(*peer);
+  WaitHint hint = control_->prepare_wait(now);
+  hint.ready = hint.ready || ready;
+  return hint;
+}
+
+}  // namespace shm
+}  // namespace weft

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shared-memory fabric's endpoint. One class, one file per concern:
+//
+//   endpoint.cpp        the Fabric interface and the order of work in `poll`
+//   endpoint_links.cpp  peers going up and down
+//   endpoint_io.cpp     records in, records out
+//
+// A TCP endpoint on a Unix socket, the control endpoint, does what has to do with trust and with
+// lives: it finds peers, proves them, counts their incarnations and notices their death. Its
+// sessions carry a few notes (hello.hpp); a peer is up while the session is and both sides have
+// mapped each other's ring. Whoever sleeps does so on the control endpoint, and is woken by a note.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "fabric/shm/hello.hpp"
+#include "fabric/shm/operations.hpp"
+#include "fabric/shm/ring.hpp"
+#include "fabric/shm/segment.hpp"
+#include "fabric/shm/shm.hpp"
+
+namespace weft::shm {
+
+struct Peer {
+  NodeId id{};
+  Incarnation incarnation{};  ///< the highest known
+  std::string address;        ///< of its control endpoint
+  bool is_known = false;      ///< added and not removed
+
+  // The link: from the control session's begin to its end.
+  bool is_linked = false;
+  bool is_mapped_there = false;  ///< our segment
+  bool is_broken = false;        ///< broke the rules or was removed: nothing moves any more
+  std::uint64_t nonce = 0;       ///< of our segment; the peer fetches it to see whether it may
+  Segment inbound, outbound;
+  Consumer consumer;
+  Producer producer;
+  pid_t process = -1;
+  bool may_pull = false;  ///< it can fetch from our memory
+
+  bool is_up = false;                  ///< the user was told so; in the endpoint's list
+  Incarnation reported_incarnation{};  ///< of the link
+  OperationList queue;
+  OperationList fetching;  ///< records are in the ring
+  bool is_touched = false;
+  bool owes_wake = false;  ///< it is to be woken, and the control endpoint had no room
+
+  // A `pull` record that is carried out in several steps.
+  bool is_pulling = false;
+  PullRequest pull;
+  std::uint64_t pulled = 0;
+};
+
+class Endpoint final : public ShmFabric {
+ public:
+  static Result<std::unique_ptr<ShmFabric>> open(const ShmOptions& options);
+  Endpoint(const ShmOptions& options, std::unique_ptr<Fabric> control);
+  ~Endpoint() override;
+
+  const FabricLimits& limits() const override { return limits_; }
+  std::string_view name() const override { return "shm"; }
+  std::string address() const override;
+  Result<void> add_peer(NodeId id, Incarnation incarnation, std::string_view address) override;
+  void remove_peer(NodeId id) override;
+  Result<Region> expose(std::span<std::byte> memory) override;
+  void expose_as(std::span<std::byte> memory, const RemoteRegion& remote) override;
+  void retract(const Region& region) override;
+  bool may_reach(std::string_view address) const override;
+  std::size_t post(std::span<const TxOp> ops) override;
+  std::size_t poll(Instant now, std::span<Completion> completions) override;
+  WaitHint prepare_wait(Instant now) override;
+
+ private:
+  // Where completions of the current `poll` go.
+  struct Yield {
+    std::span<Completion> out;
+    std::size_t count = 0;
+    bool full() const { return count == out.size(); }
+    Completion& push(CompletionKind kind, NodeId peer) {
+      Completion& completion = out[count++];
+      completion = {};
+      completion.kind = kind;
+      completion.peer = peer;
+      return completion;
+    }
+  };
+
+  // endpoint.cpp
+  Peer* find_peer(NodeId id) {
+    return id.value() < peers_.size() ? peers_[id.value()].get() : nullptr;
+  }
+  bool post_one(const TxOp& op);
+  void complete(CompletionKind kind, const TxOp& op);
+  void yield_completed(Yield& yield);
+  void wake_up();
+  bool sees_work(Peer& peer);
+
+  // endpoint_links.cpp
+  void serve_control(Yield& yield);
+  bool take_event(const Completion& event, Yield& yield);
+  bool is_control_due() const;
+  void tell(Peer& peer, const Note& note);
+  void begin_link(Peer& peer, Incarnation incarnation);
+  void on_note(Peer& peer, std::span<const std::byte> bytes, Yield& yield);
+  bool on_hello(Peer& peer, const Note& note);
+  bool can_pull_from(const Note& hello) const;
+  void report_up(Peer& peer, Yield& yield);
+  bool end_link(Peer& peer, Yield& yield);
+  void fail_operations(Peer& peer);
+  void break_link(Peer& peer, std::string_view why);
+
+  // endpoint_io.cpp
+  bool is_to_fetch(const Peer& peer, const TxOp& op) const;
+  bool start(Peer& peer, const TxOp& op);
+  bool go_on(Peer& peer, Operation& operation);
+  bool put_message(Peer& peer, const TxOp& op);
+  bool put_chunks(Peer& peer, const TxOp& op, std::uint64_t& done);
+  bool put_pull(Peer& peer, const TxOp& op);
+  void flush(Peer& peer);
+  void retire_fetched(Peer& peer);
+  void wake_if_sleeping(Peer& peer);
+  void wake(Peer& peer);
+  void serve(Peer& peer, Yield& yield);
+  void receive(Peer& peer, Yield& yield);
+  bool take_write(Peer& peer, std::span<const std::byte> payload);
+  bool take_pull(Peer& peer, std::span<const std::byte> payload);
+  void release(Peer& peer);
+  std::byte* find_region(std::uint64_t key, std::uint64_t offset, std::uint64_t length);
+
+  ShmOptions options_;
+  FabricLimits limits_;
+  std::unique_ptr<Fabric> control_;
+  std::uint64_t host_ = 0;
+  std::uint64_t processes_ = 0;
+
+  std::unordered_map<std::uint64_t, std::span<std::byte>> regions_;
+  OperationPool operations_;
+  std::size_t outstanding_ = 0;
+  std::vector<Completion> completed_;  // ring of max_outstanding: sent, written, failed
+  std::size_t completed_first_ = 0;
+  std::size_t completed_count_ = 0;
+
+  std::vector<std::unique_ptr<Peer>> peers_;  // by node id
+  std::vector<Peer*> up_;
+  std::vector<Peer*> touched_;      // by the current batch of `post`
+  std::vector<Segment> graveyard_;  // messages in them stay valid until the next poll
+  std::size_t first_served_ = 0;    // in up_; goes round, so that nobody is always last
+  std::size_t owed_wakes_ = 0;
+
+  // Events of the control endpoint that were not dealt with yet.
+  std::array<Completion, 16> events_;
+  std::size_t event_first_ = 0;
+  std::size_t event_count_ = 0;
+  Instant control_polled_{};
+  bool must_poll_control_ = true;
+  bool was_asleep_ = false;
+  Instant now_{};
+};
+
+}  // namespace weft::shm

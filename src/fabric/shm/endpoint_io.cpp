@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Endpoint: records in, records out.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.hpp"
+#include "fabric/shm/endpoint.hpp"
+
+namespace weft::shm {
+namespace {
+
+// A long write goes through the ring in pieces, so that both sides copy at the same time.
+constexpr std::size_t kChunk = 16 * 1024;
+// Bounds on what one call does for one peer, so that the others have their turn.
+constexpr std::size_t kBytesPerServe = std::size_t{1} << 20;
+// The producer learns of free space when so much of the ring is free: a fraction of it.
+constexpr std::uint64_t kReleaseFraction = 8;
+
+// `size` bytes of the operation from `from` on.
+void gather(const TxOp& op, std::uint64_t from, std::byte* to, std::size_t size) {
+  for (std::span<const std::byte> segment : op.segments) {
+    const std::size_t skipped = std::min<std::uint64_t>(from, segment.size());
+    from -= skipped;
+    segment = segment.subspan(skipped);
+    const std::size_t taken = std::min(size, segment.size());
+    if (taken == 0) continue;
+    std::memcpy(to, segment.data(), taken);
+    to += taken;
+    size -= taken;
+  }
+}
+
+}  // namespace
+
+bool Endpoint::is_to_fetch(const Peer& peer, const TxOp& op) const {
+  return op.kind == OpKind::write && peer.may_pull && op.size() >= options_.pull_from;
+}
+
+// Begins an operation whose turn it is. False when nothing of it happened for want of room.
+bool Endpoint::start(Peer& peer, const TxOp& op) {
+  if (op.kind == OpKind::send) {
+    if (!put_message(peer, op)) return false;
+    complete(CompletionKind::sent, op);
+    return true;
+  }
+  if (is_to_fetch(peer, op)) {
+    if (!put_pull(peer, op)) return false;
+    Operation& operation = operations_.take(op);
+    operation.end = peer.producer.position();
+    peer.fetching.push(operation);
+    return true;
+  }
+  std::uint64_t done = 0;
+  if (put_chunks(peer, op, done)) {
+    complete(CompletionKind::written, op);
+    return true;
+  }
+  if (done == 0) return false;
+  Operation& operation = operations_.take(op);
+  operation.put = done;
+  peer.queue.push(operation);
+  return true;
+}
+
+// True when nothing of the operation is left to be put into the ring; it is complete then, or among
+// those whose bytes are awaited.
+bool Endpoint::go_on(Peer& peer, Operation& operation) {
+  if (is_to_fetch(peer, operation.op)) {
+    if (!put_pull(peer, operation.op)) return false;
+    operation.end = peer.producer.position();
+    peer.fetching.push(peer.queue.pop());
+    return true;
+  }
+  const bool is_send = operation.op.kind == OpKind::send;
+  if (!(is_send ? put_message(peer, operation.op)
+                : put_chunks(peer, operation.op, operation.put))) {
+    return false;
+  }
+  complete(is_send ? CompletionKind::sent : CompletionKind::written, operation.op);
+  operations_.give(peer.queue.pop());
+  return true;
+}
+
+bool Endpoint::put_message(Peer& peer, const TxOp& op) {
+  const std::size_t size = op.size();
+  std::byte* const place = peer.producer.reserve(size);
+  if (place == nullptr) return false;
+  gather(op, 0, place, size);
+  peer.producer.publish(RecordKind::message, size);
+  return true;
+}
+
+bool Endpoint::put_chunks(Peer& peer, const TxOp& op, std::uint64_t& done) {
+  const std::size_t largest = std::min(kChunk, peer.outbound.ring().size / 4);
+  do {
+    WriteHeader header{op.region.key, op.region_offset + done, op.size() - done};
+    const std::size_t size = std::min<std::uint64_t>(header.rest, largest);
+    std::byte* const place = peer.producer.reserve(sizeof header + size);
+    if (place == nullptr) return false;
+    std::memcpy(place, &header, sizeof header);
+    gather(op, done, place + sizeof header, size);
+    peer.producer.publish(RecordKind::write, sizeof header + size);
+    done += size;
+  } while (done < op.size());
+  return true;
+}
+
+bool Endpoint::put_pull(Peer& peer, const TxOp& op) {
+  PullRequest request{op.region.key, op.region_offset, {}};
+  std::byte* const place = peer.producer.reserve(sizeof request);
+  if (place == nullptr) return false;
+  for (std::size_t i = 0; i < request.pieces.size(); ++i) {
+    request.pieces[i] = {reinterpret_cast<std::uintptr_t>(op.segments[i].data()),
+                         op.segments[i].size()};
+  }
+  std::memcpy(place, &request, sizeof request);
+  peer.producer.publish(RecordKind::pull, sizeof request);
+  return true;
+}
+
+void Endpoint::flush(Peer& peer) {
+  bool any = false;
+  while (!peer.queue.empty()) {
+    const std::uint64_t before = peer.producer.position();
+    const bool all = go_on(peer, peer.queue.front());
+    any = any || peer.producer.position() != before;
+    if (!all) break;
+  }
+  if (any) wake_if_sleeping(peer);
+}
+
+// What the receiver is past, it has fetched.
+void Endpoint::retire_fetched(Peer& peer) {
+  if (peer.fetching.empty() || !peer.producer.refresh()) return;
+  while (!peer.fetching.empty() && peer.fetching.front().end <= peer.producer.consumed()) {
+    Operation& operation = peer.fetching.pop();
+    complete(CompletionKind::written, operation.op);
+    operations_.give(operation);
+  }
+}
+
+void Endpoint::wake_if_sleeping(Peer& peer) {
+  if (peer.is_up && !peer.is_broken && peer.producer.must_wake()) wake(peer);
+}
+
+void Endpoint::wake(Peer& peer) {
+  const NoteBytes bytes = encode(Note{});
+  TxOp op;
+  op.peer = peer.id;
+  op.segments[0] = bytes;
+  const bool is_owed = control_->post({&op, 1}) == 0;
+  if (std::exchange(peer.owes_wake, is_owed) != is_owed) owed_wakes_ += is_owed ? 1 : -1;
+}
+
+// One turn for one peer.
+void Endpoint::serve(Peer& peer, Yield& yield) {
+  if (peer.is_broken) return;
+  // Messages of earlier polls are read by now.
+  const bool has_next = peer.consumer.has_next();
+  if (const std::uint64_t unreleased = peer.consumer.unreleased();
+      unreleased > 0 && (!has_next || unreleased >= options_.ring_size / kReleaseFraction)) {
+    release(peer);
+  }
+  if (has_next && !yield.full()) receive(peer, yield);
+  if (!peer.fetching.empty()) retire_fetched(peer);
+  if (!peer.queue.empty() && !peer.is_broken) flush(peer);
+  if (!peer.producer.is_valid()) break_link(peer, "it put nonsense beside its ring");
+}
+
+void Endpoint::receive(Peer& peer, Yield& yield) {
+  bool is_held = false;  // a message was handed out: nothing is released before the next poll
+  std::size_t budget = kBytesPerServe;
+  while (!yield.full() && budget > 0) {
+    Consumer::Record record;
+    const Consumer::Look look = peer.consumer.look(record);
+    if (look == Consumer::Look::nothing) return;
+    if (look == Consumer::Look::bad) {
+      break_link(peer, "it put nonsense into its ring");
+      return;
+    }
+    if (record.kind == RecordKind::message) {
+      yield.push(CompletionKind::received, peer.id).data = record.payload;
+      is_held = true;
+      peer.consumer.advance();
+      continue;
+    }
+    const bool is_pull = record.kind == RecordKind::pull;
+    const bool done = is_pull ? take_pull(peer, record.payload) : take_write(peer, record.payload);
+    if (!done) return;
+    peer.consumer.advance();
+    budget -= std::min(budget, is_pull ? kBytesPerServe / 4 : record.payload.size());
+    // The sender waits for the end of a pull.
+    const std::uint64_t enough = is_pull ? 1 : options_.ring_size / kReleaseFraction;
+    if (!is_held && peer.is_linked && peer.consumer.unreleased() >= enough) release(peer);
+  }
+}
+
+std::byte* Endpoint::find_region(std::uint64_t key, std::uint64_t offset, std::uint64_t length) {
+  static std::byte nowhere{};
+  const auto found = regions_.find(key);
+  if (found == regions_.end()) return nullptr;
+  const std::span<std::byte> memory = found->second;
+  if (offset > memory.size() || length > memory.size() - offset) return nullptr;
+  return memory.data() == nullptr ? &nowhere : memory.data() + offset;
+}
+
+bool Endpoint::take_write(Peer& peer, std::span<const std::byte> payload) {
+  const auto header = decode_write(payload);
+  std::byte* const target =
+      header ? find_region(header->key, header->offset, header->rest) : nullptr;
+  if (target == nullptr) {
+    break_link(peer, "it wrote outside of the exposed memory");
+    return false;
+  }
+  const auto bytes = payload.subspan(sizeof *header);
+  if (!bytes.empty()) std::memcpy(target, bytes.data(), bytes.size());
+  return true;
+}
+
+// True when all bytes were fetched. Otherwise some were, or the link is broken.
+bool Endpoint::take_pull(Peer& peer, std::span<const std::byte> payload) {
+  if (!peer.is_pulling) {
+    const auto request = decode_pull(payload);
+    if (!request || !peer.is_linked) {
+      break_link(peer, "it went with bytes that were to be fetched");
+      return false;
+    }
+    peer.pull = *request;
+    peer.pulled = 0;
+    peer.is_pulling = true;
+  }
+  const PullRequest& pull = peer.pull;
+  // Looked up each time: the region may have been retracted meanwhile.
+  std::byte* const target = find_region(pull.key, pull.offset, pull.size());
+  if (target == nullptr) {
+    break_link(peer, "it wrote outside of the exposed memory");
+    return false;
+  }
+  std::size_t budget = kBytesPerServe;
+  while (peer.pulled < pull.size()) {
+    if (budget == 0) return false;
+    const bool in_first = peer.pulled < pull.pieces[0].size;
+    const PullRequest::Piece& piece = pull.pieces[in_first ? 0 : 1];
+    const std::uint64_t skip = in_first ? peer.pulled : peer.pulled - pull.pieces[0].size;
+    const std::size_t size = std::min<std::uint64_t>(budget, piece.size - skip);
+    const ssize_t n = copy_from(peer.process, piece.address + skip, target + peer.pulled, size);
+    if (n <= 0) {
+      break_link(peer, fmt::format("its memory cannot be read: {}",
+                                   n < 0 ? std::strerror(errno) : "no bytes"));
+      return false;
+    }
+    peer.pulled += static_cast<std::uint64_t>(n);
+    budget -= static_cast<std::size_t>(n);
+  }
+  peer.is_pulling = false;
+  return true;
+}
+
+void Endpoint::release(Peer& peer) {
+  if (peer.consumer.release()) wake(peer);
+}
+
+}  // namespace weft::shm

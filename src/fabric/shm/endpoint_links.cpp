@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Endpoint: peers going up and down.
+#include <fmt/format.h>
+#include <algorithm>
+#include <utility>
+
+#include "base/log.hpp"
+#include "fabric/shm/endpoint.hpp"
+#include "fabric/tcp/handshake.hpp"
+
+namespace weft::shm {
+namespace {
+
+// How often the control endpoint is asked by who does not sleep. It costs a system call; what it
+// has to say then are births and deaths.
+constexpr Duration kControlInterval = Duration::microseconds(20);
+
+}  // namespace
+
+bool Endpoint::is_control_due() const {
+  return must_poll_control_ || event_first_ < event_count_ || owed_wakes_ > 0 ||
+         now_ - control_polled_ >= kControlInterval;
+}
+
+void Endpoint::serve_control(Yield& yield) {
+  if (owed_wakes_ > 0) {
+    for (Peer* const peer : up_) {
+      if (peer->owes_wake) wake(*peer);
+    }
+  }
+  if (event_first_ == event_count_) {
+    must_poll_control_ = false;
+    control_polled_ = now_;
+    event_first_ = 0;
+    event_count_ = control_->poll(now_, events_);
+    // There may be more.
+    if (event_count_ == events_.size()) must_poll_control_ = true;
+  }
+  while (event_first_ < event_count_ && !yield.full()) {
+    if (!take_event(events_[event_first_], yield)) return;
+    ++event_first_;
+  }
+}
+
+// False when there is no room to say what has to be said.
+bool Endpoint::take_event(const Completion& event, Yield& yield) {
+  Peer* const peer = find_peer(event.peer);
+  if (peer == nullptr) return true;
+  switch (event.kind) {
+    case CompletionKind::peer_up:
+      begin_link(*peer, event.incarnation);
+      return true;
+    case CompletionKind::peer_down:
+      return end_link(*peer, yield);
+    case CompletionKind::received:
+      if (peer->is_linked && !peer->is_broken) on_note(*peer, event.data, yield);
+      return true;
+    default:
+      return true;  // what became of a note shows in the session
+  }
+}
+
+void Endpoint::tell(Peer& peer, const Note& note) {
+  const NoteBytes bytes = encode(note);
+  TxOp op;
+  op.peer = peer.id;
+  op.segments[0] = bytes;
+  if (control_->post({&op, 1}) == 1) return;
+  break_link(peer, "too much to tell it");
+}
+
+void Endpoint::begin_link(Peer& peer, Incarnation incarnation) {
+  peer.is_linked = true;
+  peer.is_broken = !peer.is_known;
+  peer.is_mapped_there = false;
+  peer.incarnation = std::max(peer.incarnation, incarnation);
+  peer.reported_incarnation = incarnation;
+  peer.nonce = tcp::random_id();
+  auto inbound = Segment::make(options_.ring_size, peer.nonce);
+  if (!inbound.ok()) {
+    break_link(peer, inbound.error().message);
+    return;
+  }
+  peer.inbound = std::move(*inbound);
+  peer.consumer = Consumer(peer.inbound.ring());
+  Note hello;
+  hello.kind = NoteKind::hello;
+  hello.segment = peer.inbound.name();
+  hello.processes = processes_;
+  hello.probe = reinterpret_cast<std::uintptr_t>(&peer.nonce);
+  tell(peer, hello);
+}
+
+void Endpoint::on_note(Peer& peer, std::span<const std::byte> bytes, Yield& yield) {
+  const auto note = decode_note(bytes);
+  if (!note) {
+    break_link(peer, "it said something unknown");
+    return;
+  }
+  switch (note->kind) {
+    case NoteKind::wake:
+      return;
+    case NoteKind::refused:
+      break_link(peer, "it cannot map this side's memory");
+      return;
+    case NoteKind::hello:
+      if (!on_hello(peer, *note)) return;
+      break;
+    case NoteKind::ready:
+      peer.is_mapped_there = true;
+      peer.may_pull = note->can_pull && options_.may_pull;
+      peer.inbound.forget_descriptor();
+      break;
+  }
+  if (peer.is_mapped_there && peer.outbound.is_open() && !peer.is_up) report_up(peer, yield);
+}
+
+// False when the link is broken.
+bool Endpoint::on_hello(Peer& peer, const Note& hello) {
+  const auto refuse = [&](std::string_view why) {
+    tell(peer, {.kind = NoteKind::refused});
+    break_link(peer, why);
+    return false;
+  };
+  if (peer.outbound.is_open()) return refuse("it said hello twice");
+  if (hello.processes != processes_) return refuse("it lives among other processes");
+  auto found = Segment::find(hello.segment);
+  if (!found.ok()) return refuse(found.error().message);
+  peer.outbound = std::move(*found);
+  const RingMemory ring = peer.outbound.ring();
+  if (limits_.max_message > largest_payload(ring.size)) {
+    return refuse(fmt::format("its ring of {} bytes is too small for messages of {}", ring.size,
+                              limits_.max_message));
+  }
+  peer.producer = Producer(ring);
+  peer.process = static_cast<pid_t>(hello.segment.process);
+  tell(peer, {.kind = NoteKind::ready, .can_pull = can_pull_from(hello)});
+  return !peer.is_broken;
+}
+
+// Whether the kernel lets this process read the other's memory: tried, since it depends on more
+// than one can ask for (ptrace_scope, seccomp, capabilities).
+bool Endpoint::can_pull_from(const Note& hello) const {
+  if (!options_.may_pull) return false;
+  std::uint64_t seen = 0;
+  const auto n = copy_from(static_cast<pid_t>(hello.segment.process), hello.probe,
+                           reinterpret_cast<std::byte*>(&seen), sizeof seen);
+  return n == sizeof seen && seen == hello.segment.nonce;
+}
+
+// There is room: serve_control looked.
+void Endpoint::report_up(Peer& peer, Yield& yield) {
+  peer.is_up = true;
+  up_.push_back(&peer);
+  yield.push(CompletionKind::peer_up, peer.id).incarnation = peer.reported_incarnation;
+}
+
+// First what the peer sent before it went, then the operations, then the peer. False when there is
+// no room for all of that yet.
+bool Endpoint::end_link(Peer& peer, Yield& yield) {
+  peer.is_linked = false;
+  if (peer.is_up) {
+    while (!peer.is_broken && !yield.full() && peer.consumer.has_next()) receive(peer, yield);
+    if (!peer.is_broken && peer.consumer.has_next()) return false;
+    retire_fetched(peer);
+    fail_operations(peer);
+    yield_completed(yield);
+    if (completed_count_ > 0 || yield.full()) return false;
+    peer.is_up = false;
+    std::erase(up_, &peer);
+    yield.push(CompletionKind::peer_down, peer.id).incarnation = peer.reported_incarnation;
+  }
+  if (peer.owes_wake) --owed_wakes_;
+  peer.owes_wake = peer.is_pulling = peer.may_pull = false;
+  if (peer.inbound.is_open()) graveyard_.push_back(std::move(peer.inbound));
+  peer.inbound = Segment();
+  peer.outbound = Segment();
+  return true;
+}
+
+void Endpoint::fail_operations(Peer& peer) {
+  for (OperationList* const list : {&peer.fetching, &peer.queue}) {
+    while (!list->empty()) {
+      Operation& operation = list->pop();
+      complete(CompletionKind::failed, operation.op);
+      operations_.give(operation);
+    }
+  }
+}
+
+// The control session ends, which the peer notices, and then begins anew.
+void Endpoint::break_link(Peer& peer, std::string_view why) {
+  if (std::exchange(peer.is_broken, true)) return;
+  must_poll_control_ = true;
+  if (!peer.is_linked || !peer.is_known) return;
+  spdlog::warn("shm: link to node {} ended: {}", peer.id.value(), why);
+  control_->remove_peer(peer.id);
+  if (const auto added = control_->add_peer(peer.id, peer.incarnation, peer.address); !added.ok()) {
+    spdlog::warn("shm: node {}: {}", peer.id.value(), added.error().message);
+  }
+}
+
+}  // namespace weft::shm

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// A ring of records in memory that two processes share: one produces, one consumes. No system call
+// in here.
+//
+// A record begins on a cache line with one word, its head, and is followed by its payload. The head
+// is written last and is not zero: that is what the consumer waits for, so that a small message
+// costs the transfer of one line. Before the producer publishes a record it zeroes the word behind
+// it, where the next head will be. A record never wraps around; padding fills the ring's end.
+//
+// Positions count bytes since the beginning and never go back. Each side keeps its own position in
+// memory of its own and believes the other's only after checking it; nothing that the other process
+// puts into the shared memory makes this one touch memory outside of the ring.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace weft::shm {
+
+inline constexpr std::size_t kLine = 64;
+inline constexpr std::size_t kHeadSize = 8;
+
+enum class RecordKind : std::uint8_t {
+  message = 1,  ///< a send: its bytes
+  padding,      ///< nothing up to the ring's end
+  write,        ///< WriteHeader, then bytes for a region
+  pull,         ///< PullRequest: bytes for a region, to be fetched from the sender's memory
+};
+
+/// The first word of a record.
+struct RecordHead {
+  RecordKind kind = RecordKind::padding;
+  std::uint32_t size = 0;  ///< of the payload, bytes
+};
+constexpr std::uint64_t encode(RecordHead head) {
+  return std::uint64_t{head.size} << 32 | static_cast<std::uint64_t>(head.kind);
+}
+/// None when no producer of this version writes such a word.
+constexpr std::optional<RecordHead> decode(std::uint64_t word) {
+  const std::uint64_t kind = word & 0xFFFFFFFF;
+  if (kind < 1 || kind > static_cast<std::uint64_t>(RecordKind::pull)) return std::nullopt;
+  return RecordHead{static_cast<RecordKind>(kind), static_cast<std::uint32_t>(word >> 32)};
+}
+
+/// Bytes that a record takes in the ring.
+constexpr std::size_t record_extent(std::size_t payload) {
+  return (kHeadSize + payload + kLine - 1) / kLine * kLine;
+}
+
+/// The words beside the ring, apart from each other by two lines, because processors fetch lines in
+/// pairs. Lies in shared memory: plain words, used through atomic_ref.
+struct RingControl {
+  std::uint64_t identity[16];     ///< who made the memory; see segment.hpp
+  std::uint64_t consumed[16];     ///< the consumer's position, [0] only
+  std::uint64_t sleeps[16];       ///< [0]: the consumer wants to be woken by the next record
+  std::uint64_t wants_space[16];  ///< [0]: the producer wants to be woken by the next progress
+};
+inline constexpr std::size_t kRingOffset = 4096;  ///< of the ring behind its control
+static_assert(sizeof(RingControl) <= kRingOffset);
+
+/// Where a ring is. Does not own it.
+struct RingMemory {
+  RingControl* control = nullptr;
+  std::byte* data = nullptr;
+  std::size_t size = 0;  ///< a power of two
+
+  /// `memory`: control and ring, from a page boundary on.
+  static RingMemory at(std::span<std::byte> memory);
+};
+
+/// The largest payload that always fits: less than half of the ring, so that padding and the record
+/// find room together.
+constexpr std::size_t largest_payload(std::size_t ring_size) {
+  return ring_size / 2 - kLine - kHeadSize;
+}
+
+/// The sending end. One thread.
+class Producer {
+ public:
+  Producer() = default;
+  explicit Producer(RingMemory ring) : ring_(ring) {}
+
+  /// Room for a payload of `size` bytes, at most largest_payload; null while there is none, or when
+  /// the consumer said something impossible.
+  std::byte* reserve(std::size_t size);
+  /// Publishes what was reserved last; `size` is at most what was asked for then.
+  void publish(RecordKind kind, std::size_t size);
+  /// Reads how far the consumer is. False from the moment on when that was impossible.
+  bool refresh();
+  bool is_valid() const { return valid_; }
+  /// How far the consumer was when last looked at, and where the next record will begin.
+  std::uint64_t consumed() const { return consumed_; }
+  std::uint64_t position() const { return position_; }
+
+  /// Whether the consumer is to be woken for what was published; then true once. Orders itself
+  /// behind `publish`.
+  bool must_wake();
+  /// Says whether progress of the consumer shall wake this side. The caller puts a full fence
+  /// between this and looking again.
+  void want_space(bool wanted);
+
+ private:
+  std::size_t offset() const { return position_ & (ring_.size - 1); }
+
+  RingMemory ring_;
+  std::uint64_t position_ = 0;
+  std::uint64_t consumed_ = 0;
+  bool valid_ = true;
+};
+
+/// The receiving end. One thread.
+class Consumer {
+ public:
+  struct Record {
+    RecordKind kind = RecordKind::message;
+    std::span<const std::byte> payload;
+  };
+  enum class Look : std::uint8_t {
+    nothing,
+    record,
+    bad,  ///< what is there was not written by a producer of this version
+  };
+
+  Consumer() = default;
+  explicit Consumer(RingMemory ring) : ring_(ring) {}
+
+  bool has_next() const;
+  /// The next record, in place. Its payload is the other process's to change: read once.
+  Look look(Record& record);
+  /// Goes past the record that `look` found. Its memory is the producer's again after `release`.
+  void advance() { position_ += extent_; }
+  /// Bytes gone past and not yet released.
+  std::uint64_t unreleased() const { return position_ - released_; }
+  /// Gives all that was gone past back to the producer. True when the producer is to be woken.
+  bool release();
+  /// Says whether the next record shall wake this side. The caller puts a full fence between this
+  /// and looking again.
+  void set_sleeping(bool sleeping);
+
+ private:
+  std::size_t offset() const { return position_ & (ring_.size - 1); }
+
+  RingMemory ring_;
+  std::uint64_t position_ = 0;
+  std::uint64_t released_ = 0;
+  std::size_t extent_ = 0;
+};
+
+inline std::atomic_ref<std::uint64_t> word_at(std::byte* place) {
+  return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(place));
+}
+
+inline bool Consumer::has_next() const {
+  return word_at(ring_.data + offset()).load(std::memory_order_acquire) != 0;
+}
+
+}  // namespace weft::shm

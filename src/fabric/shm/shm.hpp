@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shared-memory fabric: processes of one job, one host and one user. Per ordered pair a ring in
+// shared memory; long writes are fetched by the receiver straight from the sender's memory where
+// the kernel allows it. docs/shm-fabric.md has the whole of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/fabric.hpp"
+
+namespace weft {
+
+/// What an endpoint may use, and whom it trusts.
+struct ShmOptions {
+  NodeId self{};
+  Incarnation incarnation{};
+  /// Peers of another job are turned away even if they know the secret.
+  std::string job_id;
+  /// At least 16 bytes, the same in all processes of the job.
+  std::vector<std::byte> secret;
+
+  std::size_t max_outstanding = 1024;            ///< operations, all peers together
+  std::size_t max_message = 64 * 1024;           ///< bytes, at least 4096
+  std::size_t max_write = std::size_t{1} << 30;  ///< bytes
+  /// Bytes of the ring for what one peer sends to this endpoint, a power of two; more than twice
+  /// `max_message`. A pair of processes uses at most two of them and 8 KiB.
+  std::size_t ring_size = 256 * 1024;
+  /// Writes from this size on are not copied through the ring but fetched by the receiver, when
+  /// the kernel lets it.
+  std::size_t pull_from = 16 * 1024;
+  /// False: nothing is ever fetched; both sides copy through the ring.
+  bool may_pull = true;
+
+  /// For connecting and for proving each other; then the attempt starts anew.
+  Duration handshake_timeout = Duration::seconds(5);
+  /// Between attempts to connect; doubles from the first to the second value.
+  Duration retry_first = Duration::milliseconds(5);
+  Duration retry_last = Duration::seconds(1);
+};
+
+/// A Fabric that can also expose memory under names that another fabric gave.
+class ShmFabric : public Fabric {
+ public:
+  /// As `expose`, but peers use `remote.key`, which must not be in use here; `remote.base` is
+  /// ignored. `retract` ends it.
+  virtual void expose_as(std::span<std::byte> memory, const RemoteRegion& remote) = 0;
+  /// Whether `address` is of an endpoint that shared memory may reach: one of this host, of this
+  /// user and in the same namespaces. `add_peer` refuses all others.
+  virtual bool may_reach(std::string_view address) const = 0;
+};
+
+/// Opens an endpoint. Errors name the option, its value and the fix: invalid_argument for options,
+/// unavailable when this process cannot share memory at all (no /proc, no memfd), exhausted without
+/// descriptors.
+///
+/// Contract beyond weft/fabric.hpp:
+///  - Nothing has a name in any file system: whatever happens to the processes, nothing is left.
+///  - A process that was killed is down as soon as the kernel has closed its socket; a stopped one
+///    is not down. What it had sent before is delivered first.
+///  - A peer's messages are read where it put them. It proved that it belongs to the job and to
+///    this user, and could change them while they are read; everything that this fabric itself
+///    reads is checked.
+///  - Service levels mean nothing here.
+///  - The endpoint is not its own peer. It does not outlive a fork: use it in one process.
+Result<std::unique_ptr<ShmFabric>> open_shm(const ShmOptions& options);
+
+}  // namespace weft
