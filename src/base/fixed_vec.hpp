@@ -45,6 +45,11 @@ class FixedVec {
     for (std::size_t i = n; i < size_; ++i) storage_.get()[i - n] = std::move(storage_.get()[i]);
     size_ -= n;
   }
+  /// Drops the last `n` elements.
+  void drop_back(std::size_t n) {
+    WEFT_CHECK(n <= size_);
+    size_ -= n;
+  }
 
   T& operator[](std::size_t i) { return storage_.get()[i]; }
   const T& operator[](std::size_t i) const { return storage_.get()[i]; }

@@ -46,6 +46,20 @@ struct TransmitQueue {
     tx.drop_front(n);
     if (tx.empty()) message_bytes_.clear();
   }
+  /// Forgets what is for that peer, and calls `on_dropped(const TxOp&)` for each.
+  template <class OnDropped>
+  void drop(NodeId peer, OnDropped&& on_dropped) {
+    std::size_t kept = 0;
+    for (const TxOp& op : tx) {
+      if (op.peer == peer) {
+        on_dropped(op);
+      } else {
+        tx[kept++] = op;
+      }
+    }
+    tx.drop_back(tx.size() - kept);
+    if (tx.empty()) message_bytes_.clear();
+  }
 
  private:
   FixedVec<std::byte> message_bytes_;

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/message/body_pool.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+namespace weft::message {
+namespace {
+
+class Heap final : public BodyMemory {
+ public:
+  std::byte* allocate(std::size_t bytes) override {
+    return static_cast<std::byte*>(::operator new(bytes, std::nothrow));
+  }
+  void free(std::byte* memory, std::size_t) override { ::operator delete(memory); }
+};
+
+}  // namespace
+
+void Body::reset() {
+  if (pool_ != nullptr) std::exchange(pool_, nullptr)->give_back(std::exchange(bytes_, {}));
+}
+
+BodyPool::BodyPool(ByteCount limit, BodyMemory* memory) : limit_(limit.value()), memory_(memory) {
+  if (memory_ == nullptr) {
+    heap_ = std::make_unique<Heap>();
+    memory_ = heap_.get();
+  }
+}
+
+BodyPool::~BodyPool() = default;
+
+std::size_t BodyPool::class_of(std::size_t bytes) {
+  return static_cast<std::size_t>(std::countr_zero(std::bit_ceil(std::max(bytes, smallest)))) -
+         static_cast<std::size_t>(std::countr_zero(smallest));
+}
+
+std::size_t BodyPool::rounded(std::size_t bytes) {
+  return class_of(bytes) < classes ? smallest << class_of(bytes) : bytes;
+}
+
+bool BodyPool::keep(std::span<const std::byte> bytes, Body& body) {
+  body.reset();
+  const std::size_t size = rounded(bytes.size());
+  if (size > limit_ - in_use_) return false;
+  std::byte* memory = take(bytes.size());
+  if (memory == nullptr) return false;
+  in_use_ += size;
+  if (!bytes.empty()) std::memcpy(memory, bytes.data(), bytes.size());
+  body.pool_ = this;
+  body.bytes_ = {memory, bytes.size()};
+  return true;
+}
+
+std::byte* BodyPool::take(std::size_t bytes) {
+  const std::size_t c = class_of(bytes);
+  if (c >= classes) return memory_->allocate(bytes);
+  if (free_[c].empty()) {
+    const std::size_t block = smallest << c;
+    const std::size_t blocks = std::max<std::size_t>(1, blocks_at_once >> c);
+    std::unique_ptr<std::byte[]> slab(new (std::nothrow) std::byte[block * blocks]);
+    if (slab == nullptr) return nullptr;
+    for (std::size_t i = 0; i < blocks; ++i) free_[c].push_back(slab.get() + i * block);
+    slabs_.push_back(std::move(slab));
+  }
+  std::byte* memory = free_[c].back();
+  free_[c].pop_back();
+  return memory;
+}
+
+void BodyPool::give_back(std::span<std::byte> bytes) {
+  in_use_ -= rounded(bytes.size());
+  const std::size_t c = class_of(bytes.size());
+  if (c < classes) {
+    free_[c].push_back(bytes.data());
+  } else {
+    memory_->free(bytes.data(), bytes.size());
+  }
+}
+
+}  // namespace weft::message

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// BodyPool: memory for the contents of messages, within a bound.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "weft/ids.hpp"
+
+namespace weft::message {
+
+/// Where large bodies are kept: memory of the process, or a file that is mapped.
+class BodyMemory {
+ public:
+  virtual ~BodyMemory() = default;
+  /// Null when there is no room.
+  virtual std::byte* allocate(std::size_t bytes) = 0;
+  virtual void free(std::byte* memory, std::size_t bytes) = 0;
+};
+
+class BodyPool;
+
+/// Owns a message's bytes; gives them back to its pool, which outlives it. Move-only.
+class Body {
+ public:
+  Body() = default;
+  ~Body() { reset(); }
+  Body(Body&& other) noexcept { *this = std::move(other); }
+  Body& operator=(Body&& other) noexcept {
+    std::swap(pool_, other.pool_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  std::span<const std::byte> view() const { return bytes_; }
+  bool owns() const { return pool_ != nullptr; }
+  void reset();
+
+ private:
+  friend class BodyPool;
+  BodyPool* pool_ = nullptr;
+  std::span<std::byte> bytes_;
+};
+
+/// Small bodies come from lists of blocks by power of two, larger ones straight from the memory
+/// below. One thread.
+class BodyPool {
+ public:
+  /// `limit`: of all bodies together, as rounded up. `memory` outlives the pool; null: the heap.
+  explicit BodyPool(ByteCount limit, BodyMemory* memory = nullptr);
+  ~BodyPool();
+  BodyPool(const BodyPool&) = delete;
+  BodyPool& operator=(const BodyPool&) = delete;
+
+  /// A copy of the bytes into `body`; false when that would exceed the limit.
+  bool keep(std::span<const std::byte> bytes, Body& body);
+  ByteCount in_use() const { return ByteCount(in_use_); }
+  ByteCount limit() const { return ByteCount(limit_); }
+
+ private:
+  friend class Body;
+  static constexpr std::size_t smallest = 64;
+  static constexpr std::size_t classes = 10;  // … 32 KiB
+  static constexpr std::size_t blocks_at_once = 16;
+
+  static std::size_t class_of(std::size_t bytes);
+  static std::size_t rounded(std::size_t bytes);
+  std::byte* take(std::size_t bytes);
+  void give_back(std::span<std::byte> bytes);
+
+  std::uint64_t limit_;
+  std::uint64_t in_use_ = 0;
+  BodyMemory* memory_;
+  std::unique_ptr<BodyMemory> heap_;
+  std::array<std::vector<std::byte*>, classes> free_;
+  std::vector<std::unique_ptr<std::byte[]>> slabs_;
+};
+
+}  // namespace weft::message

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Departure: nobody leaves as long as somebody may need what it keeps (paper 4, 4.4.1). Everybody
+// tells node 0 that its program is over; when all have, node 0 lets all go, and goes last.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "weft/ids.hpp"
+
+namespace weft::message {
+
+class Departure {
+ public:
+  Departure(NodeId self, std::uint32_t nodes) : self_(self), peers_(nodes) {}
+
+  void finish() {
+    finished_ = true;
+    decide();
+  }
+  void on_done(NodeId from) {
+    peers_[from.value()].done = true;
+    decide();
+  }
+  void on_leave() { decided_ = true; }
+  void on_left(NodeId from) { leave(from); }
+  /// Its connection is over: what it was told, or said, may be lost. It is told again.
+  void on_down(NodeId peer) {
+    Peer& p = peers_[peer.value()];
+    if (!decided_) p.done = false;
+    p.told_done = p.let_go = false;
+  }
+  /// It does not come back.
+  void on_gone(NodeId peer) {
+    if (decided_) leave(peer);
+  }
+
+  // What is owed to a peer that is up, and was put into the queue.
+  bool owes_done(NodeId to) const {
+    return finished_ && !decided_ && !leads() && to == NodeId(0) && !peers_[0].told_done;
+  }
+  void told_done() { peers_[0].told_done = true; }
+  bool owes_leave(NodeId to) const { return leads() && decided_ && !peers_[to.value()].let_go; }
+  void told_leave(NodeId to) { peers_[to.value()].let_go = true; }
+  bool owes_left(NodeId to) const {
+    return !leads() && decided_ && to == NodeId(0) && !peers_[0].let_go;
+  }
+  /// Once it has left this host.
+  void told_left() { peers_[0].let_go = true; }
+  void left_is_out() { leave(NodeId(0)); }
+
+  bool decided() const { return decided_; }
+  bool finished() const { return finished_; }
+  bool over() const { return decided_ && (leads() ? left_ + 1 >= peers_.size() : peers_[0].left); }
+  /// Whether this process waits for that one to say something.
+  bool waits_for(NodeId peer) const {
+    if (!finished_ || peer == self_) return false;
+    if (!leads()) return peer == NodeId(0) && !over();
+    return decided_ ? !peers_[peer.value()].left : !peers_[peer.value()].done;
+  }
+
+ private:
+  struct Peer {
+    bool done = false;       // node 0: it said so
+    bool told_done = false;  // this process told it
+    bool let_go = false;     // it was told that all may go; node 0: that this process goes
+    bool left = false;
+  };
+
+  bool leads() const { return self_ == NodeId(0); }
+  void decide() {
+    if (!leads() || !finished_ || decided_) return;
+    for (std::uint32_t i = 1; i < peers_.size(); ++i) {
+      if (!peers_[i].done) return;
+    }
+    decided_ = true;
+  }
+  void leave(NodeId peer) {
+    if (std::exchange(peers_[peer.value()].left, true)) return;
+    ++left_;
+  }
+
+  NodeId self_;
+  std::vector<Peer> peers_;
+  std::size_t left_ = 0;
+  bool finished_ = false;
+  bool decided_ = false;
+};
+
+}  // namespace weft::message

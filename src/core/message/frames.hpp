@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames: what message layers say to each other. docs/formats.md has the layout. Decoding trusts
+// nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "core/message/name.hpp"
+#include "weft/fabric.hpp"
+#include "wire/codec.hpp"
+
+namespace weft::message {
+
+inline constexpr std::uint16_t protocol_version = 1;
+inline constexpr std::size_t header_bytes = 32;
+inline constexpr std::size_t longest_control_frame = 64;
+
+/// What a message costs of the receiver's credit when it comes unasked.
+inline std::uint64_t credit_cost(std::uint64_t eager_bytes) {
+  return header_bytes * 2 + eager_bytes;
+}
+
+enum class FrameKind : std::uint8_t {
+  hello = 1,     ///< first on each connection: version, credit
+  eager = 2,     ///< a message (paper 4, TRY; with `asked` the answer to a GET)
+  announce = 3,  ///< there is a message, to be asked for
+  get = 4,       ///< asks for a message, which may not exist yet (4.4.3)
+  written = 5,   ///< the message is in the memory that `get` named
+  credit = 6,    ///< how much may be sent unasked, and what has arrived
+  have = 7,      ///< that message was received before: no need to send it
+  gone = 8,      ///< what was asked for is not kept any more
+  too_long = 9,  ///< what was asked for does not fit
+  done = 10,     ///< the sender's program is over; to node 0
+  leave = 11,    ///< all programs are over; from node 0
+  left = 12,     ///< the sender leaves; to node 0
+};
+
+/// Any frame; which fields count depends on its kind.
+struct Frame {
+  FrameKind kind = FrameKind::hello;
+  /// eager, written: the sender waits to hear that it arrived. hello: what was sent to earlier
+  /// lives of the receiver comes only when it is asked for.
+  bool urgent = false;
+  bool asked = false;  ///< eager
+  FlowKey flow;
+  Serial serial = 0;
+  std::uint64_t size = 0;  ///< of the message
+  RemoteRegion region;     ///< get; length 0: none, the answer comes as `eager`
+  std::uint16_t version = 0;
+  std::uint64_t granted = 0;        ///< hello, credit: bytes since the connection began
+  std::uint64_t received = 0;       ///< credit: frames with or about messages, likewise
+  std::span<const std::byte> body;  ///< eager
+};
+
+/// All but the body, which follows it in the same message.
+void encode(wire::Writer& out, const Frame& frame);
+/// The body refers to `bytes`. None when it is not a frame.
+std::optional<Frame> decode(std::span<const std::byte> bytes);
+
+}  // namespace weft::message

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/message/machine.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.hpp"
+
+namespace weft::message {
+namespace {
+
+/// Context of the message that says this process leaves.
+constexpr std::uint64_t left_context = 1;
+
+/// When all programs are over, nobody waits longer for one that has lost its connection.
+constexpr Duration longest_farewell = Duration::seconds(5);
+
+std::uint64_t window_of(const MessageOptions& o) {
+  const std::uint64_t share = o.inbox.value() / std::max(1u, o.nodes - 1);
+  return std::max(share, 2 * credit_cost(4096));
+}
+
+MessageOptions adjusted(MessageOptions o) {
+  WEFT_CHECK(o.self.value() < o.nodes, "node {} of {}", o.self.value(), o.nodes);
+  const std::uint64_t room = window_of(o) / 2 - credit_cost(0);
+  if (o.fabric.max_message > 0) {
+    o.eager_limit = std::min(o.eager_limit, o.fabric.max_message - header_bytes);
+  }
+  o.eager_limit = std::min<std::size_t>(o.eager_limit, room);
+  return o;
+}
+
+}  // namespace
+
+MessageMachine::MessageMachine(const MessageOptions& options, Instant now, const OutboxRoom& outbox)
+    : options_(adjusted(options)),
+      sent_bodies_(outbox.limit, outbox.memory),
+      received_bodies_(ByteCount(std::numeric_limits<std::uint64_t>::max())),
+      log_(options.log_length),
+      peers_(options.nodes),
+      departure_(options.self, options.nodes) {
+  for (Peer& peer : peers_) peer.down_since = now;
+}
+
+MessageMachine::Pair& MessageMachine::pair(NodeId id) {
+  Peer& peer = peers_[id.value()];
+  if (peer.pair == nullptr) {
+    peer.pair = std::make_unique<Pair>(options_, id, window_of(options_), sent_bodies_,
+                                       received_bodies_, operations_, log_);
+    if (peer.up) begin_connection(id, *peer.pair);
+  }
+  return *peer.pair;
+}
+
+void MessageMachine::touch(NodeId id) {
+  if (!std::exchange(peers_[id.value()].dirty, true)) dirty_.push_back(id);
+}
+
+Operation MessageMachine::send(NodeId to, const FlowKey& flow, std::span<const std::byte> bytes) {
+  WEFT_CHECK(to.value() < options_.nodes, "node {} of {}", to.value(), options_.nodes);
+  Pair& p = pair(to);
+  if (to != options_.self) {
+    touch(to);
+    return p.out.send(flow, bytes);
+  }
+  const auto [operation, serial] = p.out.skip(flow);
+  p.in.deliver(flow, serial, bytes);
+  operations_.finish(operation, bytes.size());
+  return operation;
+}
+
+Operation MessageMachine::receive(NodeId from, const FlowKey& flow, std::span<std::byte> into,
+                                  const RemoteRegion& region) {
+  WEFT_CHECK(from.value() < options_.nodes, "node {} of {}", from.value(), options_.nodes);
+  if (from != options_.self) touch(from);
+  return pair(from).in.receive(flow, into, region);
+}
+
+void MessageMachine::on_completion(Instant now, const Completion& completion, TransmitQueue& out) {
+  const NodeId id = completion.peer;
+  if (id.value() >= peers_.size()) return;
+  switch (completion.kind) {
+    case CompletionKind::received: {
+      const auto frame = decode(completion.data);
+      if (frame && on_frame(id, *frame)) break;
+      ++refused_;
+      if (std::find(offenders_.begin(), offenders_.end(), id) == offenders_.end()) {
+        offenders_.push_back(id);
+      }
+      break;
+    }
+    case CompletionKind::peer_up:
+      on_up(id, completion.incarnation);
+      break;
+    case CompletionKind::peer_down:
+      on_down(now, id, out);
+      break;
+    case CompletionKind::sent:
+    case CompletionKind::written:
+    case CompletionKind::failed:
+      on_operation_over(completion);
+      break;
+  }
+}
+
+void MessageMachine::on_operation_over(const Completion& completion) {
+  if ((completion.context & write_context) != 0) {
+    pair(completion.peer).out.on_write_over(completion.context & ~write_context);
+  } else if (completion.context == left_context && completion.kind == CompletionKind::sent) {
+    departure_.left_is_out();
+  }
+}
+
+void MessageMachine::on_up(NodeId id, Incarnation incarnation) {
+  Peer& peer = peers_[id.value()];
+  peer.up = true;
+  peer.incarnation = incarnation;
+  if (peer.pair != nullptr) begin_connection(id, *peer.pair);
+  touch(id);  // it may have to hear that this process is done
+}
+
+void MessageMachine::begin_connection(NodeId id, Pair& pair) {
+  const Incarnation life = peers_[id.value()].incarnation;
+  pair.greeted = false;
+  pair.owes_hello = true;
+  pair.granted = pair.in.begin();
+  pair.new_life = pair.met && *pair.met != life;
+  pair.met = life;
+  touch(id);
+}
+
+void MessageMachine::on_down(Instant now, NodeId id, TransmitQueue& out) {
+  Peer& peer = peers_[id.value()];
+  peer.up = false;
+  peer.down_since = now;
+  departure_.on_down(id);
+  std::erase(offenders_, id);
+  // What has not been handed to the fabric yet refers to memory that may be given up now.
+  out.drop(id, [&](const TxOp& op) {
+    if ((op.context & write_context) != 0) {
+      pair(id).out.on_write_over(op.context & ~write_context);
+    }
+  });
+  if (peer.pair == nullptr) return;
+  peer.pair->greeted = peer.pair->owes_hello = false;
+  peer.pair->out.disconnected();
+  peer.pair->in.disconnected();
+}
+
+bool MessageMachine::on_frame(NodeId from, const Frame& frame) {
+  touch(from);
+  if (frame.kind >= FrameKind::done) return on_departure_frame(from, frame.kind);
+  Pair& p = pair(from);
+  if (frame.kind == FrameKind::hello) return on_hello(from, frame);
+  return p.greeted && on_message_frame(p, frame);
+}
+
+bool MessageMachine::on_hello(NodeId from, const Frame& hello) {
+  Pair& p = pair(from);
+  if (p.greeted) return false;
+  if (hello.version != protocol_version) {
+    p.in.fail_all(Failure::bad_protocol);
+    p.out.fail_all(Failure::bad_protocol);
+    return false;
+  }
+  p.greeted = true;
+  p.out.connected(hello.granted, p.new_life);
+  p.in.connected(hello.urgent);
+  return true;
+}
+
+bool MessageMachine::on_message_frame(Pair& pair, const Frame& frame) {
+  switch (frame.kind) {
+    case FrameKind::eager:
+      return pair.in.on_eager(frame);
+    case FrameKind::announce:
+      return pair.in.on_announce(frame);
+    case FrameKind::written:
+      return pair.in.on_written(frame);
+    case FrameKind::gone:
+      pair.in.on_gone(frame);
+      return true;
+    case FrameKind::too_long:
+      pair.in.on_too_long(frame);
+      return true;
+    case FrameKind::get:
+      return pair.out.on_get(frame);
+    case FrameKind::credit:
+      return pair.out.on_credit(frame);
+    case FrameKind::have:
+      pair.out.on_have(frame);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool MessageMachine::on_departure_frame(NodeId from, FrameKind kind) {
+  const bool to_leader = options_.self == NodeId(0);
+  if ((kind == FrameKind::leave) == to_leader) return false;
+  if (kind == FrameKind::leave && from != NodeId(0)) return false;
+  if (kind == FrameKind::done) departure_.on_done(from);
+  if (kind == FrameKind::left) departure_.on_left(from);
+  if (kind == FrameKind::leave) departure_.on_leave();
+  if (to_leader && departure_.decided()) {
+    for (std::uint32_t i = 1; i < peers_.size(); ++i) touch(NodeId(i));
+  }
+  return true;
+}
+
+void MessageMachine::finish() {
+  departure_.finish();
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) touch(NodeId(i));
+}
+
+void MessageMachine::trim() {
+  for (Peer& peer : peers_) {
+    if (peer.pair != nullptr) peer.pair->out.trim();
+  }
+}
+
+bool MessageMachine::say(NodeId to, const Frame& frame, std::uint64_t context, TransmitQueue& out) {
+  if (!out.has_room(1, longest_control_frame)) return false;
+  out.send(to, options_.level, longest_control_frame, [&](wire::Writer& w) { encode(w, frame); });
+  out.tx[out.tx.size() - 1].context = context;
+  return true;
+}
+
+bool MessageMachine::pump(TransmitQueue& out) {
+  while (!dirty_.empty()) {
+    const NodeId id = dirty_.back();
+    if (!pump_peer(id, out)) {
+      // The others first, the next time.
+      std::rotate(dirty_.begin(), dirty_.end() - 1, dirty_.end());
+      return false;
+    }
+    dirty_.pop_back();
+    peers_[id.value()].dirty = false;
+  }
+  return true;
+}
+
+bool MessageMachine::pump_peer(NodeId id, TransmitQueue& out) {
+  Peer& peer = peers_[id.value()];
+  if (!peer.up) return true;
+  if (Pair* p = peer.pair.get()) {
+    if (p->owes_hello) {
+      const Frame hello{.kind = FrameKind::hello,
+                        .urgent = p->new_life,
+                        .version = protocol_version,
+                        .granted = p->granted};
+      if (!say(id, hello, 0, out)) return false;
+      p->owes_hello = false;
+    }
+    if (p->greeted && !(p->in.pump(out) && p->out.pump(out))) return false;
+  }
+  if (departure_.owes_done(id)) {
+    if (!say(id, {.kind = FrameKind::done}, 0, out)) return false;
+    departure_.told_done();
+  }
+  if (departure_.owes_leave(id)) {
+    if (!say(id, {.kind = FrameKind::leave}, 0, out)) return false;
+    departure_.told_leave(id);
+  }
+  if (departure_.owes_left(id)) {
+    if (!say(id, {.kind = FrameKind::left}, left_context, out)) return false;
+    departure_.told_left();
+  }
+  return true;
+}
+
+bool MessageMachine::waits_for(NodeId id) const {
+  const Peer& peer = peers_[id.value()];
+  return departure_.waits_for(id) ||
+         (peer.pair != nullptr && (peer.pair->in.waits() || peer.pair->out.waits()));
+}
+
+Duration MessageMachine::patience() const {
+  return departure_.decided() ? std::min(longest_farewell, options_.give_up_after)
+                              : options_.give_up_after;
+}
+
+Instant MessageMachine::next_deadline() const {
+  Instant next = Instant::never();
+  if (operations_.pending() == 0 && !departure_.finished()) return next;
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    const Peer& peer = peers_[i];
+    if (peer.up || NodeId(i) == options_.self || !waits_for(NodeId(i))) continue;
+    if (patience() != Duration::max()) next = std::min(next, peer.down_since + patience());
+  }
+  return next;
+}
+
+void MessageMachine::on_deadline(Instant now) {
+  if (now < next_deadline()) return;
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    Peer& peer = peers_[i];
+    const bool gone = !peer.up && now - peer.down_since >= patience();
+    if (!gone || NodeId(i) == options_.self || !waits_for(NodeId(i))) continue;
+    departure_.on_gone(NodeId(i));
+    if (departure_.waits_for(NodeId(i))) missed_ = NodeId(i);
+    if (peer.pair == nullptr) continue;
+    peer.pair->in.fail_all(Failure::peer_gone);
+    peer.pair->out.fail_all(Failure::peer_gone);
+  }
+}
+
+}  // namespace weft::message

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// MessageMachine: one process's message layer (paper 4, chapter 4), over any fabric. Names
+// messages, keeps and repeats them, survives that peers die and come back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/message/body_pool.hpp"
+#include "core/message/departure.hpp"
+#include "core/message/operations.hpp"
+#include "core/message/options.hpp"
+#include "core/message/pair_in.hpp"
+#include "core/message/pair_out.hpp"
+#include "core/message/received_log.hpp"
+#include "core/transmit/transmit_queue.hpp"
+
+namespace weft::message {
+
+/// What the driver keeps a machine's sent messages in.
+struct OutboxRoom {
+  ByteCount limit = ByteCount(std::uint64_t{1} << 60);
+  BodyMemory* memory = nullptr;  ///< outlives the machine; null: the heap
+};
+
+/// The driver gives it completions of the fabric and the time, calls `pump` and posts what that
+/// puts into the queue. One thread.
+class MessageMachine {
+ public:
+  /// `options.eager_limit` is lowered to what the fabric and the inbox allow.
+  MessageMachine(const MessageOptions& options, Instant now, const OutboxRoom& outbox = {});
+  MessageMachine(const MessageMachine&) = delete;
+  MessageMachine& operator=(const MessageMachine&) = delete;
+
+  /// Starts to send the flow's next message. `bytes` stay as they are until it is done.
+  Operation send(NodeId to, const FlowKey& flow, std::span<const std::byte> bytes);
+  /// Starts to receive the flow's next message. For more than `eager_limit` bytes `region` is
+  /// `into`, opened to the fabric; it stays so until it is done.
+  Operation receive(NodeId from, const FlowKey& flow, std::span<std::byte> into,
+                    const RemoteRegion& region = {});
+  bool is_done(Operation operation) const { return operations_.is_done(operation); }
+  /// Of one that is done: what became of it. It is forgotten then.
+  OperationState take(Operation operation) { return operations_.take(operation); }
+  const OperationState& look(Operation operation) const { return operations_[operation]; }
+
+  void on_completion(Instant now, const Completion& completion, TransmitQueue& out);
+  /// Puts into the queue what there is to send. False when room was short: once more, when the
+  /// fabric has taken some.
+  bool pump(TransmitQueue& out);
+  /// What has waited for too long fails.
+  void on_deadline(Instant now);
+  Instant next_deadline() const;
+
+  /// All processes have stored their state: nothing that was sent before needs to be kept.
+  void trim();
+  /// This process's program is over. It goes on being turned until `may_leave`.
+  void finish();
+  /// All programs are over.
+  bool all_finished() const { return departure_.decided(); }
+  /// And everybody who has to know it does.
+  bool may_leave() const { return departure_.over(); }
+  /// A peer that is gone for good, without which this process would wait for ever to leave.
+  std::optional<NodeId> missed() const { return missed_; }
+
+  std::size_t eager_limit() const { return options_.eager_limit; }
+  const ReceivedLog& log() const { return log_; }
+  /// Bytes of messages that are kept for others, and that wait to be received.
+  ByteCount outbox_bytes() const { return sent_bodies_.in_use(); }
+  ByteCount inbox_bytes() const { return received_bodies_.in_use(); }
+  /// Frames that could not be: their connections were ended.
+  std::uint64_t refused_frames() const { return refused_; }
+  /// Peers whose connection shall be ended, since they say what cannot be: Fabric::remove_peer.
+  std::span<const NodeId> offenders() const { return offenders_; }
+  bool is_up(NodeId peer) const { return peers_[peer.value()].up; }
+  NodeId self() const { return options_.self; }
+  std::uint32_t nodes() const { return options_.nodes; }
+
+ private:
+  struct Pair {
+    Pair(const MessageOptions& options, NodeId id, std::uint64_t window, BodyPool& sent,
+         BodyPool& received, Operations& operations, ReceivedLog& log)
+        : out(options, id, sent, operations), in(options, id, window, received, operations, log) {}
+    PairOut out;
+    PairIn in;
+    bool greeted = false;  // the peer said hello
+    bool owes_hello = false;
+    std::uint64_t granted = 0;       // to say in it
+    bool new_life = false;           // another than in the connection before
+    std::optional<Incarnation> met;  // in this connection, or the one before
+  };
+  /// Most pairs of a large job never say a word to each other: what they need comes then.
+  struct Peer {
+    std::unique_ptr<Pair> pair;
+    Incarnation incarnation{};
+    Instant down_since{};
+    bool up = false;
+    bool dirty = false;
+  };
+
+  Pair& pair(NodeId id);
+  void touch(NodeId id);
+  void begin_connection(NodeId id, Pair& pair);
+  void on_up(NodeId id, Incarnation incarnation);
+  void on_down(Instant now, NodeId id, TransmitQueue& out);
+  void on_operation_over(const Completion& completion);
+  bool on_frame(NodeId from, const Frame& frame);
+  bool on_hello(NodeId from, const Frame& hello);
+  bool on_message_frame(Pair& pair, const Frame& frame);
+  bool on_departure_frame(NodeId from, FrameKind kind);
+  bool pump_peer(NodeId id, TransmitQueue& out);
+  bool say(NodeId to, const Frame& frame, std::uint64_t context, TransmitQueue& out);
+  bool waits_for(NodeId id) const;
+  Duration patience() const;
+
+  MessageOptions options_;
+  BodyPool sent_bodies_, received_bodies_;
+  Operations operations_;
+  ReceivedLog log_;
+  std::vector<Peer> peers_;
+  Departure departure_;
+  std::vector<NodeId> dirty_;
+  std::vector<NodeId> offenders_;
+  std::optional<NodeId> missed_;
+  std::uint64_t refused_ = 0;
+};
+
+}  // namespace weft::message

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations: what was started and has not been waited for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/check.hpp"
+#include "core/message/name.hpp"
+#include "weft/message.hpp"
+
+namespace weft::message {
+
+/// Why an operation failed.
+enum class Failure : std::uint8_t {
+  none,
+  peer_gone,     ///< the peer has been gone for longer than the time limit
+  not_kept,      ///< the peer does not keep what it sent to an earlier life of this process
+  too_long,      ///< the message does not fit into the receiver's memory
+  outbox_full,   ///< everything is to be kept, and there is no room
+  bad_protocol,  ///< the peer speaks another version
+};
+
+/// One operation, from its start until it was waited for.
+struct OperationState {
+  enum class Kind : std::uint8_t { send, receive };
+  Kind kind = Kind::send;
+  Failure failure = Failure::none;
+  bool done = false;
+  bool in_use = false;
+  std::uint32_t life = 0;  // of this place in the table
+  std::uint32_t next_free = 0;
+  NodeId peer{};
+  FlowKey flow;
+  Serial serial = 0;
+  std::uint64_t size = 0;  ///< bytes moved; too_long: that there were
+};
+
+/// Grows to what was outstanding at once.
+class Operations {
+ public:
+  Operation start(OperationState::Kind kind, NodeId peer, const FlowKey& flow, Serial serial) {
+    if (free_ == none) {
+      states_.emplace_back();
+      states_.back().next_free = none;
+      free_ = static_cast<std::uint32_t>(states_.size() - 1);
+    }
+    const std::uint32_t index = free_;
+    OperationState& state = states_[index];
+    free_ = state.next_free;
+    state = {.kind = kind,
+             .in_use = true,
+             .life = state.life + 1,
+             .peer = peer,
+             .flow = flow,
+             .serial = serial};
+    ++pending_;
+    return Operation(std::uint64_t{state.life} << 32 | index);
+  }
+  void finish(Operation operation, std::uint64_t size, Failure failure = Failure::none) {
+    OperationState& state = at(operation);
+    WEFT_CHECK(!state.done);
+    state.done = true;
+    state.size = size;
+    state.failure = failure;
+    --pending_;
+  }
+  const OperationState& operator[](Operation operation) const { return states_[index(operation)]; }
+  /// What became of it; its place may be used again.
+  OperationState take(Operation operation) {
+    OperationState& state = at(operation);
+    WEFT_CHECK(state.done);
+    state.in_use = false;
+    state.next_free = free_;
+    free_ = static_cast<std::uint32_t>(operation.number());
+    return state;
+  }
+  bool is_done(Operation operation) const { return states_[index(operation)].done; }
+  std::size_t pending() const { return pending_; }
+
+ private:
+  static constexpr std::uint32_t none = 0xffff'ffff;
+
+  /// Aborts for one that was waited for already, or never started.
+  std::size_t index(Operation operation) const {
+    const auto i = static_cast<std::uint32_t>(operation.number());
+    WEFT_CHECK(i < states_.size() && states_[i].in_use &&
+                   states_[i].life == static_cast<std::uint32_t>(operation.number() >> 32),
+               "operation {} is not under way", operation.number());
+    return i;
+  }
+  OperationState& at(Operation operation) { return states_[index(operation)]; }
+
+  std::vector<OperationState> states_;
+  std::uint32_t free_ = none;
+  std::size_t pending_ = 0;
+};
+
+}  // namespace weft::message

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a process's message layer may use, and what it keeps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/fabric.hpp"
+#include "weft/ids.hpp"
+#include "weft/time.hpp"
+
+namespace weft::message {
+
+struct MessageOptions {
+  NodeId self{};
+  std::uint32_t nodes = 1;
+  Incarnation incarnation{};
+  FabricLimits fabric;
+  ServiceLevel level{};
+
+  /// Bodies of at most so many bytes are sent without being asked for; others are announced, and
+  /// written into the receiver's memory when it has told where.
+  std::size_t eager_limit = 16 << 10;
+  /// For messages that arrive before they are asked for, all peers together (paper 4, 4.2.1). Each
+  /// peer may use its share, at least room for two eager messages.
+  ByteCount inbox = ByteCount::mib(16);
+  /// Keep everything that was sent, so that a peer's next life can ask for it again (4.5.7).
+  bool retain = false;
+  /// Operations with a peer that is gone for longer fail. Duration::max(): they wait for ever.
+  Duration give_up_after = Duration::seconds(10);
+  /// How many names of received messages are remembered.
+  std::size_t log_length = 4096;
+};
+
+}  // namespace weft::message
