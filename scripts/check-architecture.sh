@@ -28,6 +28,7 @@ sim/run:      base sim/engine sim/network sim/partition sim/routing sim/scenario
 sim/fabric:   base sim/engine sim/network
 fabric:       base wire net
 fabric/shaped: base wire net fabric
+fabric/choice: base wire net fabric
 core:         base wire net
 runtime/memory: base
 runtime:      base wire net core fabric metrics

@@ -16,6 +16,7 @@
 #include "stream/cluster/signal_watch.hpp"
 #include "stream/local/job_metrics.hpp"
 #include "stream/node/node_loop.hpp"
+#include "stream/node/stream_fabric.hpp"
 
 namespace weft::stream {
 namespace {
@@ -460,7 +461,7 @@ Result<ClusterOutcome> run_cluster_node(const StreamOptions& options, const Clus
     place.listen = joined.listen;
     place.advertise = joined.advertise;
   }
-  auto fabric = open_fabric(options, place, joined.job);
+  auto fabric = open_fabric(fabric_choice(options), place, joined.job);
   if (!fabric) return std::move(fabric).error();
   return ClusterNode(options, run, joined, std::move(fabric).value()).run();
 }

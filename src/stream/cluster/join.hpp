@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stream/cluster/pmix_session.hpp"
-#include "stream/node/fabric_choice.hpp"
+#include "fabric/choice/fabric_choice.hpp"
 #include "weft/fabric.hpp"
 #include "weft/ids.hpp"
 #include "weft/result.hpp"

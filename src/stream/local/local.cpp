@@ -195,7 +195,8 @@ Result<JobReport> run_processes(const StreamOptions& options, const LocalOptions
   auto bed = make_testbed(options, local);
   if (!bed) return std::move(bed).error();
   const std::uint32_t nodes = options.inputs + options.computes;
-  if (auto prepared = prepare_fabric(options); !prepared) return std::move(prepared).error();
+  if (auto prepared = prepare_fabric(fabric_choice(options)); !prepared)
+    return std::move(prepared).error();
   const JobSecret secret = make_job_secret();
   JobOptions job_options;
   job_options.nodes = nodes;

@@ -138,7 +138,8 @@ int run_local_node(const StreamOptions& options, const JobSecret& job, const Nod
   prctl(PR_SET_TIMERSLACK, 1000);
   set_up_log(log_level, fmt::format("node {}", place.self.value()));
   auto fabric = open_fabric(
-      options, {.self = place.self, .incarnation = place.incarnation, .listen = place.listen}, job);
+      fabric_choice(options),
+      {.self = place.self, .incarnation = place.incarnation, .listen = place.listen}, job);
   if (!fabric) return fail(place.channel, fabric.error());
   auto node = factory(place.self, place.incarnation.value() > 1, *fabric->fabric, monotonic_now());
   if (!node) return fail(place.channel, node.error());

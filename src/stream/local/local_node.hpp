@@ -4,7 +4,7 @@
 #pragma once
 
 #include "stream/local/local_job.hpp"
-#include "stream/node/fabric_choice.hpp"
+#include "stream/node/stream_fabric.hpp"
 #include "stream/node/stream_node.hpp"
 #include "weft/stream.hpp"
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which fabric a node uses: from the names that users write to an open endpoint.
+// Which fabric a process uses: from the names that users write to an open endpoint.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "fabric/shaped/shaped.hpp"
 #include "weft/fabric.hpp"
 #include "weft/result.hpp"
-#include "weft/stream.hpp"
 
-namespace weft::stream {
+namespace weft {
 
 /// What a job shares and nobody else knows.
 struct JobSecret {
@@ -19,6 +20,15 @@ struct JobSecret {
 };
 /// A fresh one, from the system's random numbers.
 JobSecret make_job_secret();
+
+/// What a user says of it.
+struct FabricChoice {
+  std::string name = "tcp";           ///< "tcp", "tcp:unix", "libfabric:PROVIDER"
+  std::optional<ShapeOptions> shape;  ///< around it
+  Duration peer_timeout = Duration::seconds(10);
+  ServiceLevel service_level{};        ///< of bulk data, where a fabric asks for it beforehand
+  std::size_t max_outstanding = 4096;  ///< operations
+};
 
 struct FabricPlace {
   NodeId self{};
@@ -33,13 +43,12 @@ struct OpenedFabric {
   ShapedFabric* shaped = nullptr;
 };
 
-/// Does what can be done once for all nodes that a launcher is about to fork. Errors: a library
+/// Does what can be done once for all processes that a launcher is about to fork. Errors: a library
 /// that the fabric needs is not there.
-Result<void> prepare_fabric(const StreamOptions& options);
+Result<void> prepare_fabric(const FabricChoice& choice);
 
-/// Opens `options.fabric` ("tcp", "tcp:unix", "libfabric:PROVIDER"), shaped when `options.link` is
-/// set. Errors name --fabric, the value and the choices.
-Result<OpenedFabric> open_fabric(const StreamOptions& options, const FabricPlace& place,
+/// Errors name --fabric, the value and the choices.
+Result<OpenedFabric> open_fabric(const FabricChoice& choice, const FabricPlace& place,
                                  const JobSecret& job);
 
-}  // namespace weft::stream
+}  // namespace weft
