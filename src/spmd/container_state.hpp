@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a container consists of; shared by the files that implement it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "spmd/memory.hpp"
+#include "weft/spmd/container.hpp"
+
+namespace weft::spmd {
+
+struct ContainerBase::State {
+  Group group;
+  Space space;
+  std::size_t element_size;
+  std::optional<Partitioning> current{};
+  LocalMemory memory{};
+  std::vector<Partitioning> reserved{};
+  LocalMemory reserved_memory{};
+
+  /// The current one; before the first switch one in which nobody holds anything.
+  Partitioning from() const {
+    return current ? *current : Partitioning(space, std::vector<std::vector<Slice>>(group.size()));
+  }
+  bool is_reserved(const Partitioning& partitioning) const {
+    for (const Partitioning& each : reserved) {
+      if (each.is(partitioning)) return true;
+    }
+    return false;
+  }
+  /// Where the elements of `to` go: the same place, reserved, or new.
+  LocalMemory memory_for(const Partitioning& to, Rank rank) const {
+    if (current && current->is(to)) return memory;
+    if (is_reserved(to)) return reserved_memory;
+    return LocalMemory(to.mappings(rank), element_size);
+  }
+};
+
+}  // namespace weft::spmd
