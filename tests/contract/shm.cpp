@@ -11,12 +11,12 @@ namespace {
 
 class ShmFactory : public FabricFactory {
  public:
-  ShmFactory(bool may_pull, std::size_t ring_size, std::size_t max_message) {
+  ShmFactory(std::size_t pull_from, std::size_t ring_size, std::size_t max_message) {
     options_.job_id = "contract";
     const auto secret =
         std::as_bytes(std::span(std::string_view("a secret of the contract suite")));
     options_.secret.assign(secret.begin(), secret.end());
-    options_.may_pull = may_pull;
+    options_.pull_from = pull_from;
     options_.ring_size = ring_size;
     options_.max_message = max_message;
     // Attempts of both sides cross as often as possible.
@@ -52,12 +52,12 @@ constexpr std::size_t kKiB = 1024;
 
 INSTANTIATE_TEST_SUITE_P(
     shm, FabricContract,
-    ::testing::Values(implementation<ShmFactory>("pull", true, 256 * kKiB, 64 * kKiB),
-                      implementation<ShmFactory>("copy", false, 256 * kKiB, 64 * kKiB),
-                      implementation<ShmFactory>("small_ring", false, 16 * kKiB, 4 * kKiB),
-                      implementation<ForkedShmFactory>("processes", true, 256 * kKiB, 64 * kKiB),
-                      implementation<ForkedShmFactory>("processes_copy", false, 256 * kKiB,
-                                                       64 * kKiB)),
+    ::testing::Values(
+        implementation<ShmFactory>("pull", 4 * kKiB, 256 * kKiB, 64 * kKiB),
+        implementation<ShmFactory>("copy", 0 * kKiB, 256 * kKiB, 64 * kKiB),
+        implementation<ShmFactory>("small_ring", 0 * kKiB, 16 * kKiB, 4 * kKiB),
+        implementation<ForkedShmFactory>("processes_pull", 4 * kKiB, 256 * kKiB, 64 * kKiB),
+        implementation<ForkedShmFactory>("processes_copy", 0 * kKiB, 256 * kKiB, 64 * kKiB)),
     implementation_name);
 
 }  // namespace

@@ -108,7 +108,7 @@ void Endpoint::on_note(Peer& peer, std::span<const std::byte> bytes, Yield& yiel
       break;
     case NoteKind::ready:
       peer.is_mapped_there = true;
-      peer.may_pull = note->can_pull && options_.may_pull;
+      peer.may_pull = note->can_pull && options_.pull_from > 0;
       peer.inbound.forget_descriptor();
       break;
   }
@@ -141,7 +141,6 @@ bool Endpoint::on_hello(Peer& peer, const Note& hello) {
 // Whether the kernel lets this process read the other's memory: tried, since it depends on more
 // than one can ask for (ptrace_scope, seccomp, capabilities).
 bool Endpoint::can_pull_from(const Note& hello) const {
-  if (!options_.may_pull) return false;
   std::uint64_t seen = 0;
   const auto n = copy_from(static_cast<pid_t>(hello.segment.process), hello.probe,
                            reinterpret_cast<std::byte*>(&seen), sizeof seen);

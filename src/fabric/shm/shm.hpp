@@ -29,11 +29,11 @@ struct ShmOptions {
   /// Bytes of the ring for what one peer sends to this endpoint, a power of two; more than twice
   /// `max_message`. A pair of processes uses at most two of them and 8 KiB.
   std::size_t ring_size = 256 * 1024;
-  /// Writes from this size on are not copied through the ring but fetched by the receiver, when
-  /// the kernel lets it.
-  std::size_t pull_from = 16 * 1024;
-  /// False: nothing is ever fetched; both sides copy through the ring.
-  bool may_pull = true;
+  /// Writes from this size on are fetched by the receiver from the sender's memory, when the kernel
+  /// lets it, instead of being copied through the ring by both; 0 is never. Fetching leaves the
+  /// sender free, which need not poll meanwhile, but is slower where entering the kernel and
+  /// looking up pages is: docs/shm-fabric.md has figures.
+  std::size_t pull_from = 0;
 
   /// For connecting and for proving each other; then the attempt starts anew.
   Duration handshake_timeout = Duration::seconds(5);
