@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hybrid fabric's endpoint.
+//
+// A pair of nodes has up to two links, one per part. The lower node, the decider, proposes the
+// first that is up; the other agrees as soon as it has nothing else in use; from then on, until the
+// link goes down, all operations take it and the peer is up. "Propose" and "agree" are the first
+// message of a link in either direction, so that data never come before both sides know. The part
+// that was not chosen forgets the peer.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/hybrid/hybrid.hpp"
+#include "fabric/tcp/socket.hpp"
+
+namespace weft::hybrid {
+
+inline constexpr std::size_t kNear = 0, kFar = 1, kNone = 2;
+
+/// What is known of a peer at one part.
+struct Link {
+  bool is_added = false;      ///< the part knows the peer
+  bool is_up = false;         ///< the part said so
+  bool is_proposed = false;   ///< by whoever decides
+  bool owes_note = false;     ///< our note's completion is still to come
+  Incarnation incarnation{};  ///< of this session
+};
+
+struct Peer {
+  NodeId id{};
+  Incarnation incarnation{};  ///< the highest known
+  HybridAddress address;
+  bool is_known = false;  ///< added and not removed
+  std::array<Link, 2> links;
+  std::size_t chosen = kNone;         ///< the part that carries the operations: the peer is up
+  Instant far_at = Instant::never();  ///< the network is tried then
+  bool needs_attention = false;       ///< in the endpoint's list
+};
+
+class Endpoint final : public Fabric {
+ public:
+  Endpoint(const HybridOptions& options, std::unique_ptr<ShmFabric> near,
+           std::unique_ptr<Fabric> far, tcp::Descriptor epoll);
+
+  const FabricLimits& limits() const override { return limits_; }
+  std::string_view name() const override { return name_; }
+  std::string address() const override;
+  Result<void> add_peer(NodeId id, Incarnation incarnation, std::string_view address) override;
+  void remove_peer(NodeId id) override;
+  Result<Region> expose(std::span<std::byte> memory) override;
+  void retract(const Region& region) override;
+  std::size_t post(std::span<const TxOp> ops) override;
+  std::size_t poll(Instant now, std::span<Completion> completions) override;
+  WaitHint prepare_wait(Instant now) override;
+
+ private:
+  Peer* find_peer(NodeId id) {
+    return id.value() < peers_.size() ? peers_[id.value()].get() : nullptr;
+  }
+  Fabric& part(std::size_t k) { return k == kNear ? *near_ : *far_; }
+  bool decides(const Peer& peer) const { return self_ < peer.id; }
+  std::size_t part_of(NodeId id) {
+    const Peer* const peer = find_peer(id);
+    return peer == nullptr ? kNone : peer->chosen;
+  }
+
+  // Peers.
+  Result<void> add_to(Peer& peer, std::size_t k);
+  void remove_from(Peer& peer, std::size_t k);
+  void try_far_later(Peer& peer);
+  void run_timers();
+  void need_attention(Peer& peer);
+  std::size_t attend_all(std::span<Completion> room);
+  bool propose(Peer& peer);
+  bool agree(Peer& peer, std::size_t k);
+  void choose(Peer& peer, std::size_t k);
+  bool tell(Peer& peer, std::size_t k, std::uint64_t what);
+
+  // Completions. What a part says becomes what the user is told, in place; false: nothing.
+  std::size_t poll_part(std::size_t k, std::span<Completion> room);
+  bool translate(std::size_t k, Completion& completion);
+  bool on_received(Peer& peer, std::size_t k, Completion& completion);
+  bool on_ended(Peer& peer, std::size_t k, const Completion& completion);
+  void on_up(Peer& peer, std::size_t k, Incarnation incarnation);
+  bool on_down(Peer& peer, std::size_t k, Completion& completion);
+  bool is_far_due() const;
+  std::size_t yield_failed(std::span<Completion> room);
+  void watch(std::size_t k, int descriptor);
+
+  NodeId self_;
+  Duration patience_;
+  std::unique_ptr<ShmFabric> near_;
+  std::unique_ptr<Fabric> far_;
+  tcp::Descriptor epoll_;
+  std::array<int, 2> watched_ = {-1, -1};
+  FabricLimits limits_;
+  std::string name_;
+
+  std::vector<std::unique_ptr<Peer>> peers_;  // by node id
+  std::vector<Peer*> attention_, attention_now_;
+  std::size_t outstanding_ = 0;
+  std::vector<Completion> failed_;  // of peers that are not up; at most max_outstanding
+  std::size_t failed_first_ = 0;
+
+  Instant now_{};
+  Instant next_timer_ = Instant::never();
+  Instant far_polled_{};
+  std::uint32_t polls_without_far_ = 0;
+  std::size_t far_links_ = 0;
+  bool must_poll_far_ = true;
+  bool far_was_busy_ = false;
+  bool far_first_ = false;
+};
+
+}  // namespace weft::hybrid
