@@ -38,6 +38,7 @@ void add_archive_command(CLI::App& root, Outcome& outcome);
 void add_report_command(CLI::App& root, Outcome& outcome);
 /// `weft stream node`, below `weft stream`.
 void add_node_command(CLI::App& stream, Outcome& outcome);
+void add_run_command(CLI::App& root, Outcome& outcome);
 void add_simulate_command(CLI::App& root, Outcome& outcome);
 void add_stream_command(CLI::App& root, Outcome& outcome);
 /// `weft simulate swarm`, below `weft simulate`.

@@ -19,6 +19,8 @@ class Departure {
     finished_ = true;
     decide();
   }
+  /// Node 0, once all programs are over: now others may be told.
+  void let_go() { lets_go_ = true; }
   void on_done(NodeId from) {
     peers_[from.value()].done = true;
     decide();
@@ -41,7 +43,9 @@ class Departure {
     return finished_ && !decided_ && !leads() && to == NodeId(0) && !peers_[0].told_done;
   }
   void told_done() { peers_[0].told_done = true; }
-  bool owes_leave(NodeId to) const { return leads() && decided_ && !peers_[to.value()].let_go; }
+  bool owes_leave(NodeId to) const {
+    return leads() && decided_ && lets_go_ && !peers_[to.value()].let_go;
+  }
   void told_leave(NodeId to) { peers_[to.value()].let_go = true; }
   bool owes_left(NodeId to) const {
     return !leads() && decided_ && to == NodeId(0) && !peers_[0].let_go;
@@ -86,6 +90,7 @@ class Departure {
   std::size_t left_ = 0;
   bool finished_ = false;
   bool decided_ = false;
+  bool lets_go_ = false;
 };
 
 }  // namespace weft::message

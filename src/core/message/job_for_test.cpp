@@ -206,6 +206,7 @@ void Job::turn(std::uint32_t i) {
   p.machine->pump(*p.out);
   p.out->posted(p.fabric->post(p.out->tx.view()));
   most_inbox_ = std::max(most_inbox_, p.machine->inbox_bytes().value());
+  if (p.machine->all_finished()) p.machine->let_go();
   if (p.machine->may_leave() && p.out->tx.empty()) {
     p.left = true;
     p.fabric.reset();

@@ -202,14 +202,16 @@ bool MessageMachine::on_departure_frame(NodeId from, FrameKind kind) {
   if (kind == FrameKind::done) departure_.on_done(from);
   if (kind == FrameKind::left) departure_.on_left(from);
   if (kind == FrameKind::leave) departure_.on_leave();
-  if (to_leader && departure_.decided()) {
-    for (std::uint32_t i = 1; i < peers_.size(); ++i) touch(NodeId(i));
-  }
   return true;
 }
 
 void MessageMachine::finish() {
   departure_.finish();
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) touch(NodeId(i));
+}
+
+void MessageMachine::let_go() {
+  departure_.let_go();
   for (std::uint32_t i = 0; i < peers_.size(); ++i) touch(NodeId(i));
 }
 

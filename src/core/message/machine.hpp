@@ -59,6 +59,8 @@ class MessageMachine {
   void trim();
   /// This process's program is over. It goes on being turned until `may_leave`.
   void finish();
+  /// Node 0, when all programs are over: the others may hear of it.
+  void let_go();
   /// All programs are over.
   bool all_finished() const { return departure_.decided(); }
   /// And everybody who has to know it does.

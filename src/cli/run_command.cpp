@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// weft run: the processes of a program that exchanges messages.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "cli/commands.hpp"
+#include "cli/parsed_option.hpp"
+#include "launch/launch.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::uint32_t most_processes = 4096;
+
+constexpr const char* help =
+    "The program is linked to weft and calls weft::run_program. Standard output and error are\n"
+    "those of the processes. The exit code is the first of theirs that was not 0; 128 + N after\n"
+    "signal N.\n"
+    "Examples:\n"
+    "  weft run -n 4 -- build/examples/spmd_jac3d 100 50\n"
+    "  weft run -n 8 --restart on-failure -- build/examples/spmd_markov2 400 10\n"
+    "  weft run -n 4 --fabric tcp --link 1Gbit,20us -- build/examples/spmd_spmv2 10 1000";
+
+struct RunCommand {
+  LaunchOptions launch;
+  std::string restart = "never";
+};
+
+void run(const RunCommand& command, Outcome& outcome) {
+  LaunchOptions options = command.launch;
+  options.restart = command.restart == "on-failure";
+  // The processes write past our own buffer.
+  std::fflush(stdout);
+  const auto result =
+      launch(options, [](const std::string& line) { fmt::print(stderr, "weft run: {}\n", line); });
+  if (!result) return report_error(result.error(), outcome);
+  outcome.code = static_cast<ExitCode>(result->code);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& root, Outcome& outcome) {
+  auto* command = root.add_subcommand("run", "Run a program of many processes");
+  const auto state = std::make_shared<RunCommand>();
+  RunCommand& s = *state;
+  command->add_option("-n,--processes", s.launch.processes, "how many")
+      ->check(CLI::Range(1u, most_processes))
+      ->capture_default_str();
+  command->add_option("--fabric", s.launch.fabric, "tcp, tcp:unix or libfabric:PROVIDER")
+      ->capture_default_str();
+  command->add_option("--link", s.launch.link, "shape every process's link")
+      ->type_name("RATE,LATENCY");
+  command->add_option("--restart", s.restart, "start anew what was ended by a signal or a failure")
+      ->check(CLI::IsMember({"never", "on-failure"}))
+      ->capture_default_str();
+  command->add_option("--most-restarts", s.launch.most_restarts, "of all processes together")
+      ->capture_default_str();
+  add_parsed(*command, "--timeout", s.launch.timeout, parse_duration,
+             "a process that is gone for longer fails what waits for it", "10s");
+  add_parsed(*command, "--inbox", s.launch.inbox, parse_byte_count,
+             "for messages that come before they are wanted, per process", "16MiB");
+  add_parsed(*command, "--outbox", s.launch.outbox, parse_byte_count,
+             "for messages that are kept for others, per process", "no limit");
+  command->add_option("--spill", s.launch.spill, "directory for what exceeds the outbox")
+      ->type_name("DIR");
+  command->add_option("COMMAND", s.launch.command, "program and arguments, behind --")->required();
+  command->footer(help);
+  command->callback([state, &outcome] { run(*state, outcome); });
+}
+
+}  // namespace weft::cli

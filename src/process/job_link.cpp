@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/job_link.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace weft {
+
+std::string to_text(const JobDescription& job) {
+  const nlohmann::json json = {
+      {"self", job.self.value()},
+      {"nodes", job.nodes},
+      {"nodes_here", job.nodes_here},
+      {"incarnation", job.incarnation.value()},
+      {"fabric", job.fabric},
+      {"link", job.link},
+      {"job_id", job.job_id},
+      {"secret", std::vector<std::uint8_t>(job.secret.begin(), job.secret.end())},
+      {"retain", job.retain},
+      {"timeout_ns", job.timeout.ticks()},
+      {"inbox", job.inbox.value()},
+      {"outbox", job.outbox.value()},
+      {"spill", job.spill},
+      {"eager", job.eager}};
+  return json.dump();
+}
+
+Result<JobDescription> read_job_description(const std::string& text) {
+  JobDescription job;
+  try {
+    const auto json = nlohmann::json::parse(text);
+    job.self = NodeId(json.at("self").get<std::uint32_t>());
+    job.nodes = json.at("nodes").get<std::uint32_t>();
+    job.nodes_here = json.at("nodes_here").get<std::uint32_t>();
+    job.incarnation = Incarnation(json.at("incarnation").get<std::uint32_t>());
+    job.fabric = json.at("fabric").get<std::string>();
+    job.link = json.at("link").get<std::string>();
+    job.job_id = json.at("job_id").get<std::string>();
+    for (const auto byte : json.at("secret").get<std::vector<std::uint8_t>>()) {
+      job.secret.push_back(static_cast<char>(byte));
+    }
+    job.retain = json.at("retain").get<bool>();
+    job.timeout = Duration(json.at("timeout_ns").get<std::int64_t>());
+    job.inbox = ByteCount(json.at("inbox").get<std::uint64_t>());
+    job.outbox = ByteCount(json.at("outbox").get<std::uint64_t>());
+    job.spill = json.at("spill").get<std::string>();
+    job.eager = json.at("eager").get<std::size_t>();
+  } catch (const nlohmann::json::exception& e) {
+    return Error{ErrorCode::corrupt,
+                 fmt::format("the launcher's description of the job cannot be read ({}); use the "
+                             "same version of weft everywhere",
+                             e.what())};
+  }
+  if (job.nodes == 0 || job.self.value() >= job.nodes) {
+    return Error{ErrorCode::corrupt,
+                 fmt::format("the launcher says rank {} of {}", job.self.value(), job.nodes)};
+  }
+  return job;
+}
+
+Result<JobDescription> JobLink::receive_job() {
+  auto message = channel_.wait();
+  if (!message) {
+    return Error{ErrorCode::unavailable, "the launcher is gone before it described the job"};
+  }
+  if (message->kind == launch_message::abort) {
+    return Error{ErrorCode::cancelled, message->text};
+  }
+  return read_job_description(message->text);
+}
+
+Result<void> JobLink::take_news(Fabric& fabric) {
+  while (const auto message = channel_.receive()) {
+    if (message->kind == launch_message::abort) {
+      return Error{ErrorCode::cancelled, message->text};
+    }
+    if (message->kind == launch_message::over) over_ = true;
+    if (message->kind != launch_message::peers) continue;
+    if (auto added = add_peers(fabric, message->text); !added) return added;
+  }
+  if (!channel_.open() && !over_) return Error{ErrorCode::unavailable, "the launcher is gone"};
+  return {};
+}
+
+Result<void> JobLink::add_peers(Fabric& fabric, const std::string& text) {
+  std::istringstream lines(text);
+  std::uint32_t node = 0, incarnation = 0;
+  std::string address;
+  while (lines >> node >> incarnation >> address) {
+    if (auto added = fabric.add_peer(NodeId(node), Incarnation(incarnation), address); !added) {
+      return added;
+    }
+  }
+  return {};
+}
+
+}  // namespace weft

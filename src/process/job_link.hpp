@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// JobLink: a process's word to and from whoever launched it, over a channel that it inherited.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/channel.hpp"
+#include "weft/fabric.hpp"
+#include "weft/ids.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft {
+
+// Kinds of messages on the channel between a launcher and a process.
+namespace launch_message {
+inline constexpr char job = 'j';      ///< launcher → process, first: JobDescription
+inline constexpr char address = 'a';  ///< process → launcher: its fabric's address
+inline constexpr char peers = 'p';  ///< launcher → process: "NODE INCARNATION ADDRESS\n" for each
+inline constexpr char abort = 'x';  ///< launcher → process: why the job ends
+inline constexpr char over = 'o';   ///< node 0 → launcher: all programs are over
+inline constexpr char failed = 'f';  ///< process → launcher: why it cannot go on
+}  // namespace launch_message
+
+/// Name of the environment's variable with the channel's descriptor.
+inline constexpr const char* channel_variable = "WEFT_CHANNEL";
+
+/// What a process is told about its job.
+struct JobDescription {
+  NodeId self{};
+  std::uint32_t nodes = 1;
+  std::uint32_t nodes_here = 1;  ///< on this machine
+  Incarnation incarnation{};
+  std::string fabric = "tcp";
+  std::string link;  ///< "RATE,LATENCY"; empty: not shaped
+  std::string job_id;
+  std::string secret;  ///< bytes
+  bool retain = false;
+  Duration timeout = Duration::seconds(10);
+  ByteCount inbox = ByteCount::mib(16);
+  ByteCount outbox;       ///< zero: no limit
+  std::string spill;      ///< directory for what is beyond the outbox; empty: none
+  std::size_t eager = 0;  ///< zero: the default
+};
+
+std::string to_text(const JobDescription& job);
+Result<JobDescription> read_job_description(const std::string& text);
+
+/// The process's end. One thread.
+class JobLink {
+ public:
+  explicit JobLink(Channel channel) : channel_(std::move(channel)) {}
+
+  int descriptor() const { return channel_.descriptor(); }
+  Result<JobDescription> receive_job();
+  void tell(char kind, const std::string& text) { (void)channel_.send(kind, text); }
+  /// Makes peers known to the fabric that the launcher has told of. Never blocks. Errors: the
+  /// launcher ends the job, or is gone.
+  Result<void> take_news(Fabric& fabric);
+  bool is_over() const { return over_; }
+
+ private:
+  Result<void> add_peers(Fabric& fabric, const std::string& text);
+
+  Channel channel_;
+  bool over_ = false;
+};
+
+}  // namespace weft

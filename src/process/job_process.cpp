@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/job_process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+
+#include <cstdlib>
+#include <limits>
+
+#include "fabric/choice/fabric_choice.hpp"
+#include "fabric/loopback/loopback.hpp"
+
+namespace weft {
+namespace {
+
+/// A process that is alone has nobody to talk to but itself.
+Result<std::unique_ptr<Fabric>> open_alone() {
+  LoopbackHub hub;
+  return hub.open(NodeId(0), Incarnation(1));
+}
+
+}  // namespace
+
+JobProcess::~JobProcess() = default;
+
+Result<std::unique_ptr<JobProcess>> JobProcess::join() {
+  std::unique_ptr<JobProcess> process(new JobProcess);
+  if (const char* descriptor = std::getenv(channel_variable)) {
+    const int socket = std::atoi(descriptor);
+    // Not for this process's children.
+    if (socket <= 2 || ::fcntl(socket, F_SETFD, FD_CLOEXEC) != 0) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("{}='{}' is no open descriptor; start the program by `weft run`",
+                               channel_variable, descriptor)};
+    }
+    ::unsetenv(channel_variable);
+    process->link_ = std::make_unique<JobLink>(Channel(socket));
+    auto job = process->link_->receive_job();
+    if (!job) return std::move(job).error();
+    process->job_ = std::move(job).value();
+  } else {
+    process->job_.incarnation = Incarnation(1);
+  }
+  if (auto opened = process->open(); !opened) {
+    process->fail(opened.error().message);
+    return std::move(opened).error();
+  }
+  return process;
+}
+
+Result<void> JobProcess::open() {
+  // Sleeps of microseconds need timers that are not rounded to 50.
+  ::prctl(PR_SET_TIMERSLACK, 1000);
+  FabricChoice choice{.name = job_.fabric, .peer_timeout = job_.timeout};
+  if (!job_.link.empty()) {
+    auto shape = parse_shape("--link", job_.link);
+    if (!shape) return std::move(shape).error();
+    choice.shape = std::move(shape).value();
+  }
+  if (link_ == nullptr) {
+    auto fabric = open_alone();
+    if (!fabric) return std::move(fabric).error();
+    fabric_ = std::move(fabric).value();
+  } else {
+    auto opened = open_fabric(choice, {.self = job_.self, .incarnation = job_.incarnation},
+                              {.job_id = job_.job_id, .secret = job_.secret});
+    if (!opened) return std::move(opened).error();
+    fabric_ = std::move(opened->fabric);
+    link_->tell(launch_message::address, fabric_->address());
+  }
+  const bool bounded = job_.outbox != ByteCount{};
+  auto spill = SpillMemory::open(
+      bounded ? job_.outbox : ByteCount(std::numeric_limits<std::uint64_t>::max()), job_.spill);
+  if (!spill) return std::move(spill).error();
+  spill_ = std::move(spill).value();
+  waiter_ = std::make_unique<RealWaiter>(suitable_spin(job_.nodes_here), *fabric_, link_.get());
+  message::MessageOptions options{.self = job_.self,
+                                  .nodes = job_.nodes,
+                                  .incarnation = job_.incarnation,
+                                  .inbox = job_.inbox,
+                                  .retain = job_.retain,
+                                  .give_up_after = job_.timeout};
+  if (job_.eager != 0) options.eager_limit = job_.eager;
+  message::OutboxRoom outbox{.memory = spill_.get()};
+  if (bounded && job_.spill.empty()) outbox.limit = job_.outbox;
+  messenger_ = std::make_unique<Messenger>(*fabric_, *waiter_, options, outbox);
+  world_ = Group::world(*messenger_, job_.nodes);
+  begun_ = monotonic_now();
+  return {};
+}
+
+Result<void> JobProcess::leave() {
+  const bool tells = link_ != nullptr && job_.self == NodeId(0);
+  auto left = messenger_->leave([&] {
+    if (tells) link_->tell(launch_message::over, "");
+  });
+  return left;
+}
+
+void JobProcess::fail(const std::string& why) {
+  if (link_ != nullptr) link_->tell(launch_message::failed, why);
+}
+
+}  // namespace weft

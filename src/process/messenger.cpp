@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/messenger.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t queued_operations = 256;
+constexpr std::size_t queued_bytes = 64 << 10;
+
+message::MessageOptions with_limits(message::MessageOptions options, const Fabric& fabric) {
+  options.fabric = fabric.limits();
+  return options;
+}
+
+}  // namespace
+
+Messenger::Messenger(Fabric& fabric, Waiter& waiter, message::MessageOptions options,
+                     const message::OutboxRoom& outbox)
+    : fabric_(fabric),
+      waiter_(waiter),
+      give_up_after_(options.give_up_after),
+      machine_(with_limits(options, fabric), waiter.now(), outbox),
+      out_(queued_operations, queued_bytes) {}
+
+Messenger::~Messenger() {
+  for (const auto& [operation, region] : regions_) fabric_.retract(region);
+}
+
+Operation Messenger::start_send(NodeId to, const message::FlowKey& flow,
+                                std::span<const std::byte> bytes) {
+  const Operation operation = machine_.send(to, flow, bytes);
+  // What can go now goes now; the rest when there is a turn.
+  machine_.pump(out_);
+  if (!out_.tx.empty()) out_.posted(fabric_.post(out_.tx.view()));
+  return operation;
+}
+
+Operation Messenger::start_receive(NodeId from, const message::FlowKey& flow,
+                                   std::span<std::byte> into) {
+  if (into.size() <= machine_.eager_limit() || from == machine_.self()) {
+    return machine_.receive(from, flow, into);
+  }
+  auto region = fabric_.expose(into);
+  WEFT_CHECK(region.ok(), "{}", region.error().message);
+  const Operation operation = machine_.receive(from, flow, into, region->remote);
+  regions_.emplace_back(operation, *region);
+  return operation;
+}
+
+void Messenger::close_region(Operation operation) {
+  const auto found = std::find_if(regions_.begin(), regions_.end(),
+                                  [&](const auto& entry) { return entry.first == operation; });
+  if (found == regions_.end()) return;
+  fabric_.retract(found->second);
+  *found = regions_.back();
+  regions_.pop_back();
+}
+
+bool Messenger::turn(Instant now) {
+  const std::size_t n = fabric_.poll(now, completions_);
+  for (std::size_t i = 0; i < n; ++i) machine_.on_completion(now, completions_[i], out_);
+  for (const NodeId offender : machine_.offenders()) {
+    fabric_.remove_peer(offender);
+    if (failure_) continue;
+    failure_ = Error{ErrorCode::corrupt,
+                     fmt::format("rank {} speaks another protocol, or its messages are damaged; "
+                                 "use the same version of weft everywhere",
+                                 offender.value())};
+  }
+  machine_.pump(out_);
+  std::size_t posted = 0;
+  if (!out_.tx.empty()) {
+    posted = fabric_.post(out_.tx.view());
+    out_.posted(posted);
+  }
+  return n > 0 || posted > 0;
+}
+
+template <class Finished>
+Result<void> Messenger::turn_until(Finished&& finished) {
+  while (!finished()) {
+    const Instant now = waiter_.now();
+    if (auto news = waiter_.news(now); !news && !failure_) failure_ = news.error();
+    if (failure_) return *failure_;
+    if (turn(now)) {
+      waiter_.busy(now);
+      continue;
+    }
+    const Instant deadline = machine_.next_deadline();
+    if (now >= deadline) {
+      machine_.on_deadline(now);
+    } else {
+      waiter_.idle(now, fabric_, deadline);
+    }
+  }
+  return {};
+}
+
+Result<std::size_t> Messenger::wait(Operation operation) {
+  auto good = turn_until([&] { return machine_.is_done(operation) || is_over(); });
+  if (!good) return std::move(good).error();
+  if (!machine_.is_done(operation)) {
+    // An earlier life of this process got through, and everybody else is done.
+    return Error{ErrorCode::cancelled, "the job is over"};
+  }
+  const message::OperationState state = machine_.take(operation);
+  close_region(operation);
+  if (state.failure != message::Failure::none) return failure(state);
+  return static_cast<std::size_t>(state.size);
+}
+
+bool Messenger::is_done(Operation operation) {
+  if (machine_.is_done(operation)) return true;
+  const Instant now = waiter_.now();
+  if (turn(now)) waiter_.busy(now);
+  return machine_.is_done(operation);
+}
+
+Result<void> Messenger::leave(const std::function<void()>& on_over) {
+  machine_.finish();
+  auto all = turn_until([&] { return is_over() || missed(); });
+  if (!all) return all;
+  if (failure_) return *failure_;
+  on_over();
+  machine_.let_go();
+  return turn_until([&] { return waiter_.is_over() || (machine_.may_leave() && out_.tx.empty()); });
+}
+
+bool Messenger::missed() {
+  const auto missed = machine_.missed();
+  if (!missed) return false;
+  failure_ = Error{ErrorCode::timed_out,
+                   fmt::format("rank {} was gone for {} s while this one waited for the job's end; "
+                               "--timeout is the limit",
+                               missed->value(), give_up_after_.to_seconds())};
+  return true;
+}
+
+Error Messenger::failure(const message::OperationState& state) const {
+  using message::Failure;
+  const bool sends = state.kind == message::OperationState::Kind::send;
+  const std::string what =
+      fmt::format("{} rank {} (tag {}, message {})", sends ? "sending to" : "receiving from",
+                  state.peer.value(), state.flow.tag.value(), state.serial);
+  switch (state.failure) {
+    case Failure::peer_gone:
+      return {ErrorCode::timed_out,
+              fmt::format("rank {} was gone for {} s, while {}; --timeout is the limit",
+                          state.peer.value(), give_up_after_.to_seconds(), what)};
+    case Failure::not_kept:
+      return {
+          ErrorCode::unavailable,
+          fmt::format("{}: it does not keep what it sent to an earlier life of this rank; start "
+                      "the job with --restart on-failure",
+                      what)};
+    case Failure::too_long:
+      return {ErrorCode::invalid_argument,
+              fmt::format("{}: the message has {} bytes, more than there is room for", what,
+                          state.size)};
+    case Failure::outbox_full:
+      return {ErrorCode::exhausted,
+              fmt::format("{}: the outbox is full; use a larger --outbox, a --spill directory, or "
+                          "checkpoints",
+                          what)};
+    case Failure::bad_protocol:
+      return {ErrorCode::unavailable,
+              fmt::format("{}: it has another version of weft; use the same everywhere", what)};
+    case Failure::none:
+      break;
+  }
+  return {ErrorCode::io, what};
+}
+
+}  // namespace weft

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messenger: drives a process's message machine over a fabric, from calls that block.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/message/machine.hpp"
+#include "core/transmit/transmit_queue.hpp"
+#include "weft/fabric.hpp"
+#include "weft/message.hpp"
+#include "weft/result.hpp"
+
+namespace weft {
+
+/// How a process lets time pass: in reality, or in a simulation.
+class Waiter {
+ public:
+  virtual ~Waiter() = default;
+  virtual Instant now() = 0;
+  /// A turn did something at `now`.
+  virtual void busy(Instant now) = 0;
+  /// A turn did nothing: returns when the fabric may have something, at `deadline`, or earlier.
+  virtual void idle(Instant now, Fabric& fabric, Instant deadline) = 0;
+  /// Word from outside of the fabric, asked for now and then: an error ends whatever is waited for.
+  virtual Result<void> news(Instant) { return {}; }
+  /// It said that all programs are over, and everybody may go.
+  virtual bool is_over() const { return false; }
+};
+
+/// One thread. Fabric and waiter outlive it.
+class Messenger {
+ public:
+  Messenger(Fabric& fabric, Waiter& waiter, message::MessageOptions options,
+            const message::OutboxRoom& outbox = {});
+  ~Messenger();
+  Messenger(const Messenger&) = delete;
+  Messenger& operator=(const Messenger&) = delete;
+
+  Operation start_send(NodeId to, const message::FlowKey& flow, std::span<const std::byte> bytes);
+  Operation start_receive(NodeId from, const message::FlowKey& flow, std::span<std::byte> into);
+  /// Turns until it is done; see Communicator::wait.
+  Result<std::size_t> wait(Operation operation);
+  /// Turns once.
+  bool is_done(Operation operation);
+  /// Tells the others that this process's program is over, and turns until everybody's is and all
+  /// know. `on_over` is called when everybody's is, before anybody is told. Errors: a process that
+  /// is gone for good; word from outside.
+  Result<void> leave(const std::function<void()>& on_over);
+
+  /// All programs of the job are over.
+  bool is_over() const { return machine_.all_finished() || waiter_.is_over(); }
+  message::MessageMachine& machine() { return machine_; }
+  Waiter& waiter() { return waiter_; }
+  Duration give_up_after() const { return give_up_after_; }
+
+ private:
+  /// False: nothing happened.
+  bool turn(Instant now);
+  /// Until `finished` says so.
+  template <class Finished>
+  Result<void> turn_until(Finished&& finished);
+  bool missed();
+  Error failure(const message::OperationState& state) const;
+  void close_region(Operation operation);
+
+  Fabric& fabric_;
+  Waiter& waiter_;
+  Duration give_up_after_;
+  message::MessageMachine machine_;
+  TransmitQueue out_;
+  std::array<Completion, 64> completions_;
+  std::vector<std::pair<Operation, Region>> regions_;  // of receives under way
+  std::optional<Error> failure_;                       // of the job: nothing works any more
+};
+
+}  // namespace weft
