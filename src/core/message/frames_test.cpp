@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/message/frames.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+namespace weft::message {
+namespace {
+
+std::vector<std::byte> encoded(const Frame& frame, std::span<const std::byte> body = {}) {
+  std::vector<std::byte> bytes(longest_control_frame);
+  wire::Writer writer(bytes);
+  encode(writer, frame);
+  bytes.resize(writer.size());
+  bytes.insert(bytes.end(), body.begin(), body.end());
+  return bytes;
+}
+
+std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
+  std::vector<std::byte> bytes;
+  for (const int v : values) bytes.push_back(static_cast<std::byte>(v));
+  return bytes;
+}
+
+TEST(frames, an_eager_message_is_its_name_and_its_bytes) {
+  const std::vector<std::byte> body = bytes_of({0xaa, 0xbb, 0xcc});
+  const Frame frame{.kind = FrameKind::eager,
+                    .asked = true,
+                    .flow = {.generation = Generation(0x0102030405060708), .tag = Tag(7)},
+                    .serial = 9,
+                    .size = 3};
+  EXPECT_EQ(encoded(frame, body),
+            bytes_of({2, 2, 1, 0, 7, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2,    1,    9,   0,
+                      0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0xaa, 0xbb, 0xcc}));
+  const auto bytes = encoded(frame, body);
+  EXPECT_EQ(bytes.size(), header_bytes + 3);
+  const auto read = decode(bytes);
+  ASSERT_TRUE(read);
+  EXPECT_TRUE(read->asked);
+  EXPECT_FALSE(read->urgent);
+  EXPECT_EQ(read->flow, frame.flow);
+  EXPECT_EQ(read->serial, 9u);
+  EXPECT_TRUE(std::equal(body.begin(), body.end(), read->body.begin(), read->body.end()));
+}
+
+TEST(frames, a_get_names_the_memory_to_write_into) {
+  const Frame frame{.kind = FrameKind::get,
+                    .flow = {.generation = Generation(1), .tag = Tag(2)},
+                    .serial = 3,
+                    .size = 4,
+                    .region = {.key = 5, .base = 6, .length = 7}};
+  const auto read = decode(encoded(frame));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->region.key, 5u);
+  EXPECT_EQ(read->region.base, 6u);
+  EXPECT_EQ(read->region.length, 7u);
+}
+
+TEST(frames, what_is_no_frame_is_refused) {
+  const Frame hello{.kind = FrameKind::hello, .version = 1, .granted = 1000};
+  const auto good = encoded(hello);
+  ASSERT_TRUE(decode(good));
+  for (std::size_t length = 0; length < good.size(); ++length) {
+    EXPECT_FALSE(decode(std::span(good).first(length))) << length << " bytes";
+  }
+  auto longer = good;
+  longer.push_back(std::byte{});
+  EXPECT_FALSE(decode(longer));
+  for (const auto& [at, value] : {std::pair(0, 0), {0, 13}, {0, 255}, {1, 4}, {3, 1}}) {
+    auto bad = good;
+    bad[static_cast<std::size_t>(at)] = static_cast<std::byte>(value);
+    EXPECT_FALSE(decode(bad)) << "byte " << at << " is " << value;
+  }
+  const Frame eager{.kind = FrameKind::eager, .size = 4};
+  EXPECT_FALSE(decode(encoded(eager, bytes_of({1, 2, 3})))) << "a body shorter than its size";
+  auto kind = encoded(eager, bytes_of({1, 2, 3, 4}));
+  ASSERT_TRUE(decode(kind));
+  kind[2] = std::byte{3};
+  EXPECT_FALSE(decode(kind)) << "an unknown type of message";
+}
+
+}  // namespace
+}  // namespace weft::message

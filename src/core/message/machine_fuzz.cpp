@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hostile frames: whatever a peer says, nothing is read or written out of place, and what it makes
+// the machine keep stays within the inbox.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "core/message/machine.hpp"
+
+namespace {
+
+using namespace weft;
+using namespace weft::message;
+
+}  // namespace
+
+/// The input is a list of (what happens, peer, length, bytes).
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::uint32_t nodes = 3;
+  MessageMachine machine({.self = NodeId(0),
+                          .nodes = nodes,
+                          .eager_limit = 64,
+                          .inbox = ByteCount::kib(32),
+                          .give_up_after = Duration::seconds(1)},
+                         Instant());
+  TransmitQueue out(64, 16 << 10);
+  std::array<std::byte, 256> sent{}, room{};
+  std::vector<std::uint64_t> writes;
+  wire::Reader in(std::as_bytes(std::span(data, size)));
+  while (in.left() > 0 && in.ok()) {
+    const auto what = in.get<std::uint8_t>();
+    const NodeId peer(1 + in.get<std::uint8_t>() % (nodes - 1));
+    const std::size_t length = std::min<std::size_t>(in.get<std::uint8_t>(), in.left());
+    const auto bytes = in.get_bytes(length);
+    const FlowKey flow{.generation = Generation(what % 2), .tag = Tag(what % 3)};
+    switch (what % 6) {
+      case 0:
+        machine.on_completion(Instant(), {.kind = CompletionKind::peer_up, .peer = peer}, out);
+        break;
+      case 1:
+        machine.on_completion(Instant(), {.kind = CompletionKind::peer_down, .peer = peer}, out);
+        break;
+      case 2:
+        (void)machine.send(peer, flow, std::span(sent).first(length));
+        break;
+      case 3:
+        (void)machine.receive(peer, flow, std::span(room).first(length), {.length = length});
+        break;
+      default:
+        machine.on_completion(Instant(), {.peer = peer, .data = bytes}, out);
+        break;
+    }
+    machine.pump(out);
+    for (const TxOp& op : out.tx.view()) {
+      if (op.kind != OpKind::write) continue;
+      machine.on_completion(
+          Instant(), {.kind = CompletionKind::written, .peer = op.peer, .context = op.context},
+          out);
+    }
+    out.posted(out.tx.size());
+    if (machine.inbox_bytes() > ByteCount::kib(64)) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the paper calls challenges (4.2), each by its section, and what goes wrong.
+#include "core/message/machine.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "core/message/job_for_test.hpp"
+
+namespace weft::message::testing {
+namespace {
+
+using Programs = std::vector<std::vector<Step>>;
+
+constexpr Step send(std::uint32_t to, std::uint32_t tag, std::uint32_t size) {
+  return {true, to, tag, size};
+}
+constexpr Step receive(std::uint32_t from, std::uint32_t tag, std::uint32_t size) {
+  return {false, from, tag, size};
+}
+
+/// Runs to the end, nothing going wrong.
+void expect_end(Job& job) {
+  ASSERT_TRUE(job.run()) << job.trouble();
+  EXPECT_EQ(job.trouble(), "");
+  EXPECT_TRUE(job.failures().empty());
+}
+
+TEST(challenges, section_4_2_1_contributions_in_reverse_order_stay_within_the_inbox) {
+  constexpr std::uint32_t senders = 16;
+  Programs programs(senders + 1);
+  for (std::uint32_t i = 1; i <= senders; ++i) {
+    programs[i] = {send(0, 1, 200), send(0, 2, 5000)};
+  }
+  for (std::uint32_t i = senders; i >= 1; --i) {
+    programs[0].push_back(receive(i, 2, 5000));
+    programs[0].push_back(receive(i, 1, 200));
+  }
+  Job job({.processes = senders + 1, .inbox = ByteCount::kib(16), .outstanding = 1}, programs);
+  expect_end(job);
+  EXPECT_LE(job.most_inbox(), (16u << 10));
+}
+
+TEST(challenges, section_4_2_1_a_flood_of_eager_senders_stays_within_the_inbox) {
+  constexpr std::uint32_t senders = 64, messages = 100;
+  Programs programs(senders + 1);
+  for (std::uint32_t m = 0; m < messages; ++m) {
+    for (std::uint32_t i = 1; i <= senders; ++i) {
+      programs[i].push_back(send(0, 0, 256));
+      programs[0].push_back(receive(i, 0, 256));
+    }
+  }
+  // Each peer may use what two messages of the largest eager size need.
+  const ByteCount inbox = ByteCount::kib(64);
+  const std::uint64_t most = senders * 2 * credit_cost(4096);
+  Job job({.processes = senders + 1, .inbox = inbox, .outstanding = 200}, programs);
+  job.pause(0, true);
+  for (int i = 0; i < 300; ++i) job.step();
+  job.pause(0, false);
+  expect_end(job);
+  EXPECT_LE(job.most_inbox(), most);
+}
+
+TEST(challenges, ten_thousand_messages_may_be_outstanding) {
+  constexpr std::uint32_t messages = 10'000;
+  Programs programs(2);
+  for (std::uint32_t m = 0; m < messages; ++m) {
+    programs[0].push_back(send(1, m % 4, 40));
+    programs[1].push_back(receive(0, (messages - 1 - m) % 4, 40));
+  }
+  Job job({.processes = 2, .outstanding = messages}, programs);
+  expect_end(job);
+  EXPECT_LE(job.most_inbox(), 64u << 10);
+}
+
+TEST(challenges, section_4_2_3_a_wanted_message_comes_although_others_fill_the_inbox) {
+  Programs programs(2);
+  for (int i = 0; i < 1000; ++i) programs[0].push_back(send(1, 0, 256));
+  programs[0].push_back(send(1, 1, 256));
+  // The last one first: the credit is used up by those before it.
+  programs[1].push_back(receive(0, 1, 256));
+  for (int i = 0; i < 1000; ++i) programs[1].push_back(receive(0, 0, 256));
+  Job job({.processes = 2, .inbox = ByteCount::kib(16), .outstanding = 1}, programs);
+  expect_end(job);
+  EXPECT_LE(job.most_inbox(), 16u << 10);
+}
+
+TEST(challenges, section_4_2_5_everybody_sends_to_everybody_at_the_same_time) {
+  const auto steps_of = [](std::uint32_t n) {
+    Programs programs(n);
+    for (std::uint32_t i = 0; i < n; ++i) {
+      for (std::uint32_t j = 0; j < n; ++j) {
+        if (i == j) continue;
+        programs[i].push_back(receive(j, 0, 100));
+        programs[i].push_back(send(j, 0, 100));
+      }
+    }
+    Job job({.processes = n, .outstanding = 2 * n}, programs);
+    int steps = 0;
+    while (!job.decided() && steps < 10'000) {
+      job.step();
+      ++steps;
+    }
+    return steps;
+  };
+  // One sender after the other, each taking a step at least, would be N steps (equation 4.1).
+  EXPECT_LT(steps_of(64), 48);
+}
+
+TEST(machine, a_process_sends_to_itself) {
+  Programs programs(1);
+  for (const std::uint32_t size : {0u, 10u, 300u, 5000u}) {
+    programs[0].push_back(send(0, 0, size));
+    programs[0].push_back(receive(0, 0, size));
+  }
+  programs[0].push_back(receive(0, 1, 9));
+  programs[0].push_back(send(0, 1, 9));
+  Job job({.processes = 1, .outstanding = 16}, programs);
+  expect_end(job);
+}
+
+TEST(machine, a_message_longer_than_its_buffer_fails_its_receive_and_no_other) {
+  for (const std::uint32_t size : {200u, 5000u}) {
+    Programs programs = {{send(1, 0, size), send(1, 0, 50)},
+                         {receive(0, 0, size - 1), receive(0, 0, 50)}};
+    Job job({.processes = 2}, programs);
+    ASSERT_TRUE(job.run()) << job.trouble();
+    ASSERT_EQ(job.failures().size(), 1u);
+    EXPECT_EQ(job.failures()[0].failure, Failure::too_long);
+    EXPECT_EQ(job.failures()[0].size, size);
+  }
+}
+
+TEST(machine, operations_with_a_peer_that_stays_away_fail_when_the_time_is_over) {
+  Programs programs = {{receive(1, 3, 100)}, {}};
+  Job job({.processes = 2, .give_up_after = Duration::milliseconds(5)}, programs);
+  for (int i = 0; i < 10; ++i) job.step();
+  job.kill(1);
+  for (int i = 0; i < 20; ++i) job.step();
+  EXPECT_TRUE(job.failures().empty());
+  job.advance(Duration::milliseconds(6));
+  for (int i = 0; i < 5; ++i) job.step();
+  ASSERT_EQ(job.failures().size(), 1u);
+  EXPECT_EQ(job.failures()[0].failure, Failure::peer_gone);
+  EXPECT_EQ(job.failures()[0].peer, NodeId(1));
+  EXPECT_EQ(job.failures()[0].flow.tag, Tag(3));
+}
+
+TEST(machine, a_new_life_is_told_that_what_it_asks_for_was_not_kept) {
+  Programs programs = {{send(1, 0, 5000), receive(1, 1, 8)},
+                       {receive(0, 0, 5000), receive(0, 2, 8)}};
+  Job job({.processes = 2, .outstanding = 1}, programs);
+  while (job.started(1) < 2) job.step();
+  for (int i = 0; i < 20; ++i) job.step();
+  EXPECT_EQ(job.machine(0).outbox_bytes(), ByteCount(0));
+  job.kill(1);
+  job.restart(1);
+  for (int i = 0; i < 50 && job.failures().empty(); ++i) job.step();
+  ASSERT_FALSE(job.failures().empty());
+  EXPECT_EQ(job.failures()[0].failure, Failure::not_kept);
+}
+
+TEST(machine, the_log_has_what_was_received_in_its_order_as_far_as_it_reaches) {
+  ReceivedLog log(3), same(3), other(3);
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    log.add({.sender = NodeId(1), .serial = i});
+    same.add({.sender = NodeId(1), .serial = i});
+    other.add({.sender = NodeId(1), .serial = 4 - i});
+  }
+  EXPECT_EQ(log.count(), 5u);
+  EXPECT_EQ(log.oldest(), 2u);
+  EXPECT_EQ(log[4].serial, 4u);
+  EXPECT_EQ(log.hash(), same.hash());
+  EXPECT_NE(log.hash(), other.hash());
+}
+
+/// Two machines without a fabric: what one says, the test hands to the other.
+struct Lone {
+  explicit Lone(ByteCount inbox = ByteCount::kib(64))
+      : machine({.self = NodeId(0), .nodes = 2, .inbox = inbox}, Instant()) {
+    up();
+  }
+  void up() {
+    machine.on_completion(Instant(), {.kind = CompletionKind::peer_up, .peer = NodeId(1)}, out);
+  }
+  void hear(const Frame& frame, std::span<const std::byte> body = {}) {
+    std::vector<std::byte> bytes(longest_control_frame);
+    wire::Writer writer(bytes);
+    encode(writer, frame);
+    bytes.resize(writer.size());
+    bytes.insert(bytes.end(), body.begin(), body.end());
+    machine.on_completion(Instant(), {.peer = NodeId(1), .data = bytes}, out);
+  }
+  std::vector<FrameKind> said() {
+    machine.pump(out);
+    std::vector<FrameKind> kinds;
+    for (const TxOp& op : out.tx.view()) {
+      const auto frame = decode(op.segments[0]);
+      kinds.push_back(frame ? frame->kind : FrameKind::eager);  // its body is another segment
+    }
+    out.posted(out.tx.size());
+    return kinds;
+  }
+  MessageMachine machine;
+  TransmitQueue out;
+};
+
+TEST(machine, refuses_frames_before_a_hello_and_beyond_the_credit) {
+  const std::vector<std::byte> body(1000);
+  const Frame eager{.kind = FrameKind::eager, .size = body.size()};
+  Lone before;
+  before.hear(eager, body);
+  EXPECT_EQ(before.machine.refused_frames(), 1u);
+  EXPECT_THAT(before.machine.offenders(), ::testing::ElementsAre(NodeId(1)));
+
+  Lone flooded(ByteCount::kib(32));
+  flooded.hear({.kind = FrameKind::hello, .version = protocol_version, .granted = 1 << 16});
+  Frame next = eager;
+  for (; next.serial < 100; ++next.serial) flooded.hear(next, body);
+  EXPECT_GT(flooded.machine.refused_frames(), 0u);
+  EXPECT_LE(flooded.machine.inbox_bytes(), ByteCount::kib(32));
+
+  Lone other_version;
+  std::array<std::byte, 8> room{};
+  const Operation waits = other_version.machine.receive(NodeId(1), {}, room);
+  other_version.hear({.kind = FrameKind::hello, .version = protocol_version + 1});
+  ASSERT_TRUE(other_version.machine.is_done(waits));
+  EXPECT_EQ(other_version.machine.take(waits).failure, Failure::bad_protocol);
+}
+
+TEST(machine, a_small_message_leaves_at_once_and_a_large_one_is_announced) {
+  Lone one;
+  const std::vector<std::byte> small(100), large(100'000);
+  (void)one.machine.take(one.machine.send(NodeId(1), {}, small));
+  const Operation waits = one.machine.send(NodeId(1), {}, large);
+  EXPECT_THAT(one.said(), ::testing::ElementsAre(FrameKind::hello));
+  one.hear({.kind = FrameKind::hello, .version = protocol_version, .granted = 1 << 16});
+  EXPECT_THAT(one.said(), ::testing::ElementsAre(FrameKind::eager, FrameKind::announce));
+  EXPECT_FALSE(one.machine.is_done(waits));
+  one.hear({.kind = FrameKind::have, .serial = 1});
+  EXPECT_TRUE(one.machine.is_done(waits)) << "the peer has it from an earlier life";
+}
+
+}  // namespace
+}  // namespace weft::message::testing
