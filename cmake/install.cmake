@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 
 # The libraries that implement the public headers; those they build on come along.
 set(weft_public_libraries weft_shm weft_sinks weft_sources weft_stream weft_stream_node
-  weft_stream_local weft_process)
+  weft_stream_local weft_process weft_spmd)
 
 # Adds `target` and every library of this tree that it links to, once each, to weft_modules, and the
 # libraries from elsewhere to weft_others.
@@ -59,7 +59,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_I
   FILES_MATCHING PATTERN "*.hpp")
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
-  FILES_MATCHING PATTERN "*.cpp" PATTERN "CMakeLists.txt")
+  FILES_MATCHING PATTERN "*.cpp" PATTERN "*.hpp" PATTERN "*.cpp.in" PATTERN "CMakeLists.txt")
 
 # find_package(weft)
 set(weft_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)

@@ -89,7 +89,8 @@ LocalMemory::LocalMemory(std::span<const Box> mappings, std::size_t element_size
 
 Block LocalMemory::block(std::uint32_t mapping, const Box& box) const {
   const MappingMemory& memory = mappings_.at(mapping);
-  WEFT_CHECK(memory.bounds.contains(box), "a box outside of its memory");
+  WEFT_CHECK(memory.bounds.contains(box), "a box {} outside of its memory {}",
+             to_text(box, max_dimensions), to_text(memory.bounds, max_dimensions));
   return block_in(memory.bytes.get(), memory.bounds, box, element_size_);
 }
 

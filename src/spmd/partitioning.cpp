@@ -128,7 +128,7 @@ std::uint32_t Partitioning::ranks() const {
   return static_cast<std::uint32_t>(state_->parts.size());
 }
 
-std::span<const Slice> Partitioning::slices(Rank rank) const {
+std::span<const Slice> Partitioning::slices(Rank rank) const& {
   WEFT_CHECK(rank.value() < ranks(), "slices of rank {} of {}", rank.value(), ranks());
   return state_->parts[rank.value()].slices;
 }
@@ -141,7 +141,7 @@ const Box& Partitioning::bounds(Rank rank) const {
   return state_->parts.at(rank.value()).bounds;
 }
 
-std::span<const Box> Partitioning::mappings(Rank rank) const {
+std::span<const Box> Partitioning::mappings(Rank rank) const& {
   return state_->parts.at(rank.value()).mappings;
 }
 

@@ -135,7 +135,8 @@ class IndexSet {
   bool contains(Index index) const;
   std::int64_t size() const;
   bool is_empty() const { return boxes_.empty(); }
-  std::span<const Box> boxes() const { return boxes_; }
+  std::span<const Box> boxes() const& { return boxes_; }
+  std::span<const Box> boxes() const&& = delete;  // would outlive what it shows
 
  private:
   void merge_lines();

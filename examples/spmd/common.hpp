@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the SPMD programs share: arguments, errors, sums that do not depend on how many processes
+// add them up, and checksums.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "weft/program.hpp"
+#include "weft/spmd.hpp"
+
+namespace weft::examples {
+
+/// Ends the program with this one line.
+struct Failure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Runs the body; a Failure's line goes to standard error, of rank 0, and the exit code is 1.
+int run_reporting(Process& process, const char* name, const std::function<void()>& body);
+
+/// The value, or the error as a Failure.
+void require(Result<void> result);
+template <class T>
+T require(Result<T> result) {
+  if (!result.ok()) throw Failure(result.error().message);
+  return std::move(result).value();
+}
+
+/// A program's arguments: options of one letter, with or without a number, before numbers in order.
+class Arguments {
+ public:
+  /// `usage` is shown behind what is wrong, such as "jac3d [-g] SIDE [ITERATIONS]".
+  Arguments(std::span<const std::string> given, std::string usage);
+
+  bool option(const std::string& name);
+  /// Of an option with a number: that number, else `otherwise`.
+  std::int64_t option(const std::string& name, std::int64_t least, std::int64_t otherwise);
+  /// The next number, at least `least`.
+  std::int64_t number(const std::string& name, std::int64_t least);
+  std::int64_t number(const std::string& name, std::int64_t least, std::int64_t otherwise);
+  /// After all: nothing may be left.
+  void finish() const;
+
+ private:
+  std::int64_t parse(const std::string& name, const std::string& text, std::int64_t least) const;
+  [[noreturn]] void fail(const std::string& what) const;
+
+  std::vector<std::string> left_;
+  std::string usage_;
+};
+
+/// A sum of floating-point numbers in steps of 2^-50, within ±2^52: the same whatever the order in
+/// which they are added. Rounding happens once per number.
+class ExactSum {
+ public:
+  void add(double value);
+  void add(const ExactSum& other);
+  double value() const;
+  bool operator==(const ExactSum&) const = default;
+
+  /// Of all ranks' sums, on all ranks.
+  static spmd::Reduction<ExactSum> reduction();
+
+ private:
+  std::int64_t coarse_ = 0;  // steps of 2^-10
+  std::int64_t fine_ = 0;    // steps of 2^-50, less than one of the coarse
+};
+
+/// Of an element's place and value: summed up without regard to order, modulo 2^64, they are the
+/// checksum of an array.
+std::uint64_t element_hash(spmd::Index at, std::uint64_t value);
+std::uint64_t element_hash(spmd::Index at, double value);
+
+/// A single value that all ranks contribute to and get back.
+template <class T>
+class Shared {
+ public:
+  explicit Shared(const spmd::Group& group)
+      : everywhere_(spmd::all(spmd::Space(1), group.size())), data_(group, spmd::Space(1)) {
+    require(data_.switch_to(everywhere_, spmd::Flow::none));
+  }
+  T reduce(const T& own, const spmd::Reduction<T>& reduction) {
+    data_.values()[0] = own;
+    require(data_.reduce(everywhere_, reduction));
+    return data_.values()[0];
+  }
+
+ private:
+  spmd::Partitioning everywhere_;
+  spmd::Container<T> data_;
+};
+
+/// What the elements of a container that is in a disjoint partitioning sum up to.
+struct Outcome {
+  ExactSum sum;
+  std::uint64_t checksum = 0;
+};
+Outcome outcome_of(const spmd::Group& group, const spmd::Container<double>& data);
+
+/// On rank 0: the line, then how many processes took how long.
+void print(Process& process, const std::string& line);
+/// "00c0ffee00c0ffee"
+std::string to_hex(std::uint64_t value);
+
+}  // namespace weft::examples

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jacobi's iteration on a grid of any dimension: what jac1d, jac2d and jac3d have in common.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "weft/program.hpp"
+#include "weft/spmd.hpp"
+
+namespace weft::examples {
+
+struct JacobiProblem {
+  std::string name;
+  spmd::Space space;
+  spmd::Partitioning writes;  ///< who computes which elements
+  spmd::Partitioning reads;   ///< and reads these for it
+  std::int64_t iterations;
+  /// Value at the start; elements at the space's edge keep it.
+  std::function<double(spmd::Index)> start;
+  /// Sets each element of `write` in `inner` from its neighbours in `read`.
+  std::function<void(const spmd::View<double>& read, const spmd::View<double>& write,
+                     const spmd::Box& inner)>
+      update;
+};
+
+/// Until the sum of squared changes, looked at every tenth time, is less than 0.001, or for so many
+/// iterations. Prints sum and checksum.
+void solve(Process& process, const JacobiProblem& problem);
+
+}  // namespace weft::examples

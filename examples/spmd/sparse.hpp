@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The triangular matrix of spmv and spmv2, in compressed rows: row i has elements 0 … i.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/spmd.hpp"
+
+namespace weft::examples {
+
+/// Some consecutive rows.
+class TriangularRows {
+ public:
+  TriangularRows(std::int64_t from, std::int64_t to) : first_(from) {
+    for (std::int64_t row = from; row < to; ++row) {
+      for (std::int64_t column = 0; column <= row; ++column) {
+        columns_.push_back(static_cast<std::uint32_t>(column));
+        values_.push_back(static_cast<double>((row + column) % 5 + 1));
+      }
+      ends_.push_back(values_.size());
+    }
+  }
+  /// A row times a vector, added up in the order of columns.
+  double times(std::int64_t row, const double* vector) const {
+    const auto number = static_cast<std::size_t>(row - first_);
+    double sum = 0;
+    for (std::size_t i = number == 0 ? 0 : ends_[number - 1]; i < ends_[number]; ++i) {
+      sum += values_[i] * vector[columns_[i]];
+    }
+    return sum;
+  }
+
+ private:
+  std::int64_t first_;
+  std::vector<std::size_t> ends_;
+  std::vector<std::uint32_t> columns_;
+  std::vector<double> values_;
+};
+
+/// Rows divided so that all ranks have about as many elements.
+inline spmd::Partitioning rows_by_elements(const spmd::Space& rows, std::uint32_t ranks) {
+  return spmd::block(
+      rows, ranks, {.index_weight = [](std::int64_t row) { return static_cast<double>(row + 1); }});
+}
+
+}  // namespace weft::examples
