@@ -53,7 +53,7 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
   command->add_option("-n,--processes", s.launch.processes, "how many")
       ->check(CLI::Range(1u, most_processes))
       ->capture_default_str();
-  command->add_option("--fabric", s.launch.fabric, "tcp, tcp:unix or libfabric:PROVIDER")
+  command->add_option("--fabric", s.launch.fabric, "auto, tcp, tcp:unix, shm or libfabric:PROVIDER")
       ->capture_default_str();
   command->add_option("--link", s.launch.link, "shape every process's link")
       ->type_name("RATE,LATENCY");

@@ -16,7 +16,7 @@ namespace weft {
 struct LaunchOptions {
   std::uint32_t processes = 1;
   std::vector<std::string> command;  ///< the program and its arguments
-  std::string fabric = "tcp";
+  std::string fabric = "auto";
   std::string link;      ///< "RATE,LATENCY"; empty: not shaped
   bool restart = false;  ///< processes that are ended by a signal or with another code than 0
   std::uint32_t most_restarts = 1000;

@@ -34,7 +34,7 @@ struct JobDescription {
   std::uint32_t nodes = 1;
   std::uint32_t nodes_here = 1;  ///< on this machine
   Incarnation incarnation{};
-  std::string fabric = "tcp";
+  std::string fabric = "auto";
   std::string link;  ///< "RATE,LATENCY"; empty: not shaped
   std::string job_id;
   std::string secret;  ///< bytes

@@ -5,14 +5,32 @@
 #include <sodium.h>
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "base/check.hpp"
+#include "fabric/hybrid/hybrid.hpp"
 #include "fabric/libfabric/libfabric.hpp"
 #include "fabric/libfabric/provider_library.hpp"
+#include "fabric/shm/shm.hpp"
 #include "fabric/tcp/tcp.hpp"
 
 namespace weft {
 namespace {
+
+std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+Result<std::unique_ptr<ShmFabric>> open_shm_fabric(const FabricChoice& choice,
+                                                   const FabricPlace& place, const JobSecret& job) {
+  return open_shm({.self = place.self,
+                   .incarnation = place.incarnation,
+                   .job_id = job.job_id,
+                   .secret = bytes_of(job.secret),
+                   .max_outstanding = choice.max_outstanding});
+}
 
 Result<std::unique_ptr<Fabric>> open_tcp_fabric(const FabricChoice& choice,
                                                 const FabricPlace& place, const JobSecret& job) {
@@ -23,7 +41,7 @@ Result<std::unique_ptr<Fabric>> open_tcp_fabric(const FabricChoice& choice,
   if (choice.name == "tcp:unix") tcp.listen = "unix:@";
   tcp.advertise = place.advertise;
   tcp.job_id = job.job_id;
-  for (const char c : job.secret) tcp.secret.push_back(static_cast<std::byte>(c));
+  tcp.secret = bytes_of(job.secret);
   tcp.max_outstanding = choice.max_outstanding;
   tcp.peer_timeout = choice.peer_timeout;
   return open_tcp(tcp);
@@ -47,17 +65,35 @@ Result<std::unique_ptr<Fabric>> open_libfabric_fabric(const FabricChoice& choice
   return open_libfabric(libfabric);
 }
 
+/// Shared memory to the peers on this host, TCP to the others. Where memory cannot be shared at
+/// all, TCP to everybody.
+Result<std::unique_ptr<Fabric>> open_auto_fabric(const FabricChoice& choice,
+                                                 const FabricPlace& place, const JobSecret& job) {
+  auto far = open_tcp_fabric(choice, place, job);
+  if (!far) return far;
+  auto near = open_shm_fabric(choice, place, job);
+  if (!near) return far;
+  return open_hybrid({.self = place.self}, std::move(near).value(), std::move(far).value());
+}
+
 Result<std::unique_ptr<Fabric>> open_plain(const FabricChoice& choice, const FabricPlace& place,
                                            const JobSecret& job) {
   if (choice.name == "tcp" || choice.name == "tcp:unix") {
     return open_tcp_fabric(choice, place, job);
   }
+  if (choice.name == "auto") return open_auto_fabric(choice, place, job);
+  if (choice.name == "shm") {
+    auto opened = open_shm_fabric(choice, place, job);
+    if (!opened) return std::move(opened).error();
+    return std::unique_ptr<Fabric>(std::move(opened).value());
+  }
   if (choice.name.starts_with("libfabric:")) return open_libfabric_fabric(choice, place, job);
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("--fabric: '{}' is none of tcp, tcp:unix, libfabric:PROVIDER (such as "
-                           "libfabric:tcp or libfabric:shm) and, where all nodes are local, "
-                           "sim:SCENARIO.toml",
-                           choice.name)};
+  return Error{
+      ErrorCode::invalid_argument,
+      fmt::format("--fabric: '{}' is none of auto, tcp, tcp:unix, shm, libfabric:PROVIDER (such as "
+                  "libfabric:tcp or libfabric:shm) and, where all nodes are local, "
+                  "sim:SCENARIO.toml",
+                  choice.name)};
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ JobSecret make_job_secret();
 
 /// What a user says of it.
 struct FabricChoice {
-  std::string name = "tcp";           ///< "tcp", "tcp:unix", "libfabric:PROVIDER"
+  std::string name = "tcp";           ///< or "auto", "tcp:unix", "shm", "libfabric:PROVIDER"
   std::optional<ShapeOptions> shape;  ///< around it
   Duration peer_timeout = Duration::seconds(10);
   ServiceLevel service_level{};        ///< of bulk data, where a fabric asks for it beforehand
