@@ -4,6 +4,7 @@
 // way in.
 #pragma once
 
+#include "weft/spmd/checkpoint.hpp"
 #include "weft/spmd/container.hpp"
 #include "weft/spmd/group.hpp"
 #include "weft/spmd/partitioning.hpp"

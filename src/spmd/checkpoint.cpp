@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weft/spmd/checkpoint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "base/check.hpp"
+#include "base/crc32c.hpp"
+#include "base/whole_file.hpp"
+#include "spmd/agreement.hpp"
+#include "spmd/checkpoint_image.hpp"
+#include "spmd/operations.hpp"
+
+namespace weft::spmd {
+namespace {
+
+using Image = std::vector<std::byte>;
+
+constexpr std::size_t checksum_bytes = 8;
+
+std::string file_name(const std::string& directory, std::uint64_t step, Rank rank) {
+  return fmt::format("{}/checkpoint-{}-of-{}.weft", directory, step, rank.value());
+}
+
+/// The steps of which this rank has files, the highest first.
+std::vector<std::uint64_t> steps_in(const std::string& directory, Rank rank) {
+  constexpr std::string_view prefix = "checkpoint-";
+  const std::string suffix = fmt::format("-of-{}.weft", rank.value());
+  std::vector<std::uint64_t> steps;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;
+    if (name.size() <= prefix.size() + suffix.size()) continue;
+    const char* const end = name.data() + name.size() - suffix.size();
+    std::uint64_t step = 0;
+    const auto parsed = std::from_chars(name.data() + prefix.size(), end, step);
+    if (parsed.ec == std::errc() && parsed.ptr == end) steps.push_back(step);
+  }
+  std::sort(steps.begin(), steps.end(), std::greater<>());
+  return steps;
+}
+
+/// The highest of several ranks' steps that all have.
+struct Steps {
+  std::uint64_t count = 0;
+  std::array<std::uint64_t, 32> step{};
+};
+
+Steps common(const Steps& a, const Steps& b) {
+  Steps both;
+  for (std::size_t i = 0; i < a.count; ++i) {
+    const auto end = b.step.begin() + static_cast<std::ptrdiff_t>(b.count);
+    if (std::find(b.step.begin(), end, a.step[i]) != end) both.step[both.count++] = a.step[i];
+  }
+  return both;
+}
+
+/// A checkpoint's file that is being read.
+class CheckpointFile {
+ public:
+  static Result<CheckpointFile> open(const std::string& path) {
+    std::FILE* const file = std::fopen(path.c_str(), "rb");
+    if (file == nullptr) return file_error(path, "read", errno);
+    return CheckpointFile(path, file);
+  }
+  Result<void> read(std::span<std::byte> into) {
+    if (std::fread(into.data(), 1, into.size(), file_.get()) == into.size()) return {};
+    return damaged();
+  }
+  /// That it is whole, and of the shape of the containers; then it is read on behind its head.
+  Result<void> check(const ContainerList& containers, Rank rank) {
+    Image head(checkpoint_head(containers, rank, 0).size());
+    head.resize(std::fread(head.data(), 1, head.size(), file_.get()));
+    if (auto right = check_head(path_, head, containers, rank); !right.ok()) return right;
+    std::uint64_t left = checkpoint_size(containers, rank) - head.size() - checksum_bytes;
+    std::uint32_t checksum = crc32c(head);
+    Image piece;
+    while (left > 0) {
+      piece.resize(std::min<std::uint64_t>(left, 1 << 20));
+      if (auto done = read(piece); !done.ok()) return done;
+      checksum = crc32c(piece, checksum);
+      left -= piece.size();
+    }
+    piece.resize(checksum_bytes);
+    if (auto done = read(piece); !done.ok()) return done;
+    if (std::fgetc(file_.get()) != EOF) return damaged();
+    for (std::size_t i = 0; i < checksum_bytes; ++i) {
+      const auto expected = static_cast<std::byte>(std::uint64_t{checksum} >> 8 * i & 0xff);
+      if (piece[i] != expected) return damaged();
+    }
+    if (std::fseek(file_.get(), static_cast<long>(head.size()), SEEK_SET) != 0) return damaged();
+    return {};
+  }
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  CheckpointFile(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
+  Error damaged() const {
+    return {
+        ErrorCode::corrupt,
+        fmt::format("{}: damaged: its length or checksum is wrong; restore an older one", path_)};
+  }
+
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+/// The same of one in memory.
+Result<void> check_image(const Image& image, const ContainerList& containers, Rank rank) {
+  const std::string name = fmt::format("the partner's checkpoint of rank {}", rank.value());
+  if (auto right = check_head(name, image, containers, rank); !right.ok()) return right;
+  const std::size_t length = image.size() - checksum_bytes;
+  const std::uint64_t checksum = crc32c({image.data(), length});
+  std::uint64_t stored = 0;
+  for (std::size_t i = 0; i < checksum_bytes; ++i) {
+    stored |= std::to_integer<std::uint64_t>(image[length + i]) << 8 * i;
+  }
+  if (image.size() == checkpoint_size(containers, rank) && stored == checksum) return {};
+  return Error{ErrorCode::corrupt, name + ": damaged: its length or checksum is wrong"};
+}
+
+}  // namespace
+
+struct Checkpoint::State {
+  Group group;
+  ContainerList containers{};
+  Image own{};     // in memory: this rank's
+  Image before{};  // and that of the rank before it
+
+  Rank neighbour(std::uint32_t distance) const {
+    return Rank((group.rank().value() + distance) % group.size());
+  }
+  Rank next() const { return neighbour(1); }
+  Rank previous() const { return neighbour(group.size() - 1); }
+};
+
+Checkpoint::Checkpoint(const Group& group) : state_(new State{.group = group}) {}
+Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
+Checkpoint& Checkpoint::operator=(Checkpoint&&) noexcept = default;
+Checkpoint::~Checkpoint() = default;
+
+void Checkpoint::add(ContainerBase& container) {
+  WEFT_CHECK(container.group() == state_->group, "a checkpoint of another group's container");
+  state_->containers.push_back(&container);
+}
+
+Result<void> Checkpoint::save(const std::string& directory, std::uint64_t step) {
+  const Rank rank = state_->group.rank();
+  const auto write_file = [&]() -> Result<void> {
+    auto file = WholeFile::create(file_name(directory, step, rank));
+    if (!file.ok()) return file.error();
+    auto written =
+        write_checkpoint(state_->containers, rank, step, [&](std::span<const std::byte> bytes) {
+          return file->write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+        });
+    return written.ok() ? file->commit() : std::move(written);
+  };
+  if (auto all = agree(state_->group, write_file()); !all.ok()) return all;
+  const std::vector<std::uint64_t> steps = steps_in(directory, rank);
+  std::size_t older = 0;
+  for (const std::uint64_t each : steps) {
+    if (each >= step || older++ == 0) continue;
+    std::error_code ignored;
+    std::filesystem::remove(file_name(directory, each, rank), ignored);
+  }
+  return {};
+}
+
+Result<std::optional<std::uint64_t>> Checkpoint::newest(const std::string& directory) const {
+  Steps own;
+  for (const std::uint64_t step : steps_in(directory, state_->group.rank())) {
+    if (own.count < own.step.size()) own.step[own.count++] = step;
+  }
+  auto all = reduce_value(state_->group, own, Reduction<Steps>::of(Steps(), common, Grouping::any));
+  if (!all.ok()) return all.error();
+  if (all->count == 0) return std::optional<std::uint64_t>();
+  return std::optional(all->step[0]);
+}
+
+Result<void> Checkpoint::restore(const std::string& directory, std::uint64_t step) {
+  const Rank rank = state_->group.rank();
+  auto file = CheckpointFile::open(file_name(directory, step, rank));
+  const Result<void> checked =
+      file.ok() ? file->check(state_->containers, rank) : Result<void>(file.error());
+  if (auto all = agree(state_->group, checked); !all.ok()) return all;
+  const auto read = [&](std::span<std::byte> into) { return file->read(into); };
+  return agree(state_->group, read_values(state_->containers, read));
+}
+
+Result<void> Checkpoint::save_to_partner(std::uint64_t step) {
+  const Group& group = state_->group;
+  Image own;
+  own.reserve(checkpoint_size(state_->containers, group.rank()));
+  auto written = write_checkpoint(state_->containers, group.rank(), step,
+                                  [&](std::span<const std::byte> bytes) -> Result<void> {
+                                    own.insert(own.end(), bytes.begin(), bytes.end());
+                                    return {};
+                                  });
+  if (!written.ok()) return written;
+  Image before(checkpoint_size(state_->containers, state_->previous()));
+  Operations operations(group.communicator());
+  operations.receive(state_->previous(), transition_tag, before);
+  operations.send(state_->next(), transition_tag, own);
+  if (auto all = agree(group, operations.finish()); !all.ok()) return all;
+  state_->own = std::move(own);
+  state_->before = std::move(before);
+  return {};
+}
+
+Result<std::uint64_t> Checkpoint::restore_from_partner(std::span<const Rank> lost) {
+  const Group& group = state_->group;
+  const auto is_lost = [&](Rank rank) {
+    return std::find(lost.begin(), lost.end(), rank) != lost.end();
+  };
+  const bool am_lost = is_lost(group.rank());
+  Result<void> able;
+  if (am_lost && (is_lost(state_->next()) || group.size() == 1)) {
+    able = Error{ErrorCode::unavailable,
+                 fmt::format("ranks {} and {} are both lost, and with them what the one kept for "
+                             "the other: restore from files",
+                             group.rank().value(), state_->next().value())};
+  } else if (!am_lost && state_->own.empty()) {
+    able = Error{ErrorCode::not_found, "no checkpoint was saved to a partner"};
+  }
+  if (auto all = agree(group, able); !all.ok()) return all.error();
+
+  Operations operations(group.communicator());
+  if (am_lost) {
+    state_->own.assign(checkpoint_size(state_->containers, group.rank()), std::byte{0});
+    state_->before.assign(checkpoint_size(state_->containers, state_->previous()), std::byte{0});
+    operations.receive(state_->next(), transition_tag, state_->own);
+    operations.receive(state_->previous(), transition_tag, state_->before);
+  }
+  if (is_lost(state_->previous()) && !am_lost) {
+    operations.send(state_->previous(), transition_tag, state_->before);
+  }
+  if (is_lost(state_->next()) && !am_lost) {
+    operations.send(state_->next(), transition_tag, state_->own);
+  }
+  Result<void> received = operations.finish();
+  if (received.ok()) received = check_image(state_->own, state_->containers, group.rank());
+  if (auto all = agree(group, received); !all.ok()) return all.error();
+  std::span<const std::byte> left(state_->own);
+  left = left.subspan(checkpoint_head(state_->containers, group.rank(), 0).size());
+  const auto read = [&](std::span<std::byte> into) -> Result<void> {
+    std::memcpy(into.data(), left.data(), into.size());
+    left = left.subspan(into.size());
+    return {};
+  };
+  if (auto done = read_values(state_->containers, read); !done.ok()) return done.error();
+  return step_of(state_->own);
+}
+
+}  // namespace weft::spmd
