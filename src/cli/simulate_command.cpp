@@ -136,22 +136,12 @@ std::string text_of(const Result<sim::Scenario>& scenario) {
   return text;
 }
 
-/// Nodes of a job look into each other's memory.
-Result<void> check_parts(const Result<sim::Scenario>& scenario, std::uint32_t parts) {
-  if (!scenario) return scenario.error();
-  if (parts == 1 || scenario->jobs.empty()) return {};
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("{}: a scenario with a job is simulated in one part, and here are {}; "
-                           "start one process without --parts",
-                           scenario->name, parts)};
-}
-
 void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
   set_up_log(command.log_level, "");
   const auto team = Team::assemble(command.parts, outcome);
   if (!team) return report_error(team.error(), outcome);
   auto scenario = sim::read_scenario(command.scenario, command.settings);
-  auto good = check_parts(scenario, (*team)->parts());
+  Result<void> good = scenario ? Result<void>() : scenario.error();
   if (good.ok()) good = check_trace_in_parts(command.trace, (*team)->parts());
   if (auto agreed = (*team)->agree(good, text_of(scenario)); !agreed) {
     return report_error(agreed.error(), outcome);
@@ -160,7 +150,7 @@ void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
   if (scenario->jobs.empty()) {
     simulate_traffic(*scenario, command, **team, outcome);
   } else {
-    simulate_jobs(*scenario, command, outcome);
+    simulate_jobs(*scenario, command, **team, outcome);
   }
 }
 

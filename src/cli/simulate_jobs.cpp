@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -12,6 +15,7 @@
 #include "cli/scenario_job.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/stream_run.hpp"
+#include "report/published.hpp"
 #include "report/run_record.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/first_interrupt.hpp"
@@ -65,14 +69,18 @@ struct JobRuns {
   Simulation whole;
 };
 
-/// The jobs of a scenario from reading it to their reports.
+/// The jobs of a scenario from reading it to their reports. All processes of a team do the same,
+/// and the first one tells.
 class JobsCommand {
  public:
-  JobsCommand(const sim::Scenario& scenario, const SimulateCommand& command, Outcome& outcome)
+  JobsCommand(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
+              Outcome& outcome)
       : scenario_(scenario),
         command_(command),
+        team_(team),
         outcome_(outcome),
-        network_(command.out, command.trace, command.json) {}
+        // Parts of a divided simulation see their own links only.
+        network_(team.parts() > 1 ? "" : command.out, command.trace, command.json) {}
 
   void execute() {
     if (auto good = understand(); !good) return report_error(good.error(), outcome_);
@@ -82,9 +90,7 @@ class JobsCommand {
     if (!first) return report_error(placed(first.error()), outcome_);
     if (auto good = network_.end(); !good) return report_error(good.error(), outcome_);
     std::vector<report::RunRecord>& records = first->records;
-    if (!interrupt_.came()) {
-      if (auto good = measure_limits(records); !good) return report_error(good.error(), outcome_);
-    }
+    if (auto good = measure_limits(records); !good) return report_error(good.error(), outcome_);
     for (std::size_t j = 0; j < records.size(); ++j) {
       describe(settings_[j], records[j]);
       if (!scenario_.has_single_job()) records[j].job = scenario_.jobs[j].name;
@@ -94,20 +100,39 @@ class JobsCommand {
       print_table(records);
       print_text(first->whole, scenario_.seed);
     }
-    if (command_.check_determinism && !interrupt_.came()) {
+    if (command_.check_determinism && !is_interrupted()) {
       auto second = run();
       // One that was interrupted says nothing of the other.
-      if (!interrupt_.came()) {
+      if (!is_interrupted()) {
         first->whole.deterministic =
             compare(first->whole, whole_of(std::move(second)), command_.json, outcome_);
       }
     }
     if (command_.json) fmt::print("{}\n", json_of(records, first->whole).dump());
-    write(records);
+    if (team_.leads()) write(records);
   }
 
  private:
+  /// The same in all processes, whichever of them was.
+  bool is_interrupted() {
+    const std::function<Result<bool>(sim::Exchange&)> ask = [this](sim::Exchange& exchange) {
+      std::uint64_t interrupts = exchange.first_of_process() && interrupt_.came() ? 1 : 0;
+      exchange.sum({&interrupts, 1});
+      return Result<bool>(interrupts > 0);
+    };
+    return *team_.run(ask);
+  }
+
+  /// No exception leaves: it would end processes that wait for this one.
   Result<void> understand() {
+    try {
+      return read_jobs();
+    } catch (const CLI::ParseError& error) {
+      return Error{ErrorCode::invalid_argument, error.what()};
+    }
+  }
+
+  Result<void> read_jobs() {
     for (const sim::ScenarioJob& job : scenario_.jobs) {
       StreamSettings settings = job_of(scenario_, job);
       settings.stream.sink_in_loop = true;
@@ -158,8 +183,11 @@ class JobsCommand {
     return all;
   }
 
-  stream::SimulationOptions watched() const {
-    return {.faults = {}, .interrupted = [this] { return interrupt_.came(); }, .alone = {}};
+  stream::SimulationOptions watched(sim::Exchange& exchange) const {
+    return {.faults = {},
+            .exchange = &exchange,
+            .interrupted = [this] { return interrupt_.came(); },
+            .alone = {}};
   }
 
   Result<JobRuns> run(stream::NetworkRecording* network = nullptr) {
@@ -171,18 +199,24 @@ class JobsCommand {
       local.on_progress = [&line](const StreamProgress& p) { line.show(p); };
     }
     const Instant start = monotonic_now();
+    auto runs = team_.run<JobRuns>(
+        [this, network](sim::Exchange& exchange) { return run_part(exchange, network); });
+    local.on_progress = nullptr;
+    if (runs) runs->whole.wall_s = (monotonic_now() - start).to_seconds();
+    return runs;
+  }
+
+  Result<JobRuns> run_part(sim::Exchange& exchange, stream::NetworkRecording* network) const {
     stream::SimulationTrace trace;
-    stream::SimulationOptions options = watched();
+    stream::SimulationOptions options = watched(exchange);
     options.network = network;
     const auto reports = stream::run_simulated_jobs(scenario_, jobs(), &trace, options);
-    local.on_progress = nullptr;
     if (!reports) return reports.error();
     JobRuns runs{.records = {},
                  .whole = {.trace_hash = trace.trace_hash,
                            .events = trace.events,
                            .packet_hops = trace.packet_hops,
-                           .simulated = trace.simulated,
-                           .wall_s = (monotonic_now() - start).to_seconds()}};
+                           .simulated = trace.simulated}};
     for (std::size_t j = 0; j < reports->size(); ++j) {
       runs.records.push_back(stream::merge_reports(settings_[j].stream, (*reports)[j]));
     }
@@ -197,27 +231,49 @@ class JobsCommand {
   /// Each job's limit is what its nodes reach where they are with nobody beside them, and without
   /// faults.
   Result<void> measure_limits(std::vector<report::RunRecord>& records) {
-    if (scenario_.has_single_job()) return measure_limit(settings_[0], records);
+    const bool is_single = scenario_.has_single_job();
+    if (is_single) report::attach_references(settings_[0].references, records);
     sim::Scenario quiet = scenario_;
     quiet.faults.clear();
     quiet.random_faults = {};
     for (std::size_t j = 0; j < records.size(); ++j) {
       const StreamSettings& of_job = settings_[j];
-      if (of_job.no_limit || interrupt_.came()) continue;
-      auto rate = limit_of(quiet, j, contribution_bytes(records[j]));
+      if (of_job.no_limit || is_interrupted()) continue;
+      stream::LimitConfig config{.roster = {of_job.stream.inputs, of_job.stream.computes},
+                                 .message_bytes = contribution_bytes(records[j]),
+                                 .pattern = stream::LimitPattern::partners,
+                                 .duration = of_job.local.limit_duration};
+      auto rate = is_single ? best_limit(quiet, config) : limit_of(quiet, j, config);
       if (!rate) return std::move(rate).error();
       stream::set_limit(of_job.stream, *rate, records[j]);
     }
+    if (is_single) report::attach_references(settings_[0].references, records);
     return {};
   }
 
-  Result<double> limit_of(const sim::Scenario& quiet, std::size_t j, std::size_t message_bytes) {
+  /// Of the only job, as `weft stream` measures it: the better one of two patterns.
+  Result<double> best_limit(const sim::Scenario& quiet, stream::LimitConfig partners) {
+    partners.duration = partners.duration / 2;
+    stream::LimitConfig everybody = partners;
+    everybody.pattern = stream::LimitPattern::everybody;
+    everybody.mix = true;
+    const auto all = limit_of(quiet, 0, everybody);
+    if (!all) return all;
+    const auto some = limit_of(quiet, 0, partners);
+    if (!some) return some;
+    return std::max(*all, *some);
+  }
+
+  Result<double> limit_of(const sim::Scenario& quiet, std::size_t j,
+                          const stream::LimitConfig& config) {
+    return team_.run<double>(
+        [&](sim::Exchange& exchange) { return limit_in_part(quiet, j, config, exchange); });
+  }
+
+  Result<double> limit_in_part(const sim::Scenario& quiet, std::size_t j,
+                               const stream::LimitConfig& config, sim::Exchange& exchange) const {
     StreamOptions bare = settings_[j].stream;
     bare.duration = Duration{};
-    const stream::LimitConfig config{.roster = {bare.inputs, bare.computes},
-                                     .message_bytes = message_bytes,
-                                     .pattern = stream::LimitPattern::partners,
-                                     .duration = settings_[j].local.limit_duration};
     std::vector<stream::SimulatedJob> all = jobs();
     std::vector<stream::SimulatedJob> beside;
     for (stream::SimulatedJob& job : all) {
@@ -233,7 +289,7 @@ class JobsCommand {
                         .start = {},
                         .placement = job.placement});
     }
-    stream::SimulationOptions options = watched();
+    stream::SimulationOptions options = watched(exchange);
     options.alone = j;
     const auto reports = stream::run_simulated_jobs(quiet, beside, nullptr, options);
     if (!reports) return reports.error();
@@ -304,6 +360,7 @@ class JobsCommand {
 
   const sim::Scenario& scenario_;
   const SimulateCommand& command_;
+  Team& team_;
   Outcome& outcome_;
   FirstInterrupt interrupt_;
   std::vector<StreamSettings> settings_;  // by job
@@ -312,9 +369,9 @@ class JobsCommand {
 
 }  // namespace
 
-void simulate_jobs(const sim::Scenario& scenario, const SimulateCommand& command,
+void simulate_jobs(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
                    Outcome& outcome) {
-  JobsCommand(scenario, command, outcome).execute();
+  JobsCommand(scenario, command, team, outcome).execute();
 }
 
 }  // namespace weft::cli

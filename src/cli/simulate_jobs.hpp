@@ -9,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/network_output.hpp"
+#include "cli/team.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
@@ -47,6 +48,7 @@ bool compare(const Simulation& first, const Result<Simulation>& second, bool jso
              Outcome& outcome);
 
 /// Runs all jobs of the scenario, which has some.
-void simulate_jobs(const sim::Scenario& scenario, const SimulateCommand& command, Outcome& outcome);
+void simulate_jobs(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
+                   Outcome& outcome);
 
 }  // namespace weft::cli

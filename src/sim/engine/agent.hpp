@@ -15,6 +15,8 @@ class Agent {
   virtual ~Agent() = default;
   /// A timer set by `Agents::set_timer` is due; `detail` and `payload` are what it was set with.
   virtual void on_timer(std::uint16_t detail, std::uint64_t payload) = 0;
+  /// The time of a wake-up has come that `Agents::set_wake` set; perhaps several times.
+  virtual void on_wake() {}
 };
 
 /// Numbers agents and hands them their timers. Agents and engine outlive it.
@@ -23,6 +25,7 @@ class Agents final : public EventHandler {
   explicit Agents(Engine& engine) : engine_(engine) {
     engine.handle(EventKind::timer, *this);
     engine.handle(EventKind::shared_timer, *this);
+    engine.handle(EventKind::agent_wakes, *this);
   }
 
   std::uint32_t add(Agent& agent) {
@@ -42,8 +45,15 @@ class Agents final : public EventHandler {
                         std::uint64_t payload = 0) {
     engine_.schedule_shared(at, agent, detail, payload);
   }
+  /// Comes behind all else that happens at that instant, and has its place there whenever it was
+  /// set: what leads to it may be known earlier in one part of a divided simulation than in
+  /// another. Whoever is woken to some purpose says so (Engine::count_wake).
+  void set_wake(std::uint32_t agent, std::uint32_t source, PicoInstant at) {
+    engine_.schedule_agent_wake(source, at, agent);
+  }
   Engine& engine() { return engine_; }
   void on_event(const Event& event) override {
+    if (event.kind == EventKind::agent_wakes) return agents_[event.target]->on_wake();
     agents_[event.target]->on_timer(event.detail, event.payload);
   }
 

@@ -59,6 +59,18 @@ class Engine {
                  .payload = 0});
   }
 
+  /// The same for an agent that acts on behalf of the vertex; behind the wake-ups of vertices.
+  void schedule_agent_wake(std::uint32_t vertex, PicoInstant at, std::uint32_t agent) {
+    WEFT_CHECK(at >= now_, "a wake-up at {} ps, in the past of {} ps", at.ticks(), now_.ticks());
+    queue_.push({.time = at,
+                 .source = kAgentWake | vertex,
+                 .sequence = agent,
+                 .target = agent,
+                 .kind = EventKind::agent_wakes,
+                 .detail = 0,
+                 .payload = 0});
+  }
+
   /// A timer that all parts of a divided simulation set alike, one after the other, for what
   /// happens to all of it. It comes behind what vertices cause for its instant.
   void schedule_shared(PicoInstant at, std::uint32_t target, std::uint16_t detail,
@@ -110,9 +122,11 @@ class Engine {
  private:
   static constexpr std::uint32_t kShared = 0x7fff'ffff;
   static constexpr std::uint32_t kWake = 0x8000'0000;
+  static constexpr std::uint32_t kAgentWake = 0xc000'0000;
 
   bool counts(EventKind kind) const {
-    return kind != EventKind::port_wakes && (kind != EventKind::shared_timer || counts_shared_);
+    if (kind == EventKind::port_wakes || kind == EventKind::agent_wakes) return false;
+    return kind != EventKind::shared_timer || counts_shared_;
   }
 
   EventQueue queue_;

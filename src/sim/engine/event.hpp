@@ -15,6 +15,7 @@ enum class EventKind : std::uint16_t {
   timer,           ///< of an agent: traffic, a node of a job, a fault
   packet_lost,     ///< its host finds out and sends again
   shared_timer,    ///< of an agent that every part of a divided simulation has: faults
+  agent_wakes,     ///< an agent looks for something to do
 };
 
 /// Plain data. Events at the same time are ordered by who caused them and in what order, never by

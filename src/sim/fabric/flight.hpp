@@ -2,6 +2,7 @@
 // Flight: an operation on its way through the simulated network.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,23 +14,40 @@
 
 namespace weft::sim {
 
+/// A life of a node, the first one is 1: no two processes of a job are the same. Plain data: goes
+/// from one part of a simulation to another.
+struct Process {
+  NodeId node{};
+  std::uint32_t life = 0;
+
+  bool operator==(const Process&) const = default;
+};
+
 struct Flight {
   enum class Kind : std::uint8_t { welcome, send, write };
   Kind kind = Kind::send;
   bool leads_on = false;  ///< a greeting: when it has left its host, the next one may go
-  NodeId from{}, to{};
-  std::uint64_t to_serial = 0;  ///< endpoint
-  std::uint64_t link = 0;       ///< connection
-  std::uint64_t sequence = 0;   ///< within the connection and direction; greeting: its endpoint
+  Process from{}, to{};
+  std::uint32_t from_attempt = 0;  ///< of its connection, as its end has numbered it
+  std::uint32_t to_attempt = 0;    ///< as the other end has; a greeting does not know
+  std::uint32_t sequence = 0;      ///< within the connection and direction
+  std::uint32_t next = kNone;
   RemoteRegion region{};
   std::uint64_t region_offset = 0;
-  std::array<std::span<const std::byte>, 2> segments{};  ///< of a write: the poster's memory
-  std::vector<std::byte> data;                           ///< of a send
-  std::uint32_t next = kNone;
+  std::uint64_t bytes = 0;
+  /// Of a write: the poster's memory, or what there is of it in `data`.
+  std::array<std::span<const std::byte>, 2> segments{};
+  std::vector<std::byte> data;
 
-  std::uint64_t bytes() const {
-    if (kind == Kind::write) return segments[0].size() + segments[1].size();
-    return data.size();
+  /// Keeps at most `most` bytes of a write, and needs the poster's memory no more.
+  void detach(std::size_t most) {
+    std::vector<std::byte> kept;
+    for (const auto& segment : segments) {
+      const auto part = segment.first(std::min(segment.size(), most - kept.size()));
+      kept.insert(kept.end(), part.begin(), part.end());
+    }
+    data = std::move(kept);
+    segments = {data, {}};
   }
 };
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -19,26 +21,20 @@ constexpr std::size_t kMostGreetings = 64;
 
 }  // namespace
 
-SimEndpoint::SimEndpoint(SimHub& hub, std::uint64_t serial, NodeId self, Incarnation incarnation,
-                         std::function<void()> on_ready)
+SimEndpoint::SimEndpoint(SimHub& hub, Process process, std::function<void()> on_ready)
     : hub_(hub),
-      serial_(serial),
-      self_(self),
-      incarnation_(incarnation),
+      process_(process),
       on_ready_(std::move(on_ready)),
       limits_{hub.options().max_message, hub.options().max_write, hub.options().max_outstanding,
               true} {}
 
 SimEndpoint::~SimEndpoint() {
-  hub_.endpoints_[serial_ - 1] = nullptr;
-  for (Peer& p : peers_) {
-    drop_early(p);
-    if (p.link != 0) hub_.notify_death(*this, p.serial, p.link);
-  }
+  for (Peer& p : peers_) drop_early(p);
+  hub_.end_life(process_);
 }
 
-std::string SimEndpoint::address() const {
-  return fmt::format("{}{}", kScheme, serial_);
+std::string SimEndpoint::address_of(Process process) {
+  return fmt::format("{}{}", kScheme, std::uint64_t{process.life} << 32 | process.node.value());
 }
 
 SimEndpoint::Peer& SimEndpoint::peer(NodeId id) {
@@ -47,21 +43,25 @@ SimEndpoint::Peer& SimEndpoint::peer(NodeId id) {
 }
 
 Result<void> SimEndpoint::add_peer(NodeId id, Incarnation incarnation, std::string_view address) {
-  std::uint64_t serial = 0;
+  std::uint64_t number = 0;
   const std::string_view digits =
       address.starts_with(kScheme) ? address.substr(kScheme.size()) : std::string_view();
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), serial);
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (digits.empty() || parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size() ||
-      id.value() >= hub_.hosts_.size() || id == self_) {
+      id.value() >= hub_.hosts_.size() || id == self() || (number & 0xffff'ffff) != id.value()) {
     return Error{ErrorCode::invalid_argument,
-                 fmt::format("peer {} at '{}': expected another node of the job at {}NUMBER",
-                             id.value(), address, kScheme)};
+                 fmt::format("peer {} at '{}': expected another node of the job at the address "
+                             "that it says",
+                             id.value(), address)};
   }
+  const auto life = static_cast<std::uint32_t>(number >> 32);
   Peer& p = peer(id);
-  if (p.serial != 0 && incarnation < p.incarnation) return {};
-  if (p.link != 0 && incarnation != p.incarnation) break_link(id);
+  if (p.life != 0 && incarnation < p.incarnation) return {};
+  if (p.life != life) quit(id, p);
+  if (p.heard_life != life) p.heard_life = p.heard = p.over = 0;
+  hear(p, life);
   p.incarnation = incarnation;
-  p.serial = serial;
+  p.life = life;
   p.removed = false;
   try_to_connect(id);
   return {};
@@ -70,7 +70,7 @@ Result<void> SimEndpoint::add_peer(NodeId id, Incarnation incarnation, std::stri
 void SimEndpoint::remove_peer(NodeId id) {
   if (id.value() >= peers_.size()) return;
   peer(id).removed = true;
-  break_link(id);
+  quit(id, peer(id));
 }
 
 void SimEndpoint::connect_all() {
@@ -78,33 +78,30 @@ void SimEndpoint::connect_all() {
 }
 
 void SimEndpoint::try_to_connect(NodeId id) {
-  Peer& mine = peers_[id.value()];
-  if (mine.serial == 0 || mine.removed || mine.link != 0) return;
-  SimEndpoint* other = hub_.find(mine.serial);
-  if (other == nullptr || other->self_ != id || other->incarnation_ != mine.incarnation) return;
-  if (self_.value() >= other->peers_.size() || hub_.blocked(self_, id)) return;
-  Peer& theirs = other->peer(self_);
-  if (theirs.removed || theirs.serial != serial_ || theirs.link != 0) return;
-  connect(id, mine, *other, theirs);
-}
-
-// Both ends agree on the number at once; each may use the connection when the other's greeting has
-// come over the network.
-void SimEndpoint::connect(NodeId id, Peer& mine, SimEndpoint& other, Peer& theirs) {
-  const std::uint64_t link = hub_.next_link_++;
-  for (Peer* p : {&mine, &theirs}) {
-    p->link = link;
-    p->welcome = false;
-    p->next_sequence = 0;
-    p->expected = 0;
-  }
-  greet(id, mine);
-  other.greet(self_, theirs);
-}
-
-void SimEndpoint::greet(NodeId id, const Peer& p) {
-  greetings_.push_back({p.link, id});
+  Peer& p = peers_[id.value()];
+  if (p.life == 0 || p.removed || p.mine != 0 || hub_.blocked(self(), id)) return;
+  const SimHub::Life* life = hub_.life_of(process_at(id, p));
+  if (life == nullptr || !life->runs || life->incarnation != p.incarnation) return;
+  p.mine = ++p.last_mine;
+  p.next_sequence = p.expected = 0;
+  const std::uint32_t heard = p.heard_life == p.life ? std::exchange(p.heard, 0) : 0;
+  if (heard != 0) meet(id, p, heard);
+  greetings_.push_back({p.mine, id});
   send_greetings();
+}
+
+/// What is known of former lives matters no more.
+void SimEndpoint::hear(Peer& p, std::uint32_t life) {
+  if (life <= p.heard_life) return;
+  p.heard_life = life;
+  p.heard = p.over = 0;
+}
+
+/// The other end's attempt is known, a former one over.
+void SimEndpoint::meet(NodeId id, Peer& p, std::uint32_t theirs) {
+  end_link(id, p);
+  p.theirs = theirs;
+  push(CompletionKind::peer_up, id, 0, p.link());
 }
 
 void SimEndpoint::greeting_left() {
@@ -117,15 +114,13 @@ void SimEndpoint::send_greetings() {
     const Greeting greeting = greetings_.front();
     greetings_.pop_front();
     const Peer& p = peers_[greeting.to.value()];
-    if (p.link != greeting.link) continue;  // that connection is over
+    if (p.mine != greeting.attempt) continue;  // that one is over
     const std::uint32_t f = hub_.flights_.take();
     hub_.flights_[f] = {.kind = Flight::Kind::welcome,
                         .leads_on = true,
-                        .from = self_,
-                        .to = greeting.to,
-                        .to_serial = p.serial,
-                        .link = p.link,
-                        .sequence = serial_};
+                        .from = process_,
+                        .to = process_at(greeting.to, p),
+                        .from_attempt = p.mine};
     ++greetings_out_;
     if (hub_.launch(f, 0)) continue;
     hub_.flights_[f].leads_on = false;
@@ -133,36 +128,81 @@ void SimEndpoint::send_greetings() {
   }
 }
 
-void SimEndpoint::break_link(NodeId id) {
-  Peer& p = peer(id);
-  if (p.link == 0) return;
-  const std::uint64_t link = p.link;
-  SimEndpoint* other = hub_.find(p.serial);
-  end_link(id, p);
-  if (other != nullptr) other->link_ended(self_, link);
+bool SimEndpoint::is_connecting_to(Process other) const {
+  if (other.node.value() >= peers_.size()) return false;
+  const Peer& p = peers_[other.node.value()];
+  return p.life == other.life && p.mine != 0;
 }
 
-void SimEndpoint::link_ended(NodeId id, std::uint64_t link) {
-  if (id.value() >= peers_.size() || peer(id).link != link) return;
-  end_link(id, peer(id));
+bool SimEndpoint::is_current(const Flight& flight) const {
+  const Peer& p = peers_[flight.to.node.value()];
+  return p.life == flight.to.life && p.mine == flight.from_attempt &&
+         (flight.kind == Flight::Kind::welcome || p.theirs == flight.to_attempt);
+}
+
+/// This end is the one that ends it. The other end's attempt is still there for a next one.
+void SimEndpoint::quit(NodeId id, Peer& p) {
+  if (p.mine == 0) return;
+  if (p.heard_life == p.life) p.heard = p.theirs;
+  end_link(id, p);
+  hub_.notify_quit(process_, process_at(id, p), std::exchange(p.mine, 0));
+}
+
+void SimEndpoint::peer_quit(Process other, std::uint32_t attempt) {
+  Peer& p = peer(other.node);
+  hear(p, other.life);
+  if (p.heard_life == other.life) {
+    p.over = std::max(p.over, attempt);
+    if (p.heard <= p.over) p.heard = 0;
+  }
+  if (p.life == other.life && p.theirs <= attempt) end_link(other.node, p);
+}
+
+void SimEndpoint::peer_died(Process other) {
+  if (!is_connecting_to(other)) return;
+  Peer& p = peer(other.node);
+  end_link(other.node, p);
+  p.mine = 0;
 }
 
 void SimEndpoint::end_link(NodeId id, Peer& p) {
+  if (p.theirs == 0) return;
   drop_early(p);
-  // Only what was reported up is reported down; the report fails what is still outstanding.
-  if (p.welcome) push(CompletionKind::peer_down, id, 0, p.link);
-  p.link = 0;
-  p.welcome = false;
+  detach_writes(p);
+  // The report fails what is still outstanding.
+  push(CompletionKind::peer_down, id, 0, p.link());
+  p.theirs = 0;
+  p.next_sequence = p.expected = 0;
+}
+
+/// Before the user learns that it may do with its memory what it likes, while the other end does
+/// not know of the end.
+void SimEndpoint::detach_writes(const Peer& p) {
+  for (std::uint32_t i = p.oldest_posted; i != kNone; i = posted_[i].next) {
+    const Posted& posted = posted_[i];
+    if (posted.flight == kNone || posted.kind != OpKind::write) continue;
+    Flight& flight = hub_.flights_[posted.flight];
+    const bool is_under_way = flight.from == process_ && flight.kind == Flight::Kind::write &&
+                              flight.sequence == posted.sequence && is_current(flight);
+    if (is_under_way) flight.detach(hub_.options().copied_bytes);
+  }
 }
 
 void SimEndpoint::drop_unreachable() {
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
-    if (peers_[i].link != 0 && hub_.given_up(self_, NodeId(i))) break_link(NodeId(i));
+    Peer& p = peers_[i];
+    if (p.mine == 0 || !hub_.given_up(self(), NodeId(i))) continue;
+    if (p.heard_life == p.life) {
+      p.over = std::max(p.over, p.theirs);
+      p.heard = 0;
+    }
+    end_link(NodeId(i), p);
+    p.mine = 0;
   }
 }
 
 Result<Region> SimEndpoint::expose(std::span<std::byte> memory) {
-  const std::uint64_t key = (serial_ << 32) + regions_.size();
+  const std::uint64_t key = (std::uint64_t{process_.life} << 32) + regions_.size();
   regions_.push_back(memory);
   return Region{memory, {key, 0, memory.size()}};
 }
@@ -174,7 +214,8 @@ void SimEndpoint::retract(const Region& region) {
 
 std::span<std::byte> SimEndpoint::region_of(std::uint64_t key) const {
   const std::uint64_t index = key & 0xffff'ffff;
-  return key >> 32 == serial_ && index < regions_.size() ? regions_[index] : std::span<std::byte>();
+  return key >> 32 == process_.life && index < regions_.size() ? regions_[index]
+                                                               : std::span<std::byte>();
 }
 
 std::vector<std::byte> SimEndpoint::buffer() {
@@ -199,19 +240,22 @@ std::size_t SimEndpoint::post(std::span<const TxOp> ops) {
       push(CompletionKind::failed, op.peer, op.context, 0);
       continue;
     }
-    add_posted(*p, op);
+    Posted& posted = add_posted(*p, op);
     // A broken connection is known here before its end is reported: that fails the operation.
-    if (p->link != p->reported_link) continue;
+    if (p->link() != p->reported_link) continue;
     const std::uint32_t f = hub_.flights_.take();
+    posted.flight = f;
+    posted.sequence = p->next_sequence++;
     Flight& flight = hub_.flights_[f];
     flight = {.kind = is_send ? Flight::Kind::send : Flight::Kind::write,
-              .from = self_,
-              .to = op.peer,
-              .to_serial = p->serial,
-              .link = p->link,
-              .sequence = p->next_sequence++,
+              .from = process_,
+              .to = process_at(op.peer, *p),
+              .from_attempt = p->mine,
+              .to_attempt = p->theirs,
+              .sequence = posted.sequence,
               .region = op.region,
               .region_offset = op.region_offset,
+              .bytes = op.size(),
               .segments = op.segments,
               .data = is_send ? buffer() : std::vector<std::byte>()};
     if (is_send) {
@@ -226,21 +270,28 @@ std::size_t SimEndpoint::post(std::span<const TxOp> ops) {
 
 void SimEndpoint::take(std::uint32_t f) {
   const Flight& flight = hub_.flights_[f];
-  const NodeId from = flight.from;
+  const NodeId from = flight.from.node;
+  const std::uint32_t attempt = flight.from_attempt;
+  const bool is_greeting = flight.kind == Flight::Kind::welcome;
   Peer& p = peer(from);
-  // Of a connection that is over, or from a process that is gone and its memory with it.
-  if (p.link != flight.link || hub_.find(p.serial) == nullptr) {
+  const bool is_wanted = p.life == flight.from.life && p.mine != 0;
+  const bool is_for_this = is_greeting || p.mine == flight.to_attempt;
+  hear(p, flight.from.life);
+  const bool is_over = p.heard_life == flight.from.life && attempt <= p.over;
+  // Of a process that is gone, and its memory with it, or of a connection that is over.
+  if (!hub_.runs(flight.from) || !is_wanted || !is_for_this || is_over || attempt < p.theirs) {
+    const bool is_early = is_greeting && !is_wanted && p.heard_life == flight.from.life;
+    if (is_early && !is_over) p.heard = std::max(p.heard, attempt);
     hub_.flights_.give_back(f);
     return;
   }
-  if (flight.kind == Flight::Kind::welcome) {
+  if (attempt > p.theirs) meet(from, p, attempt);  // what comes may overtake the greeting
+  if (is_greeting) {
     hub_.flights_.give_back(f);
-    p.welcome = true;
-    push(CompletionKind::peer_up, from, 0, p.link);
   } else {
     keep_early(p, f);
+    take_in_order(from, p);
   }
-  if (p.welcome) take_in_order(from, p);
 }
 
 /// What comes is mostly the next one, and nothing is early: then it is alone in the list.
@@ -268,7 +319,7 @@ void SimEndpoint::drop_early(Peer& p) {
 
 void SimEndpoint::take_in_order(NodeId id, Peer& p) {
   while (p.first_early != kNone && hub_.flights_[p.first_early].sequence == p.expected) {
-    if (hub_.find(p.serial) == nullptr) return;
+    if (!hub_.runs(process_at(id, p))) return;
     const std::uint32_t f = p.first_early;
     const bool is_send = hub_.flights_[f].kind == Flight::Kind::send;
     if (is_send && p.unread >= limits_.max_outstanding) return;  // until the user polls
@@ -277,11 +328,11 @@ void SimEndpoint::take_in_order(NodeId id, Peer& p) {
     const bool good = process(id, p, f);
     hub_.flights_.give_back(f);
     if (!good) {
-      break_link(id);
-      connect_all();
+      quit(id, p);
+      try_to_connect(id);
       return;
     }
-    acknowledge(p);
+    hub_.acknowledge(process_, process_at(id, p), p.link_at_other_end());
   }
 }
 
@@ -301,7 +352,7 @@ bool SimEndpoint::process(NodeId id, Peer& p, std::uint32_t f) {
 
 bool SimEndpoint::write_into(const Flight& flight) {
   const std::span<std::byte> region = region_of(flight.region.key);
-  const std::uint64_t size = flight.bytes();
+  const std::uint64_t size = flight.bytes;
   if (region.empty() || flight.region_offset > region.size() ||
       size > region.size() - flight.region_offset) {
     return false;
@@ -317,22 +368,27 @@ bool SimEndpoint::write_into(const Flight& flight) {
   return true;
 }
 
-void SimEndpoint::acknowledge(const Peer& p) {
-  SimEndpoint* other = hub_.find(p.serial);
-  if (other == nullptr) return;
-  other->acknowledgements_.push_back({hub_.now() + hub_.options().acknowledgement, self_, p.link});
-  other->on_ready_();
+/// They come in the order of their times, but for those from other parts.
+void SimEndpoint::acknowledged(const Acknowledgement& a) {
+  const auto is_later = [&a](const Acknowledgement& other) {
+    return other.at != a.at ? other.at > a.at : other.peer > a.peer;
+  };
+  auto place = acknowledgements_.end();
+  while (place != acknowledgements_.begin() && is_later(*std::prev(place))) --place;
+  acknowledgements_.insert(place, a);
+  on_ready_();
 }
 
-void SimEndpoint::add_posted(Peer& p, const TxOp& op) {
+SimEndpoint::Posted& SimEndpoint::add_posted(Peer& p, const TxOp& op) {
   const std::uint32_t index = posted_.take();
-  posted_[index] = {.context = op.context, .kind = op.kind, .next = kNone};
+  posted_[index] = {.context = op.context, .kind = op.kind};
   if (p.oldest_posted == kNone) {
     p.oldest_posted = index;
   } else {
     posted_[p.newest_posted].next = index;
   }
   p.newest_posted = index;
+  return posted_[index];
 }
 
 SimEndpoint::Posted SimEndpoint::take_posted(Peer& p) {
@@ -375,7 +431,7 @@ std::size_t SimEndpoint::poll(Instant, std::span<Completion> completions) {
     const Acknowledgement a = acknowledgements_.front();
     acknowledgements_.pop_front();
     Peer& p = peer(a.peer);
-    if (p.link == a.link) complete_one(a.peer, p);
+    if (p.link() == a.link) complete_one(a.peer, p);
   }
   std::size_t n = 0;
   while (n < completions.size() && !queue_.empty()) yield_front(completions[n++]);
@@ -411,7 +467,7 @@ void SimEndpoint::yield_front(Completion& out) {
       shown_.push_back(std::move(front));
       out.data = shown_.back().data;
       queue_.pop_front();
-      if (p.link != 0) take_in_order(out.peer, p);  // there is room again
+      if (p.theirs != 0) take_in_order(out.peer, p);  // there is room again
       return;
     }
     case CompletionKind::sent:

@@ -15,13 +15,18 @@ namespace weft::sim {
 
 class SimEndpoint final : public Fabric {
  public:
-  SimEndpoint(SimHub& hub, std::uint64_t serial, NodeId self, Incarnation incarnation,
-              std::function<void()> on_ready);
+  struct Acknowledgement {
+    PicoInstant at{};
+    NodeId peer{};
+    std::uint64_t link = 0;
+  };
+
+  SimEndpoint(SimHub& hub, Process process, std::function<void()> on_ready);
   ~SimEndpoint() override;
 
   const FabricLimits& limits() const override { return limits_; }
   std::string_view name() const override { return "sim"; }
-  std::string address() const override;
+  std::string address() const override { return address_of(process_); }
   Result<void> add_peer(NodeId peer, Incarnation incarnation, std::string_view address) override;
   void remove_peer(NodeId peer) override;
   Result<Region> expose(std::span<std::byte> memory) override;
@@ -30,17 +35,25 @@ class SimEndpoint final : public Fabric {
   std::size_t poll(Instant now, std::span<Completion> completions) override;
   WaitHint prepare_wait(Instant now) override;
 
-  NodeId self() const { return self_; }
-  std::uint64_t serial() const { return serial_; }
+  static std::string address_of(Process process);
+  NodeId self() const { return process_.node; }
+  Process process() const { return process_; }
   /// When `poll` will have something, as far as is known; never: nothing is on its way to it.
   PicoInstant ready_at() const;
 
   // For the hub.
   void connect_all();
-  /// Ends every connection that has been blocked for the peer timeout, at both ends.
+  /// Ends every connection that has been blocked for the peer timeout. The other end does so too.
   void drop_unreachable();
-  /// Ends the connection with that number, if it is still there.
-  void link_ended(NodeId peer, std::uint64_t link);
+  bool is_connecting_to(Process peer) const;
+  /// Whether the flight is of a connection, or an attempt at one, that there is.
+  bool is_current(const Flight& flight) const;
+  void peer_died(Process peer);
+  /// Connections with the peer up to its attempt of that number are over.
+  void peer_quit(Process peer, std::uint32_t attempt);
+  /// The peer has taken the oldest operation of that connection that it had not; it completes at
+  /// its time, which is not before now.
+  void acknowledged(const Acknowledgement& acknowledgement);
   /// One of the greetings has left the host.
   void greeting_left();
   /// Takes a flight that the network brought; out of order it waits for those before it.
@@ -50,18 +63,31 @@ class SimEndpoint final : public Fabric {
   struct Posted {
     std::uint64_t context = 0;
     OpKind kind = OpKind::send;
-    std::uint32_t next = kNone;  // to the same peer
+    std::uint32_t flight = kNone;  // it may have come and gone
+    std::uint32_t sequence = 0;    // of the flight
+    std::uint32_t next = kNone;    // to the same peer
   };
-  /// A connection is a number that both ends know. The user learns of its making and breaking by
-  /// events that queue behind everything that happened before.
+  /// Each end numbers its attempts to be connected with the other, and greets it with the number. A
+  /// connection is a pair of attempts, each known to the other end. Whoever ends it tells the other
+  /// end, and begins a new attempt if it has reason to. The other end keeps its own: hearing of a
+  /// later one, or anything sent with it, is to hear that the former one is over. So ends that take
+  /// turns in ending and beginning agree when they have heard of each other's last attempts.
+  ///
+  /// The user learns of connections' making and breaking by events that queue behind everything
+  /// that happened before.
   /// There is one of these for each pair of nodes, most of which never say a word: what is on its
   /// way lies in pools and lists.
   struct Peer {
-    std::uint64_t serial = 0;         // of the endpoint at the other end; 0: unknown
-    std::uint64_t link = 0;           // 0: not connected
+    std::uint32_t life = 0;           // at the other end; 0: unknown
+    std::uint32_t mine = 0;           // this end's attempt; 0: none
+    std::uint32_t theirs = 0;         // the other end's, once its greeting has come
+    std::uint32_t last_mine = 0;      // attempts so far
+    std::uint32_t heard_life = 0;     // the latest life of which anything was heard, and of that
+    std::uint32_t heard = 0;          // … an attempt for which there was no use; 0: none
+    std::uint32_t over = 0;           // … attempts up to that one are over
+    std::uint32_t next_sequence = 0;  // to send
+    std::uint32_t expected = 0;       // to receive
     std::uint64_t reported_link = 0;  // whose peer_up was reported and whose peer_down was not
-    std::uint64_t next_sequence = 0;  // to send
-    std::uint64_t expected = 0;       // to receive
     Incarnation incarnation{};
     Incarnation reported_incarnation{};
     std::uint32_t oldest_posted = kNone;  // not acknowledged, a list in posted_
@@ -69,36 +95,35 @@ class SimEndpoint final : public Fabric {
     std::uint32_t first_early = kNone;  // flights from `expected` on, a list by sequence
     std::uint32_t last_early = kNone;
     std::uint32_t unread = 0;
-    bool welcome = false;  // of this link: the other end's greeting has come
     bool removed = false;
+
+    /// The connection as this end numbers it; 0: none.
+    std::uint64_t link() const { return theirs == 0 ? 0 : std::uint64_t{mine} << 32 | theirs; }
+    std::uint64_t link_at_other_end() const { return std::uint64_t{theirs} << 32 | mine; }
   };
   struct Queued {
     Completion completion;
     std::uint64_t link = 0;
     std::vector<std::byte> data;
   };
-  struct Acknowledgement {
-    PicoInstant at{};
-    NodeId peer{};
-    std::uint64_t link = 0;
-  };
 
   Peer& peer(NodeId id);
+  Process process_at(NodeId id, const Peer& peer) const { return {id, peer.life}; }
   void try_to_connect(NodeId id);
-  void connect(NodeId id, Peer& mine, SimEndpoint& other, Peer& theirs);
-  void greet(NodeId id, const Peer& peer);
+  static void hear(Peer& peer, std::uint32_t life);
+  void meet(NodeId id, Peer& peer, std::uint32_t theirs);
   void send_greetings();
-  void break_link(NodeId id);
+  void quit(NodeId id, Peer& peer);
   void end_link(NodeId id, Peer& peer);
+  void detach_writes(const Peer& peer);
   void keep_early(Peer& peer, std::uint32_t flight);
   std::uint32_t take_early(Peer& peer);
   void drop_early(Peer& peer);
   void take_in_order(NodeId id, Peer& peer);
   bool process(NodeId id, Peer& peer, std::uint32_t flight);
   bool write_into(const Flight& flight);
-  void acknowledge(const Peer& peer);
   void complete_one(NodeId id, Peer& peer);
-  void add_posted(Peer& peer, const TxOp& op);
+  Posted& add_posted(Peer& peer, const TxOp& op);
   Posted take_posted(Peer& peer);
   void push(CompletionKind kind, NodeId peer, std::uint64_t context, std::uint64_t link);
   void yield_front(Completion& out);
@@ -106,14 +131,12 @@ class SimEndpoint final : public Fabric {
   std::vector<std::byte> buffer();
 
   SimHub& hub_;
-  std::uint64_t serial_;
-  NodeId self_;
-  Incarnation incarnation_;
+  Process process_;
   std::function<void()> on_ready_;
   FabricLimits limits_;
   std::size_t outstanding_ = 0;
   struct Greeting {
-    std::uint64_t link = 0;
+    std::uint32_t attempt = 0;
     NodeId to{};
   };
   std::deque<Greeting> greetings_;  // to be sent: thousands of peers may come up at once
@@ -121,7 +144,7 @@ class SimEndpoint final : public Fabric {
   std::vector<Peer> peers_;         // by node
   Pool<Posted> posted_;
   std::vector<std::span<std::byte>> regions_;     // by key; of what was retracted: empty
-  std::deque<Acknowledgement> acknowledgements_;  // in order of their time
+  std::deque<Acknowledgement> acknowledgements_;  // by time and peer
   std::deque<Queued> queue_;
   std::vector<Queued> shown_;  // whose data the last poll handed out
   std::vector<std::vector<std::byte>> spare_;

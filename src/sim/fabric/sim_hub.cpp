@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Who lives and reaches whom, and flights through the network. sim_hub_border.cpp has what goes to
+// other parts of a divided simulation.
 #include "sim/fabric/sim_hub.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -23,21 +27,76 @@ SimHub::SimHub(const SimFabricOptions& options, std::vector<std::uint32_t> hosts
       agents_(agents),
       agent_(agents.add(*this)),
       user_(network.add_user(*this)),
-      unreachable_since_(hosts_.size(), PicoInstant::never()) {}
+      lives_(hosts_.size()),
+      unreachable_since_(hosts_.size(), PicoInstant::never()) {
+  for (const std::uint32_t host : hosts_) {
+    here_.push_back(network.owns(network.topology().host(host)));
+  }
+}
 
 SimHub::~SimHub() = default;
 
 std::unique_ptr<Fabric> SimHub::open(NodeId self, Incarnation incarnation,
                                      std::function<void()> on_ready) {
-  WEFT_CHECK(self.value() < hosts_.size(), "node {} of {}", self.value(), hosts_.size());
-  auto endpoint = std::make_unique<SimEndpoint>(*this, endpoints_.size() + 1, self, incarnation,
-                                                std::move(on_ready));
-  endpoints_.push_back(endpoint.get());
+  WEFT_CHECK(self.value() < hosts_.size() && is_here(self), "node {} of {}", self.value(),
+             hosts_.size());
+  auto& lives = lives_[self.value()];
+  const Process process{self, static_cast<std::uint32_t>(lives.size() + 1)};
+  auto endpoint = std::make_unique<SimEndpoint>(*this, process, std::move(on_ready));
+  lives.push_back({.incarnation = incarnation, .endpoint = endpoint.get()});
   return endpoint;
 }
 
-SimEndpoint* SimHub::find(std::uint64_t serial) const {
-  return serial == 0 || serial > endpoints_.size() ? nullptr : endpoints_[serial - 1];
+void SimHub::begin_elsewhere(NodeId node, Incarnation incarnation) {
+  WEFT_CHECK(!is_here(node));
+  lives_[node.value()].push_back({.incarnation = incarnation});
+}
+
+void SimHub::end_elsewhere(NodeId node) {
+  WEFT_CHECK(!is_here(node));
+  end_life({node, static_cast<std::uint32_t>(lives_[node.value()].size())});
+}
+
+std::string SimHub::address_of(NodeId node) const {
+  return SimEndpoint::address_of({node, static_cast<std::uint32_t>(lives_[node.value()].size())});
+}
+
+const SimHub::Life* SimHub::life_of(Process process) const {
+  if (process.node.value() >= lives_.size()) return nullptr;
+  const auto& lives = lives_[process.node.value()];
+  // Zero is no life, and more than there are.
+  return process.life - 1 < lives.size() ? &lives[process.life - 1] : nullptr;
+}
+
+SimEndpoint* SimHub::find(Process process) const {
+  const Life* life = life_of(process);
+  return life == nullptr ? nullptr : life->endpoint;
+}
+
+bool SimHub::runs(Process process) const {
+  const Life* life = life_of(process);
+  return life != nullptr && life->runs;
+}
+
+template <class F>
+void SimHub::for_each_endpoint(F&& f) {
+  for (const auto& lives : lives_) {
+    for (const Life& life : lives) {
+      if (life.endpoint != nullptr) f(*life.endpoint);
+    }
+  }
+}
+
+/// Peers find out later, each for itself.
+void SimHub::end_life(Process process) {
+  Life& life = lives_[process.node.value()][process.life - 1];
+  life.runs = false;
+  life.endpoint = nullptr;
+  for_each_endpoint([&](const SimEndpoint& peer) {
+    if (!peer.is_connecting_to(process)) return;
+    set_timer(peer.self(), now() + options_.death_notice, death,
+              make_notice(peer.process(), process, 0));
+  });
 }
 
 PicoInstant SimHub::blocked_since(NodeId a, NodeId b) const {
@@ -55,16 +114,17 @@ bool SimHub::given_up(NodeId a, NodeId b) const {
 
 bool SimHub::launch(std::uint32_t f, std::uint8_t level) {
   const Flight& flight = flights_[f];
-  if (blocked(flight.from, flight.to)) {
+  const NodeId sender = flight.from.node, receiver = flight.to.node;
+  if (blocked(sender, receiver)) {
     parked_.emplace_back(f, level);
     return false;
   }
-  const std::uint32_t from = hosts_[flight.from.value()], to = hosts_[flight.to.value()];
-  const std::uint64_t bytes = std::max<std::uint64_t>(flight.bytes() + options_.header_bytes, 1);
+  const std::uint32_t from = hosts_[sender.value()], to = hosts_[receiver.value()];
+  const std::uint64_t bytes = std::max<std::uint64_t>(flight.bytes + options_.header_bytes, 1);
   if (from == to) {
     const PicoDuration takes =
         local_latency + PicoDuration(static_cast<std::int64_t>(bytes) * local_ps_per_byte);
-    set_timer(flight.from, now() + takes, local_arrival, f);
+    set_timer(sender, now() + takes, local_arrival, f);
     return false;
   }
   const auto levels = static_cast<std::uint8_t>(network_.options().levels.size());
@@ -74,7 +134,7 @@ bool SimHub::launch(std::uint32_t f, std::uint8_t level) {
                  .level = std::min<std::uint8_t>(level, levels - 1),
                  .user = user_,
                  .flow = std::uint64_t{from} << 32 | to,
-                 .tag = f});
+                 .tag = is_here(receiver) ? f : hand_over(f)});
   return true;
 }
 
@@ -83,17 +143,28 @@ void SimHub::set_timer(NodeId node, PicoInstant at, Timer timer, std::uint64_t p
 }
 
 void SimHub::on_sent(const Message& message, PicoInstant) {
-  const Flight& flight = flights_[static_cast<std::uint32_t>(message.request.tag)];
-  if (!flight.leads_on) return;
-  if (SimEndpoint* from = find(flight.sequence)) from->greeting_left();
+  const std::uint64_t tag = message.request.tag;
+  Process from;
+  if ((tag & foreign_tag) == 0) {
+    const Flight& flight = flights_[static_cast<std::uint32_t>(tag)];
+    if (!flight.leads_on) return;
+    from = flight.from;
+  } else {
+    const auto greeting = leading_on_.extract(tag);
+    if (greeting.empty()) return;
+    from = greeting.mapped();
+  }
+  if (SimEndpoint* endpoint = find(from)) endpoint->greeting_left();
 }
 
 void SimHub::on_arrived(const Message& message) {
-  arrive(static_cast<std::uint32_t>(message.request.tag));
+  const std::uint64_t tag = message.request.tag;
+  const bool is_foreign = (tag & foreign_tag) != 0;
+  arrive(is_foreign ? take_foreign(tag) : static_cast<std::uint32_t>(tag));
 }
 
 void SimHub::arrive(std::uint32_t f) {
-  SimEndpoint* to = find(flights_[f].to_serial);
+  SimEndpoint* to = find(flights_[f].to);
   if (to == nullptr) {
     flights_.give_back(f);
     return;
@@ -101,31 +172,50 @@ void SimHub::arrive(std::uint32_t f) {
   to->take(f);
 }
 
-void SimHub::notify_death(const SimEndpoint& of, std::uint64_t peer_serial, std::uint64_t link) {
+std::uint32_t SimHub::make_notice(Process to, Process about, std::uint32_t attempt) {
   const std::uint32_t n = notices_.take();
-  notices_[n] = {.serial = peer_serial, .about = of.self(), .link = link};
-  set_timer(of.self(), now() + options_.death_notice, death, n);
+  notices_[n] = {.to = to, .about = about, .attempt = attempt};
+  return n;
+}
+
+void SimHub::acknowledge(Process from, Process to, std::uint64_t link) {
+  if (!runs(to)) return;
+  const PicoInstant at = now() + options_.acknowledgement;
+  if (SimEndpoint* endpoint = find(to)) {
+    endpoint->acknowledged({at, from.node, link});
+  } else {
+    hand_over_acknowledgement(from, to, link, at);
+  }
+}
+
+void SimHub::notify_quit(Process from, Process to, std::uint32_t attempt) {
+  if (!runs(to)) return;
+  const PicoInstant at = now() + options_.acknowledgement;
+  if (is_here(to.node)) {
+    set_timer(from.node, at, quit, make_notice(to, from, attempt));
+  } else {
+    hand_over_quit(from, to, attempt, at);
+  }
 }
 
 void SimHub::on_timer(std::uint16_t detail, std::uint64_t payload) {
-  switch (detail) {
-    case local_arrival:
-      arrive(static_cast<std::uint32_t>(payload));
-      break;
-    case death: {
-      const auto n = static_cast<std::uint32_t>(payload);
-      const Notice notice = notices_[n];
-      notices_.give_back(n);
-      if (SimEndpoint* told = find(notice.serial)) told->link_ended(notice.about, notice.link);
-      break;
-    }
-    case unreachable:
-      for (SimEndpoint* endpoint : endpoints_) {
-        if (endpoint != nullptr) endpoint->drop_unreachable();
-      }
-      break;
-    default:
-      break;
+  if (detail == local_arrival) {
+    arrive(static_cast<std::uint32_t>(payload));
+    return;
+  }
+  if (detail == unreachable) {
+    for_each_endpoint([](SimEndpoint& endpoint) { endpoint.drop_unreachable(); });
+    return;
+  }
+  const auto n = static_cast<std::uint32_t>(payload);
+  const Notice notice = notices_[n];
+  notices_.give_back(n);
+  SimEndpoint* told = find(notice.to);
+  if (told == nullptr) return;
+  if (detail == death) {
+    told->peer_died(notice.about);
+  } else {
+    told->peer_quit(notice.about, notice.attempt);
   }
 }
 
@@ -137,7 +227,7 @@ void SimHub::set_reachable(NodeId node, bool reachable) {
     relaunch_parked();
     return;
   }
-  set_timer(node, now() + options_.peer_timeout, unreachable, node.value());
+  agents_.set_shared_timer(agent_, now() + options_.peer_timeout, unreachable);
 }
 
 void SimHub::set_partition(const std::vector<std::vector<std::uint32_t>>& groups) {
@@ -148,7 +238,7 @@ void SimHub::set_partition(const std::vector<std::vector<std::uint32_t>>& groups
     for (std::uint32_t g = 0; g < groups.size(); ++g) {
       for (const std::uint32_t node : groups[g]) group_[node] = g + 1;
     }
-    set_timer(NodeId(0), now() + options_.peer_timeout, unreachable, 0);
+    agents_.set_shared_timer(agent_, now() + options_.peer_timeout, unreachable);
   }
   relaunch_parked();
 }
@@ -156,10 +246,16 @@ void SimHub::set_partition(const std::vector<std::vector<std::uint32_t>>& groups
 void SimHub::relaunch_parked() {
   std::vector<std::pair<std::uint32_t, std::uint8_t>> waiting;
   waiting.swap(parked_);
-  for (const auto& [flight, level] : waiting) launch(flight, level);
-  for (SimEndpoint* endpoint : endpoints_) {
-    if (endpoint != nullptr) endpoint->connect_all();
+  for (const auto& [f, level] : waiting) {
+    // Of a connection that is over, or a process that is gone and its memory with it, nothing goes.
+    const SimEndpoint* from = find(flights_[f].from);
+    if (from != nullptr && from->is_current(flights_[f])) {
+      launch(f, level);
+    } else {
+      flights_.give_back(f);
+    }
   }
+  for_each_endpoint([](SimEndpoint& endpoint) { endpoint.connect_all(); });
 }
 
 }  // namespace weft::sim

@@ -2,12 +2,19 @@
 // SimHub: fabric endpoints of one job on hosts of a simulated network. Operations become messages
 // of the network; what the network delivers becomes completions. Keeps every promise of
 // weft/fabric.hpp, with simulated time in place of the system's.
+//
+// In a divided simulation each part has a hub with the endpoints of its own hosts. All of them know
+// which processes live and who reaches whom; the rest they tell each other, and so late that the
+// same happens at the same time as in a simulation that is whole.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/agent.hpp"
@@ -26,7 +33,9 @@ struct SimFabricOptions {
   /// Bytes of each write that are really copied, from its beginning. What a simulation costs in
   /// memory and time is mostly contents: where nobody looks at them, descriptions will do.
   std::size_t copied_bytes = ~std::size_t{0};
-  PicoDuration acknowledgement = PicoDuration::microseconds(1);  ///< arrival to completion
+  /// From arrival to completion; also from the end of a connection at one end to that at the other.
+  /// In a divided simulation nothing that one endpoint does matters to another earlier: not zero.
+  PicoDuration acknowledgement = PicoDuration::microseconds(1);
   PicoDuration death_notice = PicoDuration::milliseconds(1);  ///< until peers see a killed endpoint
   /// A peer that cannot be reached for so long is reported down.
   PicoDuration peer_timeout = PicoDuration::seconds(10);
@@ -37,21 +46,30 @@ class SimEndpoint;
 /// One thread drives engine, hub and endpoints. Network and agents outlive it; endpoints must not.
 class SimHub final : public NetworkUser, public Agent {
  public:
-  /// Node n of the job runs on host `hosts[n]`; several may share one.
+  /// Node n of the job runs on host `hosts[n]`; several may share one. A divided network has its
+  /// border already.
   SimHub(const SimFabricOptions& options, std::vector<std::uint32_t> hosts, Network& network,
          Agents& agents);
   ~SimHub() override;
 
-  /// An endpoint without peers. Destroying it is what a killed process is. `on_ready` is called,
-  /// during events, whenever `poll` would yield something that it would not have before.
+  /// Whether this part has the node's host.
+  bool is_here(NodeId node) const { return here_[node.value()]; }
+  /// An endpoint without peers, of a node that is here. Destroying it is what a killed process is.
+  /// `on_ready` is called, during events, whenever `poll` would yield something that it would not
+  /// have before.
   std::unique_ptr<Fabric> open(NodeId self, Incarnation incarnation,
                                std::function<void()> on_ready);
+  /// A node that is not here begins a life, or its last one ends: now, as all parts say.
+  void begin_elsewhere(NodeId node, Incarnation incarnation);
+  void end_elsewhere(NodeId node);
+  /// Of the node's latest life, as its endpoint would say.
+  std::string address_of(NodeId node) const;
 
   /// A node that does not run (stopped), or whose host has no link: reported down to its peers, and
-  /// they to it, when it stays so for the peer timeout; connected again afterwards.
+  /// they to it, when it stays so for the peer timeout; connected again afterwards. In all parts.
   void set_reachable(NodeId node, bool reachable);
   /// Nodes of different groups do not reach each other until the next call; nodes that are not
-  /// named are a group of their own. What is on its way arrives.
+  /// named are a group of their own. What is on its way arrives. In all parts.
   void set_partition(const std::vector<std::vector<std::uint32_t>>& groups);
 
   const SimFabricOptions& options() const { return options_; }
@@ -63,13 +81,31 @@ class SimHub final : public NetworkUser, public Agent {
   // For NetworkUser and Agent.
   void on_sent(const Message& message, PicoInstant departure) override;
   void on_arrived(const Message& message) override;
+  void on_told(std::span<const std::byte> word) override;
   void on_timer(std::uint16_t detail, std::uint64_t payload) override;
 
  private:
   friend class SimEndpoint;
-  enum Timer : std::uint16_t { local_arrival, death, unreachable };
+  enum Timer : std::uint16_t { local_arrival, death, unreachable, quit };
+  struct Life {
+    Incarnation incarnation{};
+    bool runs = true;
+    SimEndpoint* endpoint = nullptr;  // null: elsewhere, or gone
+  };
+  /// Of a process's end, or of its end of a connection.
+  struct Notice {
+    Process to{};
+    Process about{};
+    std::uint32_t attempt = 0;
+    std::uint32_t next = kNone;
+  };
 
-  SimEndpoint* find(std::uint64_t serial) const;
+  const Life* life_of(Process process) const;
+  SimEndpoint* find(Process process) const;
+  bool runs(Process process) const;
+  template <class F>
+  void for_each_endpoint(F&& f);
+  void end_life(Process process);
   bool blocked(NodeId a, NodeId b) const { return blocked_since(a, b) != PicoInstant::never(); }
   PicoInstant blocked_since(NodeId a, NodeId b) const;
   /// Blocked for the peer timeout.
@@ -77,9 +113,18 @@ class SimHub final : public NetworkUser, public Agent {
   /// Whether it is in the network now; if not, its host's memory or a blockade has it.
   bool launch(std::uint32_t flight, std::uint8_t level);
   void arrive(std::uint32_t flight);
-  void set_timer(NodeId node, PicoInstant at, Timer timer, std::uint64_t payload);
-  void notify_death(const SimEndpoint& of, std::uint64_t peer_serial, std::uint64_t link);
   void relaunch_parked();
+  void set_timer(NodeId node, PicoInstant at, Timer timer, std::uint64_t payload);
+  std::uint32_t make_notice(Process to, Process about, std::uint32_t attempt);
+  /// `from` has taken one more operation of the connection that `to` numbers so.
+  void acknowledge(Process from, Process to, std::uint64_t link);
+  /// Of its connections with `to` those up to that attempt are over for `from`.
+  void notify_quit(Process from, Process to, std::uint32_t attempt);
+  // sim_hub_border.cpp: other parts
+  std::uint64_t hand_over(std::uint32_t flight);
+  void hand_over_acknowledgement(Process from, Process to, std::uint64_t link, PicoInstant at);
+  void hand_over_quit(Process from, Process to, std::uint32_t attempt, PicoInstant at);
+  std::uint32_t take_foreign(std::uint64_t tag);
 
   SimFabricOptions options_;
   std::vector<std::uint32_t> hosts_;
@@ -87,20 +132,19 @@ class SimHub final : public NetworkUser, public Agent {
   Agents& agents_;
   std::uint32_t agent_;
   std::uint16_t user_;
-  std::uint64_t next_link_ = 1;
-  std::vector<SimEndpoint*> endpoints_;  // by serial − 1; null when gone
+  std::vector<bool> here_;                // by node
+  std::vector<std::vector<Life>> lives_;  // by node and life − 1
   Pool<Flight> flights_;
   std::vector<std::pair<std::uint32_t, std::uint8_t>> parked_;  // blocked flights and their levels
   std::vector<std::uint32_t> group_;                            // by node; empty: no partition
   PicoInstant partitioned_since_{};
   std::vector<PicoInstant> unreachable_since_;  // by node; never: reachable
-  struct Notice {
-    std::uint64_t serial = 0;  // who is told
-    NodeId about{};
-    std::uint64_t link = 0;
-    std::uint32_t next = kNone;
-  };
   Pool<Notice> notices_;
+  // Of other parts. Messages to them have tags that are no numbers of `flights_` but with this bit.
+  static constexpr std::uint64_t foreign_tag = std::uint64_t{1} << 63;
+  std::uint64_t next_tag_ = 0;
+  std::unordered_map<std::uint64_t, std::uint32_t> foreign_;  // flights from there, by their tag
+  std::unordered_map<std::uint64_t, Process> leading_on_;     // greetings to there, by their tag
 };
 
 }  // namespace weft::sim

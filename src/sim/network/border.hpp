@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -19,7 +20,7 @@
 
 namespace weft::sim {
 
-enum class CrossingKind : std::uint32_t { packet = 1, credit = 2, loss = 3 };
+enum class CrossingKind : std::uint32_t { packet = 1, credit = 2, loss = 3, word = 4 };
 
 /// A packet's arrival, with its place in the order of events, and of its message what the
 /// destination has to know. All parts run the same program on machines of one kind: the bytes in
@@ -81,11 +82,25 @@ struct LossCrossing {
 };
 static_assert(std::has_unique_object_representations_v<LossCrossing>);
 
+/// What a user of the network tells itself in another part; that many bytes follow.
+struct WordCrossing {
+  CrossingKind kind = CrossingKind::word;
+  std::uint32_t user = 0;
+  std::uint64_t bytes = 0;
+};
+static_assert(std::has_unique_object_representations_v<WordCrossing>);
+
 /// What a divided simulation may rely on: the more is known, the longer parts go on by themselves.
 struct Expectation {
   std::uint32_t smallest_packet = 1;  ///< no packet has fewer bytes, header included
   Bandwidth fastest{};  ///< no link will have a higher rate than that, or than it has now
   bool lossy = false;   ///< links may be declared lossy
+  /// Users tell themselves in other parts what matters there so much later, or later still; the
+  /// longest duration there is: they tell nothing.
+  PicoDuration words_matter_after = PicoDuration::max();
+
+  /// Whether parts that no cable connects have something for each other.
+  bool everybody_talks() const { return lossy || words_matter_after != PicoDuration::max(); }
 };
 
 class Border {
@@ -108,6 +123,16 @@ class Border {
   void send(Vertex to, const PacketCrossing& packet) { append(to, packet.time, packet); }
   void send(Vertex to, const CreditCrossing& credit) { append(to, credit.at, credit); }
   void send(Vertex to, const LossCrossing& loss) { append(to, loss.time, loss); }
+  /// All bytes of `parts`, one after the other, for a user; nothing happens because of them before
+  /// `matters_from`. never: they make nothing happen by themselves.
+  void send(Vertex to, std::uint16_t user, PicoInstant matters_from,
+            std::initializer_list<std::span<const std::byte>> parts) {
+    WordCrossing word{.user = user};
+    for (const auto& bytes : parts) word.bytes += bytes.size();
+    append(to, matters_from, word);
+    auto& batch = outgoing_[owners_[to.value()]];
+    for (const auto& bytes : parts) batch.insert(batch.end(), bytes.begin(), bytes.end());
+  }
 
   /// What was sent since the last `clear`, by part; and when the first of it happens.
   std::vector<std::vector<std::byte>>& outgoing() { return outgoing_; }

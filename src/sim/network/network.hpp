@@ -7,7 +7,9 @@
 // buffer comes back to the sender as an entry in a list that is looked at when it matters.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <unordered_map>
@@ -36,6 +38,8 @@ class NetworkUser {
   /// The last byte is at the destination. Messages of one pair may overtake each other when they
   /// are on different paths or take turns.
   virtual void on_arrived(const Message& message) = 0;
+  /// What the same user told in another part (Network::tell). Between events.
+  virtual void on_told(std::span<const std::byte> word);
 };
 
 struct LinkCounters {
@@ -64,6 +68,13 @@ class Network final : public EventHandler {
   void set_border(Border& border);
   /// Whether this part of a divided network keeps the vertex; one that is whole keeps all.
   bool owns(Vertex v) const { return border_ == nullptr || border_->is_own(v); }
+  /// This part's number, 0 of a whole network.
+  std::uint32_t part() const { return border_ == nullptr ? 0 : border_->self(); }
+  /// Tells the user of that number in the part that has the host, which is another one. It is told
+  /// before anything arrives there that is sent from now on. `matters_from`: nothing happens there
+  /// because of it before then; see Expectation. never: it makes nothing happen by itself.
+  void tell(std::uint32_t host, std::uint16_t user, PicoInstant matters_from,
+            std::initializer_list<std::span<const std::byte>> word);
   /// What happens in one part matters to others at the earliest so much later, if
   /// what is expected holds. The same in every part; the longest duration there is when nothing
   /// crosses. Rates must not grow afterwards beyond what is expected.
@@ -148,6 +159,7 @@ class Network final : public EventHandler {
   void receive_packet(const PacketCrossing& crossing);
   void receive_credit(const CreditCrossing& crossing);
   void receive_loss(const LossCrossing& crossing);
+  void receive_word(const WordCrossing& crossing, std::span<const std::byte>& batch);
   std::uint32_t sender_of(const LossCrossing& crossing);
   PicoDuration time_of_sending(LinkId l, const Expectation& expected) const;
   // network_loss.cpp: lossy links

@@ -68,7 +68,8 @@ PicoDuration Network::lookahead(const Expectation& expected) const {
     }
     least = std::min(least, latency + leaving);
   }
-  return least;
+  // Where nothing crosses there is nobody to tell anything.
+  return least == PicoDuration::max() ? least : std::min(least, expected.words_matter_after);
 }
 
 /// Hands the packet over, which arrives at `at`. A host's message stays until the host has been
@@ -232,6 +233,24 @@ void Network::receive_loss(const LossCrossing& c) {
                             .payload = std::uint64_t{m} << 32 | c.payload});
 }
 
+void NetworkUser::on_told(std::span<const std::byte> word) {
+  WEFT_CHECK(false, "{} bytes for a user that tells nothing", word.size());
+}
+
+void Network::tell(std::uint32_t host, std::uint16_t user, PicoInstant matters_from,
+                   std::initializer_list<std::span<const std::byte>> word) {
+  WEFT_CHECK(!owns(topology_.host(host)));
+  border_->send(topology_.host(host), user, matters_from, word);
+}
+
+void Network::receive_word(const WordCrossing& c, std::span<const std::byte>& batch) {
+  WEFT_CHECK(c.user < users_.size() && c.bytes <= batch.size(), "{} bytes for user {}", c.bytes,
+             c.user);
+  const auto word = batch.first(c.bytes);
+  batch = batch.subspan(c.bytes);
+  users_[c.user]->on_told(word);
+}
+
 void Network::receive(std::span<const std::byte> batch) {
   while (!batch.empty()) {
     CrossingKind kind{};
@@ -241,6 +260,9 @@ void Network::receive(std::span<const std::byte> batch) {
       receive_packet(take<PacketCrossing>(batch));
     } else if (kind == CrossingKind::loss) {
       receive_loss(take<LossCrossing>(batch));
+    } else if (kind == CrossingKind::word) {
+      const auto word = take<WordCrossing>(batch);
+      receive_word(word, batch);
     } else {
       WEFT_CHECK(kind == CrossingKind::credit, "a crossing of kind {}",
                  static_cast<std::uint32_t>(kind));

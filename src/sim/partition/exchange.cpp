@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace weft::sim {
 namespace {
@@ -36,6 +37,13 @@ std::vector<std::uint32_t> others(const Exchange& exchange) {
     if (r != exchange.rank()) ranks.push_back(r);
   }
   return ranks;
+}
+
+std::vector<Batch> gather(Exchange& exchange, Batch own) {
+  std::vector<Batch> outgoing(exchange.size(), own), incoming(exchange.size());
+  exchange.turn(others(exchange), outgoing, incoming, 0);
+  incoming[exchange.rank()] = std::move(own);
+  return incoming;
 }
 
 Result<void> agree(Exchange& exchange, const Result<void>& good, std::uint64_t digest,

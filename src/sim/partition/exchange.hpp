@@ -49,6 +49,9 @@ class AloneExchange final : public Exchange {
 /// All ranks but this one.
 std::vector<std::uint32_t> others(const Exchange& exchange);
 
+/// What every rank gives, by rank, on all of them.
+std::vector<Batch> gather(Exchange& exchange, Batch own);
+
 /// The greatest of what all ranks give.
 inline std::int64_t greatest(Exchange& exchange, std::int64_t value) {
   return -exchange.turn({}, {}, {}, -value);

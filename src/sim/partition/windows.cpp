@@ -16,9 +16,10 @@ Windows::Windows(Engine& engine, Network& network, Exchange& exchange,
       network_(network),
       exchange_(exchange),
       border_(owners, exchange.rank(), exchange.size()),
-      // Who loses a packet may be anywhere, and so may its sender.
-      neighbours_(expected.lossy ? others(exchange)
-                                 : neighbours_of(network.topology(), owners, exchange.rank())),
+      // Who loses a packet may be anywhere, and so may its sender, and nodes of a job.
+      neighbours_(expected.everybody_talks()
+                      ? others(exchange)
+                      : neighbours_of(network.topology(), owners, exchange.rank())),
       incoming_(exchange.size()) {
   network.set_border(border_);
   length_ = network.lookahead(expected);

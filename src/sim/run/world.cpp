@@ -26,9 +26,10 @@ Bandwidth usual_rate(const NetworkOptions& options, CableKind kind) {
   return options.local_link.rate;
 }
 
-/// Of traffic, with its header; what is sent again is cut as it was.
-std::uint32_t smallest_packet(const Scenario& scenario) {
+/// With its header; what is sent again is cut as it was. Nodes of jobs send what they like.
+std::uint32_t smallest_packet(const Scenario& scenario, bool has_jobs) {
   const NetworkOptions& like = scenario.network;
+  if (has_jobs) return 1 + like.packet_overhead;
   std::uint64_t least = like.mtu;
   for (const TrafficOptions& traffic : scenario.traffic) {
     const std::uint64_t rest = traffic.message_bytes % like.mtu;
@@ -39,7 +40,8 @@ std::uint32_t smallest_packet(const Scenario& scenario) {
 
 }  // namespace
 
-Result<std::unique_ptr<World>> World::make(const Scenario& scenario, Exchange* exchange) {
+Result<std::unique_ptr<World>> World::make(const Scenario& scenario, Exchange* exchange,
+                                           PicoDuration jobs_talk_after) {
   auto world = prepare(scenario);
   if (exchange != nullptr) {
     const Result<void> good = world ? Result<void>() : world.error();
@@ -47,7 +49,7 @@ Result<std::unique_ptr<World>> World::make(const Scenario& scenario, Exchange* e
     auto agreed = agree(*exchange, good, read, "the topology's file");
     if (!agreed) return std::move(agreed).error();
   }
-  if (world) (*world)->start(exchange);
+  if (world) (*world)->start(exchange, jobs_talk_after);
   return world;
 }
 
@@ -83,12 +85,14 @@ World::World(const Scenario& scenario, Topology topology)
       engine_(topology_.vertices()),
       agents_(engine_) {}
 
-void World::start(Exchange* exchange) {
+void World::start(Exchange* exchange, PicoDuration jobs_talk_after) {
   network_.emplace(topology_, *router_, scenario_.network, engine_, scenario_.seed);
   if (exchange != nullptr && exchange->size() > 1) {
     windows_.emplace(engine_, *network_, *exchange, partition(topology_, exchange->size()),
-                     Expectation{.smallest_packet = smallest_packet(scenario_),
-                                 .lossy = scenario_.all_lossy || !scenario_.lossy.empty()});
+                     Expectation{.smallest_packet = smallest_packet(
+                                     scenario_, jobs_talk_after != PicoDuration::max()),
+                                 .lossy = scenario_.all_lossy || !scenario_.lossy.empty(),
+                                 .words_matter_after = jobs_talk_after});
   }
   std::vector<std::uint32_t> hosts(topology_.hosts());
   std::iota(hosts.begin(), hosts.end(), 0);

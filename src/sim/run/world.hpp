@@ -27,10 +27,12 @@ namespace weft::sim {
 class World {
  public:
   /// Errors: what scenario, topology, router or network refuse. With an exchange of several ranks
-  /// it is divided among them, and has traffic only: each has its part, and they make it together
-  /// and fail together. The exchange outlives it.
-  static Result<std::unique_ptr<World>> make(const Scenario& scenario,
-                                             Exchange* exchange = nullptr);
+  /// it is divided among them: each has its part, and they make it together and fail together. The
+  /// exchange outlives it. `jobs_talk_after`: nodes of jobs that are in different parts hear of
+  /// each other so much later at the earliest (Expectation::words_matter_after); there is traffic
+  /// only otherwise.
+  static Result<std::unique_ptr<World>> make(const Scenario& scenario, Exchange* exchange = nullptr,
+                                             PicoDuration jobs_talk_after = PicoDuration::max());
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
@@ -67,7 +69,7 @@ class World {
  private:
   World(const Scenario& scenario, Topology topology);
   static Result<std::unique_ptr<World>> prepare(const Scenario& scenario);
-  void start(Exchange* exchange);
+  void start(Exchange* exchange, PicoDuration jobs_talk_after);
   Result<void> declare_lossy();
 
   /// Gives levels their new shares when their time has come.

@@ -85,14 +85,13 @@ void JobInWorld::trace_timeslices(const NodeReport& report) {
   }
 }
 
-Result<void> JobInWorld::begin(std::vector<testbed::Fault> faults) {
+void JobInWorld::begin(std::vector<testbed::Fault> faults) {
   faults_to_come_ = std::move(faults);
   if (starts_at_ == Duration{}) return start();
   set_timer(PicoInstant() + to_pico(starts_at_), start_timer);
-  return {};
 }
 
-Result<void> JobInWorld::start() {
+void JobInWorld::start() {
   const sim::ClockOptions& clocks = world().scenario().clocks;
   const Rng root = Rng(world().scenario().seed).split(0xc10c);
   for (std::uint32_t n = 0; n < hosts_.size(); ++n) {
@@ -106,9 +105,14 @@ Result<void> JobInWorld::start() {
                                         draw.split(1)));
   }
   for (std::uint32_t n = 0; n < hosts_.size(); ++n) {
-    if (auto up = spawn(n); !up) return up;
+    if (auto up = spawn(n); !up) return fail(n, up.error());
   }
-  return {};
+}
+
+/// The first failure stays.
+void JobInWorld::fail(std::uint32_t node, Error error) {
+  changed_ = true;
+  if (!failure_) failure_ = {happened_ << 32 | node, std::move(error)};
 }
 
 /// A node's next life, made known to all and told of all.
@@ -123,20 +127,38 @@ Result<void> JobInWorld::spawn(std::uint32_t n) {
 }
 
 void JobInWorld::introduce(SimulatedNode& to, std::uint32_t n) {
+  if (!to.is_here()) return;
   const auto added =
-      to.fabric().add_peer(NodeId(n), nodes_[n]->incarnation(), nodes_[n]->fabric().address());
+      to.fabric().add_peer(NodeId(n), nodes_[n]->incarnation(), hub_.address_of(NodeId(n)));
   WEFT_CHECK(added.ok());
 }
 
 bool JobInWorld::over() const {
   if (retired_) return true;
   if (nodes_.empty()) return interrupted_;
-  return std::all_of(nodes_.begin(), nodes_.end(),
-                     [this](const auto& node) {
-                       const bool gone = !node->alive() || (node->paused() && !more_faults());
-                       return gone || node->finished();
-                     }) &&
-         !(faults_ && any_will_restart());
+  return known_.unfinished == 0 && !(faults_ && any_will_restart());
+}
+
+JobFacts JobInWorld::facts() const {
+  JobFacts facts{.changed = changed_ ? 1U : 0U, .failed = failure_ ? 1U : 0U};
+  for (const auto& node : nodes_) {
+    if (!node->is_here()) continue;
+    const bool gone = !node->alive() || (node->paused() && !more_faults());
+    facts.unfinished += gone || node->finished() ? 0 : 1;
+    if (!changed_) continue;
+    facts.started += node->started() ? 1 : 0;
+    facts.failed += node->failure() ? 1 : 0;
+  }
+  return facts;
+}
+
+std::optional<JobFailure> JobInWorld::failure() const {
+  if (failure_) return failure_;
+  constexpr std::uint64_t of_nodes = std::uint64_t{1} << 63;
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+    if (const auto error = nodes_[n]->failure()) return JobFailure{of_nodes | n, *error};
+  }
+  return std::nullopt;
 }
 
 bool JobInWorld::any_will_restart() const {
@@ -152,18 +174,9 @@ bool JobInWorld::any_lives(std::uint32_t first, std::uint32_t last) const {
 }
 
 Result<void> JobInWorld::look_around() {
-  if (failure_) return *failure_;
+  changed_ = false;
   if (nodes_.empty() || retired_) return {};
-  if (changed_) {
-    changed_ = false;
-    for (const auto& node : nodes_) {
-      if (const auto error = node->failure()) return *error;
-    }
-    if (!faults_ && std::any_of(nodes_.begin(), nodes_.end(),
-                                [](const auto& node) { return node->started(); })) {
-      flow();
-    }
-  }
+  if (!faults_ && known_.started > 0) flow();
   const char* lost = !any_lives(0, options_.inputs)                                     ? "input"
                      : !any_lives(options_.inputs, options_.inputs + options_.computes) ? "compute"
                                                                                         : nullptr;
@@ -173,7 +186,7 @@ Result<void> JobInWorld::look_around() {
   const PicoInstant limit = begun_ + to_pico(options_.duration + patience_);
   const Duration to_start = starts_at_ + options_.start_timeout * 2 + patience_;
   if (now() > std::max(limit, PicoInstant() + to_pico(to_start))) {
-    for (const auto& node : nodes_) spdlog::info("{}", node->describe());
+    for (const std::string& line : describe()) spdlog::info("{}", line);
     return Error{ErrorCode::timed_out,
                  fmt::format("the job did not end within {} simulated seconds; --log info says "
                              "where its nodes are",
@@ -201,17 +214,21 @@ void JobInWorld::interrupt() {
   stop_all();
 }
 
-Result<JobReport> JobInWorld::report() {
-  JobReport report{.nodes = {}, .faults = played_, .interrupted = interrupted_};
+std::vector<NodeReport> JobInWorld::reports() {
+  std::vector<NodeReport> reports;
   for (auto& node : nodes_) {
-    if (!node->alive() || !node->finished()) continue;
-    report.nodes.push_back(node->report());
-    if (trace_ != nullptr) trace_timeslices(report.nodes.back());
+    if (!node->is_here() || !node->alive() || !node->finished()) continue;
+    reports.push_back(node->report());
+    if (trace_ != nullptr) trace_timeslices(reports.back());
   }
-  if (report.nodes.empty() && !nodes_.empty()) {
+  return reports;
+}
+
+Result<JobReport> JobInWorld::report(std::vector<NodeReport> nodes) const {
+  if (nodes.empty() && !nodes_.empty()) {
     return Error{ErrorCode::unavailable, "all nodes of the job are lost"};
   }
-  return report;
+  return JobReport{.nodes = std::move(nodes), .faults = played_, .interrupted = interrupted_};
 }
 
 void JobInWorld::retire() {
@@ -225,12 +242,14 @@ PicoDuration JobInWorld::slice() const {
 
 std::vector<std::string> JobInWorld::describe() const {
   std::vector<std::string> lines;
-  for (const auto& node : nodes_) lines.push_back(node->describe());
+  for (const auto& node : nodes_) {
+    if (node->is_here()) lines.push_back(node->describe());
+  }
   return lines;
 }
 
 void JobInWorld::set_timer(PicoInstant at, Timer timer) {
-  place_.agents.set_timer(agent_, hosts_[0], std::max(at, now()), timer);
+  place_.agents.set_shared_timer(agent_, std::max(at, now()), timer);
 }
 
 void JobInWorld::next_fault() {
@@ -243,7 +262,7 @@ void JobInWorld::on_timer(std::uint16_t detail, std::uint64_t) {
   switch (detail) {
     case start_timer:
       if (interrupted_) return;
-      if (auto up = start(); !up) failure_ = up.error();
+      start();
       break;
     case stop_timer:
       stop_all();
@@ -258,18 +277,19 @@ void JobInWorld::play_faults() {
   std::vector<testbed::FaultPlayer::Played> played;
   faults_->play(now_ns(), *this, played);
   for (const auto& p : played) {
+    ++happened_;
     if (p.result.ok()) {
       spdlog::info("fault: {}", p.what);
       played_.push_back({now_ns(), p.what});
-    } else if (!failure_) {
-      failure_ = Error{ErrorCode::invalid_argument,
-                       fmt::format("--fault '{}': {}", p.what, p.result.error().message)};
+    } else {
+      fail(0, {ErrorCode::invalid_argument,
+               fmt::format("--fault '{}': {}", p.what, p.result.error().message)});
     }
   }
   next_fault();
 }
 
-StreamProgress JobInWorld::progress() {
+StreamProgress JobInWorld::progress_here() {
   StreamProgress sum;
   if (nodes_.empty()) return sum;
   for (std::uint32_t n = options_.inputs; n < nodes_.size(); ++n) {
@@ -279,6 +299,10 @@ StreamProgress JobInWorld::progress() {
     sum.spread_us += p.spread_us;
     sum.buffer_fill += p.buffer_fill;
   }
+  return sum;
+}
+
+StreamProgress JobInWorld::progress(StreamProgress sum) const {
   sum.spread_us /= std::max(1u, options_.computes);
   sum.buffer_fill /= std::max(1u, options_.computes);
   sum.elapsed = Duration((now() - begun_).ticks() / 1'000);

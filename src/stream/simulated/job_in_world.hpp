@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // JobInWorld: the nodes of one job in a simulation, and what happens to them.
+//
+// In a divided simulation every part has one and does the same with it at the same simulated times:
+// faults and ends are decided by all of them alike. What only a node's own part knows of it they
+// tell each other whenever they look around (JobFacts).
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +23,23 @@
 
 namespace weft::stream {
 
+/// What nodes of one part are at, or those of all parts together.
+struct JobFacts {
+  std::uint64_t changed = 0;     ///< a node has started, finished, failed or been killed
+  std::uint64_t started = 0;     ///< nodes
+  std::uint64_t unfinished = 0;  ///< nodes that live, run or will again, and have not finished
+  std::uint64_t failed = 0;      ///< something is wrong
+
+  static constexpr std::size_t size = 4;
+  std::array<std::uint64_t*, size> all() { return {&changed, &started, &unfinished, &failed}; }
+};
+
+/// What ended a job. Of several failures the least is told, in any number of parts.
+struct JobFailure {
+  std::uint64_t order = 0;  ///< the lesser the earlier
+  Error error;
+};
+
 /// World, hosts and everything in `job` outlive it. `number` tells its random numbers from those of
 /// the simulation's other jobs. Node n runs on host `hosts[n]`.
 class JobInWorld final : private NetworkFaults, private sim::Agent {
@@ -27,22 +50,31 @@ class JobInWorld final : private NetworkFaults, private sim::Agent {
   /// From now on its nodes' turns, and once it reports its timeslices, go into the trace.
   void trace_to(sim::TraceFile& trace);
   /// Its processes begin now, or when the job says; faults count from when the stream flows.
-  Result<void> begin(std::vector<testbed::Fault> faults);
+  void begin(std::vector<testbed::Fault> faults);
+  /// What is known in this part.
+  JobFacts facts() const;
+  /// What went wrong in this part, if anything.
+  std::optional<JobFailure> failure() const;
+  /// Takes what all parts together know, of which nobody has failed.
+  void learn(const JobFacts& facts) { known_ = facts; }
   /// What has happened since the last call: errors end the simulation.
   Result<void> look_around();
-  /// A node has started, finished or failed since then.
-  bool has_changed() const { return changed_; }
   /// Nobody takes part any more, or everybody has finished.
   bool over() const;
   /// Ends the stream in agreement; what has not begun does not begin.
   void interrupt();
-  /// What its nodes report, once it is over. Errors: none is left to report.
-  Result<JobReport> report();
+  /// What its nodes report that are here, once it is over.
+  std::vector<NodeReport> reports();
+  /// Of the job, from what nodes of all parts report. Errors: none is left to report.
+  Result<JobReport> report(std::vector<NodeReport> nodes) const;
   /// Takes the nodes away, once they have reported: others may still run.
   void retire();
   /// How often to look around, in simulated time.
   PicoDuration slice() const;
-  StreamProgress progress();
+  /// What this part's nodes have done.
+  StreamProgress progress_here();
+  /// The job's, from the sums of what they have done.
+  StreamProgress progress(StreamProgress sums) const;
   const LocalOptions& local() const { return local_; }
   std::vector<std::string> describe() const;
 
@@ -51,7 +83,7 @@ class JobInWorld final : private NetworkFaults, private sim::Agent {
 
   PicoInstant now() const { return place_.agents.engine().now(); }
   Instant now_ns() const { return Instant(now().ticks() / 1'000); }
-  Result<void> start();
+  void start();
   std::string node_name(std::uint32_t n) const;
   std::uint32_t track(std::uint32_t n) const { return number_ << 16 | (n + 1); }
   void trace_timeslices(const NodeReport& report);
@@ -64,6 +96,7 @@ class JobInWorld final : private NetworkFaults, private sim::Agent {
   void flow();
   void stop_all();
   void set_timer(PicoInstant at, Timer timer);
+  void fail(std::uint32_t node, Error error);
   void next_fault();
   void play_faults();
   void on_timer(std::uint16_t detail, std::uint64_t payload) override;
@@ -94,7 +127,9 @@ class JobInWorld final : private NetworkFaults, private sim::Agent {
   std::vector<testbed::Fault> faults_to_come_;
   std::optional<testbed::FaultPlayer> faults_;
   std::vector<FaultPlayed> played_;
-  std::optional<Error> failure_;
+  std::optional<JobFailure> failure_;
+  std::uint64_t happened_ = 0;  // faults so far
+  JobFacts known_;
   PicoInstant begun_{};
   bool changed_ = false;
   bool interrupted_ = false;

@@ -8,12 +8,15 @@
 #include <numeric>
 #include <utility>
 
+#include "base/check.hpp"
 #include "base/log.hpp"
 #include "runtime/clock.hpp"
+#include "sim/run/tally.hpp"
 #include "sim/run/world.hpp"
 #include "stream/simulated/job_faults.hpp"
 #include "stream/simulated/job_in_world.hpp"
 #include "stream/simulated/network_faults.hpp"
+#include "stream/simulated/parts.hpp"
 
 namespace weft::stream {
 namespace {
@@ -24,12 +27,13 @@ constexpr PicoDuration longest_settling = PicoDuration::seconds(8);
 /// Whoever interrupts does not wait longer than this takes to simulate.
 constexpr PicoDuration longest_deafness = PicoDuration::microseconds(10);
 
-/// Jobs and what happens to the network while they run.
+/// Jobs and what happens to the network while they run. In a divided simulation each part has one,
+/// and all of them make the same calls.
 class Simulation {
  public:
   Simulation(sim::World& world, std::span<const SimulatedJob> jobs,
-             const SimulationOptions& options)
-      : world_(world), jobs_(jobs), options_(options) {}
+             const SimulationOptions& options, sim::Exchange& exchange)
+      : world_(world), jobs_(jobs), options_(options), exchange_(exchange) {}
 
   /// `hosts` by job and node.
   Result<void> start(const std::vector<std::vector<std::uint32_t>>& hosts, JobFaults faults) {
@@ -46,33 +50,28 @@ class Simulation {
     }
     if (!faults.of_network.empty()) network_faults_.emplace(world_, std::move(faults.of_network));
     for (std::size_t i = 0; i < running_.size(); ++i) {
-      if (auto up = running_[i]->begin(std::move(faults.of_jobs[numbers_[i]])); !up) {
-        return named(i, up.error());
-      }
+      running_[i]->begin(std::move(faults.of_jobs[numbers_[i]]));
     }
     reports_.resize(running_.size());
-    return {};
+    return hear_of_each_other();
   }
 
   /// Drives the simulation until every job is over.
   Result<std::vector<JobReport>> run() {
     PicoDuration slice = running_[0]->slice();
     for (const auto& job : running_) slice = std::min(slice, job->slice());
-    Instant next_progress = monotonic_now() + progress_every;
+    next_progress_ = monotonic_now() + progress_every;
     while (left_ = count_left(), left_ > 0) {
-      advance(slice);
+      if (auto good = advance(slice); !good) return std::move(good).error();
       for (std::size_t i = 0; i < running_.size(); ++i) {
         if (auto good = running_[i]->look_around(); !good) return named(i, good.error());
         if (!running_[i]->over() || reports_[i]) continue;
-        auto report = running_[i]->report();
+        auto report = running_[i]->report(gather_reports(exchange_, running_[i]->reports()));
         if (!report) return named(i, report.error());
         reports_[i] = std::move(report).value();
         if (--left_ > 0) running_[i]->retire();
       }
-      const auto& on_progress = running_[0]->local().on_progress;
-      if (!on_progress || monotonic_now() < next_progress) continue;
-      next_progress = monotonic_now() + progress_every;
-      on_progress(running_[0]->progress());
+      tell_progress();
     }
     std::vector<JobReport> reports;
     for (auto& report : reports_) {
@@ -90,9 +89,11 @@ class Simulation {
     for (const auto& traffic : world_.traffic()) traffic->stop();
     const PicoInstant end = now() + longest_settling;
     for (PicoDuration step = PicoDuration::microseconds(100);; step = step * 2) {
-      if (world_.network().at_rest()) return true;
+      std::uint64_t busy = world_.network().at_rest() ? 0 : 1;
+      exchange_.sum({&busy, 1});
+      if (busy == 0) return true;
       if (now() >= end) return false;
-      world_.engine().run_until(now() + step);
+      world_.run_until(now() + step);
     }
   }
   /// Names of the network's users, by their numbers: traffic, then jobs.
@@ -103,6 +104,7 @@ class Simulation {
     for (const std::size_t j : numbers_) names.push_back(jobs_[j].name);
     return names;
   }
+  /// This part's nodes.
   std::vector<std::string> describe() const {
     std::vector<std::string> lines;
     for (const auto& job : running_) {
@@ -118,17 +120,64 @@ class Simulation {
     return static_cast<std::size_t>(std::count(reports_.begin(), reports_.end(), std::nullopt));
   }
 
-  /// On by so much, or until there is news.
-  void advance(PicoDuration slice) {
+  /// On by so much, or until there is news. Errors: a node cannot go on.
+  Result<void> advance(PicoDuration slice) {
     const PicoInstant end = now() + slice;
-    const auto has_changed = [](const auto& job) { return job->has_changed(); };
-    while (now() < end && std::none_of(running_.begin(), running_.end(), has_changed)) {
-      world_.engine().run_until(std::min(end, now() + longest_deafness));
-      if (interrupted_ || !options_.interrupted || !options_.interrupted()) continue;
-      interrupted_ = true;
-      spdlog::info("interrupted: the streams end; a second SIGINT kills");
-      for (auto& job : running_) job->interrupt();
+    while (now() < end) {
+      world_.run_until(std::min(end, now() + longest_deafness));
+      if (auto good = hear_of_each_other(); !good) return good;
+      if (is_news_) break;
     }
+    return {};
+  }
+
+  /// What parts know they know together from here on, and what the user wants.
+  Result<void> hear_of_each_other() {
+    const bool asks = exchange_.first_of_process();
+    std::uint64_t interrupts = asks && options_.interrupted && options_.interrupted() ? 1 : 0;
+    wants_progress_ = asks && exchange_.rank() == 0 && running_[0]->local().on_progress &&
+                              monotonic_now() >= next_progress_
+                          ? 1
+                          : 0;
+    std::vector<JobFacts> facts;
+    for (const auto& job : running_) facts.push_back(job->facts());
+    sim::Tally tally;
+    tally.add(interrupts);
+    tally.add(wants_progress_);
+    for (JobFacts& of_job : facts) {
+      for (std::uint64_t* fact : of_job.all()) tally.add(*fact);
+    }
+    tally.sum(exchange_);
+    const auto any = [&](std::uint64_t JobFacts::*fact) {
+      return std::any_of(facts.begin(), facts.end(), [&](const auto& f) { return f.*fact > 0; });
+    };
+    if (any(&JobFacts::failed)) return first_failure();
+    for (std::size_t i = 0; i < running_.size(); ++i) running_[i]->learn(facts[i]);
+    is_news_ = any(&JobFacts::changed);
+    if (interrupts == 0 || interrupted_) return {};
+    interrupted_ = true;
+    spdlog::info("interrupted: the streams end; a second SIGINT kills");
+    for (auto& job : running_) job->interrupt();
+    return {};
+  }
+
+  /// Of those of all parts, the first job's first one.
+  Error first_failure() const {
+    std::optional<PartFailure> own;
+    for (std::size_t i = 0; i < running_.size() && !own; ++i) {
+      auto failure = running_[i]->failure();
+      if (failure) own = {i, std::move(*failure)};
+    }
+    PartFailure first = least_failure(exchange_, std::move(own));
+    return named(first.job, std::move(first.failure.error));
+  }
+
+  void tell_progress() {
+    if (wants_progress_ == 0) return;
+    const StreamProgress sums = sum_progress(exchange_, running_[0]->progress_here());
+    if (exchange_.rank() != 0) return;
+    next_progress_ = monotonic_now() + progress_every;
+    running_[0]->local().on_progress(running_[0]->progress(sums));
   }
 
   /// With several jobs, whose error it is.
@@ -142,11 +191,15 @@ class Simulation {
   sim::World& world_;
   std::span<const SimulatedJob> jobs_;
   const SimulationOptions& options_;
+  sim::Exchange& exchange_;
   std::vector<std::size_t> numbers_;  // of those that run
   std::vector<std::unique_ptr<JobInWorld>> running_;
   std::vector<std::optional<JobReport>> reports_;  // of those that are over
   std::optional<NetworkFaultPlayer> network_faults_;
   std::size_t left_ = 0;
+  Instant next_progress_ = Instant::never();
+  std::uint64_t wants_progress_ = 0;  // the same in all parts
+  bool is_news_ = false;
   bool interrupted_ = false;
 };
 
@@ -176,13 +229,54 @@ Result<std::vector<std::vector<std::uint32_t>>> place_jobs(const sim::World& wor
   return all;
 }
 
+/// Links may come to have the rates that faults give them.
+void expect_rates(sim::World& world, const JobFaults& faults) {
+  const auto expect = [&world](const std::vector<testbed::Fault>& some) {
+    for (const testbed::Fault& fault : some) {
+      if (fault.kind == testbed::Fault::Kind::slow) world.expect_rates_up_to(fault.rate);
+    }
+  };
+  expect(faults.of_network);
+  for (const auto& of_job : faults.of_jobs) expect(of_job);
+}
+
+/// All of it: of a divided simulation every part has a share.
+SimulationTrace trace_of(sim::World& world, sim::Exchange& exchange) {
+  SimulationTrace trace{.trace_hash = world.engine().trace_hash(),
+                        .events = world.engine().events(),
+                        .packet_hops = world.network().packet_hops(),
+                        .simulated = Duration(world.engine().now().ticks() / 1'000)};
+  sim::Tally tally;
+  for (std::uint64_t* figure : {&trace.trace_hash, &trace.events, &trace.packet_hops}) {
+    tally.add(*figure);
+  }
+  tally.sum(exchange);
+  return trace;
+}
+
+Result<std::unique_ptr<sim::World>> make_world(const sim::Scenario& scenario,
+                                               sim::Exchange& exchange) {
+  if (exchange.size() == 1) return sim::World::make(scenario);
+  const PicoDuration talk_after = to_pico(scenario.fabric.acknowledgement);
+  if (talk_after == PicoDuration{}) {
+    return scenario.located("fabric.acknowledgement",
+                            {ErrorCode::invalid_argument,
+                             "fabric.acknowledgement = 0: nodes in different parts cannot hear of "
+                             "each other in no time; write 100ns, or simulate in one part"});
+  }
+  return sim::World::make(scenario, &exchange, talk_after);
+}
+
 }  // namespace
 
 Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
                                                   std::span<const SimulatedJob> jobs,
                                                   SimulationTrace* trace,
                                                   const SimulationOptions& options) {
-  auto world = sim::World::make(scenario);
+  sim::AloneExchange alone;
+  sim::Exchange& exchange = options.exchange != nullptr ? *options.exchange : alone;
+  WEFT_CHECK(options.network == nullptr || exchange.size() == 1);
+  auto world = make_world(scenario, exchange);
   if (!world) return std::move(world).error();
   auto hosts = place_jobs(**world, jobs);
   if (!hosts) return std::move(hosts).error();
@@ -195,7 +289,8 @@ Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
     recorder.emplace((*world)->network(), std::string((*world)->router().name()),
                      options.network->trace);
   }
-  Simulation all(**world, jobs, options);
+  expect_rates(**world, *faults);
+  Simulation all(**world, jobs, options, exchange);
   if (auto up = all.start(*hosts, std::move(faults).value()); !up) {
     return std::move(up).error();
   }
@@ -210,12 +305,9 @@ Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
     std::vector<std::string> where;
     if (!reports) where = all.describe();
     const bool at_rest = options.settle && all.settle();
-    *trace = {.trace_hash = (*world)->engine().trace_hash(),
-              .events = (*world)->engine().events(),
-              .packet_hops = (*world)->network().packet_hops(),
-              .simulated = Duration((*world)->engine().now().ticks() / 1'000),
-              .at_rest = at_rest,
-              .nodes = std::move(where)};
+    *trace = trace_of(**world, exchange);
+    trace->at_rest = at_rest;
+    trace->nodes = std::move(where);
   }
   return reports;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/partition/exchange.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "stream/node/node_report.hpp"
 #include "stream/node/stream_node.hpp"
@@ -26,7 +27,7 @@ struct SimulationTrace {
   Duration simulated{};
   /// With SimulationOptions::settle: nothing was left in the network, and every buffer was whole.
   bool at_rest = false;
-  /// Where each node stood, when a job did not end.
+  /// Where each of this part's nodes stood, when a job did not end.
   std::vector<std::string> nodes;
 };
 
@@ -37,7 +38,11 @@ struct SimulationOptions {
   Duration patience = Duration::seconds(120);
   /// When the jobs are over, end background traffic and wait until the network is empty.
   bool settle = false;
-  /// Asked every few simulated microseconds; once true, every job's stream ends in agreement.
+  /// If set, the simulation is divided among its ranks, which all make the same calls and get the
+  /// same reports. It has links that take some time, and `network` is not set.
+  sim::Exchange* exchange = nullptr;
+  /// Asked every few simulated microseconds, once in each process; once true, every job's stream
+  /// ends in agreement.
   std::function<bool()> interrupted;
   /// If set, the network's load and messages are recorded there; that changes nothing.
   NetworkRecording* network = nullptr;
@@ -60,8 +65,8 @@ struct SimulatedJob {
 /// are placed one after the other on hosts that are free. Node n of a job is its host n in faults,
 /// whose times count from when its stream flows; with several jobs faults name theirs
 /// ("JOB:host3"), and those of cables count from the beginning. Single-threaded; the same scenario,
-/// options and build give the same reports, unless interrupted. Errors: what the scenario refuses;
-/// a node that cannot be made; a job that does not end.
+/// options and build give the same reports, unless interrupted, in any number of parts. Errors:
+/// what the scenario refuses; a node that cannot be made; a job that does not end.
 Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
                                                   std::span<const SimulatedJob> jobs,
                                                   SimulationTrace* trace = nullptr,

@@ -19,15 +19,24 @@ SimulatedNode::SimulatedNode(SimulatedPlace& place, NodeId self, std::uint32_t h
     : place_(place),
       self_(self),
       host_(host),
+      here_(place.hub.is_here(self)),
       agent_(place.agents.add(*this)),
       clock_(clock),
       noise_(noise) {
+  if (!here_) return;
   draw_noise();
-  set_timer(now() + to_pico(place_.sample_every), sample_timer, 0);
+  set_timer(now() + to_pico(place_.sample_every), sample_timer);
 }
 
 Result<void> SimulatedNode::start() {
   ++incarnation_;
+  alive_ = true;
+  said_started_ = finished_ = paused_ = false;
+  next_turn_ = PicoInstant::never();
+  if (!here_) {
+    place_.hub.begin_elsewhere(self_, incarnation_);
+    return {};
+  }
   fabric_ = place_.hub.open(self_, incarnation_, [this] {
     const auto& endpoint = static_cast<const sim::SimEndpoint&>(*fabric_);
     turn_at(endpoint.ready_at());
@@ -36,13 +45,13 @@ Result<void> SimulatedNode::start() {
   if (!node) return std::move(node).error();
   node_ = std::move(node).value();
   loop_.emplace(*fabric_, *node_);
-  said_started_ = finished_ = paused_ = false;
-  next_turn_ = PicoInstant::never();
   turn_at(now());
   return {};
 }
 
 void SimulatedNode::kill() {
+  if (alive_ && !here_) place_.hub.end_elsewhere(self_);
+  alive_ = false;
   loop_.reset();
   node_.reset();
   fabric_.reset();
@@ -69,46 +78,45 @@ void SimulatedNode::jump_clock(Duration by) {
 }
 
 void SimulatedNode::stop() {
-  if (!alive()) return;
+  if (node_ == nullptr) return;
   node_->stop();
   turn_at(now());
 }
 
-void SimulatedNode::set_timer(PicoInstant at, Timer timer, std::uint64_t payload) {
-  place_.agents.set_timer(agent_, host_, at, timer, payload);
+void SimulatedNode::set_timer(PicoInstant at, Timer timer) {
+  place_.agents.set_timer(agent_, host_, at, timer);
 }
 
 void SimulatedNode::turn_at(PicoInstant at) {
-  if (!alive() || paused_ || at == PicoInstant::never()) return;
+  if (node_ == nullptr || paused_ || at == PicoInstant::never()) return;
   at = std::max({at, busy_until_, now()});
   if (at >= next_turn_) return;
   next_turn_ = at;
-  set_timer(at, turn_timer, incarnation_.value());
+  place_.agents.set_wake(agent_, host_, at);
 }
 
-void SimulatedNode::on_timer(std::uint16_t detail, std::uint64_t payload) {
-  switch (detail) {
-    case turn_timer:
-      // One that was moved to an earlier time, or is of a former life, is over.
-      if (!alive() || paused_ || payload != incarnation_.value() || now() != next_turn_) return;
-      next_turn_ = PicoInstant::never();
-      if (busy_until_ > now()) {
-        turn_at(busy_until_);
-      } else {
-        turn();
-      }
-      break;
-    case sample_timer:
-      if (alive() && !paused_) node_->sample(clock_.at(now()));
-      set_timer(now() + to_pico(place_.sample_every), sample_timer, 0);
-      break;
-    default:
-      busy_until_ = std::max(busy_until_, now()) +
-                    PicoDuration(static_cast<std::int64_t>(noise_.exponential(
-                        static_cast<double>(to_pico(place_.noise.mean).ticks()))));
-      draw_noise();
-      break;
+void SimulatedNode::on_wake() {
+  // One that was moved to an earlier time, or is of a former life, is over.
+  if (node_ == nullptr || paused_ || now() != next_turn_) return;
+  next_turn_ = PicoInstant::never();
+  if (busy_until_ > now()) {
+    turn_at(busy_until_);
+  } else {
+    place_.agents.engine().count_wake();
+    turn();
   }
+}
+
+void SimulatedNode::on_timer(std::uint16_t detail, std::uint64_t) {
+  if (detail == sample_timer) {
+    if (node_ != nullptr && !paused_) node_->sample(clock_.at(now()));
+    set_timer(now() + to_pico(place_.sample_every), sample_timer);
+    return;
+  }
+  busy_until_ = std::max(busy_until_, now()) +
+                PicoDuration(static_cast<std::int64_t>(
+                    noise_.exponential(static_cast<double>(to_pico(place_.noise.mean).ticks()))));
+  draw_noise();
 }
 
 void SimulatedNode::draw_noise() {
@@ -116,7 +124,7 @@ void SimulatedNode::draw_noise() {
   const double mean = static_cast<double>(to_pico(place_.noise.every).ticks());
   set_timer(std::max(now(), busy_until_) +
                 PicoDuration(1 + static_cast<std::int64_t>(noise_.exponential(mean))),
-            noise_timer, 0);
+            noise_timer);
 }
 
 void SimulatedNode::turn() {
@@ -141,7 +149,7 @@ void SimulatedNode::turn() {
 }
 
 NodeReport SimulatedNode::report() {
-  WEFT_CHECK(alive());
+  WEFT_CHECK(node_ != nullptr);
   NodeReport r = node_->report();
   const auto in_simulation = [this](Instant t) {
     return t == Instant::never() ? t : to_nano(clock_.when(t));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SimulatedNode: one node of a stream job on a simulated host: the same machine, sources, sinks and
-// schedules as in a process, turned by events of the simulation on a clock of its own.
+// schedules as in a process, turned by events of the simulation on a clock of its own. In a divided
+// simulation every part has all nodes, but only the part that has a node's host has its machine;
+// the others know whether it lives.
 #pragma once
 
 #include <functional>
@@ -35,7 +37,9 @@ class SimulatedNode final : public sim::Agent {
   SimulatedNode(SimulatedPlace& place, NodeId self, std::uint32_t host, sim::NodeClock clock,
                 Rng noise);
 
-  /// Starts the node's next life. Errors: what the factory refuses.
+  /// Whether this part has its machine. If not, nothing that the machine says is known here.
+  bool is_here() const { return here_; }
+  /// Starts the node's next life. Errors, where it is: what the factory refuses.
   Result<void> start();
   /// As SIGKILL would.
   void kill();
@@ -46,33 +50,38 @@ class SimulatedNode final : public sim::Agent {
   /// Ends the stream in agreement with the others.
   void stop();
 
-  bool alive() const { return node_ != nullptr; }
+  bool alive() const { return alive_; }
   bool paused() const { return paused_; }
-  bool started() const { return alive() && node_->started(); }
+  bool started() const { return node_ != nullptr && node_->started(); }
   /// Its part is over, and all it posted has left.
   bool finished() const { return finished_; }
-  std::optional<Error> failure() const { return alive() ? node_->failure() : std::nullopt; }
+  std::optional<Error> failure() const {
+    return node_ != nullptr ? node_->failure() : std::nullopt;
+  }
   Incarnation incarnation() const { return incarnation_; }
+  /// Here.
   Fabric& fabric() { return *fabric_; }
-  StreamProgress progress() { return alive() ? node_->progress() : StreamProgress{}; }
-  std::string describe() const { return alive() ? node_->describe() : "dead"; }
-  /// With times of the simulation in place of the node's clock. Alive.
+  StreamProgress progress() { return node_ != nullptr ? node_->progress() : StreamProgress{}; }
+  std::string describe() const { return node_ != nullptr ? node_->describe() : "dead"; }
+  /// With times of the simulation in place of the node's clock. Alive, and here.
   NodeReport report();
 
   void on_timer(std::uint16_t detail, std::uint64_t payload) override;
+  void on_wake() override;
 
  private:
-  enum Timer : std::uint16_t { turn_timer, sample_timer, noise_timer };
+  enum Timer : std::uint16_t { sample_timer, noise_timer };
 
   PicoInstant now() const { return place_.agents.engine().now(); }
   void turn();
   void turn_at(PicoInstant at);
-  void set_timer(PicoInstant at, Timer timer, std::uint64_t payload);
+  void set_timer(PicoInstant at, Timer timer);
   void draw_noise();
 
   SimulatedPlace& place_;
   NodeId self_;
   std::uint32_t host_;
+  bool here_;
   std::uint32_t agent_;
   sim::NodeClock clock_;
   Rng noise_;
@@ -82,6 +91,7 @@ class SimulatedNode final : public sim::Agent {
   std::optional<NodeTurn> loop_;
   PicoInstant next_turn_ = PicoInstant::never();
   PicoInstant busy_until_{};  // computing, or kept from it by noise
+  bool alive_ = false;
   bool paused_ = false;
   bool said_started_ = false;
   bool finished_ = false;

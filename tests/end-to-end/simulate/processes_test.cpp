@@ -103,6 +103,76 @@ TEST_P(DividedSimulation, does_with_uniform_traffic_what_the_whole_does) {
                                "30us", "--levels", "2", "--seed", "9", "--json"});
 }
 
+/// A network and what else its jobs have.
+std::string with_jobs(const std::string& topology, const std::string& faults,
+                      const std::string& jobs) {
+  return fmt::format(R"(seed = 7
+faults = [{}]
+[network]
+topology = "{}"
+preset = "ib-edr"
+host-link = {{latency = "500ns"}}
+local-link = {{latency = "500ns"}}
+global-link = {{latency = "500ns"}}
+lossy = true
+retransmit-after = "20us"
+[placement]
+kind = "random:5"
+[clocks]
+offset = "1ms"
+drift-ppm = 50
+[noise]
+every = "200us"
+mean = "10us"
+[[traffic]]
+load = 0.02
+end = "300us"
+{})",
+                     faults, topology, jobs);
+}
+
+TEST_P(DividedSimulation, does_with_a_job_what_the_whole_does) {
+  ScratchDirectory directory;
+  const std::string path = directory / "job.toml";
+  write_file(path, with_jobs(GetParam(),
+                             R"("at=100us kill host4", "at=150us stop host1 for=50us",
+                             "at=200us slow host2 5Gbit for=200us", "at=200us loss host5 2%",
+                             "at=250us clock host0 +2ms", "at=300us partition host2|host5 for=1ms",
+                             "at=400us link-down host3 for=50us", "at=500us restart host4")",
+                             R"([job]
+inputs = 3
+computes = 3
+source = "pattern:?size=16KiB&sizes=uniform"
+sink = "check:"
+duration = "600us"
+timeslices-per-interval = 32
+peer-timeout = "300us"
+limit-duration = "100us"
+)"));
+  expect_same_however_divided({"simulate", path, "--json"});
+}
+
+TEST_P(DividedSimulation, does_with_several_jobs_what_the_whole_does) {
+  ScratchDirectory directory;
+  const std::string path = directory / "jobs.toml";
+  std::string jobs;
+  for (const char* name : {"a", "b"}) {
+    jobs += fmt::format(R"([[jobs]]
+name = "{}"
+start = "{}us"
+inputs = 2
+computes = 3
+source = "pattern:?size=8KiB"
+sink = "check:"
+duration = "200us"
+limit-duration = "50us"
+)",
+                        name, name[0] == 'a' ? 0 : 100);
+  }
+  write_file(path, with_jobs(GetParam(), R"("at=50us stop b:host1 for=50us")", jobs));
+  expect_same_however_divided({"simulate", path, "--json"});
+}
+
 INSTANTIATE_TEST_SUITE_P(simulate, DividedSimulation,
                          testing::Values("star:16", "fat-tree:64,levels=3,radix=8", "dragonfly:72"),
                          [](const auto& info) { return fmt::format("number_{}", info.index); });
@@ -135,6 +205,31 @@ TEST(simulating_processes, share_the_seeds_of_a_swarm) {
   }
 }
 
+TEST(simulating_processes, leave_the_record_of_a_job_that_one_would) {
+  ScratchDirectory directory;
+  write_file(directory / "job.toml", with_jobs("fat-tree:16,radix=8", "", R"([job]
+inputs = 3
+computes = 3
+source = "pattern:?size=16KiB"
+duration = "200us"
+no-limit = true
+)"));
+  const std::vector<std::string> command{"simulate", directory / "job.toml", "--json", "--out"};
+  const auto record = [&](const std::string& out, const auto& run) {
+    auto all = command;
+    all.push_back(out);
+    const Ended ended = run(all);
+    EXPECT_EQ(ended.code, 0) << ended.describe();
+    auto json = nlohmann::ordered_json::parse(read_file(out + "/run.json"), nullptr, false);
+    for (const char* field : {"command", "machine"}) json.erase(field);
+    return json.dump();
+  };
+  const std::string alone =
+      record(directory / "alone", [](const auto& all) { return run_weft(all); });
+  EXPECT_NE(alone.find("timeslices"), std::string::npos);
+  EXPECT_EQ(record(directory / "two", [](const auto& all) { return run_ranks(2, all); }), alone);
+}
+
 /// Lines that weft wrote on standard error, among those of mpirun.
 std::vector<std::string> complaints(const Ended& ended) {
   std::vector<std::string> lines;
@@ -162,13 +257,22 @@ TEST(simulating_processes, say_once_what_is_wrong) {
                  "none.toml");
 }
 
-TEST(simulating_processes, have_no_parts_for_jobs) {
+TEST(simulating_processes, say_once_what_is_wrong_with_a_job) {
   ScratchDirectory directory;
-  write_file(directory / "job.toml", small_job);
-  expect_refused(run_ranks(2, {"simulate", directory / "job.toml", "--json"}), "one part");
-  expect_refused(run_weft({"simulate", directory / "job.toml", "--parts", "2"}), "one part");
-  const Ended alone = run_ranks(1, {"simulate", directory / "job.toml", "--no-limit", "--json"});
-  EXPECT_EQ(alone.code, 0) << alone.describe();
+  const std::string path = directory / "job.toml";
+  const auto wrong = [&](const std::string& find, const std::string& replace,
+                         const std::string& why) {
+    std::string text = small_job;
+    text.replace(text.find(find), find.size(), replace);
+    write_file(path, text);
+    expect_refused(run_ranks(2, {"simulate", path, "--json"}), why);
+  };
+  wrong("inputs = 3", "inputs = 30", "33");
+  wrong("timeslices = 300", "timeslizes = 300", "timeslizes");
+  wrong("pattern:?size=16KiB", "pattern:?size=16Kib", "16Kib");
+  wrong("[job]", "[fabric]\nacknowledgement = \"0s\"\n[job]", "acknowledgement");
+  write_file(path, small_job);
+  expect_refused(run_ranks(2, {"simulate", path, "--trace", directory / "t.json"}), "--trace");
 }
 
 TEST(simulating_processes, say_when_the_library_for_them_is_missing) {
