@@ -61,6 +61,7 @@ int spmv2(Process& process, std::span<const std::string> given) {
     const spmd::Space space(rows);
     std::optional<Team> team(std::in_place, spmd::Group(process.world()), space);
     spmd::Container<double> vector(team->group, space);
+    vector.reserve({team->blocks, team->everywhere});
     require(vector.initialise(team->blocks, 1.0));
     for (std::int64_t i = 1; i <= iterations; ++i) {
       iterate(vector, *team);
@@ -73,6 +74,7 @@ int spmv2(Process& process, std::span<const std::string> given) {
       if (!smaller.is_member()) return;
       team.emplace(smaller, space);
       require(vector.switch_to(team->blocks));
+      vector.reserve({team->blocks, team->everywhere});
     }
     const Outcome outcome = outcome_of(team->group, vector);
     char text[100];

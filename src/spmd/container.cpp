@@ -34,14 +34,13 @@ std::span<const Slice> ContainerBase::slices() const {
 }
 
 std::uint32_t ContainerBase::mappings() const {
-  if (slices().empty()) return 0;
-  return static_cast<std::uint32_t>(state_->current->mappings(state_->group.rank()).size());
+  return static_cast<std::uint32_t>(state_->mappings.size());
 }
 
 std::optional<LocalIndex> ContainerBase::local(Index global) const {
   for (const Slice& slice : slices()) {
     if (!slice.box.contains(global)) continue;
-    const Box box = state_->current->mappings(state_->group.rank())[slice.mapping];
+    const Box box = state_->mappings[slice.mapping];
     const std::int64_t offset =
         (global.x() - box.from.x()) +
         box.extent(0) * ((global.y() - box.from.y()) + box.extent(1) * (global.z() - box.from.z()));
@@ -52,7 +51,7 @@ std::optional<LocalIndex> ContainerBase::local(Index global) const {
 
 Index ContainerBase::global(LocalIndex local) const {
   WEFT_CHECK(local.mapping < mappings(), "there is no mapping {} here", local.mapping);
-  const Box& box = state_->current->mappings(state_->group.rank())[local.mapping];
+  const Box& box = state_->mappings[local.mapping];
   WEFT_CHECK(local.offset >= 0 && local.offset < box.size(), "offset {} in a mapping of {}",
              local.offset, box.size());
   const std::int64_t rows = local.offset / box.extent(0);
@@ -61,19 +60,30 @@ Index ContainerBase::global(LocalIndex local) const {
 }
 
 void ContainerBase::reserve(std::span<const Partitioning> partitionings) {
+  const Rank rank = state_->group.rank();
   state_->reserved.assign(partitionings.begin(), partitionings.end());
-  state_->current.reset();
-  state_->memory = {};
   std::vector<Box> bounds;
   for (const Partitioning& partitioning : partitionings) {
     WEFT_CHECK(partitioning.space() == state_->space, "a partitioning of another space");
-    const auto mappings = partitioning.mappings(state_->group.rank());
+    const std::vector<Box> mappings = partitioning.mappings(rank);
     if (mappings.size() > bounds.size()) bounds.resize(mappings.size());
     for (std::size_t m = 0; m < mappings.size(); ++m) {
       bounds[m] = bounds[m].bounding(mappings[m]);
     }
   }
   state_->reserved_memory = LocalMemory(bounds, state_->element_size);
+  if (!state_->current) return;
+  if (!state_->is_reserved(*state_->current)) {
+    state_->current.reset();
+    state_->memory = {};
+    state_->mappings.clear();
+    return;
+  }
+  for (const Slice& slice : slices()) {
+    copy(state_->memory.block(slice.mapping, slice.box),
+         state_->reserved_memory.block(slice.mapping, slice.box), slice.box, state_->element_size);
+  }
+  state_->memory = state_->reserved_memory;
 }
 
 void ContainerBase::pack(std::size_t slice, std::span<std::byte> into) const {
@@ -110,8 +120,9 @@ Result<void> ContainerBase::run_raw(const Transition& transition, const RawReduc
       {communicator, transition, state_->memory, after, state_->element_size, reduction, fill});
   sequence.start();
   auto done = sequence.finish();
-  state_->current = transition.to();
-  state_->memory = std::move(after);
+  if (!state_->current || !state_->current->is(transition.to())) {
+    state_->become(transition.to(), std::move(after));
+  }
   return done;
 }
 
@@ -143,7 +154,7 @@ ContainerBase::Place ContainerBase::slice_place(std::size_t slice) const {
 
 ContainerBase::Place ContainerBase::mapping_place(std::uint32_t mapping) const {
   if (mapping >= mappings()) return {};
-  const Box& box = state_->current->mappings(state_->group.rank())[mapping];
+  const Box& box = state_->mappings[mapping];
   if (box.is_empty()) return {};
   const MappingMemory& memory = state_->memory.mapping(mapping);
   const Block block = block_in(memory.bytes.get(), memory.bounds, box, state_->element_size);

@@ -16,9 +16,15 @@ struct ContainerBase::State {
   std::size_t element_size;
   std::optional<Partitioning> current{};
   LocalMemory memory{};
+  std::vector<Box> mappings{};  // of `current`, this rank's
   std::vector<Partitioning> reserved{};
   LocalMemory reserved_memory{};
 
+  void become(const Partitioning& partitioning, LocalMemory where) {
+    current = partitioning;
+    memory = std::move(where);
+    mappings = partitioning.mappings(group.rank());
+  }
   /// The current one; before the first switch one in which nobody holds anything.
   Partitioning from() const {
     return current ? *current : Partitioning(space, std::vector<std::vector<Slice>>(group.size()));

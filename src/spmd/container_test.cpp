@@ -99,6 +99,26 @@ TEST_P(containers, reserved_memory_does_not_move_and_sequences_run_in_it) {
   });
 }
 
+TEST_P(containers, keep_their_values_when_memory_is_reserved_for_what_they_are_in) {
+  run_threads(GetParam(), [](Communicator& world) {
+    const Group group(world);
+    const Space space(7, 6);
+    const Partitioning blocks = bisection(space, group.size());
+    const Partitioning reads = halo(blocks);
+    Container<std::int64_t> data(group, space);
+    ASSERT_TRUE(data.switch_to(blocks, Flow::none).ok());
+    write_values(data);
+    data.reserve({blocks, reads});
+    expect_values(data);
+    ASSERT_TRUE(data.switch_to(reads).ok());
+    expect_values(data);
+    data.reserve({blocks});
+    EXPECT_FALSE(data.partitioning().has_value());
+    EXPECT_TRUE(data.slices().empty());
+    EXPECT_TRUE(data.memory().is_empty());
+  });
+}
+
 TEST_P(containers, cached_transition_is_computed_once) {
   run_threads(GetParam(), [](Communicator& world) {
     const Group group(world);

@@ -91,10 +91,7 @@ Result<void> ContainerBase::move_raw(const Group& to, const Partitioning& partit
   sequence.start();
   auto done = sequence.finish();
   *state_ = State{.group = to, .space = state_->space, .element_size = state_->element_size};
-  if (to.is_member()) {
-    state_->current = partitioning;
-    state_->memory = std::move(after);
-  }
+  if (to.is_member()) state_->become(partitioning, std::move(after));
   return done;
 }
 

@@ -8,17 +8,20 @@
 
 namespace weft::spmd {
 
+/// Every rank has that of all ranks: kept small, one after another.
 struct Partitioning::State {
-  struct Part {
-    std::vector<Slice> slices;
-    std::vector<Box> mappings;
-    Box bounds;
-    std::int64_t size = 0;
-  };
   Space space;
-  std::vector<Part> parts;
+  std::vector<Slice> slices;
+  std::vector<std::size_t> ends;  // of each rank's slices
+  std::vector<Box> bounds;        // of each rank; none where no rank has more than one slice
   bool disjoint = true;
   bool complete = true;
+
+  std::span<const Slice> of(Rank rank) const {
+    WEFT_CHECK(rank.value() < ends.size(), "rank {} of {}", rank.value(), ends.size());
+    const std::size_t begin = rank.value() == 0 ? 0 : ends[rank.value() - 1];
+    return std::span(slices).subspan(begin, ends[rank.value()] - begin);
+  }
 };
 
 namespace {
@@ -64,21 +67,38 @@ std::vector<Slice> normalised(const Space& space, std::vector<Slice> slices) {
   return slices;
 }
 
-/// Whether any element is in two of the boxes; true as soon as one is found.
-bool any_twice(std::vector<Box> boxes) {
-  std::sort(boxes.begin(), boxes.end(),
-            [](const Box& a, const Box& b) { return a.from[0] < b.from[0]; });
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    for (std::size_t j = i + 1; j < boxes.size() && boxes[j].from[0] < boxes[i].to[0]; ++j) {
-      if (boxes[i].intersects(boxes[j])) return true;
+/// The dimension in which boxes overlap least: to sort by.
+unsigned sharpest_dimension(const Space& space, std::span<const Slice> slices) {
+  unsigned best = 0;
+  double least = 0;
+  for (unsigned d = 0; d < space.dimensions(); ++d) {
+    double covered = 0;
+    for (const Slice& slice : slices) covered += static_cast<double>(slice.box.extent(d));
+    covered /= static_cast<double>(space.extent(d));
+    if (d > 0 && covered >= least) continue;
+    best = d;
+    least = covered;
+  }
+  return best;
+}
+
+/// Whether any element is in two of the slices; true as soon as one is found.
+bool any_twice(const Space& space, std::vector<Slice> slices) {
+  const unsigned d = sharpest_dimension(space, slices);
+  std::sort(slices.begin(), slices.end(),
+            [d](const Slice& a, const Slice& b) { return a.box.from[d] < b.box.from[d]; });
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    for (std::size_t j = i + 1; j < slices.size(); ++j) {
+      if (slices[j].box.from[d] >= slices[i].box.to[d]) break;
+      if (slices[i].box.intersects(slices[j].box)) return true;
     }
   }
   return false;
 }
 
-bool cover(const Space& space, std::span<const Box> boxes) {
+bool cover(const Space& space, std::span<const Slice> slices) {
   std::vector<Box> missing{space.box()};
-  for (const Box& box : boxes) {
+  for (const auto& [box, mapping] : slices) {
     if (missing.empty()) return true;
     std::vector<Box> rest;
     for (const Box& part : missing) append_difference(part, box, rest);
@@ -91,24 +111,26 @@ bool cover(const Space& space, std::span<const Box> boxes) {
 
 Partitioning::Partitioning(const Space& space, std::vector<std::vector<Slice>> slices) {
   auto state = std::make_shared<State>(State{.space = space});
-  std::vector<Box> boxes;
+  std::vector<Box> bounds;
   std::int64_t total = 0;
+  bool has_several = false;
   for (auto& of_rank : slices) {
-    State::Part part;
-    part.slices = normalised(space, std::move(of_rank));
-    for (const Slice& slice : part.slices) {
-      if (slice.mapping >= part.mappings.size()) part.mappings.resize(slice.mapping + 1);
-      part.mappings[slice.mapping] = part.mappings[slice.mapping].bounding(slice.box);
-      part.bounds = part.bounds.bounding(slice.box);
-      part.size += slice.box.size();
-      boxes.push_back(slice.box);
+    Box around;
+    for (const Slice& slice : normalised(space, std::move(of_rank))) {
+      around = around.bounding(slice.box);
+      total += slice.box.size();
+      state->slices.push_back(slice);
     }
-    total += part.size;
-    state->parts.push_back(std::move(part));
+    bounds.push_back(around);
+    const std::size_t begin = state->ends.empty() ? 0 : state->ends.back();
+    has_several = has_several || state->slices.size() > begin + 1;
+    state->ends.push_back(state->slices.size());
   }
+  state->slices.shrink_to_fit();
+  if (has_several) state->bounds = std::move(bounds);
   // Who holds more than the space holds something twice: no need to look for where.
-  state->disjoint = total <= space.size() && !any_twice(boxes);
-  state->complete = state->disjoint ? total == space.size() : cover(space, boxes);
+  state->disjoint = total <= space.size() && !any_twice(space, state->slices);
+  state->complete = state->disjoint ? total == space.size() : cover(space, state->slices);
   state_ = std::move(state);
 }
 
@@ -125,24 +147,32 @@ const Space& Partitioning::space() const {
 }
 
 std::uint32_t Partitioning::ranks() const {
-  return static_cast<std::uint32_t>(state_->parts.size());
+  return static_cast<std::uint32_t>(state_->ends.size());
 }
 
 std::span<const Slice> Partitioning::slices(Rank rank) const& {
-  WEFT_CHECK(rank.value() < ranks(), "slices of rank {} of {}", rank.value(), ranks());
-  return state_->parts[rank.value()].slices;
+  return state_->of(rank);
 }
 
 std::int64_t Partitioning::size(Rank rank) const {
-  return state_->parts.at(rank.value()).size;
+  std::int64_t total = 0;
+  for (const Slice& slice : state_->of(rank)) total += slice.box.size();
+  return total;
 }
 
-const Box& Partitioning::bounds(Rank rank) const {
-  return state_->parts.at(rank.value()).bounds;
+Box Partitioning::bounds(Rank rank) const {
+  const auto slices = state_->of(rank);
+  if (slices.empty()) return {};
+  return state_->bounds.empty() ? slices[0].box : state_->bounds[rank.value()];
 }
 
-std::span<const Box> Partitioning::mappings(Rank rank) const& {
-  return state_->parts.at(rank.value()).mappings;
+std::vector<Box> Partitioning::mappings(Rank rank) const {
+  std::vector<Box> boxes;
+  for (const Slice& slice : state_->of(rank)) {
+    if (slice.mapping >= boxes.size()) boxes.resize(slice.mapping + 1);
+    boxes[slice.mapping] = boxes[slice.mapping].bounding(slice.box);
+  }
+  return boxes;
 }
 
 bool Partitioning::is_disjoint() const {
@@ -157,12 +187,13 @@ Partitioning Partitioning::renumbered(std::span<const Rank> rank_of, std::uint32
   WEFT_CHECK(rank_of.size() == this->ranks(), "{} new ranks for {}", rank_of.size(), this->ranks());
   std::vector<std::vector<Slice>> slices(ranks);
   for (std::size_t r = 0; r < rank_of.size(); ++r) {
-    const auto& part = state_->parts[r];
+    const Rank rank(static_cast<std::uint32_t>(r));
+    const auto held = state_->of(rank);
     if (rank_of[r] == Rank::max()) {
-      WEFT_CHECK(part.slices.empty(), "rank {} leaves, but still holds {} elements", r, part.size);
+      WEFT_CHECK(held.empty(), "rank {} leaves, but still holds {} elements", r, size(rank));
       continue;
     }
-    slices.at(rank_of[r].value()) = part.slices;
+    slices.at(rank_of[r].value()).assign(held.begin(), held.end());
   }
   return Partitioning(state_->space, std::move(slices));
 }

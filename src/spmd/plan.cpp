@@ -25,6 +25,11 @@ void subtract(std::vector<Box>& boxes, std::span<const Slice> slices, unsigned d
   }
 }
 
+bool has_one_mapping(std::span<const Slice> slices) {
+  return std::all_of(slices.begin(), slices.end(),
+                     [&](const Slice& slice) { return slice.mapping == slices[0].mapping; });
+}
+
 /// Which elements of a target were contributed to so far.
 class Coverage {
  public:
@@ -155,7 +160,7 @@ class Planner {
   void copy_own() {
     const auto before = from_.slices(plan_.rank);
     const auto after = to_.slices(plan_.rank);
-    const bool once = from_.is_disjoint() || from_.mappings(plan_.rank).size() == 1;
+    const bool once = from_.is_disjoint() || has_one_mapping(from_.slices(plan_.rank));
     if (once) {
       for_each_overlap(before, after, [&](std::size_t i, std::size_t j, const Box& box) {
         plan_.copies.push_back({box, before[i].mapping, after[j].mapping});
@@ -267,7 +272,7 @@ class Planner {
     const std::vector<Rank> targets = holders(to_);
     if (members.size() < 2 || targets.empty()) return false;
     const auto boxes = from_.slices(members[0]);
-    if (from_.mappings(members[0]).size() > 1) return false;
+    if (!has_one_mapping(boxes)) return false;
     for (const Rank rank : members) {
       if (!have_same_boxes(boxes, from_.slices(rank))) return false;
     }

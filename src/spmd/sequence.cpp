@@ -174,8 +174,9 @@ void ActionSequence::start() {
 
 Result<void> ActionSequence::finish() {
   auto done = state_->sequence.finish();
-  state_->container->current = state_->to;
-  state_->container->memory = state_->after;
+  if (!state_->container->current->is(state_->to)) {
+    state_->container->become(state_->to, state_->after);
+  }
   return done;
 }
 

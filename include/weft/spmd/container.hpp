@@ -70,7 +70,8 @@ class ContainerBase {
   Index global(LocalIndex local) const;
 
   /// One memory for all of these: mapping m of each lies in the same place, so that switching
-  /// between them copies nothing within a rank, and addresses stay. Empties the container.
+  /// between them copies nothing within a rank, and addresses stay. Values are kept where the
+  /// container is in one of them now; else it is emptied.
   void reserve(std::span<const Partitioning> partitionings);
   void reserve(std::initializer_list<Partitioning> partitionings) {
     reserve(std::span(partitionings.begin(), partitionings.size()));

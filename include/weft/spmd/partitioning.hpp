@@ -42,11 +42,10 @@ class Partitioning {
   /// Elements that a rank holds; one held in several mappings counts as often.
   std::int64_t size(Rank rank) const;
   /// The smallest box around all that a rank holds.
-  const Box& bounds(Rank rank) const;
+  Box bounds(Rank rank) const;
   /// The box that the memory of each of a rank's mappings reaches over, by mapping number; empty
   /// ones where a number is not used.
-  std::span<const Box> mappings(Rank rank) const&;
-  std::span<const Box> mappings(Rank rank) const&& = delete;
+  std::vector<Box> mappings(Rank rank) const;
   /// Whether no element is held twice, by two ranks or in two mappings.
   bool is_disjoint() const;
   /// Whether every element of the space is held by somebody.
