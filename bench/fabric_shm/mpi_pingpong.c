@@ -14,7 +14,7 @@ static long clamp(long value, long low, long high) {
 // Half a round trip, microseconds.
 static double latency(int rank, char* buffer, int size) {
   const int peer = 1 - rank;
-  const long count = clamp(200000000L / (size + 20000L), 4, 4000);
+  const long count = clamp(400000000L / (size + 20000L), 4, 20000);
   double start = 0;
   for (long i = -count / 10 - 1; i < count; ++i) {
     if (i == 0) start = MPI_Wtime();

@@ -89,7 +89,7 @@ class Party {
 
   Sample measure(std::size_t size) {
     Sample sample{size, 0, 0};
-    const std::size_t rounds = std::clamp<std::size_t>(200'000'000 / (size + 20'000), 4, 4000);
+    const std::size_t rounds = std::clamp<std::size_t>(400'000'000 / (size + 20'000), 4, 20'000);
     sample.latency_us = timed(rounds, [&] { round(size); }) / 2 * 1e6;
     const std::size_t windows =
         std::clamp<std::size_t>(400'000'000 / ((size + 2000) * kWindow), 2, 400);

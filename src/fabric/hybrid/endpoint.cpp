@@ -98,7 +98,8 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
   }
   if (auto added = add_to(peer, kNear); !added.ok()) return added;
   if (peer.links[kFar].is_added && !peer.address.far.empty()) return add_to(peer, kFar);
-  try_far_later(peer);
+  // The patience begins with the next poll, which knows the time.
+  need_attention(peer);
   return {};
 }
 

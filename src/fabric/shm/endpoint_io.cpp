@@ -89,7 +89,7 @@ bool Endpoint::put_message(Peer& peer, const TxOp& op) {
   std::byte* const place = peer.producer.reserve(size);
   if (place == nullptr) return false;
   gather(op, 0, place, size);
-  peer.producer.publish(RecordKind::message, size);
+  peer.producer.publish(RecordKind::message);
   return true;
 }
 
@@ -102,7 +102,7 @@ bool Endpoint::put_chunks(Peer& peer, const TxOp& op, std::uint64_t& done) {
     if (place == nullptr) return false;
     std::memcpy(place, &header, sizeof header);
     gather(op, done, place + sizeof header, size);
-    peer.producer.publish(RecordKind::write, sizeof header + size);
+    peer.producer.publish(RecordKind::write);
     done += size;
   } while (done < op.size());
   return true;
@@ -117,7 +117,7 @@ bool Endpoint::put_pull(Peer& peer, const TxOp& op) {
                          op.segments[i].size()};
   }
   std::memcpy(place, &request, sizeof request);
-  peer.producer.publish(RecordKind::pull, sizeof request);
+  peer.producer.publish(RecordKind::pull);
   return true;
 }
 

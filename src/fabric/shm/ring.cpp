@@ -8,6 +8,8 @@
 namespace weft::shm {
 namespace {
 
+constexpr std::size_t kCompact = 8 * 1024;
+
 std::atomic_ref<std::uint64_t> atomic(std::uint64_t& word) {
   return std::atomic_ref<std::uint64_t>(word);
 }
@@ -29,11 +31,20 @@ bool Producer::refresh() {
   return valid_;
 }
 
+// Small records whose consumer keeps up stay at the ring's beginning: in the caches, and on few
+// pages. Looked at once per lap, since looking costs the transfer of a line.
+bool Producer::is_to_begin_anew(std::size_t extent) {
+  if (offset() < kCompact || extent > kCompact / 4 || ring_.size <= kCompact) return false;
+  may_begin_anew_ = false;
+  // What is not consumed yet lies behind the place of the new record.
+  return refresh() && position_ - consumed_ <= kCompact / 2;
+}
+
 std::byte* Producer::reserve(std::size_t size) {
   WEFT_CHECK(size <= largest_payload(ring_.size), "a record of {} bytes", size);
   const std::size_t extent = record_extent(size);
   const std::size_t to_end = ring_.size - offset();
-  const bool wraps = extent > to_end;
+  const bool wraps = extent > to_end || (may_begin_anew_ && is_to_begin_anew(extent));
   // One line more, for the zero where the next head will be.
   const std::size_t needed = extent + kLine + (wraps ? to_end : 0);
   if (ring_.size - (position_ - consumed_) < needed) {
@@ -44,17 +55,14 @@ std::byte* Producer::reserve(std::size_t size) {
     const RecordHead padding{RecordKind::padding, static_cast<std::uint32_t>(to_end - kHeadSize)};
     word_at(ring_.data + offset()).store(encode(padding), std::memory_order_release);
     position_ += to_end;
+    may_begin_anew_ = true;
   }
+  // Now and not when publishing: getting hold of that line takes time, and must not separate the
+  // payload from its head.
+  word_at(ring_.data + ((position_ + extent) & (ring_.size - 1)))
+      .store(0, std::memory_order_relaxed);
+  reserved_ = static_cast<std::uint32_t>(size);
   return ring_.data + offset() + kHeadSize;
-}
-
-void Producer::publish(RecordKind kind, std::size_t size) {
-  std::byte* const head = ring_.data + offset();
-  position_ += record_extent(size);
-  word_at(ring_.data + offset()).store(0, std::memory_order_relaxed);
-  word_at(head).store(encode({kind, static_cast<std::uint32_t>(size)}), std::memory_order_release);
-  // The line behind the next small record: it will have to be zeroed before that is published.
-  __builtin_prefetch(ring_.data + ((position_ + kLine) & (ring_.size - 1)), 1);
 }
 
 bool Producer::must_wake() {

@@ -86,8 +86,9 @@ class Producer {
   /// Room for a payload of `size` bytes, at most largest_payload; null while there is none, or when
   /// the consumer said something impossible.
   std::byte* reserve(std::size_t size);
-  /// Publishes what was reserved last; `size` is at most what was asked for then.
-  void publish(RecordKind kind, std::size_t size);
+  /// Publishes what was reserved last. To be called right after the payload was written: the
+  /// consumer, who looks all the time, would else fetch the line once more in between.
+  void publish(RecordKind kind);
   /// Reads how far the consumer is. False from the moment on when that was impossible.
   bool refresh();
   bool is_valid() const { return valid_; }
@@ -104,10 +105,13 @@ class Producer {
 
  private:
   std::size_t offset() const { return position_ & (ring_.size - 1); }
+  bool is_to_begin_anew(std::size_t extent);
 
   RingMemory ring_;
   std::uint64_t position_ = 0;
   std::uint64_t consumed_ = 0;
+  std::uint32_t reserved_ = 0;
+  bool may_begin_anew_ = true;  ///< it was not tried in this lap
   bool valid_ = true;
 };
 
@@ -151,6 +155,13 @@ class Consumer {
 
 inline std::atomic_ref<std::uint64_t> word_at(std::byte* place) {
   return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(place));
+}
+
+inline void Producer::publish(RecordKind kind) {
+  word_at(ring_.data + offset()).store(encode({kind, reserved_}), std::memory_order_release);
+  position_ += record_extent(reserved_);
+  // The line behind the next small record: it will have to be zeroed before that is published.
+  __builtin_prefetch(ring_.data + ((position_ + kLine) & (ring_.size - 1)), 1);
 }
 
 inline bool Consumer::has_next() const {

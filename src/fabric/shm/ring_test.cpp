@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -37,7 +38,7 @@ class RingTest : public ::testing::Test {
     std::byte* const place = producer_.reserve(size);
     if (place == nullptr) return false;
     std::memset(place, value, size);
-    producer_.publish(RecordKind::message, size);
+    producer_.publish(RecordKind::message);
     return true;
   }
   void put_word(std::size_t offset, std::uint64_t word) {
@@ -97,13 +98,25 @@ TEST_F(RingTest, payload_that_looks_like_a_record_is_never_taken_for_one) {
       const std::uint64_t head = encode({RecordKind::write, 24});
       std::memcpy(place + at, &head, sizeof head);
     }
-    producer_.publish(RecordKind::message, size);
+    producer_.publish(RecordKind::message);
     ASSERT_EQ(consumer_.look(record_), Consumer::Look::record);
     ASSERT_EQ(record_.kind, RecordKind::message);
     consumer_.advance();
     consumer_.release();
     ASSERT_FALSE(consumer_.has_next());
   }
+}
+
+TEST_F(RingTest, small_records_stay_at_the_beginning_when_the_consumer_keeps_up) {
+  std::size_t furthest = 0;
+  for (int i = 0; i < 5000; ++i) {
+    ASSERT_TRUE(send(8, 1));
+    ASSERT_EQ(consumer_.look(record_), Consumer::Look::record);
+    furthest = std::max(furthest, static_cast<std::size_t>(record_.payload.data() - ring_.data));
+    consumer_.advance();
+    consumer_.release();
+  }
+  EXPECT_LT(furthest, kSize * 3 / 4);
 }
 
 TEST_F(RingTest, wakes_a_sleeping_consumer_once) {
@@ -159,7 +172,7 @@ TEST_F(RingTest, two_threads_exchange_records_of_all_sizes_in_order) {
       while ((place = producer_.reserve(size)) == nullptr) std::this_thread::yield();
       std::memset(place, static_cast<int>(i % 251), size);
       std::memcpy(place, &i, sizeof i);
-      producer_.publish(RecordKind::message, size);
+      producer_.publish(RecordKind::message);
       ++i;
     }
   });
@@ -196,7 +209,7 @@ TEST_F(RingTest, two_threads_that_sleep_never_miss_each_other) {
       std::byte* const place = producer_.reserve(1000);
       if (place != nullptr) {
         std::memcpy(place, &i, sizeof i);
-        producer_.publish(RecordKind::message, 1000);
+        producer_.publish(RecordKind::message);
         ++i;
         if (producer_.must_wake()) consumer_woken = true;
         continue;

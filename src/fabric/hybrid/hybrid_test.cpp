@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/hybrid/hybrid.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fabric/tcp/tcp.hpp"
+
+namespace weft {
+namespace {
+
+Instant test_now() {
+  return Instant(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                     std::chrono::steady_clock::now().time_since_epoch())
+                     .count());
+}
+
+// An endpoint and what it reported. Its clock is the test's: nothing waits for real time.
+struct Party {
+  Party(NodeId self, std::string shm_job = "job") {
+    ShmOptions near;
+    TcpOptions far;
+    near.self = far.self = self;
+    near.incarnation = far.incarnation = Incarnation(1);
+    near.secret.assign(32, std::byte{7});
+    far.secret = near.secret;
+    near.job_id = std::move(shm_job);
+    far.listen = "127.0.0.1:0";
+    auto shared = open_shm(near);
+    auto network = open_tcp(far);
+    EXPECT_TRUE(shared.ok() && network.ok());
+    auto opened =
+        open_hybrid({self, Duration::seconds(1000)}, std::move(*shared), std::move(*network));
+    EXPECT_TRUE(opened.ok());
+    fabric = std::move(*opened);
+  }
+  void step(Instant now) {
+    std::array<Completion, 8> completions;
+    const std::size_t n = fabric->poll(now, completions);
+    for (const Completion& c : std::span(completions).first(n)) {
+      if (c.kind == CompletionKind::peer_up) is_up = true;
+      if (c.kind == CompletionKind::peer_down) is_up = false;
+      if (c.kind == CompletionKind::received) ++received;
+      if (c.kind == CompletionKind::sent) ++sent;
+    }
+  }
+  std::unique_ptr<Fabric> fabric;
+  bool is_up = false;
+  std::size_t received = 0, sent = 0;
+};
+
+struct Pair {
+  explicit Pair(std::string job_of_a = "job") : a(NodeId(0), std::move(job_of_a)), b(NodeId(1)) {}
+  void introduce(const std::string& address_of_a, const std::string& address_of_b) {
+    ASSERT_TRUE(a.fabric->add_peer(NodeId(1), Incarnation(1), address_of_b).ok());
+    ASSERT_TRUE(b.fabric->add_peer(NodeId(0), Incarnation(1), address_of_a).ok());
+  }
+  void step(Duration ahead = {}) {
+    a.step(test_now() + ahead);
+    b.step(test_now() + ahead);
+  }
+  bool until(const std::function<bool()>& done, Duration ahead = {}) {
+    const Instant give_up = test_now() + Duration::seconds(60);
+    while (!done() && test_now() < give_up) step(ahead);
+    return done();
+  }
+  bool both_up() const { return a.is_up && b.is_up; }
+  Party a, b;
+};
+
+// The same address, but of an endpoint on another machine.
+std::string elsewhere(std::string address) {
+  address[4] = address[4] == '0' ? '1' : '0';
+  return address;
+}
+
+TEST(hybrid_address, has_both_parts_or_one) {
+  Party party(NodeId(0));
+  const HybridAddress parts = split_address(party.fabric->address());
+  EXPECT_TRUE(parts.near.starts_with("shm:"));
+  EXPECT_TRUE(parts.far.starts_with("127.0.0.1:"));
+  EXPECT_EQ(split_address("10.0.0.1:99").far, "10.0.0.1:99");
+  EXPECT_EQ(split_address("10.0.0.1:99").near, "");
+  EXPECT_EQ(split_address(parts.near).near, parts.near);
+  EXPECT_EQ(split_address(parts.near).far, "");
+}
+
+TEST(hybrid, takes_shared_memory_on_one_host_without_being_told) {
+  Pair pair;
+  // Nobody listens at these network addresses.
+  const auto only_near = [](const Party& party) {
+    return split_address(party.fabric->address()).near + "|127.0.0.1:1";
+  };
+  pair.introduce(only_near(pair.a), only_near(pair.b));
+  EXPECT_TRUE(pair.until([&] { return pair.both_up(); }));
+}
+
+TEST(hybrid, takes_the_network_at_once_to_another_host) {
+  Pair pair;
+  pair.introduce(elsewhere(pair.a.fabric->address()), elsewhere(pair.b.fabric->address()));
+  EXPECT_TRUE(pair.until([&] { return pair.both_up(); }));
+}
+
+TEST(hybrid, takes_the_network_when_shared_memory_does_not_reach_in_time) {
+  Pair pair("another job's memory");
+  pair.introduce(pair.a.fabric->address(), pair.b.fabric->address());
+  for (int i = 0; i < 2000; ++i) pair.step();
+  EXPECT_FALSE(pair.a.is_up || pair.b.is_up);
+  // After more than the patience, by the clock that it is given.
+  EXPECT_TRUE(pair.until([&] { return pair.both_up(); }, Duration::seconds(2000)));
+}
+
+TEST(hybrid, takes_the_network_when_the_address_has_nothing_else) {
+  Pair pair;
+  pair.introduce(split_address(pair.a.fabric->address()).far,
+                 split_address(pair.b.fabric->address()).far);
+  EXPECT_TRUE(pair.until([&] { return pair.both_up(); }));
+}
+
+TEST(hybrid, names_the_fix_when_there_is_no_way_to_a_peer) {
+  Pair pair;
+  const std::string near = split_address(pair.b.fabric->address()).near;
+  const auto added = pair.a.fabric->add_peer(NodeId(1), Incarnation(1), elsewhere(near));
+  ASSERT_FALSE(added.ok());
+  EXPECT_NE(added.error().message.find("without an address in the network"), std::string::npos);
+}
+
+TEST(hybrid, its_own_notes_are_not_seen_and_do_not_count) {
+  Pair pair;
+  pair.introduce(pair.a.fabric->address(), pair.b.fabric->address());
+  ASSERT_TRUE(pair.until([&] { return pair.both_up(); }));
+  const std::array<std::byte, 8> data{};
+  TxOp op;
+  op.peer = NodeId(1);
+  op.segments[0] = data;
+  const std::vector<TxOp> batch(pair.a.fabric->limits().max_outstanding, op);
+  EXPECT_EQ(pair.a.fabric->post(batch), batch.size());
+  EXPECT_EQ(pair.a.fabric->post({&op, 1}), 0u);
+  EXPECT_TRUE(pair.until([&] { return pair.b.received == batch.size(); }));
+  EXPECT_TRUE(pair.until([&] { return pair.a.sent == batch.size(); }));
+  EXPECT_EQ(pair.a.received, 0u);
+}
+
+}  // namespace
+}  // namespace weft
