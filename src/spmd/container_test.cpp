@@ -119,6 +119,24 @@ TEST_P(containers, keep_their_values_when_memory_is_reserved_for_what_they_are_i
   });
 }
 
+TEST_P(containers, may_be_read_while_a_sequence_is_under_way) {
+  run_threads(GetParam(), [](Communicator& world) {
+    const Group group(world);
+    const Space space(12, 12);
+    const Partitioning writes = bisection(space, group.size());
+    const Partitioning reads = corner_halo(writes);
+    Container<std::int64_t> data(group, space);
+    data.reserve({writes, reads});
+    ASSERT_TRUE(data.switch_to(writes, Flow::none).ok());
+    write_values(data);
+    auto fetch = data.prepare(group.transition(writes, reads, Flow::preserve));
+    fetch.start();
+    expect_values(data);  // still the part without its halo
+    ASSERT_TRUE(fetch.finish().ok());
+    expect_values(data);
+  });
+}
+
 TEST_P(containers, cached_transition_is_computed_once) {
   run_threads(GetParam(), [](Communicator& world) {
     const Group group(world);
