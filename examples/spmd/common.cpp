@@ -13,6 +13,9 @@ int run_reporting(Process& process, const char* name, const std::function<void()
   try {
     body();
     return 0;
+  } catch (const RankFailure& failure) {
+    std::fprintf(stderr, "%s: rank %u: %s\n", name, process.world().rank().value(), failure.what());
+    return 1;
   } catch (const Failure& failure) {
     if (process.world().rank() == Rank(0)) std::fprintf(stderr, "%s: %s\n", name, failure.what());
     return 1;
@@ -20,7 +23,7 @@ int run_reporting(Process& process, const char* name, const std::function<void()
 }
 
 void require(Result<void> result) {
-  if (!result.ok()) throw Failure(result.error().message);
+  if (!result.ok()) throw RankFailure(result.error().message);
 }
 
 Arguments::Arguments(std::span<const std::string> given, std::string usage)

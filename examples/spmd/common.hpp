@@ -19,15 +19,20 @@ namespace weft::examples {
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+/// One that is not the same on all ranks: who is gone, and what for it was needed.
+struct RankFailure : Failure {
+  using Failure::Failure;
+};
 
-/// Runs the body; a Failure's line goes to standard error, of rank 0, and the exit code is 1.
+/// Runs the body; a Failure's line goes to standard error, from rank 0 or, if it is a RankFailure,
+/// from everybody, and the exit code is 1.
 int run_reporting(Process& process, const char* name, const std::function<void()>& body);
 
-/// The value, or the error as a Failure.
+/// The value, or the error as a RankFailure.
 void require(Result<void> result);
 template <class T>
 T require(Result<T> result) {
-  if (!result.ok()) throw Failure(result.error().message);
+  if (!result.ok()) throw RankFailure(result.error().message);
   return std::move(result).value();
 }
 

@@ -24,9 +24,9 @@ constexpr const char* help =
     "those of the processes. The exit code is the first of theirs that was not 0; 128 + N after\n"
     "signal N.\n"
     "Examples:\n"
-    "  weft run -n 4 -- build/examples/spmd_jac3d 100 50\n"
-    "  weft run -n 8 --restart on-failure -- build/examples/spmd_markov2 400 10\n"
-    "  weft run -n 4 --fabric tcp --link 1Gbit,20us -- build/examples/spmd_spmv2 10 1000";
+    "  weft run -n 4 -- build/examples/jac3d 100 50\n"
+    "  weft run -n 8 --restart on-failure -- build/examples/markov2 400 10\n"
+    "  weft run -n 4 --fabric tcp --link 1Gbit,20us -- build/examples/spmv2 10 1000";
 
 struct RunCommand {
   LaunchOptions launch;

@@ -25,6 +25,8 @@ namespace {
 
 /// Processes that were told to go have so long for it.
 constexpr Duration grace = Duration::seconds(2);
+/// What fabrics accept.
+constexpr Duration shortest_peer_timeout = Duration::seconds(1);
 constexpr int cannot_execute = 127;
 
 std::string describe_end(int status) {
@@ -123,6 +125,7 @@ class Launcher {
             .job_id = secret_.job_id,
             .secret = secret_.secret,
             .retain = options_.restart,
+            .peer_timeout = std::max(options_.timeout, shortest_peer_timeout),
             .timeout = options_.restart ? Duration::max() : options_.timeout,
             .inbox = options_.inbox,
             .outbox = options_.outbox,

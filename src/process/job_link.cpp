@@ -19,6 +19,7 @@ std::string to_text(const JobDescription& job) {
       {"job_id", job.job_id},
       {"secret", std::vector<std::uint8_t>(job.secret.begin(), job.secret.end())},
       {"retain", job.retain},
+      {"peer_timeout_ns", job.peer_timeout.ticks()},
       {"timeout_ns", job.timeout.ticks()},
       {"inbox", job.inbox.value()},
       {"outbox", job.outbox.value()},
@@ -42,6 +43,7 @@ Result<JobDescription> read_job_description(const std::string& text) {
       job.secret.push_back(static_cast<char>(byte));
     }
     job.retain = json.at("retain").get<bool>();
+    job.peer_timeout = Duration(json.at("peer_timeout_ns").get<std::int64_t>());
     job.timeout = Duration(json.at("timeout_ns").get<std::int64_t>());
     job.inbox = ByteCount(json.at("inbox").get<std::uint64_t>());
     job.outbox = ByteCount(json.at("outbox").get<std::uint64_t>());

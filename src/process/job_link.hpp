@@ -39,7 +39,8 @@ struct JobDescription {
   std::string job_id;
   std::string secret;  ///< bytes
   bool retain = false;
-  Duration timeout = Duration::seconds(10);
+  Duration peer_timeout = Duration::seconds(10);  ///< until a silent host counts as gone
+  Duration timeout = Duration::seconds(10);       ///< until what waits for a process fails
   ByteCount inbox = ByteCount::mib(16);
   ByteCount outbox;       ///< zero: no limit
   std::string spill;      ///< directory for what is beyond the outbox; empty: none

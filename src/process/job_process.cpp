@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/log.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "fabric/loopback/loopback.hpp"
 
@@ -50,9 +51,11 @@ Result<std::unique_ptr<JobProcess>> JobProcess::join() {
 }
 
 Result<void> JobProcess::open() {
+  const char* level = std::getenv("WEFT_LOG");
+  set_up_log(level != nullptr ? level : "error", fmt::format("rank {}", job_.self.value()));
   // Sleeps of microseconds need timers that are not rounded to 50.
   ::prctl(PR_SET_TIMERSLACK, 1000);
-  FabricChoice choice{.name = job_.fabric, .peer_timeout = job_.timeout};
+  FabricChoice choice{.name = job_.fabric, .peer_timeout = job_.peer_timeout};
   if (!job_.link.empty()) {
     auto shape = parse_shape("--link", job_.link);
     if (!shape) return std::move(shape).error();

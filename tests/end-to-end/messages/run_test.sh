@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# weft run: results that do not depend on processes and fabrics, exit codes, errors in one line.
+#   run_test.sh WEFT EXAMPLES
+set -euo pipefail
+weft=$1 examples=$2
+dir=$(mktemp -d)
+trap 'rm -rf -- "$dir"' EXIT
+
+fail() {
+  echo "run_test: $1" >&2
+  exit 1
+}
+
+# What a program prints, but its time.
+results() { "$weft" run "$@" | grep -v ' processes, '; }
+
+# Exit code, of a command that prints `$expected` somewhere.
+expect_failure() {
+  local wanted=$1 expected=$2 code=0
+  shift 2
+  "$@" >"$dir/out" 2>&1 || code=$?
+  ((code == wanted)) || fail "$* ended with $code, not $wanted: $(cat "$dir/out")"
+  [[ $(cat "$dir/out") == *"$expected"* ]] || fail "$* does not say '$expected': $(cat "$dir/out")"
+}
+
+# The same result everywhere, also without a launcher.
+for program in "jac2d 200 20" "markov2 200 5 20" "vsum2" "propagation2d 12 5"; do
+  # shellcheck disable=SC2086
+  alone=$("$examples"/$program | grep -v ' processes, ')
+  [[ $alone == *checksum* ]] || fail "$program alone prints: $alone"
+  checksum=${alone##*checksum }
+  for how in "-n 1" "-n 3 --fabric auto" "-n 4 --fabric tcp" "-n 2 --fabric tcp:unix" \
+    "-n 2 --fabric shm" "-n 2 --fabric tcp --link 1Gbit,10us" "-n 3 --restart on-failure"; do
+    # propagation2d has as many elements as processes, so another result
+    [[ $program != propagation2d* || $how == "-n 1" ]] || continue
+    # shellcheck disable=SC2086
+    got=$(results $how -- "$examples"/$program)
+    [[ $got == *"checksum $checksum"* ]] || fail "$program $how prints $got, alone $alone"
+  done
+done
+
+# Exit codes and errors.
+expect_failure 127 "cannot start '$dir/nothing'" "$weft" run -n 2 -- "$dir/nothing"
+expect_failure 2 "" "$weft" run -n 0 -- true
+expect_failure 1 "--fabric: 'carrier-pigeon'" "$weft" run -n 2 --fabric carrier-pigeon -- \
+  "$examples/vsum2"
+expect_failure 1 "--spill: '$dir/none'" "$weft" run -n 2 --spill "$dir/none" --outbox 1MiB -- \
+  "$examples/vsum2"
+expect_failure 1 "outbox is full" "$weft" run -n 2 --restart on-failure --most-restarts 0 \
+  --outbox 1KiB -- "$examples/vsum2"
+mkdir "$dir/spill"
+results -n 2 --restart on-failure --outbox 1KiB --spill "$dir/spill" -- "$examples/vsum2" >/dev/null
+[[ -z $(ls "$dir/spill") ]] || fail "something is left in the spill directory"
+
+# Without a restart, those that need a dead rank say so, and what they needed it for.
+"$weft" run -n 3 --timeout 500ms -- "$examples/jac3d" 60 100000 >"$dir/out" 2>"$dir/err" &
+launcher=$!
+until pids=$(pgrep -P $launcher) && (($(wc -w <<<"$pids") == 3)); do :; done
+kill -9 "${pids%%$'\n'*}"
+code=0
+wait $launcher || code=$?
+((code == 137)) || fail "a job whose rank was killed ended with $code: $(cat "$dir/err")"
+grep -q 'rank 0 was ended by signal 9' "$dir/err" || fail "no word of the death: $(cat "$dir/err")"
+grep -Eq 'rank 0 was gone for 0.5 s, while (receiving from|sending to) rank 0' "$dir/err" ||
+  fail "nobody says what it needed rank 0 for: $(cat "$dir/err")"
+echo "run_test: all as expected"
