@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/message/frames.hpp"
 
+#include <cstring>
+
 namespace weft::message {
 namespace {
 
@@ -30,26 +32,45 @@ bool known(MessageType type) {
   return type == MessageType::point_to_point || type == MessageType::collective;
 }
 
-void read_name(wire::Reader& in, Frame& frame) {
-  frame.flow.tag = Tag(in.get<std::uint32_t>());
-  frame.flow.generation = Generation(in.get<std::uint64_t>());
-  frame.serial = in.get<std::uint64_t>();
-  frame.size = in.get<std::uint64_t>();
+/// What all frames begin with, and the name of those that have one: put and taken as a whole, since
+/// each message pays for it.
+struct Start {
+  FrameKind kind{};
+  std::uint8_t flags = 0;
+  MessageType type{};
+  std::uint8_t nothing = 0;
+};
+struct Name {
+  std::uint32_t tag = 0;
+  std::uint32_t generation[2] = {};  // low, high: no gap in front of it
+  std::uint32_t serial[2] = {};
+  std::uint32_t size[2] = {};
+};
+static_assert(sizeof(Start) + sizeof(Name) == header_bytes);
+
+void set(std::uint32_t (&words)[2], std::uint64_t value) {
+  std::memcpy(words, &value, sizeof value);
+}
+std::uint64_t get(const std::uint32_t (&words)[2]) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, words, sizeof value);
+  return value;
 }
 
 }  // namespace
 
 void encode(wire::Writer& out, const Frame& frame) {
-  out.put(frame.kind);
-  out.put(
-      static_cast<std::uint8_t>((frame.urgent ? urgent_bit : 0) | (frame.asked ? asked_bit : 0)));
-  out.put(names_message(frame.kind) ? frame.flow.type : MessageType{});
-  out.put(std::uint8_t{0});
-  if (names_message(frame.kind)) {
-    out.put(frame.flow.tag.value());
-    out.put(frame.flow.generation.value());
-    out.put(frame.serial);
-    out.put(frame.size);
+  const bool named = names_message(frame.kind);
+  out.put(Start{.kind = frame.kind,
+                .flags = static_cast<std::uint8_t>((frame.urgent ? urgent_bit : 0) |
+                                                   (frame.asked ? asked_bit : 0)),
+                .type = named ? frame.flow.type : MessageType{}});
+  if (named) {
+    Name name{.tag = frame.flow.tag.value()};
+    set(name.generation, frame.flow.generation.value());
+    set(name.serial, frame.serial);
+    set(name.size, frame.size);
+    out.put(name);
     if (frame.kind == FrameKind::get) {
       out.put(frame.region.key);
       out.put(frame.region.base);
@@ -66,19 +87,22 @@ void encode(wire::Writer& out, const Frame& frame) {
 
 std::optional<Frame> decode(std::span<const std::byte> bytes) {
   wire::Reader in(bytes);
-  Frame frame;
-  frame.kind = static_cast<FrameKind>(in.get<std::uint8_t>());
-  const auto flags = in.get<std::uint8_t>();
-  frame.flow.type = static_cast<MessageType>(in.get<std::uint8_t>());
-  const auto nothing = in.get<std::uint8_t>();
-  if (!in.ok() || !known(frame.kind) || (flags & ~(urgent_bit | asked_bit)) != 0 || nothing != 0) {
+  const auto start = in.get<Start>();
+  if (!in.ok() || !known(start.kind) || (start.flags & ~(urgent_bit | asked_bit)) != 0 ||
+      start.nothing != 0) {
     return std::nullopt;
   }
-  frame.urgent = (flags & urgent_bit) != 0;
-  frame.asked = (flags & asked_bit) != 0;
+  Frame frame;
+  frame.kind = start.kind;
+  frame.urgent = (start.flags & urgent_bit) != 0;
+  frame.asked = (start.flags & asked_bit) != 0;
   if (names_message(frame.kind)) {
-    if (!known(frame.flow.type)) return std::nullopt;
-    read_name(in, frame);
+    if (!known(start.type)) return std::nullopt;
+    const auto name = in.get<Name>();
+    frame.flow = {
+        .generation = Generation(get(name.generation)), .tag = Tag(name.tag), .type = start.type};
+    frame.serial = get(name.serial);
+    frame.size = get(name.size);
     if (frame.kind == FrameKind::get) {
       frame.region.key = in.get<std::uint64_t>();
       frame.region.base = in.get<std::uint64_t>();
