@@ -22,14 +22,18 @@ class TriangularRows {
       ends_.push_back(values_.size());
     }
   }
-  /// A row times a vector, added up in the order of columns.
+  /// A row times a vector: every fourth column added up for itself, in the order of columns, so
+  /// that additions need not wait for each other. The same whoever computes it.
   double times(std::int64_t row, const double* vector) const {
     const auto number = static_cast<std::size_t>(row - first_);
-    double sum = 0;
-    for (std::size_t i = number == 0 ? 0 : ends_[number - 1]; i < ends_[number]; ++i) {
-      sum += values_[i] * vector[columns_[i]];
+    std::size_t i = number == 0 ? 0 : ends_[number - 1];
+    const std::size_t end = ends_[number];
+    double sums[4] = {};
+    for (; i + 4 <= end; i += 4) {
+      for (std::size_t k = 0; k < 4; ++k) sums[k] += values_[i + k] * vector[columns_[i + k]];
     }
-    return sum;
+    for (; i < end; ++i) sums[0] += values_[i] * vector[columns_[i]];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
 
  private:
