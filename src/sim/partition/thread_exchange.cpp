@@ -2,56 +2,106 @@
 #include "sim/partition/thread_exchange.hpp"
 
 #include <algorithm>
-#include <barrier>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 namespace weft::sim {
 namespace {
 
-/// What all ranks see. Each writes its own entries before a barrier and reads the others' after it;
-/// a second barrier keeps them until all have read.
-struct Board {
-  explicit Board(std::uint32_t ranks)
-      : barrier(static_cast<std::ptrdiff_t>(ranks)), outgoing(ranks), least(ranks), values(ranks) {}
-  std::barrier<> barrier;
-  std::vector<std::span<const Batch>> outgoing;
+/// As std::barrier, but whoever has waited a little sleeps and never yields: where other processes
+/// want the cores too, whoever yields waits until all of them have had their turns.
+class Barrier {
+ public:
+  explicit Barrier(std::uint32_t ranks)
+      : ranks_(ranks), patience_(ranks <= std::thread::hardware_concurrency() ? 500 : 0) {}
+
+  void arrive_and_wait() {
+    const std::uint32_t phase = phase_.load(std::memory_order_relaxed);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks_) {
+      arrived_.store(0, std::memory_order_relaxed);
+      {
+        const std::lock_guard lock(mutex_);
+        phase_.store(phase + 1, std::memory_order_release);
+      }
+      next_phase_.notify_all();
+      return;
+    }
+    const auto is_over = [&] { return phase_.load(std::memory_order_acquire) != phase; };
+    for (std::uint32_t looks = 0; looks < patience_; ++looks) {
+      if (is_over()) return;
+    }
+    std::unique_lock lock(mutex_);
+    next_phase_.wait(lock, is_over);
+  }
+
+ private:
+  std::uint32_t ranks_;
+  std::uint32_t patience_;  // looks before it sleeps
+  std::atomic<std::uint32_t> arrived_{0};
+  std::atomic<std::uint32_t> phase_{0};
+  std::mutex mutex_;
+  std::condition_variable next_phase_;
+};
+
+/// What all ranks see in one turn. Each writes its own entries before the barrier and reads the
+/// others' after it.
+struct Turn {
+  explicit Turn(std::uint32_t ranks)
+      : batches(ranks, std::vector<Batch>(ranks)), least(ranks), values(ranks) {}
+  std::vector<std::vector<Batch>> batches;  // by sender and receiver
   std::vector<std::int64_t> least;
   std::vector<std::vector<std::uint64_t>> values;
+};
+
+/// Turns use two boards alternately: when a rank writes one again all have been at the other's
+/// barrier, and have read this one before.
+struct Board {
+  explicit Board(std::uint32_t ranks) : barrier(ranks), turns{Turn(ranks), Turn(ranks)} {}
+  Barrier barrier;
+  std::array<Turn, 2> turns;
 };
 
 class ThreadExchange final : public Exchange {
  public:
   ThreadExchange(Board& board, std::uint32_t rank) : board_(board), rank_(rank) {}
   std::uint32_t rank() const override { return rank_; }
-  std::uint32_t size() const override { return static_cast<std::uint32_t>(board_.least.size()); }
+  std::uint32_t size() const override {
+    return static_cast<std::uint32_t>(board_.turns[0].least.size());
+  }
   bool first_of_process() const override { return rank_ == 0; }
 
   std::int64_t turn(std::span<const std::uint32_t> neighbours, std::span<const Batch> outgoing,
                     std::span<Batch> incoming, std::int64_t least) override {
-    board_.outgoing[rank_] = outgoing;
-    board_.least[rank_] = least;
+    Turn& turn = next_turn();
+    for (const std::uint32_t r : neighbours) turn.batches[rank_][r] = outgoing[r];
+    turn.least[rank_] = least;
     board_.barrier.arrive_and_wait();
     for (Batch& batch : incoming) batch.clear();
-    for (const std::uint32_t r : neighbours) incoming[r] = board_.outgoing[r][rank_];
-    const std::int64_t result = *std::min_element(board_.least.begin(), board_.least.end());
-    board_.barrier.arrive_and_wait();
-    return result;
+    for (const std::uint32_t r : neighbours) incoming[r].swap(turn.batches[r][rank_]);
+    return *std::min_element(turn.least.begin(), turn.least.end());
   }
 
   void sum(std::span<std::uint64_t> values) override {
-    board_.values[rank_].assign(values.begin(), values.end());
+    Turn& turn = next_turn();
+    turn.values[rank_].assign(values.begin(), values.end());
     board_.barrier.arrive_and_wait();
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = 0;
-      for (const auto& of_rank : board_.values) values[i] += of_rank[i];
+      for (const auto& of_rank : turn.values) values[i] += of_rank[i];
     }
-    board_.barrier.arrive_and_wait();
   }
+
+ private:
+  Turn& next_turn() { return board_.turns[turns_++ % 2]; }
 
  private:
   Board& board_;
   std::uint32_t rank_;
+  std::uint64_t turns_ = 0;
 };
 
 }  // namespace

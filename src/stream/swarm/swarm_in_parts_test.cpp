@@ -38,21 +38,26 @@ std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-TEST(swarm, does_the_same_in_two_or_three_parts) {
+/// Seeds in portions, so that a test does not last long.
+class SwarmInParts : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(SwarmInParts, does_the_same_as_the_whole) {
   const std::uint64_t only = setting("WEFT_TEST_SEED", 0);
-  const std::uint64_t first = only != 0 ? only : setting("WEFT_TEST_FIRST", 1);
-  const std::uint64_t last = only != 0 ? only : first + setting("WEFT_TEST_SEEDS", 100) - 1;
+  const std::uint64_t seeds = setting("WEFT_TEST_SEEDS", 100) / 4;
+  const std::uint64_t first = only != 0 ? only : seeds * GetParam() + 1;
+  const std::uint64_t last = only != 0 ? only : first + seeds - 1;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     auto drawn = draw_swarm_case(seed, nullptr);
     ASSERT_TRUE(drawn.ok());
     drawn->options.sinks = {"check:"};
     const std::uint32_t parts = 2 + seed % 2;
     const std::string whole = run(*drawn, 1);
-    ASSERT_EQ(run(*drawn, parts), whole)
-        << to_text(*drawn) << "\nrerun: WEFT_TEST_SEED=" << seed
-        << " stream_swarm_test --gtest_filter=swarm.does_the_same_in_two_or_three_parts";
+    ASSERT_EQ(run(*drawn, parts), whole) << to_text(*drawn) << "\nrerun: WEFT_TEST_SEED=" << seed
+                                         << " stream_swarm_test --gtest_filter=*SwarmInParts*0";
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(swarm, SwarmInParts, testing::Range<std::uint64_t>(0, 4));
 
 }  // namespace
 }  // namespace weft::stream
