@@ -258,7 +258,7 @@ WaitHint Endpoint::prepare_wait(Instant now) {
     peer->consumer.set_sleeping(true);
     peer->producer.want_space(!peer->queue.empty() || !peer->fetching.empty());
   }
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  full_fence();
   bool ready = completed_count_ > 0 || event_first_ < event_count_ || owed_wakes_ > 0;
   for (Peer* const peer : up_) ready = ready || sees_work(*peer);
   WaitHint hint = control_->prepare_wait(now);

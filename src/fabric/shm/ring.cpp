@@ -68,7 +68,7 @@ std::byte* Producer::reserve(std::size_t size) {
 bool Producer::must_wake() {
   // Publishing and then looking whether the other sleeps; the other says that it sleeps and then
   // looks. With a fence on both sides one of them sees the other.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  full_fence();
   auto sleeps = atomic(ring_.control->sleeps[0]);
   return sleeps.load(std::memory_order_relaxed) != 0 &&
          sleeps.exchange(0, std::memory_order_relaxed) != 0;
@@ -102,7 +102,7 @@ Consumer::Look Consumer::look(Record& record) {
 bool Consumer::release() {
   released_ = position_;
   atomic(ring_.control->consumed[0]).store(position_, std::memory_order_release);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  full_fence();
   auto wants_space = atomic(ring_.control->wants_space[0]);
   return wants_space.load(std::memory_order_relaxed) != 0 &&
          wants_space.exchange(0, std::memory_order_relaxed) != 0;

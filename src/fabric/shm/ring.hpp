@@ -61,6 +61,19 @@ struct RingControl {
 inline constexpr std::size_t kRingOffset = 4096;  ///< of the ring behind its control
 static_assert(sizeof(RingControl) <= kRingOffset);
 
+/// Between saying something to the other side and looking at what it says.
+inline void full_fence() {
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+// The thread sanitizer does not know fences. It need not: what is read was released and acquired.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wtsan"
+#endif
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+}
+
 /// Where a ring is. Does not own it.
 struct RingMemory {
   RingControl* control = nullptr;

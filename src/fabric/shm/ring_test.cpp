@@ -216,7 +216,7 @@ TEST_F(RingTest, two_threads_that_sleep_never_miss_each_other) {
       }
       const std::uint64_t before = producer_.consumed();
       producer_.want_space(true);
-      std::atomic_thread_fence(std::memory_order_seq_cst);
+      full_fence();
       if (producer_.refresh() && producer_.consumed() != before) continue;
       sleep_until(producer_woken);
     }
@@ -229,7 +229,7 @@ TEST_F(RingTest, two_threads_that_sleep_never_miss_each_other) {
       continue;
     }
     consumer_.set_sleeping(true);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    full_fence();
     if (!consumer_.has_next()) sleep_until(consumer_woken);
     consumer_.set_sleeping(false);
   }
