@@ -31,26 +31,37 @@ std::vector<double> rank_shares(std::uint32_t ranks, const BlockOptions& options
   return shares;
 }
 
+double total_weight(std::int64_t extent, const BlockOptions& options) {
+  if (!options.index_weight) return static_cast<double>(extent);
+  double total = 0;
+  for (std::int64_t i = 0; i < extent; ++i) {
+    const double weight = options.index_weight(i);
+    WEFT_CHECK(weight >= 0, "block: the weight of index {} is negative", i);
+    total += weight;
+  }
+  return total;
+}
+
 /// Where the parts of unequal weight end: an index belongs to the part in which its middle lies.
 std::vector<std::int64_t> weighted_ends(std::int64_t extent, const std::vector<double>& shares,
                                         std::uint32_t cycles, const BlockOptions& options) {
-  const auto weight_of = [&](std::int64_t i) {
-    return options.index_weight ? options.index_weight(i) : 1.0;
-  };
-  double total = 0;
-  for (std::int64_t i = 0; i < extent; ++i) {
-    WEFT_CHECK(weight_of(i) >= 0, "block: the weight of index {} is negative", i);
-    total += weight_of(i);
-  }
+  const double total = total_weight(extent, options);
   const double all_shares = std::accumulate(shares.begin(), shares.end(), 0.0) * cycles;
   std::vector<std::int64_t> ends;
   std::int64_t next = 0;
-  double passed = 0;
+  double passed = 0;  // weight of the indices before `next`
+  double weight = options.index_weight ? options.index_weight(0) : 1;
   double share = 0;
   for (std::size_t part = 0; part < shares.size() * cycles; ++part) {
     share += shares[part % shares.size()];
     const double target = total * (share / all_shares);
-    while (next < extent && passed + weight_of(next) / 2 <= target) passed += weight_of(next++);
+    if (!options.index_weight) {
+      next = std::min(extent, static_cast<std::int64_t>(std::floor(target + 0.5)));
+    }
+    while (options.index_weight && next < extent && passed + weight / 2 <= target) {
+      passed += weight;
+      if (++next < extent) weight = options.index_weight(next);
+    }
     ends.push_back(next);
   }
   // What rounding left over belongs to the last part that may hold something.
