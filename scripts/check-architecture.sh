@@ -31,6 +31,7 @@ fabric/shaped: base wire net fabric
 fabric/choice: base wire net fabric
 core:         base wire net
 runtime/memory: base
+runtime/manager: base
 runtime:      base wire net core fabric metrics
 spmd:         base
 process:      base wire net core fabric runtime

@@ -40,6 +40,11 @@ Result<std::unique_ptr<JobProcess>> JobProcess::join() {
     auto job = process->link_->receive_job();
     if (!job) return std::move(job).error();
     process->job_ = std::move(job).value();
+  } else if (ManagerSession::offered()) {
+    auto session = ManagerSession::open();
+    if (!session) return std::move(session).error();
+    process->manager_ = std::move(session).value();
+    if (auto described = process->describe_by_manager(); !described) return described.error();
   } else {
     process->job_.incarnation = Incarnation(1);
   }
@@ -61,16 +66,19 @@ Result<void> JobProcess::open() {
     if (!shape) return std::move(shape).error();
     choice.shape = std::move(shape).value();
   }
-  if (link_ == nullptr) {
+  if (link_ == nullptr && manager_ == nullptr) {
     auto fabric = open_alone();
     if (!fabric) return std::move(fabric).error();
     fabric_ = std::move(fabric).value();
   } else {
-    auto opened = open_fabric(choice, {.self = job_.self, .incarnation = job_.incarnation},
+    auto opened = open_fabric(choice,
+                              {.self = job_.self,
+                               .incarnation = job_.incarnation,
+                               .listen = job_.nodes_here == job_.nodes ? "" : "0.0.0.0:0"},
                               {.job_id = job_.job_id, .secret = job_.secret});
     if (!opened) return std::move(opened).error();
     fabric_ = std::move(opened->fabric);
-    link_->tell(launch_message::address, fabric_->address());
+    if (auto met = meet(); !met) return met;
   }
   const bool bounded = job_.outbox != ByteCount{};
   auto spill = SpillMemory::open(
@@ -90,6 +98,36 @@ Result<void> JobProcess::open() {
   messenger_ = std::make_unique<Messenger>(*fabric_, *waiter_, options, outbox);
   world_ = Group::world(*messenger_, job_.nodes);
   begun_ = monotonic_now();
+  return {};
+}
+
+/// What a launcher that knows nothing of weft leaves open: a secret, from rank 0.
+Result<void> JobProcess::describe_by_manager() {
+  job_.self = NodeId(manager_->rank());
+  job_.nodes = manager_->size();
+  job_.nodes_here = manager_->size_here() == 0 ? job_.nodes : manager_->size_here();
+  job_.incarnation = Incarnation(1);
+  job_.job_id = manager_->job_id();
+  const bool first = job_.self == NodeId(0);
+  auto secrets = manager_->exchange("weft-secret", first ? make_job_secret().secret : "");
+  if (!secrets) return std::move(secrets).error();
+  job_.secret = secrets->front();
+  return {};
+}
+
+/// Tells the others this process's address, and hears theirs: at once, or as they come.
+Result<void> JobProcess::meet() {
+  if (link_ != nullptr) {
+    link_->tell(launch_message::address, fabric_->address());
+    return {};
+  }
+  auto addresses = manager_->exchange("weft-address", fabric_->address());
+  if (!addresses) return std::move(addresses).error();
+  for (std::uint32_t i = 0; i < job_.nodes; ++i) {
+    if (NodeId(i) == job_.self) continue;
+    auto added = fabric_->add_peer(NodeId(i), Incarnation(1), (*addresses)[i]);
+    if (!added) return added;
+  }
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "process/messenger.hpp"
 #include "process/real_waiter.hpp"
 #include "process/spill_memory.hpp"
+#include "runtime/manager/manager_session.hpp"
 #include "weft/program.hpp"
 
 namespace weft {
@@ -33,10 +34,13 @@ class JobProcess final : public Process {
 
  private:
   JobProcess() = default;
+  Result<void> describe_by_manager();
   Result<void> open();
+  Result<void> meet();
 
   JobDescription job_;
-  std::unique_ptr<JobLink> link_;
+  std::unique_ptr<JobLink> link_;            // of weft run
+  std::unique_ptr<ManagerSession> manager_;  // of another launcher
   std::unique_ptr<Fabric> fabric_;
   std::unique_ptr<SpillMemory> spill_;
   std::unique_ptr<RealWaiter> waiter_;

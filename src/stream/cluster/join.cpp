@@ -167,7 +167,8 @@ Result<JoinedCluster> join_by_list(const ClusterConfig& config) {
   return joined;
 }
 
-Result<OwnAddress> address_under_launcher(const ClusterConfig& config, const PmixSession& session) {
+Result<OwnAddress> address_under_launcher(const ClusterConfig& config,
+                                          const ManagerSession& session) {
   if (!config.network.empty()) {
     auto address = address_in_network(config.network, local_addresses());
     if (!address) return std::move(address).error();
@@ -179,8 +180,8 @@ Result<OwnAddress> address_under_launcher(const ClusterConfig& config, const Pmi
   return OwnAddress{.listen = "0.0.0.0", .advertise = {}};
 }
 
-Result<JoinedCluster> join_by_pmix(const ClusterConfig& config) {
-  auto session = PmixSession::open();
+Result<JoinedCluster> join_by_manager(const ClusterConfig& config) {
+  auto session = ManagerSession::open();
   if (!session) return std::move(session).error();
   JoinedCluster joined;
   joined.session = std::move(session).value();
@@ -215,7 +216,7 @@ Result<void> check_cluster(const ClusterConfig& config) {
           "--rank: there is no list of nodes that it could count in; add nodes = "
           "[\"host0:7000\", …] to the file of --config");
     }
-    if (PmixSession::offered()) return {};
+    if (ManagerSession::offered()) return {};
     return wrong(
         "no cluster: give --config FILE with nodes = [\"host0:7000\", …] in it, or start "
         "this with mpirun -n N or srun --mpi=pmix");
@@ -230,7 +231,7 @@ Result<void> check_cluster(const ClusterConfig& config) {
 
 Result<JoinedCluster> join_cluster(const ClusterConfig& config) {
   if (auto checked = check_cluster(config); !checked) return std::move(checked).error();
-  return config.nodes.empty() ? join_by_pmix(config) : join_by_list(config);
+  return config.nodes.empty() ? join_by_manager(config) : join_by_list(config);
 }
 
 Incarnation incarnation_now() {

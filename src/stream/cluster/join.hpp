@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "stream/cluster/pmix_session.hpp"
 #include "fabric/choice/fabric_choice.hpp"
+#include "runtime/manager/manager_session.hpp"
 #include "weft/fabric.hpp"
 #include "weft/ids.hpp"
 #include "weft/result.hpp"
@@ -37,8 +37,8 @@ struct JoinedCluster {
   JobSecret job;
   std::string listen;     ///< numeric "HOST:PORT" for the stream's fabric
   std::string advertise;  ///< numeric host for it; empty: the one listened on
-  /// Held until the process is done; none without PMIx.
-  std::unique_ptr<PmixSession> session;
+  /// Held until the process is done; none without a launcher.
+  std::unique_ptr<ManagerSession> session;
   std::unique_ptr<Fabric> rendezvous;  ///< has all other nodes as peers
 };
 

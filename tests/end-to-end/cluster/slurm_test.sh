@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# slurm_test.sh WEFT: `srun weft stream node …` in a real Slurm of one node, which this starts on
+# slurm_test.sh WEFT PROGRAM: `srun weft stream node …`, and a program, in a real Slurm of one node, which this starts on
 # loopback with keys, ports and folders of its own, and stops again. Needs root and the packages
 # slurm-wlm and munge; exits 77 ("skipped") without them.
 set -euo pipefail
-weft=$1
+weft=$1 program=$2
 
 skip() {
   echo "skipped: $*"
@@ -89,5 +89,12 @@ if srun --mpi=none -n 2 "$weft" stream node --timeslices 10 >"$dir/none.out" 2>&
   exit 1
 fi
 grep -q 'srun --mpi=pmix' "$dir/none.out"
+
+# Programs, by whatever Slurm speaks: the result of one process alone.
+expected=$("$program" 60 20 | sed -n 1p)
+for mpi in pmix pmi2; do
+  got=$(srun --mpi=$mpi -n 4 "$program" 60 20 | sed -n 1p)
+  [ "$got" = "$expected" ] || { echo "srun --mpi=$mpi: '$got', not '$expected'" >&2; exit 1; }
+done
 failed=no
 echo "a Slurm job of 4 tasks built 300 timeslices"

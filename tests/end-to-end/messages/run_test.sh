@@ -40,6 +40,16 @@ for program in "jac2d 200 20" "markov2 200 5 20" "vsum2" "propagation2d 12 5"; d
   done
 done
 
+# Under launchers that know nothing of weft.
+expected=$("$examples/jac2d" 200 20 | sed -n 1p)
+for mpirun in "mpirun.openmpi --oversubscribe" mpirun.mpich; do
+  command -v ${mpirun%% *} >/dev/null || continue
+  # Open MPI asks root whether it means it.
+  got=$(OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    $mpirun -n 3 "$examples/jac2d" 200 20 2>"$dir/err" | sed -n 1p)
+  [[ $got == "$expected" ]] || fail "$mpirun prints $got, not $expected: $(cat "$dir/err")"
+done
+
 # Exit codes and errors.
 expect_failure 127 "cannot start '$dir/nothing'" "$weft" run -n 2 -- "$dir/nothing"
 expect_failure 2 "" "$weft" run -n 0 -- true

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/cluster/pmix_session.hpp"
+#include "runtime/manager/pmix_session.hpp"
 
 #include <fmt/format.h>
 #include <pmix.h>
@@ -8,10 +8,8 @@
 #include <cstring>
 #include <optional>
 
-namespace weft::stream {
+namespace weft {
 namespace {
-
-constexpr std::size_t longest_text = 4096;
 
 Error refused(std::string_view what, pmix_status_t status) {
   return {ErrorCode::unavailable, fmt::format("PMIx: {}: {}", what, PMIx_Error_string(status))};
@@ -45,7 +43,7 @@ Result<std::string> text_of(const std::string& job, std::uint32_t rank, const st
     return refused(fmt::format("rank {} published no {}", rank, key), status);
   }
   std::string text;
-  if (value->type == PMIX_BYTE_OBJECT && value->data.bo.size <= longest_text) {
+  if (value->type == PMIX_BYTE_OBJECT && value->data.bo.size <= ManagerSession::longest_text) {
     text.assign(value->data.bo.bytes, value->data.bo.size);
   }
   PMIX_VALUE_RELEASE(value);
@@ -58,7 +56,7 @@ bool PmixSession::offered() {
   return std::getenv("PMIX_NAMESPACE") != nullptr && std::getenv("PMIX_RANK") != nullptr;
 }
 
-Result<std::unique_ptr<PmixSession>> PmixSession::open() {
+Result<std::unique_ptr<ManagerSession>> PmixSession::open() {
   pmix_proc_t self{};
   if (const auto status = PMIx_Init(&self, nullptr, 0); status != PMIX_SUCCESS) {
     return refused("cannot reach the launcher", status);
@@ -72,7 +70,7 @@ Result<std::unique_ptr<PmixSession>> PmixSession::open() {
   }
   session->size_ = *size;
   session->size_here_ = job_figure(session->job_id_, PMIX_LOCAL_SIZE).value_or(0);
-  return session;
+  return std::unique_ptr<ManagerSession>(std::move(session));
 }
 
 PmixSession::~PmixSession() {
@@ -110,4 +108,4 @@ Result<std::vector<std::string>> PmixSession::exchange(const std::string& key,
   return texts;
 }
 
-}  // namespace weft::stream
+}  // namespace weft

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups, over messengers of one thread each.
+#include "process/group.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fabric/loopback/loopback.hpp"
+#include "process/job_link.hpp"
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Time that passes only while nothing else happens.
+class TestWaiter final : public Waiter {
+ public:
+  Instant now() override { return now_; }
+  void busy(Instant) override {}
+  void idle(Instant, Fabric&, Instant deadline) override {
+    now_ = deadline == Instant::never() ? now_ + Duration::milliseconds(1) : deadline;
+  }
+
+ private:
+  Instant now_{};
+};
+
+/// One process; the others are turned when it polls, so that one thread may wait for all.
+struct Member {
+  Member(LoopbackHub& hub, std::uint32_t self, std::uint32_t nodes)
+      : fabric(std::move(hub.open(NodeId(self), Incarnation(1))).value()),
+        messenger(*fabric, waiter,
+                  {.self = NodeId(self), .nodes = nodes, .give_up_after = Duration::seconds(1)}),
+        world(Group::world(messenger, nodes)) {}
+  TestWaiter waiter;
+  std::unique_ptr<Fabric> fabric;
+  Messenger messenger;
+  std::unique_ptr<Group> world;
+};
+
+struct Trio {
+  Trio() {
+    for (std::uint32_t i = 0; i < 3; ++i) members.push_back(std::make_unique<Member>(hub, i, 3));
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      for (std::uint32_t j = 0; j < 3; ++j) {
+        if (i == j) continue;
+        EXPECT_TRUE(members[i]
+                        ->fabric->add_peer(NodeId(j), Incarnation(1), members[j]->fabric->address())
+                        .ok());
+      }
+    }
+  }
+  /// Turns all until the operation of one of them is done.
+  Result<std::size_t> wait(Communicator& of, Operation operation) {
+    for (int i = 0; i < 1000 && !of.is_done(operation); ++i) {
+      for (auto& member : members) {
+        const Operation none = member->world->start_receive(member->world->rank(), Tag(99), {});
+        (void)member->world->is_done(none);
+        (void)member->world->wait(member->world->start_send(member->world->rank(), Tag(99), {}));
+        (void)member->world->wait(none);
+      }
+    }
+    return of.wait(operation);
+  }
+  LoopbackHub hub;
+  std::vector<std::unique_ptr<Member>> members;
+};
+
+std::vector<std::byte> text(std::string_view s) {
+  const auto bytes = std::as_bytes(std::span(s));
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(group, members_of_a_subgroup_are_ranked_as_named_and_hear_nothing_of_the_world) {
+  Trio trio;
+  const std::vector<Rank> ranks = {Rank(2), Rank(0)};
+  auto sub0 = trio.members[0]->world->subgroup(ranks);
+  auto sub1 = trio.members[1]->world->subgroup(ranks);
+  auto sub2 = trio.members[2]->world->subgroup(ranks);
+  EXPECT_EQ(sub1, nullptr);
+  EXPECT_EQ(sub0->rank(), Rank(1));
+  EXPECT_EQ(sub2->rank(), Rank(0));
+  EXPECT_EQ(sub0->generation(), sub2->generation());
+  EXPECT_NE(sub0->generation(), trio.members[0]->world->generation());
+  auto again = trio.members[0]->world->subgroup(ranks);
+  EXPECT_NE(again->generation(), sub0->generation()) << "the same members, another group";
+
+  // The same two processes and the same tag, in two groups.
+  const auto in_world = text("world"), in_sub = text("sub!!");
+  std::vector<std::byte> got(5);
+  const Operation first = trio.members[0]->world->start_send(Rank(2), Tag(1), in_world);
+  const Operation second = sub0->start_send(Rank(0), Tag(1), in_sub);
+  const Operation from_sub = sub2->start_receive(Rank(1), Tag(1), got);
+  ASSERT_TRUE(trio.wait(*sub2, from_sub).ok());
+  EXPECT_EQ(got, in_sub);
+  const Operation from_world = trio.members[2]->world->start_receive(Rank(0), Tag(1), got);
+  ASSERT_TRUE(trio.wait(*trio.members[2]->world, from_world).ok());
+  EXPECT_EQ(got, in_world);
+  EXPECT_TRUE(trio.members[0]->world->wait(first).ok());
+  EXPECT_TRUE(sub0->wait(second).ok());
+}
+
+TEST(group, an_error_names_the_rank_and_what_it_was_needed_for) {
+  LoopbackHub hub;
+  Member lonely(hub, 0, 2);
+  std::vector<std::byte> room(8);
+  const auto got = lonely.world->wait(lonely.world->start_receive(Rank(1), Tag(7), room));
+  ASSERT_FALSE(got.ok());
+  EXPECT_EQ(got.error().code, ErrorCode::timed_out);
+  EXPECT_THAT(got.error().message,
+              HasSubstr("rank 1 was gone for 1 s, while receiving from rank 1 (tag 7, message 0)"));
+}
+
+TEST(job_link, a_description_survives_its_text_and_damage_is_refused) {
+  JobDescription job{.self = NodeId(3),
+                     .nodes = 8,
+                     .nodes_here = 4,
+                     .incarnation = Incarnation(2),
+                     .fabric = "tcp",
+                     .link = "1Gbit,5us",
+                     .job_id = "j",
+                     .retain = true,
+                     .spill = "/tmp"};
+  job.secret.assign("\x00\xff\x80 secret", 10);
+  const auto read = read_job_description(to_text(job));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->self, job.self);
+  EXPECT_EQ(read->secret, job.secret);
+  EXPECT_EQ(read->link, job.link);
+  EXPECT_EQ(read->retain, true);
+  EXPECT_EQ(read->timeout, job.timeout);
+  EXPECT_FALSE(read_job_description("{}").ok());
+  EXPECT_FALSE(read_job_description("no json").ok());
+  job.self = NodeId(8);
+  EXPECT_FALSE(read_job_description(to_text(job)).ok());
+}
+
+}  // namespace
+}  // namespace weft
