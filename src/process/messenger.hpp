@@ -62,8 +62,8 @@ class Messenger {
   Duration give_up_after() const { return give_up_after_; }
 
  private:
-  /// False: nothing happened.
-  bool turn(Instant now);
+  /// Looks at the fabric until there is something, at most so often. False: nothing happened.
+  bool turn(Instant now, int looks);
   /// Until `finished` says so.
   template <class Finished>
   Result<void> turn_until(Finished&& finished);

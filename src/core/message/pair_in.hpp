@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "base/growing_ring.hpp"
 #include "core/message/body_pool.hpp"
 #include "core/message/frames.hpp"
 #include "core/message/operations.hpp"
@@ -105,8 +105,8 @@ class PairIn {
   ReceivedLog& log_;
   std::unordered_map<FlowKey, Flow, FlowKeyHash> flows_;
   Flow* latest_ = nullptr;
-  std::deque<Place> asks_;   // to be sent
-  std::deque<Place> haves_;  // likewise
+  GrowingRing<Place> asks_;   // to be sent
+  GrowingRing<Place> haves_;  // likewise
   std::size_t posted_ = 0;
   std::size_t unasked_ = 0;  // of the posted
   std::uint64_t spent_ = 0;  // by the peer, in this connection

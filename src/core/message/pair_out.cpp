@@ -71,7 +71,8 @@ void PairOut::connected(std::uint64_t granted, bool new_life) {
   if (new_life) {
     pushes_.clear();
     for (auto& [key, flow] : flows_) {
-      for (Kept& kept : flow.kept) {
+      for (std::size_t i = 0; i < flow.kept.size(); ++i) {
+        Kept& kept = flow.kept[i];
         if (kept.arrived && !is_gone(kept)) kept.arrived = false;
       }
     }
@@ -175,7 +176,8 @@ void PairOut::drop_front(Flow& flow) {
 
 void PairOut::trim() {
   for (auto& [key, flow] : flows_) {
-    for (Kept& kept : flow.kept) {
+    for (std::size_t i = 0; i < flow.kept.size(); ++i) {
+      Kept& kept = flow.kept[i];
       kept.trimmed = true;
       if (!kept.arrived || kept.writes_out > 0) continue;
       kept.body.reset();
@@ -187,7 +189,8 @@ void PairOut::trim() {
 
 void PairOut::fail_all(Failure failure) {
   for (auto& [key, flow] : flows_) {
-    for (Kept& kept : flow.kept) {
+    for (std::size_t i = 0; i < flow.kept.size(); ++i) {
+      Kept& kept = flow.kept[i];
       if (kept.operation == Operation{}) continue;
       finish(kept, failure);
       kept.bytes = {};

@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/growing_ring.hpp"
 #include "core/message/body_pool.hpp"
 #include "core/message/frames.hpp"
 #include "core/message/operations.hpp"
@@ -75,7 +75,7 @@ class PairOut {
   struct Flow {
     FlowKey key;
     Serial first = 0;  // of `kept`
-    std::deque<Kept> kept;
+    GrowingRing<Kept> kept;
     std::vector<Asked> asked;  // for messages that do not exist yet
     Serial next() const { return first + kept.size(); }
     Kept* find(Serial serial) {
@@ -126,9 +126,9 @@ class PairOut {
   Operations& operations_;
   std::unordered_map<FlowKey, Flow, FlowKeyHash> flows_;
   Flow* latest_ = nullptr;  // most look-ups are for the same one
-  std::deque<Place> pushes_;
-  std::deque<Answer> answers_;
-  std::deque<Unheard> unheard_;  // in the order of their frames: what a credit's count speaks of
+  GrowingRing<Place> pushes_;
+  GrowingRing<Answer> answers_;
+  GrowingRing<Unheard> unheard_;  // in the order of their frames: what a credit's count speaks of
   std::vector<Write> writes_;
   std::uint32_t free_write_ = 0xffff'ffff;
   std::uint64_t next_order_ = 1;

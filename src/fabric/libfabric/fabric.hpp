@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/growing_ring.hpp"
 #include "fabric/libfabric/doorbell.hpp"
 #include "fabric/libfabric/endpoint.hpp"
 #include "fabric/libfabric/job_key.hpp"
@@ -19,7 +20,6 @@
 #include "fabric/libfabric/operations.hpp"
 #include "fabric/libfabric/peer.hpp"
 #include "fabric/libfabric/regions.hpp"
-#include "fabric/libfabric/ring.hpp"
 #include "weft/fabric.hpp"
 
 namespace weft::ofi {
@@ -163,10 +163,10 @@ class LibfabricFabric final : public Fabric {
 
   std::span<Completion> out_;  // of the poll under way
   std::size_t out_used_ = 0;
-  Ring<Ready> ready_;           // completions that found no room in `out_`
+  GrowingRing<Ready> ready_;    // completions that found no room in `out_`
   std::vector<Receive*> held_;  // their data is in the caller's hands until the next poll
   // Read and not yet acted upon. Bounded by what the provider can have in its hands.
-  Ring<Event> events_;
+  GrowingRing<Event> events_;
   std::array<Event, 16> batch_{};   // of read_ahead
   std::size_t outstanding_ = 0;     // accepted and not yet reported as ended
   std::size_t issued_ = 0;          // in the provider's hands, peers down excluded

@@ -11,11 +11,11 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/growing_ring.hpp"
 #include "fabric/libfabric/doorbell.hpp"
 #include "fabric/libfabric/frame.hpp"
 #include "fabric/libfabric/operations.hpp"
 #include "fabric/libfabric/regions.hpp"
-#include "fabric/libfabric/ring.hpp"
 #include "weft/ids.hpp"
 #include "weft/time.hpp"
 
@@ -77,7 +77,7 @@ struct Peer {
   std::unordered_set<std::uint64_t> granted;  ///< keys of ours that it may write to
   std::vector<EarlyFrame> early;
   Dues dues;
-  Ring<RegionFrame> region_frames;
+  GrowingRing<RegionFrame> region_frames;
 
   OperationList queued;  ///< accepted, in order, not in the provider's hands
   OperationList issued;  ///< in the provider's hands
