@@ -168,7 +168,7 @@ void SimEndpoint::peer_died(Process other) {
 void SimEndpoint::end_link(NodeId id, Peer& p) {
   if (p.theirs == 0) return;
   drop_early(p);
-  detach_writes(p);
+  detach_writes(id, p);
   // The report fails what is still outstanding.
   push(CompletionKind::peer_down, id, 0, p.link());
   p.theirs = 0;
@@ -177,14 +177,16 @@ void SimEndpoint::end_link(NodeId id, Peer& p) {
 
 /// Before the user learns that it may do with its memory what it likes, while the other end does
 /// not know of the end.
-void SimEndpoint::detach_writes(const Peer& p) {
+void SimEndpoint::detach_writes(NodeId id, const Peer& p) {
   for (std::uint32_t i = p.oldest_posted; i != kNone; i = posted_[i].next) {
     const Posted& posted = posted_[i];
     if (posted.flight == kNone || posted.kind != OpKind::write) continue;
     Flight& flight = hub_.flights_[posted.flight];
-    const bool is_under_way = flight.from == process_ && flight.kind == Flight::Kind::write &&
-                              flight.sequence == posted.sequence && is_current(flight);
-    if (is_under_way) flight.detach(hub_.options().copied_bytes);
+    // It may have arrived, and its record be that of another one.
+    const bool is_its_own = flight.from == process_ && flight.to == process_at(id, p) &&
+                            is_current(flight) && flight.kind == Flight::Kind::write &&
+                            flight.sequence == posted.sequence;
+    if (is_its_own) flight.detach(hub_.options().copied_bytes);
   }
 }
 

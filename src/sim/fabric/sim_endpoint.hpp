@@ -115,7 +115,7 @@ class SimEndpoint final : public Fabric {
   void send_greetings();
   void quit(NodeId id, Peer& peer);
   void end_link(NodeId id, Peer& peer);
-  void detach_writes(const Peer& peer);
+  void detach_writes(NodeId id, const Peer& peer);
   void keep_early(Peer& peer, std::uint32_t flight);
   std::uint32_t take_early(Peer& peer);
   void drop_early(Peer& peer);
