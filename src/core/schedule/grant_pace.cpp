@@ -25,6 +25,10 @@ constexpr std::uint32_t convincing = 3;
 /// and then; grants to them take so many times the places that are seen to be taken.
 constexpr double noisy = 0.002;
 constexpr double unseen = 10;
+/// But not more than that: of the grants that are out so large a share as the node itself is
+/// absent, so many times. Contributions come late in a network that is full, too, and more in
+/// flight would fill it more.
+constexpr double most_unseen = 20;
 /// More in flight than this is never of use: it keeps the arithmetic in range.
 constexpr double unthinkable = 1e6;
 
@@ -136,10 +140,13 @@ void GrantPace::set_in_flight() {
   if (rate == 0 || shortest == Duration::max()) return;
   const double path = std::min(rate * shortest.to_seconds(), unthinkable);
   enough_ = std::max(1u, static_cast<std::uint32_t>(std::ceil(path)));
+  const double undisturbed = spare * path + spare_places;
   // Absences that are long enough to be known as such are few of many, where there are many.
-  const double weight = absent_share_ > noisy ? unseen : 1;
-  const double places = std::min(weight * places_taken_, unthinkable) + cover_.value();
-  const double wanted = spare * path + spare_places + places;
+  const bool is_noisy = absent_share_ > noisy;
+  const double taken =
+      is_noisy ? std::min(unseen * places_taken_, most_unseen * absent_share_ * undisturbed)
+               : std::min(places_taken_, unthinkable);
+  const double wanted = undisturbed + taken + cover_.value();
   const double most = std::numeric_limits<Wish>::max();
   wish_ = static_cast<Wish>(std::clamp(std::round(wanted * wish_unit), 1.0, most));
 }

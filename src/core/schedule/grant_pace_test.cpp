@@ -107,8 +107,22 @@ TEST_F(pace, absent_senders_take_more_places_than_are_seen_where_the_node_itself
     pace_.on_own_absence(before, now_, 0);
     arrive(period, tenth_ms, fifth_ms);
   }
-  // 2.5 · 2 + 0.6, and one.
-  EXPECT_NEAR(pace_.wish() / wish_unit, 6.6, 0.1);
+  // 2.5 · 2 + 0.6, and a tenth of it: ten times a tenth of a place would be one, but a node that is
+  // absent for half a percent expects others to hold twenty times that of what is out, no more.
+  EXPECT_NEAR(pace_.wish() / wish_unit, 6.1, 0.1);
+}
+
+TEST_F(pace, contributions_that_come_late_in_a_full_network_do_not_fill_it_more) {
+  start();
+  for (int i = 0; i < 30; ++i) {
+    // Half a percent of its own, as above, and as many that are late as there are.
+    for (int k = 0; k < 10; ++k) pace_.on_absent_sender(Duration::microseconds(3200));
+    const Instant before = now_;
+    now_ = now_ + Duration::microseconds(16);
+    pace_.on_own_absence(before, now_, 0);
+    arrive(period, tenth_ms, fifth_ms);
+  }
+  EXPECT_NEAR(pace_.wish() / wish_unit, 6.15, 0.1);
 }
 
 TEST_F(pace, own_absences_are_covered_up_to_a_quarter_of_the_inputs_and_not_for_one_of_them) {
