@@ -72,8 +72,10 @@ Operation MessageMachine::send(NodeId to, const FlowKey& flow, std::span<const s
 Operation MessageMachine::receive(NodeId from, const FlowKey& flow, std::span<std::byte> into,
                                   const RemoteRegion& region) {
   WEFT_CHECK(from.value() < options_.nodes, "node {} of {}", from.value(), options_.nodes);
-  if (from != options_.self) touch(from);
-  return pair(from).in.receive(flow, into, region);
+  Pair& p = pair(from);
+  const Operation operation = p.in.receive(flow, into, region);
+  if (p.in.has_word()) touch(from);
+  return operation;
 }
 
 void MessageMachine::on_completion(Instant now, const Completion& completion, TransmitQueue& out) {
@@ -148,11 +150,18 @@ void MessageMachine::on_down(Instant now, NodeId id, TransmitQueue& out) {
 }
 
 bool MessageMachine::on_frame(NodeId from, const Frame& frame) {
-  touch(from);
-  if (frame.kind >= FrameKind::done) return on_departure_frame(from, frame.kind);
+  if (frame.kind >= FrameKind::done) {
+    touch(from);
+    return on_departure_frame(from, frame.kind);
+  }
   Pair& p = pair(from);
-  if (frame.kind == FrameKind::hello) return on_hello(from, frame);
-  return p.greeted && on_message_frame(p, frame);
+  if (frame.kind == FrameKind::hello) {
+    touch(from);
+    return on_hello(from, frame);
+  }
+  const bool good = p.greeted && on_message_frame(p, frame);
+  if (p.in.has_word() || p.out.has_work()) touch(from);
+  return good;
 }
 
 bool MessageMachine::on_hello(NodeId from, const Frame& hello) {

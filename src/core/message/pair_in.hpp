@@ -54,6 +54,8 @@ class PairIn {
 
   /// Puts into the queue what there is to say and room for. False when room was short.
   bool pump(TransmitQueue& out);
+  /// Whether there is anything to say.
+  bool has_word() const { return owes_credit_ || !asks_.empty() || !haves_.empty(); }
   void fail_all(Failure failure);
   bool waits() const { return posted_ > 0; }
 

@@ -49,6 +49,8 @@ class PairOut {
 
   /// Puts into the queue what there is to send and room for. False when room was short.
   bool pump(TransmitQueue& out);
+  /// Whether there is anything to send, if there is credit for it.
+  bool has_work() const { return !answers_.empty() || !pushes_.empty(); }
   /// Everything that was sent to anybody so far need not be kept for another life of theirs.
   void trim();
   /// Operations that are not done fail.
