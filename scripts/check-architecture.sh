@@ -32,6 +32,7 @@ fabric/choice: base wire net fabric
 core:         base wire net
 runtime/memory: base
 runtime/manager: base
+runtime/membership: base
 runtime:      base wire net core fabric metrics
 spmd:         base
 process:      base wire net core fabric runtime

@@ -9,9 +9,9 @@
 
 #include "base/log.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/membership/host_names.hpp"
 #include "runtime/sleeper.hpp"
 #include "stream/cluster/cluster_figures.hpp"
-#include "stream/cluster/host_names.hpp"
 #include "stream/cluster/rendezvous.hpp"
 #include "stream/cluster/signal_watch.hpp"
 #include "stream/local/job_metrics.hpp"

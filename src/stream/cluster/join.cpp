@@ -3,15 +3,15 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <time.h>
 
 #include <algorithm>
 #include <set>
 
 #include "fabric/tcp/tcp.hpp"
-#include "stream/cluster/host_names.hpp"
+#include "runtime/membership/host_names.hpp"
+#include "runtime/membership/life.hpp"
+#include "runtime/membership/secret_file.hpp"
 #include "stream/cluster/rendezvous_messages.hpp"
-#include "stream/cluster/secret_file.hpp"
 
 namespace weft::stream {
 namespace {
@@ -232,14 +232,6 @@ Result<void> check_cluster(const ClusterConfig& config) {
 Result<JoinedCluster> join_cluster(const ClusterConfig& config) {
   if (auto checked = check_cluster(config); !checked) return std::move(checked).error();
   return config.nodes.empty() ? join_by_manager(config) : join_by_list(config);
-}
-
-Incarnation incarnation_now() {
-  constexpr std::int64_t start_of_2025 = 1'735'689'600;
-  timespec t{};
-  clock_gettime(CLOCK_REALTIME, &t);
-  const std::int64_t tenths = (t.tv_sec - start_of_2025) * 10 + t.tv_nsec / 100'000'000;
-  return Incarnation(static_cast<std::uint32_t>(std::max<std::int64_t>(1, tenths)));
 }
 
 }  // namespace weft::stream

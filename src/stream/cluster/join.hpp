@@ -48,8 +48,4 @@ Result<void> check_cluster(const ClusterConfig& config);
 /// until all processes of the job have come here.
 Result<JoinedCluster> join_cluster(const ClusterConfig& config);
 
-/// Numbers the lives of a rank: tenths of seconds since 2025, so that a later life has a higher one
-/// wherever it runs, as far as clocks agree.
-Incarnation incarnation_now();
-
 }  // namespace weft::stream

@@ -116,11 +116,5 @@ TEST_F(join, data_ports_count_up_with_the_rank) {
   EXPECT_THAT(error(), HasSubstr("--data-port"));
 }
 
-TEST_F(join, later_lives_have_higher_incarnations) {
-  const Incarnation now = incarnation_now();
-  EXPECT_GT(now, Incarnation(10'000'000));
-  EXPECT_GE(incarnation_now(), now);
-}
-
 }  // namespace
 }  // namespace weft::stream

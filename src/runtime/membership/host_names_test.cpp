@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/cluster/host_names.hpp"
+#include "runtime/membership/host_names.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace weft::stream {
+namespace weft {
 namespace {
 
 using testing::Contains;
@@ -78,4 +78,4 @@ TEST(host_names, a_machine_is_always_itself) {
 }
 
 }  // namespace
-}  // namespace weft::stream
+}  // namespace weft

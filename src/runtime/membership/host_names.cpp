@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/cluster/host_names.hpp"
+#include "runtime/membership/host_names.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 #include <fstream>
 #include <memory>
 
-namespace weft::stream {
+namespace weft {
 namespace {
 
 std::optional<unsigned> number_up_to(std::string_view text, unsigned most) {
@@ -164,4 +164,4 @@ std::string machine_identity() {
   return name.data();
 }
 
-}  // namespace weft::stream
+}  // namespace weft

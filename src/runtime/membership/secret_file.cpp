@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/cluster/secret_file.hpp"
+#include "runtime/membership/secret_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <cstring>
 
-namespace weft::stream {
+namespace weft {
 namespace {
 
 Error wrong(const std::string& path, std::string_view what) {
-  return {ErrorCode::invalid_argument, fmt::format("--secret-file: {} {}", path, what)};
+  return {ErrorCode::invalid_argument, fmt::format("{} {}", path, what)};
 }
 
 /// All of it, up to one byte more than a secret may have.
@@ -31,15 +31,12 @@ Result<std::string> read_all(int file, const std::string& path) {
   return bytes;
 }
 
-}  // namespace
-
-Result<std::string> read_secret_file(const std::string& path) {
+Result<std::string> read_secret(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
-    return Error{ErrorCode::not_found,
-                 fmt::format("--secret-file: {}: {}; make one with: (umask 077; head -c 32 "
-                             "/dev/urandom | base64 > {})",
-                             path, std::strerror(errno), path)};
+    return Error{ErrorCode::not_found, fmt::format("{}: {}; make one with: (umask 077; head -c 32 "
+                                                   "/dev/urandom | base64 > {})",
+                                                   path, std::strerror(errno), path)};
   }
   struct stat status {};
   const bool known = ::fstat(file, &status) == 0;
@@ -60,4 +57,12 @@ Result<std::string> read_secret_file(const std::string& path) {
   return bytes;
 }
 
-}  // namespace weft::stream
+}  // namespace
+
+Result<std::string> read_secret_file(const std::string& path, std::string_view asked_by) {
+  auto secret = read_secret(path);
+  if (secret) return secret;
+  return Error{secret.error().code, fmt::format("{}: {}", asked_by, secret.error().message)};
+}
+
+}  // namespace weft

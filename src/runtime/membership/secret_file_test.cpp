@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/cluster/secret_file.hpp"
+#include "runtime/membership/secret_file.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace weft::stream {
+namespace weft {
 namespace {
 
 using testing::HasSubstr;
@@ -65,4 +65,4 @@ TEST_F(secret_file, that_is_missing_or_no_file_is_refused_by_name) {
 }
 
 }  // namespace
-}  // namespace weft::stream
+}  // namespace weft

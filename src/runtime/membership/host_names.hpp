@@ -12,7 +12,7 @@
 
 #include "weft/result.hpp"
 
-namespace weft::stream {
+namespace weft {
 
 /// "host7:7000", "10.0.0.7:7000", "[fd00::7]:7000".
 struct HostPort {
@@ -43,4 +43,4 @@ std::vector<std::uint32_t> hosts_here(std::span<const std::string> hosts,
 /// The same for all processes of a machine until it is restarted.
 std::string machine_identity();
 
-}  // namespace weft::stream
+}  // namespace weft
