@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 
 # The libraries that implement the public headers; those they build on come along.
 set(weft_public_libraries weft_shm weft_sinks weft_sources weft_stream weft_stream_node
-  weft_stream_local weft_process weft_spmd)
+  weft_stream_local weft_program weft_spmd)
 
 # Adds `target` and every library of this tree that it links to, once each, to weft_modules, and the
 # libraries from elsewhere to weft_others.

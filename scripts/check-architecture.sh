@@ -36,6 +36,7 @@ runtime/membership: base
 runtime:      base wire net core fabric metrics
 spmd:         base
 process:      base wire net core fabric runtime
+program:      base process
 launch:       base wire fabric runtime process
 stream/shm:   base wire runtime/memory stream
 stream/simulated: base core fabric runtime report sim stream testbed

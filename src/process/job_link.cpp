@@ -9,7 +9,7 @@
 namespace weft {
 
 std::string to_text(const JobDescription& job) {
-  const nlohmann::json json = {
+  nlohmann::json json = {
       {"self", job.self.value()},
       {"nodes", job.nodes},
       {"nodes_here", job.nodes_here},
@@ -24,7 +24,10 @@ std::string to_text(const JobDescription& job) {
       {"inbox", job.inbox.value()},
       {"outbox", job.outbox.value()},
       {"spill", job.spill},
-      {"eager", job.eager}};
+      {"eager", job.eager},
+      {"faults", job.faults},
+      {"most_restarts", job.most_restarts}};
+  if (job.seed) json["seed"] = *job.seed;
   return json.dump();
 }
 
@@ -49,6 +52,9 @@ Result<JobDescription> read_job_description(const std::string& text) {
     job.outbox = ByteCount(json.at("outbox").get<std::uint64_t>());
     job.spill = json.at("spill").get<std::string>();
     job.eager = json.at("eager").get<std::size_t>();
+    job.faults = json.at("faults").get<bool>();
+    job.most_restarts = json.at("most_restarts").get<std::uint32_t>();
+    if (json.contains("seed")) job.seed = json.at("seed").get<std::uint64_t>();
   } catch (const nlohmann::json::exception& e) {
     return Error{ErrorCode::corrupt,
                  fmt::format("the launcher's description of the job cannot be read ({}); use the "

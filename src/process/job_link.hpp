@@ -45,6 +45,11 @@ struct JobDescription {
   ByteCount outbox;       ///< zero: no limit
   std::string spill;      ///< directory for what is beyond the outbox; empty: none
   std::size_t eager = 0;  ///< zero: the default
+
+  // Of a job whose processes are simulated all in one; `self` is its first one.
+  std::optional<std::uint64_t> seed;  ///< in place of the scenario's
+  bool faults = true;                 ///< those of the scenario happen
+  std::uint32_t most_restarts = 0;    ///< of all processes together
 };
 
 std::string to_text(const JobDescription& job);

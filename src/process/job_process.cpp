@@ -6,11 +6,11 @@
 #include <sys/prctl.h>
 
 #include <cstdlib>
-#include <limits>
 
 #include "base/log.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "fabric/loopback/loopback.hpp"
+#include "process/job_options.hpp"
 
 namespace weft {
 namespace {
@@ -21,12 +21,25 @@ Result<std::unique_ptr<Fabric>> open_alone() {
   return hub.open(NodeId(0), Incarnation(1));
 }
 
+/// What a launcher that knows nothing of weft leaves open: a secret, from rank 0.
+Result<JobDescription> describe_by(ManagerSession& manager) {
+  JobDescription job;
+  job.self = NodeId(manager.rank());
+  job.nodes = manager.size();
+  job.nodes_here = manager.size_here() == 0 ? job.nodes : manager.size_here();
+  job.incarnation = Incarnation(1);
+  job.job_id = manager.job_id();
+  const bool first = job.self == NodeId(0);
+  auto secrets = manager.exchange("weft-secret", first ? make_job_secret().secret : "");
+  if (!secrets) return std::move(secrets).error();
+  job.secret = secrets->front();
+  return job;
+}
+
 }  // namespace
 
-JobProcess::~JobProcess() = default;
-
-Result<std::unique_ptr<JobProcess>> JobProcess::join() {
-  std::unique_ptr<JobProcess> process(new JobProcess);
+Result<JobInvitation> JobInvitation::take() {
+  JobInvitation invitation;
   if (const char* descriptor = std::getenv(channel_variable)) {
     const int socket = std::atoi(descriptor);
     // Not for this process's children.
@@ -36,18 +49,32 @@ Result<std::unique_ptr<JobProcess>> JobProcess::join() {
                                channel_variable, descriptor)};
     }
     ::unsetenv(channel_variable);
-    process->link_ = std::make_unique<JobLink>(Channel(socket));
-    auto job = process->link_->receive_job();
+    invitation.link = std::make_unique<JobLink>(Channel(socket));
+    auto job = invitation.link->receive_job();
     if (!job) return std::move(job).error();
-    process->job_ = std::move(job).value();
+    invitation.job = std::move(job).value();
   } else if (ManagerSession::offered()) {
     auto session = ManagerSession::open();
     if (!session) return std::move(session).error();
-    process->manager_ = std::move(session).value();
-    if (auto described = process->describe_by_manager(); !described) return described.error();
+    invitation.manager = std::move(session).value();
+    auto job = describe_by(*invitation.manager);
+    if (!job) return std::move(job).error();
+    invitation.job = std::move(job).value();
   } else {
-    process->job_.incarnation = Incarnation(1);
+    invitation.job.incarnation = Incarnation(1);
   }
+  return invitation;
+}
+
+JobProcess::JobProcess(JobInvitation invitation)
+    : job_(std::move(invitation.job)),
+      link_(std::move(invitation.link)),
+      manager_(std::move(invitation.manager)) {}
+
+JobProcess::~JobProcess() = default;
+
+Result<std::unique_ptr<JobProcess>> JobProcess::join(JobInvitation invitation) {
+  std::unique_ptr<JobProcess> process(new JobProcess(std::move(invitation)));
   if (auto opened = process->open(); !opened) {
     process->fail(opened.error().message);
     return std::move(opened).error();
@@ -80,38 +107,14 @@ Result<void> JobProcess::open() {
     fabric_ = std::move(opened->fabric);
     if (auto met = meet(); !met) return met;
   }
-  const bool bounded = job_.outbox != ByteCount{};
-  auto spill = SpillMemory::open(
-      bounded ? job_.outbox : ByteCount(std::numeric_limits<std::uint64_t>::max()), job_.spill);
+  auto spill = open_spill(job_);
   if (!spill) return std::move(spill).error();
   spill_ = std::move(spill).value();
   waiter_ = std::make_unique<RealWaiter>(suitable_spin(job_.nodes_here), *fabric_, link_.get());
-  message::MessageOptions options{.self = job_.self,
-                                  .nodes = job_.nodes,
-                                  .incarnation = job_.incarnation,
-                                  .inbox = job_.inbox,
-                                  .retain = job_.retain,
-                                  .give_up_after = job_.timeout};
-  if (job_.eager != 0) options.eager_limit = job_.eager;
-  message::OutboxRoom outbox{.memory = spill_.get()};
-  if (bounded && job_.spill.empty()) outbox.limit = job_.outbox;
-  messenger_ = std::make_unique<Messenger>(*fabric_, *waiter_, options, outbox);
+  messenger_ = std::make_unique<Messenger>(*fabric_, *waiter_, message_options(job_),
+                                           outbox_room(job_, *spill_));
   world_ = Group::world(*messenger_, job_.nodes);
   begun_ = monotonic_now();
-  return {};
-}
-
-/// What a launcher that knows nothing of weft leaves open: a secret, from rank 0.
-Result<void> JobProcess::describe_by_manager() {
-  job_.self = NodeId(manager_->rank());
-  job_.nodes = manager_->size();
-  job_.nodes_here = manager_->size_here() == 0 ? job_.nodes : manager_->size_here();
-  job_.incarnation = Incarnation(1);
-  job_.job_id = manager_->job_id();
-  const bool first = job_.self == NodeId(0);
-  auto secrets = manager_->exchange("weft-secret", first ? make_job_secret().secret : "");
-  if (!secrets) return std::move(secrets).error();
-  job_.secret = secrets->front();
   return {};
 }
 

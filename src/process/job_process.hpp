@@ -6,18 +6,28 @@
 
 #include "process/group.hpp"
 #include "process/job_link.hpp"
+#include "process/joined_process.hpp"
 #include "process/messenger.hpp"
 #include "process/real_waiter.hpp"
 #include "process/spill_memory.hpp"
 #include "runtime/manager/manager_session.hpp"
-#include "weft/program.hpp"
 
 namespace weft {
 
-class JobProcess final : public Process {
+/// What a process is told of its job, and by whom.
+struct JobInvitation {
+  JobDescription job;
+  std::unique_ptr<JobLink> link;            ///< of weft run
+  std::unique_ptr<ManagerSession> manager;  ///< of another launcher
+
+  /// What the environment has; a job of this process alone if that is nothing. Errors name what it
+  /// says and the fix.
+  static Result<JobInvitation> take();
+};
+
+class JobProcess final : public JoinedProcess {
  public:
-  /// As the environment says. Errors name what it says and the fix.
-  static Result<std::unique_ptr<JobProcess>> join();
+  static Result<std::unique_ptr<JobProcess>> join(JobInvitation invitation);
   ~JobProcess() override;
 
   Communicator& world() override { return *world_; }
@@ -25,22 +35,18 @@ class JobProcess final : public Process {
   Duration elapsed() const override { return monotonic_now() - begun_; }
   void compute(Duration) override {}
 
-  /// Leaves in agreement with all others. Errors: somebody is gone for good, the job is aborted.
-  Result<void> leave();
-  /// Tells the launcher why this process cannot go on.
-  void fail(const std::string& why);
-  /// All programs of the job are over.
-  bool over() const { return messenger_->is_over(); }
+  Result<void> leave() override;
+  void fail(const std::string& why) override;
+  bool over() const override { return messenger_->is_over(); }
 
  private:
-  JobProcess() = default;
-  Result<void> describe_by_manager();
+  explicit JobProcess(JobInvitation invitation);
   Result<void> open();
   Result<void> meet();
 
   JobDescription job_;
-  std::unique_ptr<JobLink> link_;            // of weft run
-  std::unique_ptr<ManagerSession> manager_;  // of another launcher
+  std::unique_ptr<JobLink> link_;
+  std::unique_ptr<ManagerSession> manager_;
   std::unique_ptr<Fabric> fabric_;
   std::unique_ptr<SpillMemory> spill_;
   std::unique_ptr<RealWaiter> waiter_;

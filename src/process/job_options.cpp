@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/job_options.hpp"
+
+#include <limits>
+
+namespace weft {
+namespace {
+
+bool is_bounded(const JobDescription& job) {
+  return job.outbox != ByteCount{};
+}
+
+}  // namespace
+
+message::MessageOptions message_options(const JobDescription& job) {
+  message::MessageOptions options{.self = job.self,
+                                  .nodes = job.nodes,
+                                  .incarnation = job.incarnation,
+                                  .inbox = job.inbox,
+                                  .retain = job.retain,
+                                  .give_up_after = job.timeout};
+  if (job.eager != 0) options.eager_limit = job.eager;
+  return options;
+}
+
+Result<std::unique_ptr<SpillMemory>> open_spill(const JobDescription& job) {
+  const ByteCount unlimited(std::numeric_limits<std::uint64_t>::max());
+  return SpillMemory::open(is_bounded(job) ? job.outbox : unlimited, job.spill);
+}
+
+message::OutboxRoom outbox_room(const JobDescription& job, SpillMemory& spill) {
+  message::OutboxRoom room{.memory = &spill};
+  if (is_bounded(job) && job.spill.empty()) room.limit = job.outbox;
+  return room;
+}
+
+}  // namespace weft

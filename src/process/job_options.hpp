@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a job's description says of the message layers of its processes.
+#pragma once
+
+#include <memory>
+
+#include "core/message/machine.hpp"
+#include "process/job_link.hpp"
+#include "process/spill_memory.hpp"
+#include "weft/result.hpp"
+
+namespace weft {
+
+message::MessageOptions message_options(const JobDescription& job);
+/// Room for what the process keeps for others. Errors: a directory that one cannot write to.
+Result<std::unique_ptr<SpillMemory>> open_spill(const JobDescription& job);
+/// `spill` outlives it.
+message::OutboxRoom outbox_room(const JobDescription& job, SpillMemory& spill);
+
+}  // namespace weft
