@@ -3,11 +3,19 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "base/whole_file.hpp"
 
 namespace weft {
 namespace {
@@ -57,7 +65,48 @@ Result<std::string> read_secret(const std::string& path) {
   return bytes;
 }
 
+/// Written beside its place and linked there, so that it appears whole, and once.
+Result<void> make_secret(const std::filesystem::path& folder, const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  std::string temporary = path + ".XXXXXX";
+  const int file = ::mkostemp(temporary.data(), O_CLOEXEC);  // mode 0600
+  if (file < 0) return file_error(path, "cannot make", errno);
+  std::array<std::uint8_t, 32> bytes{};
+  bool good = ::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+  std::string text;
+  for (const std::uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  text += '\n';
+  good = good && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+         ::fsync(file) == 0;
+  if (good && ::link(temporary.c_str(), path.c_str()) != 0) good = errno == EEXIST;
+  const int number = errno;
+  ::close(file);
+  ::unlink(temporary.c_str());
+  if (!good) return file_error(path, "cannot make", number);
+  return {};
+}
+
 }  // namespace
+
+Result<std::string> read_own_secret() {
+  const auto from = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::filesystem::path(value == nullptr ? "" : value);
+  };
+  std::filesystem::path folder = from("XDG_CONFIG_HOME");
+  if (folder.is_relative()) folder = from("HOME") / ".config";
+  if (folder.is_relative()) {
+    return Error{ErrorCode::not_found,
+                 "no secret: neither HOME nor XDG_CONFIG_HOME says where this user's is; name a "
+                 "file with the key secret_file"};
+  }
+  const std::string path = folder / "weft" / "secret";
+  if (::access(path.c_str(), F_OK) != 0) {
+    if (auto made = make_secret(folder / "weft", path); !made) return std::move(made).error();
+  }
+  return read_secret_file(path, "the secret of this user");
+}
 
 Result<std::string> read_secret_file(const std::string& path, std::string_view asked_by) {
   auto secret = read_secret(path);

@@ -18,4 +18,9 @@ constexpr std::size_t longest_secret = 4096;
 Result<std::string> read_secret_file(const std::string& path,
                                      std::string_view asked_by = "--secret-file");
 
+/// The secret of this user, from weft/secret in $XDG_CONFIG_HOME or else ~/.config, made when it is
+/// not there: for jobs whose processes share a home directory and were given no secret of their
+/// own. Any number of processes may make it at the same time; all get the same.
+Result<std::string> read_own_secret();
+
 }  // namespace weft

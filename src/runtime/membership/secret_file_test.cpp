@@ -64,5 +64,26 @@ TEST_F(secret_file, that_is_missing_or_no_file_is_refused_by_name) {
   EXPECT_THAT(directory.error().message, HasSubstr("is not a file"));
 }
 
+TEST_F(secret_file, of_the_user_is_made_once_and_for_nobody_else) {
+  const std::filesystem::path home = path_ + "-home";
+  const char* before = std::getenv("XDG_CONFIG_HOME");
+  const std::string former = before == nullptr ? "" : before;
+  ::setenv("XDG_CONFIG_HOME", home.c_str(), 1);
+  const auto first = read_own_secret();
+  const auto second = read_own_secret();
+  if (former.empty()) {
+    ::unsetenv("XDG_CONFIG_HOME");
+  } else {
+    ::setenv("XDG_CONFIG_HOME", former.c_str(), 1);
+  }
+  ASSERT_TRUE(first) << first.error().message;
+  ASSERT_TRUE(second);
+  EXPECT_EQ(*first, *second);
+  EXPECT_EQ(first->size(), 64u);
+  EXPECT_EQ(std::filesystem::status(home / "weft" / "secret").permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::remove_all(home);
+}
+
 }  // namespace
 }  // namespace weft
