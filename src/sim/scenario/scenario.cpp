@@ -8,6 +8,8 @@
 namespace weft::sim {
 namespace {
 
+constexpr ByteCount smallest_stack = ByteCount::kib(64);
+
 Error wrong(std::string_view key, std::string_view value, std::string_view fix) {
   return {ErrorCode::invalid_argument, fmt::format("{} is {}: {}", key, value, fix)};
 }
@@ -82,6 +84,9 @@ Result<void> check_scenario(const Scenario& s) {
       {"fabric.death-notice", s.fabric.death_notice},
       {"random-faults.mean-length", s.random_faults.mean_length},
       {"random-faults.until", s.random_faults.until},
+      {"programs.restart-after", s.programs.restart_after},
+      {"programs.crash-within", s.programs.crash_within},
+      {"programs.limit", s.programs.limit},
       {"duration", s.duration},
   };
   for (const auto& [key, value] : lengths) {
@@ -104,6 +109,10 @@ Result<void> check_scenario(const Scenario& s) {
     if (!(value >= 0) || value > 1e6) {
       return wrong(key, fmt::format("{}", value), "use 0 to 1000000");
     }
+  }
+  if (s.programs.stack < smallest_stack) {
+    return wrong("programs.stack", fmt::format("{}", s.programs.stack.value()),
+                 "a process needs some; use 64KiB or more");
   }
   if (s.duration.ticks() <= 0) {
     return wrong("duration", fmt::format("{} ns", s.duration.ticks()), "traffic needs a time");

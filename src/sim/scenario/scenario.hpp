@@ -48,6 +48,20 @@ struct RandomFaults {
   Duration until{};
 };
 
+/// Programs whose processes are simulated (`weft run --fabric sim:`).
+struct ProgramOptions {
+  ByteCount stack = ByteCount::mib(1);  ///< of a process; memory is taken as it is touched
+  std::uint32_t per_host = 1;           ///< processes
+  /// Whether the time that the host computes between two calls passes in the simulation as well,
+  /// times `compute_scale`. What it takes varies, so nothing is repeatable then.
+  bool measure_compute = false;
+  double compute_scale = 1;
+  Duration restart_after = Duration::milliseconds(1);  ///< from a process's end to its next life
+  std::uint32_t crashes = 0;                           ///< 1 to so many are drawn; 0: none
+  Duration crash_within = Duration::milliseconds(1);   ///< from the programs' beginning
+  Duration limit = Duration::seconds(3'600);           ///< simulated; a job that takes longer fails
+};
+
 /// A value as a file has it: "network.host-link.rate", "traffic[1].load", "job.inputs".
 struct ScenarioEntry {
   std::string key;
@@ -96,6 +110,7 @@ struct Scenario {
   std::vector<TrafficOptions> traffic;
   std::vector<std::string> faults;  ///< as `--fault` has them: "at=2s kill host3"
   RandomFaults random_faults;
+  ProgramOptions programs;
   Duration duration = Duration::milliseconds(1);  ///< of sending, when there is no job
   std::vector<ScenarioJob> jobs;                  ///< [job] first; empty: there is traffic only
   std::uint64_t seed = 1;

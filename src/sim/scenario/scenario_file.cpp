@@ -68,6 +68,7 @@ class ScenarioFile {
     read_disturbances(top);
     read_traffic(top);
     read_faults(top);
+    read_programs(top);
     read_jobs(top);
     top.integer("seed", scenario_.seed, 0, std::numeric_limits<std::int64_t>::max());
     top.duration("duration", scenario_.duration);
@@ -300,6 +301,30 @@ class ScenarioFile {
     s.number("crashes-per-s", r.crashes_per_s, 0, 1e6);
     s.duration("mean-length", r.mean_length);
     s.duration("until", r.until);
+    s.finish();
+  }
+
+  void read_programs(TomlSection& top) {
+    const toml::table* table = top.section("programs");
+    if (table == nullptr) return;
+    TomlSection s(file_, *table, "programs");
+    ProgramOptions& p = scenario_.programs;
+    std::uint64_t stack = p.stack.value();
+    s.bytes("stack", stack, std::uint64_t{1} << 30);
+    p.stack = ByteCount(stack);
+    s.integer("per-host", p.per_host, 1, 4096);
+    std::string compute = "none";
+    s.text("compute", compute);
+    if (compute != "none" && compute != "measured") {
+      s.refuse_value(*table->get("compute"), "compute",
+                     "it is neither none nor measured; write one of them");
+    }
+    p.measure_compute = compute == "measured";
+    s.number("compute-scale", p.compute_scale, 0, 1e6);
+    s.duration("restart-after", p.restart_after);
+    s.integer("crashes", p.crashes, 0, 1000);
+    s.duration("crash-within", p.crash_within);
+    s.duration("limit", p.limit);
     s.finish();
   }
 

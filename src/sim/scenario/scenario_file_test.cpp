@@ -190,6 +190,31 @@ computes = 4
   EXPECT_EQ(s->level_changes[2].weight, 1);
 }
 
+TEST(scenario_file, says_how_programs_are_simulated) {
+  const auto s = parse_scenario(R"([network]
+topology = "star:4"
+[programs]
+stack = "256KiB"
+per-host = 8
+compute = "measured"
+compute-scale = 0.5
+restart-after = "2ms"
+crashes = 3
+crash-within = "5ms"
+limit = "9s"
+)",
+                                "s.toml");
+  ASSERT_TRUE(s.ok()) << s.error().message;
+  EXPECT_EQ(s->programs.stack, ByteCount::kib(256));
+  EXPECT_EQ(s->programs.per_host, 8u);
+  EXPECT_TRUE(s->programs.measure_compute);
+  EXPECT_EQ(s->programs.compute_scale, 0.5);
+  EXPECT_EQ(s->programs.restart_after, Duration::milliseconds(2));
+  EXPECT_EQ(s->programs.crashes, 3u);
+  EXPECT_EQ(s->programs.crash_within, Duration::milliseconds(5));
+  EXPECT_EQ(s->programs.limit, Duration::seconds(9));
+}
+
 TEST(scenario_file, files_are_looked_for_from_its_directory) {
   const auto s = parse_scenario(
       "[network]\ntopology = \"file:net.toml\"\n[placement]\nkind = \"file:/etc/hosts.list\"\n",
@@ -267,6 +292,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"faults", "faults = \"at=1s kill host3\"\n" NET, "1", "list"},
         Mistake{"fault_of_wrong_kind", "faults = [3]\n" NET, "1", "quotes"},
         Mistake{"random_faults", NET "[random-faults]\ncrashes-per-s = -1\n", "4", "crashes-per-s"},
+        Mistake{"stack", NET "[programs]\nstack = 4096\n", "4", "64KiB"},
+        Mistake{"compute", NET "[programs]\ncompute = \"guessed\"\n", "4", "measured"},
         Mistake{"seed", "seed = -1\n" NET, "1", "seed"},
         Mistake{"duration", "duration = \"0\"\n" NET, "1", "duration"},
         Mistake{"job_of_wrong_kind", NET "[job]\ninputs = {}\n", "4", "job.inputs"},
@@ -349,6 +376,9 @@ TEST(scenario_file, every_key_refuses_what_is_wrong_with_its_line_and_value) {
       {"random-faults",
        {"links-down-per-s", "links-slow-per-s", "pauses-per-s", "crashes-per-s", "mean-length",
         "until"}},
+      {"programs",
+       {"stack", "per-host", "compute", "compute-scale", "restart-after", "crashes", "crash-within",
+        "limit"}},
       {"job", {"name", "start", "level", "placement"}},
   };
   for (const auto& [section, keys] : sections) {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "stream/simulated/network_faults.hpp"
-#include "stream/simulated/random_faults.hpp"
+#include "sim/faults/network_faults.hpp"
+#include "sim/faults/random_faults.hpp"
 
 namespace weft::stream {
 namespace {
@@ -43,7 +43,7 @@ class FaultReader {
     const sim::Scenario& scenario = world_.scenario();
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
       const StreamOptions& o = jobs_[j].options;
-      faults_.of_jobs[j] = draw_random_faults(scenario, o.inputs, o.computes, number_of(j));
+      faults_.of_jobs[j] = sim::draw_random_faults(scenario, o.inputs, o.computes, number_of(j));
     }
     for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
       if (auto good = take(scenario.faults[i]); !good) {
@@ -89,7 +89,7 @@ class FaultReader {
     const auto nodes = static_cast<std::uint32_t>(hosts_[job].size());
     auto fault = testbed::parse_fault(text, nodes, testbed::FaultPlaces::hosts_and_cables);
     if (!fault) return std::move(fault).error();
-    if (auto good = check_fault(world_, *fault, hosts_[job]); !good) return good;
+    if (auto good = sim::check_fault(world_, *fault, hosts_[job]); !good) return good;
     faults_.of_jobs[job].push_back(std::move(fault).value());
     return {};
   }
@@ -98,7 +98,7 @@ class FaultReader {
     auto fault = testbed::parse_fault(text, 1, testbed::FaultPlaces::hosts_and_cables);
     if (!fault) return std::move(fault).error();
     if (fault->cable.empty()) return refused(text, "it names no cable; write A--B");
-    if (auto good = check_fault(world_, *fault, {}); !good) return good;
+    if (auto good = sim::check_fault(world_, *fault, {}); !good) return good;
     faults_.of_network.push_back(std::move(fault).value());
     return {};
   }

@@ -34,7 +34,7 @@ sim::SimFabricOptions fabric_options(const sim::Scenario& scenario, const Stream
 
 JobInWorld::JobInWorld(sim::World& world, std::uint32_t number, std::vector<std::uint32_t> hosts,
                        const SimulatedJob& job, Duration patience)
-    : NetworkFaults(world),
+    : sim::NetworkFaults(world),
       number_(number),
       name_(job.name),
       patience_(patience),

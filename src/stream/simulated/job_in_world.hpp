@@ -16,8 +16,8 @@
 
 #include "sim/engine/agent.hpp"
 #include "sim/fabric/sim_hub.hpp"
+#include "sim/faults/network_faults.hpp"
 #include "sim/telemetry/trace_file.hpp"
-#include "stream/simulated/network_faults.hpp"
 #include "stream/simulated/simulated_job.hpp"
 #include "stream/simulated/simulated_node.hpp"
 
@@ -42,7 +42,7 @@ struct JobFailure {
 
 /// World, hosts and everything in `job` outlive it. `number` tells its random numbers from those of
 /// the simulation's other jobs. Node n runs on host `hosts[n]`.
-class JobInWorld final : private NetworkFaults, private sim::Agent {
+class JobInWorld final : private sim::NetworkFaults, private sim::Agent {
  public:
   JobInWorld(sim::World& world, std::uint32_t number, std::vector<std::uint32_t> hosts,
              const SimulatedJob& job, Duration patience);

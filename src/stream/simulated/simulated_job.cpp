@@ -15,7 +15,7 @@
 #include "sim/run/world.hpp"
 #include "stream/simulated/job_faults.hpp"
 #include "stream/simulated/job_in_world.hpp"
-#include "stream/simulated/network_faults.hpp"
+#include "stream/simulated/network_fault_player.hpp"
 #include "stream/simulated/parts.hpp"
 
 namespace weft::stream {

@@ -10,10 +10,11 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "sim/faults/network_faults.hpp"
+#include "sim/faults/random_faults.hpp"
 #include "sim/run/tally.hpp"
 #include "sim/run/world.hpp"
-#include "stream/simulated/network_faults.hpp"
-#include "stream/simulated/random_faults.hpp"
+#include "stream/simulated/network_fault_player.hpp"
 #include "testbed/fault.hpp"
 
 namespace weft::stream {
@@ -34,7 +35,7 @@ Result<testbed::Fault> parse_network_fault(sim::World& world, const std::string&
                              "use link-down, slow or loss",
                              text)};
   }
-  if (auto good = check_fault(world, *fault, hosts); !good) return std::move(good).error();
+  if (auto good = sim::check_fault(world, *fault, hosts); !good) return std::move(good).error();
   return fault;
 }
 
@@ -45,7 +46,7 @@ Result<std::vector<testbed::Fault>> parse_faults(sim::World& world) {
   links_only.random_faults.crashes_per_s = 0;
   std::vector<std::uint32_t> hosts(world.topology().hosts());
   std::iota(hosts.begin(), hosts.end(), 0u);
-  auto faults = draw_random_faults(links_only, world.topology().hosts(), 0);
+  auto faults = sim::draw_random_faults(links_only, world.topology().hosts(), 0);
   for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
     auto fault = parse_network_fault(world, scenario.faults[i], hosts);
     if (!fault) return scenario.located(fmt::format("faults[{}]", i), fault.error());

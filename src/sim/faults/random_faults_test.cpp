@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/simulated/random_faults.hpp"
+#include "sim/faults/random_faults.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 
-namespace weft::stream {
+namespace weft::sim {
 namespace {
 
 using Kind = testbed::Fault::Kind;
 
-sim::Scenario troubled() {
-  sim::Scenario s;
+Scenario troubled() {
+  Scenario s;
   s.random_faults = {.links_down_per_s = 20,
                      .links_slow_per_s = 20,
                      .pauses_per_s = 20,
@@ -23,8 +23,8 @@ sim::Scenario troubled() {
 }
 
 TEST(random_faults, none_are_drawn_without_rates_or_time) {
-  EXPECT_TRUE(draw_random_faults(sim::Scenario(), 4, 4).empty());
-  sim::Scenario scenario = troubled();
+  EXPECT_TRUE(draw_random_faults(Scenario(), 4, 4).empty());
+  Scenario scenario = troubled();
   scenario.random_faults.until = Duration{};
   EXPECT_TRUE(draw_random_faults(scenario, 4, 4).empty());
 }
@@ -58,7 +58,7 @@ TEST(random_faults, spare_one_node_of_each_kind_from_crashes) {
 }
 
 TEST(random_faults, depend_on_the_seed_alone) {
-  sim::Scenario scenario = troubled();
+  Scenario scenario = troubled();
   const auto once = draw_random_faults(scenario, 4, 4);
   const auto again = draw_random_faults(scenario, 4, 4);
   ASSERT_EQ(once.size(), again.size());
@@ -68,7 +68,7 @@ TEST(random_faults, depend_on_the_seed_alone) {
 }
 
 TEST(random_faults, are_bounded_in_number) {
-  sim::Scenario scenario = troubled();
+  Scenario scenario = troubled();
   scenario.random_faults.pauses_per_s = 1e6;
   scenario.random_faults.mean_length = Duration{};
   scenario.random_faults.until = Duration::seconds(86'400);
@@ -76,4 +76,4 @@ TEST(random_faults, are_bounded_in_number) {
 }
 
 }  // namespace
-}  // namespace weft::stream
+}  // namespace weft::sim

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/simulated/random_faults.hpp"
+#include "sim/faults/random_faults.hpp"
 
 #include <algorithm>
 
 #include "base/rng.hpp"
 
-namespace weft::stream {
+namespace weft::sim {
 namespace {
 
 using Kind = testbed::Fault::Kind;
 
 class NodeFaults {
  public:
-  NodeFaults(const sim::Scenario& scenario, std::uint32_t node, bool may_crash, Rng rng,
+  NodeFaults(const Scenario& scenario, std::uint32_t node, bool may_crash, Rng rng,
              std::vector<testbed::Fault>& faults)
       : rates_(scenario.random_faults),
         usual_(scenario.network.host_link.rate),
@@ -58,7 +58,7 @@ class NodeFaults {
     return lasts + Duration::microseconds(1);
   }
 
-  const sim::RandomFaults& rates_;
+  const RandomFaults& rates_;
   Bandwidth usual_;
   std::uint32_t node_;
   double crashes_;
@@ -68,7 +68,7 @@ class NodeFaults {
 
 }  // namespace
 
-std::vector<testbed::Fault> draw_random_faults(const sim::Scenario& scenario, std::uint32_t inputs,
+std::vector<testbed::Fault> draw_random_faults(const Scenario& scenario, std::uint32_t inputs,
                                                std::uint32_t computes, std::uint32_t job) {
   std::vector<testbed::Fault> faults;
   const Rng root = Rng(scenario.seed).split(0xfa17);
@@ -82,4 +82,4 @@ std::vector<testbed::Fault> draw_random_faults(const sim::Scenario& scenario, st
   return faults;
 }
 
-}  // namespace weft::stream
+}  // namespace weft::sim

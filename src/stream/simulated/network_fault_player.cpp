@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/simulated/network_fault_player.hpp"
+
+#include <string>
+#include <utility>
+
+#include "base/log.hpp"
+
+namespace weft::stream {
+
+NetworkFaultPlayer::NetworkFaultPlayer(sim::World& world, std::vector<testbed::Fault> faults)
+    : sim::NetworkFaults(world),
+      player_(std::move(faults), Instant()),
+      agent_(world.agents().add(*this)) {
+  set_timer();
+}
+
+void NetworkFaultPlayer::on_timer(std::uint16_t, std::uint64_t) {
+  std::vector<testbed::FaultPlayer::Played> played;
+  const Instant now(world().engine().now().ticks() / 1'000);
+  player_.play(now, *this, played);
+  for (const auto& p : played) {
+    spdlog::info("fault: {}", p.what);
+    if (played_.size() < report::series_limit) played_.push_back({now, p.what});
+  }
+  set_timer();
+}
+
+void NetworkFaultPlayer::set_timer() {
+  const Instant at = player_.next_deadline();
+  if (at != Instant::never()) world().agents().set_shared_timer(agent_, to_pico(at));
+}
+
+Result<void> NetworkFaultPlayer::set_link_up(std::uint32_t host, bool up) {
+  world().set_host_up(host, up);
+  return {};
+}
+
+Result<void> NetworkFaultPlayer::set_rate(std::uint32_t host, Bandwidth rate) {
+  world().set_host_rate(host, rate);
+  return {};
+}
+
+Result<void> NetworkFaultPlayer::set_loss(std::uint32_t host, std::uint32_t parts_per_million) {
+  world().set_host_loss(host, parts_per_million);
+  return {};
+}
+
+}  // namespace weft::stream
