@@ -99,6 +99,7 @@ struct Peer {
   bool is_waiting = false;       ///< for a free connection
   Instant waits_since = Instant::never();
   bool is_touched = false;   ///< by the current batch of `post`
+  bool hung_up = false;      ///< instead of answering our proof, once
   bool turned_away = false;  ///< it was logged that the peer refuses us
 };
 

@@ -122,7 +122,7 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
   peer.incarnation = incarnation;
   peer.address = *parsed;
   peer.is_known = true;
-  peer.turned_away = false;
+  peer.hung_up = peer.turned_away = false;
   peer.backoff = Duration();
   peer.unreachable_since = Instant::never();
   // Of two that add each other at the same time, one tries first: fewer attempts cross.

@@ -244,11 +244,14 @@ void Endpoint::handshake_failed(Connection& connection, const std::string& why) 
     return;
   }
   if (proved_too_little && !peer->turned_away) {
-    peer->turned_away = true;
-    spdlog::warn(
-        "tcp: node {} at {} did not let this node in: {}; do all nodes have the same job "
-        "secret and id?",
-        peer->id.value(), to_text(peer->address), why);
+    // Once may be a peer that died in the middle of it; one that lives does it again.
+    peer->turned_away = std::exchange(peer->hung_up, true);
+    if (peer->turned_away) {
+      spdlog::warn(
+          "tcp: node {} at {} did not let this node in: {}; do all nodes have the same job "
+          "secret and id?",
+          peer->id.value(), to_text(peer->address), why);
+    }
   }
   retry_later(*peer);
 }

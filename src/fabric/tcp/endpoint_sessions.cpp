@@ -22,7 +22,7 @@ void Endpoint::establish(Connection& connection, std::uint64_t session) {
   peer.session = session;
   peer.unreachable_since = Instant::never();
   peer.last_heard = now_;
-  peer.turned_away = false;
+  peer.hung_up = peer.turned_away = false;
   need_attention(peer);
   if (connections_in_use() > options_.max_connections) make_room();
 }

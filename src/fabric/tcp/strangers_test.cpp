@@ -2,10 +2,14 @@
 // Who does not belong to the job is turned away and harms nothing; a peer that breaks the protocol
 // loses its connection and nothing else.
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <sstream>
 
 #include "base/rng.hpp"
 #include "fabric/tcp/tcp_test_support.hpp"
@@ -141,6 +145,66 @@ TEST_F(Strangers, a_hello_for_another_node_or_from_an_unknown_one_is_refused) {
   ASSERT_TRUE(twin.join(all_, key, {NodeId(1), Incarnation(1), NodeId(0)}, answer));
   EXPECT_EQ(answer.verdict, Verdict::duplicate);
   expect_unharmed();
+}
+
+/// What is logged while it lives.
+class HeardLog {
+ public:
+  HeardLog() {
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+        "test", std::make_shared<spdlog::sinks::ostream_sink_st>(text_)));
+  }
+  ~HeardLog() { spdlog::set_default_logger(before_); }
+  std::size_t count(std::string_view words) const {
+    const std::string all = text_.str();
+    std::size_t n = 0;
+    for (std::size_t at = all.find(words); at != std::string::npos; at = all.find(words, at + 1)) {
+      ++n;
+    }
+    return n;
+  }
+
+ private:
+  std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
+  std::ostringstream text_;
+};
+
+/// A listener that greets and hangs up without an answer, `times` times, and is gone then.
+void hang_up_on(Party& party, int times) {
+  auto address = parse_address("127.0.0.1:0");
+  ASSERT_TRUE(address.ok());
+  const auto listener = listen_on(*address, {});
+  ASSERT_TRUE(listener.ok());
+  ASSERT_TRUE(party.fabric().add_peer(NodeId(3), Incarnation(1), to_text(*address)).ok());
+  std::array<Party*, 1> alone = {&party};
+  for (int i = 0; i < times; ++i) {
+    Descriptor visitor;
+    ASSERT_TRUE(drive(alone, [&] {
+      int error = 0;
+      if (!visitor.open()) visitor = accept_from(listener->get(), {}, error);
+      return visitor.open();
+    }));
+    const GreetingBytes greeting = make_greeting();
+    ASSERT_EQ(::send(visitor.get(), greeting.data(), greeting.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(greeting.size()));
+    // It has said its hello when there is something to read.
+    std::byte first{};
+    ASSERT_TRUE(drive(
+        alone, [&] { return ::recv(visitor.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1; }));
+  }
+  drive_for(alone, Duration::milliseconds(100));
+}
+
+TEST_F(Strangers, a_peer_that_dies_in_the_handshake_is_not_called_unfriendly) {
+  const HeardLog log;
+  hang_up_on(a_, 1);
+  EXPECT_EQ(log.count("did not let this node in"), 0u);
+}
+
+TEST_F(Strangers, a_peer_that_hangs_up_again_and_again_is_named_once) {
+  const HeardLog log;
+  hang_up_on(a_, 4);
+  EXPECT_EQ(log.count("node 3 at"), 1u);
 }
 
 // A peer that proved itself and then says something wrong.
