@@ -25,6 +25,8 @@ std::string to_text(const JobDescription& job) {
       {"outbox", job.outbox.value()},
       {"spill", job.spill},
       {"eager", job.eager},
+      {"connections", job.connections},
+      {"file", job.file},
       {"faults", job.faults},
       {"most_restarts", job.most_restarts}};
   if (job.seed) json["seed"] = *job.seed;
@@ -52,6 +54,8 @@ Result<JobDescription> read_job_description(const std::string& text) {
     job.outbox = ByteCount(json.at("outbox").get<std::uint64_t>());
     job.spill = json.at("spill").get<std::string>();
     job.eager = json.at("eager").get<std::size_t>();
+    job.connections = json.at("connections").get<std::uint32_t>();
+    job.file = json.at("file").get<std::string>();
     job.faults = json.at("faults").get<bool>();
     job.most_restarts = json.at("most_restarts").get<std::uint32_t>();
     if (json.contains("seed")) job.seed = json.at("seed").get<std::uint64_t>();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "process/news_source.hpp"
 #include "runtime/channel.hpp"
 #include "weft/fabric.hpp"
 #include "weft/ids.hpp"
@@ -27,6 +28,9 @@ inline constexpr char failed = 'f';  ///< process → launcher: why it cannot go
 
 /// Name of the environment's variable with the channel's descriptor.
 inline constexpr const char* channel_variable = "WEFT_CHANNEL";
+/// Of those with the job's file, and with this process's rank in it, where nobody launches.
+inline constexpr const char* file_variable = "WEFT_CONFIG";
+inline constexpr const char* rank_variable = "WEFT_RANK";
 
 /// What a process is told about its job.
 struct JobDescription {
@@ -42,9 +46,11 @@ struct JobDescription {
   Duration peer_timeout = Duration::seconds(10);  ///< until a silent host counts as gone
   Duration timeout = Duration::seconds(10);       ///< until what waits for a process fails
   ByteCount inbox = ByteCount::mib(16);
-  ByteCount outbox;       ///< zero: no limit
-  std::string spill;      ///< directory for what is beyond the outbox; empty: none
-  std::size_t eager = 0;  ///< zero: the default
+  ByteCount outbox;               ///< zero: no limit
+  std::string spill;              ///< directory for what is beyond the outbox; empty: none
+  std::size_t eager = 0;          ///< zero: the default
+  std::uint32_t connections = 0;  ///< of TCP, at a time; zero: the default
+  std::string file;  ///< of the job, with all addresses; empty: the launcher hands them around
 
   // Of a job whose processes are simulated all in one; `self` is its first one.
   std::optional<std::uint64_t> seed;  ///< in place of the scenario's
@@ -56,17 +62,17 @@ std::string to_text(const JobDescription& job);
 Result<JobDescription> read_job_description(const std::string& text);
 
 /// The process's end. One thread.
-class JobLink {
+class JobLink final : public NewsSource {
  public:
   explicit JobLink(Channel channel) : channel_(std::move(channel)) {}
 
-  int descriptor() const { return channel_.descriptor(); }
+  int descriptor() const override { return channel_.descriptor(); }
   Result<JobDescription> receive_job();
   void tell(char kind, const std::string& text) { (void)channel_.send(kind, text); }
-  /// Makes peers known to the fabric that the launcher has told of. Never blocks. Errors: the
-  /// launcher ends the job, or is gone.
-  Result<void> take_news(Fabric& fabric);
-  bool is_over() const { return over_; }
+  /// Never blocks. Errors: the launcher ends the job, or is gone.
+  Result<void> take_news(Fabric& fabric) override;
+  Duration period() const override { return Duration::milliseconds(2); }
+  bool is_over() const override { return over_; }
 
  private:
   Result<void> add_peers(Fabric& fabric, const std::string& text);

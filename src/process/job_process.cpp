@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 
+#include <charconv>
 #include <cstdlib>
+#include <string_view>
 
 #include "base/log.hpp"
 #include "fabric/choice/fabric_choice.hpp"
@@ -36,6 +38,56 @@ Result<JobDescription> describe_by(ManagerSession& manager) {
   return job;
 }
 
+/// A rank that somebody chose for this process.
+Result<std::optional<std::uint32_t>> rank_of_environment() {
+  const char* text = std::getenv(rank_variable);
+  if (text == nullptr) return std::optional<std::uint32_t>();
+  const std::string_view digits = text;
+  std::uint32_t rank = 0;
+  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), rank);
+  if (error == std::errc{} && end == digits.end()) return std::optional(rank);
+  return Error{
+      ErrorCode::invalid_argument,
+      fmt::format("{}='{}' is no rank; give a number from 0, or unset it to take the first "
+                  "address that is free",
+                  rank_variable, text)};
+}
+
+/// What the file says for itself.
+Result<JobDescription> describe_by(const JobFileWatch& watch) {
+  const JobFile& file = watch.file();
+  auto secret = secret_of(file);
+  if (!secret) return std::move(secret).error();
+  JobDescription job;
+  job.nodes = static_cast<std::uint32_t>(file.ranks.size());
+  job.nodes_here = watch.ranks_here();
+  job.fabric = "tcp";
+  job.job_id = secret->job_id;
+  job.secret = secret->secret;
+  job.retain = file.retain.value_or(job.retain);
+  job.peer_timeout = file.peer_timeout.value_or(job.peer_timeout);
+  job.timeout = file.timeout.value_or(job.retain ? Duration::max() : job.timeout);
+  job.inbox = file.inbox.value_or(job.inbox);
+  job.outbox = file.outbox.value_or(job.outbox);
+  job.spill = file.spill;
+  job.connections = file.connections.value_or(0);
+  job.file = file.path;
+  return job;
+}
+
+/// By the job's file, with or without a launcher.
+Result<void> take_file(JobInvitation& invitation, const std::string& path,
+                       std::optional<std::uint32_t> rank) {
+  auto file = JobFileWatch::open(path, rank);
+  if (!file) return std::move(file).error();
+  invitation.file = std::move(file).value();
+  if (invitation.link != nullptr) return {};
+  auto job = describe_by(*invitation.file);
+  if (!job) return std::move(job).error();
+  invitation.job = std::move(job).value();
+  return {};
+}
+
 }  // namespace
 
 Result<JobInvitation> JobInvitation::take() {
@@ -53,6 +105,14 @@ Result<JobInvitation> JobInvitation::take() {
     auto job = invitation.link->receive_job();
     if (!job) return std::move(job).error();
     invitation.job = std::move(job).value();
+    if (const std::string path = invitation.job.file; !path.empty()) {
+      auto taken = take_file(invitation, path, invitation.job.self.value());
+      if (!taken) return std::move(taken).error();
+    }
+  } else if (const char* path = std::getenv(file_variable)) {
+    auto rank = rank_of_environment();
+    if (!rank) return std::move(rank).error();
+    if (auto taken = take_file(invitation, path, *rank); !taken) return std::move(taken).error();
   } else if (ManagerSession::offered()) {
     auto session = ManagerSession::open();
     if (!session) return std::move(session).error();
@@ -69,7 +129,8 @@ Result<JobInvitation> JobInvitation::take() {
 JobProcess::JobProcess(JobInvitation invitation)
     : job_(std::move(invitation.job)),
       link_(std::move(invitation.link)),
-      manager_(std::move(invitation.manager)) {}
+      manager_(std::move(invitation.manager)),
+      file_(std::move(invitation.file)) {}
 
 JobProcess::~JobProcess() = default;
 
@@ -87,35 +148,52 @@ Result<void> JobProcess::open() {
   set_up_log(level != nullptr ? level : "error", fmt::format("rank {}", job_.self.value()));
   // Sleeps of microseconds need timers that are not rounded to 50.
   ::prctl(PR_SET_TIMERSLACK, 1000);
-  FabricChoice choice{.name = job_.fabric, .peer_timeout = job_.peer_timeout};
-  if (!job_.link.empty()) {
-    auto shape = parse_shape("--link", job_.link);
-    if (!shape) return std::move(shape).error();
-    choice.shape = std::move(shape).value();
-  }
-  if (link_ == nullptr && manager_ == nullptr) {
-    auto fabric = open_alone();
-    if (!fabric) return std::move(fabric).error();
-    fabric_ = std::move(fabric).value();
-  } else {
-    auto opened = open_fabric(choice,
-                              {.self = job_.self,
-                               .incarnation = job_.incarnation,
-                               .listen = job_.nodes_here == job_.nodes ? "" : "0.0.0.0:0"},
-                              {.job_id = job_.job_id, .secret = job_.secret});
-    if (!opened) return std::move(opened).error();
-    fabric_ = std::move(opened->fabric);
-    if (auto met = meet(); !met) return met;
-  }
+  if (auto opened = open_fabric_for_job(); !opened) return opened;
   auto spill = open_spill(job_);
   if (!spill) return std::move(spill).error();
   spill_ = std::move(spill).value();
-  waiter_ = std::make_unique<RealWaiter>(suitable_spin(job_.nodes_here), *fabric_, link_.get());
+  std::vector<NewsSource*> sources;
+  if (link_ != nullptr) sources.push_back(link_.get());
+  if (file_ != nullptr) sources.push_back(file_.get());
+  waiter_ = std::make_unique<RealWaiter>(suitable_spin(job_.nodes_here), *fabric_, sources);
   messenger_ = std::make_unique<Messenger>(*fabric_, *waiter_, message_options(job_),
                                            outbox_room(job_, *spill_));
   world_ = Group::world(*messenger_, job_.nodes);
   begun_ = monotonic_now();
   return {};
+}
+
+Result<void> JobProcess::open_fabric_for_job() {
+  if (link_ == nullptr && manager_ == nullptr && file_ == nullptr) {
+    auto fabric = open_alone();
+    if (!fabric) return std::move(fabric).error();
+    fabric_ = std::move(fabric).value();
+    return {};
+  }
+  FabricChoice choice{.name = job_.fabric, .peer_timeout = job_.peer_timeout};
+  if (job_.connections != 0) choice.max_connections = job_.connections;
+  if (!job_.link.empty()) {
+    auto shape = parse_shape("--link", job_.link);
+    if (!shape) return std::move(shape).error();
+    choice.shape = std::move(shape).value();
+  }
+  const JobSecret secret{.job_id = job_.job_id, .secret = job_.secret};
+  if (file_ != nullptr) {
+    auto place = file_->take_place(choice, secret);
+    if (!place) return std::move(place).error();
+    job_.self = place->self;
+    job_.incarnation = place->incarnation;
+    fabric_ = std::move(place->opened.fabric);
+    return {};
+  }
+  auto opened = open_fabric(choice,
+                            {.self = job_.self,
+                             .incarnation = job_.incarnation,
+                             .listen = job_.nodes_here == job_.nodes ? "" : "0.0.0.0:0"},
+                            secret);
+  if (!opened) return std::move(opened).error();
+  fabric_ = std::move(opened->fabric);
+  return meet();
 }
 
 /// Tells the others this process's address, and hears theirs: at once, or as they come.

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "process/group.hpp"
+#include "process/job_file_watch.hpp"
 #include "process/job_link.hpp"
 #include "process/joined_process.hpp"
 #include "process/messenger.hpp"
@@ -19,6 +20,7 @@ struct JobInvitation {
   JobDescription job;
   std::unique_ptr<JobLink> link;            ///< of weft run
   std::unique_ptr<ManagerSession> manager;  ///< of another launcher
+  std::unique_ptr<JobFileWatch> file;       ///< has the addresses, with or without a launcher
 
   /// What the environment has; a job of this process alone if that is nothing. Errors name what it
   /// says and the fix.
@@ -42,11 +44,13 @@ class JobProcess final : public JoinedProcess {
  private:
   explicit JobProcess(JobInvitation invitation);
   Result<void> open();
+  Result<void> open_fabric_for_job();
   Result<void> meet();
 
   JobDescription job_;
   std::unique_ptr<JobLink> link_;
   std::unique_ptr<ManagerSession> manager_;
+  std::unique_ptr<JobFileWatch> file_;
   std::unique_ptr<Fabric> fabric_;
   std::unique_ptr<SpillMemory> spill_;
   std::unique_ptr<RealWaiter> waiter_;

@@ -1,28 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/real_waiter.hpp"
 
+#include <algorithm>
+
 namespace weft {
-namespace {
 
-/// A launcher's word is heard so late at most, while there is something to do.
-constexpr Duration hearing_every = Duration::milliseconds(2);
-
-}  // namespace
-
-RealWaiter::RealWaiter(Duration spin, Fabric& fabric, JobLink* link)
-    : sleeper_(spin), fabric_(fabric), link_(link) {
-  if (link_ != nullptr) sleeper_.watch(link_->descriptor());
+RealWaiter::RealWaiter(Duration spin, Fabric& fabric, const std::vector<NewsSource*>& sources)
+    : sleeper_(spin), fabric_(fabric), next_news_(Instant::never()) {
+  for (NewsSource* source : sources) {
+    sources_.push_back({.source = source, .next = Instant{}});
+    next_news_ = Instant{};
+    if (source->descriptor() >= 0) sleeper_.watch(source->descriptor());
+  }
 }
 
 void RealWaiter::idle(Instant now, Fabric& fabric, Instant deadline) {
+  for (const Source& s : sources_) {
+    if (s.source->descriptor() < 0) deadline = std::min(deadline, s.next);
+  }
   sleeper_.idle(now, fabric, deadline);
-  next_news_ = std::min(next_news_, now + hearing_every / 8);
+  for (Source& s : sources_) {
+    // It may be what ended the sleep.
+    if (s.source->descriptor() >= 0) s.next = std::min(s.next, now + s.source->period() / 8);
+    next_news_ = std::min(next_news_, s.next);
+  }
 }
 
 Result<void> RealWaiter::news(Instant now) {
-  if (link_ == nullptr || now < next_news_) return {};
-  next_news_ = now + hearing_every;
-  return link_->take_news(fabric_);
+  if (now < next_news_) return {};
+  next_news_ = Instant::never();
+  for (Source& s : sources_) {
+    if (now >= s.next) {
+      s.next = now + s.source->period();
+      if (auto taken = s.source->take_news(fabric_); !taken) return taken;
+    }
+    next_news_ = std::min(next_news_, s.next);
+  }
+  return {};
+}
+
+bool RealWaiter::is_over() const {
+  return std::any_of(sources_.begin(), sources_.end(),
+                     [](const Source& s) { return s.source->is_over(); });
 }
 
 }  // namespace weft

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // RealWaiter: time as it passes. Spins for a moment and then sleeps (runtime/sleeper), and hears
-// the launcher meanwhile.
+// what there is to hear meanwhile.
 #pragma once
 
-#include "process/job_link.hpp"
+#include <vector>
+
 #include "process/messenger.hpp"
+#include "process/news_source.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/sleeper.hpp"
 
@@ -12,20 +14,24 @@ namespace weft {
 
 class RealWaiter final : public Waiter {
  public:
-  /// `link`: null when nobody launched the process. Fabric and link outlive it.
-  RealWaiter(Duration spin, Fabric& fabric, JobLink* link);
+  /// Fabric and sources outlive it.
+  RealWaiter(Duration spin, Fabric& fabric, const std::vector<NewsSource*>& sources);
 
   Instant now() override { return monotonic_now(); }
   void busy(Instant now) override { sleeper_.busy(now); }
   void idle(Instant now, Fabric& fabric, Instant deadline) override;
   Result<void> news(Instant now) override;
-  bool is_over() const override { return link_ != nullptr && link_->is_over(); }
+  bool is_over() const override;
 
  private:
   Sleeper sleeper_;
   Fabric& fabric_;
-  JobLink* link_;
-  Instant next_news_{};
+  struct Source {
+    NewsSource* source;
+    Instant next;  // when it is asked
+  };
+  std::vector<Source> sources_;
+  Instant next_news_;  // the first of them
 };
 
 }  // namespace weft

@@ -44,6 +44,7 @@ Result<std::unique_ptr<Fabric>> open_tcp_fabric(const FabricChoice& choice,
   tcp.secret = bytes_of(job.secret);
   tcp.max_outstanding = choice.max_outstanding;
   tcp.peer_timeout = choice.peer_timeout;
+  tcp.max_connections = choice.max_connections;
   return open_tcp(tcp);
 }
 

@@ -28,6 +28,7 @@ struct FabricChoice {
   Duration peer_timeout = Duration::seconds(10);
   ServiceLevel service_level{};        ///< of bulk data, where a fabric asks for it beforehand
   std::size_t max_outstanding = 4096;  ///< operations
+  std::size_t max_connections = 4096;  ///< of TCP, at a time; see TcpOptions
 };
 
 struct FabricPlace {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// NewsSource: where a process hears of its job, besides the job's own messages.
+#pragma once
+
+#include "weft/fabric.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft {
+
+/// One thread.
+class NewsSource {
+ public:
+  virtual ~NewsSource() = default;
+  /// Makes peers known to the fabric that there is news of. Errors end the process.
+  virtual Result<void> take_news(Fabric& fabric) = 0;
+  /// How long news may wait.
+  virtual Duration period() const = 0;
+  /// Readable when there is news; -1: there is nothing to wait on, asking is all.
+  virtual int descriptor() const { return -1; }
+  /// All programs of the job are over.
+  virtual bool is_over() const { return false; }
+};
+
+}  // namespace weft
