@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/process_set.hpp"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace weft {
+
+ProcessSet::~ProcessSet() {
+  signal_all(SIGKILL);
+  for (const Process& p : processes_) {
+    if (p.pid > 0) ::waitpid(p.pid, nullptr, 0);
+  }
+}
+
+Result<void> ProcessSet::start(std::uint32_t place, const Body& body) {
+  auto ends = Channel::pair();
+  if (!ends) return std::move(ends).error();
+  auto& [ours, theirs] = *ends;
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    return Error{ErrorCode::exhausted, fmt::format("cannot start process {} of {}: {}", place + 1,
+                                                   processes_.size(), std::strerror(errno))};
+  }
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
+    ours.close();
+    for (Process& p : processes_) p.channel.close();
+    ::_exit(body(std::move(theirs)));
+  }
+  processes_[place] = Process{.pid = pid, .channel = std::move(ours)};
+  return {};
+}
+
+std::uint32_t ProcessSet::running() const {
+  return static_cast<std::uint32_t>(std::count_if(processes_.begin(), processes_.end(),
+                                                  [](const Process& p) { return p.pid > 0; }));
+}
+
+void ProcessSet::signal(std::uint32_t place, int number) const {
+  if (runs(place)) ::kill(processes_[place].pid, number);
+}
+
+void ProcessSet::signal_all(int number) const {
+  for (std::uint32_t i = 0; i < processes_.size(); ++i) signal(i, number);
+}
+
+void ProcessSet::hear(std::uint32_t place,
+                      const std::function<void(Channel::Message)>& on_message) {
+  while (auto message = processes_[place].channel.receive()) on_message(*std::move(message));
+}
+
+std::vector<ProcessSet::Ended> ProcessSet::reap() {
+  std::vector<Ended> ended;
+  for (std::uint32_t i = 0; i < processes_.size(); ++i) {
+    int status = 0;
+    if (!runs(i) || ::waitpid(processes_[i].pid, &status, WNOHANG) != processes_[i].pid) continue;
+    processes_[i].pid = -1;
+    ended.push_back({.place = i, .status = status});
+  }
+  return ended;
+}
+
+void ProcessSet::add_to(std::vector<pollfd>& files) const {
+  for (const Process& p : processes_) {
+    if (!p.channel.open()) continue;
+    files.push_back({.fd = p.channel.descriptor(), .events = POLLIN, .revents = 0});
+  }
+}
+
+std::string describe_end(int status) {
+  if (WIFSIGNALED(status)) {
+    return fmt::format("was ended by signal {} ({})", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
+  }
+  return fmt::format("ended with code {}", WEXITSTATUS(status));
+}
+
+int code_of_end(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace weft

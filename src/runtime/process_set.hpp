@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// ProcessSet: the processes that this one forked for a job, each with a channel. None outlives it.
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/channel.hpp"
+#include "weft/result.hpp"
+
+namespace weft {
+
+/// Processes are numbered by their places, from 0. One thread, and the same one for every start:
+/// the kernel ends a process with the thread that forked it.
+class ProcessSet {
+ public:
+  explicit ProcessSet(std::uint32_t places) : processes_(places) {}
+  /// Kills what still runs, and waits for it.
+  ~ProcessSet();
+  ProcessSet(const ProcessSet&) = delete;
+  ProcessSet& operator=(const ProcessSet&) = delete;
+
+  /// Runs in the forked process, with its end of the channel; its value is the exit code.
+  using Body = std::function<int(Channel)>;
+  /// Forks a process for a place where none runs. It is killed when this one ends, whatever ends
+  /// it, and has none of the others' channels. Errors: no processes or descriptors left.
+  Result<void> start(std::uint32_t place, const Body& body);
+
+  bool runs(std::uint32_t place) const { return processes_[place].pid > 0; }
+  std::uint32_t running() const;
+  /// -1: none runs there.
+  pid_t pid(std::uint32_t place) const { return processes_[place].pid; }
+  /// Open while the process runs and has not closed its end.
+  Channel& channel(std::uint32_t place) { return processes_[place].channel; }
+  void signal(std::uint32_t place, int number) const;
+  void signal_all(int number) const;
+
+  /// Calls `on_message` for everything that a process has said. Never blocks.
+  void hear(std::uint32_t place, const std::function<void(Channel::Message)>& on_message);
+  /// Places whose processes have ended, with what waitpid(2) says of them; their channels are still
+  /// there, for what they said before, until the place is started again.
+  struct Ended {
+    std::uint32_t place;
+    int status;
+  };
+  std::vector<Ended> reap();
+  /// Appends the channels that are open, to wait for.
+  void add_to(std::vector<pollfd>& files) const;
+
+ private:
+  struct Process {
+    pid_t pid = -1;
+    Channel channel;
+  };
+  std::vector<Process> processes_;
+};
+
+/// What became of a process, in words: "was ended by signal 9 (Killed)", "ended with code 3".
+std::string describe_end(int status);
+/// The code for it that shells use: 128 + N after signal N.
+int code_of_end(int status);
+
+}  // namespace weft
