@@ -37,6 +37,7 @@ runtime/membership: base
 runtime:      base wire net core fabric metrics
 spmd:         base
 process:      base wire net core fabric runtime
+process/simulated: base core fabric process sim testbed
 program:      base process
 launch:       base wire fabric runtime process
 stream/shm:   base wire runtime/memory stream

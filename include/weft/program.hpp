@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "weft/message.hpp"
 #include "weft/time.hpp"
@@ -27,6 +28,9 @@ class Process {
   /// Lets that much time of computing pass: by simulated processes; real ones take theirs by
   /// themselves, and return at once. For what the measured time of the host would not show.
   virtual void compute(Duration time) = 0;
+  /// What comes from here on is the phase of that name, until the next call: predictions say what
+  /// time and messages each of them takes. Names may come again. Real processes ignore it.
+  virtual void phase(std::string_view name) { (void)name; }
 };
 
 /// A program's body. Runs once per process, in a simulation once per rank in the same address

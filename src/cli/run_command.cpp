@@ -12,6 +12,7 @@
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/parsed_option.hpp"
+#include "cli/run_in_simulation.hpp"
 #include "launch/launch.hpp"
 
 namespace weft::cli {
@@ -26,16 +27,23 @@ constexpr const char* help =
     "Examples:\n"
     "  weft run -n 4 -- build/examples/jac3d 100 50\n"
     "  weft run -n 8 --restart on-failure -- build/examples/markov2 400 10\n"
-    "  weft run -n 4 --fabric tcp --link 1Gbit,20us -- build/examples/spmv2 10 1000";
+    "  weft run -n 4 --fabric tcp --link 1Gbit,20us -- build/examples/spmv2 10 1000\n"
+    "  weft run -n 1000 --fabric sim:examples/scenarios/programs.toml -- build/examples/jac3d 100";
 
 struct RunCommand {
   LaunchOptions launch;
   std::string restart = "never";
+  SimulationOptions simulation;
 };
 
 void run(const RunCommand& command, Outcome& outcome) {
   LaunchOptions options = command.launch;
   options.restart = command.restart == "on-failure";
+  if (is_of_scenario(options)) {
+    return run_in_simulation(options, command.simulation, outcome);
+  }
+  const auto good = refuse_simulation_options(command.simulation);
+  if (!good) return report_error(good.error(), outcome);
   // The processes write past our own buffer.
   std::fflush(stdout);
   const auto result =
@@ -53,7 +61,9 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
   command->add_option("-n,--processes", s.launch.processes, "how many")
       ->check(CLI::Range(1u, most_processes))
       ->capture_default_str();
-  command->add_option("--fabric", s.launch.fabric, "auto, tcp, tcp:unix, shm or libfabric:PROVIDER")
+  command
+      ->add_option("--fabric", s.launch.fabric,
+                   "auto, tcp, tcp:unix, shm, libfabric:PROVIDER, or sim:SCENARIO.toml")
       ->capture_default_str();
   command->add_option("--link", s.launch.link, "shape every process's link")
       ->type_name("RATE,LATENCY");
@@ -70,6 +80,7 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
              "for messages that are kept for others, per process", "no limit");
   command->add_option("--spill", s.launch.spill, "directory for what exceeds the outbox")
       ->type_name("DIR");
+  add_simulation_options(*command, s.simulation);
   command->add_option("COMMAND", s.launch.command, "program and arguments, behind --")->required();
   command->footer(help);
   command->callback([state, &outcome] { run(*state, outcome); });

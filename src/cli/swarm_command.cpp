@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,6 +14,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/parsed_option.hpp"
+#include "cli/seeds.hpp"
 #include "cli/team.hpp"
 #include "runtime/clock.hpp"
 #include "sim/scenario/scenario_file.hpp"
@@ -26,11 +26,6 @@ namespace {
 /// Failures that are printed; all are counted.
 constexpr std::size_t most_printed = 10;
 
-struct Seeds {
-  std::uint64_t first = 1;
-  std::uint64_t last = 200;
-};
-
 struct SwarmCommand {
   Seeds seeds;
   std::string scenario;
@@ -38,29 +33,6 @@ struct SwarmCommand {
   bool json = false;
   bool verbose = false;
 };
-
-/// "A..B", or one number.
-Result<Seeds> parse_seeds(const std::string& text) {
-  const auto dots = text.find("..");
-  const std::string_view all(text);
-  const auto number = [](std::string_view digits, std::uint64_t& value) {
-    const auto* end = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), end, value);
-    return read.ec == std::errc() && read.ptr == end;
-  };
-  Seeds seeds;
-  const std::string_view first = all.substr(0, dots);
-  const std::string_view last = dots == std::string::npos ? first : all.substr(dots + 2);
-  if (!number(first, seeds.first) || !number(last, seeds.last)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("'{}' is no range of seeds: write 1..1000", text)};
-  }
-  if (seeds.last < seeds.first || seeds.last == UINT64_MAX) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("'{}': the last seed is before the first, or too large", text)};
-  }
-  return seeds;
-}
 
 /// The line that runs one seed again.
 std::string replay(const SwarmCommand& command, std::uint64_t seed) {

@@ -24,6 +24,7 @@ inline constexpr char peers = 'p';  ///< launcher → process: "NODE INCARNATION
 inline constexpr char abort = 'x';  ///< launcher → process: why the job ends
 inline constexpr char over = 'o';   ///< node 0 → launcher: all programs are over
 inline constexpr char failed = 'f';  ///< process → launcher: why it cannot go on
+inline constexpr char report = 'r';  ///< simulation → launcher: what it predicts, as JSON
 }  // namespace launch_message
 
 /// Name of the environment's variable with the channel's descriptor.

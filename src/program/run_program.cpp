@@ -1,25 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "process/job_process.hpp"
+#include "process/simulated/simulated_program.hpp"
 #include "weft/program.hpp"
 
 namespace weft {
+namespace {
+
+using Arguments = std::span<const std::string>;
+
+/// This process is one of the job's.
+Result<int> run_one(JobInvitation invitation, const Program& program, Arguments arguments) {
+  auto process = JobProcess::join(std::move(invitation));
+  if (!process) return std::move(process).error();
+  return run_joined(**process, program, arguments);
+}
+
+/// Who runs the processes of jobs whose fabric's name begins so.
+struct Runner {
+  std::string_view prefix;
+  Result<int> (*run)(JobInvitation, const Program&, Arguments);
+};
+constexpr std::array runners = {Runner{simulation_prefix, run_simulated}, Runner{"", run_one}};
+
+Result<int> run(JobInvitation invitation, const Program& program, Arguments arguments) {
+  std::size_t i = 0;
+  while (!std::string_view(invitation.job.fabric).starts_with(runners[i].prefix)) ++i;
+  return runners[i].run(std::move(invitation), program, arguments);
+}
+
+}  // namespace
 
 int run_program(int argc, char** argv, const Program& program) {
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-  const auto refuse = [&](const Error& error) {
-    fmt::print(stderr, "{}: {}\n", argc > 0 ? argv[0] : "weft", error.message);
-    return 1;
-  };
   auto invitation = JobInvitation::take();
-  if (!invitation) return refuse(invitation.error());
-  auto process = JobProcess::join(std::move(invitation).value());
-  if (!process) return refuse(process.error());
-  return run_joined(**process, program, arguments);
+  const auto code = invitation ? run(std::move(invitation).value(), program, arguments)
+                               : Result<int>(invitation.error());
+  if (code) return *code;
+  fmt::print(stderr, "{}: {}\n", argc > 0 ? argv[0] : "weft", code.error().message);
+  return 1;
 }
 
 }  // namespace weft

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_in_simulation.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/units.hpp"
+#include "cli/parsed_option.hpp"
+#include "launch/simulated.hpp"
+#include "runtime/clock.hpp"
+
+namespace weft::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Failures that are printed; all are counted.
+constexpr std::size_t most_printed = 10;
+/// Of a seed; simulations of a few processes take milliseconds.
+constexpr Duration longest_run = Duration::seconds(300);
+
+std::string seconds(const Json& value) {
+  return to_text(Duration::from_seconds(value.get<double>()));
+}
+
+void print_times(const Json& times, const std::string& indent) {
+  fmt::print("{}{:<10} {:>11} {:>11} {:>11}\n", indent, "", "least", "median", "most");
+  for (const auto& [label, key] : {std::pair{"computing", "computing_s"},
+                                   {"messaging", "messaging_s"},
+                                   {"waiting", "waiting_s"}}) {
+    const Json& t = times.at(key);
+    fmt::print("{}{:<10} {:>11} {:>11} {:>11}\n", indent, label, seconds(t.at("min")),
+               seconds(t.at("median")), seconds(t.at("max")));
+  }
+  fmt::print("{}{} messages, {}\n", indent, times.at("messages").get<std::uint64_t>(),
+             to_text(ByteCount(times.at("bytes").get<std::uint64_t>())));
+}
+
+void print_report(const Json& report) {
+  fmt::print("\nsimulated: {} with {} processes, after {} of start-up; seed {}\n",
+             seconds(report.at("simulated_s")), report.at("processes").get<std::uint32_t>(),
+             seconds(report.at("start_up_s")), report.at("seed").get<std::uint64_t>());
+  print_times(report, "  ");
+  for (const Json& phase : report.at("phases")) {
+    fmt::print("phase {}, {} processes\n", phase.at("name").get<std::string>(),
+               phase.at("processes").get<std::size_t>());
+    print_times(phase, "  ");
+  }
+  if (report.at("crashes") == 0 && report.at("restarts") == 0) return;
+  fmt::print("{} crashes, {} restarts\n", report.at("crashes").get<std::uint32_t>(),
+             report.at("restarts").get<std::uint32_t>());
+}
+
+Result<Json> read_report(const std::string& text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::exception& error) {
+    return Error{ErrorCode::corrupt,
+                 fmt::format("the simulation's report cannot be read ({}); use the same version "
+                             "of weft everywhere",
+                             error.what())};
+  }
+}
+
+void run_one(const SimulatedLaunch& launch, bool json, Outcome& outcome) {
+  const Instant start = monotonic_now();
+  const auto run = launch_simulated(launch);
+  if (!run) return report_error(run.error(), outcome);
+  outcome.code = static_cast<ExitCode>(run->code);
+  if (run->report.empty()) return;
+  auto report = read_report(run->report);
+  if (!report) return report_error(report.error(), outcome);
+  if (json) {
+    (*report)["code"] = run->code;
+    (*report)["wall_s"] = (monotonic_now() - start).to_seconds();
+    fmt::print("{}\n", report->dump());
+  } else {
+    print_report(*report);
+  }
+}
+
+/// The line that runs one seed again.
+std::string replay(const LaunchOptions& launch, std::uint64_t seed) {
+  std::string line =
+      fmt::format("weft run --fabric {} -n {} --seed {}", launch.fabric, launch.processes, seed);
+  if (launch.restart) line += " --restart on-failure";
+  return fmt::format("{} -- {}", line, fmt::join(launch.command, " "));
+}
+
+struct Sums {
+  std::uint64_t crashes = 0, restarts = 0, events = 0;
+  double simulated_s = 0;
+};
+
+Sums sum_of(const std::vector<std::string>& reports) {
+  Sums sums;
+  for (const std::string& text : reports) {
+    const auto report = read_report(text);
+    if (!report) continue;
+    sums.crashes += report->at("crashes").get<std::uint64_t>();
+    sums.restarts += report->at("restarts").get<std::uint64_t>();
+    sums.events += report->at("events").get<std::uint64_t>();
+    sums.simulated_s += report->at("simulated_s").get<double>();
+  }
+  return sums;
+}
+
+void print_swarm(const LaunchOptions& launch, const ProgramSwarmOutcome& o, double wall_s,
+                 bool json) {
+  const Sums sums = sum_of(o.reports);
+  if (json) {
+    Json all = {{"runs", o.runs},           {"failures", o.failures.size()},
+                {"first_failure", nullptr}, {"results", o.results},
+                {"crashes", sums.crashes},  {"restarts", sums.restarts},
+                {"events", sums.events},    {"simulated_s", sums.simulated_s},
+                {"wall_s", wall_s},         {"failed_seeds", Json::array()}};
+    if (!o.failures.empty()) {
+      all["first_failure"] = replay(launch, o.failures[0].seed);
+      all["what"] = o.failures[0].what;
+    }
+    for (std::size_t i = 0; i < std::min(o.failures.size(), most_printed); ++i) {
+      all["failed_seeds"].push_back(o.failures[i].seed);
+    }
+    fmt::print("{}\n", all.dump(-1, ' ', false, Json::error_handler_t::replace));
+    return;
+  }
+  for (const std::string& line : o.results) fmt::print("{}\n", line);
+  for (std::size_t i = 0; i < std::min(o.failures.size(), most_printed); ++i) {
+    fmt::print("seed {}: {}\n  {}\n", o.failures[i].seed, o.failures[i].what,
+               replay(launch, o.failures[i].seed));
+  }
+  if (o.failures.size() > most_printed) {
+    fmt::print("and {} more\n", o.failures.size() - most_printed);
+  }
+  fmt::print("{} seeds, {} failures; {} crashes, {} restarts in {:.1f} s\n", o.runs,
+             o.failures.size(), sums.crashes, sums.restarts, wall_s);
+}
+
+void run_seeds(const SimulatedLaunch& launch, const SimulationOptions& options, Outcome& outcome) {
+  const Instant start = monotonic_now();
+  const std::uint64_t all = options.seeds->last - options.seeds->first + 1;
+  const bool terminal = ::isatty(STDERR_FILENO) != 0;
+  const auto result = launch_swarm({.each = launch,
+                                    .first = options.seeds->first,
+                                    .last = options.seeds->last,
+                                    .jobs = options.jobs},
+                                   [&](const ProgramSwarmOutcome& so_far) {
+                                     if (!terminal || so_far.runs % 16 != 0) return;
+                                     fmt::print(stderr, "\r{} of {} seeds, {} failures ",
+                                                so_far.runs, all, so_far.failures.size());
+                                   });
+  if (terminal) fmt::print(stderr, "\r\033[K");
+  if (!result) return report_error(result.error(), outcome);
+  print_swarm(launch.launch, *result, (monotonic_now() - start).to_seconds(), options.json);
+  if (!result->failures.empty()) outcome.code = ExitCode::failed;
+}
+
+}  // namespace
+
+void add_simulation_options(CLI::App& command, SimulationOptions& options) {
+  constexpr const char* group = "With a simulated fabric";
+  command.add_option("--seed", options.seed, "of everything random, in place of the scenario's")
+      ->group(group);
+  const auto read = [&options](const std::string& text) {
+    auto seeds = parse_seeds(text);
+    if (!seeds) return seeds.error().message;
+    options.seeds = *seeds;
+    return std::string();
+  };
+  add_text_option(command, "--seeds", read,
+                  "run all of these, and compare the checksums that they print", "")
+      ->type_name("A..B")
+      ->group(group);
+  command.add_option("--jobs", options.jobs, "seeds at a time")
+      ->check(CLI::Range(1u, 1024u))
+      ->capture_default_str()
+      ->group(group);
+  command.add_flag("--json", options.json, "print what is predicted as one JSON object")
+      ->group(group);
+}
+
+bool is_of_scenario(const LaunchOptions& launch) {
+  return launch.fabric.starts_with("sim:");
+}
+
+Result<void> refuse_simulation_options(const SimulationOptions& options) {
+  const char* given = options.seed    ? "--seed"
+                      : options.seeds ? "--seeds"
+                      : options.json  ? "--json"
+                                      : nullptr;
+  if (given == nullptr) return {};
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("{}: real processes have none; use --fabric sim:SCENARIO.toml", given)};
+}
+
+void run_in_simulation(const LaunchOptions& launch, const SimulationOptions& options,
+                       Outcome& outcome) {
+  if (!launch.link.empty()) {
+    return report_error(
+        {ErrorCode::invalid_argument,
+         fmt::format("--link '{}': it shapes real links; say it in the scenario", launch.link)},
+        outcome);
+  }
+  SimulatedLaunch each{.launch = launch, .seed = options.seed};
+  // The program writes past our own buffer.
+  std::fflush(stdout);
+  if (!options.seeds) return run_one(each, options.json, outcome);
+  each.at_most = longest_run;
+  run_seeds(each, options, outcome);
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/simulated.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "process/job_link.hpp"
+#include "runtime/channel.hpp"
+#include "runtime/clock.hpp"
+
+namespace weft {
+namespace {
+
+constexpr int cannot_execute = 127;
+/// Of what a program prints so much is kept.
+constexpr std::size_t most_output = 1 << 20;
+/// What fabrics accept.
+constexpr Duration shortest_peer_timeout = Duration::seconds(1);
+
+Error exhausted() {
+  return {ErrorCode::exhausted,
+          fmt::format("cannot start the simulation: {}", std::strerror(errno))};
+}
+
+JobDescription description(const SimulatedLaunch& o) {
+  const LaunchOptions& l = o.launch;
+  return {.self = NodeId(0),
+          .nodes = l.processes,
+          .nodes_here = l.processes,
+          .incarnation = Incarnation(1),
+          .fabric = l.fabric,
+          .job_id = "simulated",
+          .retain = l.restart,
+          .peer_timeout = std::max(l.timeout, shortest_peer_timeout),
+          .timeout = l.restart ? Duration::max() : l.timeout,
+          .inbox = l.inbox,
+          .outbox = l.outbox,
+          .spill = l.spill,
+          .eager = l.eager,
+          .seed = o.seed,
+          .faults = o.faults,
+          .most_restarts = l.most_restarts};
+}
+
+/// One simulation's process, its channel, and what it prints.
+class Child {
+ public:
+  explicit Child(const SimulatedLaunch& options) : options_(options) {}
+  ~Child() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+    if (output_ >= 0) ::close(output_);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  Result<void> start();
+  void watch(std::vector<pollfd>& files) const {
+    if (channel_.open()) files.push_back({channel_.descriptor(), POLLIN, 0});
+    if (output_ >= 0) files.push_back({output_, POLLIN, 0});
+  }
+  Instant kill_at() const { return kill_at_; }
+  /// Takes what it has said. Whether it is over.
+  bool hear();
+  SimulatedRun finish();
+
+ private:
+  [[noreturn]] void execute(pid_t parent, int channel, int output);
+  void read_output();
+
+  SimulatedLaunch options_;
+  pid_t pid_ = -1;
+  Channel channel_;
+  int output_ = -1;
+  Instant kill_at_ = Instant::never();
+  bool killed_ = false;
+  SimulatedRun run_;
+};
+
+Result<void> Child::start() {
+  auto ends = Channel::pair();
+  if (!ends) return std::move(ends).error();
+  int output[2] = {-1, -1};
+  if (options_.keeps_output && ::pipe2(output, O_CLOEXEC) != 0) return exhausted();
+  output_ = output[0];
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) execute(parent, ends->second.descriptor(), output[1]);
+  if (output[1] >= 0) ::close(output[1]);
+  if (pid_ < 0) return exhausted();
+  if (output_ >= 0) ::fcntl(output_, F_SETFL, O_NONBLOCK);
+  channel_ = std::move(ends->first);
+  if (options_.at_most != Duration::max()) kill_at_ = monotonic_now() + options_.at_most;
+  (void)channel_.send(launch_message::job, to_text(description(options_)));
+  return {};
+}
+
+/// In the child.
+void Child::execute(pid_t parent, int channel, int output) {
+  // It must not outlive the launcher.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  if (output >= 0) {
+    ::dup2(output, STDOUT_FILENO);
+    ::dup2(output, STDERR_FILENO);
+  }
+  ::fcntl(channel, F_SETFD, 0);
+  ::setenv(channel_variable, std::to_string(channel).c_str(), 1);
+  std::vector<char*> arguments;
+  for (std::string& a : options_.launch.command) arguments.push_back(a.data());
+  arguments.push_back(nullptr);
+  ::execvp(arguments[0], arguments.data());
+  const std::string why =
+      fmt::format("weft run: cannot start '{}': {}\n", arguments[0], std::strerror(errno));
+  (void)!::write(STDERR_FILENO, why.data(), why.size());
+  ::_exit(cannot_execute);
+}
+
+void Child::read_output() {
+  std::array<char, 4096> buffer;
+  while (output_ >= 0) {
+    const ssize_t n = ::read(output_, buffer.data(), buffer.size());
+    if (n < 0 && errno == EAGAIN) return;
+    if (n <= 0) {
+      ::close(std::exchange(output_, -1));
+      return;
+    }
+    const std::size_t room = most_output - run_.output.size();
+    run_.output.append(buffer.data(), std::min(room, static_cast<std::size_t>(n)));
+  }
+}
+
+bool Child::hear() {
+  while (auto message = channel_.open() ? channel_.receive() : std::nullopt) {
+    if (message->kind == launch_message::report) run_.report = std::move(message->text);
+  }
+  read_output();
+  if (!killed_ && monotonic_now() >= kill_at_) {
+    killed_ = true;
+    kill_at_ = Instant::never();
+    ::kill(pid_, SIGKILL);
+  }
+  return !channel_.open() && output_ < 0;
+}
+
+SimulatedRun Child::finish() {
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  run_.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (killed_) {
+    run_.output +=
+        fmt::format("it was ended, since it took more than {} s", options_.at_most.to_seconds());
+  }
+  return std::move(run_);
+}
+
+/// Until one of them has something to say, or has to be ended.
+void wait_for(const std::vector<const Child*>& children) {
+  std::vector<pollfd> files;
+  Instant kill_at = Instant::never();
+  for (const Child* child : children) {
+    child->watch(files);
+    kill_at = std::min(kill_at, child->kill_at());
+  }
+  int timeout_ms = -1;
+  if (kill_at != Instant::never()) {
+    const std::int64_t ms = (kill_at - monotonic_now()).ticks() / 1'000'000 + 1;
+    timeout_ms = static_cast<int>(std::clamp<std::int64_t>(ms, 0, 1'000'000));
+  }
+  (void)::poll(files.data(), files.size(), timeout_ms);
+}
+
+using Lines = std::set<std::string, std::less<>>;
+
+/// What a program has computed, as it says; once, however often it says so.
+Lines results_in(std::string_view output) {
+  Lines lines;
+  while (!output.empty()) {
+    const std::size_t end = std::min(output.find('\n'), output.size());
+    const std::string_view line = output.substr(0, end);
+    if (line.find("checksum") != line.npos) lines.emplace(line);
+    output.remove_prefix(std::min(end + 1, output.size()));
+  }
+  return lines;
+}
+
+std::string last_line(std::string_view output) {
+  while (output.ends_with('\n')) output.remove_suffix(1);
+  return std::string(output.substr(output.rfind('\n') + 1));
+}
+
+class Swarm {
+ public:
+  Swarm(const ProgramSwarm& options, const std::function<void(const ProgramSwarmOutcome&)>& on_run)
+      : options_(options), on_run_(on_run), next_(options.first) {}
+
+  Result<ProgramSwarmOutcome> run() {
+    if (auto good = run_reference(); !good) return std::move(good).error();
+    while (next_ <= options_.last || !running_.empty()) {
+      while (next_ <= options_.last && running_.size() < options_.jobs) {
+        if (auto good = start(); !good) return std::move(good).error();
+      }
+      std::vector<const Child*> children;
+      for (const Running& each : running_) children.push_back(each.child.get());
+      wait_for(children);
+      std::erase_if(running_, [this](Running& each) {
+        if (!each.child->hear()) return false;
+        take(each.seed, each.child->finish());
+        return true;
+      });
+    }
+    std::sort(outcome_.failures.begin(), outcome_.failures.end(),
+              [](const auto& a, const auto& b) { return a.seed < b.seed; });
+    return std::move(outcome_);
+  }
+
+ private:
+  struct Running {
+    std::uint64_t seed = 0;
+    std::unique_ptr<Child> child;
+  };
+
+  Result<void> run_reference() {
+    SimulatedLaunch quiet = options_.each;
+    quiet.faults = false;
+    quiet.keeps_output = true;
+    auto run = launch_simulated(quiet);
+    if (!run) return std::move(run).error();
+    if (run->code != 0) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("without faults the program ends with code {}: {}", run->code,
+                               last_line(run->output))};
+    }
+    expected_ = results_in(run->output);
+    outcome_.results.assign(expected_.begin(), expected_.end());
+    return {};
+  }
+
+  Result<void> start() {
+    SimulatedLaunch launch = options_.each;
+    launch.seed = next_;
+    launch.keeps_output = true;
+    running_.push_back({next_++, std::make_unique<Child>(launch)});
+    return running_.back().child->start();
+  }
+
+  void take(std::uint64_t seed, SimulatedRun run) {
+    ++outcome_.runs;
+    if (!run.report.empty()) outcome_.reports.push_back(std::move(run.report));
+    const Lines results = results_in(run.output);
+    if (run.code != 0) {
+      fail(seed, fmt::format("code {}: {}", run.code, last_line(run.output)));
+    } else if (results != expected_) {
+      fail(seed, results.empty() ? "it printed no checksum"
+                                 : fmt::format("it printed '{}'", fmt::join(results, "', '")));
+    }
+    on_run_(outcome_);
+  }
+
+  void fail(std::uint64_t seed, std::string what) {
+    outcome_.failures.push_back({seed, std::move(what)});
+  }
+
+  const ProgramSwarm& options_;
+  const std::function<void(const ProgramSwarmOutcome&)>& on_run_;
+  std::uint64_t next_;
+  Lines expected_;
+  std::vector<Running> running_;
+  ProgramSwarmOutcome outcome_;
+};
+
+}  // namespace
+
+Result<SimulatedRun> launch_simulated(const SimulatedLaunch& options) {
+  Child child(options);
+  if (auto started = child.start(); !started) return std::move(started).error();
+  while (!child.hear()) wait_for({&child});
+  return child.finish();
+}
+
+Result<ProgramSwarmOutcome> launch_swarm(
+    const ProgramSwarm& options, const std::function<void(const ProgramSwarmOutcome&)>& on_run) {
+  return Swarm(options, on_run).run();
+}
+
+}  // namespace weft

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fiber: a function with a stack of its own, which runs when it is resumed and until it suspends
+// itself.
+#pragma once
+
+#include <array>
+#include <boost/context/fiber.hpp>
+#include <cstddef>
+#include <functional>
+
+#include "weft/ids.hpp"
+
+namespace weft {
+
+/// Everything on one thread. The stack is mapped, so only what is touched takes memory; the page
+/// beyond its end is no one's, so that an overflow ends the process and harms nothing else.
+class Fiber {
+ public:
+  /// Flies out of `suspend` when the fiber is to end: no std::exception, so that programs do not
+  /// take it for an error of theirs.
+  struct Unwinding {};
+
+  /// Nothing runs yet. `body` lets no exceptions out. Throws std::bad_alloc when there is no memory
+  /// for the stack.
+  Fiber(ByteCount stack, std::function<void()> body);
+  /// Unwinds it.
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  /// From outside: runs it until it suspends itself or ends.
+  void resume();
+  /// From inside: returns when it is resumed. While it unwinds it returns at once.
+  void suspend();
+  /// From outside: whatever is on its stack is destroyed, and it ends. Nothing happens if it has
+  /// ended or never begun.
+  void unwind();
+
+  bool ended() const { return ended_; }
+  bool unwinding() const { return unwinding_; }
+
+ private:
+  /// What the C++ runtime knows per thread of exceptions under way, and each fiber has its own of:
+  /// one may suspend itself in a handler.
+  struct Exceptions {
+    void* caught = nullptr;
+    unsigned int uncaught = 0;
+  };
+  /// What the address sanitizer is told of stacks.
+  struct StackView {
+    const void* bottom = nullptr;
+    std::size_t size = 0;
+  };
+
+  void swap_exceptions();
+  boost::context::fiber run(boost::context::fiber&& outside);
+
+  std::function<void()> body_;
+  boost::context::fiber inside_, outside_;
+  StackView inside_stack_, outside_stack_;
+  Exceptions exceptions_;
+  bool begun_ = false;
+  bool ended_ = false;
+  bool unwinding_ = false;
+};
+
+}  // namespace weft

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to the processes of a simulated program, and to their network.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/run/world.hpp"
+#include "testbed/fault.hpp"
+#include "weft/result.hpp"
+
+namespace weft {
+
+/// Reads the scenario's faults and draws its random ones; hosts of faults are ranks, of which `n`
+/// runs on host `hosts[n]`, and times count from the programs' beginning. Errors have the
+/// scenario's line.
+Result<std::vector<testbed::Fault>> program_faults(sim::World& world,
+                                                   std::span<const std::uint32_t> hosts);
+
+/// 1 to `programs.crashes` of the scenario: a process is killed, any of them, at any time within
+/// `programs.crash_within`; now and then two at once, or one again while it begins anew.
+std::vector<testbed::Fault> draw_crashes(const sim::Scenario& scenario, std::uint32_t ranks);
+
+}  // namespace weft

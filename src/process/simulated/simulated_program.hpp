@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// All processes of a program in one simulation: each of them a fiber of this thread, on hosts of a
+// network that a scenario describes. They die and are started anew as the scenario says.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "process/job_process.hpp"
+#include "process/simulated/program_report.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "weft/program.hpp"
+#include "weft/result.hpp"
+
+namespace weft {
+
+/// What fabrics are called of whose processes all are in one simulation: "sim:SCENARIO.toml".
+inline constexpr std::string_view simulation_prefix = "sim:";
+
+struct SimulatedOutcome {
+  int code = 0;  ///< the first process's that was not 0; 137 for one that was killed for good
+  ProgramReport report;
+};
+
+/// Runs the program `job.nodes` times at once. With `job.retain` processes that die are started
+/// anew. `say` gets a line for each death. Errors: what the scenario says wrong; a job that does
+/// not end: whose processes wait for each other for ever, or longer than the scenario's limit.
+Result<SimulatedOutcome> simulate_program(const sim::Scenario& scenario, const JobDescription& job,
+                                          const Program& program,
+                                          std::span<const std::string> arguments,
+                                          const std::function<void(const std::string&)>& say);
+
+/// Reads the scenario that the job's fabric names, runs the program, tells the launcher what is
+/// predicted. Returns the exit code. Errors: as above; what can be read no scenario from.
+Result<int> run_simulated(JobInvitation invitation, const Program& program,
+                          std::span<const std::string> arguments);
+
+}  // namespace weft
