@@ -12,10 +12,14 @@
 #include "base/log.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "fabric/loopback/loopback.hpp"
+#include "fabric/mpi/mpi.hpp"
 #include "process/job_options.hpp"
 
 namespace weft {
 namespace {
+
+/// Which fabric the processes of mpirun and srun use; those of weft run are told by it.
+constexpr const char* fabric_variable = "WEFT_FABRIC";
 
 /// A process that is alone has nobody to talk to but itself.
 Result<std::unique_ptr<Fabric>> open_alone() {
@@ -36,6 +40,13 @@ Result<JobDescription> describe_by(ManagerSession& manager) {
   if (!secrets) return std::move(secrets).error();
   job.secret = secrets->front();
   return job;
+}
+
+JobDescription describe_by(const MpiFabric& fabric) {
+  return {.self = fabric.self(),
+          .nodes = fabric.size(),
+          .nodes_here = fabric.size_here(),
+          .incarnation = Incarnation(1)};
 }
 
 /// A rank that somebody chose for this process.
@@ -92,6 +103,7 @@ Result<void> take_file(JobInvitation& invitation, const std::string& path,
 
 Result<JobInvitation> JobInvitation::take() {
   JobInvitation invitation;
+  const char* fabric = std::getenv(fabric_variable);
   if (const char* descriptor = std::getenv(channel_variable)) {
     const int socket = std::atoi(descriptor);
     // Not for this process's children.
@@ -113,6 +125,12 @@ Result<JobInvitation> JobInvitation::take() {
     auto rank = rank_of_environment();
     if (!rank) return std::move(rank).error();
     if (auto taken = take_file(invitation, path, *rank); !taken) return std::move(taken).error();
+  } else if (fabric != nullptr && is_mpi(fabric)) {
+    // MPI is the launcher's client itself; there is no place for another.
+    auto mpi = open_mpi(fabric);
+    if (!mpi) return std::move(mpi).error();
+    invitation.job = describe_by(**mpi);
+    invitation.mpi = std::move(mpi).value();
   } else if (ManagerSession::offered()) {
     auto session = ManagerSession::open();
     if (!session) return std::move(session).error();
@@ -120,6 +138,7 @@ Result<JobInvitation> JobInvitation::take() {
     auto job = describe_by(*invitation.manager);
     if (!job) return std::move(job).error();
     invitation.job = std::move(job).value();
+    if (fabric != nullptr) invitation.job.fabric = fabric;
   } else {
     invitation.job.incarnation = Incarnation(1);
   }
@@ -130,7 +149,8 @@ JobProcess::JobProcess(JobInvitation invitation)
     : job_(std::move(invitation.job)),
       link_(std::move(invitation.link)),
       manager_(std::move(invitation.manager)),
-      file_(std::move(invitation.file)) {}
+      file_(std::move(invitation.file)),
+      fabric_(std::move(invitation.mpi)) {}
 
 JobProcess::~JobProcess() = default;
 
@@ -164,6 +184,7 @@ Result<void> JobProcess::open() {
 }
 
 Result<void> JobProcess::open_fabric_for_job() {
+  if (fabric_ != nullptr) return meet();
   if (link_ == nullptr && manager_ == nullptr && file_ == nullptr) {
     auto fabric = open_alone();
     if (!fabric) return std::move(fabric).error();
@@ -202,11 +223,17 @@ Result<void> JobProcess::meet() {
     link_->tell(launch_message::address, fabric_->address());
     return {};
   }
-  auto addresses = manager_->exchange("weft-address", fabric_->address());
-  if (!addresses) return std::move(addresses).error();
+  std::vector<std::string> addresses;
+  if (manager_ != nullptr) {
+    auto exchanged = manager_->exchange("weft-address", fabric_->address());
+    if (!exchanged) return std::move(exchanged).error();
+    addresses = std::move(exchanged).value();
+  } else {
+    for (std::uint32_t i = 0; i < job_.nodes; ++i) addresses.push_back(mpi_address(NodeId(i)));
+  }
   for (std::uint32_t i = 0; i < job_.nodes; ++i) {
     if (NodeId(i) == job_.self) continue;
-    auto added = fabric_->add_peer(NodeId(i), Incarnation(1), (*addresses)[i]);
+    auto added = fabric_->add_peer(NodeId(i), Incarnation(1), addresses[i]);
     if (!added) return added;
   }
   return {};

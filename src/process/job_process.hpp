@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "fabric/mpi/mpi.hpp"
 #include "process/group.hpp"
 #include "process/job_file_watch.hpp"
 #include "process/job_link.hpp"
@@ -21,6 +22,7 @@ struct JobInvitation {
   std::unique_ptr<JobLink> link;            ///< of weft run
   std::unique_ptr<ManagerSession> manager;  ///< of another launcher
   std::unique_ptr<JobFileWatch> file;       ///< has the addresses, with or without a launcher
+  std::unique_ptr<MpiFabric> mpi;           ///< of an MPI, which is its launcher's client itself
 
   /// What the environment has; a job of this process alone if that is nothing. Errors name what it
   /// says and the fix.

@@ -12,6 +12,7 @@
 #include "fabric/hybrid/hybrid.hpp"
 #include "fabric/libfabric/libfabric.hpp"
 #include "fabric/libfabric/provider_library.hpp"
+#include "fabric/mpi/mpi.hpp"
 #include "fabric/shm/shm.hpp"
 #include "fabric/tcp/tcp.hpp"
 
@@ -89,6 +90,13 @@ Result<std::unique_ptr<Fabric>> open_plain(const FabricChoice& choice, const Fab
     return std::unique_ptr<Fabric>(std::move(opened).value());
   }
   if (choice.name.starts_with("libfabric:")) return open_libfabric_fabric(choice, place, job);
+  if (is_mpi(choice.name)) {
+    return Error{
+        ErrorCode::invalid_argument,
+        fmt::format("--fabric: '{}' needs processes that MPI started: start the program by "
+                    "mpirun, with WEFT_FABRIC={} in the environment",
+                    choice.name, choice.name)};
+  }
   return Error{
       ErrorCode::invalid_argument,
       fmt::format("--fabric: '{}' is none of auto, tcp, tcp:unix, shm, libfabric:PROVIDER (such as "

@@ -48,7 +48,15 @@ for mpirun in "mpirun.openmpi --oversubscribe" mpirun.mpich; do
   got=$(OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
     $mpirun -n 3 "$examples/jac2d" 200 20 2>"$dir/err" | sed -n 1p)
   [[ $got == "$expected" ]] || fail "$mpirun prints $got, not $expected: $(cat "$dir/err")"
+  for fabric in mpi tcp; do
+    got=$(WEFT_FABRIC=$fabric OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+      $mpirun -n 4 "$examples/jac2d" 200 20 2>"$dir/err" | sed -n 1p)
+    [[ $got == "$expected" ]] ||
+      fail "$mpirun with $fabric prints $got, not $expected: $(cat "$dir/err")"
+  done
 done
+expect_failure 1 "no MPI started this process" env WEFT_FABRIC=mpi "$examples/jac2d" 200
+expect_failure 1 "start the program by mpirun" "$weft" run -n 2 --fabric mpi -- "$examples/jac2d" 200
 
 # Exit codes and errors.
 expect_failure 127 "cannot start '$dir/nothing'" "$weft" run -n 2 -- "$dir/nothing"

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which MPI this process was started by, and the library of weft that is linked with it. weft
+// itself knows nothing of MPI.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "fabric/mpi/transport.hpp"
+#include "weft/result.hpp"
+
+namespace weft::mpi {
+
+/// "openmpi" or "mpich": what `name` says ("mpi:openmpi"), or else, for "mpi", what the launcher
+/// left in the environment. Errors: another name; nobody launched this process.
+Result<std::string> implementation_of(std::string_view name);
+
+/// Loads libweft_fabric_IMPLEMENTATION.so, from the program's own directory, the one above it, or
+/// where libraries are installed. Starts nothing. Errors: what the dynamic linker says and the fix.
+Result<const TransportCalls*> load_transport(const std::string& implementation);
+
+}  // namespace weft::mpi
