@@ -13,6 +13,8 @@
 #include "cli/commands.hpp"
 #include "cli/parsed_option.hpp"
 #include "cli/run_in_simulation.hpp"
+#include "cli/run_places.hpp"
+#include "launch/agent.hpp"
 #include "launch/launch.hpp"
 
 namespace weft::cli {
@@ -28,17 +30,21 @@ constexpr const char* help =
     "  weft run -n 4 -- build/examples/jac3d 100 50\n"
     "  weft run -n 8 --restart on-failure -- build/examples/markov2 400 10\n"
     "  weft run -n 4 --fabric tcp --link 1Gbit,20us -- build/examples/spmv2 10 1000\n"
+    "  weft run --hosts hosts.txt -- build/examples/jac3d 100\n"
     "  weft run -n 1000 --fabric sim:examples/scenarios/programs.toml -- build/examples/jac3d 100";
 
 struct RunCommand {
   LaunchOptions launch;
   std::string restart = "never";
+  PlaceOptions places;
   SimulationOptions simulation;
 };
 
-void run(const RunCommand& command, Outcome& outcome) {
+void run(const RunCommand& command, const CLI::App& app, Outcome& outcome) {
   LaunchOptions options = command.launch;
   options.restart = command.restart == "on-failure";
+  auto found = find_places(app, command.places, options);
+  if (!found) return report_error(found.error(), outcome);
   if (is_of_scenario(options)) {
     return run_in_simulation(options, command.simulation, outcome);
   }
@@ -81,9 +87,14 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
   command->add_option("--spill", s.launch.spill, "directory for what exceeds the outbox")
       ->type_name("DIR");
   add_simulation_options(*command, s.simulation);
+  add_place_options(*command, s.places, s.launch);
   command->add_option("COMMAND", s.launch.command, "program and arguments, behind --")->required();
   command->footer(help);
-  command->callback([state, &outcome] { run(*state, outcome); });
+  command->callback([command, state, &outcome] { run(*state, *command, outcome); });
+  // Not for people: what --hosts starts on the other machines.
+  auto* agent = root.add_subcommand("run-agent", "Start processes for a launcher elsewhere");
+  agent->group("")->callback(
+      [&outcome] { outcome.code = static_cast<ExitCode>(serve_launcher()); });
 }
 
 }  // namespace weft::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launching a program's processes on this machine, and starting anew those that die: `weft run`.
+// Launching a program's processes, on this machine and on others, and starting anew those that die:
+// `weft run`.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/host_file.hpp"
 #include "weft/ids.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
@@ -27,6 +29,20 @@ struct LaunchOptions {
   ByteCount outbox;                      ///< per process; zero: no limit
   std::string spill;                     ///< directory for what is beyond it; empty: none
   std::size_t eager = 0;                 ///< bytes; zero: the default
+  std::uint32_t connections = 0;         ///< of TCP, per process at a time; zero: the default
+  /// A host whose kernel answers nothing for so long is gone. Zero: `timeout`, at least a second.
+  Duration peer_timeout;
+  std::string network;  ///< which of a machine's addresses to use: "10.1.0.0/16"; empty: the first
+
+  /// A job's file (runtime/membership/job_file): `processes` of the ranks that are this machine's
+  /// are started, in order. Empty: none. Not together with `hosts`.
+  std::string file;
+
+  /// Where the processes run, reached by ssh; each takes its slots before the next does. Empty: on
+  /// this machine.
+  std::vector<HostSlots> hosts;
+  std::vector<std::string> ssh = {"ssh", "-o", "BatchMode=yes"};
+  std::string remote_weft;  ///< path of this command there; empty: as here
 };
 
 /// What became of a job.
@@ -35,9 +51,9 @@ struct LaunchOutcome {
   std::uint32_t restarts = 0;  ///< of all processes together
 };
 
-/// Runs the job to its end. `say` gets a line for each death and each failure. Errors: a program
-/// that cannot be started, no descriptors or processes left. SIGINT and SIGTERM end all processes.
-/// One job at a time in a process.
+/// Runs the job to its end. `say` gets a line for each death and each failure. Errors: no
+/// descriptors or processes left, a host that cannot be reached, a file that says nothing good.
+/// SIGINT, SIGTERM and SIGHUP end all processes. One job at a time in a process.
 Result<LaunchOutcome> launch(const LaunchOptions& options,
                              const std::function<void(const std::string&)>& say);
 

@@ -27,6 +27,8 @@ class JobFileWatch final : public NewsSource {
                                                     std::optional<std::uint32_t> rank);
 
   const JobFile& file() const { return file_; }
+  /// The ranks that this process may be, in order: those of this machine, or its own.
+  const std::vector<std::uint32_t>& candidates() const { return candidates_; }
   /// Of this machine.
   std::uint32_t ranks_here() const { return ranks_here_; }
 

@@ -16,6 +16,7 @@ std::string to_text(const JobDescription& job) {
       {"incarnation", job.incarnation.value()},
       {"fabric", job.fabric},
       {"link", job.link},
+      {"network", job.network},
       {"job_id", job.job_id},
       {"secret", std::vector<std::uint8_t>(job.secret.begin(), job.secret.end())},
       {"retain", job.retain},
@@ -43,6 +44,7 @@ Result<JobDescription> read_job_description(const std::string& text) {
     job.incarnation = Incarnation(json.at("incarnation").get<std::uint32_t>());
     job.fabric = json.at("fabric").get<std::string>();
     job.link = json.at("link").get<std::string>();
+    job.network = json.at("network").get<std::string>();
     job.job_id = json.at("job_id").get<std::string>();
     for (const auto byte : json.at("secret").get<std::vector<std::uint8_t>>()) {
       job.secret.push_back(static_cast<char>(byte));

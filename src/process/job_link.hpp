@@ -40,7 +40,8 @@ struct JobDescription {
   std::uint32_t nodes_here = 1;  ///< on this machine
   Incarnation incarnation{};
   std::string fabric = "auto";
-  std::string link;  ///< "RATE,LATENCY"; empty: not shaped
+  std::string link;     ///< "RATE,LATENCY"; empty: not shaped
+  std::string network;  ///< which of the machine's addresses to use, "10.1.0.0/16"; empty: any
   std::string job_id;
   std::string secret;  ///< bytes
   bool retain = false;

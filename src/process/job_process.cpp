@@ -14,6 +14,7 @@
 #include "fabric/loopback/loopback.hpp"
 #include "fabric/mpi/mpi.hpp"
 #include "process/job_options.hpp"
+#include "runtime/membership/host_names.hpp"
 
 namespace weft {
 namespace {
@@ -84,6 +85,16 @@ Result<JobDescription> describe_by(const JobFileWatch& watch) {
   job.connections = file.connections.value_or(0);
   job.file = file.path;
   return job;
+}
+
+/// Of TCP. Where all processes are on one machine, strangers need not even be turned away.
+Result<std::string> listening_address(const JobDescription& job) {
+  if (!job.network.empty()) {
+    auto host = address_in_network(job.network, local_addresses());
+    if (!host) return host;
+    return to_text(*host, std::uint16_t{0});
+  }
+  return std::string(job.nodes_here == job.nodes ? "" : "0.0.0.0:0");
 }
 
 /// By the job's file, with or without a launcher.
@@ -207,11 +218,10 @@ Result<void> JobProcess::open_fabric_for_job() {
     fabric_ = std::move(place->opened.fabric);
     return {};
   }
-  auto opened = open_fabric(choice,
-                            {.self = job_.self,
-                             .incarnation = job_.incarnation,
-                             .listen = job_.nodes_here == job_.nodes ? "" : "0.0.0.0:0"},
-                            secret);
+  auto listen = listening_address(job_);
+  if (!listen) return std::move(listen).error();
+  auto opened = open_fabric(
+      choice, {.self = job_.self, .incarnation = job_.incarnation, .listen = *listen}, secret);
   if (!opened) return std::move(opened).error();
   fabric_ = std::move(opened->fabric);
   return meet();

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_places.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <numeric>
+#include <sstream>
+
+#include "base/units.hpp"
+#include "cli/parsed_option.hpp"
+#include "runtime/membership/job_file.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::uint32_t most_connections = 1u << 20;
+
+Error wrong(std::string what) {
+  return {ErrorCode::invalid_argument, std::move(what)};
+}
+
+template <class Value>
+void take(const CLI::App& command, const char* option, const std::optional<Value>& from,
+          Value& into) {
+  if (from && command.count(option) == 0) into = *from;
+}
+
+Result<void> find_by_file(const CLI::App& command, const std::string& path, LaunchOptions& launch) {
+  auto file = read_job_file(path);
+  if (!file) return std::move(file).error();
+  auto addresses = RankAddresses().resolve(*file);
+  if (!addresses) return std::move(addresses).error();
+  if (launch.fabric != "auto" && launch.fabric != "tcp") {
+    return wrong(
+        fmt::format("--fabric: '{}' with --config: the file has addresses of TCP; leave "
+                    "it away",
+                    launch.fabric));
+  }
+  launch.fabric = "tcp";
+  // Each process reads it by itself, wherever it changes to.
+  launch.file = std::filesystem::absolute(path).string();
+  if (command.count("--processes") == 0) {
+    launch.processes = static_cast<std::uint32_t>(ranks_here(*addresses).size());
+    if (launch.processes == 0) {
+      return wrong(
+          fmt::format("{}: none of its {} addresses is this machine's; start weft run on "
+                      "those that have some",
+                      path, addresses->size()));
+    }
+  }
+  take(command, "--restart", file->retain, launch.restart);
+  take(command, "--timeout", file->timeout, launch.timeout);
+  take(command, "--peer-timeout", file->peer_timeout, launch.peer_timeout);
+  take(command, "--inbox", file->inbox, launch.inbox);
+  take(command, "--outbox", file->outbox, launch.outbox);
+  take(command, "--connections", file->connections, launch.connections);
+  if (command.count("--spill") == 0) launch.spill = file->spill;
+  return {};
+}
+
+Result<void> find_by_hosts(const CLI::App& command, const PlaceOptions& places,
+                           LaunchOptions& launch) {
+  auto hosts = read_host_file(places.hosts);
+  if (!hosts) return std::move(hosts).error();
+  const auto slots = std::accumulate(hosts->begin(), hosts->end(), 0u,
+                                     [](auto sum, const HostSlots& h) { return sum + h.slots; });
+  if (command.count("--processes") == 0) launch.processes = slots;
+  if (launch.processes > slots) {
+    return wrong(fmt::format("-n: {} processes, but {} has {} slots; add hosts or slots",
+                             launch.processes, places.hosts, slots));
+  }
+  if (launch.fabric.starts_with("sim:")) {
+    return wrong(fmt::format("--fabric: '{}' with --hosts: a simulation runs here; leave one away",
+                             launch.fabric));
+  }
+  launch.hosts = std::move(hosts).value();
+  launch.ssh.clear();
+  std::istringstream words(places.ssh);
+  for (std::string word; words >> word;) launch.ssh.push_back(word);
+  if (launch.ssh.empty()) return wrong("--ssh: is empty; name a command, such as ssh");
+  return {};
+}
+
+}  // namespace
+
+void add_place_options(CLI::App& command, PlaceOptions& places, LaunchOptions& launch) {
+  auto* config = command.add_option("--config", places.config,
+                                    "has the addresses of all ranks; starts those of this machine");
+  config->type_name("FILE");
+  command.add_option("--hosts", places.hosts, "run on these hosts, a line for each: HOST [SLOTS]")
+      ->type_name("FILE")
+      ->excludes(config);
+  command.add_option("--ssh", places.ssh, "how to reach a host: a command and its options")
+      ->type_name("COMMAND")
+      ->capture_default_str();
+  command.add_option("--remote-weft", launch.remote_weft, "this command on the hosts; as here")
+      ->type_name("PATH");
+  command.add_option("--network", launch.network, "which of a machine's addresses processes use")
+      ->type_name("ADDRESS/BITS");
+  add_parsed(command, "--peer-timeout", launch.peer_timeout, parse_duration,
+             "a machine that answers nothing for so long is gone", "as --timeout");
+  command
+      .add_option("--connections", launch.connections,
+                  "of TCP that a process keeps at a time; the least recently used gives way")
+      ->check(CLI::Range(1u, most_connections))
+      ->default_str("4096");
+}
+
+Result<void> find_places(const CLI::App& command, const PlaceOptions& places,
+                         LaunchOptions& launch) {
+  if (!places.config.empty()) return find_by_file(command, places.config, launch);
+  if (!places.hosts.empty()) return find_by_hosts(command, places, launch);
+  for (const char* option : {"--ssh", "--remote-weft"}) {
+    if (command.count(option) > 0) return wrong(fmt::format("{}: needs --hosts FILE", option));
+  }
+  return {};
+}
+
+}  // namespace weft::cli

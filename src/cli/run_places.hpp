@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the processes of `weft run` are: here, where a job's file says, or on a list of hosts.
+#pragma once
+
+#include <string>
+
+#include "launch/launch.hpp"
+#include "weft/result.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+/// As on the command line.
+struct PlaceOptions {
+  std::string config;
+  std::string hosts;
+  std::string ssh = "ssh -o BatchMode=yes";
+};
+
+/// `places` and `launch` outlive the command.
+void add_place_options(CLI::App& command, PlaceOptions& places, LaunchOptions& launch);
+/// Completes `launch` by the files that are named; what the command line says goes first. Errors
+/// name the file and the line, or the option.
+Result<void> find_places(const CLI::App& command, const PlaceOptions& places,
+                         LaunchOptions& launch);
+
+}  // namespace weft::cli

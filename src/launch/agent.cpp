@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/agent.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "launch/agent_protocol.hpp"
+#include "launch/frame_pipe.hpp"
+#include "launch/program_exec.hpp"
+#include "launch/signal_file.hpp"
+#include "process/job_link.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/process_set.hpp"
+
+namespace weft {
+namespace {
+
+/// A launcher that said nothing for so long is gone, or its network is.
+constexpr Duration patience = Duration::seconds(60);
+/// Of output that the launcher has not taken; beyond it processes wait.
+constexpr std::size_t most_output = 1u << 20;
+/// An unfinished line is passed on when it is longer.
+constexpr std::size_t longest_line = 64 << 10;
+
+/// What a process prints, in whole lines.
+class Output {
+ public:
+  explicit Output(int file) : file_(file) { ::fcntl(file_, F_SETFL, O_NONBLOCK); }
+  ~Output() { close(); }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  bool open() const { return file_ >= 0; }
+  int descriptor() const { return file_; }
+
+  /// Reads what is there, and passes on what is whole; at the end, all.
+  template <class PassOn>
+  void read(PassOn&& pass_on) {
+    for (std::size_t read = 0; open() && read < most_output;) {
+      std::array<char, 64 << 10> part;
+      const auto n = ::read(file_, part.data(), part.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) break;
+      if (n <= 0) return finish(pass_on);
+      read += static_cast<std::size_t>(n);
+      line_.append(part.data(), static_cast<std::size_t>(n));
+      const std::size_t end = line_.rfind('\n');
+      const std::size_t whole = end != std::string::npos      ? end + 1
+                                : line_.size() > longest_line ? line_.size()
+                                                              : 0;
+      if (whole == 0) continue;
+      pass_on(std::string_view(line_).substr(0, whole));
+      line_.erase(0, whole);
+    }
+  }
+  template <class PassOn>
+  void finish(PassOn&& pass_on) {
+    close();
+    if (!line_.empty()) pass_on(std::string_view(line_));
+    line_.clear();
+  }
+
+ private:
+  void close() {
+    if (file_ >= 0) ::close(std::exchange(file_, -1));
+  }
+
+  int file_;
+  std::string line_;
+};
+
+class Agent {
+ public:
+  /// Takes standard input and output for itself; the processes' input is empty.
+  Agent()
+      : pipe_(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3),
+              ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)) {
+    const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    ::dup2(nothing, STDIN_FILENO);
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (nothing > STDERR_FILENO) ::close(nothing);
+  }
+
+  int run() {
+    if (auto opened = signals_.open(); !opened) return fail(opened.error().message);
+    pipe_.send(agent_message::hello, 0, agent_greeting);
+    heard_ = next_beat_ = monotonic_now();
+    while (pipe_.open()) {
+      wait();
+      while (const int signal = signals_.next()) {
+        if (signal != SIGCHLD) return 128 + signal;
+      }
+      const Instant now = monotonic_now();
+      while (auto frame = pipe_.receive()) {
+        heard_ = now;
+        on_frame(*frame);
+      }
+      step();
+      if (now - heard_ > patience) return fail("the launcher said nothing for a minute");
+      if (now >= next_beat_) {
+        next_beat_ = now + alive_every;
+        pipe_.send(agent_message::alive, 0, "");
+      }
+      pipe_.flush();
+    }
+    return processes_ && processes_->running() > 0 ? 1 : 0;
+  }
+
+ private:
+  int fail(const std::string& why) {
+    fmt::print(stderr, "weft run: {}\n", why);
+    return 1;
+  }
+
+  bool output_full() const { return pipe_.queued() >= most_output; }
+
+  void wait() {
+    std::vector<pollfd> files = {{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0}};
+    pipe_.add_to(files);
+    if (processes_) processes_->add_to(files);
+    for (const auto& [rank, output] : outputs_) {
+      if (output.open() && !output_full()) {
+        files.push_back({.fd = output.descriptor(), .events = POLLIN, .revents = 0});
+      }
+    }
+    const Duration left = std::max(Duration{}, next_beat_ - monotonic_now());
+    (void)::poll(files.data(), files.size(), static_cast<int>(left.ticks() / 1'000'000) + 1);
+  }
+
+  void on_frame(const FramePipe::Frame& frame) {
+    if (!processes_ && frame.kind != agent_message::program) return;
+    const bool is_rank = frame.rank < program_.ranks;
+    switch (frame.kind) {
+      case agent_message::program:
+        if (auto good = describe(frame.text); !good) {
+          pipe_.send(agent_message::failed, 0, good.error().message);
+        }
+        break;
+      case agent_message::start:
+        if (is_rank) start(frame.rank, frame.text);
+        break;
+      case agent_message::tell: {
+        if (!is_rank || frame.text.empty()) return;
+        Channel& channel = processes_->channel(frame.rank);
+        if (channel.open()) (void)channel.send(frame.text[0], frame.text.substr(1));
+        break;
+      }
+      case agent_message::signal: {
+        int number = 0;
+        std::from_chars(frame.text.data(), frame.text.data() + frame.text.size(), number);
+        if (number > 0 && number < NSIG) processes_->signal_all(number);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+
+  Result<void> describe(const std::string& text) {
+    auto program = read_program_description(text);
+    if (!program) return std::move(program).error();
+    program_ = std::move(program).value();
+    if (::chdir(program_.directory.c_str()) != 0) {
+      return Error{ErrorCode::not_found,
+                   fmt::format("there is no directory '{}' to run in ({}); start the job in one "
+                               "that all hosts have",
+                               program_.directory, std::strerror(errno))};
+    }
+    for (const auto& [name, value] : program_.environment) {
+      ::setenv(name.c_str(), value.c_str(), 1);
+    }
+    processes_.emplace(program_.ranks);
+    return {};
+  }
+
+  void start(std::uint32_t rank, const std::string& description) {
+    if (processes_->runs(rank)) return;
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+      return pipe_.send(agent_message::failed, rank,
+                        fmt::format("rank {}: {}", rank, std::strerror(errno)));
+    }
+    outputs_.erase(rank);
+    outputs_.try_emplace(rank, ends[0]);
+    auto started = processes_->start(rank, [&](Channel channel) {
+      return execute_program(program_.command, signals_, std::move(channel), ends[1]);
+    });
+    ::close(ends[1]);
+    if (!started) return pipe_.send(agent_message::failed, rank, started.error().message);
+    (void)processes_->channel(rank).send(launch_message::job, description);
+  }
+
+  void step() {
+    if (!processes_) return;
+    const auto ended = processes_->reap();
+    for (auto& [rank, output] : outputs_) {
+      hear(rank);
+      if (!output_full()) output.read([&, r = rank](std::string_view text) { pass_on(r, text); });
+    }
+    // What a process said and printed goes before its end.
+    for (const auto& [rank, status] : ended) {
+      processes_->channel(rank).close();
+      const auto pass = [&, r = rank](std::string_view text) { pass_on(r, text); };
+      if (const auto output = outputs_.find(rank); output != outputs_.end()) {
+        output->second.read(pass);
+        output->second.finish(pass);
+        outputs_.erase(output);
+      }
+      pipe_.send(agent_message::ended, rank, std::to_string(status));
+    }
+  }
+
+  void hear(std::uint32_t rank) {
+    processes_->hear(rank, [&](Channel::Message m) {
+      pipe_.send(agent_message::said, rank, std::string(1, m.kind).append(m.text));
+    });
+  }
+
+  void pass_on(std::uint32_t rank, std::string_view text) {
+    pipe_.send(agent_message::output, rank, text);
+  }
+
+  FramePipe pipe_;
+  SignalFile signals_;
+  ProgramDescription program_;
+  std::optional<ProcessSet> processes_;
+  std::map<std::uint32_t, Output> outputs_;  // by rank
+  Instant heard_{};
+  Instant next_beat_{};
+};
+
+}  // namespace
+
+int serve_launcher() {
+  return Agent().run();
+}
+
+}  // namespace weft

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/agent_protocol.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t most_ranks = 1u << 20;
+
+}  // namespace
+
+std::string to_text(const ProgramDescription& program) {
+  nlohmann::json json = {{"ranks", program.ranks},
+                         {"command", program.command},
+                         {"directory", program.directory},
+                         {"environment", program.environment}};
+  // Names that are not UTF-8 do not get through.
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<ProgramDescription> read_program_description(const std::string& text) {
+  ProgramDescription program;
+  try {
+    const auto json = nlohmann::json::parse(text);
+    program.ranks = json.at("ranks").get<std::uint32_t>();
+    program.command = json.at("command").get<std::vector<std::string>>();
+    program.directory = json.at("directory").get<std::string>();
+    program.environment =
+        json.at("environment").get<std::vector<std::pair<std::string, std::string>>>();
+  } catch (const nlohmann::json::exception& e) {
+    return Error{ErrorCode::corrupt,
+                 fmt::format("the launcher's description of the program cannot be read ({}); use "
+                             "the same version of weft everywhere",
+                             e.what())};
+  }
+  if (program.ranks == 0 || program.ranks > most_ranks || program.command.empty()) {
+    return Error{ErrorCode::corrupt, "the launcher describes no program"};
+  }
+  return program;
+}
+
+}  // namespace weft

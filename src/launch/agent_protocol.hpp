@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launcher and its agent on another machine say to each other, in frames of a FramePipe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft {
+
+namespace agent_message {
+// Launcher → agent.
+inline constexpr char program = 'P';  ///< first: ProgramDescription
+inline constexpr char start = 'S';    ///< a rank: its JobDescription
+inline constexpr char tell = 'M';     ///< a rank's process: a kind, and text
+inline constexpr char signal = 'K';   ///< all processes: a number
+// Agent → launcher.
+inline constexpr char hello = 'h';   ///< first: `agent_greeting`
+inline constexpr char said = 'm';    ///< a rank's process: a kind, and text
+inline constexpr char ended = 'e';   ///< a rank's process: waitpid's status
+inline constexpr char output = 'o';  ///< a rank's process: whole lines, where there are any
+inline constexpr char failed = 'x';  ///< why something could not be done
+// Both.
+inline constexpr char alive = 'b';  ///< every second
+}  // namespace agent_message
+
+/// The number changes with the protocol.
+inline constexpr const char* agent_greeting = "weft launch 1";
+
+inline constexpr Duration alive_every = Duration::seconds(1);
+
+/// The same for all processes of a job.
+struct ProgramDescription {
+  std::uint32_t ranks = 0;  ///< of the whole job
+  std::vector<std::string> command;
+  std::string directory;  ///< to run in
+  std::vector<std::pair<std::string, std::string>> environment;
+};
+
+std::string to_text(const ProgramDescription& program);
+Result<ProgramDescription> read_program_description(const std::string& text);
+
+}  // namespace weft

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/agent_protocol.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+TEST(agent_protocol, a_program_is_described_whole) {
+  const ProgramDescription program{.ranks = 4,
+                                   .command = {"./jac3d", "a b", "\"'\n"},
+                                   .directory = "/tmp/x y",
+                                   .environment = {{"WEFT_LOG", "info"}}};
+  const auto read = read_program_description(to_text(program));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->ranks, 4u);
+  EXPECT_EQ(read->command, program.command);
+  EXPECT_EQ(read->directory, program.directory);
+  EXPECT_EQ(read->environment, program.environment);
+}
+
+TEST(agent_protocol, nonsense_is_no_program) {
+  for (const char* text : {"", "{}", "[]", "{\"ranks\":0}", "{\"ranks\":-1,\"command\":[]}"}) {
+    EXPECT_FALSE(read_program_description(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace weft

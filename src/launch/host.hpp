@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host: a machine that some of a job's processes run on, as its launcher sees it.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/channel.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft {
+
+class Host;
+
+/// What a launcher hears of its hosts.
+class HostListener {
+ public:
+  virtual ~HostListener() = default;
+  virtual void on_message(std::uint32_t rank, Channel::Message message) = 0;
+  /// `status` is waitpid(2)'s. All that it said has been heard before.
+  virtual void on_end(std::uint32_t rank, int status) = 0;
+  /// Of processes whose standard output is not the launcher's own.
+  virtual void on_output(std::string_view bytes) = 0;
+  /// There is so much output that no more is wanted for now.
+  virtual bool output_full() const = 0;
+  /// It has answered.
+  virtual void on_up(Host& host) = 0;
+  /// With all processes that ran there. `was_up`: it had answered.
+  virtual void on_lost(Host& host, const std::string& why, bool was_up) = 0;
+  /// A process could not be started; it will not be heard of.
+  virtual void on_failure(const std::string& why) = 0;
+};
+
+/// Nothing here blocks. One thread.
+class Host {
+ public:
+  virtual ~Host() = default;
+  /// For messages; empty: this machine.
+  virtual const std::string& name() const = 0;
+  /// `description`: what the process is told first.
+  virtual Result<void> start(std::uint32_t rank, const std::string& description) = 0;
+  virtual void send(std::uint32_t rank, char kind, std::string_view text) = 0;
+  virtual void signal_all(int number) = 0;
+  /// No process runs any more, and none will.
+  virtual void finish() {}
+  /// There is nothing left to wait for.
+  virtual bool is_finished() const { return true; }
+
+  /// `output_full`: as the listener says.
+  virtual void add_to(std::vector<pollfd>& files, bool output_full) const = 0;
+  virtual Instant next_deadline() const { return Instant::never(); }
+  /// Does what there is to do and tells the listener.
+  virtual void step(Instant now, HostListener& listener) = 0;
+};
+
+}  // namespace weft

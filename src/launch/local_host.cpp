@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/local_host.hpp"
+
+#include <algorithm>
+
+#include "launch/program_exec.hpp"
+#include "process/job_link.hpp"
+
+namespace weft {
+
+Result<void> LocalHost::start(std::uint32_t rank, const std::string& description) {
+  auto started = processes_.start(rank, [this](Channel channel) {
+    return execute_program(command_, signals_, std::move(channel));
+  });
+  if (!started) return started;
+  const auto at = std::lower_bound(started_.begin(), started_.end(), rank);
+  if (at == started_.end() || *at != rank) started_.insert(at, rank);
+  (void)processes_.channel(rank).send(launch_message::job, description);
+  return {};
+}
+
+void LocalHost::send(std::uint32_t rank, char kind, std::string_view text) {
+  Channel& channel = processes_.channel(rank);
+  if (channel.open()) (void)channel.send(kind, text);
+}
+
+void LocalHost::add_to(std::vector<pollfd>& files, bool) const {
+  processes_.add_to(files);
+}
+
+void LocalHost::hear(std::uint32_t rank, HostListener& listener) {
+  processes_.hear(rank, [&](Channel::Message m) { listener.on_message(rank, std::move(m)); });
+}
+
+void LocalHost::step(Instant, HostListener& listener) {
+  // What a process said before it ended comes first; so look who ended before hearing them all.
+  const auto ended = processes_.reap();
+  for (std::size_t i = 0; i < started_.size(); ++i) hear(started_[i], listener);
+  for (const auto& [rank, status] : ended) {
+    processes_.channel(rank).close();
+    listener.on_end(rank, status);
+  }
+}
+
+}  // namespace weft

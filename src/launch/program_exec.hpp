@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a forked process does to become a process of the program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/signal_file.hpp"
+#include "runtime/channel.hpp"
+
+namespace weft {
+
+/// The exit code of a program that cannot be executed, as shells have it.
+constexpr int cannot_execute = 127;
+
+/// Executes the program with its end of the channel, and `output` as its standard output when that
+/// is not −1. Returns only when it cannot, after having said why: `cannot_execute`.
+int execute_program(const std::vector<std::string>& command, const SignalFile& signals,
+                    Channel channel, int output = -1);
+
+}  // namespace weft

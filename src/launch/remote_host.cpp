@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/remote_host.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+
+#include "launch/agent_protocol.hpp"
+#include "launch/program_exec.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/process_set.hpp"
+
+namespace weft {
+namespace {
+
+/// ssh that is told to go, or has nobody to talk to any more, has so long for it.
+constexpr Duration grace = Duration::seconds(2);
+/// For a connection, names and keys.
+constexpr Duration connect_patience = Duration::seconds(60);
+
+/// As one word of a shell's command.
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      text += "'\\''";
+    } else {
+      text += c;
+    }
+  }
+  return text + "'";
+}
+
+}  // namespace
+
+RemoteHost::~RemoteHost() {
+  if (ssh_ <= 0) return;
+  ::kill(-ssh_, SIGKILL);
+  ::waitpid(ssh_, nullptr, 0);
+}
+
+Result<void> RemoteHost::connect() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return Error{ErrorCode::exhausted, fmt::format("host {}: cannot make a channel to it: {}",
+                                                   options_.host, std::strerror(errno))};
+  }
+  const pid_t parent = ::getpid();
+  ssh_ = ::fork();
+  if (ssh_ == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
+    execute(ends[1]);
+  }
+  const int number = errno;
+  ::close(ends[1]);
+  pipe_ = std::make_unique<FramePipe>(ends[0], ends[0]);
+  if (ssh_ < 0) {
+    pipe_.reset();
+    return Error{ErrorCode::exhausted, fmt::format("host {}: cannot start {}: {}", options_.host,
+                                                   options_.ssh.front(), std::strerror(number))};
+  }
+  ::setpgid(ssh_, ssh_);
+  up_ = false;
+  why_.clear();
+  kill_at_ = Instant::never();
+  heard_ = next_beat_ = monotonic_now();
+  pipe_->send(agent_message::program, 0, options_.program);
+  return {};
+}
+
+// In the child. A group of its own: what the terminal's keys send is for the launcher to pass on.
+void RemoteHost::execute(int socket) const {
+  ::setpgid(0, 0);
+  signals_.restore();
+  ::dup2(socket, STDIN_FILENO);
+  ::dup2(socket, STDOUT_FILENO);
+  std::vector<std::string> words = options_.ssh;
+  words.push_back(options_.host);
+  words.push_back(quoted(options_.weft) + " run-agent");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execvp(arguments[0], arguments.data());
+  const std::string why =
+      fmt::format("weft run: --ssh: cannot start '{}': {}\n", words[0], std::strerror(errno));
+  (void)!::write(STDERR_FILENO, why.data(), why.size());
+  ::_exit(cannot_execute);
+}
+
+Result<void> RemoteHost::start(std::uint32_t rank, const std::string& description) {
+  // What was given up is not talked to any more, though it may not be gone yet.
+  if (ssh_ > 0 && (pipe_ == nullptr || !pipe_->open() || !why_.empty())) {
+    return Error{ErrorCode::unavailable, fmt::format("host {} is being given up", options_.host)};
+  }
+  if (ssh_ <= 0) {
+    if (auto connected = connect(); !connected) return connected;
+  }
+  pipe_->send(agent_message::start, rank, description);
+  return {};
+}
+
+void RemoteHost::send(std::uint32_t rank, char kind, std::string_view text) {
+  if (pipe_ != nullptr) pipe_->send(agent_message::tell, rank, std::string(1, kind).append(text));
+}
+
+void RemoteHost::signal_all(int number) {
+  if (pipe_ != nullptr) pipe_->send(agent_message::signal, 0, std::to_string(number));
+  // Where nobody listens, the connection's end is what is heard.
+  if (number == SIGKILL && ssh_ > 0) kill_at_ = std::min(kill_at_, monotonic_now() + grace);
+}
+
+void RemoteHost::finish() {
+  if (ssh_ <= 0) return;
+  finishing_ = true;
+  if (pipe_ != nullptr) pipe_->finish();
+  kill_at_ = std::min(kill_at_, monotonic_now() + grace);
+}
+
+void RemoteHost::add_to(std::vector<pollfd>& files, bool output_full) const {
+  if (pipe_ != nullptr) pipe_->add_to(files, !output_full);
+}
+
+Instant RemoteHost::next_deadline() const {
+  if (ssh_ <= 0) return Instant::never();
+  return std::min(next_beat_, kill_at_);
+}
+
+void RemoteHost::step(Instant now, HostListener& listener) {
+  if (ssh_ <= 0) return;
+  pipe_->flush();
+  while (!listener.output_full()) {
+    auto frame = pipe_->receive();
+    if (!frame) break;
+    heard_ = now;
+    on_frame(*std::move(frame), listener);
+  }
+  look_after(now, listener.output_full());
+  int status = 0;
+  if (listener.output_full() || ::waitpid(ssh_, &status, WNOHANG) != ssh_) return;
+  // What it has passed on before.
+  while (auto frame = pipe_->receive()) on_frame(*std::move(frame), listener);
+  lose(status, listener);
+}
+
+void RemoteHost::look_after(Instant now, bool output_full) {
+  if (output_full) heard_ = now;  // nobody listened
+  if (!pipe_->open()) kill_at_ = std::min(kill_at_, now + grace);
+  const Duration patience = up_ ? options_.patience : connect_patience;
+  if (now - heard_ > patience && why_.empty()) {
+    end_ssh(fmt::format("it said nothing for {} s", patience.to_seconds()));
+  }
+  if (now >= kill_at_) {
+    kill_at_ = Instant::never();
+    ::kill(-ssh_, SIGKILL);
+  }
+  if (now >= next_beat_) {
+    next_beat_ = now + alive_every;
+    pipe_->send(agent_message::alive, 0, "");
+  }
+}
+
+void RemoteHost::end_ssh(std::string why) {
+  why_ = std::move(why);
+  kill_at_ = Instant{};
+}
+
+void RemoteHost::on_frame(FramePipe::Frame frame, HostListener& listener) {
+  if (!up_) {
+    up_ = frame.kind == agent_message::hello && frame.text == agent_greeting;
+    if (!up_) return end_ssh("there is another version of weft");
+    return listener.on_up(*this);
+  }
+  switch (frame.kind) {
+    case agent_message::said:
+      if (frame.text.empty()) return;
+      listener.on_message(frame.rank, {.kind = frame.text[0], .text = frame.text.substr(1)});
+      break;
+    case agent_message::ended: {
+      int status = 0;
+      std::from_chars(frame.text.data(), frame.text.data() + frame.text.size(), status);
+      listener.on_end(frame.rank, status);
+      break;
+    }
+    case agent_message::output:
+      listener.on_output(frame.text);
+      break;
+    case agent_message::failed:
+      listener.on_failure(fmt::format("host {}: {}", options_.host, frame.text));
+      break;
+    default:
+      break;
+  }
+}
+
+void RemoteHost::lose(int status, HostListener& listener) {
+  ssh_ = -1;
+  pipe_->close();
+  if (finishing_) return;
+  if (why_.empty()) {
+    why_ = fmt::format("{} {}", options_.ssh.front(), describe_end(status));
+    if (!up_ && code_of_end(status) == cannot_execute) {
+      why_ += fmt::format("; is there a {}? --remote-weft names another", options_.weft);
+    } else if (!up_) {
+      why_ += fmt::format(" before weft answered; try: {} {} {} --version",
+                          fmt::join(options_.ssh, " "), options_.host, options_.weft);
+    }
+  }
+  listener.on_lost(*this, why_, up_);
+}
+
+}  // namespace weft

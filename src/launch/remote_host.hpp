@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// RemoteHost: another machine, reached by ssh. An agent there (launch/agent) does what is asked.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/frame_pipe.hpp"
+#include "launch/host.hpp"
+#include "launch/signal_file.hpp"
+
+namespace weft {
+
+struct RemoteOptions {
+  std::string host;
+  std::vector<std::string> ssh;  ///< the command and its options; host and command follow
+  std::string weft;              ///< of the other machine
+  std::string program;           ///< ProgramDescription
+  Duration patience = Duration::seconds(30);  ///< a host that is silent for longer is lost
+};
+
+/// Connects when the first process is to be started there, and anew for the first one after it was
+/// lost. Owns ssh, which does not outlive it.
+class RemoteHost final : public Host {
+ public:
+  /// `signals` outlive it.
+  RemoteHost(RemoteOptions options, const SignalFile& signals)
+      : options_(std::move(options)), signals_(signals) {}
+  ~RemoteHost() override;
+
+  const std::string& name() const override { return options_.host; }
+  Result<void> start(std::uint32_t rank, const std::string& description) override;
+  void send(std::uint32_t rank, char kind, std::string_view text) override;
+  void signal_all(int number) override;
+  void finish() override;
+  bool is_finished() const override { return ssh_ <= 0; }
+  void add_to(std::vector<pollfd>& files, bool output_full) const override;
+  Instant next_deadline() const override;
+  void step(Instant now, HostListener& listener) override;
+
+ private:
+  Result<void> connect();
+  [[noreturn]] void execute(int socket) const;
+  void on_frame(FramePipe::Frame frame, HostListener& listener);
+  void look_after(Instant now, bool output_full);
+  void end_ssh(std::string why);
+  void lose(int status, HostListener& listener);
+
+  RemoteOptions options_;
+  const SignalFile& signals_;
+  std::unique_ptr<FramePipe> pipe_;
+  pid_t ssh_ = -1;
+  bool up_ = false;         // the agent has answered
+  bool finishing_ = false;  // no process is expected to be there
+  std::string why_;         // it is given up
+  Instant heard_{};
+  Instant next_beat_{};
+  Instant kill_at_ = Instant::never();  // ssh, when it has not ended by then
+};
+
+}  // namespace weft
