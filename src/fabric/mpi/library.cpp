@@ -12,14 +12,22 @@
 namespace weft::mpi {
 namespace {
 
-/// Beside the program or above it, as it is built; where `cmake --install` puts it.
+/// Beside the program or libweft.so, or above them, as they are built; where `cmake --install` puts
+/// libraries; where the dynamic linker looks.
 std::vector<std::filesystem::path> places(const std::string& library) {
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return {library};
-  const auto directory = program.parent_path();
-  return {directory / library, directory.parent_path() / library,
-          directory / WEFT_BIN_TO_LIB / library, library};
+  std::vector<std::filesystem::path> found;
+  Dl_info here{};
+  const bool known = dladdr(reinterpret_cast<const void*>(&load_transport), &here) != 0;
+  for (const char* file : {"/proc/self/exe", known ? here.dli_fname : ""}) {
+    std::error_code error;
+    const auto directory = std::filesystem::canonical(file, error).parent_path();
+    if (error) continue;
+    found.push_back(directory / library);
+    found.push_back(directory.parent_path() / library);
+    found.push_back(directory / WEFT_BIN_TO_LIB / library);
+  }
+  found.emplace_back(library);
+  return found;
 }
 
 bool is_set(const char* variable) {

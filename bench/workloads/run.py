@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Question: do programs run faster on weft's own fabrics than on an MPI (paper 4, chapter 6)?
+
+    bench/workloads/run.py --build build/release --out out/workloads
+    bench/workloads/run.py --only 6.2,6.9 --on tcp,openmpi-tcp --repeat 3
+
+The 13 command lines of paper 6.2, scaled to about a second on two cores, and five whose time is
+that of small messages. Each is run by four processes on each fabric; the fabrics take turns, so
+that all meet the same weather. What is compared is the time that the program itself reports: from
+when all its processes have joined until its result. What a command takes beyond that, to start and
+to end, is shown apart. All runs of a program must print the same checksum, whatever the fabric;
+a run that fails or prints another one ends the benchmark with code 1.
+
+Each run leaves a JSON file in OUT/cells; those that are there are not run again. Ends with a table
+in Markdown, or with --json the same as JSON, and draws Figs. 6.2 to 6.14 in OUT/report.html.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+import report
+
+# Figure of paper 4, command line there, command line here.
+WORKLOADS = [
+    ("6.2", "jac1d 125000", "jac1d 10000 50"),
+    ("6.3", "jac2d 11000", "jac2d 2500 50"),
+    ("6.4", "jac3d 375", "jac3d 200 50"),
+    ("6.5", "jac3d -g 375", "jac3d -g 200 50"),
+    ("6.6", "markov 400 4000", "markov 400 4000 1000"),
+    ("6.7", "markov2 400 4000", "markov2 400 4000 500"),
+    ("6.8", "markov2 -f 400 4000", "markov2 -f 400 4000 200"),
+    ("6.9", "propagation2d 40 40", "propagation2d 40 4000"),
+    ("6.10", "spmv 5000", "spmv 5000"),
+    ("6.11", "spmv2 150 1500", "spmv2 1000 1500"),
+    ("6.12", "vsum 20000000", "vsum 20000000"),
+    ("6.13", "vsum2", "vsum2 10000000"),
+    ("6.14", "vsum3", "vsum3 20000000"),
+    # Small messages and little to compute.
+    ("s1", "", "jac2d 200 6000"),
+    ("s2", "", "jac3d 50 4000"),
+    ("s3", "", "markov 400 10 3000"),
+    ("s4", "", "markov2 400 10 5000"),
+    ("s5", "", "spmv2 5000 200"),
+]
+OPENMPI = ["mpirun.openmpi", "--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl"]
+# Open MPI asks root whether it means it.
+MPI = {"WEFT_FABRIC": "mpi", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+# name: (command before -n, environment)
+FABRICS = {
+    "tcp": (["{weft}", "run", "--fabric", "tcp"], {}),
+    "auto": (["{weft}", "run"], {}),
+    "openmpi-tcp": ([*OPENMPI, "tcp,self", "--mca", "btl_tcp_if_include", "lo"], MPI),
+    "openmpi-shm": ([*OPENMPI, "vader,self"], MPI),
+    "mpich": (["mpirun.mpich"], MPI),
+}
+ELAPSED = re.compile(r"^(\d+) processes, ([\d.]+) s$", re.MULTILINE)
+CHECKSUM = re.compile(r"checksum ([0-9a-f]{16})")
+
+
+class Bench:
+    def __init__(self, options):
+        self.options = options
+        self.build = pathlib.Path(options.build).resolve()
+        self.out = pathlib.Path(options.out)
+        (self.out / "cells").mkdir(parents=True, exist_ok=True)
+        self.failures = []
+
+    def command(self, fabric, workload):
+        """Its words, and what it finds in the environment."""
+        before, environment = FABRICS[fabric]
+        words = [word.format(weft=self.build / "weft") for word in before]
+        if fabric in ("tcp", "auto"):
+            words += ["-n", str(self.options.processes), "--"]
+        else:
+            words += ["-n", str(self.options.processes)]
+        name, *arguments = workload.split()
+        return [*words, str(self.build / "examples" / name), *arguments], environment
+
+    def cell(self, fabric, workload, turn):
+        """One run, as it was or as it is now. None: it failed, which is said."""
+        name = "".join(c if c.isalnum() else "-" for c in f"{workload}-{fabric}-{turn}")
+        path = self.out / "cells" / f"{name}.json"
+        if path.exists():
+            return json.loads(path.read_text())
+        command, environment = self.command(fabric, workload)
+        load = os.getloadavg()[0]
+        begun = time.monotonic()
+        try:
+            done = subprocess.run(command, capture_output=True, text=True,
+                                  timeout=self.options.cell_timeout,
+                                  env={**os.environ, **environment})
+        except subprocess.TimeoutExpired:
+            return self.fail(command, f"not done after {self.options.cell_timeout:g} s; "
+                                      "see --cell-timeout")
+        wall = time.monotonic() - begun
+        elapsed, checksum = ELAPSED.search(done.stdout), CHECKSUM.search(done.stdout)
+        if done.returncode != 0 or not elapsed or not checksum:
+            return self.fail(command, f"code {done.returncode}: {done.stderr.strip()[-300:]}")
+        if int(elapsed[1]) != self.options.processes:
+            return self.fail(command, f"ran {elapsed[1]} processes")
+        cell = {"workload": workload, "fabric": fabric, "turn": turn, "seconds": float(elapsed[2]),
+                "wall_seconds": wall, "checksum": checksum[1], "load_before": load,
+                "command": shlex.join(command)}
+        partial = path.with_suffix(".partial")
+        partial.write_text(json.dumps(cell))
+        partial.rename(path)
+        return cell
+
+    def fail(self, command, why):
+        self.failures.append(f"{shlex.join(command)}: {why}")
+        print(f"run.py: {self.failures[-1]}", file=sys.stderr)
+        return None
+
+    def run(self, workloads, fabrics):
+        """Cells by (workload, fabric). Fabrics take turns, and each turn another is the first."""
+        cells = {}
+        for turn in range(self.options.repeat):
+            first = turn % len(fabrics)
+            for figure, _, workload in workloads:
+                print(f"{turn + 1}/{self.options.repeat} {figure} {workload}", file=sys.stderr,
+                      flush=True)
+                for fabric in fabrics[first:] + fabrics[:first]:
+                    cell = self.cell(fabric, workload, turn)
+                    if cell:
+                        cells.setdefault((workload, fabric), []).append(cell)
+        return cells
+
+    def check(self, cells):
+        """All runs of a workload have the same checksum."""
+        for _, _, workload in WORKLOADS:
+            seen = {}
+            for (of, fabric), runs in cells.items():
+                if of == workload:
+                    for run in runs:
+                        seen.setdefault(run["checksum"], set()).add(fabric)
+            if len(seen) > 1:
+                self.failures.append(f"{workload}: different checksums: {seen}")
+                print(f"run.py: {self.failures[-1]}", file=sys.stderr)
+
+
+def summarise(workloads, fabrics, cells):
+    """A row per workload, with medians and spreads per fabric."""
+    rows = []
+    for figure, published, workload in workloads:
+        row = {"figure": figure, "published": published, "workload": workload, "fabrics": {}}
+        for fabric in fabrics:
+            runs = cells.get((workload, fabric))
+            if not runs:
+                continue
+            seconds = sorted(run["seconds"] for run in runs)
+            row["checksum"] = runs[0]["checksum"]
+            row["fabrics"][fabric] = {
+                "median_s": statistics.median(seconds), "min_s": seconds[0], "max_s": seconds[-1],
+                "runs": seconds,
+                "startup_median_s": statistics.median(
+                    run["wall_seconds"] - run["seconds"] for run in runs),
+                "load_median": statistics.median(run["load_before"] for run in runs)}
+        rows.append(row)
+    return rows
+
+
+def print_table(rows, fabrics):
+    print("| Fig. | program | " + " | ".join(f"{f}, s" for f in fabrics) + " |")
+    print("|" + "---|" * (2 + len(fabrics)))
+    for row in rows:
+        cells = []
+        for fabric in fabrics:
+            f = row["fabrics"].get(fabric)
+            cells.append(f"{f['median_s']:.2f} ({f['min_s']:.2f} – {f['max_s']:.2f})" if f else "–")
+        print(f"| {row['figure']} | `{row['workload']}` | " + " | ".join(cells) + " |")
+    starts = []
+    for fabric in fabrics:
+        times = [row["fabrics"][fabric]["startup_median_s"] for row in rows
+                 if fabric in row["fabrics"]]
+        starts.append(f"{statistics.median(times):.2f}" if times else "–")
+    print("| | to start and to end | " + " | ".join(starts) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build/release", help="a build directory of weft")
+    parser.add_argument("--out", default="out/workloads", help="directory of results")
+    parser.add_argument("--processes", type=int, default=4)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--only", type=lambda t: t.split(","), help="figures, such as 6.2,s1")
+    parser.add_argument("--on", type=lambda t: t.split(","), default=list(FABRICS),
+                        help=f"of {','.join(FABRICS)}")
+    parser.add_argument("--cell-timeout", type=float, default=120, help="seconds")
+    parser.add_argument("--json", action="store_true", help="instead of a table")
+    options = parser.parse_args()
+    unknown = [name for name in options.on if name not in FABRICS]
+    if unknown:
+        parser.error(f"--on: '{unknown[0]}' is none of {', '.join(FABRICS)}")
+    workloads = [w for w in WORKLOADS if not options.only or w[0] in options.only]
+    if not workloads:
+        parser.error(f"--only: none of {', '.join(w[0] for w in WORKLOADS)}")
+    for fabric in options.on:
+        launcher = FABRICS[fabric][0][0]
+        if not launcher.startswith("{") and not shutil.which(launcher):
+            parser.error(f"--on: '{fabric}' needs {launcher}; install it, or leave it out")
+    bench = Bench(options)
+    cells = bench.run(workloads, options.on)
+    bench.check(cells)
+    rows = summarise(workloads, options.on, cells)
+    result = {"bench": "workloads", "processes": options.processes, "repeat": options.repeat,
+              "processors": os.cpu_count(), "rows": rows, "failures": bench.failures}
+    (bench.out / "summary.json").write_text(json.dumps(result, indent=1))
+    page = report.write(bench.out / "report.html", result, bench.build)
+    if options.json:
+        json.dump(result, sys.stdout)
+        print()
+    else:
+        print_table(rows, options.on)
+    print(f"report: {page}", file=sys.stderr)
+    return 1 if bench.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
