@@ -79,7 +79,7 @@ void run_one(const SimulatedLaunch& launch, bool json, Outcome& outcome) {
     (*report)["code"] = run->code;
     (*report)["wall_s"] = (monotonic_now() - start).to_seconds();
     fmt::print("{}\n", report->dump());
-  } else {
+  } else if (run->code == 0) {
     print_report(*report);
   }
 }

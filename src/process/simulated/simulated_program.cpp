@@ -259,6 +259,7 @@ void SimulatedProgram::on_death(std::uint32_t n, int code, const std::string& ho
     set_timer(to_pico(world().scenario().programs.restart_after), restart_timer, n);
     return;
   }
+  if (ending_) return;
   say_(fmt::format("rank {} {}", n, how));
   // A program that failed by itself takes the others with it. One that was killed is waited for,
   // until those that need it give up and say what they needed.

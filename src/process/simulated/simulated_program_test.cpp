@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/simulated/simulated_program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "process/simulated/program_faults.hpp"
+
+namespace weft {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+sim::Scenario star() {
+  sim::Scenario scenario;
+  scenario.topology = "star:16";
+  scenario.programs.restart_after = Duration::microseconds(50);
+  return scenario;
+}
+
+JobDescription job_of(std::uint32_t processes, bool restart = false) {
+  return {.nodes = processes,
+          .nodes_here = processes,
+          .incarnation = Incarnation(1),
+          .retain = restart,
+          .timeout = restart ? Duration::max() : Duration::seconds(10),
+          .most_restarts = 100};
+}
+
+struct Told {
+  Result<SimulatedOutcome> outcome;
+  std::vector<std::string> lines;
+};
+
+Told simulate(const sim::Scenario& scenario, const JobDescription& job, const Program& program) {
+  std::vector<std::string> lines;
+  auto outcome = simulate_program(scenario, job, program, {},
+                                  [&](const std::string& line) { lines.push_back(line); });
+  return {std::move(outcome), std::move(lines)};
+}
+
+std::uint64_t pass_on(Communicator& world, std::uint64_t value) {
+  const std::uint32_t self = world.rank().value(), n = world.size();
+  std::uint64_t got = 0;
+  const auto sends =
+      world.start_send(Rank((self + 1) % n), Tag(1), std::as_bytes(std::span(&value, 1)));
+  const auto receives = world.start_receive(Rank((self + n - 1) % n), Tag(1),
+                                            std::as_writable_bytes(std::span(&got, 1)));
+  const auto sent = world.wait(sends);
+  const auto received = world.wait(receives);
+  if (!sent.ok() || !received.ok()) {
+    throw std::runtime_error(!sent.ok() ? sent.error().message : received.error().message);
+  }
+  return got;
+}
+
+/// Everybody passes on what it gets, and adds its rank and what came of it to `sums`.
+Program ring(std::vector<std::uint64_t>& sums, int rounds) {
+  return [&sums, rounds](Process& process, std::span<const std::string>) {
+    const std::uint32_t self = process.world().rank().value();
+    std::uint64_t value = self + 1, sum = 0;
+    for (int i = 0; i < rounds; ++i) {
+      process.compute(Duration::microseconds(1));
+      value = pass_on(process.world(), value);
+      sum = sum * 31 + value;
+    }
+    sums[self] = sum;
+    return 0;
+  };
+}
+
+TEST(simulated_program, runs_in_as_many_processes_as_said) {
+  std::vector<std::uint64_t> sums(5);
+  const auto told = simulate(star(), job_of(5), ring(sums, 1));
+  ASSERT_TRUE(told.outcome.ok()) << told.outcome.error().message;
+  EXPECT_EQ(told.outcome->code, 0);
+  EXPECT_EQ(told.outcome->report.processes, 5u);
+  EXPECT_THAT(sums, ElementsAre(5, 1, 2, 3, 4));
+  EXPECT_TRUE(told.lines.empty());
+}
+
+TEST(simulated_program, runs_alone) {
+  std::vector<std::uint64_t> sums(1);
+  const auto told = simulate(star(), job_of(1), ring(sums, 3));
+  ASSERT_TRUE(told.outcome.ok()) << told.outcome.error().message;
+  EXPECT_EQ(sums[0], 1u * 31 * 31 + 31 + 1);
+}
+
+TEST(simulated_program, takes_the_same_time_and_events_with_the_same_seed) {
+  sim::Scenario scenario = star();
+  scenario.noise = {.every = Duration::microseconds(20), .mean = Duration::microseconds(2)};
+  scenario.clocks = {.offset = Duration::milliseconds(5), .drift_per_million = 50};
+  scenario.programs.crashes = 3;
+  scenario.programs.crash_within = Duration::microseconds(50);
+  const auto run = [&](std::uint64_t seed) {
+    scenario.seed = seed;
+    std::vector<std::uint64_t> sums(6);
+    const auto told = simulate(scenario, job_of(6, true), ring(sums, 20));
+    EXPECT_TRUE(told.outcome.ok()) << told.outcome.error().message;
+    return to_json(told.outcome->report);
+  };
+  const std::string once = run(7);
+  EXPECT_EQ(run(7), once);
+  EXPECT_NE(run(8), once);
+}
+
+TEST(simulated_program, lets_time_pass_for_what_it_computes_and_no_other) {
+  Duration before{}, after{};
+  const auto told = simulate(star(), job_of(2), [&](Process& process, auto) {
+    if (process.world().rank() != Rank(0)) return 0;
+    before = process.elapsed();
+    process.compute(Duration::milliseconds(3));
+    after = process.elapsed();
+    return 0;
+  });
+  ASSERT_TRUE(told.outcome.ok());
+  EXPECT_GE(after - before, Duration::milliseconds(3));
+  EXPECT_LT(after - before, Duration::microseconds(3'010));
+  EXPECT_EQ(told.outcome->report.ranks[0].sum().computing, PicoDuration::milliseconds(3));
+  EXPECT_EQ(told.outcome->report.ranks[1].sum().computing, PicoDuration{});
+}
+
+TEST(simulated_program, takes_the_hosts_time_when_it_is_to_be_measured) {
+  sim::Scenario scenario = star();
+  scenario.programs.measure_compute = true;
+  const auto told = simulate(scenario, job_of(1), [](Process&, auto) {
+    volatile double sum = 0;
+    for (int i = 0; i < 100'000; ++i) sum = sum + i;
+    return 0;
+  });
+  ASSERT_TRUE(told.outcome.ok());
+  EXPECT_GT(told.outcome->report.ranks[0].sum().computing, PicoDuration{});
+}
+
+TEST(simulated_program, sees_time_go_on_while_it_looks_at_nothing_else) {
+  const auto told = simulate(star(), job_of(2), [](Process& process, auto) {
+    while (process.elapsed() < Duration::microseconds(30)) {
+    }
+    return 0;
+  });
+  ASSERT_TRUE(told.outcome.ok());
+  EXPECT_GE(told.outcome->report.simulated, Duration::microseconds(30));
+}
+
+TEST(simulated_program, gets_messages_while_it_only_asks_for_them) {
+  std::array<char, 3> got{};
+  const auto told = simulate(star(), job_of(2), [&](Process& process, auto) {
+    Communicator& world = process.world();
+    if (world.rank() == Rank(0)) {
+      process.compute(Duration::microseconds(20));
+      const auto sends = world.start_send(Rank(1), Tag(0), std::as_bytes(std::span("abc", 3)));
+      return world.wait(sends).ok() ? 0 : 1;
+    }
+    const auto receives =
+        world.start_receive(Rank(0), Tag(0), std::as_writable_bytes(std::span(got)));
+    while (!world.is_done(receives)) {
+    }
+    return world.wait(receives).ok() ? 0 : 1;
+  });
+  ASSERT_TRUE(told.outcome.ok()) << told.outcome.error().message;
+  EXPECT_EQ(told.outcome->code, 0);
+  EXPECT_EQ(std::string(got.data(), 3), "abc");
+}
+
+TEST(simulated_program, is_told_apart_in_phases) {
+  const auto told = simulate(star(), job_of(3), [](Process& process, auto) {
+    process.phase("first");
+    process.compute(Duration::microseconds(5));
+    process.phase("second");
+    (void)pass_on(process.world(), 1);
+    process.phase("first");
+    process.compute(Duration::microseconds(5));
+    return 0;
+  });
+  ASSERT_TRUE(told.outcome.ok());
+  const auto& phases = told.outcome->report.ranks[1].phases();
+  ASSERT_EQ(phases.size(), 4u);
+  EXPECT_EQ(phases[0].name, "program");
+  EXPECT_EQ(phases[1].name, "first");
+  EXPECT_EQ(phases[1].computing, PicoDuration::microseconds(10));
+  EXPECT_EQ(phases[1].messages, 0u);
+  EXPECT_EQ(phases[2].name, "second");
+  EXPECT_GT(phases[2].messages, 0u);
+  EXPECT_GT(phases[2].bytes, 0u);
+  EXPECT_EQ(phases[3].name, "leave");
+}
+
+TEST(simulated_program, shares_hosts_as_the_scenario_says) {
+  sim::Scenario scenario = star();
+  scenario.programs.per_host = 4;
+  std::vector<std::uint64_t> sums(64);
+  const auto told = simulate(scenario, job_of(64), ring(sums, 2));
+  ASSERT_TRUE(told.outcome.ok()) << told.outcome.error().message;
+  EXPECT_EQ(sums[1], 1u * 31 + 64);
+  scenario.programs.per_host = 3;
+  EXPECT_THAT(simulate(scenario, job_of(64), ring(sums, 2)).outcome.error().message,
+              HasSubstr("22"));
+}
+
+struct Alive {
+  explicit Alive(int& n) : n_(n) { ++n_; }
+  ~Alive() { --n_; }
+  int& n_;
+};
+
+TEST(simulated_program, is_started_anew_with_the_next_life_when_it_dies) {
+  sim::Scenario scenario = star();
+  scenario.faults = {"at=20us kill host2", "at=20us kill host0", "at=200us kill host2"};
+  std::vector<std::uint64_t> sums(4), undisturbed(4);
+  ASSERT_TRUE(simulate(star(), job_of(4), ring(undisturbed, 200)).outcome.ok());
+  std::vector<std::uint32_t> lives(4);
+  int alive = 0;
+  const Program program = ring(sums, 200);
+  const auto told = simulate(scenario, job_of(4, true), [&](Process& process, auto arguments) {
+    const Alive one(alive);
+    lives[process.world().rank().value()] = process.incarnation().value();
+    return program(process, arguments);
+  });
+  ASSERT_TRUE(told.outcome.ok()) << told.outcome.error().message;
+  EXPECT_EQ(told.outcome->code, 0);
+  EXPECT_EQ(sums, undisturbed);
+  EXPECT_THAT(lives, ElementsAre(2, 1, 3, 1));
+  EXPECT_EQ(alive, 0);
+  EXPECT_EQ(told.outcome->report.crashes, 3u);
+  EXPECT_EQ(told.outcome->report.restarts, 3u);
+  ASSERT_EQ(told.lines.size(), 3u);
+  EXPECT_EQ(told.lines[0], "rank 2 was ended by signal 9 (Killed); starting it anew");
+}
+
+TEST(simulated_program, is_missed_when_it_dies_for_good) {
+  sim::Scenario scenario = star();
+  scenario.faults = {"at=20us kill host2"};
+  std::vector<std::uint64_t> sums(4);
+  std::string error;
+  const auto told = simulate(scenario, job_of(4), [&](Process& process, auto arguments) {
+    try {
+      return ring(sums, 200)(process, arguments);
+    } catch (const std::exception& e) {
+      error = e.what();
+      return 1;
+    }
+  });
+  ASSERT_TRUE(told.outcome.ok()) << told.outcome.error().message;
+  EXPECT_EQ(told.outcome->code, 137);
+  EXPECT_THAT(error, HasSubstr("rank 2 was gone for 10 s"));
+}
+
+TEST(simulated_program, takes_the_others_with_it_when_it_fails) {
+  const auto told = simulate(star(), job_of(3), [](Process& process, auto) {
+    if (process.world().rank() == Rank(1)) return 7;
+    (void)pass_on(process.world(), 1);
+    return 0;
+  });
+  ASSERT_TRUE(told.outcome.ok()) << told.outcome.error().message;
+  EXPECT_EQ(told.outcome->code, 7);
+  EXPECT_THAT(told.lines, ElementsAre("rank 1 ended with code 7"));
+}
+
+TEST(simulated_program, is_started_anew_when_it_fails) {
+  int lives = 0;
+  const auto told = simulate(star(), job_of(2, true), [&](Process& process, auto) {
+    if (process.world().rank() == Rank(1) && ++lives < 4) return 7;
+    (void)pass_on(process.world(), 1);
+    return 0;
+  });
+  ASSERT_TRUE(told.outcome.ok()) << told.outcome.error().message;
+  EXPECT_EQ(told.outcome->code, 0);
+  EXPECT_EQ(lives, 4);
+  EXPECT_EQ(told.outcome->report.crashes, 0u);
+}
+
+TEST(simulated_program, that_waits_for_what_nobody_sends_is_named) {
+  const auto told = simulate(star(), job_of(3), [](Process& process, auto) {
+    std::array<std::byte, 1> got{};
+    if (process.world().rank() != Rank(1)) return 0;
+    Communicator& world = process.world();
+    return world.wait(world.start_receive(Rank(0), Tag(9), got)).ok() ? 0 : 1;
+  });
+  ASSERT_FALSE(told.outcome.ok());
+  EXPECT_EQ(told.outcome.error().message,
+            "nothing happens any more, and 3 processes wait for messages: ranks 0, 1, 2");
+}
+
+TEST(simulated_program, that_does_not_end_is_ended) {
+  sim::Scenario scenario = star();
+  scenario.programs.limit = Duration::milliseconds(2);
+  const auto told = simulate(scenario, job_of(2), [](Process& process, auto) {
+    for (;;) process.compute(Duration::microseconds(100));
+    return 0;
+  });
+  ASSERT_FALSE(told.outcome.ok());
+  EXPECT_THAT(told.outcome.error().message, HasSubstr("0.002 simulated seconds"));
+}
+
+TEST(simulated_program, needs_all_that_is_sent) {
+  sim::Scenario scenario = star();
+  scenario.fabric.copied_bytes = 64;
+  const auto told = simulate(scenario, job_of(2), [](Process&, auto) { return 0; });
+  ASSERT_FALSE(told.outcome.ok());
+}
+
+// A fault that meets a dead process, or one that has left, is no error.
+TEST(simulated_program, outlives_everything_that_may_happen_to_hosts) {
+  sim::Scenario scenario = star();
+  scenario.all_lossy = true;
+  scenario.faults = {"at=5us link-down host1 for=30us",
+                     "at=10us slow host2 1Gbit for=100us",
+                     "at=15us stop host3 for=40us",
+                     "at=20us kill host3",
+                     "at=21us kill host3",
+                     "at=30us loss host0 10% for=50us",
+                     "at=40us clock host1 +5ms",
+                     "at=60us partition host0,host1|host2,host3 for=20us",
+                     "at=9s kill host0"};
+  std::vector<std::uint64_t> sums(4), undisturbed(4);
+  ASSERT_TRUE(simulate(star(), job_of(4), ring(undisturbed, 50)).outcome.ok());
+  const auto told = simulate(scenario, job_of(4, true), ring(sums, 50));
+  ASSERT_TRUE(told.outcome.ok()) << told.outcome.error().message;
+  EXPECT_EQ(sums, undisturbed);
+}
+
+TEST(program_faults, draw_one_to_as_many_crashes_as_said) {
+  sim::Scenario scenario = star();
+  scenario.programs.crashes = 3;
+  std::array<int, 4> counts{};
+  int at_once = 0;
+  for (scenario.seed = 1; scenario.seed <= 500; ++scenario.seed) {
+    const auto crashes = draw_crashes(scenario, 5);
+    ASSERT_GE(crashes.size(), 1u);
+    ASSERT_LE(crashes.size(), 3u);
+    ++counts[crashes.size()];
+    for (std::size_t i = 0; i < crashes.size(); ++i) {
+      EXPECT_LT(crashes[i].host, 5u);
+      at_once += i > 0 && crashes[i].at == crashes[i - 1].at ? 1 : 0;
+    }
+  }
+  for (const std::size_t n : {1u, 2u, 3u}) EXPECT_GT(counts[n], 100) << n;
+  EXPECT_GT(at_once, 50);
+  scenario.programs.crashes = 0;
+  EXPECT_TRUE(draw_crashes(scenario, 5).empty());
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# simulated_test.sh WEFT PROGRAMS SCENARIOS ordinary|thousand|swarm [SEEDS]
+set -euo pipefail
+weft="$1" programs="$2" scenarios="$3" what="$4" seeds="${5:-100}"
+directory="$(mktemp -d)"
+trap 'rm -rf -- "$directory"' EXIT
+
+fail() {
+  echo "FAIL: $1" >&2
+  exit 1
+}
+# Of what a program prints: what does not depend on who runs it.
+result() {
+  grep checksum "$directory/out" || fail "no checksum: $(cat "$directory/out")"
+}
+real() {
+  "$weft" run -n "$1" -- "$programs/$2" "${@:3}" >"$directory/out" || fail "real $*"
+  result
+}
+simulated() {
+  "$weft" run -n "$1" --fabric "sim:$scenarios/programs.toml" -- "$programs/$2" "${@:3}" \
+    >"$directory/out" || fail "simulated $*"
+  result
+}
+value() {
+  python3 -c 'import json, sys
+print(json.loads(open(sys.argv[1]).read().splitlines()[-1])[sys.argv[2]])' "$directory/$1" "$2"
+}
+
+ordinary() {
+  local program expected got n
+  for program in "jac1d 4 40" "jac3d 24 20" "markov2 200 7" "spmv2 20 200"; do
+    # shellcheck disable=SC2086 # a program and its arguments
+    expected="$(real 4 $program)"
+    for n in 4 64 100; do
+      # shellcheck disable=SC2086
+      got="$(simulated "$n" $program)"
+      [[ $got == "$expected" ]] || fail "$program with $n simulated: $got, not $expected"
+    done
+  done
+
+  # The same seed: the same events at the same times. Another one: others.
+  local crashes="sim:$scenarios/programs-crashes.toml" i
+  for i in 7 7again 8; do
+    "$weft" run -n 5 --fabric "$crashes" --seed "${i%again}" --restart on-failure --json -- \
+      "$programs/jac3d" 12 20 >"$directory/$i" 2>"$directory/$i.err" || fail "seed $i"
+  done
+  [[ $(value 7 trace_hash) == "$(value 7again trace_hash)" ]] || fail "not repeatable"
+  [[ $(value 7 simulated_s) == "$(value 7again simulated_s)" ]] || fail "not repeatable"
+  cmp -s "$directory/7.err" "$directory/7again.err" || fail "other deaths"
+  [[ $(value 7 trace_hash) != "$(value 8 trace_hash)" ]] || fail "the seed makes no difference"
+
+  # What cannot be done is said in one line, and the launcher's own.
+  local message
+  message="$("$weft" run -n 2 --seeds 1..3 -- "$programs/jac3d" 3 2>&1)" && fail "--seeds of real"
+  [[ $message == *"--fabric sim:"* ]] || fail "$message"
+  message="$("$weft" run -n 2 --fabric sim:nowhere.toml -- "$programs/jac3d" 3 2>&1)" &&
+    fail "no scenario"
+  [[ $message == *"nowhere.toml"* ]] || fail "$message"
+
+  # Processes that die and are not started anew: the swarm finds it, and says how to see it again.
+  message="$("$weft" run -n 5 --fabric "$crashes" --seeds 3..3 -- "$programs/jac3d" 12 20)" &&
+    fail "nobody was missed"
+  [[ $message == *"--seed 3 -- $programs/jac3d 12 20"* ]] || fail "no line to replay: $message"
+}
+
+thousand() {
+  local expected got
+  expected="$(real 4 jac3d 40 10)"
+  got="$(simulated 1000 jac3d 40 10)"
+  [[ $got == "$expected" ]] || fail "1000 simulated: $got, not $expected"
+}
+
+swarm() {
+  local program
+  for program in "5 jac3d 12 20" "6 markov2 60 12" "4 spmv2 20 60"; do
+    # shellcheck disable=SC2086
+    set -- $program
+    "$weft" run -n "$1" --fabric "sim:$scenarios/programs-crashes.toml" --restart on-failure \
+      --seeds "1..$seeds" --jobs 2 -- "$programs/$2" "${@:3}" || fail "$program"
+  done
+}
+
+"$what"
