@@ -90,6 +90,7 @@ std::optional<FramePipe::Frame> FramePipe::take() {
   std::uint32_t length = 0;
   std::memcpy(&length, bytes, sizeof length);
   if (length > longest) {
+    nonsense_ = true;
     close();
     in_bytes_.clear();
     in_first_ = 0;

@@ -35,6 +35,8 @@ class FramePipe {
 
   /// Closed by the other end's end, by nonsense, or when too much waits to be written.
   bool open() const { return in_ >= 0; }
+  /// What came were no frames.
+  bool heard_nonsense() const { return nonsense_; }
   void close();
   /// Nothing follows from here; what comes is still received.
   void finish();
@@ -59,6 +61,7 @@ class FramePipe {
   int in_ = -1;
   int out_ = -1;
   bool finishing_ = false;
+  bool nonsense_ = false;
   std::string in_bytes_, out_bytes_;
   std::size_t in_first_ = 0, out_first_ = 0;  // of what is still of use
 };

@@ -60,6 +60,7 @@ TEST(frame_pipe, nonsense_closes_it_without_taking_memory) {
   ASSERT_EQ(::write(ends.sockets[0], text.data(), text.size()), static_cast<ssize_t>(text.size()));
   EXPECT_FALSE(b.receive());
   EXPECT_FALSE(b.open());
+  EXPECT_TRUE(b.heard_nonsense());
   ::close(ends.sockets[0]);
 }
 

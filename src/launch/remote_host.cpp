@@ -206,7 +206,9 @@ void RemoteHost::lose(int status, HostListener& listener) {
   ssh_ = -1;
   pipe_->close();
   if (finishing_) return;
-  if (why_.empty()) {
+  if (why_.empty() && pipe_->heard_nonsense()) {
+    why_ = "something else than weft speaks there; a login script must not print anything";
+  } else if (why_.empty()) {
     why_ = fmt::format("{} {}", options_.ssh.front(), describe_end(status));
     if (!up_ && code_of_end(status) == cannot_execute) {
       why_ += fmt::format("; is there a {}? --remote-weft names another", options_.weft);

@@ -118,7 +118,7 @@ TEST(rank_addresses, are_looked_up_once_and_differ) {
 }
 
 TEST(rank_addresses, of_this_machine_are_known) {
-  EXPECT_THAT(ranks_here({"127.0.0.1:1", "192.0.2.1:1", "[::1]:1", "unix:@foo"}),
+  EXPECT_THAT(ranks_here({"127.0.0.1:1", "203.0.113.1:1", "[::1]:1", "unix:@foo"}),
               ElementsAre(0u, 2u, 3u));
   const RankPlace named{.host = "this-host", .port = 7, .unix_name = {}, .line = 1};
   EXPECT_EQ(listening_address(named, "127.0.1.1:7"), "0.0.0.0:7");

@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# weft run --hosts: the same results, whatever is killed on the way, and nothing that stays behind.
+# A stand-in for ssh runs the commands here.
+#   hosts_test.sh WEFT EXAMPLES
+set -euo pipefail
+weft=$1 examples=$2
+dir=$(mktemp -d)
+# Names of their own, to find processes by.
+agent=$dir/wa$$ program=$dir/wp$$
+cp "$weft" "$agent"
+cp "$examples/markov2" "$program"
+cleanup() {
+  kill -9 $(jobs -p) 2>/dev/null || true
+  pkill -9 -x "wa$$|wp$$" 2>/dev/null || true
+  rm -rf -- "$dir"
+}
+trap cleanup EXIT
+
+fail() {
+  echo "hosts_test: $1" >&2
+  exit 1
+}
+
+# ssh HOST COMMAND. A host that has a file of its name in $dir/down cannot be reached. Its output
+# goes through another process, as through a network: ssh may end before what it started.
+cat >"$dir/ssh" <<SSH
+#!/usr/bin/env bash
+host=\$1
+shift
+if [[ -e $dir/down/\$host ]]; then
+  echo "ssh: connect to host \$host port 22: No route to host" >&2
+  exit 255
+fi
+echo \$\$ >>$dir/ssh-of-\$host
+echo "\$*" >>$dir/commands
+exec 3> >(exec cat)
+cat | bash -c "\$*" >&3
+SSH
+chmod +x "$dir/ssh"
+mkdir "$dir/down"
+printf '# two machines\nalpha 2\nbeta slots=2\n' >"$dir/hosts"
+elsewhere=("$weft" run --hosts "$dir/hosts" --ssh "$dir/ssh" --remote-weft)
+run=("${elsewhere[@]}" "$agent")
+
+results() { grep -v ' processes, ' "$1" || true; }
+until_gone() {
+  local left=200
+  while pgrep -x "$1" >/dev/null; do
+    ((--left)) || fail "$2: there are still $(pgrep -ax "$1")"
+    sleep 0.05
+  done
+}
+nothing_left() { until_gone "wa$$|wp$$" "$1"; }
+until_running() { until (($(pgrep -cx "wp$$") >= $1)); do :; done; }
+
+arguments=(400 40 1200)
+"$weft" run -n 4 --fabric tcp -- "$program" "${arguments[@]}" >"$dir/calm"
+expected=$(results "$dir/calm")
+[[ $expected == *checksum* ]] || fail "no checksum: $expected"
+
+# Undisturbed, on all slots and on fewer, over each fabric.
+for how in "" "-n 3" "--fabric tcp" "--network 127.0.0.0/8"; do
+  # shellcheck disable=SC2086
+  timeout 60 "${run[@]}" $how -- "$program" "${arguments[@]}" >"$dir/out" 2>"$dir/err" ||
+    fail "$how ended with $?: $(cat "$dir/err")"
+  [[ $(results "$dir/out") == "$expected" ]] || fail "$how prints $(cat "$dir/out"), not $expected"
+  nothing_left "$how"
+done
+grep -Eq '^[^ ]* run-agent$' "$dir/commands" || fail "unexpected: $(cat "$dir/commands")"
+[[ $(sort -u "$dir/commands" | wc -l) == 1 ]] || fail "not all the same: $(cat "$dir/commands")"
+
+# expect CODE WORDS COMMAND…
+expect() {
+  local wanted=$1 words=$2 code=0
+  shift 2
+  timeout 60 "$@" >"$dir/out" 2>"$dir/err" || code=$?
+  ((code == wanted)) || fail "$* ended with $code, not $wanted: $(cat "$dir/err")"
+  [[ $(cat "$dir/err") == *"$words"* ]] || fail "$* does not say '$words': $(cat "$dir/err")"
+  nothing_left "$*"
+}
+
+# Exit codes, what programs print, and where they run.
+expect 3 "rank 0 ended with code 3" "${run[@]}" -n 1 -- bash -c 'exit 3'
+expect 127 "cannot start '$dir/nothing'" "${run[@]}" -- "$dir/nothing"
+expect 143 "was ended by signal 15" "${run[@]}" -n 3 -- bash -c 'kill $$'
+expect 0 "" "${run[@]}" -n 2 -- bash -c 'echo "here: $PWD"; echo -n unfinished'
+(($(grep -o "here: $PWD" "$dir/out" | wc -l) == 2)) || fail "not in $PWD: $(cat "$dir/out")"
+(($(grep -o unfinished "$dir/out" | wc -l) == 2)) || fail "the end is missing: $(cat "$dir/out")"
+# More output than anybody keeps, to a reader that is slow to begin.
+sum=$("${run[@]}" -n 4 -- bash -c 'seq 1 200000' | { sleep 0.5; sort | sha256sum; })
+[[ $sum == "$(for i in 1 2 3 4; do seq 1 200000; done | sort | sha256sum)" ]] || fail "output got lost"
+nothing_left "much output"
+expect 0 "" timeout 20 bash -c '"$@" | head -n 1' - "${run[@]}" -n 2 -- bash -c 'seq 1 1000000'
+
+# What can be wrong with hosts.
+touch "$dir/down/beta"
+expect 1 "host beta: $dir/ssh ended with code 255 before weft answered" "${run[@]}" -- "$program"
+rm "$dir/down/beta"
+expect 1 "--remote-weft names another" "${elsewhere[@]}" "$dir/none" -- "$program"
+expect 1 "something else than weft speaks there" "${elsewhere[@]}" /bin/echo -- "$program"
+expect 2 "-n: 5 processes, but" "${run[@]}" -n 5 -- "$program"
+expect 2 "--ssh: needs --hosts" "$weft" run --ssh x -- "$program"
+
+expect 1 "--network: no address of this machine lies in 203.0.113.0/24" "${run[@]}" \
+  --network 203.0.113.0/24 -- "$program" "${arguments[@]}"
+
+# Kills somebody in the middle of a run; it ends as if nothing had been. WORDS are said of it.
+#   survives WORDS KILL [OPTIONS…]
+survives() {
+  local words=$1 kill=$2 code=0
+  shift 2
+  rm -f "$dir"/ssh-of-*
+  timeout 100 "${run[@]}" --restart on-failure "$@" -- "$program" "${arguments[@]}" \
+    >"$dir/out" 2>"$dir/err" &
+  local guard=$!
+  until_running 4
+  sleep "0.$((RANDOM % 6))"
+  $kill
+  wait $guard || code=$?
+  ((code == 0)) || fail "$kill: the job ended with $code: $(cat "$dir/err")"
+  [[ $(results "$dir/out" | sort -u) == "$expected" ]] || fail "$kill: $(cat "$dir/out")"
+  [[ $(cat "$dir/err") == *"$words"* ]] || fail "$kill: nobody says '$words': $(cat "$dir/err")"
+  nothing_left "$kill"
+}
+kill_rank() { kill -9 "$(pgrep -x "wp$$" | shuf -n 1)"; }
+kill_agent() { kill -9 "$(pgrep -x "wa$$" | shuf -n 1)"; }
+kill_ssh() { kill -9 "$(cat "$dir/ssh-of-beta")"; }
+take_host() {
+  touch "$dir/down/beta"
+  kill_ssh
+}
+survives "was ended by signal 9 (Killed); starting it anew on" kill_rank
+survives "is lost: $dir/ssh ended with code 137" kill_agent
+survives "host beta is lost: $dir/ssh was ended by signal 9" kill_ssh
+survives "starting it anew on alpha" take_host
+rm "$dir/down/beta"
+
+# Without a restart, the others say what they miss.
+rm -f "$dir"/ssh-of-*
+timeout 60 "${run[@]}" --timeout 500ms -- "$program" 400 40 100000 >"$dir/out" 2>"$dir/err" &
+guard=$!
+until_running 4
+kill_ssh
+code=0
+wait $guard || code=$?
+((code == 255)) || fail "a job whose host was lost ended with $code: $(cat "$dir/err")"
+grep -q "rank 2 was lost with host beta" "$dir/err" || fail "no word of it: $(cat "$dir/err")"
+grep -q "was gone for 0.5 s" "$dir/err" || fail "nobody says what it missed: $(cat "$dir/err")"
+nothing_left "a lost host"
+
+# The launcher is asked to end, or killed.
+for signal in TERM INT KILL; do
+  "${run[@]}" -- "$program" 400 40 100000 >"$dir/out" 2>"$dir/err" &
+  launcher=$!
+  until_running 4
+  kill -$signal $launcher
+  code=0
+  wait $launcher || code=$?
+  ((code == 128 + $(kill -l $signal))) || fail "SIG$signal: code $code: $(cat "$dir/err")"
+  nothing_left "SIG$signal"
+done
+echo "hosts_test: all as expected"
