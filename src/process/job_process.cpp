@@ -250,7 +250,8 @@ Result<void> JobProcess::meet() {
 }
 
 Result<void> JobProcess::leave() {
-  const bool tells = link_ != nullptr && job_.self == NodeId(0);
+  // With a file, every machine may have a launcher of its own.
+  const bool tells = link_ != nullptr && (job_.self == NodeId(0) || file_ != nullptr);
   auto left = messenger_->leave([&] {
     if (tells) link_->tell(launch_message::over, "");
   });
