@@ -112,6 +112,45 @@ TEST(group, an_error_names_the_rank_and_what_it_was_needed_for) {
               HasSubstr("rank 1 was gone for 1 s, while receiving from rank 1 (tag 7, message 0)"));
 }
 
+/// The launcher's word comes while somebody waits.
+class ToldWaiter final : public Waiter {
+ public:
+  Instant now() override { return Instant(); }
+  void busy(Instant) override {}
+  void idle(Instant, Fabric&, Instant) override { over_ = true; }
+  bool is_over() const override { return over_; }
+
+ private:
+  bool over_ = false;
+};
+
+// A later life of a process may hear that the job is over in the middle of its program, which then
+// does with its memory what it likes.
+TEST(messenger, leaves_memory_alone_that_nobody_waits_for_any_more) {
+  LoopbackHub hub;
+  Member sender(hub, 0, 2);
+  auto fabric = std::move(hub.open(NodeId(1), Incarnation(1))).value();
+  ToldWaiter waiter;
+  Messenger messenger(*fabric, waiter, {.self = NodeId(1), .nodes = 2});
+  const auto world = Group::world(messenger, 2);
+  ASSERT_TRUE(fabric->add_peer(NodeId(0), Incarnation(1), sender.fabric->address()).ok());
+  ASSERT_TRUE(sender.fabric->add_peer(NodeId(1), Incarnation(1), fabric->address()).ok());
+  const std::vector<std::byte> sent(1 << 20, std::byte{1});
+  std::vector<std::byte> got(sent.size());
+  const Operation receives = world->start_receive(Rank(0), Tag(1), got);
+  const auto none = world->wait(receives);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().code, ErrorCode::cancelled);
+  // The sender goes on as before, and so does the fabric.
+  const Operation other = world->start_receive(Rank(0), Tag(2), {});
+  const Operation sends = sender.world->start_send(Rank(1), Tag(1), sent);
+  for (int i = 0; i < 100; ++i) {
+    (void)sender.world->is_done(sends);
+    (void)world->is_done(other);
+  }
+  EXPECT_EQ(got, std::vector<std::byte>(sent.size()));
+}
+
 TEST(job_link, a_description_survives_its_text_and_damage_is_refused) {
   JobDescription job{.self = NodeId(3),
                      .nodes = 8,

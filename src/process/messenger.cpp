@@ -64,6 +64,18 @@ void Messenger::close_region(Operation operation) {
   regions_.pop_back();
 }
 
+/// The caller's memory is its own again, whatever is under way. What is still to be sent is kept
+/// where processes have several lives; where they have one, nothing is said any more.
+void Messenger::cancel_all() {
+  machine_.cancel_all();
+  for (const auto& [operation, region] : regions_) fabric_.retract(region);
+  regions_.clear();
+  if (!failure_) return;
+  for (std::uint32_t node = 0; node < machine_.nodes(); ++node) {
+    if (NodeId(node) != machine_.self()) fabric_.remove_peer(NodeId(node));
+  }
+}
+
 bool Messenger::turn(Instant now, int looks) {
   std::size_t n = 0;
   while (n == 0 && looks-- > 0) n = fabric_.poll(now, completions_);
@@ -107,11 +119,9 @@ Result<void> Messenger::turn_until(Finished&& finished) {
 
 Result<std::size_t> Messenger::wait(Operation operation) {
   auto good = turn_until([&] { return machine_.is_done(operation) || is_over(); });
+  // An earlier life of this process got through, and everybody else is done; or all is lost.
+  if (!good || !machine_.is_done(operation)) cancel_all();
   if (!good) return std::move(good).error();
-  if (!machine_.is_done(operation)) {
-    // An earlier life of this process got through, and everybody else is done.
-    return Error{ErrorCode::cancelled, "the job is over"};
-  }
   const message::OperationState state = machine_.take(operation);
   close_region(operation);
   if (state.failure != message::Failure::none) return failure(state);
@@ -174,6 +184,8 @@ Error Messenger::failure(const message::OperationState& state) const {
     case Failure::bad_protocol:
       return {ErrorCode::unavailable,
               fmt::format("{}: it has another version of weft; use the same everywhere", what)};
+    case Failure::cancelled:
+      return {ErrorCode::cancelled, "the job is over"};
     case Failure::none:
       break;
   }

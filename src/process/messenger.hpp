@@ -70,6 +70,7 @@ class Messenger {
   bool missed();
   Error failure(const message::OperationState& state) const;
   void close_region(Operation operation);
+  void cancel_all();
 
   Fabric& fabric_;
   Waiter& waiter_;

@@ -224,6 +224,14 @@ void MessageMachine::let_go() {
   for (std::uint32_t i = 0; i < peers_.size(); ++i) touch(NodeId(i));
 }
 
+void MessageMachine::cancel_all() {
+  for (Peer& peer : peers_) {
+    if (peer.pair == nullptr) continue;
+    peer.pair->in.fail_all(Failure::cancelled);
+    peer.pair->out.fail_all(Failure::cancelled);
+  }
+}
+
 void MessageMachine::trim() {
   for (Peer& peer : peers_) {
     if (peer.pair != nullptr) peer.pair->out.trim();

@@ -51,6 +51,8 @@ class MessageMachine {
   /// Puts into the queue what there is to send. False when room was short: once more, when the
   /// fabric has taken some.
   bool pump(TransmitQueue& out);
+  /// Operations that are not done fail: nothing is written into what was given to receive into.
+  void cancel_all();
   /// What has waited for too long fails.
   void on_deadline(Instant now);
   Instant next_deadline() const;

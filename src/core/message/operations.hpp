@@ -20,6 +20,7 @@ enum class Failure : std::uint8_t {
   too_long,      ///< the message does not fit into the receiver's memory
   outbox_full,   ///< everything is to be kept, and there is no room
   bad_protocol,  ///< the peer speaks another version
+  cancelled,     ///< this process does not wait for it any more
 };
 
 /// One operation, from its start until it was waited for.

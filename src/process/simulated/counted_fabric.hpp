@@ -24,7 +24,7 @@ class CountedFabric final : public Fabric {
   Fabric& inner() { return *inner_; }
   /// Since the last call.
   Counts take_counts() { return std::exchange(counts_, Counts{}); }
-  /// Its process is dead: what is posted goes nowhere from now on.
+  /// Its process is dead: others hear nothing from it any more, not even that it is.
   void silence() { silent_ = true; }
 
   const FabricLimits& limits() const override { return inner_->limits(); }
@@ -33,7 +33,9 @@ class CountedFabric final : public Fabric {
   Result<void> add_peer(NodeId peer, Incarnation incarnation, std::string_view address) override {
     return inner_->add_peer(peer, incarnation, address);
   }
-  void remove_peer(NodeId peer) override { inner_->remove_peer(peer); }
+  void remove_peer(NodeId peer) override {
+    if (!silent_) inner_->remove_peer(peer);
+  }
   Result<Region> expose(std::span<std::byte> memory) override { return inner_->expose(memory); }
   void retract(const Region& region) override { inner_->retract(region); }
   std::size_t post(std::span<const TxOp> ops) override {
