@@ -57,11 +57,13 @@ ExactSum squared_changes(const spmd::View<double>& before, const spmd::View<doub
 }  // namespace
 
 void solve(Process& process, const JacobiProblem& problem) {
+  process.phase("set up");
   const spmd::Group group(process.world());
   std::array<Grid, 2> grids{Grid(group, problem), Grid(group, problem)};
   Shared<ExactSum> residuum(group);
   std::int64_t done = 0;
   double rest = 0;
+  process.phase("iterate");
   while (done < problem.iterations) {
     Grid& from = grids[static_cast<std::size_t>(done % 2)];
     Grid& to = grids[static_cast<std::size_t>((done + 1) % 2)];
@@ -80,6 +82,7 @@ void solve(Process& process, const JacobiProblem& problem) {
     require(from.to_writes.run());
     if (done % 10 == 0 && rest < 0.001) break;
   }
+  process.phase("sum up");
   const Outcome outcome = outcome_of(group, grids[static_cast<std::size_t>(done % 2)].data);
   char text[200];
   std::snprintf(text, sizeof(text), "%s: %lld iterations, residuum %.6g, sum %.9g, checksum %s",

@@ -3,12 +3,12 @@
 
 #include <time.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace weft {
 namespace {
 
-/// What a turn of the message layer takes by itself: two processes cannot exchange messages in no
-/// time.
-constexpr PicoDuration least_turn = PicoDuration::nanoseconds(100);
 /// A look at the clock. Whoever waits by looking at it sees it go on.
 constexpr PicoDuration look_at_clock = PicoDuration::nanoseconds(20);
 /// What a process owes is paid when it waits, and when it is so much.
@@ -69,7 +69,7 @@ Duration SimulatedLife::elapsed() const {
 }
 
 /// Lets all time pass that the processor has had work for.
-void SimulatedLife::pay() {
+void SimulatedLife::pay(PicoDuration at_least) {
   measure();
   const CountedFabric::Counts done = rank_.fabric_->take_counts();
   times().messages += done.posted;
@@ -79,7 +79,8 @@ void SimulatedLife::pay() {
   if (owed_computing_ > PicoDuration{}) {
     pass(std::exchange(owed_computing_, PicoDuration{}), times().computing);
   }
-  pass(std::max(least_turn, std::exchange(owed_messaging_, PicoDuration{})), times().messaging);
+  const PicoDuration messaging = std::max(at_least, std::exchange(owed_messaging_, PicoDuration{}));
+  if (messaging > PicoDuration{}) pass(messaging, times().messaging);
 }
 
 void SimulatedLife::pass(PicoDuration time, PicoDuration& account) {
@@ -96,7 +97,7 @@ void SimulatedLife::sleep(PicoDuration& account) {
 }
 
 void SimulatedLife::idle(Instant, Fabric&, Instant deadline) {
-  pay();
+  pay(least_turn);
   if (is_over()) return;  // it was told while it paid
   rank_.next_wake_ = PicoInstant::never();
   rank_.wake_at(rank_.clock_.when(deadline));

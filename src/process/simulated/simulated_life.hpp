@@ -36,16 +36,20 @@ class SimulatedLife final : public JoinedProcess, private Waiter {
   bool over() const override { return messenger_->is_over(); }
 
  private:
+  /// What a turn of the message layer takes by itself: two processes cannot exchange messages in no
+  /// time.
+  static constexpr PicoDuration least_turn = PicoDuration::nanoseconds(100);
+
   // Waiter, from inside.
   Instant now() override;
-  void busy(Instant) override { pay(); }
+  void busy(Instant) override { pay(least_turn); }
   void idle(Instant now, Fabric& fabric, Instant deadline) override;
   Result<void> news(Instant) override;
   bool is_over() const override { return rank_.place_.over; }
 
   void run();
   void measure();
-  void pay();
+  void pay(PicoDuration at_least = {});
   void pass(PicoDuration time, PicoDuration& account);
   void sleep(PicoDuration& account);
   PhaseTimes& times() { return rank_.times_.current(); }
