@@ -61,7 +61,7 @@ class Eviction : public ::testing::Test {
   std::vector<Party*> all_;
 };
 
-TEST_F(Eviction, all_data_arrives_in_order_in_both_directions) {
+TEST_F(Eviction, section_4_2_2_all_data_arrives_in_order_with_more_peers_than_connections) {
   constexpr std::size_t kRounds = 30;
   Rng rng(1);
   std::vector<std::byte> data(kWrite);
@@ -122,6 +122,34 @@ TEST_F(Eviction, a_peer_that_dies_without_a_connection_is_noticed) {
   spokes_[3].reset();
   EXPECT_TRUE(drive(all_, [&] { return !hub_.is_up(NodeId(3)); }));
   EXPECT_EQ(hub_.count(CompletionKind::peer_down), 1u);
+}
+
+// Accepting and listening to those who are there take turns: neither is put off for ever.
+TEST(challenges, section_4_2_3_a_newcomer_is_heard_although_another_never_stops_sending) {
+  Party hub(options_for(2)), noisy(options_for(0)), newcomer(options_for(1));
+  const std::array<Party*, 3> all = {&hub, &noisy, &newcomer};
+  introduce(hub, noisy);
+  ASSERT_TRUE(drive(all, [&] { return noisy.is_up(hub.id()); }));
+  bool heard = false;
+  std::size_t noise = 0;
+  hub.on_message = [&](NodeId from, std::string_view) {
+    heard = heard || from == newcomer.id();
+    noise += from == noisy.id() ? 1 : 0;
+  };
+  const std::string text(30'000, 'x');
+  const auto shout = [&] {
+    while (noisy.send(hub.id(), text)) {
+    }
+  };
+  ASSERT_TRUE(drive(all, [&] { return shout(), noise > 100; }));
+  introduce(hub, newcomer);
+  bool said = false;
+  EXPECT_TRUE(drive(all, [&] {
+    shout();
+    said = said || (newcomer.is_up(hub.id()) && newcomer.send(hub.id(), "here"));
+    return heard;
+  }));
+  EXPECT_GT(noise, 100u);
 }
 
 }  // namespace
