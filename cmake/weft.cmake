@@ -5,6 +5,9 @@
 add_library(weft_flags INTERFACE)
 # Designated initialisers leave the rest at its default on purpose.
 target_compile_options(weft_flags INTERFACE -Wall -Wextra -Werror -Wno-missing-field-initializers)
+# Nobody puts other functions in the place of ours: in position-independent code, too, the compiler
+# may inline what it sees.
+target_compile_options(weft_flags INTERFACE -fno-semantic-interposition)
 if(WEFT_SANITIZE)
   target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
@@ -14,10 +17,12 @@ if(WEFT_FUZZ)
   target_link_options(weft_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
-# weft_library(NAME SOURCES a.cpp … DEPENDS weft_base fmt::fmt …)
+# weft_library(NAME [WHOLE] SOURCES a.cpp … DEPENDS weft_base fmt::fmt …). WHOLE: compiled as one
+# piece, where calls from file to file are made per message and shall be inlined.
 function(weft_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "WHOLE" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${ARG_WHOLE} UNITY_BUILD_BATCH_SIZE 0)
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>
     $<INSTALL_INTERFACE:include>)

@@ -45,7 +45,6 @@ class MessageMachine {
   bool is_done(Operation operation) const { return operations_.is_done(operation); }
   /// Of one that is done: what became of it. It is forgotten then.
   OperationState take(Operation operation) { return operations_.take(operation); }
-  const OperationState& look(Operation operation) const { return operations_[operation]; }
 
   void on_completion(Instant now, const Completion& completion, TransmitQueue& out);
   /// Puts into the queue what there is to send. False when room was short: once more, when the

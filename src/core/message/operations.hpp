@@ -52,13 +52,15 @@ class Operations {
     free_ = state.next_free;
     state = {.kind = kind,
              .in_use = true,
-             .life = state.life + 1,
+             .life = (state.life + 1) & most_lives,
              .peer = peer,
              .flow = flow,
              .serial = serial};
     ++pending_;
     return Operation(std::uint64_t{state.life} << 32 | index);
   }
+  /// One that was done when it was started, of so many bytes: it needs no place in the table.
+  static Operation done(std::uint64_t size) { return Operation(done_bit | size); }
   void finish(Operation operation, std::uint64_t size, Failure failure = Failure::none) {
     OperationState& state = at(operation);
     WEFT_CHECK(!state.done);
@@ -67,9 +69,9 @@ class Operations {
     state.failure = failure;
     --pending_;
   }
-  const OperationState& operator[](Operation operation) const { return states_[index(operation)]; }
   /// What became of it; its place may be used again.
   OperationState take(Operation operation) {
+    if (is_born_done(operation)) return {.done = true, .size = operation.number() & ~done_bit};
     OperationState& state = at(operation);
     WEFT_CHECK(state.done);
     state.in_use = false;
@@ -77,12 +79,17 @@ class Operations {
     free_ = static_cast<std::uint32_t>(operation.number());
     return state;
   }
-  bool is_done(Operation operation) const { return states_[index(operation)].done; }
+  bool is_done(Operation operation) const {
+    return is_born_done(operation) || states_[index(operation)].done;
+  }
   std::size_t pending() const { return pending_; }
 
  private:
   static constexpr std::uint32_t none = 0xffff'ffff;
+  static constexpr std::uint64_t done_bit = std::uint64_t{1} << 63;
+  static constexpr std::uint32_t most_lives = 0x7fff'ffff;
 
+  static bool is_born_done(Operation operation) { return (operation.number() & done_bit) != 0; }
   /// Aborts for one that was waited for already, or never started.
   std::size_t index(Operation operation) const {
     const auto i = static_cast<std::uint32_t>(operation.number());

@@ -26,21 +26,18 @@ PairOut::Flow& PairOut::flow(const FlowKey& key) {
 Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   Flow& to = flow(key);
   const Serial serial = to.next();
-  const Operation operation = operations_.start(OperationState::Kind::send, peer_, key, serial);
-  Kept kept{.bytes = bytes, .operation = operation, .order = next_order_++};
-  const bool large = bytes.size() > options_.eager_limit;
-  if (!large || options_.retain) {
-    if (bodies_.keep(bytes, kept.body)) {
-      kept.bytes = kept.body.view();
-      kept.operation = {};
-    } else if (options_.retain) {
+  const bool copies = bytes.size() <= options_.eager_limit || options_.retain;
+  Kept kept{.bytes = bytes, .order = next_order_++};
+  Operation operation = Operations::done(bytes.size());
+  if (copies && bodies_.keep(bytes, kept.body)) {
+    kept.bytes = kept.body.view();
+  } else {
+    operation = operations_.start(OperationState::Kind::send, peer_, key, serial);
+    if (options_.retain) {
       operations_.finish(operation, 0, Failure::outbox_full);
       return operation;
     }
-  }
-  if (kept.operation == Operation{}) {
-    operations_.finish(operation, bytes.size());
-  } else {
+    kept.operation = operation;
     ++pending_;
   }
   to.kept.push_back(std::move(kept));
@@ -56,11 +53,10 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   return operation;
 }
 
-std::pair<Operation, Serial> PairOut::skip(const FlowKey& key) {
+Serial PairOut::skip(const FlowKey& key) {
   Flow& to = flow(key);
   WEFT_CHECK(to.kept.empty());
-  const Serial serial = to.first++;
-  return {operations_.start(OperationState::Kind::send, peer_, key, serial), serial};
+  return to.first++;
 }
 
 void PairOut::connected(std::uint64_t granted, bool new_life) {

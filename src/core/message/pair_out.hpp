@@ -32,8 +32,8 @@ class PairOut {
   PairOut& operator=(const PairOut&) = delete;
 
   Operation send(const FlowKey& key, std::span<const std::byte> bytes);
-  /// The next message of a flow goes another way: its operation and serial.
-  std::pair<Operation, Serial> skip(const FlowKey& key);
+  /// The next message of a flow goes another way: its serial.
+  Serial skip(const FlowKey& key);
 
   /// A connection is there and the peer has said hello. What is unsure to have arrived is sent
   /// again; to a new life of the peer, only what it asks for.
