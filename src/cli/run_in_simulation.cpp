@@ -5,9 +5,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/units.hpp"
 #include "cli/parsed_option.hpp"
@@ -28,31 +32,43 @@ std::string seconds(const Json& value) {
   return to_text(Duration::from_seconds(value.get<double>()));
 }
 
-void print_times(const Json& times, const std::string& indent) {
-  fmt::print("{}{:<10} {:>11} {:>11} {:>11}\n", indent, "", "least", "median", "most");
-  for (const auto& [label, key] : {std::pair{"computing", "computing_s"},
-                                   {"messaging", "messaging_s"},
-                                   {"waiting", "waiting_s"}}) {
+constexpr std::array kinds = {std::pair{"computing", "computing_s"},
+                              std::pair{"messaging", "messaging_s"},
+                              std::pair{"waiting", "waiting_s"}};
+
+void print_times(const Json& times) {
+  fmt::print("  {:<12} {:>11} {:>11} {:>11}\n", "", "least", "median", "most");
+  for (const auto& [label, key] : kinds) {
     const Json& t = times.at(key);
-    fmt::print("{}{:<10} {:>11} {:>11} {:>11}\n", indent, label, seconds(t.at("min")),
+    fmt::print("  {:<12} {:>11} {:>11} {:>11}\n", label, seconds(t.at("min")),
                seconds(t.at("median")), seconds(t.at("max")));
   }
-  fmt::print("{}{} messages, {}\n", indent, times.at("messages").get<std::uint64_t>(),
+  fmt::print("  {} messages, {}\n", times.at("messages").get<std::uint64_t>(),
              to_text(ByteCount(times.at("bytes").get<std::uint64_t>())));
+}
+
+/// Medians of all processes that were in it.
+void print_phases(const Json& phases) {
+  fmt::print("  {:<12} {:>11} {:>11} {:>11} {:>10} {:>11}\n", "phase", kinds[0].first,
+             kinds[1].first, kinds[2].first, "messages", "");
+  for (const Json& phase : phases) {
+    std::string line = fmt::format("  {:<12}", phase.at("name").get<std::string>());
+    for (const auto& [label, key] : kinds) {
+      line += fmt::format(" {:>11}", seconds(phase.at(key).at("median")));
+    }
+    fmt::print("{} {:>10} {:>11}\n", line, phase.at("messages").get<std::uint64_t>(),
+               to_text(ByteCount(phase.at("bytes").get<std::uint64_t>())));
+  }
 }
 
 void print_report(const Json& report) {
   fmt::print("\nsimulated: {} with {} processes, after {} of start-up; seed {}\n",
              seconds(report.at("simulated_s")), report.at("processes").get<std::uint32_t>(),
              seconds(report.at("start_up_s")), report.at("seed").get<std::uint64_t>());
-  print_times(report, "  ");
-  for (const Json& phase : report.at("phases")) {
-    fmt::print("phase {}, {} processes\n", phase.at("name").get<std::string>(),
-               phase.at("processes").get<std::size_t>());
-    print_times(phase, "  ");
-  }
+  print_times(report);
+  print_phases(report.at("phases"));
   if (report.at("crashes") == 0 && report.at("restarts") == 0) return;
-  fmt::print("{} crashes, {} restarts\n", report.at("crashes").get<std::uint32_t>(),
+  fmt::print("  {} crashes, {} restarts\n", report.at("crashes").get<std::uint32_t>(),
              report.at("restarts").get<std::uint32_t>());
 }
 
@@ -160,6 +176,20 @@ void run_seeds(const SimulatedLaunch& launch, const SimulationOptions& options, 
   if (!result->failures.empty()) outcome.code = ExitCode::failed;
 }
 
+/// What only means something where processes and links are real.
+Result<void> refuse_real_options(const LaunchOptions& launch) {
+  const char* given = !launch.link.empty()      ? "--link"
+                      : !launch.network.empty() ? "--network"
+                      : !launch.file.empty()    ? "--config"
+                      : !launch.hosts.empty()   ? "--hosts"
+                                                : nullptr;
+  if (given == nullptr) return {};
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("{}: with --fabric {} hosts and links are those of the scenario; say it "
+                           "there",
+                           given, launch.fabric)};
+}
+
 }  // namespace
 
 void add_simulation_options(CLI::App& command, SimulationOptions& options) {
@@ -200,12 +230,7 @@ Result<void> refuse_simulation_options(const SimulationOptions& options) {
 
 void run_in_simulation(const LaunchOptions& launch, const SimulationOptions& options,
                        Outcome& outcome) {
-  if (!launch.link.empty()) {
-    return report_error(
-        {ErrorCode::invalid_argument,
-         fmt::format("--link '{}': it shapes real links; say it in the scenario", launch.link)},
-        outcome);
-  }
+  if (auto good = refuse_real_options(launch); !good) return report_error(good.error(), outcome);
   SimulatedLaunch each{.launch = launch, .seed = options.seed};
   // The program writes past our own buffer.
   std::fflush(stdout);
