@@ -4,13 +4,9 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "base/log.hpp"
 #include "runtime/clock.hpp"
@@ -18,15 +14,11 @@
 namespace weft::stream {
 
 LocalJob::LocalJob(JobOptions options, NodeBody body)
-    : options_(std::move(options)), body_(std::move(body)), nodes_(options_.nodes) {}
-
-LocalJob::~LocalJob() {
-  for (Node& node : nodes_) {
-    if (!node.running()) continue;
-    ::kill(node.pid, SIGKILL);
-    (void)waitpid(node.pid, nullptr, 0);
-  }
-}
+    : options_(std::move(options)),
+      body_(std::move(body)),
+      nodes_(options_.nodes),
+      processes_(options_.nodes),
+      directory_(options_.nodes) {}
 
 Result<void> LocalJob::start() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
@@ -48,12 +40,12 @@ Error decode_failure(const std::string& text) {
 
 void LocalJob::give_up_on_silent_nodes(Instant now, Duration patience) {
   bool others_reported = true, any_missing = false;
-  for (Node& node : nodes_) {
-    if (!node.running() || node.report) continue;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (!processes_.runs(i) || nodes_[i].report) continue;
     any_missing = true;
     // Opening a fabric may take seconds, in which a node has nothing to say.
-    const bool silent = !node.address.empty() && now - node.heard > patience;
-    if (silent) ::kill(node.pid, SIGKILL);
+    const bool silent = directory_.knows(i) && now - nodes_[i].heard > patience;
+    if (silent) processes_.signal(i, SIGKILL);
     others_reported = others_reported && !silent;
   }
   const bool any_reported =
@@ -65,62 +57,36 @@ void LocalJob::give_up_on_silent_nodes(Instant now, Duration patience) {
   // Everybody leaves at the same time, so who has not done so for long is cut off.
   if (only_silent_since_ == Instant::never()) only_silent_since_ = now;
   if (now - only_silent_since_ < patience) return;
-  for (Node& node : nodes_) {
-    if (node.running() && !node.report) ::kill(node.pid, SIGKILL);
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].report) processes_.signal(i, SIGKILL);
   }
 }
 
 Result<void> LocalJob::spawn(std::uint32_t index) {
-  auto ends = Channel::pair();
-  if (!ends) return std::move(ends).error();
-  auto& [ours, theirs] = *ends;
-  const std::uint32_t incarnation = nodes_[index].incarnation + 1;
-  const pid_t parent = getpid();
-  const pid_t pid = fork();
-  if (pid < 0) {
-    return Error{ErrorCode::exhausted,
-                 fmt::format("cannot start node {}: {}", index, std::strerror(errno))};
-  }
-  if (pid == 0) {
-    // A node must not outlive the job, whatever ends it.
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);
+  const Incarnation incarnation = directory_.begin(index);
+  auto started = processes_.start(index, [&](Channel channel) {
     ::signal(SIGINT, SIG_IGN);
-    ours.close();
-    for (Node& node : nodes_) node.channel.close();
     NodePlace place{.self = NodeId(index),
-                    .incarnation = Incarnation(incarnation),
+                    .incarnation = incarnation,
                     .listen = {},
-                    .channel = std::move(theirs)};
+                    .channel = std::move(channel)};
     if (options_.testbed != nullptr) {
       if (auto entered = options_.testbed->enter_host(index); !entered) {
         (void)place.channel.send(job_message::failed, encode_failure(entered.error()));
-        _exit(1);
+        return 1;
       }
       place.listen = options_.testbed->address(index) + ":0";
     }
-    _exit(body_(std::move(place)));
-  }
-  Node& node = nodes_[index];
-  node = Node{.pid = pid, .incarnation = incarnation, .channel = std::move(ours)};
-  node.heard = monotonic_now();
+    return body_(std::move(place));
+  });
+  if (!started) return started;
+  nodes_[index] = Node{.report = {}, .heard = monotonic_now()};
   return {};
 }
 
-void LocalJob::announce(std::uint32_t index) {
-  const auto line = [&](std::uint32_t i) {
-    return fmt::format("{} {} {}\n", i, nodes_[i].incarnation, nodes_[i].address);
-  };
-  // In the beginning everybody waits for everybody; later a newcomer is told all, all are told it.
-  std::string all;
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    if (i != index && !nodes_[i].address.empty()) all += line(i);
-  }
-  (void)nodes_[index].channel.send(job_message::peers, all);
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    if (i == index || nodes_[i].address.empty() || !nodes_[i].channel.open()) continue;
-    (void)nodes_[i].channel.send(job_message::peers, line(index));
-  }
+void LocalJob::send_to(std::uint32_t index, char kind, const std::string& text) {
+  Channel& channel = processes_.channel(index);
+  if (channel.open()) (void)channel.send(kind, text);
 }
 
 void LocalJob::on_message(std::uint32_t index, Channel::Message message,
@@ -132,8 +98,12 @@ void LocalJob::on_message(std::uint32_t index, Channel::Message message,
       if (!faults_) faults_.emplace(options_.faults, node.heard);
       break;
     case job_message::address:
-      node.address = std::move(message.text);
-      announce(index);
+      // In the beginning everybody waits for everybody; later a newcomer is told all, all are told
+      // of it.
+      directory_.set_address(index, std::move(message.text));
+      directory_.introduce(index, [&](std::uint32_t to, const std::string& lines) {
+        send_to(to, job_message::peers, lines);
+      });
       break;
     case job_message::progress:
       if (on_progress) on_progress(NodeId(index), message.text);
@@ -152,14 +122,11 @@ void LocalJob::on_message(std::uint32_t index, Channel::Message message,
 }
 
 void LocalJob::reap() {
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+  for (const auto& [i, status] : processes_.reap()) {
     Node& node = nodes_[i];
-    int status = 0;
-    if (!node.running() || waitpid(node.pid, &status, WNOHANG) != node.pid) continue;
-    node.pid = -1;
-    while (auto message = node.channel.receive()) on_message(i, *std::move(message), {});
-    node.channel.close();
-    node.address.clear();
+    processes_.hear(i, [&, i = i](Channel::Message m) { on_message(i, std::move(m), {}); });
+    processes_.channel(i).close();
+    directory_.forget(i);
     const bool killed = WIFSIGNALED(status);
     if (node.report || (!killed && WEXITSTATUS(status) == 0)) continue;
     ++deaths_;
@@ -191,51 +158,43 @@ void LocalJob::step(Instant until,
   play_faults(now);
   reap();
   std::vector<pollfd> descriptors;
-  std::vector<std::uint32_t> indices;
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    if (!nodes_[i].channel.open()) continue;
-    descriptors.push_back({.fd = nodes_[i].channel.descriptor(), .events = POLLIN, .revents = 0});
-    indices.push_back(i);
-  }
+  processes_.add_to(descriptors);
   until = std::min(until, now + Duration::milliseconds(50));
   if (faults_) until = std::min(until, faults_->next_deadline());
   const std::int64_t left = std::max<std::int64_t>(0, (until - now).ticks());
   const timespec timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
   (void)ppoll(descriptors.data(), descriptors.size(), &timeout, nullptr);
-  for (std::size_t d = 0; d < descriptors.size(); ++d) {
-    if (descriptors[d].revents == 0) continue;
-    while (auto message = nodes_[indices[d]].channel.receive()) {
-      on_message(indices[d], *std::move(message), on_progress);
-    }
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    processes_.hear(i, [&](Channel::Message m) { on_message(i, std::move(m), on_progress); });
   }
   reap();
 }
 
 bool LocalJob::all_reported() const {
-  return std::all_of(nodes_.begin(), nodes_.end(),
-                     [](const Node& n) { return n.report || !n.running(); });
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (processes_.runs(i) && !nodes_[i].report) return false;
+  }
+  return true;
 }
 
 bool LocalJob::all_dead() const {
-  return std::none_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.running(); });
+  return processes_.running() == 0;
 }
 
 bool LocalJob::any_lives(std::uint32_t first, std::uint32_t last) const {
-  return std::any_of(nodes_.begin() + first, nodes_.begin() + last,
-                     [](const Node& n) { return n.running(); });
+  for (std::uint32_t i = first; i < last; ++i) {
+    if (processes_.runs(i)) return true;
+  }
+  return false;
 }
 
 void LocalJob::stop() {
-  for (Node& node : nodes_) {
-    if (node.channel.open()) (void)node.channel.send(job_message::stop, "");
-  }
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::stop, "");
 }
 
 std::vector<NodeReport> LocalJob::finish() {
   std::vector<NodeReport> reports;
-  for (Node& node : nodes_) {
-    if (node.channel.open()) (void)node.channel.send(job_message::leave, "");
-  }
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::leave, "");
   const Instant patience = monotonic_now() + Duration::seconds(5);
   while (!all_dead() && monotonic_now() < patience) step(patience, {});
   for (Node& node : nodes_) {
@@ -246,10 +205,10 @@ std::vector<NodeReport> LocalJob::finish() {
 }
 
 Result<void> LocalJob::signal(std::uint32_t host, int number) {
-  if (!nodes_[host].running()) {
+  if (!processes_.runs(host)) {
     return Error{ErrorCode::unavailable, fmt::format("node {} does not run", host)};
   }
-  ::kill(nodes_[host].pid, number);
+  processes_.signal(host, number);
   return {};
 }
 
@@ -264,15 +223,16 @@ Result<void> LocalJob::resume(std::uint32_t host) {
 }
 
 Result<void> LocalJob::restart(std::uint32_t host) {
-  if (!nodes_[host].running()) return spawn(host);
+  if (!processes_.runs(host)) return spawn(host);
   nodes_[host].expected_death = true;
   return signal(host, SIGKILL);
 }
 
 Result<void> LocalJob::set_rate(std::uint32_t host, Bandwidth rate) {
   if (options_.testbed != nullptr) return options_.testbed->set_rate(host, rate);
-  if (!nodes_[host].channel.open()) return {};
-  return nodes_[host].channel.send(job_message::link, fmt::format("{}", rate.bytes_per_second()));
+  Channel& channel = processes_.channel(host);
+  if (!channel.open()) return {};
+  return channel.send(job_message::link, fmt::format("{}", rate.bytes_per_second()));
 }
 
 Result<void> LocalJob::set_link_up(std::uint32_t host, bool up) {

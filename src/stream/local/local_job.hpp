@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "runtime/channel.hpp"
+#include "runtime/directory.hpp"
+#include "runtime/process_set.hpp"
 #include "stream/node/node_report.hpp"
 #include "testbed/fault.hpp"
 #include "testbed/testbed.hpp"
@@ -59,7 +61,7 @@ class LocalJob final : private testbed::FaultTarget {
  public:
   LocalJob(JobOptions options, NodeBody body);
   /// Kills what still runs.
-  ~LocalJob() override;
+  ~LocalJob() override = default;
   LocalJob(const LocalJob&) = delete;
 
   Result<void> start();
@@ -85,24 +87,19 @@ class LocalJob final : private testbed::FaultTarget {
   /// What went wrong on purpose so far.
   const std::vector<FaultPlayed>& faults_played() const { return faults_played_; }
   std::uint32_t deaths() const { return deaths_; }
-  pid_t process(NodeId node) const { return nodes_[node.value()].pid; }
+  pid_t process(NodeId node) const { return processes_.pid(node.value()); }
 
  private:
   struct Node {
-    pid_t pid = -1;
-    std::uint32_t incarnation = 0;
-    Channel channel;
-    std::string address;
     std::optional<NodeReport> report;
     Instant heard{};  // its last message
     bool expected_death = false;
-    bool running() const { return pid > 0; }
   };
   Result<void> spawn(std::uint32_t index);
   void on_message(std::uint32_t index, Channel::Message message,
                   const std::function<void(NodeId, const std::string&)>& on_progress);
-  void announce(std::uint32_t index);
   void reap();
+  void send_to(std::uint32_t index, char kind, const std::string& text);
   void play_faults(Instant now);
   Result<void> signal(std::uint32_t host, int number);
 
@@ -118,6 +115,8 @@ class LocalJob final : private testbed::FaultTarget {
   JobOptions options_;
   NodeBody body_;
   std::vector<Node> nodes_;
+  ProcessSet processes_;
+  Directory directory_;
   std::optional<testbed::FaultPlayer> faults_;
   std::vector<testbed::FaultPlayer::Played> played_;
   std::vector<FaultPlayed> faults_played_;
