@@ -50,6 +50,15 @@ std::int64_t Arguments::option(const std::string& name, std::int64_t least,
   return value;
 }
 
+std::string Arguments::text(const std::string& name) {
+  const auto at = std::find(left_.begin(), left_.end(), name);
+  if (at == left_.end()) return {};
+  if (at + 1 == left_.end()) fail(name + " needs a text");
+  std::string text = at[1];
+  left_.erase(at, at + 2);
+  return text;
+}
+
 std::int64_t Arguments::number(const std::string& name, std::int64_t least) {
   if (left_.empty()) fail(name + " is missing");
   const std::int64_t value = parse(name, left_.front(), least);

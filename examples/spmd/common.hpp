@@ -45,6 +45,8 @@ class Arguments {
   bool option(const std::string& name);
   /// Of an option with a number: that number, else `otherwise`.
   std::int64_t option(const std::string& name, std::int64_t least, std::int64_t otherwise);
+  /// Of an option with a text: that text, else nothing.
+  std::string text(const std::string& name);
   /// The next number, at least `least`.
   std::int64_t number(const std::string& name, std::int64_t least);
   std::int64_t number(const std::string& name, std::int64_t least, std::int64_t otherwise);
@@ -94,6 +96,10 @@ class Shared {
     require(data_.reduce(everywhere_, reduction));
     return data_.values()[0];
   }
+  /// What the last reduction came to.
+  const T& value() const { return data_.values()[0]; }
+  /// For checkpoints.
+  spmd::ContainerBase& container() { return data_; }
 
  private:
   spmd::Partitioning everywhere_;

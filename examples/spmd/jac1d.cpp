@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// jac1d KILO [ITERATIONS]: each of KILO·1000 elements becomes the mean of its two neighbours; the
-// ends stay −5 and 10. Eight bytes to each neighbour in each iteration.
+// jac1d [-c DIR [-e EVERY]] KILO [ITERATIONS]: each of KILO·1000 elements becomes the mean of its
+// two neighbours; the ends stay −5 and 10. Eight bytes to each neighbour in each iteration.
 #include "common.hpp"
 #include "jacobi.hpp"
 #include "programs.hpp"
@@ -9,7 +9,8 @@ namespace weft::examples {
 
 int jac1d(Process& process, std::span<const std::string> given) {
   return run_reporting(process, "jac1d", [&] {
-    Arguments arguments(given, "jac1d KILO [ITERATIONS]");
+    Arguments arguments(given, "jac1d [-c DIR [-e EVERY]] KILO [ITERATIONS]");
+    SavedState saved = saved_state(arguments);
     const std::int64_t size = 1000 * arguments.number("KILO", 1);
     const std::int64_t iterations = arguments.number("ITERATIONS", 1, 50);
     arguments.finish();
@@ -20,6 +21,7 @@ int jac1d(Process& process, std::span<const std::string> given) {
                     .writes = blocks,
                     .reads = spmd::corner_halo(blocks),
                     .iterations = iterations,
+                    .saved = std::move(saved),
                     .start =
                         [size](spmd::Index at) {
                           if (at.x() == 0) return -5.0;

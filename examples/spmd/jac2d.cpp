@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// jac2d SIDE [ITERATIONS]: each element of a square becomes the mean of its four neighbours; the
-// edges stay −5, 10, −10 and 5. Parts by bisection.
+// jac2d [-c DIR [-e EVERY]] SIDE [ITERATIONS]: each element of a square becomes the mean of its
+// four neighbours; the edges stay −5, 10, −10 and 5. Parts by bisection.
 #include "common.hpp"
 #include "jacobi.hpp"
 #include "programs.hpp"
@@ -31,7 +31,8 @@ double start(spmd::Index at, std::int64_t side) {
 
 int jac2d(Process& process, std::span<const std::string> given) {
   return run_reporting(process, "jac2d", [&] {
-    Arguments arguments(given, "jac2d SIDE [ITERATIONS]");
+    Arguments arguments(given, "jac2d [-c DIR [-e EVERY]] SIDE [ITERATIONS]");
+    SavedState saved = saved_state(arguments);
     const std::int64_t side = arguments.number("SIDE", 1);
     const std::int64_t iterations = arguments.number("ITERATIONS", 1, 50);
     arguments.finish();
@@ -42,6 +43,7 @@ int jac2d(Process& process, std::span<const std::string> given) {
                     .writes = parts,
                     .reads = spmd::corner_halo(parts),
                     .iterations = iterations,
+                    .saved = std::move(saved),
                     .start = [side](spmd::Index at) { return start(at, side); },
                     .update = update});
   });

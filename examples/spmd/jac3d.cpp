@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// jac3d [-g] SIDE [ITERATIONS]: each element of a cube becomes the mean of its six neighbours; the
-// faces stay as they are. Parts by bisection, with -g in a regular grid.
+// jac3d [-c DIR [-e EVERY]] [-g] SIDE [ITERATIONS]: each element of a cube becomes the mean of its
+// six neighbours; the faces stay as they are. Parts by bisection, with -g in a regular grid.
 #include "common.hpp"
 #include "jacobi.hpp"
 #include "programs.hpp"
@@ -37,7 +37,8 @@ double start(spmd::Index at, std::int64_t side) {
 
 int jac3d(Process& process, std::span<const std::string> given) {
   return run_reporting(process, "jac3d", [&] {
-    Arguments arguments(given, "jac3d [-g] SIDE [ITERATIONS]");
+    Arguments arguments(given, "jac3d [-c DIR [-e EVERY]] [-g] SIDE [ITERATIONS]");
+    SavedState saved = saved_state(arguments);
     const bool in_grid = arguments.option("-g");
     const std::int64_t side = arguments.number("SIDE", 1);
     const std::int64_t iterations = arguments.number("ITERATIONS", 1, 50);
@@ -51,6 +52,7 @@ int jac3d(Process& process, std::span<const std::string> given) {
                     .writes = parts,
                     .reads = spmd::corner_halo(parts),
                     .iterations = iterations,
+                    .saved = std::move(saved),
                     .start = [side](spmd::Index at) { return start(at, side); },
                     .update = update});
   });

@@ -56,6 +56,11 @@ ExactSum squared_changes(const spmd::View<double>& before, const spmd::View<doub
 
 }  // namespace
 
+SavedState saved_state(Arguments& arguments) {
+  std::string directory = arguments.text("-c");
+  return {.directory = std::move(directory), .every = arguments.option("-e", 1, 10)};
+}
+
 void solve(Process& process, const JacobiProblem& problem) {
   process.phase("set up");
   const spmd::Group group(process.world());
@@ -63,6 +68,15 @@ void solve(Process& process, const JacobiProblem& problem) {
   Shared<ExactSum> residuum(group);
   std::int64_t done = 0;
   double rest = 0;
+  spmd::Checkpoint checkpoint(group);
+  if (!problem.saved.directory.empty()) {
+    for (Grid& grid : grids) checkpoint.add(grid.data);
+    checkpoint.add(residuum.container());
+    if (const auto step = require(checkpoint.resume(problem.saved.directory))) {
+      done = static_cast<std::int64_t>(*step);
+      rest = residuum.value().value();
+    }
+  }
   process.phase("iterate");
   while (done < problem.iterations) {
     Grid& from = grids[static_cast<std::size_t>(done % 2)];
@@ -81,6 +95,9 @@ void solve(Process& process, const JacobiProblem& problem) {
     }
     require(from.to_writes.run());
     if (done % 10 == 0 && rest < 0.001) break;
+    if (!problem.saved.directory.empty() && done % problem.saved.every == 0) {
+      require(checkpoint.save(problem.saved.directory, static_cast<std::uint64_t>(done)));
+    }
   }
   process.phase("sum up");
   const Outcome outcome = outcome_of(group, grids[static_cast<std::size_t>(done % 2)].data);

@@ -6,10 +6,18 @@
 #include <functional>
 #include <string>
 
+#include "common.hpp"
 #include "weft/program.hpp"
 #include "weft/spmd.hpp"
 
 namespace weft::examples {
+
+/// Checkpoints, from which processes go on that are started anew: "-c DIR [-e EVERY]".
+struct SavedState {
+  std::string directory;    ///< empty: none, and they begin anew
+  std::int64_t every = 10;  ///< iterations
+};
+SavedState saved_state(Arguments& arguments);
 
 struct JacobiProblem {
   std::string name;
@@ -17,6 +25,7 @@ struct JacobiProblem {
   spmd::Partitioning writes;  ///< who computes which elements
   spmd::Partitioning reads;   ///< and reads these for it
   std::int64_t iterations;
+  SavedState saved{};
   /// Value at the start; elements at the space's edge keep it.
   std::function<double(spmd::Index)> start;
   /// Sets each element of `write` in `inner` from its neighbours in `read`.

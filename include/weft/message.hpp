@@ -34,6 +34,30 @@ class Operation {
   std::uint64_t number_ = 0;
 };
 
+/// What is kept of a process's messages for later lives of processes, in a job that starts anew
+/// what fails. A process that is stored now and then need not begin at the beginning, and the
+/// others need not keep what it has been sent since. `spmd::Checkpoint` does all of it.
+class MessageHistory {
+ public:
+  virtual ~MessageHistory() = default;
+
+  /// This process has failed before.
+  virtual bool is_later_life() const = 0;
+  /// This process's place in all flows of all groups, and the messages that it keeps for others.
+  /// Errors: operations under way.
+  virtual Result<std::vector<std::byte>> store() const = 0;
+  /// In a later life, before anything is sent or received: goes on from there. Errors: not_found
+  /// when it was stored in another run; damaged; something was sent already; the outbox is full.
+  virtual Result<void> go_on(std::span<const std::byte> stored) = 0;
+  /// All that was sent so far is what the next `trim` speaks of.
+  virtual void mark() = 0;
+  /// No process's later life will ask for what this one sent before the last mark: what all had
+  /// received before they were stored.
+  virtual void trim() = 0;
+  /// Bytes of messages that are kept for others.
+  virtual ByteCount kept() const = 0;
+};
+
 /// A group of processes with this one among them. Messages of one flow (group, sender, receiver and
 /// tag) are received in the order sent; different flows are independent of each other, so that
 /// receives may be started in any order whatever arrives first (paper 4, 4.2.1). All operations
@@ -66,6 +90,10 @@ class Communicator {
   /// them. All processes of this group make the same calls in the same order. Sends nothing. This
   /// communicator outlives it.
   virtual std::unique_ptr<Communicator> subgroup(std::span<const Rank> members) = 0;
+
+  /// Of the process, not of this group only. Null: the job starts nothing anew, or processes are
+  /// not numbered by their lives (a job without launcher). Owned by the process.
+  virtual MessageHistory* history() { return nullptr; }
 };
 
 }  // namespace weft

@@ -180,6 +180,7 @@ class Launcher final : private HostListener {
             .job_id = secret_.job_id,
             .secret = secret_.secret,
             .retain = options_.restart,
+            .run = options_.file.empty() ? secret_.job_id : std::string(),
             .peer_timeout = peer_timeout(),
             .timeout = options_.restart ? Duration::max() : options_.timeout,
             .inbox = options_.inbox,

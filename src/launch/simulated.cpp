@@ -18,6 +18,7 @@
 #include <string_view>
 #include <utility>
 
+#include "fabric/choice/fabric_choice.hpp"
 #include "process/job_link.hpp"
 #include "runtime/channel.hpp"
 #include "runtime/clock.hpp"
@@ -45,6 +46,7 @@ JobDescription description(const SimulatedLaunch& o) {
           .fabric = l.fabric,
           .job_id = "simulated",
           .retain = l.restart,
+          .run = make_job_secret().job_id,
           .peer_timeout = std::max(l.peer_timeout != Duration{} ? l.peer_timeout : l.timeout,
                                    shortest_peer_timeout),
           .timeout = l.restart ? Duration::max() : l.timeout,

@@ -25,6 +25,7 @@ class Group final : public Communicator {
   Result<std::size_t> wait(Operation operation) override { return messenger_.wait(operation); }
   bool is_done(Operation operation) override { return messenger_.is_done(operation); }
   std::unique_ptr<Communicator> subgroup(std::span<const Rank> members) override;
+  MessageHistory* history() override { return messenger_.history(); }
 
  private:
   NodeId node(Rank rank) const;

@@ -112,6 +112,124 @@ TEST(group, an_error_names_the_rank_and_what_it_was_needed_for) {
               HasSubstr("rank 1 was gone for 1 s, while receiving from rank 1 (tag 7, message 0)"));
 }
 
+/// A life of one of two processes of a job that keeps what it sends.
+struct StoredMember {
+  StoredMember(LoopbackHub& hub, std::uint32_t self, std::uint32_t life)
+      : fabric(std::move(hub.open(NodeId(self), Incarnation(life))).value()),
+        messenger(*fabric, waiter,
+                  {.self = NodeId(self),
+                   .nodes = 2,
+                   .incarnation = Incarnation(life),
+                   .retain = true,
+                   .run = "this one"}),
+        world(Group::world(messenger, 2)) {}
+  void meet(StoredMember& other, std::uint32_t id, std::uint32_t life) {
+    ASSERT_TRUE(fabric->add_peer(NodeId(id), Incarnation(life), other.fabric->address()).ok());
+  }
+  TestWaiter waiter;
+  std::unique_ptr<Fabric> fabric;
+  Messenger messenger;
+  std::unique_ptr<Group> world;
+};
+
+/// A message to itself, which is waited for before it is sent.
+void turn(StoredMember& member) {
+  const Rank self = member.world->rank();
+  const Operation receives = member.world->start_receive(self, Tag(99), {});
+  (void)member.world->is_done(receives);
+  EXPECT_TRUE(member.world->wait(member.world->start_send(self, Tag(99), {})).ok());
+  EXPECT_TRUE(member.world->wait(receives).ok());
+}
+
+/// From the one to the other: what comes is what was sent.
+void pass(StoredMember& from, StoredMember& to, std::string_view words) {
+  const auto sent = text(words);
+  std::vector<std::byte> got(sent.size());
+  const Rank receiver = to.world->rank();
+  const Operation sends = from.world->start_send(receiver, Tag(1), sent);
+  const Operation receives = to.world->start_receive(from.world->rank(), Tag(1), got);
+  for (int i = 0; i < 1000 && !to.world->is_done(receives); ++i) {
+    turn(from);
+  }
+  ASSERT_TRUE(to.world->wait(receives).ok());
+  ASSERT_TRUE(from.world->wait(sends).ok());
+  EXPECT_EQ(got, sent);
+}
+
+TEST(message_history, takes_a_later_life_to_where_an_earlier_one_was_stored) {
+  LoopbackHub hub;
+  StoredMember a(hub, 0, 1);
+  auto b = std::make_unique<StoredMember>(hub, 1, 1);
+  a.meet(*b, 1, 1);
+  b->meet(a, 0, 1);
+  pass(a, *b, "one");
+  pass(*b, a, "two");
+  ASSERT_NE(b->world->history(), nullptr);
+  EXPECT_FALSE(b->world->history()->is_later_life());
+  const auto stored = b->world->history()->store();
+  ASSERT_TRUE(stored.ok()) << stored.error().message;
+  pass(a, *b, "three");
+  pass(*b, a, "four");
+  b.reset();
+
+  StoredMember later(hub, 1, 2);
+  MessageHistory& history = *later.world->history();
+  EXPECT_TRUE(history.is_later_life());
+  ASSERT_TRUE(history.go_on(*stored).ok());
+  a.meet(later, 1, 2);
+  later.meet(a, 0, 1);
+  // It repeats what it did behind that place, and gets what it was sent there.
+  std::vector<std::byte> got(5);
+  const Operation receives = later.world->start_receive(Rank(0), Tag(1), got);
+  const Operation repeats = later.world->start_send(Rank(0), Tag(1), text("four"));
+  for (int i = 0; i < 1000 && !later.world->is_done(receives); ++i) {
+    turn(a);
+  }
+  ASSERT_TRUE(later.world->wait(receives).ok());
+  ASSERT_TRUE(later.world->wait(repeats).ok());
+  EXPECT_EQ(got, text("three"));
+  pass(later, a, "five");  // a has had "four", and does not get it again
+  pass(a, later, "six");
+}
+
+TEST(message_history, that_is_trimmed_keeps_what_was_sent_behind_the_last_mark) {
+  LoopbackHub hub;
+  StoredMember a(hub, 0, 1), b(hub, 1, 1);
+  a.meet(b, 1, 1);
+  b.meet(a, 0, 1);
+  MessageHistory& history = *a.world->history();
+  const std::string many(10'000, 'm');
+  ByteCount most{};
+  for (int step = 0; step < 50; ++step) {
+    pass(a, b, many);
+    pass(b, a, "so that the other one has heard of it");
+    history.trim();
+    history.mark();
+    most = std::max(most, history.kept());
+  }
+  // Of two steps each time, in blocks of a power of two.
+  EXPECT_LE(most, ByteCount(2 * 16'384));
+  EXPECT_GE(history.kept(), ByteCount(many.size()));
+}
+
+TEST(message_history, of_another_run_or_after_the_first_word_is_refused) {
+  LoopbackHub hub;
+  StoredMember a(hub, 0, 1), b(hub, 1, 1);
+  a.meet(b, 1, 1);
+  b.meet(a, 0, 1);
+  pass(a, b, "one");
+  const auto stored = a.world->history()->store();
+  ASSERT_TRUE(stored.ok());
+  const auto late = a.world->history()->go_on(*stored);
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().code, ErrorCode::invalid_argument);
+  const auto others = b.world->history()->go_on(*stored);
+  ASSERT_FALSE(others.ok());
+  EXPECT_EQ(others.error().code, ErrorCode::not_found);
+  (void)a.world->start_receive(Rank(1), Tag(5), {});
+  EXPECT_FALSE(a.world->history()->store().ok()) << "while it receives";
+}
+
 /// The launcher's word comes while somebody waits.
 class ToldWaiter final : public Waiter {
  public:

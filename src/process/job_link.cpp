@@ -20,6 +20,7 @@ std::string to_text(const JobDescription& job) {
       {"job_id", job.job_id},
       {"secret", std::vector<std::uint8_t>(job.secret.begin(), job.secret.end())},
       {"retain", job.retain},
+      {"run", job.run},
       {"peer_timeout_ns", job.peer_timeout.ticks()},
       {"timeout_ns", job.timeout.ticks()},
       {"inbox", job.inbox.value()},
@@ -50,6 +51,7 @@ Result<JobDescription> read_job_description(const std::string& text) {
       job.secret.push_back(static_cast<char>(byte));
     }
     job.retain = json.at("retain").get<bool>();
+    job.run = json.at("run").get<std::string>();
     job.peer_timeout = Duration(json.at("peer_timeout_ns").get<std::int64_t>());
     job.timeout = Duration(json.at("timeout_ns").get<std::int64_t>());
     job.inbox = ByteCount(json.at("inbox").get<std::uint64_t>());

@@ -45,6 +45,8 @@ struct JobDescription {
   std::string job_id;
   std::string secret;  ///< bytes
   bool retain = false;
+  /// Names this run of the job, in which lives are counted from 1. Empty: they are not.
+  std::string run;
   Duration peer_timeout = Duration::seconds(10);  ///< until a silent host counts as gone
   Duration timeout = Duration::seconds(10);       ///< until what waits for a process fails
   ByteCount inbox = ByteCount::mib(16);

@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t queued_operations = 256;
 constexpr std::size_t queued_bytes = 64 << 10;
-/// A look at shared memory costs a fraction of what the rest of a turn does, the clock above all.
-constexpr int looks_per_turn = 16;
 
 message::MessageOptions with_limits(message::MessageOptions options, const Fabric& fabric) {
   options.fabric = fabric.limits();
@@ -27,6 +25,8 @@ Messenger::Messenger(Fabric& fabric, Waiter& waiter, message::MessageOptions opt
     : fabric_(fabric),
       waiter_(waiter),
       give_up_after_(options.give_up_after),
+      incarnation_(options.incarnation),
+      is_stored_(options.retain && !options.run.empty()),
       machine_(with_limits(options, fabric), waiter.now(), outbox),
       out_(queued_operations, queued_bytes) {}
 
@@ -103,7 +103,7 @@ Result<void> Messenger::turn_until(Finished&& finished) {
     const Instant now = waiter_.now();
     if (auto news = waiter_.news(now); !news && !failure_) failure_ = news.error();
     if (failure_) return *failure_;
-    if (turn(now, looks_per_turn)) {
+    if (turn(now, waiter_.looks_per_turn())) {
       waiter_.busy(now);
       continue;
     }

@@ -29,6 +29,8 @@ class Waiter {
   virtual void busy(Instant now) = 0;
   /// A turn did nothing: returns when the fabric may have something, at `deadline`, or earlier.
   virtual void idle(Instant now, Fabric& fabric, Instant deadline) = 0;
+  /// How often a turn looks at the fabric before it does the rest of what a turn does.
+  virtual int looks_per_turn() const { return 16; }
   /// Word from outside of the fabric, asked for now and then: an error ends whatever is waited for.
   virtual Result<void> news(Instant) { return {}; }
   /// It said that all programs are over, and everybody may go.
@@ -36,11 +38,11 @@ class Waiter {
 };
 
 /// One thread. Fabric and waiter outlive it.
-class Messenger {
+class Messenger final : private MessageHistory {
  public:
   Messenger(Fabric& fabric, Waiter& waiter, message::MessageOptions options,
             const message::OutboxRoom& outbox = {});
-  ~Messenger();
+  ~Messenger() override;
   Messenger(const Messenger&) = delete;
   Messenger& operator=(const Messenger&) = delete;
 
@@ -58,12 +60,21 @@ class Messenger {
   /// All programs of the job are over.
   bool is_over() const { return machine_.all_finished() || waiter_.is_over(); }
   message::MessageMachine& machine() { return machine_; }
+  MessageHistory* history() { return is_stored_ ? this : nullptr; }
   Waiter& waiter() { return waiter_; }
   Duration give_up_after() const { return give_up_after_; }
 
  private:
   /// Looks at the fabric until there is something, at most so often. False: nothing happened.
   bool turn(Instant now, int looks);
+  // MessageHistory
+  bool is_later_life() const override { return incarnation_ > Incarnation(1); }
+  Result<std::vector<std::byte>> store() const override { return machine_.store(); }
+  Result<void> go_on(std::span<const std::byte> stored) override { return machine_.go_on(stored); }
+  void mark() override { machine_.mark(); }
+  void trim() override { machine_.trim(); }
+  ByteCount kept() const override { return machine_.outbox_bytes(); }
+
   /// Until `finished` says so.
   template <class Finished>
   Result<void> turn_until(Finished&& finished);
@@ -75,6 +86,8 @@ class Messenger {
   Fabric& fabric_;
   Waiter& waiter_;
   Duration give_up_after_;
+  Incarnation incarnation_;
+  bool is_stored_;
   message::MessageMachine machine_;
   TransmitQueue out_;
   std::array<Completion, 64> completions_;

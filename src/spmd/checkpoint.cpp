@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 
 #include "base/check.hpp"
 #include "base/crc32c.hpp"
@@ -28,9 +30,13 @@ std::string file_name(const std::string& directory, std::uint64_t step, Rank ran
   return fmt::format("{}/checkpoint-{}-of-{}.weft", directory, step, rank.value());
 }
 
-/// The steps of which this rank has files, the highest first.
-std::vector<std::uint64_t> steps_in(const std::string& directory, Rank rank) {
-  constexpr std::string_view prefix = "checkpoint-";
+std::string history_name(const std::string& directory, std::uint64_t step, Rank rank) {
+  return fmt::format("{}/history-{}-of-{}.weft", directory, step, rank.value());
+}
+
+/// The steps of which this rank has files that begin so, the highest first.
+std::vector<std::uint64_t> steps_in(const std::string& directory, Rank rank,
+                                    std::string_view prefix = "checkpoint-") {
   const std::string suffix = fmt::format("-of-{}.weft", rank.value());
   std::vector<std::uint64_t> steps;
   std::error_code error;
@@ -45,6 +51,16 @@ std::vector<std::uint64_t> steps_in(const std::string& directory, Rank rank) {
   }
   std::sort(steps.begin(), steps.end(), std::greater<>());
   return steps;
+}
+
+Result<Image> read_whole(const std::string& path) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in) return file_error(path, "read", errno);
+  Image image(static_cast<std::size_t>(in.tellg()));
+  in.seekg(0);
+  in.read(reinterpret_cast<char*>(image.data()), static_cast<std::streamsize>(image.size()));
+  if (!in) return file_error(path, "read", errno);
+  return image;
 }
 
 /// The highest of several ranks' steps that all have.
@@ -133,8 +149,15 @@ Result<void> check_image(const Image& image, const ContainerList& containers, Ra
 struct Checkpoint::State {
   Group group;
   ContainerList containers{};
-  Image own{};     // in memory: this rank's
-  Image before{};  // and that of the rank before it
+  Image own{};            // in memory: this rank's
+  Image before{};         // and that of the rank before it
+  Result<void> stored{};  // what became of the last history
+
+  MessageHistory* history() const { return group.communicator().history(); }
+  /// This rank's place among the messages, as of here.
+  Result<void> store_history(const std::string& path) const;
+  Result<void> read_back(const std::string& directory, std::uint64_t step,
+                         const std::function<Result<void>(const Result<void>&)>& together);
 
   Rank neighbour(std::uint32_t distance) const {
     return Rank((group.rank().value() + distance) % group.size());
@@ -164,15 +187,53 @@ Result<void> Checkpoint::save(const std::string& directory, std::uint64_t step) 
         });
     return written.ok() ? file->commit() : std::move(written);
   };
-  if (auto all = agree(state_->group, write_file()); !all.ok()) return all;
+  // The one before can be resumed from by all, or it is no reason to forget anything.
+  const Result<void> own = state_->stored.ok() ? write_file() : state_->stored;
+  if (auto all = agree(state_->group, own); !all.ok()) return all;
   const std::vector<std::uint64_t> steps = steps_in(directory, rank);
   std::size_t older = 0;
   for (const std::uint64_t each : steps) {
     if (each >= step || older++ == 0) continue;
     std::error_code ignored;
+    std::filesystem::remove(history_name(directory, each, rank), ignored);
     std::filesystem::remove(file_name(directory, each, rank), ignored);
   }
+  if (MessageHistory* const history = state_->history()) {
+    history->trim();
+    history->mark();
+    state_->stored = state_->store_history(history_name(directory, step, rank));
+  }
   return {};
+}
+
+Result<void> Checkpoint::State::store_history(const std::string& path) const {
+  const auto stored = history()->store();
+  if (!stored) return stored.error();
+  auto file = WholeFile::create(path);
+  if (!file.ok()) return file.error();
+  auto written = file->write({reinterpret_cast<const char*>(stored->data()), stored->size()});
+  return written.ok() ? file->commit() : std::move(written);
+}
+
+Result<std::optional<std::uint64_t>> Checkpoint::resume(const std::string& directory) {
+  MessageHistory* const history = state_->history();
+  if (history == nullptr || !history->is_later_life()) return std::optional<std::uint64_t>();
+  const Rank rank = state_->group.rank();
+  for (const std::uint64_t step : steps_in(directory, rank, "history-")) {
+    const std::string path = history_name(directory, step, rank);
+    const auto stored = read_whole(path);
+    if (!stored.ok()) return stored.error();
+    const auto gone_on = history->go_on(*stored);
+    // Left by another run, which may have come further.
+    if (!gone_on.ok() && gone_on.error().code == ErrorCode::not_found) continue;
+    if (!gone_on.ok()) {
+      return Error{gone_on.error().code, fmt::format("{}: {}", path, gone_on.error().message)};
+    }
+    const auto alone = [](const Result<void>& own) { return own; };
+    if (auto read = state_->read_back(directory, step, alone); !read.ok()) return read.error();
+    return std::optional(step);
+  }
+  return std::optional<std::uint64_t>();
 }
 
 Result<std::optional<std::uint64_t>> Checkpoint::newest(const std::string& directory) const {
@@ -187,13 +248,21 @@ Result<std::optional<std::uint64_t>> Checkpoint::newest(const std::string& direc
 }
 
 Result<void> Checkpoint::restore(const std::string& directory, std::uint64_t step) {
-  const Rank rank = state_->group.rank();
+  return state_->read_back(directory, step,
+                           [&](const Result<void>& own) { return agree(state_->group, own); });
+}
+
+/// Nothing is changed before the file was found to be whole by whom `together` asks.
+Result<void> Checkpoint::State::read_back(
+    const std::string& directory, std::uint64_t step,
+    const std::function<Result<void>(const Result<void>&)>& together) {
+  const Rank rank = group.rank();
   auto file = CheckpointFile::open(file_name(directory, step, rank));
   const Result<void> checked =
-      file.ok() ? file->check(state_->containers, rank) : Result<void>(file.error());
-  if (auto all = agree(state_->group, checked); !all.ok()) return all;
+      file.ok() ? file->check(containers, rank) : Result<void>(file.error());
+  if (auto all = together(checked); !all.ok()) return all;
   const auto read = [&](std::span<std::byte> into) { return file->read(into); };
-  return agree(state_->group, read_values(state_->containers, read));
+  return together(read_values(containers, read));
 }
 
 Result<void> Checkpoint::save_to_partner(std::uint64_t step) {

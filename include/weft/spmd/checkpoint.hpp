@@ -32,12 +32,24 @@ class Checkpoint {
   /// Each rank writes DIRECTORY/checkpoint-STEP-of-RANK.weft, which exists, beside its place and
   /// then moves it there. When all have, each removes its own older ones but the one before.
   /// Collective. Errors: those of the file; then nothing was removed.
+  ///
+  /// In a job that starts anew what fails (`weft run --restart on-failure`) each rank then stores
+  /// its place among the messages beside it, history-STEP-of-RANK.weft, for `resume`; messages from
+  /// before the checkpoint before are not kept any longer. If that file cannot be written, the next
+  /// save fails on all ranks. No operations may be under way.
   Result<void> save(const std::string& directory, std::uint64_t step);
   /// The highest step of which every rank has a file; nothing when there is none. Collective.
   Result<std::optional<std::uint64_t>> newest(const std::string& directory) const;
   /// The values as they were. Errors: a file that is not there, damaged (CRC-32C), or of other
   /// containers, partitionings or ranks; values are then as before. Collective.
   Result<void> restore(const std::string& directory, std::uint64_t step);
+
+  /// In a later life of this process: values, and place among all messages, as of its newest save;
+  /// its step. The program goes on behind that save; the others need not know. Nothing in a first
+  /// life, and when this run of the job has saved nothing yet: the program begins at its beginning.
+  /// Not collective, and before anything that sends; the group and its parents were made as before.
+  /// Errors: a damaged file; something was sent already.
+  Result<std::optional<std::uint64_t>> resume(const std::string& directory);
 
   /// Each rank keeps its own values and those of the rank before it: memory of twice the
   /// containers, while saving of four times. Replaces what was saved so before, once all have the

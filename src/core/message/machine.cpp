@@ -230,9 +230,50 @@ void MessageMachine::cancel_all() {
   }
 }
 
+Result<std::vector<std::byte>> MessageMachine::store() const {
+  const Peer& self = peers_[options_.self.value()];
+  if (operations_.pending() > 0 || (self.pair != nullptr && self.pair->in.holds_any())) {
+    return Error{ErrorCode::invalid_argument,
+                 "a process cannot be stored while it sends or receives; wait for it before"};
+  }
+  History history{.run = options_.run, .self = options_.self, .nodes = options_.nodes, .pairs = {}};
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    if (peers_[i].pair == nullptr) continue;
+    StoredPair& stored = history.pairs.emplace_back();
+    stored.peer = NodeId(i);
+    peers_[i].pair->out.store(stored);
+    peers_[i].pair->in.store(stored);
+  }
+  return encode(history);
+}
+
+Result<void> MessageMachine::go_on(std::span<const std::byte> stored) {
+  const auto history = decode_history(stored);
+  if (!history) return history.error();
+  if (history->run != options_.run || history->self != options_.self ||
+      history->nodes != options_.nodes) {
+    return Error{ErrorCode::not_found, "it is of another run of the job"};
+  }
+  for (const StoredPair& from : history->pairs) {
+    Pair& to = pair(from.peer);
+    if (auto good = to.out.go_on(from); !good) return good;
+    to.in.go_on(from);
+    touch(from.peer);
+  }
+  mark();
+  return {};
+}
+
+void MessageMachine::mark() {
+  marks_.assign(peers_.size(), 0);
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    if (peers_[i].pair != nullptr) marks_[i] = peers_[i].pair->out.next_order();
+  }
+}
+
 void MessageMachine::trim() {
-  for (Peer& peer : peers_) {
-    if (peer.pair != nullptr) peer.pair->out.trim();
+  for (std::size_t i = 0; i < marks_.size(); ++i) {
+    if (peers_[i].pair != nullptr) peers_[i].pair->out.trim(marks_[i]);
   }
 }
 

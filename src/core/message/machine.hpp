@@ -12,6 +12,7 @@
 
 #include "core/message/body_pool.hpp"
 #include "core/message/departure.hpp"
+#include "core/message/history.hpp"
 #include "core/message/operations.hpp"
 #include "core/message/options.hpp"
 #include "core/message/pair_in.hpp"
@@ -56,7 +57,16 @@ class MessageMachine {
   void on_deadline(Instant now);
   Instant next_deadline() const;
 
-  /// All processes have stored their state: nothing that was sent before needs to be kept.
+  /// What `go_on` needs in a later life. Errors: operations under way; messages to itself that were
+  /// not received.
+  Result<std::vector<std::byte>> store() const;
+  /// Before anything else in a later life: it goes on from where an earlier one was stored. Errors:
+  /// it is another's or another run's (not_found), damaged, too late, or more than the outbox
+  /// holds.
+  Result<void> go_on(std::span<const std::byte> stored);
+  /// What was sent so far is what `trim` speaks of.
+  void mark();
+  /// No process's later life asks for what was sent before the last mark.
   void trim();
   /// This process's program is over. It goes on being turned until `may_leave`.
   void finish();
@@ -125,6 +135,7 @@ class MessageMachine {
   ReceivedLog log_;
   std::vector<Peer> peers_;
   Departure departure_;
+  std::vector<std::uint64_t> marks_;  // by peer, in orders of its PairOut; empty: none
   std::vector<NodeId> dirty_;
   std::vector<NodeId> offenders_;
   std::optional<NodeId> missed_;

@@ -274,6 +274,28 @@ void PairIn::fail_all(Failure failure) {
   }
 }
 
+void PairIn::store(StoredPair& into) const {
+  for (const auto& [key, flow] : flows_) into.receives.push_back({key, flow.next});
+}
+
+void PairIn::go_on(const StoredPair& from) {
+  for (const StoredReceives& stored : from.receives) {
+    Flow& to = flow(stored.flow);
+    to.next = stored.next;
+    for (std::size_t i = to.slots.size(); i-- > 0;) {
+      if (to.slots[i].serial >= stored.next) continue;
+      give_back(to.slots[i].credit);
+      erase(to, to.slots[i]);
+    }
+  }
+  check_credit();
+}
+
+bool PairIn::holds_any() const {
+  return std::any_of(flows_.begin(), flows_.end(),
+                     [](const auto& entry) { return !entry.second.slots.empty(); });
+}
+
 bool PairIn::pump(TransmitQueue& out) {
   if (!up_) return true;
   const auto say = [&](const Frame& frame) {

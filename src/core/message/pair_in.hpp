@@ -11,6 +11,7 @@
 #include "base/growing_ring.hpp"
 #include "core/message/body_pool.hpp"
 #include "core/message/frames.hpp"
+#include "core/message/history.hpp"
 #include "core/message/operations.hpp"
 #include "core/message/options.hpp"
 #include "core/message/received_log.hpp"
@@ -51,6 +52,13 @@ class PairIn {
   void on_too_long(const Frame& frame);
   /// A message of this process to itself.
   void deliver(const FlowKey& key, Serial serial, std::span<const std::byte> body);
+
+  /// This process's place in each flow.
+  void store(StoredPair& into) const;
+  /// As if all before that had been received by this process.
+  void go_on(const StoredPair& from);
+  /// A message has come that nobody has received yet.
+  bool holds_any() const;
 
   /// Puts into the queue what there is to say and room for. False when room was short.
   bool pump(TransmitQueue& out);

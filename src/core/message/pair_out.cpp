@@ -170,17 +170,66 @@ void PairOut::drop_front(Flow& flow) {
   }
 }
 
-void PairOut::trim() {
+void PairOut::trim(std::uint64_t order) {
   for (auto& [key, flow] : flows_) {
     for (std::size_t i = 0; i < flow.kept.size(); ++i) {
       Kept& kept = flow.kept[i];
-      kept.trimmed = true;
-      if (!kept.arrived || kept.writes_out > 0) continue;
+      if (kept.order >= order) break;
+      // It was received, though its receiver has not said so yet.
+      kept.arrived = kept.trimmed = true;
+      if (kept.writes_out > 0) continue;
       kept.body.reset();
       kept.bytes = {};
     }
     drop_front(flow);
   }
+}
+
+void PairOut::store(StoredPair& into) const {
+  into.next_order = next_order_;
+  for (const auto& [key, flow] : flows_) {
+    StoredSends& sends = into.sends.emplace_back();
+    sends.flow = key;
+    sends.first = flow.first;
+    for (std::size_t i = 0; i < flow.kept.size(); ++i) {
+      const Kept& kept = flow.kept[i];
+      sends.kept.push_back({.order = kept.order, .is_gone = is_gone(kept), .bytes = kept.bytes});
+    }
+  }
+}
+
+Result<void> PairOut::go_on(const StoredPair& from) {
+  for (const StoredSends& sends : from.sends) {
+    if (auto good = go_on(sends); !good) return good;
+  }
+  next_order_ = from.next_order;
+  if (up_) push_unarrived_again();
+  return {};
+}
+
+Result<void> PairOut::go_on(const StoredSends& from) {
+  Flow& to = flow(from.flow);
+  if (to.next() != 0) {
+    return Error{ErrorCode::invalid_argument,
+                 "messages were sent before the process went on from where it was stored"};
+  }
+  to.first = from.first;
+  for (const StoredMessage& message : from.kept) {
+    Kept kept{.order = message.order, .arrived = message.is_gone, .trimmed = message.is_gone};
+    if (!message.is_gone) {
+      if (!bodies_.keep(message.bytes, kept.body)) {
+        return Error{ErrorCode::exhausted, "the outbox is full; use a larger --outbox or --spill"};
+      }
+      kept.bytes = kept.body.view();
+    }
+    to.kept.push_back(std::move(kept));
+  }
+  // What the peer has asked for meanwhile.
+  for (const Asked& asked : std::exchange(to.asked, {})) {
+    (void)on_get(
+        {.kind = FrameKind::get, .flow = to.key, .serial = asked.serial, .region = asked.region});
+  }
+  return {};
 }
 
 void PairOut::fail_all(Failure failure) {

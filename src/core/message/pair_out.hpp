@@ -12,6 +12,7 @@
 #include "base/growing_ring.hpp"
 #include "core/message/body_pool.hpp"
 #include "core/message/frames.hpp"
+#include "core/message/history.hpp"
 #include "core/message/operations.hpp"
 #include "core/message/options.hpp"
 #include "core/transmit/transmit_queue.hpp"
@@ -51,8 +52,15 @@ class PairOut {
   bool pump(TransmitQueue& out);
   /// Whether there is anything to send, if there is credit for it.
   bool has_work() const { return !answers_.empty() || !pushes_.empty(); }
-  /// Everything that was sent to anybody so far need not be kept for another life of theirs.
-  void trim();
+  /// What was sent before `order` was received, and no life of the peer asks for it.
+  void trim(std::uint64_t order);
+  /// Of the next message that is sent.
+  std::uint64_t next_order() const { return next_order_; }
+  /// What is kept, in its place. It refers to memory of this.
+  void store(StoredPair& into) const;
+  /// As if all that had been sent by this process. Errors: something was sent already; the outbox
+  /// is full.
+  Result<void> go_on(const StoredPair& from);
   /// Operations that are not done fail.
   void fail_all(Failure failure);
   /// Somebody waits for one of its operations.
@@ -117,6 +125,7 @@ class PairOut {
   void finish(Kept& kept, Failure failure);
   void settle(Flow& flow, Kept& kept);
   void drop_front(Flow& flow);
+  Result<void> go_on(const StoredSends& from);
   bool is_gone(const Kept& kept) const {
     return kept.arrived && (!options_.retain || kept.trimmed);
   }

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # kill -9 of ranks at random moments: once, twice, or two at once. Every run ends with the output that
-# an undisturbed one has. Prints the line that runs a failure again.
+# an undisturbed one has, whether processes begin anew or go on from checkpoints. Prints the line that runs a failure again.
 #   kill_test.sh WEFT EXAMPLES ROUNDS SEED
 set -euo pipefail
 weft=$1 examples=$2 rounds=$3 seed=$4
 dir=$(mktemp -d)
 trap 'kill -9 $(jobs -p) 2>/dev/null || true; rm -rf -- "$dir"' EXIT
 
-programs=("jac3d 40 300" "markov2 400 40 400" "spmv2 200 600")
+programs=("jac3d 40 300" "markov2 400 40 400" "spmv2 200 600" "jac3d -c $dir 40 200")
 ranks=4
 
 fail() {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// History: what a later life of a process needs of its messages to go on from where this one was
+// stored: its place in each flow, and what it keeps for others (paper 4, 4.5.7, with checkpoints).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/message/name.hpp"
+#include "weft/result.hpp"
+
+namespace weft::message {
+
+/// A message that is kept for its receiver.
+struct StoredMessage {
+  std::uint64_t order = 0;  ///< among all that were sent to that peer
+  bool is_gone = false;     ///< nobody needs it any more; it only has its place
+  std::span<const std::byte> bytes;
+};
+
+struct StoredSends {
+  FlowKey flow;
+  Serial first = 0;  ///< of `kept`
+  std::vector<StoredMessage> kept;
+};
+
+struct StoredReceives {
+  FlowKey flow;
+  Serial next = 0;
+};
+
+struct StoredPair {
+  NodeId peer{};
+  std::uint64_t next_order = 0;
+  std::vector<StoredSends> sends;
+  std::vector<StoredReceives> receives;
+};
+
+struct History {
+  std::string run;  ///< of the job: another's is of no use
+  NodeId self{};
+  std::uint32_t nodes = 0;
+  std::vector<StoredPair> pairs;
+};
+
+/// docs/formats.md, "History of messages".
+std::vector<std::byte> encode(const History& history);
+/// Messages lie in `bytes`. Errors: corrupt.
+Result<History> decode_history(std::span<const std::byte> bytes);
+
+}  // namespace weft::message
