@@ -186,7 +186,7 @@ Result<void> JobProcess::open() {
   std::vector<NewsSource*> sources;
   if (link_ != nullptr) sources.push_back(link_.get());
   if (file_ != nullptr) sources.push_back(file_.get());
-  waiter_ = std::make_unique<RealWaiter>(suitable_spin(job_.nodes_here), *fabric_, sources);
+  waiter_ = std::make_unique<RealWaiter>(job_.nodes_here, *fabric_, sources);
   messenger_ = std::make_unique<Messenger>(*fabric_, *waiter_, message_options(job_),
                                            outbox_room(job_, *spill_));
   world_ = Group::world(*messenger_, job_.nodes);

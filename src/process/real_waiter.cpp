@@ -4,9 +4,19 @@
 #include <algorithm>
 
 namespace weft {
+namespace {
 
-RealWaiter::RealWaiter(Duration spin, Fabric& fabric, const std::vector<NewsSource*>& sources)
-    : sleeper_(spin), fabric_(fabric), next_news_(Instant::never()) {
+/// Falling asleep and being woken costs more than this, and where cores are shared, turns that give
+/// way cost the others next to nothing.
+constexpr Duration spin = Duration::microseconds(50);
+
+}  // namespace
+
+RealWaiter::RealWaiter(unsigned processes, Fabric& fabric, const std::vector<NewsSource*>& sources)
+    : shares_core_(share_cores(processes)),
+      sleeper_(shares_core_ ? spin : suitable_spin(processes), shares_core_),
+      fabric_(fabric),
+      next_news_(Instant::never()) {
   for (NewsSource* source : sources) {
     sources_.push_back({.source = source, .next = Instant{}});
     next_news_ = Instant{};

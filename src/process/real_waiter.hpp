@@ -14,16 +14,20 @@ namespace weft {
 
 class RealWaiter final : public Waiter {
  public:
-  /// Fabric and sources outlive it.
-  RealWaiter(Duration spin, Fabric& fabric, const std::vector<NewsSource*>& sources);
+  /// `processes` wait like this one on this machine. Fabric and sources outlive it.
+  RealWaiter(unsigned processes, Fabric& fabric, const std::vector<NewsSource*>& sources);
 
   Instant now() override { return monotonic_now(); }
   void busy(Instant now) override { sleeper_.busy(now); }
+  /// A look at shared memory costs a fraction of what the rest of a turn does, the clock above all;
+  /// but what one waits for may need the core.
+  int looks_per_turn() const override { return shares_core_ ? 1 : 16; }
   void idle(Instant now, Fabric& fabric, Instant deadline) override;
   Result<void> news(Instant now) override;
   bool is_over() const override;
 
  private:
+  bool shares_core_;
   Sleeper sleeper_;
   Fabric& fabric_;
   struct Source {

@@ -2,6 +2,7 @@
 #include "runtime/sleeper.hpp"
 
 #include <poll.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -24,7 +25,10 @@ void Sleeper::watch(int descriptor) {
 }
 
 void Sleeper::idle(Instant now, Fabric& fabric, Instant deadline) {
-  if (now < busy_until_) return;
+  if (now < busy_until_) {
+    if (gives_way_) ::sched_yield();
+    return;
+  }
   const WaitHint hint = fabric.prepare_wait(now);
   if (hint.ready) return;
   block(now, hint.descriptor, std::min(deadline, hint.poll_by));
@@ -43,9 +47,12 @@ void Sleeper::block(Instant now, int descriptor, Instant deadline) {
   (void)ppoll(descriptors.data(), n, &timeout, nullptr);
 }
 
+bool share_cores(unsigned processes) {
+  return processes > std::max(1u, std::thread::hardware_concurrency());
+}
+
 Duration suitable_spin(unsigned processes) {
-  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  return processes > cores ? Duration{} : Duration::microseconds(30);
+  return share_cores(processes) ? Duration{} : Duration::microseconds(30);
 }
 
 }  // namespace weft

@@ -12,8 +12,9 @@ namespace weft {
 
 class Sleeper {
  public:
-  /// `spin`: how long the loop is kept turning after the last thing happened.
-  explicit Sleeper(Duration spin) : spin_(spin) {}
+  /// `spin`: how long the loop is kept turning after the last thing happened. `gives_way`: between
+  /// turns of a spin another process may have the core.
+  explicit Sleeper(Duration spin, bool gives_way = false) : spin_(spin), gives_way_(gives_way) {}
 
   /// Descriptors that end a sleep when readable, besides the fabric's.
   void watch(int descriptor);
@@ -30,10 +31,13 @@ class Sleeper {
   void block(Instant now, int descriptor, Instant deadline);
 
   Duration spin_;
+  bool gives_way_;
   Instant busy_until_{};
   std::vector<int> watched_;
 };
 
+/// Whether that many drivers have to share this machine's cores.
+bool share_cores(unsigned processes);
 /// A spin time that suits a machine on which `processes` drivers run: none when they have to share
 /// cores.
 Duration suitable_spin(unsigned processes);

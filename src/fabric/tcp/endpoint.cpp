@@ -247,26 +247,19 @@ void Endpoint::serve_pending(Yield& yield) {
   }
 }
 
-// Tries the connections that received last. True when that is enough for this poll: a spinning
-// driver then pays for one system call only.
+// Tries the connection that received last, if there is one only; of several, one asks which. True
+// when that is enough for this poll: a spinning driver then pays for one system call only.
 bool Endpoint::serve_hot(Yield& yield) {
-  if (hot_.empty() || blocked_ > 0 || ++polls_without_epoll_ > kPollsWithoutEpoll) return false;
-  bool received = false;
-  for (std::size_t i = 0; i < hot_.size(); ++i) {
-    Connection* connection = hot_[i];
-    if (connection->served_in == poll_number_) continue;
-    if (serve(*connection, yield)) {
-      received = true;
-      break;  // the list may have changed
+  if (hot_.size() != 1 || blocked_ > 0 || ++polls_without_epoll_ > kPollsWithoutEpoll) return false;
+  Connection& connection = *hot_.front();
+  if (connection.served_in != poll_number_) {
+    if (serve(connection, yield)) {
+      must_ask_epoll_ = false;
+      return true;
     }
-    if (++connection->futile_reads > kFutileReads) {
-      hot_.erase(hot_.begin() + static_cast<std::ptrdiff_t>(i));
-      break;
-    }
+    if (++connection.futile_reads > kFutileReads) hot_.clear();
   }
-  if (!received) return !must_ask_epoll_;
-  must_ask_epoll_ = false;
-  return true;
+  return !must_ask_epoll_;
 }
 
 void Endpoint::serve_ready(Yield& yield) {
