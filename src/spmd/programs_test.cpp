@@ -109,11 +109,15 @@ class bad_arguments : public testing::TestWithParam<BadCase> {};
 INSTANTIATE_TEST_SUITE_P(
     all, bad_arguments,
     testing::Values(
-        BadCase{"missing", jac1d, {}, "jac1d: KILO is missing; usage: jac1d KILO [ITERATIONS]\n"},
+        BadCase{"missing",
+                jac1d,
+                {},
+                "jac1d: KILO is missing; usage: jac1d [-c DIR [-e EVERY]] KILO [ITERATIONS]\n"},
         BadCase{"no_number",
                 jac3d,
                 {"-g", "x7"},
-                "jac3d: SIDE is 'x7', not a number from 1; usage: jac3d [-g] SIDE [ITERATIONS]\n"},
+                "jac3d: SIDE is 'x7', not a number from 1; usage: jac3d [-c DIR [-e EVERY]] [-g] "
+                "SIDE [ITERATIONS]\n"},
         BadCase{"too_small",
                 vsum,
                 {"0"},
