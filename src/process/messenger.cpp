@@ -36,6 +36,12 @@ Messenger::~Messenger() {
 
 Operation Messenger::start_send(NodeId to, const message::FlowKey& flow,
                                 std::span<const std::byte> bytes) {
+  if (out_.tx.empty()) {
+    const auto at_once = machine_.send_at_once(to, flow, bytes, [&](const TxOp& op) {
+      return fabric_.post({&op, 1}) == 1;
+    });
+    if (at_once) return *at_once;
+  }
   const Operation operation = machine_.send(to, flow, bytes);
   // What can go now goes now; the rest when there is a turn.
   machine_.pump(out_);

@@ -56,6 +56,10 @@ class BodyPool {
   BodyPool(const BodyPool&) = delete;
   BodyPool& operator=(const BodyPool&) = delete;
 
+  /// Whether a small body would be kept, whatever becomes of the memory below.
+  bool has_block(std::size_t bytes) const {
+    return class_of(bytes) < classes && rounded(bytes) <= limit_ - in_use_;
+  }
   /// A copy of the bytes into `body`; false when that would exceed the limit.
   bool keep(std::span<const std::byte> bytes, Body& body);
   ByteCount in_use() const { return ByteCount(in_use_); }

@@ -231,7 +231,14 @@ void Job::begin(Process& p, const Step& step) {
   a.bytes.resize(step.size);
   if (step.sends) {
     fill(a.bytes, p.self, step.peer, step.tag, a.serial);
-    a.operation = p.machine->send(NodeId(step.peer), key_of(step.tag), a.bytes);
+    std::optional<Operation> left;
+    if (p.out->tx.empty() && rng_.below(2) == 0) {
+      left = p.machine->send_at_once(NodeId(step.peer), key_of(step.tag), a.bytes,
+                                     [&](const TxOp& op) {
+                                       return rng_.below(8) > 0 && p.fabric->post({&op, 1}) == 1;
+                                     });
+    }
+    a.operation = left ? *left : p.machine->send(NodeId(step.peer), key_of(step.tag), a.bytes);
   } else {
     if (a.bytes.size() > p.machine->eager_limit()) a.region = *p.fabric->expose(a.bytes);
     a.operation = p.machine->receive(NodeId(step.peer), key_of(step.tag), a.bytes, a.region.remote);

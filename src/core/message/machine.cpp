@@ -52,6 +52,13 @@ MessageMachine::Pair& MessageMachine::pair(NodeId id) {
   return *peer.pair;
 }
 
+PairOut* MessageMachine::idle_pair(NodeId id) {
+  WEFT_CHECK(id.value() < options_.nodes, "node {} of {}", id.value(), options_.nodes);
+  const Peer& peer = peers_[id.value()];
+  const bool idle = peer.up && !peer.dirty && peer.pair != nullptr && peer.pair->greeted;
+  return idle ? &peer.pair->out : nullptr;
+}
+
 void MessageMachine::touch(NodeId id) {
   if (!std::exchange(peers_[id.value()].dirty, true)) dirty_.push_back(id);
 }
@@ -124,8 +131,7 @@ void MessageMachine::begin_connection(NodeId id, Pair& pair) {
   pair.greeted = false;
   pair.owes_hello = true;
   pair.granted = pair.in.begin();
-  pair.new_life = pair.met && *pair.met != life;
-  pair.met = life;
+  pair.new_life = pair.heard && *pair.heard != life;
   touch(id);
 }
 
@@ -158,6 +164,7 @@ bool MessageMachine::on_frame(NodeId from, const Frame& frame) {
     return on_hello(from, frame);
   }
   const bool good = p.greeted && on_message_frame(p, frame);
+  if (good) p.heard = peers_[from.value()].incarnation;
   if (p.in.has_word() || p.out.has_work()) touch(from);
   return good;
 }

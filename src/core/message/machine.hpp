@@ -3,6 +3,7 @@
 // messages, keeps and repeats them, survives that peers die and come back.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -39,6 +40,24 @@ class MessageMachine {
 
   /// Starts to send the flow's next message. `bytes` stay as they are until it is done.
   Operation send(NodeId to, const FlowKey& flow, std::span<const std::byte> bytes);
+  /// As `send`, of a small message that nothing is in the way of. `post(const TxOp&)` hands it to
+  /// the fabric, and says whether that took it; what remains to be done is done while it is on its
+  /// way. The driver's queue is empty. None: nothing has happened, and it is to be sent.
+  template <class Post>
+  std::optional<Operation> send_at_once(NodeId to, const FlowKey& flow,
+                                        std::span<const std::byte> bytes, Post&& post) {
+    PairOut* const out = idle_pair(to);
+    if (out == nullptr || !out->can_leave_at_once(flow, bytes.size())) return std::nullopt;
+    std::array<std::byte, header_bytes> header;
+    wire::Writer writer(header);
+    out->encode_next(flow, bytes.size(), writer);
+    TxOp op;
+    op.service_level = options_.level;
+    op.peer = to;
+    op.segments = {writer.view(), bytes};
+    if (!post(op)) return std::nullopt;
+    return out->left(flow, bytes);
+  }
   /// Starts to receive the flow's next message. For more than `eager_limit` bytes `region` is
   /// `into`, opened to the fabric; it stays so until it is done.
   Operation receive(NodeId from, const FlowKey& flow, std::span<std::byte> into,
@@ -101,9 +120,11 @@ class MessageMachine {
     PairIn in;
     bool greeted = false;  // the peer said hello
     bool owes_hello = false;
-    std::uint64_t granted = 0;       // to say in it
-    bool new_life = false;           // another than in the connection before
-    std::optional<Incarnation> met;  // in this connection, or the one before
+    std::uint64_t granted = 0;  // to say in it
+    bool new_life = false;      // another than the one that was heard
+    // The last life that is known to have heard this process's hello: it said something behind its
+    // own. A connection that the peer never saw, or both lost at once, changes nothing.
+    std::optional<Incarnation> heard;
   };
   /// Most pairs of a large job never say a word to each other: what they need comes then.
   struct Peer {
@@ -115,6 +136,8 @@ class MessageMachine {
   };
 
   Pair& pair(NodeId id);
+  /// One to which nothing is to be said; else null.
+  PairOut* idle_pair(NodeId id);
   void touch(NodeId id);
   void begin_connection(NodeId id, Pair& pair);
   void on_up(NodeId id, Incarnation incarnation);

@@ -243,5 +243,79 @@ TEST(machine, a_small_message_leaves_at_once_and_a_large_one_is_announced) {
   EXPECT_TRUE(one.machine.is_done(waits)) << "the peer has it from an earlier life";
 }
 
+/// What a machine says, frame by frame, when a test plays its peer and its fabric.
+class Conversation {
+ public:
+  explicit Conversation(const MessageOptions& options) : machine(options, Instant()) {}
+  void event(CompletionKind kind, std::uint32_t life) {
+    Completion completion;
+    completion.kind = kind;
+    completion.peer = NodeId(1);
+    completion.incarnation = Incarnation(life);
+    machine.on_completion(Instant(), completion, out_);
+  }
+  void hears(const Frame& frame) {
+    std::array<std::byte, longest_control_frame> room;
+    wire::Writer writer(room);
+    encode(writer, frame);
+    Completion completion;
+    completion.kind = CompletionKind::received;
+    completion.peer = NodeId(1);
+    completion.data = writer.view();
+    machine.on_completion(Instant(), completion, out_);
+  }
+  /// Everything that it has to say now.
+  std::vector<Frame> says() {
+    machine.pump(out_);
+    std::vector<Frame> frames;
+    for (const TxOp& op : out_.tx) {
+      const auto frame = decode(op.segments[0]);
+      EXPECT_TRUE(frame.has_value());
+      if (frame) frames.push_back(*frame);
+    }
+    out_.posted(out_.tx.size());
+    return frames;
+  }
+  MessageMachine machine;
+
+ private:
+  TransmitQueue out_;
+};
+
+// Connections that cross may be there for one side only, for a moment.
+TEST(machine, tells_a_new_life_that_it_has_to_ask_until_that_has_heard_it) {
+  Conversation with({.self = NodeId(0), .nodes = 2, .retain = true});
+  const Frame hello{.kind = FrameKind::hello, .version = protocol_version, .granted = 1 << 20};
+  (void)with.machine.take(with.machine.send(NodeId(1), {.tag = Tag(1)}, {}));
+  with.event(CompletionKind::peer_up, 1);
+  with.hears(hello);
+  EXPECT_FALSE(with.says().front().urgent);
+  with.hears({.kind = FrameKind::credit, .granted = 1 << 20, .received = 1});
+  with.event(CompletionKind::peer_down, 1);
+
+  // The first time it never hears of the connection; the second time the connection is lost before
+  // it has read the hello.
+  with.event(CompletionKind::peer_up, 2);
+  EXPECT_TRUE(with.says().front().urgent);
+  with.event(CompletionKind::peer_down, 2);
+  with.event(CompletionKind::peer_up, 2);
+  with.hears(hello);
+  EXPECT_TRUE(with.says().front().urgent);
+  with.event(CompletionKind::peer_down, 2);
+  with.event(CompletionKind::peer_up, 2);
+  with.hears(hello);
+  EXPECT_TRUE(with.says().front().urgent);
+
+  // It asks, so it has heard.
+  with.hears({.kind = FrameKind::get, .flow = {.tag = Tag(1)}});
+  const auto answer = with.says();
+  ASSERT_EQ(answer.size(), 1u);
+  EXPECT_EQ(answer[0].kind, FrameKind::eager);
+  with.event(CompletionKind::peer_down, 2);
+  with.event(CompletionKind::peer_up, 2);
+  with.hears(hello);
+  EXPECT_FALSE(with.says().front().urgent);
+}
+
 }  // namespace
 }  // namespace weft::message::testing

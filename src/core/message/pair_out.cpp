@@ -27,11 +27,9 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   Flow& to = flow(key);
   const Serial serial = to.next();
   const bool copies = bytes.size() <= options_.eager_limit || options_.retain;
-  Kept kept{.bytes = bytes, .order = next_order_++};
+  Kept kept = copies ? copy_of(bytes) : Kept{.bytes = bytes, .order = next_order_++};
   Operation operation = Operations::done(bytes.size());
-  if (copies && bodies_.keep(bytes, kept.body)) {
-    kept.bytes = kept.body.view();
-  } else {
+  if (!kept.body.owns()) {
     operation = operations_.start(OperationState::Kind::send, peer_, key, serial);
     if (options_.retain) {
       operations_.finish(operation, 0, Failure::outbox_full);
@@ -51,6 +49,35 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
     pushes_.push_back({&to, serial});
   }
   return operation;
+}
+
+PairOut::Kept PairOut::copy_of(std::span<const std::byte> bytes) {
+  Kept kept{.bytes = bytes, .order = next_order_++};
+  if (bodies_.keep(bytes, kept.body)) kept.bytes = kept.body.view();
+  return kept;
+}
+
+bool PairOut::can_leave_at_once(const FlowKey& key, std::size_t bytes) {
+  return up_ && !has_work() && bytes <= options_.eager_limit &&
+         spent_ + credit_cost(bytes) <= granted_ && bodies_.has_block(bytes) &&
+         flow(key).asked.empty();
+}
+
+void PairOut::encode_next(const FlowKey& key, std::size_t bytes, wire::Writer& header) {
+  encode(header,
+         {.kind = FrameKind::eager, .flow = key, .serial = flow(key).next(), .size = bytes});
+}
+
+Operation PairOut::left(const FlowKey& key, std::span<const std::byte> bytes) {
+  Flow& to = flow(key);
+  const Serial serial = to.next();
+  Kept kept = copy_of(bytes);
+  WEFT_CHECK(kept.body.owns(), "no memory for a message of {} bytes", bytes.size());
+  kept.sent_in = connection_;
+  spent_ += credit_cost(bytes.size());
+  unheard_.push_back({.place = {&to, serial}, .delivers = true});
+  to.kept.push_back(std::move(kept));
+  return Operations::done(bytes.size());
 }
 
 Serial PairOut::skip(const FlowKey& key) {

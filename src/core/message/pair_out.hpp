@@ -33,6 +33,12 @@ class PairOut {
   PairOut& operator=(const PairOut&) = delete;
 
   Operation send(const FlowKey& key, std::span<const std::byte> bytes);
+  /// Whether a message would leave before anything else, and be kept.
+  bool can_leave_at_once(const FlowKey& key, std::size_t bytes);
+  /// The header of such a message.
+  void encode_next(const FlowKey& key, std::size_t bytes, wire::Writer& header);
+  /// It was handed to the fabric.
+  Operation left(const FlowKey& key, std::span<const std::byte> bytes);
   /// The next message of a flow goes another way: its serial.
   Serial skip(const FlowKey& key);
 
@@ -111,6 +117,7 @@ class PairOut {
     std::uint32_t next_free = 0;
   };
 
+  Kept copy_of(std::span<const std::byte> bytes);
   bool is_large(const Kept& kept) const { return kept.bytes.size() > options_.eager_limit; }
   Flow& flow(const FlowKey& key);
   void answer(Flow& flow, Serial serial, const RemoteRegion& region);
