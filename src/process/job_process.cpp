@@ -110,6 +110,12 @@ Result<void> take_file(JobInvitation& invitation, const std::string& path,
   return {};
 }
 
+/// Lines of the log say whose they are.
+void log_as(NodeId self) {
+  const char* level = std::getenv("WEFT_LOG");
+  set_up_log(level != nullptr ? level : "error", fmt::format("rank {}", self.value()));
+}
+
 }  // namespace
 
 Result<JobInvitation> JobInvitation::take() {
@@ -175,8 +181,7 @@ Result<std::unique_ptr<JobProcess>> JobProcess::join(JobInvitation invitation) {
 }
 
 Result<void> JobProcess::open() {
-  const char* level = std::getenv("WEFT_LOG");
-  set_up_log(level != nullptr ? level : "error", fmt::format("rank {}", job_.self.value()));
+  log_as(job_.self);
   // Sleeps of microseconds need timers that are not rounded to 50.
   ::prctl(PR_SET_TIMERSLACK, 1000);
   if (auto opened = open_fabric_for_job(); !opened) return opened;
@@ -214,6 +219,7 @@ Result<void> JobProcess::open_fabric_for_job() {
     auto place = file_->take_place(choice, secret);
     if (!place) return std::move(place).error();
     job_.self = place->self;
+    log_as(job_.self);
     job_.incarnation = place->incarnation;
     fabric_ = std::move(place->opened.fabric);
     return {};
