@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # A job's file (paper 4, 4.5.6 and listings 5.1 to 5.12): with and without a launcher, processes that
 # die and move to another address, and everything that can be wrong with it.
-#   config_test.sh WEFT EXAMPLES
+#   config_test.sh WEFT EXAMPLES [SEED]
 set -euo pipefail
-weft=$1 examples=$2
+weft=$1 examples=$2 seed=${3:-$RANDOM}
+RANDOM=$seed
 dir=$(mktemp -d)
 trap 'kill -9 $(jobs -p) 2>/dev/null || true; rm -rf -- "$dir"' EXIT
 # Where this user's secret is made.
@@ -12,7 +13,7 @@ export XDG_CONFIG_HOME=$dir/config
 file=$dir/job.conf
 
 fail() {
-  echo "config_test: $1" >&2
+  echo "config_test: $1; again: $0 $weft $examples $seed" >&2
   exit 1
 }
 
@@ -45,8 +46,11 @@ expect_failure() {
 }
 
 program="markov2 400 40 1200"
+milliseconds() { echo $(($(date +%s%N) / 1000000)); }
+begun=$(milliseconds)
 # shellcheck disable=SC2086
 "$weft" run -n 4 --fabric tcp -- "$examples"/$program >"$dir/calm"
+lasts=$(($(milliseconds) - begun))
 expected=$(results "$dir/calm")
 
 # start RANK OUT: a process that nobody launched.
@@ -110,17 +114,29 @@ wait $launcher || fail "with a restart the job ended with $?: $(cat "$dir/err")"
 grep -q 'starting it anew' "$dir/err" || fail "nothing was started anew: $(cat "$dir/err")"
 
 # Listings 5.10 to 5.12: its next life is at another address, which the others find in the file.
-for moved in 3 0; do
+# Starts four processes and kills one of them; false when they were faster.
+kill_one_of_four() {
+  local pause=$((RANDOM % (lasts / 2 + 1))) victim rank
   write_file 4 "$forever"
   pids=()
   for rank in 0 1 2 3; do
     start $rank "out$rank"
     pids[rank]=$!
   done
-  until victim=$(pgrep -P "${pids[moved]}"); do :; done
-  sleep "0.$((RANDOM % 9))"
-  kill -9 "$victim"
-  wait "${pids[moved]}" && fail "rank $moved was too fast to be killed"
+  until victim=$(pgrep -P "${pids[$1]}") || ! kill -0 "${pids[$1]}" 2>/dev/null; do :; done
+  sleep "$(printf '%d.%03d' $((pause / 1000)) $((pause % 1000)))"
+  [[ -n $victim ]] && kill -9 "$victim" 2>/dev/null || true
+  wait "${pids[$1]}" || return 0
+  unset "pids[$1]"
+  wait_all "${pids[@]}"
+  lasts=$((lasts / 2))
+  return 1
+}
+for moved in 3 0; do
+  for ((attempt = 0; ; ++attempt)); do
+    ((attempt < 20)) || fail "rank $moved was too fast to be killed"
+    ! kill_one_of_four $moved || break
+  done
   free_port
   sed -i "s/^rank$moved = .*/rank$moved = localhost $port/" "$file"
   start $moved "out$moved"

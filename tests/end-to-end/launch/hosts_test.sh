@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # weft run --hosts: the same results, whatever is killed on the way, and nothing that stays behind.
 # A stand-in for ssh runs the commands here.
-#   hosts_test.sh WEFT EXAMPLES
+#   hosts_test.sh WEFT EXAMPLES [SEED]
 set -euo pipefail
-weft=$1 examples=$2
+weft=$1 examples=$2 seed=${3:-$RANDOM}
+RANDOM=$seed
 dir=$(mktemp -d)
 # Names of their own, to find processes by.
 agent=$dir/wa$$ program=$dir/wp$$
@@ -18,7 +19,7 @@ cleanup() {
 trap cleanup EXIT
 
 fail() {
-  echo "hosts_test: $1" >&2
+  echo "hosts_test: $1; again: $0 $weft $examples $seed" >&2
   exit 1
 }
 
@@ -55,7 +56,10 @@ nothing_left() { until_gone "wa$$|wp$$" "$1"; }
 until_running() { until (($(pgrep -cx "wp$$") >= $1)); do :; done; }
 
 arguments=(400 40 1200)
+milliseconds() { echo $(($(date +%s%N) / 1000000)); }
+begun=$(milliseconds)
 "$weft" run -n 4 --fabric tcp -- "$program" "${arguments[@]}" >"$dir/calm"
+lasts=$(($(milliseconds) - begun))
 expected=$(results "$dir/calm")
 [[ $expected == *checksum* ]] || fail "no checksum: $expected"
 
@@ -105,23 +109,29 @@ expect 2 "--ssh: needs --hosts" "$weft" run --ssh x -- "$program"
 expect 1 "--network: no address of this machine lies in 203.0.113.0/24" "${run[@]}" \
   --network 203.0.113.0/24 -- "$program" "${arguments[@]}"
 
-# Kills somebody in the middle of a run; it ends as if nothing had been. WORDS are said of it.
-#   survives WORDS KILL [OPTIONS…]
+# Kills somebody in the middle of a run; it ends as if nothing had been. WORDS are said of it. When
+# the run was over before that, again.
+#   survives WORDS KILL
 survives() {
-  local words=$1 kill=$2 code=0
-  shift 2
-  rm -f "$dir"/ssh-of-*
-  timeout 100 "${run[@]}" --restart on-failure "$@" -- "$program" "${arguments[@]}" \
-    >"$dir/out" 2>"$dir/err" &
-  local guard=$!
-  until_running 4
-  sleep "0.$((RANDOM % 6))"
-  $kill
-  wait $guard || code=$?
-  ((code == 0)) || fail "$kill: the job ended with $code: $(cat "$dir/err")"
-  [[ $(results "$dir/out" | sort -u) == "$expected" ]] || fail "$kill: $(cat "$dir/out")"
-  [[ $(cat "$dir/err") == *"$words"* ]] || fail "$kill: nobody says '$words': $(cat "$dir/err")"
-  nothing_left "$kill"
+  local words=$1 kill=$2 attempt code guard pause
+  for ((attempt = 0; attempt < 20; ++attempt)); do
+    rm -f "$dir"/ssh-of-* "$dir/down/beta"
+    code=0
+    timeout 100 "${run[@]}" --restart on-failure -- "$program" "${arguments[@]}" \
+      >"$dir/out" 2>"$dir/err" &
+    guard=$!
+    until (($(pgrep -cx "wp$$") >= 4)) || ! kill -0 $guard 2>/dev/null; do :; done
+    pause=$((RANDOM % (lasts / 2 + 1)))
+    sleep "$(printf '%d.%03d' $((pause / 1000)) $((pause % 1000)))"
+    $kill 2>/dev/null || true
+    wait $guard || code=$?
+    ((code == 0)) || fail "$kill: the job ended with $code: $(cat "$dir/err")"
+    [[ $(results "$dir/out" | sort -u) == "$expected" ]] || fail "$kill: $(cat "$dir/out")"
+    nothing_left "$kill"
+    [[ $(cat "$dir/err") != *"$words"* ]] || return 0
+    lasts=$((lasts / 2))
+  done
+  fail "$kill: nobody says '$words': $(cat "$dir/err")"
 }
 kill_rank() { kill -9 "$(pgrep -x "wp$$" | shuf -n 1)"; }
 kill_agent() { kill -9 "$(pgrep -x "wa$$" | shuf -n 1)"; }
