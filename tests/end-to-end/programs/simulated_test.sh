@@ -80,10 +80,11 @@ swarm() {
     "$weft" run -n "$1" --fabric "sim:$scenarios/programs-crashes.toml" --restart on-failure \
       --seeds "1..$seeds" --jobs 2 -- "$programs/$2" "${@:3}" || fail "$program"
   done
-  # Processes that go on from their checkpoints, among those that other runs have left.
+  # Processes that go on from their checkpoints, among those that other runs have left. Fewer, since
+  # each file goes to the disk.
   mkdir "$directory/checkpoints"
   "$weft" run -n 5 --fabric "sim:$scenarios/programs-crashes.toml" --restart on-failure \
-    --seeds "1..$seeds" --jobs 1 -- "$programs/jac3d" -c "$directory/checkpoints" -e 2 12 40 ||
+    --seeds "1..$((seeds / 4))" --jobs 1 -- "$programs/jac3d" -c "$directory/checkpoints" -e 5 12 40 ||
     fail "checkpoints"
 }
 
