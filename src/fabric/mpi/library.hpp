@@ -15,9 +15,8 @@ namespace weft::mpi {
 /// left in the environment. Errors: another name; nobody launched this process.
 Result<std::string> implementation_of(std::string_view name);
 
-/// Loads libweft_fabric_IMPLEMENTATION.so, from the directory of libweft.so or of the program, the
-/// one above it, or where libraries are installed. Starts nothing. Errors: what the dynamic linker
-/// says and the fix.
+/// Loads libweft_fabric_IMPLEMENTATION.so (base/module_loader). Starts nothing. Errors: what the
+/// dynamic linker says and the fix.
 Result<const TransportCalls*> load_transport(const std::string& implementation);
 
 }  // namespace weft::mpi

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/mpi/mpi_exchange.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
+
+#include "base/module_loader.hpp"
 
 namespace weft::sim {
 namespace {
@@ -28,15 +27,6 @@ std::optional<std::uint32_t> first_of(std::initializer_list<const char*> variabl
     if (const auto number = number_in(variable)) return number;
   }
   return std::nullopt;
-}
-
-/// Beside the program, as it is built; where `cmake --install` puts it.
-std::vector<std::filesystem::path> places() {
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return {mpi_library};
-  const auto directory = program.parent_path();
-  return {directory / mpi_library, directory / WEFT_BIN_TO_LIB / mpi_library};
 }
 
 /// Where a batch of a neighbour goes.
@@ -65,25 +55,12 @@ std::optional<LaunchedProcess> launched_process() {
 }
 
 Result<const MpiCalls*> MpiExchange::load() {
-  std::string why;
-  for (const auto& place : places()) {
-    // Never unloaded: MPI leaves threads and handlers behind.
-    void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (library == nullptr) {
-      const char* said = dlerror();
-      // Of a library that is there it matters why it is not loaded.
-      if (why.empty() || std::filesystem::exists(place)) why = said != nullptr ? said : mpi_library;
-      continue;
-    }
-    const auto calls =
-        reinterpret_cast<decltype(&weft_mpi_calls)>(dlsym(library, mpi_calls_symbol));
-    if (calls != nullptr && calls()->version == mpi_calls_version) return calls();
-    why = fmt::format("{} is of another version of weft", place.string());
-  }
-  return Error{ErrorCode::not_found,
+  auto calls = load_module<MpiCalls>({mpi_library, mpi_calls_symbol, mpi_calls_version});
+  if (calls) return calls;
+  return Error{calls.error().code,
                fmt::format("several processes work on one simulation by MPI, but: {}; install {} "
                            "and libopenmpi3 on all machines, or start one process",
-                           why, mpi_library)};
+                           calls.error().message, mpi_library)};
 }
 
 Result<std::unique_ptr<MpiExchange>> MpiExchange::start(const MpiCalls& calls,

@@ -27,8 +27,8 @@ std::optional<LaunchedProcess> launched_process();
 
 class MpiExchange final : public Exchange {
  public:
-  /// Loads the library, from the program's own directory or from where libraries are installed.
-  /// Starts nothing yet. Errors: not_found, with what the dynamic linker says and what to do.
+  /// Loads the library (base/module_loader). Starts nothing yet. Errors: not_found, with what the
+  /// dynamic linker says and what to do.
   static Result<const MpiCalls*> load();
   /// Waits until all have come so far. Once per process. `most_bytes` in one MPI message.
   static Result<std::unique_ptr<MpiExchange>> start(const MpiCalls& calls,
