@@ -16,6 +16,7 @@
 #include "fabric/choice/fabric_choice.hpp"
 #include "launch/agent_protocol.hpp"
 #include "launch/host.hpp"
+#include "launch/launched_job.hpp"
 #include "launch/local_host.hpp"
 #include "launch/output_buffer.hpp"
 #include "launch/program_exec.hpp"
@@ -33,9 +34,6 @@ namespace {
 
 /// Processes that were told to go have so long for it.
 constexpr Duration grace = Duration::seconds(2);
-/// What fabrics accept.
-constexpr Duration shortest_peer_timeout = Duration::seconds(1);
-constexpr Duration usual_peer_timeout = Duration::seconds(10);
 /// A host on which the launcher's own word arrives late is not yet a host that is gone.
 constexpr Duration shortest_host_patience = Duration::seconds(10);
 /// Of a job whose host is gone: what ssh itself says of that.
@@ -132,7 +130,7 @@ class Launcher final : private HostListener {
                                      .command = options_.command,
                                      .directory = current_directory(),
                                      .environment = environment_to_pass()};
-    const Duration patience = std::max(peer_timeout() * 3, shortest_host_patience);
+    const Duration patience = std::max(peer_timeout_of(options_) * 3, shortest_host_patience);
     std::size_t next = 0;
     for (const HostSlots& slots : options_.hosts) {
       if (next == ranks_.size()) break;
@@ -156,39 +154,18 @@ class Launcher final : private HostListener {
     return text;
   }
 
-  Duration peer_timeout() const {
-    Duration wanted = options_.peer_timeout;
-    if (wanted == Duration{}) {
-      wanted = options_.timeout == Duration::max() ? usual_peer_timeout : options_.timeout;
-    }
-    return std::max(wanted, shortest_peer_timeout);
-  }
-
   std::uint32_t ranks_of(const Host* host) const {
     return static_cast<std::uint32_t>(
         std::count_if(ranks_.begin(), ranks_.end(), [&](const Rank& r) { return r.host == host; }));
   }
 
   JobDescription description(std::uint32_t rank) const {
-    return {.self = NodeId(rank),
-            .nodes = static_cast<std::uint32_t>(ranks_.size()),
-            .nodes_here = ranks_of(ranks_[rank].host),
-            .incarnation = ranks_[rank].incarnation,
-            .fabric = options_.fabric,
-            .link = options_.link,
-            .network = options_.network,
-            .job_id = secret_.job_id,
-            .secret = secret_.secret,
-            .retain = options_.restart,
-            .run = options_.file.empty() ? secret_.job_id : std::string(),
-            .peer_timeout = peer_timeout(),
-            .timeout = options_.restart ? Duration::max() : options_.timeout,
-            .inbox = options_.inbox,
-            .outbox = options_.outbox,
-            .spill = options_.spill,
-            .eager = options_.eager,
-            .connections = options_.connections,
-            .file = options_.file};
+    JobDescription job = describe_job(options_, secret_);
+    job.self = NodeId(rank);
+    job.nodes = static_cast<std::uint32_t>(ranks_.size());
+    job.nodes_here = ranks_of(ranks_[rank].host);
+    job.incarnation = ranks_[rank].incarnation;
+    return job;
   }
 
   // ---- processes

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "fabric/choice/fabric_choice.hpp"
+#include "launch/launched_job.hpp"
 #include "process/job_link.hpp"
 #include "runtime/channel.hpp"
 #include "runtime/clock.hpp"
@@ -29,8 +30,6 @@ namespace {
 constexpr int cannot_execute = 127;
 /// Of what a program prints so much is kept.
 constexpr std::size_t most_output = 1 << 20;
-/// What fabrics accept.
-constexpr Duration shortest_peer_timeout = Duration::seconds(1);
 
 Error exhausted() {
   return {ErrorCode::exhausted,
@@ -38,25 +37,11 @@ Error exhausted() {
 }
 
 JobDescription description(const SimulatedLaunch& o) {
-  const LaunchOptions& l = o.launch;
-  return {.self = NodeId(0),
-          .nodes = l.processes,
-          .nodes_here = l.processes,
-          .incarnation = Incarnation(1),
-          .fabric = l.fabric,
-          .job_id = "simulated",
-          .retain = l.restart,
-          .run = make_job_secret().job_id,
-          .peer_timeout = std::max(l.peer_timeout != Duration{} ? l.peer_timeout : l.timeout,
-                                   shortest_peer_timeout),
-          .timeout = l.restart ? Duration::max() : l.timeout,
-          .inbox = l.inbox,
-          .outbox = l.outbox,
-          .spill = l.spill,
-          .eager = l.eager,
-          .seed = o.seed,
-          .faults = o.faults,
-          .most_restarts = l.most_restarts};
+  JobDescription job = describe_job(o.launch, make_job_secret());
+  job.incarnation = Incarnation(1);
+  job.seed = o.seed;
+  job.faults = o.faults;
+  return job;
 }
 
 /// One simulation's process, its channel, and what it prints.

@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/job_options.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace weft {
 namespace {
+
+constexpr Duration shortest_peer_timeout = Duration::seconds(1);
+constexpr Duration usual_peer_timeout = Duration::seconds(10);
 
 bool is_bounded(const JobDescription& job) {
   return job.outbox != ByteCount{};
 }
 
 }  // namespace
+
+Duration peer_timeout_of(Duration asked, Duration timeout) {
+  if (asked == Duration{}) asked = timeout == Duration::max() ? usual_peer_timeout : timeout;
+  return std::max(asked, shortest_peer_timeout);
+}
 
 message::MessageOptions message_options(const JobDescription& job) {
   message::MessageOptions options{.self = job.self,

@@ -8,8 +8,14 @@
 #include "process/job_link.hpp"
 #include "process/spill_memory.hpp"
 #include "weft/result.hpp"
+#include "weft/time.hpp"
 
 namespace weft {
+
+/// How long a host may answer nothing until it counts as gone: as `asked`; when that is zero, as
+/// long as a process may be gone, or 10 s where that is for ever. At least the second that fabrics
+/// want.
+Duration peer_timeout_of(Duration asked, Duration timeout);
 
 message::MessageOptions message_options(const JobDescription& job);
 /// Room for what the process keeps for others. Errors: a directory that one cannot write to.

@@ -77,8 +77,9 @@ Result<JobDescription> describe_by(const JobFileWatch& watch) {
   job.job_id = secret->job_id;
   job.secret = secret->secret;
   job.retain = file.retain.value_or(job.retain);
-  job.peer_timeout = file.peer_timeout.value_or(job.peer_timeout);
-  job.timeout = file.timeout.value_or(job.retain ? Duration::max() : job.timeout);
+  const Duration timeout = file.timeout.value_or(job.timeout);
+  job.peer_timeout = peer_timeout_of(file.peer_timeout.value_or(Duration{}), timeout);
+  job.timeout = !file.timeout && job.retain ? Duration::max() : timeout;
   job.inbox = file.inbox.value_or(job.inbox);
   job.outbox = file.outbox.value_or(job.outbox);
   job.spill = file.spill;

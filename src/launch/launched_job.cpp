@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/launched_job.hpp"
+
+#include "process/job_options.hpp"
+
+namespace weft {
+
+Duration peer_timeout_of(const LaunchOptions& options) {
+  return peer_timeout_of(options.peer_timeout, options.timeout);
+}
+
+JobDescription describe_job(const LaunchOptions& options, const JobSecret& secret) {
+  return {.nodes = options.processes,
+          .nodes_here = options.processes,
+          .fabric = options.fabric,
+          .link = options.link,
+          .network = options.network,
+          .job_id = secret.job_id,
+          .secret = secret.secret,
+          .retain = options.restart,
+          // Lives of a file's ranks are not counted from 1.
+          .run = options.file.empty() ? secret.job_id : std::string(),
+          .peer_timeout = peer_timeout_of(options),
+          .timeout = options.restart ? Duration::max() : options.timeout,
+          .inbox = options.inbox,
+          .outbox = options.outbox,
+          .spill = options.spill,
+          .eager = options.eager,
+          .connections = options.connections,
+          .file = options.file,
+          .most_restarts = options.most_restarts};
+}
+
+}  // namespace weft

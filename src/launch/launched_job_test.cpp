@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/launched_job.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+constexpr Duration second = Duration::seconds(1);
+
+TEST(launched_job, waits_for_silent_hosts_as_long_as_for_processes_by_default) {
+  LaunchOptions options;
+  options.timeout = second * 30;
+  EXPECT_EQ(peer_timeout_of(options), second * 30);
+  options.timeout = Duration::milliseconds(500);
+  EXPECT_EQ(peer_timeout_of(options), second);
+  options.timeout = Duration::max();
+  EXPECT_EQ(peer_timeout_of(options), second * 10);
+  options.peer_timeout = second * 3;
+  EXPECT_EQ(peer_timeout_of(options), second * 3);
+}
+
+TEST(launched_job, fails_nothing_that_can_be_started_anew) {
+  LaunchOptions options;
+  options.timeout = second * 30;
+  options.restart = true;
+  const JobDescription job = describe_job(options, {.job_id = "job", .secret = "secret"});
+  EXPECT_TRUE(job.retain);
+  EXPECT_EQ(job.timeout, Duration::max());
+  EXPECT_EQ(job.peer_timeout, second * 30);
+}
+
+TEST(launched_job, names_its_run_where_its_launcher_counts_lives) {
+  LaunchOptions options;
+  EXPECT_EQ(describe_job(options, {.job_id = "job", .secret = "secret"}).run, "job");
+  options.file = "job.conf";
+  EXPECT_EQ(describe_job(options, {.job_id = "job", .secret = "secret"}).run, "");
+}
+
+}  // namespace
+}  // namespace weft
