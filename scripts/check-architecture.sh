@@ -27,6 +27,7 @@ sim/scenario: base sim/network sim/topology sim/traffic
 sim/run:      base sim/engine sim/network sim/partition sim/routing sim/scenario sim/telemetry sim/topology sim/traffic
 sim/fabric:   base sim/engine sim/network
 sim/faults:   base sim/engine sim/run sim/scenario testbed
+sim/job:      base sim/engine sim/fabric sim/faults sim/run sim/scenario
 fabric:       base wire net
 fabric/shaped: base wire net fabric
 fabric/choice: base wire net fabric

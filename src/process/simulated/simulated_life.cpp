@@ -26,29 +26,29 @@ std::int64_t processor_time_ns() {
 SimulatedLife::SimulatedLife(SimulatedRank& rank, std::unique_ptr<SpillMemory> spill)
     : rank_(rank),
       spill_(std::move(spill)),
-      fiber_(rank.place_.scenario.programs.stack, [this] { run(); }) {}
+      fiber_(rank.shared_.scenario.programs.stack, [this] { run(); }) {}
 
 void SimulatedLife::go_on() {
-  if (rank_.place_.scenario.programs.measure_compute) measured_from_ = processor_time_ns();
+  if (rank_.shared_.scenario.programs.measure_compute) measured_from_ = processor_time_ns();
   fiber_.resume();
 }
 
 void SimulatedLife::run() {
-  JobDescription job = rank_.place_.job;
-  job.self = rank_.self_;
-  job.incarnation = rank_.incarnation_;
+  JobDescription job = rank_.shared_.job;
+  job.self = rank_.self();
+  job.incarnation = rank_.incarnation();
   Waiter& waiter = *this;
   messenger_ = std::make_unique<Messenger>(*rank_.fabric_, waiter, message_options(job),
                                            outbox_room(job, *spill_));
   world_ = Group::world(*messenger_, job.nodes);
   begun_ = now();
-  code_ = run_joined(*this, rank_.place_.program, rank_.place_.arguments);
+  code_ = run_joined(*this, rank_.shared_.program, rank_.shared_.arguments);
   pay();
 }
 
 /// What the host has computed since the process went on, or since the last call.
 void SimulatedLife::measure() {
-  const sim::ProgramOptions& options = rank_.place_.scenario.programs;
+  const sim::ProgramOptions& options = rank_.shared_.scenario.programs;
   if (!options.measure_compute) return;
   const std::int64_t until = processor_time_ns();
   const double ps = static_cast<double>(until - measured_from_) * 1e3 * options.compute_scale;
@@ -60,7 +60,7 @@ Instant SimulatedLife::now() {
   measure();
   owed_messaging_ += look_at_clock;
   if (owed_messaging_ + owed_computing_ >= most_owed) pay();
-  return rank_.clock_.at(rank_.now());
+  return rank_.local_now();
 }
 
 Duration SimulatedLife::elapsed() const {
@@ -75,7 +75,7 @@ void SimulatedLife::pay(PicoDuration at_least) {
   times().messages += done.posted;
   times().bytes += done.bytes;
   const auto handled = static_cast<std::int64_t>(done.posted + done.received);
-  owed_messaging_ += rank_.place_.scenario.network.host_overhead * handled;
+  owed_messaging_ += rank_.shared_.scenario.network.host_overhead * handled;
   if (owed_computing_ > PicoDuration{}) {
     pass(std::exchange(owed_computing_, PicoDuration{}), times().computing);
   }
@@ -84,9 +84,9 @@ void SimulatedLife::pay(PicoDuration at_least) {
 }
 
 void SimulatedLife::pass(PicoDuration time, PicoDuration& account) {
-  rank_.busy_until_ = std::max(rank_.busy_until_, rank_.now()) + time;
-  rank_.next_wake_ = PicoInstant::never();
-  rank_.wake_at(rank_.busy_until_);
+  rank_.work_until(std::max(rank_.busy_until(), rank_.now()) + time);
+  rank_.forget_wake();
+  rank_.wake_at(rank_.busy_until());
   sleep(account);
 }
 
@@ -99,8 +99,8 @@ void SimulatedLife::sleep(PicoDuration& account) {
 void SimulatedLife::idle(Instant, Fabric&, Instant deadline) {
   pay(least_turn);
   if (is_over()) return;  // it was told while it paid
-  rank_.next_wake_ = PicoInstant::never();
-  rank_.wake_at(rank_.clock_.when(deadline));
+  rank_.forget_wake();
+  rank_.wake_at(rank_.clock().when(deadline));
   rank_.wake_at(rank_.ready_at());
   sleep(times().waiting);
 }
@@ -108,7 +108,7 @@ void SimulatedLife::idle(Instant, Fabric&, Instant deadline) {
 void SimulatedLife::compute(Duration time) {
   pay();
   // What was measured is part of what the program says it takes.
-  if (rank_.place_.scenario.programs.measure_compute || time <= Duration{}) return;
+  if (rank_.shared_.scenario.programs.measure_compute || time <= Duration{}) return;
   pass(to_pico(time), times().computing);
 }
 
@@ -125,7 +125,7 @@ Result<void> SimulatedLife::news(Instant) {
 Result<void> SimulatedLife::leave() {
   phase("leave");
   return messenger_->leave([this] {
-    if (rank_.self_ == NodeId(0)) rank_.place_.on_over();
+    if (rank_.self() == NodeId(0)) rank_.shared_.on_over();
   });
 }
 

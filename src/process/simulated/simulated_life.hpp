@@ -27,7 +27,7 @@ class SimulatedLife final : public JoinedProcess, private Waiter {
 
   // JoinedProcess, from inside.
   Communicator& world() override { return *world_; }
-  Incarnation incarnation() const override { return rank_.incarnation_; }
+  Incarnation incarnation() const override { return rank_.incarnation(); }
   Duration elapsed() const override;
   void compute(Duration time) override;
   void phase(std::string_view name) override;
@@ -45,7 +45,7 @@ class SimulatedLife final : public JoinedProcess, private Waiter {
   void busy(Instant) override { pay(least_turn); }
   void idle(Instant now, Fabric& fabric, Instant deadline) override;
   Result<void> news(Instant) override;
-  bool is_over() const override { return rank_.place_.over; }
+  bool is_over() const override { return rank_.shared_.over; }
 
   void run();
   void measure();

@@ -9,6 +9,21 @@
 
 namespace weft::sim {
 
+Result<void> NetworkFaults::set_link_up(std::uint32_t host, bool up) {
+  world_.set_host_up(hosts_[host], up);
+  return {};
+}
+
+Result<void> NetworkFaults::set_rate(std::uint32_t host, Bandwidth rate) {
+  world_.set_host_rate(hosts_[host], rate);
+  return {};
+}
+
+Result<void> NetworkFaults::set_loss(std::uint32_t host, std::uint32_t parts_per_million) {
+  world_.set_host_loss(hosts_[host], parts_per_million);
+  return {};
+}
+
 Result<void> NetworkFaults::set_cable_up(std::string_view cable, bool up) {
   const auto links = world_.cables(cable);
   if (!links) return links.error();

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// NetworkFaults: what faults do to the cables of a simulated network.
+// NetworkFaults: what faults do to the cables of a simulated network, those of its hosts among
+// them.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sim/run/world.hpp"
 #include "testbed/fault.hpp"
@@ -12,10 +15,15 @@
 
 namespace weft::sim {
 
-/// Cables by name. Who knows hosts adds the rest. The world outlives it.
+/// What happens to processes is for who knows them. The world outlives it.
 class NetworkFaults : public testbed::FaultTarget {
  public:
-  explicit NetworkFaults(World& world) : world_(world) {}
+  /// Host n of faults is the network's `hosts[n]`; several may be the same.
+  NetworkFaults(World& world, std::vector<std::uint32_t> hosts)
+      : world_(world), hosts_(std::move(hosts)) {}
+  Result<void> set_link_up(std::uint32_t host, bool up) override;
+  Result<void> set_rate(std::uint32_t host, Bandwidth rate) override;
+  Result<void> set_loss(std::uint32_t host, std::uint32_t parts_per_million) override;
   Result<void> set_cable_up(std::string_view cable, bool up) override;
   Result<void> set_cable_loss(std::string_view cable, std::uint32_t parts_per_million) override;
   Result<void> set_cable_rate(std::string_view cable, Bandwidth rate) override;
@@ -23,9 +31,11 @@ class NetworkFaults : public testbed::FaultTarget {
  protected:
   World& world() { return world_; }
   const World& world() const { return world_; }
+  const std::vector<std::uint32_t>& hosts() const { return hosts_; }
 
  private:
   World& world_;
+  std::vector<std::uint32_t> hosts_;
 };
 
 /// Whether a network has what the fault happens to, and declares lossy what loses packets. Node n

@@ -8,7 +8,6 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
-#include "base/rng.hpp"
 #include "sim/telemetry/network_trace.hpp"
 
 namespace weft::stream {
@@ -16,37 +15,18 @@ namespace {
 
 constexpr auto nodes_process = static_cast<std::uint32_t>(sim::TraceProcess::nodes);
 
-Error unavailable(std::uint32_t host) {
-  return {ErrorCode::unavailable, fmt::format("node {} does not run", host)};
-}
-
-sim::SimFabricOptions fabric_options(const sim::Scenario& scenario, const StreamOptions& options) {
-  sim::SimFabricOptions o;
-  o.copied_bytes = scenario.fabric.copied_bytes;
-  o.header_bytes = scenario.fabric.header_bytes;
-  o.acknowledgement = to_pico(scenario.fabric.acknowledgement);
-  o.death_notice = to_pico(scenario.fabric.death_notice);
-  o.peer_timeout = to_pico(options.peer_timeout);
-  return o;
-}
-
 }  // namespace
 
 JobInWorld::JobInWorld(sim::World& world, std::uint32_t number, std::vector<std::uint32_t> hosts,
                        const SimulatedJob& job, Duration patience)
-    : sim::NetworkFaults(world),
+    : HostedJob(world, std::move(hosts), job.options.peer_timeout),
       number_(number),
       name_(job.name),
       patience_(patience),
       starts_at_(job.start),
-      hosts_(std::move(hosts)),
       options_(job.options),
       local_(job.local),
-      hub_(fabric_options(world.scenario(), job.options), hosts_, world.network(), world.agents()),
-      place_{.agents = world.agents(),
-             .hub = hub_,
-             .factory = job.factory,
-             .noise = world.scenario().noise,
+      place_{.factory = job.factory,
              .overhead = world.scenario().network.host_overhead,
              .sample_every = job.options.sample_every,
              .on_change = [this] { changed_ = true; }},
@@ -60,10 +40,10 @@ std::string JobInWorld::node_name(std::uint32_t n) const {
 
 void JobInWorld::trace_to(sim::TraceFile& trace) {
   trace_ = &trace;
-  for (std::uint32_t n = 0; n < hosts_.size(); ++n) {
+  for (std::uint32_t n = 0; n < hosts().size(); ++n) {
     trace.name_track(nodes_process, track(n),
                      fmt::format("{} on {}", node_name(n),
-                                 world().topology().label(world().topology().host(hosts_[n]))));
+                                 world().topology().label(world().topology().host(hosts()[n]))));
   }
   place_.on_turn = [this](NodeId node, PicoInstant until, const NodeTurn::Done& done) {
     if (!trace_->takes(now())) return;
@@ -92,19 +72,10 @@ void JobInWorld::begin(std::vector<testbed::Fault> faults) {
 }
 
 void JobInWorld::start() {
-  const sim::ClockOptions& clocks = world().scenario().clocks;
-  const Rng root = Rng(world().scenario().seed).split(0xc10c);
-  for (std::uint32_t n = 0; n < hosts_.size(); ++n) {
-    Rng draw = root.split(std::uint64_t{number_} << 32 | n);
-    const double offset = (2 * draw.uniform() - 1) * static_cast<double>(clocks.offset.ticks());
-    const double drift = (2 * draw.uniform() - 1) * clocks.drift_per_million * 1000;
-    nodes_.push_back(
-        std::make_unique<SimulatedNode>(place_, NodeId(n), hosts_[n],
-                                        sim::NodeClock(Duration(static_cast<std::int64_t>(offset)),
-                                                       static_cast<std::int64_t>(drift)),
-                                        draw.split(1)));
+  for (std::uint32_t n = 0; n < hosts().size(); ++n) {
+    nodes_.push_back(std::make_unique<SimulatedNode>(place_, place_of(n, number_)));
   }
-  for (std::uint32_t n = 0; n < hosts_.size(); ++n) {
+  for (std::uint32_t n = 0; n < hosts().size(); ++n) {
     if (auto up = spawn(n); !up) return fail(n, up.error());
   }
 }
@@ -129,7 +100,7 @@ Result<void> JobInWorld::spawn(std::uint32_t n) {
 void JobInWorld::introduce(SimulatedNode& to, std::uint32_t n) {
   if (!to.is_here()) return;
   const auto added =
-      to.fabric().add_peer(NodeId(n), nodes_[n]->incarnation(), hub_.address_of(NodeId(n)));
+      to.fabric().add_peer(NodeId(n), nodes_[n]->incarnation(), hub().address_of(NodeId(n)));
   WEFT_CHECK(added.ok());
 }
 
@@ -249,7 +220,7 @@ std::vector<std::string> JobInWorld::describe() const {
 }
 
 void JobInWorld::set_timer(PicoInstant at, Timer timer) {
-  place_.agents.set_shared_timer(agent_, std::max(at, now()), timer);
+  world().agents().set_shared_timer(agent_, std::max(at, now()), timer);
 }
 
 void JobInWorld::next_fault() {
@@ -312,56 +283,16 @@ StreamProgress JobInWorld::progress(StreamProgress sum) const {
 }
 
 Result<void> JobInWorld::kill(std::uint32_t host) {
-  if (!nodes_[host]->alive()) return unavailable(host);
+  if (auto good = check_alive(host); !good) return good;
   nodes_[host]->kill();
   changed_ = true;
   if (!local_.restart) return {};
   return spawn(host);
 }
 
-Result<void> JobInWorld::stop(std::uint32_t host) {
-  if (!nodes_[host]->alive()) return unavailable(host);
-  nodes_[host]->pause();
-  return {};
-}
-
-Result<void> JobInWorld::resume(std::uint32_t host) {
-  if (!nodes_[host]->alive()) return unavailable(host);
-  nodes_[host]->resume();
-  return {};
-}
-
 Result<void> JobInWorld::restart(std::uint32_t host) {
   if (nodes_[host]->alive()) nodes_[host]->kill();
   return spawn(host);
-}
-
-Result<void> JobInWorld::set_link_up(std::uint32_t host, bool up) {
-  world().set_host_up(hosts_[host], up);
-  for (std::uint32_t n = 0; n < hosts_.size(); ++n) {
-    if (hosts_[n] == hosts_[host]) hub_.set_reachable(NodeId(n), up && !nodes_[n]->paused());
-  }
-  return {};
-}
-
-Result<void> JobInWorld::set_rate(std::uint32_t host, Bandwidth rate) {
-  world().set_host_rate(hosts_[host], rate);
-  return {};
-}
-
-Result<void> JobInWorld::set_loss(std::uint32_t host, std::uint32_t parts_per_million) {
-  world().set_host_loss(hosts_[host], parts_per_million);
-  return {};
-}
-
-Result<void> JobInWorld::jump_clock(std::uint32_t host, Duration by) {
-  nodes_[host]->jump_clock(by);
-  return {};
-}
-
-Result<void> JobInWorld::set_partition(const std::vector<std::vector<std::uint32_t>>& groups) {
-  hub_.set_partition(groups);
-  return {};
 }
 
 }  // namespace weft::stream

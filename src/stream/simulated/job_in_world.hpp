@@ -15,8 +15,7 @@
 #include <vector>
 
 #include "sim/engine/agent.hpp"
-#include "sim/fabric/sim_hub.hpp"
-#include "sim/faults/network_faults.hpp"
+#include "sim/job/hosted_job.hpp"
 #include "sim/telemetry/trace_file.hpp"
 #include "stream/simulated/simulated_job.hpp"
 #include "stream/simulated/simulated_node.hpp"
@@ -42,7 +41,7 @@ struct JobFailure {
 
 /// World, hosts and everything in `job` outlive it. `number` tells its random numbers from those of
 /// the simulation's other jobs. Node n runs on host `hosts[n]`.
-class JobInWorld final : private sim::NetworkFaults, private sim::Agent {
+class JobInWorld final : private sim::HostedJob, private sim::Agent {
  public:
   JobInWorld(sim::World& world, std::uint32_t number, std::vector<std::uint32_t> hosts,
              const SimulatedJob& job, Duration patience);
@@ -81,8 +80,6 @@ class JobInWorld final : private sim::NetworkFaults, private sim::Agent {
  private:
   enum Timer : std::uint16_t { stop_timer, fault_timer, start_timer };
 
-  PicoInstant now() const { return place_.agents.engine().now(); }
-  Instant now_ns() const { return Instant(now().ticks() / 1'000); }
   void start();
   std::string node_name(std::uint32_t n) const;
   std::uint32_t track(std::uint32_t n) const { return number_ << 16 | (n + 1); }
@@ -103,24 +100,16 @@ class JobInWorld final : private sim::NetworkFaults, private sim::Agent {
 
   // FaultTarget
   Result<void> kill(std::uint32_t host) override;
-  Result<void> stop(std::uint32_t host) override;
-  Result<void> resume(std::uint32_t host) override;
   Result<void> restart(std::uint32_t host) override;
-  Result<void> set_link_up(std::uint32_t host, bool up) override;
-  Result<void> set_rate(std::uint32_t host, Bandwidth rate) override;
-  Result<void> set_loss(std::uint32_t host, std::uint32_t parts_per_million) override;
-  Result<void> jump_clock(std::uint32_t host, Duration by) override;
-  Result<void> set_partition(const std::vector<std::vector<std::uint32_t>>& groups) override;
+  sim::HostedProcess& process(std::uint32_t node) override { return *nodes_[node]; }
 
   std::uint32_t number_;
   std::string name_;
   sim::TraceFile* trace_ = nullptr;
   Duration patience_;
   Duration starts_at_;
-  std::vector<std::uint32_t> hosts_;  // by node
   const StreamOptions& options_;
   const LocalOptions& local_;
-  sim::SimHub hub_;
   SimulatedPlace place_;
   std::uint32_t agent_;
   std::vector<std::unique_ptr<SimulatedNode>> nodes_;  // empty: not started

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/simulated/network_fault_player.hpp"
 
-#include <string>
+#include <numeric>
 #include <utility>
 
 #include "base/log.hpp"
 
 namespace weft::stream {
+namespace {
+
+std::vector<std::uint32_t> all_hosts(const sim::World& world) {
+  std::vector<std::uint32_t> hosts(world.topology().hosts());
+  std::iota(hosts.begin(), hosts.end(), 0u);
+  return hosts;
+}
+
+}  // namespace
 
 NetworkFaultPlayer::NetworkFaultPlayer(sim::World& world, std::vector<testbed::Fault> faults)
-    : sim::NetworkFaults(world),
+    : sim::NetworkFaults(world, all_hosts(world)),
       player_(std::move(faults), Instant()),
       agent_(world.agents().add(*this)) {
   set_timer();
@@ -29,21 +38,6 @@ void NetworkFaultPlayer::on_timer(std::uint16_t, std::uint64_t) {
 void NetworkFaultPlayer::set_timer() {
   const Instant at = player_.next_deadline();
   if (at != Instant::never()) world().agents().set_shared_timer(agent_, to_pico(at));
-}
-
-Result<void> NetworkFaultPlayer::set_link_up(std::uint32_t host, bool up) {
-  world().set_host_up(host, up);
-  return {};
-}
-
-Result<void> NetworkFaultPlayer::set_rate(std::uint32_t host, Bandwidth rate) {
-  world().set_host_rate(host, rate);
-  return {};
-}
-
-Result<void> NetworkFaultPlayer::set_loss(std::uint32_t host, std::uint32_t parts_per_million) {
-  world().set_host_loss(host, parts_per_million);
-  return {};
 }
 
 }  // namespace weft::stream

@@ -20,9 +20,6 @@ class NetworkFaultPlayer final : private sim::NetworkFaults, private sim::Agent 
  private:
   void on_timer(std::uint16_t detail, std::uint64_t payload) override;
   void set_timer();
-  Result<void> set_link_up(std::uint32_t host, bool up) override;
-  Result<void> set_rate(std::uint32_t host, Bandwidth rate) override;
-  Result<void> set_loss(std::uint32_t host, std::uint32_t parts_per_million) override;
 
   testbed::FaultPlayer player_;
   std::uint32_t agent_;

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/simulated/program_in_world.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+
+namespace weft {
+namespace {
+
+constexpr int code_of_killed = 128 + 9;
+/// The launcher's word takes so long.
+constexpr PicoDuration word_takes = PicoDuration::milliseconds(1);
+/// How far the simulation goes before somebody looks whether anything happens any more.
+constexpr PicoDuration slice = PicoDuration::microseconds(10);
+
+}  // namespace
+
+ProgramInWorld::ProgramInWorld(sim::World& world, std::vector<std::uint32_t> hosts,
+                               const JobDescription& job, const Program& program,
+                               std::span<const std::string> arguments,
+                               const std::function<void(const std::string&)>& say)
+    : HostedJob(world, std::move(hosts), job.peer_timeout),
+      job_(job),
+      say_(say),
+      shared_{.scenario = world.scenario(),
+              .job = job,
+              .program = program,
+              .arguments = arguments,
+              .on_over = [this] { set_timer(word_takes, over_timer); },
+              .on_end = [this](NodeId rank, int code) { on_end(rank.value(), code); }},
+      agent_(world.agents().add(*this)),
+      over_(this->hosts().size(), false) {
+  for (std::uint32_t n = 0; n < over_.size(); ++n) {
+    ranks_.push_back(std::make_unique<SimulatedRank>(shared_, place_of(n, 0)));
+  }
+}
+
+Result<SimulatedOutcome> ProgramInWorld::run(std::vector<testbed::Fault> faults) {
+  if (auto good = connect(); !good) return std::move(good).error();
+  begun_ = now();
+  for (std::uint32_t n = 0; n < ranks_.size(); ++n) {
+    if (auto good = ranks_[n]->begin(); !good) return std::move(good).error();
+  }
+  faults_.emplace(std::move(faults), now_ns());
+  next_fault();
+  const PicoInstant limit = begun_ + to_pico(world().scenario().programs.limit);
+  while (!stopped_) {
+    if (auto good = advance(limit); !good) return std::move(good).error();
+  }
+  if (failure_) return *failure_;
+  return outcome();
+}
+
+/// Programs begin when everybody is connected with everybody: what that takes is start-up.
+Result<void> ProgramInWorld::connect() {
+  for (auto& rank : ranks_) rank->open();
+  for (std::uint32_t a = 0; a < ranks_.size(); ++a) {
+    for (std::uint32_t b = 0; b < ranks_.size(); ++b) {
+      if (a != b) introduce(a, b);
+    }
+  }
+  const std::uint64_t others = ranks_.size() - 1;
+  const PicoInstant limit = now() + to_pico(world().scenario().programs.limit);
+  while (std::any_of(ranks_.begin(), ranks_.end(),
+                     [&](const auto& rank) { return rank->calls() < others; })) {
+    if (auto good = advance(limit); !good) return good;
+  }
+  return {};
+}
+
+Result<void> ProgramInWorld::advance(PicoInstant limit) {
+  if (engine().idle()) return stuck();
+  if (engine().next_time() >= limit) {
+    return Error{ErrorCode::timed_out,
+                 fmt::format("the program did not end within {} simulated seconds; "
+                             "programs.limit is the limit",
+                             world().scenario().programs.limit.to_seconds())};
+  }
+  engine().run_until(std::min(limit, std::max(now(), engine().next_time()) + slice));
+  return {};
+}
+
+Error ProgramInWorld::stuck() const {
+  std::string who;
+  std::size_t waiting = 0;
+  for (const auto& rank : ranks_) {
+    if (!rank->alive()) continue;
+    if (++waiting <= 8) who += fmt::format("{}{}", waiting > 1 ? ", " : "", rank->self().value());
+  }
+  return {ErrorCode::unavailable,
+          fmt::format("nothing happens any more, and {} processes wait for messages: rank{} {}{}",
+                      waiting, waiting == 1 ? "" : "s", who, waiting > 8 ? ", …" : "")};
+}
+
+SimulatedOutcome ProgramInWorld::outcome() {
+  SimulatedOutcome outcome{.code = code_};
+  ProgramReport& report = outcome.report;
+  report.processes = static_cast<std::uint32_t>(ranks_.size());
+  report.seed = world().scenario().seed;
+  report.simulated = Duration((now() - begun_).ticks() / 1'000);
+  report.start_up = Duration((begun_ - PicoInstant()).ticks() / 1'000);
+  report.crashes = crashes_;
+  report.restarts = restarts_;
+  report.events = engine().events();
+  report.trace_hash = engine().trace_hash();
+  report.faults = played_;
+  for (const auto& rank : ranks_) report.ranks.push_back(rank->times());
+  return outcome;
+}
+
+void ProgramInWorld::introduce(std::uint32_t to, std::uint32_t about) {
+  const auto added = ranks_[to]->fabric().add_peer(NodeId(about), ranks_[about]->incarnation(),
+                                                   hub().address_of(NodeId(about)));
+  WEFT_CHECK(added.ok());
+}
+
+/// As a launcher does: a new process, made known to all and told of all.
+void ProgramInWorld::start_anew(std::uint32_t n) {
+  if (stopped_ || ranks_[n]->alive() || over_[n]) return;
+  ranks_[n]->open();
+  for (std::uint32_t other = 0; other < ranks_.size(); ++other) {
+    if (other == n || !ranks_[other]->alive()) continue;
+    introduce(n, other);
+    introduce(other, n);
+  }
+  if (auto good = ranks_[n]->begin(); !good) {
+    failure_ = good.error();
+    stop_all();
+  }
+}
+
+void ProgramInWorld::stop_all() {
+  stopped_ = true;
+  engine().stop();
+}
+
+/// Others may have something to say still, then all end.
+void ProgramInWorld::end_with(int code) {
+  if (code_ == 0) code_ = code;
+  if (std::exchange(ending_, true)) return;
+  set_timer(word_takes, end_timer);
+}
+
+void ProgramInWorld::finish(std::uint32_t n) {
+  over_[n] = true;
+  if (std::all_of(over_.begin(), over_.end(), [](bool over) { return over; })) stop_all();
+}
+
+void ProgramInWorld::on_end(std::uint32_t n, int code) {
+  if (code == 0) return finish(n);
+  on_death(n, code, fmt::format("ended with code {}", code));
+}
+
+void ProgramInWorld::on_death(std::uint32_t n, int code, const std::string& how) {
+  // Once all programs are over, nothing is missing whatever ends a process.
+  if (shared_.over) return finish(n);
+  if (job_.retain && !ending_ && restarts_ < job_.most_restarts) {
+    ++restarts_;
+    say_(fmt::format("rank {} {}; starting it anew", n, how));
+    set_timer(to_pico(world().scenario().programs.restart_after), restart_timer, n);
+    return;
+  }
+  if (ending_) return;
+  say_(fmt::format("rank {} {}", n, how));
+  // A program that failed by itself takes the others with it. One that was killed is waited for,
+  // until those that need it give up and say what they needed.
+  if (job_.retain || code != code_of_killed) return end_with(code);
+  if (code_ == 0) code_ = code;
+  if (!faults_->will_restart(n)) finish(n);
+}
+
+void ProgramInWorld::say_over() {
+  shared_.over = true;
+  for (std::uint32_t n = 0; n < ranks_.size(); ++n) {
+    if (ranks_[n]->alive()) {
+      ranks_[n]->wake();
+    } else {
+      finish(n);
+    }
+  }
+}
+
+void ProgramInWorld::next_fault() {
+  const Instant at = faults_->next_deadline();
+  if (at == Instant::never()) return;
+  world().agents().set_shared_timer(
+      agent_, std::max(now(), PicoInstant() + to_pico(at - Instant())), fault_timer);
+}
+
+void ProgramInWorld::play_faults() {
+  std::vector<testbed::FaultPlayer::Played> played;
+  faults_->play(now_ns(), *this, played);
+  for (const auto& p : played) {
+    spdlog::info("fault: {}{}", p.what, p.result.ok() ? "" : ": " + p.result.error().message);
+    if (p.result.ok()) {
+      played_.push_back({Duration((now() - begun_).ticks() / 1'000), p.what});
+    }
+  }
+  next_fault();
+}
+
+void ProgramInWorld::on_timer(std::uint16_t detail, std::uint64_t payload) {
+  if (stopped_) return;
+  switch (detail) {
+    case fault_timer:
+      play_faults();
+      break;
+    case over_timer:
+      say_over();
+      break;
+    case end_timer:
+      stop_all();
+      break;
+    default:
+      start_anew(static_cast<std::uint32_t>(payload));
+      break;
+  }
+}
+
+/// What happens to who is not there is no error: faults are drawn without knowledge of who is.
+Result<void> ProgramInWorld::kill(std::uint32_t n) {
+  if (auto good = check_alive(n); !good) return good;
+  ranks_[n]->kill();
+  ++crashes_;
+  on_death(n, code_of_killed, "was ended by signal 9 (Killed)");
+  return {};
+}
+
+Result<void> ProgramInWorld::restart(std::uint32_t n) {
+  if (over_[n]) {
+    return Error{ErrorCode::unavailable, fmt::format("the program of rank {} is over", n)};
+  }
+  if (ranks_[n]->alive()) {
+    ranks_[n]->kill();
+    ++crashes_;
+  }
+  ++restarts_;
+  start_anew(n);
+  return {};
+}
+
+}  // namespace weft

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// ProgramInWorld: the processes of one program in a simulation, and what happens to them: what a
+// launcher does otherwise.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "process/simulated/program_report.hpp"
+#include "process/simulated/simulated_program.hpp"
+#include "process/simulated/simulated_rank.hpp"
+#include "sim/engine/agent.hpp"
+#include "sim/job/hosted_job.hpp"
+#include "testbed/fault.hpp"
+
+namespace weft {
+
+/// What is referred to outlives it.
+class ProgramInWorld final : private sim::HostedJob, private sim::Agent {
+ public:
+  /// Rank n runs on host `hosts[n]`.
+  ProgramInWorld(sim::World& world, std::vector<std::uint32_t> hosts, const JobDescription& job,
+                 const Program& program, std::span<const std::string> arguments,
+                 const std::function<void(const std::string&)>& say);
+
+  /// Until all processes are over.
+  Result<SimulatedOutcome> run(std::vector<testbed::Fault> faults);
+
+ private:
+  enum Timer : std::uint16_t { fault_timer, over_timer, end_timer, restart_timer };
+
+  sim::Engine& engine() { return world().engine(); }
+  void set_timer(PicoDuration in, Timer timer, std::uint64_t payload = 0) {
+    world().agents().set_shared_timer(agent_, now() + in, timer, payload);
+  }
+
+  Result<void> connect();
+  Result<void> advance(PicoInstant limit);
+  SimulatedOutcome outcome();
+  void introduce(std::uint32_t to, std::uint32_t about);
+  void start_anew(std::uint32_t rank);
+  void stop_all();
+  void end_with(int code);
+  void on_end(std::uint32_t rank, int code);
+  void on_death(std::uint32_t rank, int code, const std::string& how);
+  void finish(std::uint32_t rank);
+  void say_over();
+  Error stuck() const;
+  void next_fault();
+  void play_faults();
+  void on_timer(std::uint16_t detail, std::uint64_t payload) override;
+
+  // FaultTarget
+  Result<void> kill(std::uint32_t rank) override;
+  Result<void> restart(std::uint32_t rank) override;
+  sim::HostedProcess& process(std::uint32_t rank) override { return *ranks_[rank]; }
+
+  const JobDescription& job_;
+  const std::function<void(const std::string&)>& say_;
+  ProgramPlace shared_;
+  std::uint32_t agent_;
+  std::vector<std::unique_ptr<SimulatedRank>> ranks_;
+  std::vector<bool> over_;  // by rank: nothing more is expected of it
+  std::optional<testbed::FaultPlayer> faults_;
+  std::vector<ProgramReport::Fault> played_;
+  std::optional<Error> failure_;
+  PicoInstant begun_{};
+  std::uint32_t crashes_ = 0;
+  std::uint32_t restarts_ = 0;
+  int code_ = 0;
+  bool ending_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace weft
