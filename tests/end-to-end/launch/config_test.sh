@@ -7,7 +7,9 @@ set -euo pipefail
 weft=$1 examples=$2 seed=${3:-$RANDOM}
 RANDOM=$seed
 dir=$(mktemp -d)
-trap 'kill -9 $(jobs -p) 2>/dev/null || true; rm -rf -- "$dir"' EXIT
+# shellcheck source=common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
+trap 'end_descendants; rm -rf -- "$dir"' EXIT
 # Where this user's secret is made.
 export XDG_CONFIG_HOME=$dir/config
 file=$dir/job.conf
@@ -33,20 +35,17 @@ write_file() {
     done; } >"$file"
 }
 
-results() { grep -v ' processes, ' "$1"; }
-
 # expect_failure CODE WORDS COMMAND…
 expect_failure() {
   local wanted=$1 expected=$2 code=0
   shift 2
-  timeout 60 "$@" >"$dir/out" 2>&1 || code=$?
+  "${bound[@]}" timeout 60 "$@" >"$dir/out" 2>&1 || code=$?
   ((code == wanted)) || fail "$* ended with $code, not $wanted: $(cat "$dir/out")"
   [[ $(cat "$dir/out") == *"$expected"* ]] || fail "$* does not say '$expected': $(cat "$dir/out")"
   (($(wc -l <"$dir/out") == 1)) || fail "$* says more than a line: $(cat "$dir/out")"
 }
 
 program="markov2 400 40 1200"
-milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 begun=$(milliseconds)
 # shellcheck disable=SC2086
 "$weft" run -n 4 --fabric tcp -- "$examples"/$program >"$dir/calm"
@@ -56,7 +55,7 @@ expected=$(results "$dir/calm")
 # start RANK OUT: a process that nobody launched.
 start() {
   # shellcheck disable=SC2086
-  WEFT_CONFIG=$file WEFT_RANK=$1 timeout 100 "$examples"/$program >"$dir/$2" 2>"$dir/$2.err" &
+  WEFT_CONFIG=$file WEFT_RANK=$1 "${bound[@]}" timeout 100 "$examples"/$program >"$dir/$2" 2>"$dir/$2.err" &
 }
 # Until somebody listens at the address of a rank.
 until_listening() {
@@ -74,7 +73,7 @@ write_file 4 '# nothing here'
 pids=()
 for i in 0 1 2 3; do
   # shellcheck disable=SC2086
-  WEFT_CONFIG=$file timeout 100 "$examples"/$program >"$dir/out$i" 2>"$dir/out$i.err" &
+  WEFT_CONFIG=$file "${bound[@]}" timeout 100 "$examples"/$program >"$dir/out$i" 2>"$dir/out$i.err" &
   pids+=($!)
 done
 wait_all "${pids[@]}"
@@ -93,19 +92,21 @@ printf '[addresses]\n0 = weft-%s-a\n1 = weft-%s-b\n2 = weft-%s-c\n' $$ $$ $$ >"$
 # attempts make.
 write_file 3 'send_attempts = 10\nsend_delay = 0.05\nreceive_attempts = 10\nreceive_delay = 0.05'
 code=0
-"$weft" run --config "$file" -- "$examples/jac3d" 60 100000 >"$dir/out" 2>"$dir/err" &
+"${bound[@]}" "$weft" run --config "$file" -- "$examples/jac3d" 60 100000 >"$dir/out" 2>"$dir/err" &
 launcher=$!
 until pids=$(pgrep -P $launcher) && (($(wc -w <<<"$pids") == 3)); do :; done
 kill -9 "${pids%%$'\n'*}"
 wait $launcher || code=$?
 ((code == 137)) || fail "a job whose rank was killed ended with $code: $(cat "$dir/err")"
 grep -q 'was gone for 0.5 s' "$dir/err" || fail "nobody says what it missed: $(cat "$dir/err")"
+# So does one that nobody launched, when the others never come.
+expect_failure 1 "was gone for 0.5 s" env WEFT_CONFIG="$file" WEFT_RANK=1 "$examples/vsum2"
 
 # Listings 5.7 to 5.9: a process is killed and started anew, by weft run and by hand.
 forever='send_attempts = -1\nreceive_attempts = -1\noutbox_size = -1'
 write_file 4 "$forever"
 # shellcheck disable=SC2086
-"$weft" run --config "$file" -- "$examples"/$program >"$dir/out" 2>"$dir/err" &
+"${bound[@]}" "$weft" run --config "$file" -- "$examples"/$program >"$dir/out" 2>"$dir/err" &
 launcher=$!
 until pids=$(pgrep -P $launcher) && (($(wc -w <<<"$pids") == 4)); do :; done
 kill -9 "${pids%%$'\n'*}"

@@ -6,13 +6,14 @@
 set -euo pipefail
 weft=$1 examples=$2
 dir=$(mktemp -d)
-trap 'kill -9 $(jobs -p) 2>/dev/null || true; rm -rf -- "$dir"' EXIT
+# shellcheck source=common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
+trap 'end_descendants; rm -rf -- "$dir"' EXIT
 
 fail() {
   echo "connections_test: $1" >&2
   exit 1
 }
-results() { grep -v ' processes, ' "$1"; }
 
 # In markov2 everybody speaks with everybody.
 program=("$examples/markov2" 400 40 5)
@@ -21,12 +22,12 @@ run=("$weft" run -n 12 --fabric tcp)
 expected=$(results "$dir/calm")
 [[ $expected == *checksum* ]] || fail "no checksum: $expected"
 for limit in 2 5; do
-  timeout 120 "${run[@]}" --connections $limit -- "${program[@]}" >"$dir/out" 2>"$dir/err" ||
+  "${bound[@]}" timeout 120 "${run[@]}" --connections $limit -- "${program[@]}" >"$dir/out" 2>"$dir/err" ||
     fail "--connections $limit ended with $?: $(cat "$dir/err")"
   [[ $(results "$dir/out") == "$expected" ]] || fail "--connections $limit: $(cat "$dir/out")"
 done
 
-timeout 120 "${run[@]}" --connections 3 --restart on-failure -- "${program[@]}" \
+"${bound[@]}" timeout 120 "${run[@]}" --connections 3 --restart on-failure -- "${program[@]}" \
   >"$dir/out" 2>"$dir/err" &
 guard=$!
 until launcher=$(pgrep -P $guard) && victims=$(pgrep -P "$launcher"); do :; done

@@ -11,8 +11,10 @@ dir=$(mktemp -d)
 agent=$dir/wa$$ program=$dir/wp$$
 cp "$weft" "$agent"
 cp "$examples/markov2" "$program"
+# shellcheck source=common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 cleanup() {
-  kill -9 $(jobs -p) 2>/dev/null || true
+  end_descendants
   pkill -9 -x "wa$$|wp$$" 2>/dev/null || true
   rm -rf -- "$dir"
 }
@@ -44,19 +46,9 @@ printf '# two machines\nalpha 2\nbeta slots=2\n' >"$dir/hosts"
 elsewhere=("$weft" run --hosts "$dir/hosts" --ssh "$dir/ssh" --remote-weft)
 run=("${elsewhere[@]}" "$agent")
 
-results() { grep -v ' processes, ' "$1" || true; }
-until_gone() {
-  local left=200
-  while pgrep -x "$1" >/dev/null; do
-    ((--left)) || fail "$2: there are still $(pgrep -ax "$1")"
-    sleep 0.05
-  done
-}
 nothing_left() { until_gone "wa$$|wp$$" "$1"; }
-until_running() { until (($(pgrep -cx "wp$$") >= $1)); do :; done; }
 
 arguments=(400 40 1200)
-milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 begun=$(milliseconds)
 "$weft" run -n 4 --fabric tcp -- "$program" "${arguments[@]}" >"$dir/calm"
 lasts=$(($(milliseconds) - begun))
@@ -66,7 +58,7 @@ expected=$(results "$dir/calm")
 # Undisturbed, on all slots and on fewer, over each fabric.
 for how in "" "-n 3" "--fabric tcp" "--network 127.0.0.0/8"; do
   # shellcheck disable=SC2086
-  timeout 60 "${run[@]}" $how -- "$program" "${arguments[@]}" >"$dir/out" 2>"$dir/err" ||
+  "${bound[@]}" timeout 60 "${run[@]}" $how -- "$program" "${arguments[@]}" >"$dir/out" 2>"$dir/err" ||
     fail "$how ended with $?: $(cat "$dir/err")"
   [[ $(results "$dir/out") == "$expected" ]] || fail "$how prints $(cat "$dir/out"), not $expected"
   nothing_left "$how"
@@ -78,7 +70,7 @@ grep -Eq '^[^ ]* run-agent$' "$dir/commands" || fail "unexpected: $(cat "$dir/co
 expect() {
   local wanted=$1 words=$2 code=0
   shift 2
-  timeout 60 "$@" >"$dir/out" 2>"$dir/err" || code=$?
+  "${bound[@]}" timeout 60 "$@" >"$dir/out" 2>"$dir/err" || code=$?
   ((code == wanted)) || fail "$* ended with $code, not $wanted: $(cat "$dir/err")"
   [[ $(cat "$dir/err") == *"$words"* ]] || fail "$* does not say '$words': $(cat "$dir/err")"
   nothing_left "$*"
@@ -117,7 +109,7 @@ survives() {
   for ((attempt = 0; attempt < 20; ++attempt)); do
     rm -f "$dir"/ssh-of-* "$dir/down/beta"
     code=0
-    timeout 100 "${run[@]}" --restart on-failure -- "$program" "${arguments[@]}" \
+    "${bound[@]}" timeout 100 "${run[@]}" --restart on-failure -- "$program" "${arguments[@]}" \
       >"$dir/out" 2>"$dir/err" &
     guard=$!
     until (($(pgrep -cx "wp$$") >= 4)) || ! kill -0 $guard 2>/dev/null; do :; done
@@ -148,9 +140,9 @@ rm "$dir/down/beta"
 
 # Without a restart, the others say what they miss.
 rm -f "$dir"/ssh-of-*
-timeout 60 "${run[@]}" --timeout 500ms -- "$program" 400 40 100000 >"$dir/out" 2>"$dir/err" &
+"${bound[@]}" timeout 60 "${run[@]}" --timeout 500ms -- "$program" 400 40 100000 >"$dir/out" 2>"$dir/err" &
 guard=$!
-until_running 4
+until_running wp$$ 4
 kill_ssh
 code=0
 wait $guard || code=$?
@@ -160,14 +152,5 @@ grep -q "was gone for 0.5 s" "$dir/err" || fail "nobody says what it missed: $(c
 nothing_left "a lost host"
 
 # The launcher is asked to end, or killed.
-for signal in TERM INT KILL; do
-  "${run[@]}" -- "$program" 400 40 100000 >"$dir/out" 2>"$dir/err" &
-  launcher=$!
-  until_running 4
-  kill -$signal $launcher
-  code=0
-  wait $launcher || code=$?
-  ((code == 128 + $(kill -l $signal))) || fail "SIG$signal: code $code: $(cat "$dir/err")"
-  nothing_left "SIG$signal"
-done
+ends_when_asked_or_killed wp$$ 4 wa$$ "TERM INT KILL" "${run[@]}" -- "$program" 400 40 100000
 echo "hosts_test: all as expected"

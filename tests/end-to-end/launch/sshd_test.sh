@@ -18,8 +18,11 @@ command -v ssh >/dev/null || skip "there is no ssh"
 dir=$(mktemp -d)
 daemon=
 made_run=
+# shellcheck source=common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 cleanup() {
-  [[ -z $daemon ]] || kill "$daemon" 2>/dev/null || true
+  [[ -z $daemon ]] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || true
+  end_descendants
   pkill -9 -x "wa$$|wp$$" 2>/dev/null || true
   [[ -z $made_run ]] || rmdir /run/sshd 2>/dev/null || true
   rm -rf -- "$dir"
@@ -56,7 +59,7 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
 CONF
-"$sshd" -D -f "$dir/sshd_config" -E "$dir/sshd.log" &
+"${bound[@]}" "$sshd" -D -f "$dir/sshd_config" -E "$dir/sshd.log" &
 daemon=$!
 until (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
   kill -0 $daemon 2>/dev/null || skip "sshd does not start here: $(tail -n 2 "$dir/sshd.log")"
@@ -69,26 +72,18 @@ ssh+=" -o LogLevel=ERROR -o AddressFamily=inet -p $port -i $dir/user"
 $ssh 127.0.0.1 true 2>"$dir/err" || skip "root may not log in here: $(cat "$dir/err")"
 run=("$weft" run --hosts "$dir/hosts" --ssh "$ssh" --remote-weft "$agent")
 
-results() { grep -v ' processes, ' "$1" || true; }
-nothing_left() {
-  local left=200
-  while pgrep -x "wa$$|wp$$" >/dev/null; do
-    ((--left)) || fail "$1: there is still $(pgrep -ax "wa$$|wp$$")"
-    sleep 0.05
-  done
-}
-until_running() { until (($(pgrep -cx "wp$$") >= $1)); do :; done; }
+nothing_left() { until_gone "wa$$|wp$$" "$1"; }
 arguments=(400 40 1200)
 "$weft" run -n 4 --fabric tcp -- "$program" "${arguments[@]}" >"$dir/calm"
 expected=$(results "$dir/calm")
 
-timeout 60 "${run[@]}" -- "$program" "${arguments[@]}" >"$dir/out" 2>"$dir/err" ||
+"${bound[@]}" timeout 60 "${run[@]}" -- "$program" "${arguments[@]}" >"$dir/out" 2>"$dir/err" ||
   fail "it ended with $?: $(cat "$dir/err")"
 [[ $(results "$dir/out") == "$expected" ]] || fail "it prints $(cat "$dir/out"), not $expected"
 nothing_left "an undisturbed run"
 
 code=0
-timeout 60 "${run[@]}" -n 3 -- bash -c 'exit 7' >"$dir/out" 2>"$dir/err" || code=$?
+"${bound[@]}" timeout 60 "${run[@]}" -n 3 -- bash -c 'exit 7' >"$dir/out" 2>"$dir/err" || code=$?
 ((code == 7)) || fail "exit code $code, not 7: $(cat "$dir/err")"
 
 # The launcher's ssh is killed, then sshd's side of a connection.
@@ -96,10 +91,10 @@ kill_ssh() { kill -9 "$(pgrep -P "$(pgrep -P $guard)" | head -n 1)"; }
 kill_session() { kill -9 "$(pgrep -P $daemon | shuf -n 1)"; }
 kill_rank() { kill -9 "$(pgrep -x "wp$$" | shuf -n 1)"; }
 for kill in kill_rank kill_ssh kill_session; do
-  timeout 100 "${run[@]}" --restart on-failure -- "$program" "${arguments[@]}" \
+  "${bound[@]}" timeout 100 "${run[@]}" --restart on-failure -- "$program" "${arguments[@]}" \
     >"$dir/out" 2>"$dir/err" &
   guard=$!
-  until_running 4
+  until_running wp$$ 4
   $kill
   wait $guard || fail "$kill: the job ended with $?: $(cat "$dir/err")"
   [[ $(results "$dir/out" | sort -u) == "$expected" ]] || fail "$kill: $(cat "$dir/out")"
@@ -107,14 +102,6 @@ for kill in kill_rank kill_ssh kill_session; do
   nothing_left "$kill"
 done
 
-for signal in TERM KILL; do
-  "${run[@]}" -- "$program" 400 40 100000 >"$dir/out" 2>"$dir/err" &
-  launcher=$!
-  until_running 4
-  kill -$signal $launcher
-  code=0
-  wait $launcher || code=$?
-  ((code == 128 + $(kill -l $signal))) || fail "SIG$signal: code $code: $(cat "$dir/err")"
-  nothing_left "SIG$signal"
-done
+# The launcher is asked to end, or killed.
+ends_when_asked_or_killed wp$$ 4 wa$$ "TERM KILL" "${run[@]}" -- "$program" 400 40 100000
 echo "sshd_test: all as expected"
