@@ -45,6 +45,8 @@ void run(const RunCommand& command, const CLI::App& app, Outcome& outcome) {
   options.restart = command.restart == "on-failure";
   auto found = find_places(app, command.places, options);
   if (!found) return report_error(found.error(), outcome);
+  const auto times = check_times(app, command.places, options);
+  if (!times) return report_error(times.error(), outcome);
   if (is_of_scenario(options)) {
     return run_in_simulation(options, command.simulation, outcome);
   }

@@ -183,6 +183,12 @@ Result<void> refuse_real_options(const LaunchOptions& launch) {
                       : !launch.file.empty()    ? "--config"
                       : !launch.hosts.empty()   ? "--hosts"
                                                 : nullptr;
+  if (launch.heartbeat != Duration{}) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--heartbeat: with --fabric {} a host that is cut off is gone after "
+                             "--peer-timeout, and nothing is asked before; leave it away",
+                             launch.fabric)};
+  }
   if (given == nullptr) return {};
   return Error{ErrorCode::invalid_argument,
                fmt::format("{}: with --fabric {} hosts and links are those of the scenario; say it "

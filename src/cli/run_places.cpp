@@ -10,6 +10,7 @@
 
 #include "base/units.hpp"
 #include "cli/parsed_option.hpp"
+#include "launch/launched_job.hpp"
 #include "runtime/membership/job_file.hpp"
 
 namespace weft::cli {
@@ -53,6 +54,7 @@ Result<void> find_by_file(const CLI::App& command, const std::string& path, Laun
   take(command, "--restart", file->retain, launch.restart);
   take(command, "--timeout", file->timeout, launch.timeout);
   take(command, "--peer-timeout", file->peer_timeout, launch.peer_timeout);
+  take(command, "--heartbeat", file->heartbeat, launch.heartbeat);
   take(command, "--inbox", file->inbox, launch.inbox);
   take(command, "--outbox", file->outbox, launch.outbox);
   take(command, "--connections", file->connections, launch.connections);
@@ -101,11 +103,20 @@ void add_place_options(CLI::App& command, PlaceOptions& places, LaunchOptions& l
       ->type_name("ADDRESS/BITS");
   add_parsed(command, "--peer-timeout", launch.peer_timeout, parse_duration,
              "a machine that answers nothing for so long is gone", "as --timeout");
+  add_parsed(command, "--heartbeat", launch.heartbeat, parse_heartbeat,
+             "a connection that was silent for so long is proved alive, before --peer-timeout",
+             "half of --peer-timeout");
   command
       .add_option("--connections", launch.connections,
                   "of TCP that a process keeps at a time; the least recently used gives way")
       ->check(CLI::Range(1u, most_connections))
       ->default_str("4096");
+}
+
+Result<void> check_times(const CLI::App& command, const PlaceOptions& places,
+                         const LaunchOptions& launch) {
+  const bool by_option = command.count("--heartbeat") > 0;
+  return check_heartbeat(by_option ? "--heartbeat" : places.config + ": heartbeat", launch);
 }
 
 Result<void> find_places(const CLI::App& command, const PlaceOptions& places,

@@ -27,4 +27,9 @@ void add_place_options(CLI::App& command, PlaceOptions& places, LaunchOptions& l
 Result<void> find_places(const CLI::App& command, const PlaceOptions& places,
                          LaunchOptions& launch);
 
+/// Refuses times of the complete `launch` that make no sense together. Errors name the option, or
+/// the file and its key.
+Result<void> check_times(const CLI::App& command, const PlaceOptions& places,
+                         const LaunchOptions& launch);
+
 }  // namespace weft::cli

@@ -32,6 +32,9 @@ struct LaunchOptions {
   std::uint32_t connections = 0;         ///< of TCP, per process at a time; zero: the default
   /// A host whose kernel answers nothing for so long is gone. Zero: `timeout`, at least a second.
   Duration peer_timeout;
+  /// A connection over which nothing came for so long is proved alive, shorter than `peer_timeout`.
+  /// Zero: the fabric's default.
+  Duration heartbeat;
   std::string network;  ///< which of a machine's addresses to use: "10.1.0.0/16"; empty: the first
 
   /// A job's file (runtime/membership/job_file): `processes` of the ranks that are this machine's

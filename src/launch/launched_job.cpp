@@ -9,6 +9,10 @@ Duration peer_timeout_of(const LaunchOptions& options) {
   return peer_timeout_of(options.peer_timeout, options.timeout);
 }
 
+Result<void> check_heartbeat(std::string_view asked_by, const LaunchOptions& options) {
+  return check_heartbeat(asked_by, options.heartbeat, peer_timeout_of(options), options.fabric);
+}
+
 JobDescription describe_job(const LaunchOptions& options, const JobSecret& secret) {
   return {.nodes = options.processes,
           .nodes_here = options.processes,
@@ -21,6 +25,7 @@ JobDescription describe_job(const LaunchOptions& options, const JobSecret& secre
           // Lives of a file's ranks are not counted from 1.
           .run = options.file.empty() ? secret.job_id : std::string(),
           .peer_timeout = peer_timeout_of(options),
+          .heartbeat = options.heartbeat,
           .timeout = options.restart ? Duration::max() : options.timeout,
           .inbox = options.inbox,
           .outbox = options.outbox,

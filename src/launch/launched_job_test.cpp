@@ -20,6 +20,34 @@ TEST(launched_job, waits_for_silent_hosts_as_long_as_for_processes_by_default) {
   EXPECT_EQ(peer_timeout_of(options), second * 3);
 }
 
+std::string complaint(Duration heartbeat, const char* fabric = "auto") {
+  LaunchOptions options;
+  options.heartbeat = heartbeat;
+  options.fabric = fabric;
+  const auto good = check_heartbeat("--heartbeat", options);
+  return good ? "" : good.error().message;
+}
+
+TEST(launched_job, proves_connections_alive_before_they_count_as_gone) {
+  EXPECT_EQ(complaint(Duration{}), "");
+  EXPECT_EQ(complaint(second * 9), "");
+  EXPECT_EQ(complaint(second * 10),
+            "--heartbeat: 10 s is no less than the time after which a silent machine is gone "
+            "(10 s, --peer-timeout); choose less");
+  EXPECT_EQ(complaint(second * 5, "libfabric:tcp"), "");
+  EXPECT_EQ(complaint(second * 6, "libfabric:tcp"),
+            "--heartbeat: 6 s is more than half of the time after which a silent machine is gone "
+            "(10 s, --peer-timeout); choose less");
+}
+
+TEST(launched_job, tells_processes_how_often_to_ask) {
+  LaunchOptions options;
+  options.heartbeat = second * 2;
+  const auto told = read_job_description(to_text(describe_job(options, {"job", "secret"})));
+  ASSERT_TRUE(told) << told.error().message;
+  EXPECT_EQ(told->heartbeat, second * 2);
+}
+
 TEST(launched_job, fails_nothing_that_can_be_started_anew) {
   LaunchOptions options;
   options.timeout = second * 30;

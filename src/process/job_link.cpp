@@ -22,6 +22,7 @@ std::string to_text(const JobDescription& job) {
       {"retain", job.retain},
       {"run", job.run},
       {"peer_timeout_ns", job.peer_timeout.ticks()},
+      {"heartbeat_ns", job.heartbeat.ticks()},
       {"timeout_ns", job.timeout.ticks()},
       {"inbox", job.inbox.value()},
       {"outbox", job.outbox.value()},
@@ -53,6 +54,7 @@ Result<JobDescription> read_job_description(const std::string& text) {
     job.retain = json.at("retain").get<bool>();
     job.run = json.at("run").get<std::string>();
     job.peer_timeout = Duration(json.at("peer_timeout_ns").get<std::int64_t>());
+    job.heartbeat = Duration(json.at("heartbeat_ns").get<std::int64_t>());
     job.timeout = Duration(json.at("timeout_ns").get<std::int64_t>());
     job.inbox = ByteCount(json.at("inbox").get<std::uint64_t>());
     job.outbox = ByteCount(json.at("outbox").get<std::uint64_t>());

@@ -48,7 +48,8 @@ struct JobDescription {
   /// Names this run of the job, in which lives are counted from 1. Empty: they are not.
   std::string run;
   Duration peer_timeout = Duration::seconds(10);  ///< until a silent host counts as gone
-  Duration timeout = Duration::seconds(10);       ///< until what waits for a process fails
+  Duration heartbeat{};  ///< until a silent host is asked; zero: the fabric's default
+  Duration timeout = Duration::seconds(10);  ///< until what waits for a process fails
   ByteCount inbox = ByteCount::mib(16);
   ByteCount outbox;               ///< zero: no limit
   std::string spill;              ///< directory for what is beyond the outbox; empty: none

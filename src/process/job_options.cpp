@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/job_options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+
+#include "base/units.hpp"
 
 namespace weft {
 namespace {
@@ -19,6 +23,19 @@ bool is_bounded(const JobDescription& job) {
 Duration peer_timeout_of(Duration asked, Duration timeout) {
   if (asked == Duration{}) asked = timeout == Duration::max() ? usual_peer_timeout : timeout;
   return std::max(asked, shortest_peer_timeout);
+}
+
+Result<void> check_heartbeat(std::string_view asked_by, Duration heartbeat, Duration peer_timeout,
+                             std::string_view fabric) {
+  // Their peers are heard, and not probed by a kernel: one beat may be late.
+  const bool twice = fabric.starts_with("libfabric:");
+  if (twice ? heartbeat * 2 <= peer_timeout : heartbeat < peer_timeout) return {};
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("{}: {} is {} after which a silent machine is gone ({}, "
+                           "--peer-timeout); choose less",
+                           asked_by, to_text(heartbeat),
+                           twice ? "more than half of the time" : "no less than the time",
+                           to_text(peer_timeout))};
 }
 
 message::MessageOptions message_options(const JobDescription& job) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "core/message/machine.hpp"
 #include "process/job_link.hpp"
@@ -16,6 +17,11 @@ namespace weft {
 /// long as a process may be gone, or 10 s where that is for ever. At least the second that fabrics
 /// want.
 Duration peer_timeout_of(Duration asked, Duration timeout);
+
+/// Whether a connection is proved alive (`heartbeat`; zero: as the fabric does by itself) in time
+/// for a host to count as gone. Errors name `asked_by`: the option, or the file and its key.
+Result<void> check_heartbeat(std::string_view asked_by, Duration heartbeat, Duration peer_timeout,
+                             std::string_view fabric);
 
 message::MessageOptions message_options(const JobDescription& job);
 /// Room for what the process keeps for others. Errors: a directory that one cannot write to.

@@ -79,6 +79,10 @@ Result<JobDescription> describe_by(const JobFileWatch& watch) {
   job.retain = file.retain.value_or(job.retain);
   const Duration timeout = file.timeout.value_or(job.timeout);
   job.peer_timeout = peer_timeout_of(file.peer_timeout.value_or(Duration{}), timeout);
+  job.heartbeat = file.heartbeat.value_or(Duration{});
+  const auto good =
+      check_heartbeat(file.path + ": heartbeat", job.heartbeat, job.peer_timeout, job.fabric);
+  if (!good) return good.error();
   job.timeout = !file.timeout && job.retain ? Duration::max() : timeout;
   job.inbox = file.inbox.value_or(job.inbox);
   job.outbox = file.outbox.value_or(job.outbox);
@@ -208,7 +212,8 @@ Result<void> JobProcess::open_fabric_for_job() {
     fabric_ = std::move(fabric).value();
     return {};
   }
-  FabricChoice choice{.name = job_.fabric, .peer_timeout = job_.peer_timeout};
+  FabricChoice choice{
+      .name = job_.fabric, .peer_timeout = job_.peer_timeout, .heartbeat = job_.heartbeat};
   if (job_.connections != 0) choice.max_connections = job_.connections;
   if (!job_.link.empty()) {
     auto shape = parse_shape("--link", job_.link);

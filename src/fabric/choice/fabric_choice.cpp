@@ -45,6 +45,7 @@ Result<std::unique_ptr<Fabric>> open_tcp_fabric(const FabricChoice& choice,
   tcp.secret = bytes_of(job.secret);
   tcp.max_outstanding = choice.max_outstanding;
   tcp.peer_timeout = choice.peer_timeout;
+  tcp.heartbeat = choice.heartbeat;
   tcp.max_connections = choice.max_connections;
   return open_tcp(tcp);
 }
@@ -59,7 +60,10 @@ Result<std::unique_ptr<Fabric>> open_libfabric_fabric(const FabricChoice& choice
   libfabric.job_secret = job.job_id + job.secret;
   libfabric.max_outstanding = choice.max_outstanding;
   libfabric.peer_timeout = choice.peer_timeout;
-  libfabric.heartbeat_interval = std::min(libfabric.heartbeat_interval, choice.peer_timeout / 4);
+  libfabric.heartbeat_interval =
+      choice.heartbeat != Duration{}
+          ? choice.heartbeat
+          : std::min(libfabric.heartbeat_interval, choice.peer_timeout / 4);
   libfabric.service_level = choice.service_level;
   // "host:port" without its port; libfabric's own choice when nothing was asked for.
   libfabric.bind_address =

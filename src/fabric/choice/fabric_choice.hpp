@@ -26,6 +26,8 @@ struct FabricChoice {
   std::string name = "tcp";           ///< or "auto", "tcp:unix", "shm", "libfabric:PROVIDER"
   std::optional<ShapeOptions> shape;  ///< around it
   Duration peer_timeout = Duration::seconds(10);
+  /// How long a connection may be silent until it is proved alive; zero: the fabric's default.
+  Duration heartbeat{};
   ServiceLevel service_level{};        ///< of bulk data, where a fabric asks for it beforehand
   std::size_t max_outstanding = 4096;  ///< operations
   std::size_t max_connections = 4096;  ///< of TCP, at a time; see TcpOptions

@@ -56,6 +56,9 @@ Result<void> check(const TcpOptions& options) {
   if (options.peer_timeout < Duration::seconds(1)) {
     return invalid("peer_timeout: choose at least 1s");
   }
+  if (options.heartbeat < Duration{} || options.heartbeat >= options.peer_timeout) {
+    return invalid("heartbeat: choose less than peer_timeout");
+  }
   const bool dscp_ok = std::ranges::all_of(options.dscp, [](std::uint8_t d) { return d < 64; });
   if (!dscp_ok) return invalid("dscp: choose values below 64");
   return {};
@@ -67,7 +70,8 @@ Result<std::unique_ptr<Fabric>> Endpoint::open(const TcpOptions& options) {
   if (auto checked = check(options); !checked.ok()) return checked.error();
   auto bound = parse_address(options.listen);
   if (!bound.ok()) return bound.error();
-  const SocketSettings settings{options.send_buffer, options.receive_buffer, options.peer_timeout};
+  const SocketSettings settings{options.send_buffer, options.receive_buffer, options.peer_timeout,
+                                options.heartbeat};
   auto listener = listen_on(*bound, settings);
   if (!listener.ok()) return listener.error();
   auto advertised = advertised_address(*bound, options.advertise);
@@ -87,7 +91,8 @@ Endpoint::Endpoint(const TcpOptions& options, Descriptor listener, Descriptor ep
     : options_(options),
       limits_{options.max_message, options.max_write, options.max_outstanding, false},
       key_(options.secret, options.job_id),
-      settings_{options.send_buffer, options.receive_buffer, options.peer_timeout},
+      settings_{options.send_buffer, options.receive_buffer, options.peer_timeout,
+                options.heartbeat},
       listener_(std::move(listener)),
       epoll_(std::move(epoll)),
       bound_(bound),

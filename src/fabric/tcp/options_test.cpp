@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -27,6 +31,53 @@ TEST(tcp_options, wrong_values_are_named) {
   options = options_for(0);
   options.advertise = "nowhere";
   EXPECT_NE(complaint(options).find("advertise 'nowhere'"), std::string::npos);
+}
+
+int number_of(const Descriptor& socket, int option) {
+  int value = -1;
+  socklen_t length = sizeof value;
+  EXPECT_EQ(::getsockopt(socket.get(), IPPROTO_TCP, option, &value, &length), 0);
+  return value;
+}
+
+struct Probing {
+  int idle, interval, probes;  // seconds, seconds
+  bool operator==(const Probing&) const = default;
+};
+// What the kernel was told of both ends of a connection, which are the same.
+Probing probing(Duration peer_timeout, Duration heartbeat) {
+  const SocketSettings settings{.keepalive = peer_timeout, .heartbeat = heartbeat};
+  auto address = parse_address("127.0.0.1:0");
+  const auto listener = listen_on(*address, settings);
+  Descriptor connecting;
+  EXPECT_NE(start_connect(*address, settings, connecting), ConnectState::failed);
+  pollfd wait{.fd = listener->get(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&wait, 1, 10'000), 1);
+  int error = 0;
+  const Descriptor accepted = accept_from(listener->get(), settings, error);
+  const auto read = [](const Descriptor& socket) {
+    return Probing{number_of(socket, TCP_KEEPIDLE), number_of(socket, TCP_KEEPINTVL),
+                   number_of(socket, TCP_KEEPCNT)};
+  };
+  EXPECT_EQ(read(connecting), read(accepted));
+  return read(accepted);
+}
+
+TEST(tcp_options, silent_connections_are_probed_after_the_heartbeat) {
+  const auto seconds = [](std::int64_t n) { return Duration::seconds(n); };
+  EXPECT_EQ(probing(seconds(10), {}), (Probing{5, 1, 4}));
+  EXPECT_EQ(probing(seconds(10), seconds(1)), (Probing{1, 1, 9}));
+  EXPECT_EQ(probing(seconds(10), seconds(3)), (Probing{3, 3, 3}));
+  EXPECT_EQ(probing(seconds(10), seconds(9)), (Probing{9, 1, 1}));
+  EXPECT_EQ(probing(seconds(1), Duration::milliseconds(100)), (Probing{1, 1, 1}));
+  // The kernel sends no more than 127.
+  EXPECT_EQ(probing(seconds(3600), seconds(2)), (Probing{2, 29, 125}));
+}
+
+TEST(tcp_options, a_heartbeat_is_shorter_than_the_time_for_it) {
+  TcpOptions options = options_for(0);
+  options.heartbeat = options.peer_timeout;
+  EXPECT_EQ(complaint(options), "heartbeat: choose less than peer_timeout");
 }
 
 TEST(tcp_options, a_taken_port_and_a_foreign_address_are_named_with_the_fix) {

@@ -31,18 +31,35 @@ void set_buffers(int fd, const SocketSettings& settings) {
   }
 }
 
-// Probes, spread over the second half of the time that a peer may be silent; the kernel counts in
-// whole seconds, so that short times become a little longer.
+/// The kernel counts in whole seconds, at least one and at most these.
+constexpr double kLongestIdle = 32767;
+constexpr int kMostProbes = 127;
+
+int whole_seconds(Duration time) {
+  return static_cast<int>(std::clamp(time.to_seconds(), 1.0, kLongestIdle));
+}
+
+/// Without a heartbeat of its own a connection is probed in the second half of the time that a peer
+/// may be silent. With one, unanswered probes follow at the same pace until that time is over, or
+/// slower when there would be too many. Short times become a little longer.
+void set_keepalive(int fd, const SocketSettings& settings) {
+  const int silence = whole_seconds(settings.keepalive);
+  const bool beats = settings.heartbeat != Duration{};
+  const int idle = beats ? whole_seconds(settings.heartbeat) : std::max(1, silence / 2);
+  const int rest = std::max(1, silence - idle);
+  const int pace =
+      beats ? std::max(idle, (rest + kMostProbes - 1) / kMostProbes) : std::max(1, silence / 8);
+  const int probes = beats ? (rest + pace - 1) / pace : std::clamp(rest / pace, 2, 4);
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::min(pace, rest));
+  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, probes);
+}
+
 void set_up_connection(int fd, int family, const SocketSettings& settings) {
   if (family == AF_UNIX) return;
-  const int seconds = static_cast<int>(settings.keepalive.to_seconds());
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  const int idle = std::max(1, seconds / 2);
-  const int interval = std::max(1, seconds / 8);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, interval);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, std::clamp((seconds - idle) / interval, 2, 4));
+  set_keepalive(fd, settings);
 }
 
 Descriptor make_socket(int family) {

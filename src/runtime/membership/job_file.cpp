@@ -323,6 +323,8 @@ constexpr std::array keys{
     Key{"timeout", set_timeout},
     Key{"peer_timeout",
         [](Parser& p, std::string_view v) { return set(p.file.peer_timeout, v, parse_duration); }},
+    Key{"heartbeat",
+        [](Parser& p, std::string_view v) { return set(p.file.heartbeat, v, parse_heartbeat); }},
     Key{"inbox",
         [](Parser& p, std::string_view v) { return set(p.file.inbox, v, parse_byte_count); }},
     Key{"outbox",
@@ -374,6 +376,13 @@ void Parser::on_setting(std::string_view key, std::string_view value) {
 
 std::string JobFile::where(std::uint32_t line) const {
   return fmt::format("{}:{}", path, line);
+}
+
+Result<Duration> parse_heartbeat(std::string_view text) {
+  auto heartbeat = parse_duration(text);
+  if (!heartbeat || *heartbeat >= Duration::milliseconds(1)) return heartbeat;
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("heartbeat '{}': choose at least 1ms", text)};
 }
 
 Result<JobFile> parse_job_file(std::string_view text, const std::string& path) {

@@ -36,6 +36,7 @@ struct JobFile {
   // What it does not say is left to whoever reads it.
   std::optional<Duration> timeout;  ///< Duration::max(): for ever
   std::optional<Duration> peer_timeout;
+  std::optional<Duration> heartbeat;
   std::optional<ByteCount> inbox;
   std::optional<ByteCount> outbox;
   std::optional<std::uint32_t> connections;
@@ -48,6 +49,9 @@ struct JobFile {
   /// "PATH:LINE"
   std::string where(std::uint32_t line) const;
 };
+
+/// How long a connection may be silent until it is proved alive: at least 1 ms.
+Result<Duration> parse_heartbeat(std::string_view text);
 
 /// `path` is for error messages, and for what the file names relative to itself. Errors: one line,
 /// "PATH:LINE: what is wrong, and the fix".

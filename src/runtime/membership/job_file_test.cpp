@@ -80,6 +80,14 @@ TEST(job_file, all_keys_of_the_paper_are_known) {
   EXPECT_EQ(file->ranks[1].unix_name, "foo");
 }
 
+TEST(job_file, says_how_often_silent_connections_are_asked) {
+  const auto file = parse_job_file("[general]\nheartbeat = 2s\n[addresses]\n0 = a\n", "job.conf");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->heartbeat, Duration::seconds(2));
+  EXPECT_NE(complaint("[general]\nheartbeat = 0s\n").find("choose at least 1ms"),
+            std::string::npos);
+}
+
 TEST(job_file, names_what_it_refuses_by_line_and_says_what_to_write) {
   EXPECT_EQ(complaint(""),
             "job.conf: has no addresses; add [addresses] and a line for each rank, such as: 0 = "
