@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // More peers than connections: some are closed and made again, and nobody notices.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/crc32c.hpp"
 #include "base/rng.hpp"
@@ -122,6 +127,71 @@ TEST_F(Eviction, a_peer_that_dies_without_a_connection_is_noticed) {
   spokes_[3].reset();
   EXPECT_TRUE(drive(all_, [&] { return !hub_.is_up(NodeId(3)); }));
   EXPECT_EQ(hub_.count(CompletionKind::peer_down), 1u);
+}
+
+/// Which of the spokes, by number, have a TCP connection: only the hub knows how to make one, so
+/// each has a spoke's own port at one end. What is being closed does not count.
+std::vector<std::uint32_t> connected(std::span<Party* const> spokes) {
+  std::vector<std::uint32_t> numbers;
+  std::ifstream table("/proc/self/net/tcp");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(table, line);) lines.push_back(line);
+  for (Party* spoke : spokes) {
+    const std::string address = spoke->fabric().address();
+    const auto port = static_cast<unsigned>(std::stoul(address.substr(address.rfind(':') + 1)));
+    for (const std::string& line : lines) {
+      std::istringstream words(line);
+      std::string number, local, remote, state;
+      words >> number >> local >> remote >> state;
+      if (state != "01" || local != fmt::format("0100007F:{:04X}", port)) continue;
+      numbers.push_back(spoke->id().value());
+    }
+  }
+  return numbers;
+}
+
+TEST(challenges, section_4_2_2_the_connection_that_was_used_least_recently_gives_way) {
+  const auto patient = [](std::uint32_t self) {
+    TcpOptions options = options_for(self);
+    options.peer_timeout = Duration::seconds(60);  // spokes do not look for the hub
+    options.max_connections = self == 0 ? 2 : options.max_connections;
+    return options;
+  };
+  Party hub(patient(0)), a(patient(1)), b(patient(2)), c(patient(3));
+  Party nobody(patient(4));  // does nothing, so that knocking there comes to nothing
+  const std::array<Party*, 3> spokes = {&a, &b, &c};
+  const std::array<Party*, 4> all = {&hub, &a, &b, &c};
+  const auto introduce_one_way = [&](Party& spoke) {
+    hub.add(spoke);
+    ASSERT_TRUE(
+        spoke.fabric().add_peer(hub.id(), hub.incarnation(), nobody.fabric().address()).ok());
+  };
+  const auto use = [&](Party& spoke) {
+    const std::size_t before = spoke.messages.size();
+    hub.step();  // uses count from its last look at the clock
+    ASSERT_TRUE(hub.send(spoke.id(), "here"));
+    ASSERT_TRUE(drive(all, [&] { return spoke.messages.size() > before; }));
+  };
+  const auto expect_connected = [&](const std::vector<std::uint32_t>& numbers) {
+    EXPECT_TRUE(drive(all, [&] { return connected(spokes) == numbers; }))
+        << testing::PrintToString(connected(spokes));
+  };
+  introduce_one_way(a);
+  introduce_one_way(b);
+  ASSERT_TRUE(drive(all, [&] { return hub.is_up(a.id()) && hub.is_up(b.id()); }));
+  use(b);
+  use(a);
+  expect_connected({1, 2});
+
+  introduce_one_way(c);
+  ASSERT_TRUE(drive(all, [&] { return hub.is_up(c.id()); }));
+  expect_connected({1, 3});
+  use(a);
+  use(b);
+  expect_connected({1, 2});
+  use(c);
+  expect_connected({2, 3});
+  EXPECT_EQ(hub.count(CompletionKind::peer_down), 0u);
 }
 
 // Accepting and listening to those who are there take turns: neither is put off for ever.
