@@ -33,13 +33,9 @@ Result<void> find_by_file(const CLI::App& command, const std::string& path, Laun
   if (!file) return std::move(file).error();
   auto addresses = RankAddresses().resolve(*file);
   if (!addresses) return std::move(addresses).error();
-  if (launch.fabric != "auto" && launch.fabric != "tcp") {
-    return wrong(
-        fmt::format("--fabric: '{}' with --config: the file has addresses of TCP; leave "
-                    "it away",
-                    launch.fabric));
-  }
-  launch.fabric = "tcp";
+  if (command.count("--fabric") == 0 && !file->fabric.empty()) launch.fabric = file->fabric;
+  const auto fabric = parse_file_fabric(launch.fabric);
+  if (!fabric) return wrong(fmt::format("--fabric: {}", fabric.error().message));
   // Each process reads it by itself, wherever it changes to.
   launch.file = std::filesystem::absolute(path).string();
   if (command.count("--processes") == 0) {

@@ -38,7 +38,7 @@ struct LaunchOptions {
   std::string network;  ///< which of a machine's addresses to use: "10.1.0.0/16"; empty: the first
 
   /// A job's file (runtime/membership/job_file): `processes` of the ranks that are this machine's
-  /// are started, in order. Empty: none. Not together with `hosts`.
+  /// are started, in order. Empty: none. Not together with `hosts`; `fabric` is "auto" or "tcp".
   std::string file;
 
   /// Where the processes run, reached by ssh; each takes its slots before the next does. Empty: on

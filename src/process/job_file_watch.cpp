@@ -43,6 +43,8 @@ Result<void> JobFileWatch::read() {
   if (!addresses) return std::move(addresses).error();
   file_ = std::move(file).value();
   addresses_ = std::move(addresses).value();
+  is_here_.assign(addresses_.size(), false);
+  for (const std::uint32_t rank : weft::ranks_here(addresses_)) is_here_[rank] = true;
   return {};
 }
 
@@ -83,6 +85,7 @@ Result<JobSecret> secret_of(const JobFile& file) {
 
 Result<JobFileWatch::Place> JobFileWatch::take_place(const FabricChoice& choice,
                                                      const JobSecret& secret) {
+  secret_ = secret;
   const Instant until = monotonic_now() + patience;
   for (;;) {
     Error last;
@@ -112,7 +115,8 @@ Result<JobFileWatch::Place> JobFileWatch::try_place(std::uint32_t rank, const Fa
   auto opened = open_fabric(choice,
                             {.self = place.self,
                              .incarnation = place.incarnation,
-                             .listen = listening_address(file_.ranks[rank], addresses_[rank])},
+                             .listen = listening_address(file_.ranks[rank], addresses_[rank]),
+                             .known_as = addresses_[rank]},
                             secret);
   if (!opened) return std::move(opened).error();
   place.opened = std::move(opened).value();
@@ -138,7 +142,7 @@ Result<void> JobFileWatch::add_peers(Fabric& fabric) {
   for (std::uint32_t rank = 0; rank < addresses_.size(); ++rank) {
     if (NodeId(rank) == self_) continue;
     // Which life of it answers is not known; any is later than none.
-    auto added = fabric.add_peer(NodeId(rank), Incarnation(0), addresses_[rank]);
+    auto added = add_peer(fabric, rank, Incarnation(0));
     if (!added) {
       return Error{added.error().code,
                    fmt::format("{}: rank {}: {}", file_.where(file_.ranks[rank].line), rank,
@@ -146,6 +150,14 @@ Result<void> JobFileWatch::add_peers(Fabric& fabric) {
     }
   }
   return {};
+}
+
+/// Those of this machine share memory with this process, where its fabric does that.
+Result<void> JobFileWatch::add_peer(Fabric& fabric, std::uint32_t rank, Incarnation incarnation) {
+  const std::string& address = addresses_[rank];
+  return fabric.add_peer(
+      NodeId(rank), incarnation,
+      is_here_[rank] ? address_here(fabric.address(), address, secret_) : address);
 }
 
 bool JobFileWatch::has_changed() {
@@ -161,6 +173,7 @@ Result<void> JobFileWatch::take_news(Fabric& fabric) {
   if (!has_changed()) return {};
   const std::vector<std::string> before = addresses_;
   const JobFile former = file_;
+  const std::vector<bool> former_here = is_here_;
   auto good = read();
   if (good && addresses_.size() != before.size()) {
     good = Error{ErrorCode::invalid_argument,
@@ -168,6 +181,7 @@ Result<void> JobFileWatch::take_news(Fabric& fabric) {
                              addresses_.size(), before.size())};
     file_ = former;
     addresses_ = before;
+    is_here_ = former_here;
   }
   if (!good) {
     seen_ = {};  // it is looked at again
@@ -187,7 +201,7 @@ Result<void> JobFileWatch::take_news(Fabric& fabric) {
                       file_.where(file_.ranks[rank].line), rank, addresses_[rank], before[rank])};
     }
     // The life there has read the change, so its number is higher; earlier ones are not wanted.
-    auto added = fabric.add_peer(NodeId(rank), file_.changed, addresses_[rank]);
+    auto added = add_peer(fabric, rank, file_.changed);
     if (!added) spdlog::warn("rank {}: {}", rank, added.error().message);
   }
   return {};

@@ -38,9 +38,10 @@ class JobFileWatch final : public NewsSource {
     Incarnation incarnation{};
     OpenedFabric opened;
   };
-  /// Listens at the first address of this machine that is free, or at the rank's: no two processes
-  /// can be one rank. Where all are taken, it tries for some seconds more; that blocks. Adds all
-  /// other ranks as peers.
+  /// `secret` is of those processes of the job that use the same fabric; who uses another is turned
+  /// away. Listens at the first address of this machine that is free, or at the rank's: no two
+  /// processes can be one rank. Where all are taken, it tries for some seconds more; that blocks.
+  /// Adds all other ranks as peers.
   Result<Place> take_place(const FabricChoice& choice, const JobSecret& secret);
 
   /// Looks whether the file has changed, and gives the fabric the addresses that have. What cannot
@@ -54,6 +55,7 @@ class JobFileWatch final : public NewsSource {
   Result<void> find_candidates(std::optional<std::uint32_t> rank);
   Result<Place> try_place(std::uint32_t rank, const FabricChoice& choice, const JobSecret& secret);
   Result<void> add_peers(Fabric& fabric);
+  Result<void> add_peer(Fabric& fabric, std::uint32_t rank, Incarnation incarnation);
   Error all_taken(const Error& last) const;
   bool has_changed();
 
@@ -61,9 +63,11 @@ class JobFileWatch final : public NewsSource {
   JobFile file_;
   RankAddresses names_;
   std::vector<std::string> addresses_;     // by rank
+  std::vector<bool> is_here_;              // by rank
   std::vector<std::uint32_t> candidates_;  // ranks that this process may be
   std::uint32_t ranks_here_ = 0;
   NodeId self_{};
+  JobSecret secret_;
   struct stat seen_ {};
   std::string complaint_;  // the last one
 };

@@ -73,7 +73,15 @@ Result<JobDescription> describe_by(const JobFileWatch& watch) {
   JobDescription job;
   job.nodes = static_cast<std::uint32_t>(file.ranks.size());
   job.nodes_here = watch.ranks_here();
-  job.fabric = "tcp";
+  if (!file.fabric.empty()) job.fabric = file.fabric;
+  if (const char* fabric = std::getenv(fabric_variable)) {
+    auto chosen = parse_file_fabric(fabric);
+    if (!chosen) {
+      return Error{chosen.error().code,
+                   fmt::format("{}: {}", fabric_variable, chosen.error().message)};
+    }
+    job.fabric = std::move(chosen).value();
+  }
   job.job_id = secret->job_id;
   job.secret = secret->secret;
   job.retain = file.retain.value_or(job.retain);
@@ -220,8 +228,10 @@ Result<void> JobProcess::open_fabric_for_job() {
     if (!shape) return std::move(shape).error();
     choice.shape = std::move(shape).value();
   }
-  const JobSecret secret{.job_id = job_.job_id, .secret = job_.secret};
+  JobSecret secret{.job_id = job_.job_id, .secret = job_.secret};
   if (file_ != nullptr) {
+    // Those that use another fabric would not be understood.
+    secret.job_id += " over " + job_.fabric;
     auto place = file_->take_place(choice, secret);
     if (!place) return std::move(place).error();
     job_.self = place->self;

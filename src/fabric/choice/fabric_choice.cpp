@@ -2,9 +2,11 @@
 #include "fabric/choice/fabric_choice.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sodium.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <vector>
 
@@ -24,12 +26,23 @@ std::vector<std::byte> bytes_of(const std::string& text) {
   return {bytes.begin(), bytes.end()};
 }
 
+/// Nobody without the secret can take it before.
+std::string shm_name(const std::string& known_as, const JobSecret& job) {
+  if (known_as.empty()) return {};
+  const std::string text = fmt::format("{} {} {}", job.secret, job.job_id, known_as);
+  std::array<unsigned char, 16> hash{};
+  crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(text.data()),
+                     text.size(), nullptr, 0);
+  return fmt::format("{:02x}", fmt::join(hash, ""));
+}
+
 Result<std::unique_ptr<ShmFabric>> open_shm_fabric(const FabricChoice& choice,
                                                    const FabricPlace& place, const JobSecret& job) {
   return open_shm({.self = place.self,
                    .incarnation = place.incarnation,
                    .job_id = job.job_id,
                    .secret = bytes_of(job.secret),
+                   .name = shm_name(place.known_as, job),
                    .max_outstanding = choice.max_outstanding});
 }
 
@@ -78,6 +91,12 @@ Result<std::unique_ptr<Fabric>> open_auto_fabric(const FabricChoice& choice,
   auto far = open_tcp_fabric(choice, place, job);
   if (!far) return far;
   auto near = open_shm_fabric(choice, place, job);
+  if (!near && !place.known_as.empty()) {
+    // It can be the name that is taken, by a former life that is about to end.
+    FabricPlace unnamed = place;
+    unnamed.known_as.clear();
+    if (open_shm_fabric(choice, unnamed, job)) return std::move(near).error();
+  }
   if (!near) return far;
   return open_hybrid({.self = place.self}, std::move(near).value(), std::move(far).value());
 }
@@ -119,6 +138,11 @@ JobSecret make_job_secret() {
   job.secret.resize(32);
   randombytes_buf(job.secret.data(), job.secret.size());
   return job;
+}
+
+std::string address_here(std::string_view own, const std::string& known_as, const JobSecret& job) {
+  const std::string near = address_beside(split_address(own).near, shm_name(known_as, job));
+  return near.empty() ? known_as : fmt::format("{}|{}", near, known_as);
 }
 
 Result<void> prepare_fabric(const FabricChoice& choice) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "fabric/shaped/shaped.hpp"
 #include "weft/fabric.hpp"
@@ -38,6 +39,9 @@ struct FabricPlace {
   Incarnation incarnation{};
   std::string listen;     ///< of TCP; empty: loopback, any port
   std::string advertise;  ///< numeric host to tell peers, when not the one listened on
+  /// The address that all peers know this endpoint by without having been told by it. Those of this
+  /// host then work out where its shared memory is (`address_here`). Empty: it tells them.
+  std::string known_as;
 };
 
 /// An endpoint, and the shape around it if there is one.
@@ -50,7 +54,11 @@ struct OpenedFabric {
 /// that the fabric needs is not there.
 Result<void> prepare_fabric(const FabricChoice& choice);
 
-/// Errors name --fabric, the value and the choices.
+/// Of the endpoint that all know as `known_as`, on the host of the one whose whole address is
+/// `own`: with its shared memory's where `own` has one.
+std::string address_here(std::string_view own, const std::string& known_as, const JobSecret& job);
+
+/// Errors name --fabric, the value and the choices. Unavailable: an address is taken.
 Result<OpenedFabric> open_fabric(const FabricChoice& choice, const FabricPlace& place,
                                  const JobSecret& job);
 

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <cctype>
 #include <charconv>
 #include <utility>
 
@@ -23,6 +25,8 @@ namespace {
 constexpr std::size_t kMinMessage = 4096;
 constexpr std::string_view kScheme = "shm:";
 constexpr std::size_t kHostDigits = 16;
+constexpr std::size_t kLongestName = 64;
+constexpr std::string_view kSocketPrefix = "unix:@weft-shm-";
 
 Result<void> check(const ShmOptions& options) {
   const auto invalid = [](std::string message) {
@@ -40,6 +44,11 @@ Result<void> check(const ShmOptions& options) {
                     "of ring_size",
                     options.max_message, kMinMessage, largest_payload(options.ring_size)));
   }
+  const auto& name = options.name;
+  if (name.size() > kLongestName || !std::all_of(name.begin(), name.end(), ::isalnum)) {
+    return invalid(
+        fmt::format("name '{}': choose at most {} letters and digits", name, kLongestName));
+  }
   if (options.max_outstanding == 0) return invalid("max_outstanding 0: choose at least 1");
   if (options.max_write < options.max_message) {
     return invalid(fmt::format("max_write {}: choose at least max_message, {}", options.max_write,
@@ -48,14 +57,18 @@ Result<void> check(const ShmOptions& options) {
   return {};
 }
 
-// Where the control endpoint listens: no name that another machine could have, too.
+// Where the control endpoint listens: no name that another machine could have, too, unless whoever
+// chose it takes care of that.
 TcpOptions control_options(const ShmOptions& options) {
   TcpOptions control;
   control.self = options.self;
   control.incarnation = options.incarnation;
   control.job_id = "shm " + options.job_id;
   control.secret = options.secret;
-  control.listen = fmt::format("unix:@weft-shm-{:016x}{:016x}", tcp::random_id(), tcp::random_id());
+  control.listen =
+      std::string(kSocketPrefix) +
+      (options.name.empty() ? fmt::format("{:016x}{:016x}", tcp::random_id(), tcp::random_id())
+                            : options.name);
   control.max_message = kMinMessage;
   control.handshake_timeout = options.handshake_timeout;
   control.retry_first = options.retry_first;
@@ -79,6 +92,10 @@ std::optional<Address> parse(std::string_view text) {
   if (read.ec != std::errc{} || read.ptr != digits + kHostDigits) return std::nullopt;
   address.control = text.substr(kHostDigits + 1);
   return address;
+}
+
+std::string address_text(std::uint64_t host, std::string_view control) {
+  return fmt::format("{}{:016x},{}", kScheme, host, control);
 }
 
 }  // namespace
@@ -105,7 +122,7 @@ Endpoint::Endpoint(const ShmOptions& options, std::unique_ptr<Fabric> control)
 Endpoint::~Endpoint() = default;
 
 std::string Endpoint::address() const {
-  return fmt::format("{}{:016x},{}", kScheme, host_, control_->address());
+  return address_text(host_, control_->address());
 }
 
 bool Endpoint::may_reach(std::string_view address) const {
@@ -267,4 +284,11 @@ WaitHint Endpoint::prepare_wait(Instant now) {
 }
 
 }  // namespace shm
+
+std::string address_beside(std::string_view own, std::string_view name) {
+  const auto parsed = shm::parse(own);
+  if (!parsed) return {};
+  return shm::address_text(parsed->host, fmt::format("{}{}", shm::kSocketPrefix, name));
+}
+
 }  // namespace weft

@@ -323,8 +323,21 @@ TEST(shm_options, wrong_values_are_named) {
   options.max_message = options.ring_size / 2;
   EXPECT_NE(complaint(options).find("max_message 131072"), std::string::npos);
   options = options_for(kParent, 0);
+  options.name = "a/b";
+  EXPECT_NE(complaint(options).find("name 'a/b'"), std::string::npos);
+  options = options_for(kParent, 0);
   options.secret.resize(3);
   EXPECT_NE(complaint(options).find("secret of 3 bytes"), std::string::npos);
+}
+
+TEST(shm_address, follows_from_a_name_for_those_who_know_it) {
+  const std::string names[] = {"a" + std::to_string(::getpid()), "b" + std::to_string(::getpid())};
+  ShmOptions options[] = {options_for(kParent, 0), options_for(kChild, 0)};
+  for (std::size_t i : {0, 1}) options[i].name = names[i];
+  Party a(options[0]), b(options[1]);
+  EXPECT_EQ(address_beside(a.fabric->address(), names[1]), b.fabric->address());
+  EXPECT_EQ(address_beside("127.0.0.1:1", names[1]), "");
+  EXPECT_EQ(open_shm(options[0]).error().code, ErrorCode::unavailable);
 }
 
 TEST(shm_address, of_another_host_is_refused_with_the_fix) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/fabric.hpp"
@@ -22,6 +23,9 @@ struct ShmOptions {
   std::string job_id;
   /// At least 16 bytes, the same in all processes of the job.
   std::vector<std::byte> secret;
+  /// Of this endpoint among all of this host, at most 64 letters and digits, by which those who
+  /// know it work out its address (`address_beside`). Empty: a random one.
+  std::string name;
 
   std::size_t max_outstanding = 1024;            ///< operations, all peers together
   std::size_t max_message = 64 * 1024;           ///< bytes, at least 4096
@@ -54,8 +58,8 @@ class ShmFabric : public Fabric {
 };
 
 /// Opens an endpoint. Errors name the option, its value and the fix: invalid_argument for options,
-/// unavailable when this process cannot share memory at all (no /proc, no memfd), exhausted without
-/// descriptors.
+/// unavailable when this process cannot share memory at all (no /proc, no memfd) or the name is
+/// taken, exhausted without descriptors.
 ///
 /// Contract beyond weft/fabric.hpp:
 ///  - Nothing has a name in any file system: whatever happens to the processes, nothing is left.
@@ -67,5 +71,9 @@ class ShmFabric : public Fabric {
 ///  - Service levels mean nothing here.
 ///  - The endpoint is not its own peer. It does not outlive a fork: use it in one process.
 Result<std::unique_ptr<ShmFabric>> open_shm(const ShmOptions& options);
+
+/// The address of an endpoint with the given name on the host of the one whose address is `own`.
+/// Empty when that is no address of a shared-memory endpoint.
+std::string address_beside(std::string_view own, std::string_view name);
 
 }  // namespace weft

@@ -306,6 +306,13 @@ std::string set_socket_timeout(Parser& p, std::string_view text) {
   return why;
 }
 
+std::string set_fabric(Parser& p, std::string_view text) {
+  auto fabric = parse_file_fabric(text);
+  if (!fabric) return fabric.error().message;
+  p.file.fabric = std::move(fabric).value();
+  return good;
+}
+
 std::string set_secret_file(Parser& p, std::string_view text) {
   if (text.empty()) return "is empty";
   p.file.secret_file = p.beside_the_file(text);
@@ -325,6 +332,7 @@ constexpr std::array keys{
         [](Parser& p, std::string_view v) { return set(p.file.peer_timeout, v, parse_duration); }},
     Key{"heartbeat",
         [](Parser& p, std::string_view v) { return set(p.file.heartbeat, v, parse_heartbeat); }},
+    Key{"fabric", set_fabric},
     Key{"inbox",
         [](Parser& p, std::string_view v) { return set(p.file.inbox, v, parse_byte_count); }},
     Key{"outbox",
@@ -376,6 +384,14 @@ void Parser::on_setting(std::string_view key, std::string_view value) {
 
 std::string JobFile::where(std::uint32_t line) const {
   return fmt::format("{}:{}", path, line);
+}
+
+Result<std::string> parse_file_fabric(std::string_view text) {
+  if (text == "auto" || text == "tcp") return std::string(text);
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("'{}': a configuration file has addresses of TCP; choose auto, with "
+                           "shared memory within a machine, or tcp",
+                           text)};
 }
 
 Result<Duration> parse_heartbeat(std::string_view text) {

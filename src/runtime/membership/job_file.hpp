@@ -41,6 +41,7 @@ struct JobFile {
   std::optional<ByteCount> outbox;
   std::optional<std::uint32_t> connections;
   std::optional<bool> retain;  ///< sent messages are kept, so that processes may be started anew
+  std::string fabric;          ///< "auto" or "tcp"; empty: not said
   std::string spill;           ///< directory; empty: none
   std::string job_id;          ///< empty: none
   std::string secret_file;     ///< empty: none
@@ -50,6 +51,8 @@ struct JobFile {
   std::string where(std::uint32_t line) const;
 };
 
+/// A fabric that a job by a file can use: "auto" or "tcp".
+Result<std::string> parse_file_fabric(std::string_view text);
 /// How long a connection may be silent until it is proved alive: at least 1 ms.
 Result<Duration> parse_heartbeat(std::string_view text);
 

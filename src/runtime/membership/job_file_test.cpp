@@ -80,6 +80,19 @@ TEST(job_file, all_keys_of_the_paper_are_known) {
   EXPECT_EQ(file->ranks[1].unix_name, "foo");
 }
 
+TEST(job_file, names_a_fabric_that_finds_peers_by_their_addresses) {
+  const auto fabric = [](const std::string& line) {
+    const auto file = parse_job_file("[general]\n" + line + "\n[addresses]\n0 = a\n", "job.conf");
+    return file ? file->fabric : file.error().message;
+  };
+  EXPECT_EQ(fabric("# nothing here"), "");
+  EXPECT_EQ(fabric("fabric = auto"), "auto");
+  EXPECT_EQ(fabric("fabric = tcp"), "tcp");
+  EXPECT_EQ(fabric("fabric = shm"),
+            "job.conf:2: fabric = shm: 'shm': a configuration file has addresses of TCP; choose "
+            "auto, with shared memory within a machine, or tcp");
+}
+
 TEST(job_file, says_how_often_silent_connections_are_asked) {
   const auto file = parse_job_file("[general]\nheartbeat = 2s\n[addresses]\n0 = a\n", "job.conf");
   ASSERT_TRUE(file) << file.error().message;

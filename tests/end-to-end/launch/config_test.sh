@@ -118,7 +118,7 @@ grep -q 'starting it anew' "$dir/err" || fail "nothing was started anew: $(cat "
 # Starts four processes and kills one of them; false when they were faster.
 kill_one_of_four() {
   local pause=$((RANDOM % (lasts / 2 + 1))) victim rank
-  write_file 4 "$forever"
+  write_file 4 "$forever\nfabric = $fabric"
   pids=()
   for rank in 0 1 2 3; do
     start $rank "out$rank"
@@ -133,7 +133,8 @@ kill_one_of_four() {
   lasts=$((lasts / 2))
   return 1
 }
-for moved in 3 0; do
+for how in "auto 3" "auto 0" "tcp 2"; do
+  fabric=${how% *} moved=${how#* }
   for ((attempt = 0; ; ++attempt)); do
     ((attempt < 20)) || fail "rank $moved was too fast to be killed"
     ! kill_one_of_four $moved || break
@@ -144,8 +145,18 @@ for moved in 3 0; do
   pids[moved]=$!
   wait_all "${pids[@]}"
   got=$(cat "$dir"/out[0-3] | grep -v ' processes, ' | sort -u)
-  [[ $got == "$(sort -u <<<"$expected")" ]] || fail "rank $moved moved: $got, not $expected"
+  [[ $got == "$(sort -u <<<"$expected")" ]] || fail "rank $moved moved ($fabric): $got, not $expected"
 done
+
+# Processes that use different fabrics do not understand each other, and say that.
+write_file 2 'timeout = 3s'
+WEFT_LOG=warn WEFT_FABRIC=tcp start 0 out0
+first=$!
+start 1 out1
+second=$!
+wait $first && fail "a process over TCP got through with one that shares memory"
+wait $second && fail "a process that shares memory got through with one over TCP"
+grep -q 'did not let this node in' "$dir/out0.err" || fail "nobody says why: $(cat "$dir/out0.err")"
 
 # Who is told that its rank is elsewhere now leaves.
 write_file 2 "$forever"
@@ -180,7 +191,9 @@ write_file 2 'timeout = 500ms'
 expect_failure 1 "there is no rank 2" env WEFT_RANK=2 "${alone[@]}"
 expect_failure 1 "WEFT_RANK='-1' is no rank" env WEFT_RANK=-1 "${alone[@]}"
 expect_failure 2 "-n: 3 processes" "$weft" run -n 3 --config "$file" -- "$examples/vsum2"
-expect_failure 2 "--fabric: 'shm' with --config" "$weft" run --fabric shm --config "$file" -- true
+expect_failure 1 "WEFT_FABRIC: 'mpi': a configuration file has addresses of TCP" \
+  env WEFT_FABRIC=mpi "${alone[@]}"
+expect_failure 2 "--fabric: 'shm': a configuration file has addresses of TCP" "$weft" run --fabric shm --config "$file" -- true
 printf 'secret_file = %s/secret\n' "$dir" >"$dir/line"
 sed -i "1r $dir/line" "$file"
 expect_failure 1 "job.conf:2: secret_file: $dir/secret: No such file" "${alone[@]}"
