@@ -95,6 +95,7 @@ int markov(Process& process, std::span<const std::string> given) {
     const std::int64_t fan_in = std::min(arguments.number("FAN_IN", 1), states);
     const std::int64_t iterations = arguments.number("ITERATIONS", 1, 10);
     arguments.finish();
+    process.phase("set up");
     const spmd::Group group(process.world());
     const spmd::Space space(states);
     const Edges edges(states, fan_in);
@@ -104,14 +105,17 @@ int markov(Process& process, std::span<const std::string> given) {
     std::string text = "markov: sums";
     std::uint64_t checksum = 0;
     for (const std::int64_t start : {std::int64_t{0}, states / 2, states - 1}) {
+      process.phase("set up");
       std::array<Chain, 2> chains{Chain(group, blocks, reads), Chain(group, blocks, reads)};
       chains[0].data.view().for_each(
           [&](spmd::Index at, double& value) { value = at.x() == start ? 1 : 0; });
+      process.phase("iterate");
       for (std::int64_t i = 0; i < iterations; ++i) {
         step(chains[static_cast<std::size_t>(i % 2)], chains[static_cast<std::size_t>((i + 1) % 2)],
              edges);
         process.compute(Duration::nanoseconds(states * fan_in / group.size()));
       }
+      process.phase("sum up");
       auto& result = chains[static_cast<std::size_t>(iterations % 2)].data;
       require(result.switch_to(gathered));
       const Outcome outcome = outcome_of(group, result);

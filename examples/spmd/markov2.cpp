@@ -103,6 +103,7 @@ int markov2(Process& process, std::span<const std::string> given) {
     const std::int64_t fan_out = std::min(arguments.number("FAN_OUT", 1), states / 2);
     const std::int64_t iterations = arguments.number("ITERATIONS", 1, 10);
     arguments.finish();
+    process.phase("set up");
     const spmd::Group group(process.world());
     const spmd::Space space(states);
     const Graph graph(states, fan_out, at_random);
@@ -115,9 +116,11 @@ int markov2(Process& process, std::span<const std::string> given) {
     to.reserve({blocks, writes});
     Total total;
     for (const std::int64_t start : {std::int64_t{0}, states / 2, states - 1}) {
+      process.phase("set up");
       require(from.switch_to(blocks, Flow::none));
       from.memory().for_each(
           [&](spmd::Index at, Amount& amount) { amount = at.x() == start ? whole : 0; });
+      process.phase("iterate");
       for (std::int64_t i = 0; i < iterations; ++i) {
         require(to.initialise(writes, 0));
         push(from.memory(), to.memory(), graph);
@@ -125,6 +128,7 @@ int markov2(Process& process, std::span<const std::string> given) {
         require(to.reduce(blocks, spmd::Reduction<Amount>::sum()));
         std::swap(from, to);
       }
+      process.phase("sum up");
       const Total of_start = total_of(group, from);
       total.amount += of_start.amount;
       total.checksum = 31 * total.checksum + of_start.checksum;

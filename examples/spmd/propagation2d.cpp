@@ -101,6 +101,7 @@ int propagation2d(Process& process, std::span<const std::string> given) {
     const std::int64_t side = arguments.number("SIDE", 1);
     const std::int64_t iterations = arguments.number("ITERATIONS", 1, 40);
     arguments.finish();
+    process.phase("set up");
     const spmd::Group group(process.world());
     const Mesh mesh(side, group.size());
     spmd::Container<Value> elements(group, mesh.elements);
@@ -114,6 +115,7 @@ int propagation2d(Process& process, std::span<const std::string> given) {
     auto sum = nodes.prepare(group.transition(mesh.node_parts, mesh.node_parts, spmd::Flow::reduce),
                              spmd::Reduction<Value>::sum());
     const Corners corners(nodes, mesh);
+    process.phase("iterate");
     for (std::int64_t i = 0; i < iterations; ++i) {
       if (i > 0) require(nodes.initialise(mesh.node_parts, 0));
       scatter(elements.view(), corners, side);
@@ -121,6 +123,7 @@ int propagation2d(Process& process, std::span<const std::string> given) {
       gather(elements.view(), corners, side);
       process.compute(Duration::nanoseconds(8 * side * side));
     }
+    process.phase("sum up");
     Value total = 0;
     std::uint64_t checksum = 0;
     elements.view().for_each([&](spmd::Index at, Value value) {

@@ -14,6 +14,7 @@ int spmv(Process& process, std::span<const std::string> given) {
     Arguments arguments(given, "spmv ROWS");
     const std::int64_t rows = arguments.number("ROWS", 1);
     arguments.finish();
+    process.phase("set up");
     const spmd::Group group(process.world());
     const spmd::Space space(rows);
     const spmd::Partitioning blocks = rows_by_elements(space, group.size());
@@ -27,6 +28,7 @@ int spmv(Process& process, std::span<const std::string> given) {
     vector.view().for_each(
         [](spmd::Index at, double& value) { value = static_cast<double>(at.x() % 9 + 1); });
     const auto multiply = [&](const spmd::View<double>& result) {
+      process.phase("multiply");
       for (std::int64_t row = own.from.x(); row < own.to.x(); ++row) {
         result[row] = matrix.times(row, vector.values().data());
       }
@@ -36,11 +38,14 @@ int spmv(Process& process, std::span<const std::string> given) {
     spmd::Container<double> result(group, space);
     require(result.switch_to(blocks, spmd::Flow::none));
     multiply(result.memory());
+    process.phase("gather blocks");
     require(result.switch_to(gathered));
     const Outcome of_blocks = outcome_of(group, result);
 
+    process.phase("set up");
     require(result.initialise(everywhere, 0));
     multiply(result.memory());
+    process.phase("sum up");
     require(result.reduce(gathered, spmd::Reduction<double>::sum()));
     const Outcome of_sums = outcome_of(group, result);
     if (of_blocks.checksum != of_sums.checksum) {

@@ -58,16 +58,19 @@ int spmv2(Process& process, std::span<const std::string> given) {
     const std::int64_t iterations = arguments.number("ITERATIONS", 1);
     const std::int64_t rows = arguments.number("ROWS", 1);
     arguments.finish();
+    process.phase("set up");
     const spmd::Space space(rows);
     std::optional<Team> team(std::in_place, spmd::Group(process.world()), space);
     spmd::Container<double> vector(team->group, space);
     vector.reserve({team->blocks, team->everywhere});
     require(vector.initialise(team->blocks, 1.0));
+    process.phase("iterate");
     for (std::int64_t i = 1; i <= iterations; ++i) {
       iterate(vector, *team);
       process.compute(Duration::nanoseconds(team->own.size() * rows / 2));
       const bool shrinks = i == shrink_once || (shrink_again > 0 && i % shrink_again == 0);
       if (!shrinks || team->group.size() == 1) continue;
+      process.phase("shrink");
       const Rank last(team->group.size() - 1);
       const spmd::Group smaller = team->group.without(std::span(&last, 1));
       require(vector.move_to(smaller, rows_by_elements(space, smaller.size())));
@@ -75,7 +78,9 @@ int spmv2(Process& process, std::span<const std::string> given) {
       team.emplace(smaller, space);
       require(vector.switch_to(team->blocks));
       vector.reserve({team->blocks, team->everywhere});
+      process.phase("iterate");
     }
+    process.phase("sum up");
     const Outcome outcome = outcome_of(team->group, vector);
     char text[100];
     std::snprintf(text, sizeof(text), "spmv2: sum %.12g, checksum ", outcome.sum.value());

@@ -15,11 +15,14 @@ template <std::size_t Count>
 using Sums = std::array<double, Count>;
 
 /// Of what this rank holds.
-inline double own_sum(const spmd::Container<double>& data) {
+inline double own_sum(Process& process, const spmd::Container<double>& data) {
   double sum = 0;
+  std::int64_t elements = 0;
   for (std::size_t k = 0; k < data.slices().size(); ++k) {
     for (const double value : data.values(k)) sum += value;
+    elements += data.slices()[k].box.size();
   }
+  process.compute(Duration::nanoseconds(elements));
   return sum;
 }
 
@@ -37,6 +40,7 @@ inline spmd::Container<double> vector_on_master(const spmd::Group& group,
 template <std::size_t Count>
 void print_sums(Process& process, const spmd::Group& group, const char* name,
                 const Sums<Count>& own) {
+  process.phase("sum up");
   const spmd::Space space(Count);
   spmd::Container<double> sums(group, space);
   require(sums.switch_to(spmd::all(space, group.size()), spmd::Flow::none));

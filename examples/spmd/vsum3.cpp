@@ -27,22 +27,27 @@ int vsum3(Process& process, std::span<const std::string> given) {
     Arguments arguments(given, "vsum3 [ELEMENTS]");
     const std::int64_t size = arguments.number("ELEMENTS", 1, 1'000'000);
     arguments.finish();
+    process.phase("set up");
     const spmd::Group group(process.world());
     const spmd::Space space(size);
     spmd::Container<double> data = vector_on_master(group, space);
     Sums<4> sums{};
+    process.phase("blocks");
     require(data.switch_to(spmd::block(space, group.size())));
-    sums[0] = own_sum(data);
+    sums[0] = own_sum(process, data);
+    process.phase("by hand");
     const spmd::Partitioning by_hand = growing(space, group.size());
     require(data.switch_to(by_hand));
-    sums[1] = own_sum(data);
+    sums[1] = own_sum(process, data);
 
+    process.phase("reassigned");
     spmd::Partitioning left = by_hand;
     const Rank last(group.size() - 1);
     if (group.size() > 1) left = spmd::reassign(by_hand, std::span(&last, 1));
     require(data.switch_to(left));
-    sums[2] = own_sum(data);
+    sums[2] = own_sum(process, data);
 
+    process.phase("smaller group");
     const spmd::Group smaller = without_last(group);
     std::vector<Rank> renumbered;
     for (std::uint32_t r = 0; r < group.size(); ++r) {
@@ -50,8 +55,7 @@ int vsum3(Process& process, std::span<const std::string> given) {
     }
     // They hold the same as before: nothing is sent.
     require(data.move_to(smaller, left.renumbered(renumbered, smaller.size())));
-    sums[3] = own_sum(data);
-    process.compute(Duration::nanoseconds(4 * size / group.size()));
+    sums[3] = own_sum(process, data);
     print_sums(process, group, "vsum3", sums);
   });
 }

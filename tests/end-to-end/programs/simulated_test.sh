@@ -40,6 +40,26 @@ ordinary() {
     done
   done
 
+  # Every program says where its time goes; setting up takes the host's alone.
+  local phases
+  for program in "jac2d 20 10|set up, iterate, sum up" "markov 100 5 4|set up, iterate, sum up" \
+    "markov2 100 5 4|set up, iterate, sum up" "propagation2d 6 5|set up, iterate, sum up" \
+    "spmv 60|set up, multiply, gather blocks, sum up" \
+    "spmv2 -s 2 4 60|set up, iterate, shrink, sum up" \
+    "vsum 100|set up, blocks, by elements, by ranks, smaller group, sum up" \
+    "vsum2 100|set up, blocks, by elements, by ranks, sum up" \
+    "vsum3 100|set up, blocks, by hand, reassigned, smaller group, sum up"; do
+    # shellcheck disable=SC2086
+    "$weft" run -n 4 --fabric "sim:$scenarios/programs.toml" --json -- "$programs/"${program%|*} \
+      >"$directory/phases" || fail "${program%|*}"
+    phases="$(python3 -c 'import json, sys
+report = json.loads(open(sys.argv[1]).read().splitlines()[-1])
+assert all(sum(p[k]["max"] for k in ("computing_s", "messaging_s", "waiting_s")) > 0
+           for p in report["phases"] if p["name"] != "set up"), report
+print(", ".join(p["name"] for p in report["phases"]))' "$directory/phases")"
+    [[ $phases == "program, ${program#*|}, leave" ]] || fail "phases of ${program%|*}: $phases"
+  done
+
   # The same seed: the same events at the same times. Another one: others.
   local crashes="sim:$scenarios/programs-crashes.toml" i
   for i in 7 7again 8; do
