@@ -12,7 +12,20 @@
 
 namespace weft {
 
-std::vector<testbed::Fault> draw_crashes(const sim::Scenario& scenario, std::uint32_t ranks) {
+namespace {
+
+/// The next rank on the same host; the same one if it has that to itself.
+std::uint32_t next_on_host(std::span<const std::uint32_t> hosts, std::uint32_t rank) {
+  const std::size_t ranks = hosts.size();
+  std::size_t next = (rank + 1) % ranks;
+  while (hosts[next] != hosts[rank]) next = (next + 1) % ranks;
+  return static_cast<std::uint32_t>(next);
+}
+
+}  // namespace
+
+std::vector<testbed::Fault> draw_crashes(const sim::Scenario& scenario,
+                                         std::span<const std::uint32_t> hosts) {
   using testbed::Fault;
   const sim::ProgramOptions& options = scenario.programs;
   std::vector<Fault> crashes;
@@ -26,8 +39,9 @@ std::vector<testbed::Fault> draw_crashes(const sim::Scenario& scenario, std::uin
   while (crashes.size() < count) {
     Fault crash{.kind = Fault::Kind::kill,
                 .at = within(options.crash_within),
-                .host = static_cast<std::uint32_t>(rng.below(ranks))};
-    const std::uint64_t kind = crashes.empty() ? 0 : rng.below(4);
+                .host = static_cast<std::uint32_t>(rng.below(hosts.size()))};
+    const std::uint64_t kinds = options.per_host > 1 ? 5 : 4;
+    const std::uint64_t kind = crashes.empty() ? 0 : rng.below(kinds);
     if (kind == 1) {
       crash.at = crashes.back().at;  // with the one before
     } else if (kind == 2) {
@@ -37,6 +51,10 @@ std::vector<testbed::Fault> draw_crashes(const sim::Scenario& scenario, std::uin
     } else if (kind == 3) {
       // another one, while that one is away or catches up
       crash.at = crashes.back().at + within(options.restart_after * 2);
+    } else if (kind == 4) {
+      // the host as a whole, as far as there are crashes left
+      crash.at = crashes.back().at;
+      crash.host = next_on_host(hosts, crashes.back().host);
     }
     crashes.push_back(crash);
   }
@@ -48,7 +66,7 @@ Result<std::vector<testbed::Fault>> program_faults(sim::World& world,
   const sim::Scenario& scenario = world.scenario();
   const auto ranks = static_cast<std::uint32_t>(hosts.size());
   std::vector<testbed::Fault> faults = sim::draw_random_faults(scenario, ranks, 0);
-  for (testbed::Fault& crash : draw_crashes(scenario, ranks)) faults.push_back(std::move(crash));
+  for (testbed::Fault& crash : draw_crashes(scenario, hosts)) faults.push_back(std::move(crash));
   for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
     auto fault =
         testbed::parse_fault(scenario.faults[i], ranks, testbed::FaultPlaces::hosts_and_cables);

@@ -19,7 +19,9 @@ Result<std::vector<testbed::Fault>> program_faults(sim::World& world,
                                                    std::span<const std::uint32_t> hosts);
 
 /// 1 to `programs.crashes` of the scenario: a process is killed, any of them, at any time within
-/// `programs.crash_within`; now and then two at once, or one again while it begins anew.
-std::vector<testbed::Fault> draw_crashes(const sim::Scenario& scenario, std::uint32_t ranks);
+/// `programs.crash_within`; now and then two at once, those of one host at once, or one again while
+/// it begins anew. Rank n runs on host `hosts[n]`.
+std::vector<testbed::Fault> draw_crashes(const sim::Scenario& scenario,
+                                         std::span<const std::uint32_t> hosts);
 
 }  // namespace weft

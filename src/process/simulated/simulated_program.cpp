@@ -17,14 +17,26 @@
 namespace weft {
 namespace {
 
-/// Hosts by rank: neighbouring ranks share one if the scenario says so.
+/// Hosts by rank.
 Result<std::vector<std::uint32_t>> place_ranks(const sim::World& world, std::uint32_t ranks) {
   const sim::Scenario& scenario = world.scenario();
   const std::uint32_t each = scenario.programs.per_host;
-  auto hosts = sim::place(scenario.placement, world.topology(), (ranks + each - 1) / each);
+  const std::uint32_t needed = (ranks + each - 1) / each;
+  const std::uint32_t there = world.topology().hosts();
+  if (needed > there) {
+    return scenario.located(
+        "network.topology",
+        {ErrorCode::invalid_argument,
+         fmt::format("{} processes, {} on a host, need {} hosts, and there are {}; write "
+                     "per-host = {} in [programs], or use a larger topology",
+                     ranks, each, needed, there, (ranks + there - 1) / there)});
+  }
+  auto hosts = sim::place(scenario.placement, world.topology(), needed);
   if (!hosts) return scenario.located("network.topology", hosts.error());
   std::vector<std::uint32_t> of_ranks;
-  for (std::uint32_t n = 0; n < ranks; ++n) of_ranks.push_back((*hosts)[n / each]);
+  for (std::uint32_t n = 0; n < ranks; ++n) {
+    of_ranks.push_back((*hosts)[scenario.programs.in_turn ? n % needed : n / each]);
+  }
   return of_ranks;
 }
 

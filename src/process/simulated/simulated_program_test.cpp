@@ -202,7 +202,37 @@ TEST(simulated_program, shares_hosts_as_the_scenario_says) {
   EXPECT_EQ(sums[1], 1u * 31 + 64);
   scenario.programs.per_host = 3;
   EXPECT_THAT(simulate(scenario, job_of(64), ring(sums, 2)).outcome.error().message,
-              HasSubstr("22"));
+              HasSubstr("need 22 hosts, and there are 16; write per-host = 4 in [programs]"));
+}
+
+TEST(simulated_program, exchanges_messages_within_a_host_faster_than_over_the_network) {
+  // Ranks 0 and 1 share a host when they are placed in blocks, ranks 0 and 2 when in turn.
+  const auto takes = [](bool in_turn, std::uint32_t other) {
+    sim::Scenario scenario = star();
+    scenario.network.host_link.latency = PicoDuration::microseconds(1);
+    scenario.programs.per_host = 2;
+    scenario.programs.in_turn = in_turn;
+    Duration took{};
+    const auto told = simulate(scenario, job_of(4), [&](Process& process, auto) {
+      Communicator& world = process.world();
+      std::vector<std::byte> bytes(1000);
+      if (world.rank() == Rank(other)) {
+        const auto sends = world.start_send(Rank(0), Tag(1), bytes);
+        return world.wait(sends).ok() ? 0 : 1;
+      }
+      if (world.rank() != Rank(0)) return 0;
+      const Duration from = process.elapsed();
+      const auto receives = world.start_receive(Rank(other), Tag(1), bytes);
+      const bool received = world.wait(receives).ok();
+      took = process.elapsed() - from;
+      return received ? 0 : 1;
+    });
+    EXPECT_TRUE(told.outcome.ok() && told.outcome->code == 0);
+    return took;
+  };
+  EXPECT_LT(takes(false, 1), takes(false, 2));
+  EXPECT_LT(takes(true, 2), takes(true, 1));
+  EXPECT_EQ(takes(true, 2), takes(false, 1));
 }
 
 struct Alive {
@@ -330,10 +360,11 @@ TEST(simulated_program, outlives_everything_that_may_happen_to_hosts) {
 TEST(program_faults, draw_one_to_as_many_crashes_as_said) {
   sim::Scenario scenario = star();
   scenario.programs.crashes = 3;
+  const std::vector<std::uint32_t> hosts = {0, 1, 2, 3, 4};
   std::array<int, 4> counts{};
   int at_once = 0;
   for (scenario.seed = 1; scenario.seed <= 500; ++scenario.seed) {
-    const auto crashes = draw_crashes(scenario, 5);
+    const auto crashes = draw_crashes(scenario, hosts);
     ASSERT_GE(crashes.size(), 1u);
     ASSERT_LE(crashes.size(), 3u);
     ++counts[crashes.size()];
@@ -345,7 +376,27 @@ TEST(program_faults, draw_one_to_as_many_crashes_as_said) {
   for (const std::size_t n : {1u, 2u, 3u}) EXPECT_GT(counts[n], 100) << n;
   EXPECT_GT(at_once, 50);
   scenario.programs.crashes = 0;
-  EXPECT_TRUE(draw_crashes(scenario, 5).empty());
+  EXPECT_TRUE(draw_crashes(scenario, hosts).empty());
+}
+
+TEST(program_faults, crash_hosts_as_a_whole_where_processes_share_them) {
+  sim::Scenario scenario = star();
+  scenario.programs.crashes = 4;
+  const std::vector<std::uint32_t> hosts = {0, 1, 2, 0, 1, 2};
+  const auto whole_hosts = [&] {
+    int count = 0;
+    for (scenario.seed = 1; scenario.seed <= 500; ++scenario.seed) {
+      const auto crashes = draw_crashes(scenario, hosts);
+      for (std::size_t i = 1; i < crashes.size(); ++i) {
+        const bool other = crashes[i].host == (crashes[i - 1].host + 3) % 6;
+        count += other && crashes[i].at == crashes[i - 1].at ? 1 : 0;
+      }
+    }
+    return count;
+  };
+  const int by_chance = whole_hosts();
+  scenario.programs.per_host = 2;
+  EXPECT_GT(whole_hosts(), 2 * by_chance);
 }
 
 }  // namespace

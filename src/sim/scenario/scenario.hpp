@@ -52,6 +52,7 @@ struct RandomFaults {
 struct ProgramOptions {
   ByteCount stack = ByteCount::mib(1);  ///< of a process; memory is taken as it is touched
   std::uint32_t per_host = 1;           ///< processes
+  bool in_turn = false;  ///< ranks go to hosts round robin; else neighbouring ones share a host
   /// Whether the time that the host computes between two calls passes in the simulation as well,
   /// times `compute_scale`. What it takes varies, so nothing is repeatable then.
   bool measure_compute = false;

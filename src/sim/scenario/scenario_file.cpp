@@ -313,6 +313,13 @@ class ScenarioFile {
     s.bytes("stack", stack, std::uint64_t{1} << 30);
     p.stack = ByteCount(stack);
     s.integer("per-host", p.per_host, 1, 4096);
+    std::string ranks = "block";
+    s.text("ranks", ranks);
+    if (ranks != "block" && ranks != "round-robin") {
+      s.refuse_value(*table->get("ranks"), "ranks",
+                     "it is neither block nor round-robin; write one of them");
+    }
+    p.in_turn = ranks == "round-robin";
     std::string compute = "none";
     s.text("compute", compute);
     if (compute != "none" && compute != "measured") {

@@ -196,6 +196,7 @@ topology = "star:4"
 [programs]
 stack = "256KiB"
 per-host = 8
+ranks = "round-robin"
 compute = "measured"
 compute-scale = 0.5
 restart-after = "2ms"
@@ -207,6 +208,7 @@ limit = "9s"
   ASSERT_TRUE(s.ok()) << s.error().message;
   EXPECT_EQ(s->programs.stack, ByteCount::kib(256));
   EXPECT_EQ(s->programs.per_host, 8u);
+  EXPECT_TRUE(s->programs.in_turn);
   EXPECT_TRUE(s->programs.measure_compute);
   EXPECT_EQ(s->programs.compute_scale, 0.5);
   EXPECT_EQ(s->programs.restart_after, Duration::milliseconds(2));
@@ -377,8 +379,8 @@ TEST(scenario_file, every_key_refuses_what_is_wrong_with_its_line_and_value) {
        {"links-down-per-s", "links-slow-per-s", "pauses-per-s", "crashes-per-s", "mean-length",
         "until"}},
       {"programs",
-       {"stack", "per-host", "compute", "compute-scale", "restart-after", "crashes", "crash-within",
-        "limit"}},
+       {"stack", "per-host", "ranks", "compute", "compute-scale", "restart-after", "crashes",
+        "crash-within", "limit"}},
       {"job", {"name", "start", "level", "placement"}},
   };
   for (const auto& [section, keys] : sections) {

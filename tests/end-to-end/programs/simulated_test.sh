@@ -100,6 +100,14 @@ swarm() {
     "$weft" run -n "$1" --fabric "sim:$scenarios/programs-crashes.toml" --restart on-failure \
       --seeds "1..$seeds" --jobs 2 -- "$programs/$2" "${@:3}" || fail "$program"
   done
+  # Two on a host; of five, one has a host to itself.
+  for program in "6 jac3d 12 20" "5 markov2 60 12" "8 spmv2 20 60"; do
+    # shellcheck disable=SC2086
+    set -- $program
+    "$weft" run -n "$1" --fabric "sim:$scenarios/programs-crashes-shared-hosts.toml" \
+      --restart on-failure --seeds "1..$((seeds / 4))" --jobs 2 -- "$programs/$2" "${@:3}" ||
+      fail "$program on shared hosts"
+  done
   # Processes that go on from their checkpoints, among those that other runs have left. Fewer, since
   # each file goes to the disk.
   mkdir "$directory/checkpoints"
