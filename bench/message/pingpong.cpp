@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: how long does a message of a size take from one process to another, one way? Rank 0
-// prints "BYTES MICROSECONDS" for each size: half the time of a round, the median over batches
-// of rounds, after one that does not count.
+// prints "BYTES MEDIAN LOWEST HIGHEST" for each size: half the time of a round, in microseconds,
+// over batches of rounds, after one that does not count.
 //
 //   weft run -n 2 -- bench_message_pingpong [SIZE …]     by default 8 and 1048576
 #include <fmt/format.h>
@@ -28,8 +28,13 @@ int rounds_for(std::size_t bytes) {
   return std::max(fewest_rounds, static_cast<int>(seconds_per_size / 2 / guess));
 }
 
+/// Microseconds of the batches.
+struct Times {
+  double median = 0, lowest = 0, highest = 0;
+};
+
 /// Rounds are timed in batches: reading the clock takes as long as a part of a round.
-double one_way_us(Communicator& world, std::vector<std::byte>& data) {
+Times one_way_us(Communicator& world, std::vector<std::byte>& data) {
   const Rank other(1 - world.rank().value());
   const auto send = [&] { (void)world.wait(world.start_send(other, Tag(1), data)); };
   const auto receive = [&] { (void)world.wait(world.start_receive(other, Tag(1), data)); };
@@ -49,8 +54,8 @@ double one_way_us(Communicator& world, std::vector<std::byte>& data) {
     const std::chrono::duration<double, std::micro> took = Clock::now() - begun;
     if (batch >= 0) times.push_back(took.count() / 2 / rounds);
   }
-  std::nth_element(times.begin(), times.begin() + batches / 2, times.end());
-  return times[batches / 2];
+  std::sort(times.begin(), times.end());
+  return {times[batches / 2], times.front(), times.back()};
 }
 
 int pingpong(Process& process, std::span<const std::string> arguments) {
@@ -64,8 +69,9 @@ int pingpong(Process& process, std::span<const std::string> arguments) {
   if (sizes.empty()) sizes = {8, 1 << 20};
   for (const std::size_t size : sizes) {
     std::vector<std::byte> data(size);
-    const double us = one_way_us(world, data);
-    if (world.rank() == Rank(0)) fmt::print("{} {:.3f}\n", size, us);
+    const Times us = one_way_us(world, data);
+    if (world.rank() != Rank(0)) continue;
+    fmt::print("{} {:.4f} {:.4f} {:.4f}\n", size, us.median, us.lowest, us.highest);
   }
   return 0;
 }

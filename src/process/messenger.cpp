@@ -82,10 +82,7 @@ void Messenger::cancel_all() {
   }
 }
 
-bool Messenger::turn(Instant now, int looks) {
-  std::size_t n = 0;
-  while (n == 0 && looks-- > 0) n = fabric_.poll(now, completions_);
-  for (std::size_t i = 0; i < n; ++i) machine_.on_completion(now, completions_[i], out_);
+void Messenger::end_offenders() {
   for (const NodeId offender : machine_.offenders()) {
     fabric_.remove_peer(offender);
     if (failure_) continue;
@@ -94,6 +91,13 @@ bool Messenger::turn(Instant now, int looks) {
                                  "use the same version of weft everywhere",
                                  offender.value())};
   }
+}
+
+bool Messenger::turn(Instant now, int looks) {
+  std::size_t n = 0;
+  while (n == 0 && looks-- > 0) n = fabric_.poll(now, completions_);
+  for (std::size_t i = 0; i < n; ++i) machine_.on_completion(now, completions_[i], out_);
+  if (!machine_.offenders().empty()) end_offenders();
   machine_.pump(out_);
   std::size_t posted = 0;
   if (!out_.tx.empty()) {

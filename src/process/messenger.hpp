@@ -75,6 +75,7 @@ class Messenger final : private MessageHistory {
   void trim() override { machine_.trim(); }
   ByteCount kept() const override { return machine_.outbox_bytes(); }
 
+  void end_offenders();
   /// Until `finished` says so.
   template <class Finished>
   Result<void> turn_until(Finished&& finished);

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <new>
+
+#include "base/copy.hpp"
 
 namespace weft::message {
 namespace {
@@ -48,7 +49,7 @@ bool BodyPool::keep(std::span<const std::byte> bytes, Body& body) {
   std::byte* memory = take(bytes.size());
   if (memory == nullptr) return false;
   in_use_ += size;
-  if (!bytes.empty()) std::memcpy(memory, bytes.data(), bytes.size());
+  copy_bytes(memory, bytes.data(), bytes.size());
   body.pool_ = this;
   body.bytes_ = {memory, bytes.size()};
   return true;

@@ -6,9 +6,6 @@
 namespace weft::message {
 namespace {
 
-constexpr std::uint8_t urgent_bit = 1;
-constexpr std::uint8_t asked_bit = 2;
-
 bool names_message(FrameKind kind) {
   switch (kind) {
     case FrameKind::eager:
@@ -32,45 +29,57 @@ bool known(MessageType type) {
   return type == MessageType::point_to_point || type == MessageType::collective;
 }
 
-/// What all frames begin with, and the name of those that have one: put and taken as a whole, since
-/// each message pays for it.
-struct Start {
-  FrameKind kind{};
-  std::uint8_t flags = 0;
-  MessageType type{};
-  std::uint8_t nothing = 0;
-};
-struct Name {
-  std::uint32_t tag = 0;
-  std::uint32_t generation[2] = {};  // low, high: no gap in front of it
-  std::uint32_t serial[2] = {};
-  std::uint32_t size[2] = {};
-};
-static_assert(sizeof(Start) + sizeof(Name) == header_bytes);
+constexpr std::size_t start_bytes = 4;  // of all frames; in those with a name the tag follows
 
-void set(std::uint32_t (&words)[2], std::uint64_t value) {
-  std::memcpy(words, &value, sizeof value);
+bool decode_unnamed(std::span<const std::byte> bytes, Frame& frame) {
+  wire::Reader in(bytes);
+  if (frame.kind == FrameKind::hello) frame.version = in.get<std::uint16_t>();
+  if (frame.kind == FrameKind::hello || frame.kind == FrameKind::credit) {
+    frame.granted = in.get<std::uint64_t>();
+    frame.received = in.get<std::uint64_t>();
+  }
+  return in.done();
 }
-std::uint64_t get(const std::uint32_t (&words)[2]) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, words, sizeof value);
-  return value;
+
+bool decode_into(std::span<const std::byte> bytes, Frame& frame) {
+  std::uint32_t start = 0;
+  if (bytes.size() < sizeof start) return false;
+  std::memcpy(&start, bytes.data(), sizeof start);
+  const auto flags = static_cast<std::uint8_t>(start >> 8);
+  const auto type = static_cast<MessageType>(static_cast<std::uint8_t>(start >> 16));
+  frame.kind = static_cast<FrameKind>(static_cast<std::uint8_t>(start));
+  frame.urgent = (flags & urgent_bit) != 0;
+  frame.asked = (flags & asked_bit) != 0;
+  const bool has_nothing_else = (flags & ~(urgent_bit | asked_bit)) == 0 && start >> 24 == 0;
+  if (!known(frame.kind) || !has_nothing_else) return false;
+  if (!names_message(frame.kind)) return decode_unnamed(bytes.subspan(start_bytes), frame);
+  FrameHeader header;
+  if (bytes.size() < sizeof header || !known(type)) return false;
+  std::memcpy(header.data(), bytes.data(), sizeof header);
+  frame.flow = {.generation = Generation(header[1]),
+                .tag = Tag(static_cast<std::uint32_t>(header[0] >> 32)),
+                .type = type};
+  frame.serial = header[2];
+  frame.size = header[3];
+  const auto rest = bytes.subspan(header_bytes);
+  if (frame.kind == FrameKind::eager) {
+    frame.body = rest;
+    return rest.size() == frame.size;
+  }
+  wire::Reader in(rest);
+  if (frame.kind == FrameKind::get) {
+    frame.region.key = in.get<std::uint64_t>();
+    frame.region.base = in.get<std::uint64_t>();
+    frame.region.length = in.get<std::uint64_t>();
+  }
+  return in.done();
 }
 
 }  // namespace
 
 void encode(wire::Writer& out, const Frame& frame) {
-  const bool named = names_message(frame.kind);
-  out.put(Start{.kind = frame.kind,
-                .flags = static_cast<std::uint8_t>((frame.urgent ? urgent_bit : 0) |
-                                                   (frame.asked ? asked_bit : 0)),
-                .type = named ? frame.flow.type : MessageType{}});
-  if (named) {
-    Name name{.tag = frame.flow.tag.value()};
-    set(name.generation, frame.flow.generation.value());
-    set(name.serial, frame.serial);
-    set(name.size, frame.size);
-    out.put(name);
+  if (names_message(frame.kind)) {
+    out.put(header_of(frame));
     if (frame.kind == FrameKind::get) {
       out.put(frame.region.key);
       out.put(frame.region.base);
@@ -78,6 +87,8 @@ void encode(wire::Writer& out, const Frame& frame) {
     }
     return;
   }
+  out.put(std::array<std::uint8_t, start_bytes>{static_cast<std::uint8_t>(frame.kind),
+                                                flags_of(frame)});
   if (frame.kind == FrameKind::hello) out.put(frame.version);
   if (frame.kind == FrameKind::hello || frame.kind == FrameKind::credit) {
     out.put(frame.granted);
@@ -86,40 +97,8 @@ void encode(wire::Writer& out, const Frame& frame) {
 }
 
 std::optional<Frame> decode(std::span<const std::byte> bytes) {
-  wire::Reader in(bytes);
-  const auto start = in.get<Start>();
-  if (!in.ok() || !known(start.kind) || (start.flags & ~(urgent_bit | asked_bit)) != 0 ||
-      start.nothing != 0) {
-    return std::nullopt;
-  }
-  Frame frame;
-  frame.kind = start.kind;
-  frame.urgent = (start.flags & urgent_bit) != 0;
-  frame.asked = (start.flags & asked_bit) != 0;
-  if (names_message(frame.kind)) {
-    if (!known(start.type)) return std::nullopt;
-    const auto name = in.get<Name>();
-    frame.flow = {
-        .generation = Generation(get(name.generation)), .tag = Tag(name.tag), .type = start.type};
-    frame.serial = get(name.serial);
-    frame.size = get(name.size);
-    if (frame.kind == FrameKind::get) {
-      frame.region.key = in.get<std::uint64_t>();
-      frame.region.base = in.get<std::uint64_t>();
-      frame.region.length = in.get<std::uint64_t>();
-    }
-    if (frame.kind == FrameKind::eager) {
-      frame.body = in.get_bytes(in.left());
-      if (frame.body.size() != frame.size) return std::nullopt;
-    }
-  } else {
-    if (frame.kind == FrameKind::hello) frame.version = in.get<std::uint16_t>();
-    if (frame.kind == FrameKind::hello || frame.kind == FrameKind::credit) {
-      frame.granted = in.get<std::uint64_t>();
-      frame.received = in.get<std::uint64_t>();
-    }
-  }
-  if (!in.done()) return std::nullopt;
+  std::optional<Frame> frame(std::in_place);
+  if (!decode_into(bytes, *frame)) frame.reset();
   return frame;
 }
 

@@ -3,6 +3,7 @@
 // nothing.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -54,6 +55,23 @@ struct Frame {
   std::uint64_t received = 0;       ///< credit: frames with or about messages, likewise
   std::span<const std::byte> body;  ///< eager
 };
+
+inline constexpr std::uint8_t urgent_bit = 1;
+inline constexpr std::uint8_t asked_bit = 2;
+inline std::uint8_t flags_of(const Frame& frame) {
+  return static_cast<std::uint8_t>((frame.urgent ? urgent_bit : 0) | (frame.asked ? asked_bit : 0));
+}
+
+/// What a frame that names a message begins with: kind, flags, type and tag in the first word, then
+/// generation, serial and size. Whole words, since each message pays for putting them together.
+using FrameHeader = std::array<std::uint64_t, 4>;
+static_assert(sizeof(FrameHeader) == header_bytes);
+inline FrameHeader header_of(const Frame& frame) {
+  return {std::uint64_t{frame.flow.tag.value()} << 32 |
+              static_cast<std::uint64_t>(frame.flow.type) << 16 |
+              std::uint64_t{flags_of(frame)} << 8 | static_cast<std::uint64_t>(frame.kind),
+          frame.flow.generation.value(), frame.serial, frame.size};
+}
 
 /// All but the body, which follows it in the same message.
 void encode(wire::Writer& out, const Frame& frame);

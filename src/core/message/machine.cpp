@@ -89,11 +89,7 @@ void MessageMachine::on_completion(Instant now, const Completion& completion, Tr
   switch (completion.kind) {
     case CompletionKind::received: {
       const auto frame = decode(completion.data);
-      if (frame && on_frame(id, *frame)) break;
-      ++refused_;
-      if (std::find(offenders_.begin(), offenders_.end(), id) == offenders_.end()) {
-        offenders_.push_back(id);
-      }
+      if (!frame || !on_frame(id, *frame)) refuse(id);
       break;
     }
     case CompletionKind::peer_up:
@@ -107,6 +103,13 @@ void MessageMachine::on_completion(Instant now, const Completion& completion, Tr
     case CompletionKind::failed:
       on_operation_over(completion);
       break;
+  }
+}
+
+void MessageMachine::refuse(NodeId id) {
+  ++refused_;
+  if (std::find(offenders_.begin(), offenders_.end(), id) == offenders_.end()) {
+    offenders_.push_back(id);
   }
 }
 

@@ -3,7 +3,6 @@
 // messages, keeps and repeats them, survives that peers die and come back.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -47,16 +46,14 @@ class MessageMachine {
   std::optional<Operation> send_at_once(NodeId to, const FlowKey& flow,
                                         std::span<const std::byte> bytes, Post&& post) {
     PairOut* const out = idle_pair(to);
-    if (out == nullptr || !out->can_leave_at_once(flow, bytes.size())) return std::nullopt;
-    std::array<std::byte, header_bytes> header;
-    wire::Writer writer(header);
-    out->encode_next(flow, bytes.size(), writer);
-    TxOp op;
-    op.service_level = options_.level;
-    op.peer = to;
-    op.segments = {writer.view(), bytes};
-    if (!post(op)) return std::nullopt;
-    return out->left(flow, bytes);
+    if (out == nullptr) return std::nullopt;
+    return out->send_at_once(flow, bytes, [&](std::span<const std::byte> header) {
+      TxOp op;
+      op.service_level = options_.level;
+      op.peer = to;
+      op.segments = {header, bytes};
+      return post(op);
+    });
   }
   /// Starts to receive the flow's next message. For more than `eager_limit` bytes `region` is
   /// `into`, opened to the fabric; it stays so until it is done.
@@ -142,6 +139,7 @@ class MessageMachine {
   void begin_connection(NodeId id, Pair& pair);
   void on_up(NodeId id, Incarnation incarnation);
   void on_down(Instant now, NodeId id, TransmitQueue& out);
+  void refuse(NodeId id);
   void on_operation_over(const Completion& completion);
   bool on_frame(NodeId from, const Frame& frame);
   bool on_hello(NodeId from, const Frame& hello);

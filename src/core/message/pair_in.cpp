@@ -2,10 +2,10 @@
 #include "core/message/pair_in.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "base/check.hpp"
+#include "base/copy.hpp"
 
 namespace weft::message {
 namespace {
@@ -250,7 +250,7 @@ void PairIn::deliver(const FlowKey& key, Serial serial, std::span<const std::byt
 
 void PairIn::fill(Flow& flow, Slot& slot, std::span<const std::byte> body) {
   if (body.size() > slot.into.size()) return finish(flow, slot, body.size(), Failure::too_long);
-  if (!body.empty()) std::memcpy(slot.into.data(), body.data(), body.size());
+  copy_bytes(slot.into.data(), body.data(), body.size());
   finish(flow, slot, body.size(), Failure::none);
 }
 

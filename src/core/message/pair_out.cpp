@@ -57,19 +57,7 @@ PairOut::Kept PairOut::copy_of(std::span<const std::byte> bytes) {
   return kept;
 }
 
-bool PairOut::can_leave_at_once(const FlowKey& key, std::size_t bytes) {
-  return up_ && !has_work() && bytes <= options_.eager_limit &&
-         spent_ + credit_cost(bytes) <= granted_ && bodies_.has_block(bytes) &&
-         flow(key).asked.empty();
-}
-
-void PairOut::encode_next(const FlowKey& key, std::size_t bytes, wire::Writer& header) {
-  encode(header,
-         {.kind = FrameKind::eager, .flow = key, .serial = flow(key).next(), .size = bytes});
-}
-
-Operation PairOut::left(const FlowKey& key, std::span<const std::byte> bytes) {
-  Flow& to = flow(key);
+void PairOut::left(Flow& to, std::span<const std::byte> bytes) {
   const Serial serial = to.next();
   Kept kept = copy_of(bytes);
   WEFT_CHECK(kept.body.owns(), "no memory for a message of {} bytes", bytes.size());
@@ -77,7 +65,6 @@ Operation PairOut::left(const FlowKey& key, std::span<const std::byte> bytes) {
   spent_ += credit_cost(bytes.size());
   unheard_.push_back({.place = {&to, serial}, .delivers = true});
   to.kept.push_back(std::move(kept));
-  return Operations::done(bytes.size());
 }
 
 Serial PairOut::skip(const FlowKey& key) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -33,12 +34,20 @@ class PairOut {
   PairOut& operator=(const PairOut&) = delete;
 
   Operation send(const FlowKey& key, std::span<const std::byte> bytes);
-  /// Whether a message would leave before anything else, and be kept.
-  bool can_leave_at_once(const FlowKey& key, std::size_t bytes);
-  /// The header of such a message.
-  void encode_next(const FlowKey& key, std::size_t bytes, wire::Writer& header);
-  /// It was handed to the fabric.
-  Operation left(const FlowKey& key, std::span<const std::byte> bytes);
+  /// As `send`, of a message that leaves before anything else and will be kept.
+  /// `post(std::span<const std::byte> header)` hands it to the fabric, and says whether that took
+  /// it. None: nothing has happened.
+  template <class Post>
+  std::optional<Operation> send_at_once(const FlowKey& key, std::span<const std::byte> bytes,
+                                        Post&& post) {
+    if (!can_leave_at_once(bytes.size())) return std::nullopt;
+    Flow& to = flow(key);
+    const FrameHeader header = header_of(
+        {.kind = FrameKind::eager, .flow = key, .serial = to.next(), .size = bytes.size()});
+    if (!to.asked.empty() || !post(std::as_bytes(std::span(header)))) return std::nullopt;
+    left(to, bytes);
+    return Operations::done(bytes.size());
+  }
   /// The next message of a flow goes another way: its serial.
   Serial skip(const FlowKey& key);
 
@@ -117,6 +126,11 @@ class PairOut {
     std::uint32_t next_free = 0;
   };
 
+  bool can_leave_at_once(std::size_t bytes) const {
+    return up_ && !has_work() && bytes <= options_.eager_limit &&
+           spent_ + credit_cost(bytes) <= granted_ && bodies_.has_block(bytes);
+  }
+  void left(Flow& to, std::span<const std::byte> bytes);
   Kept copy_of(std::span<const std::byte> bytes);
   bool is_large(const Kept& kept) const { return kept.bytes.size() > options_.eager_limit; }
   Flow& flow(const FlowKey& key);

@@ -22,7 +22,10 @@ class ReceivedLog {
           name.serial}) {
       hash_ = (hash_ ^ word) * 0x100000001b3ULL;
     }
-    if (!names_.empty()) names_[count_ % names_.size()] = name;
+    if (!names_.empty()) {
+      names_[next_] = name;
+      if (++next_ == names_.size()) next_ = 0;  // no division for each message
+    }
     ++count_;
   }
   /// How many there ever were.
@@ -35,6 +38,7 @@ class ReceivedLog {
 
  private:
   std::vector<ReceivedName> names_;
+  std::size_t next_ = 0;  // count_ modulo their number
   std::uint64_t count_ = 0;
   std::uint64_t hash_ = 0xcbf29ce484222325ULL;
 };

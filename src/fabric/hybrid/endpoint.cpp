@@ -46,9 +46,11 @@ constexpr std::uint64_t kNoteContext = 0x3145'544F'4E54'4657;
 
 // How often the network is asked by who does not sleep and has not heard of it lately: seldom,
 // since asking costs a system call, during which shared memory is not looked at.
-constexpr Duration kFarInterval = Duration::microseconds(2);
-constexpr Duration kUnusedFarInterval = Duration::microseconds(50);
-constexpr std::uint32_t kMostPollsWithoutFar = 1024;
+constexpr Duration kShortestFarInterval = Duration::microseconds(2);
+constexpr Duration kLongestFarInterval = Duration::microseconds(32);
+constexpr Duration kLongestUnusedFarInterval = Duration::microseconds(500);
+// For drivers whose time stands still between sleeps.
+constexpr std::uint32_t kMostPollsWithoutFar = 1 << 16;
 
 }  // namespace
 
@@ -58,7 +60,8 @@ Endpoint::Endpoint(const HybridOptions& options, std::unique_ptr<ShmFabric> near
       patience_(options.patience),
       near_(std::move(near)),
       far_(std::move(far)),
-      epoll_(std::move(epoll)) {
+      epoll_(std::move(epoll)),
+      far_pace_(kShortestFarInterval, kLongestUnusedFarInterval) {
   const FabricLimits& a = near_->limits();
   const FabricLimits& b = far_->limits();
   limits_ = {std::min(a.max_message, b.max_message), std::min(a.max_write, b.max_write),
@@ -91,7 +94,7 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
   peer.incarnation = incarnation;
   peer.address = std::move(parts);
   peer.is_known = true;
-  must_poll_far_ = true;
+  far_pace_.expect_something();
   if (!is_near) {
     remove_from(peer, kNear);
     return add_to(peer, kFar);
@@ -124,7 +127,7 @@ void Endpoint::remove_from(Peer& peer, std::size_t k) {
   if (!std::exchange(peer.links[k].is_added, false)) return;
   if (k == kFar) --far_links_;
   part(k).remove_peer(peer.id);
-  must_poll_far_ = true;
+  far_pace_.expect_something();
 }
 
 void Endpoint::try_far_later(Peer& peer) {
@@ -143,7 +146,7 @@ void Endpoint::run_timers() {
     }
     peer->far_at = Instant::never();
     if (!peer->is_known || peer->chosen != kNone) continue;
-    must_poll_far_ = true;
+    far_pace_.expect_something();
     if (const auto added = add_to(*peer, kFar); !added.ok()) {
       spdlog::warn("hybrid: {}", added.error().message);
     }
@@ -202,8 +205,7 @@ std::size_t Endpoint::yield_failed(std::span<Completion> room) {
 }
 
 bool Endpoint::is_far_due() const {
-  if (must_poll_far_ || far_was_busy_ || polls_without_far_ >= kMostPollsWithoutFar) return true;
-  return now_ - far_polled_ >= (far_links_ > 0 ? kFarInterval : kUnusedFarInterval);
+  return far_pace_.is_due(now_) || polls_without_far_ >= kMostPollsWithoutFar;
 }
 
 std::size_t Endpoint::poll(Instant now, std::span<Completion> completions) {
@@ -226,9 +228,8 @@ std::size_t Endpoint::poll_part(std::size_t k, std::span<Completion> room) {
   if (room.empty()) return 0;
   const std::size_t n = part(k).poll(now_, room);
   if (k == kFar) {
-    must_poll_far_ = false;
-    far_was_busy_ = n > 0;
-    far_polled_ = now_;
+    far_pace_.set_longest(far_links_ > 0 ? kLongestFarInterval : kLongestUnusedFarInterval);
+    far_pace_.asked(now_, n > 0);
     polls_without_far_ = 0;
   }
   std::size_t kept = 0;
@@ -405,7 +406,7 @@ WaitHint Endpoint::prepare_wait(Instant now) {
   const WaitHint far = far_->prepare_wait(now);
   watch(kNear, near.descriptor);
   watch(kFar, far.descriptor);
-  must_poll_far_ = true;
+  far_pace_.expect_something();
   WaitHint hint;
   hint.ready =
       near.ready || far.ready || !failed_.empty() || !attention_.empty() || now >= next_timer_;

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/polling_pace.hpp"
 #include "fabric/hybrid/hybrid.hpp"
 #include "fabric/tcp/socket.hpp"
 
@@ -109,11 +110,9 @@ class Endpoint final : public Fabric {
 
   Instant now_{};
   Instant next_timer_ = Instant::never();
-  Instant far_polled_{};
+  PollingPace far_pace_;
   std::uint32_t polls_without_far_ = 0;
   std::size_t far_links_ = 0;
-  bool must_poll_far_ = true;
-  bool far_was_busy_ = false;
   bool far_first_ = false;
 };
 

@@ -153,7 +153,7 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
     slot->address = parsed->control;
   }
   slot->is_known = true;
-  must_poll_control_ = true;
+  control_pace_.expect_something();
   return {};
 }
 
@@ -163,7 +163,7 @@ void Endpoint::remove_peer(NodeId id) {
   peer->is_known = false;
   peer->is_broken = true;
   control_->remove_peer(id);
-  must_poll_control_ = true;
+  control_pace_.expect_something();
 }
 
 Result<Region> Endpoint::expose(std::span<std::byte> memory) {
@@ -184,11 +184,11 @@ void Endpoint::retract(const Region& region) {
 std::size_t Endpoint::post(std::span<const TxOp> ops) {
   std::size_t taken = 0;
   while (taken < ops.size() && post_one(ops[taken])) ++taken;
-  for (Peer* const peer : touched_) {
+  for (Peer* peer = std::exchange(touched_, nullptr); peer != nullptr;
+       peer = std::exchange(peer->next_touched, nullptr)) {
     peer->is_touched = false;
     wake_if_sleeping(*peer);
   }
-  touched_.clear();
   return taken;
 }
 
@@ -206,7 +206,7 @@ bool Endpoint::post_one(const TxOp& op) {
   }
   if (!peer->is_touched) {
     peer->is_touched = true;
-    touched_.push_back(peer);
+    peer->next_touched = std::exchange(touched_, peer);
   }
   if (!peer->queue.empty() || peer->is_broken || !start(*peer, op)) {
     peer->queue.push(operations_.take(op));
@@ -270,7 +270,8 @@ bool Endpoint::sees_work(Peer& peer) {
 }
 
 WaitHint Endpoint::prepare_wait(Instant now) {
-  was_asleep_ = must_poll_control_ = true;
+  was_asleep_ = true;
+  control_pace_.expect_something();
   for (Peer* const peer : up_) {
     peer->consumer.set_sleeping(true);
     peer->producer.want_space(!peer->queue.empty() || !peer->fetching.empty());

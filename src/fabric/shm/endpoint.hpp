@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/polling_pace.hpp"
 #include "fabric/shm/hello.hpp"
 #include "fabric/shm/operations.hpp"
 #include "fabric/shm/ring.hpp"
@@ -47,9 +48,11 @@ struct Peer {
   bool is_up = false;                  ///< the user was told so; in the endpoint's list
   Incarnation reported_incarnation{};  ///< of the link
   OperationList queue;
-  OperationList fetching;  ///< records are in the ring
-  bool is_touched = false;
-  bool owes_wake = false;  ///< it is to be woken, and the control endpoint had no room
+  OperationList fetching;   ///< records are in the ring
+  bool is_touched = false;  ///< in the endpoint's list
+  Peer* next_touched = nullptr;
+  bool is_streaming = false;  ///< there was a record when it was served last
+  bool owes_wake = false;     ///< it is to be woken, and the control endpoint had no room
 
   // A `pull` record that is carried out in several steps.
   bool is_pulling = false;
@@ -148,7 +151,7 @@ class Endpoint final : public ShmFabric {
 
   std::vector<std::unique_ptr<Peer>> peers_;  // by node id
   std::vector<Peer*> up_;
-  std::vector<Peer*> touched_;      // by the current batch of `post`
+  Peer* touched_ = nullptr;         // by the current batch of `post`
   std::vector<Segment> graveyard_;  // messages in them stay valid until the next poll
   std::size_t first_served_ = 0;    // in up_; goes round, so that nobody is always last
   std::size_t owed_wakes_ = 0;
@@ -157,8 +160,8 @@ class Endpoint final : public ShmFabric {
   std::array<Completion, 16> events_;
   std::size_t event_first_ = 0;
   std::size_t event_count_ = 0;
-  Instant control_polled_{};
-  bool must_poll_control_ = true;
+  // By who does not sleep: what the control endpoint has to say then are births and deaths.
+  PollingPace control_pace_{Duration::microseconds(20), Duration::microseconds(500)};
   bool was_asleep_ = false;
   Instant now_{};
 };

@@ -9,17 +9,9 @@
 #include "fabric/tcp/handshake.hpp"
 
 namespace weft::shm {
-namespace {
-
-// How often the control endpoint is asked by who does not sleep. It costs a system call; what it
-// has to say then are births and deaths.
-constexpr Duration kControlInterval = Duration::microseconds(20);
-
-}  // namespace
 
 bool Endpoint::is_control_due() const {
-  return must_poll_control_ || event_first_ < event_count_ || owed_wakes_ > 0 ||
-         now_ - control_polled_ >= kControlInterval;
+  return event_first_ < event_count_ || owed_wakes_ > 0 || control_pace_.is_due(now_);
 }
 
 void Endpoint::serve_control(Yield& yield) {
@@ -29,12 +21,9 @@ void Endpoint::serve_control(Yield& yield) {
     }
   }
   if (event_first_ == event_count_) {
-    must_poll_control_ = false;
-    control_polled_ = now_;
     event_first_ = 0;
     event_count_ = control_->poll(now_, events_);
-    // There may be more.
-    if (event_count_ == events_.size()) must_poll_control_ = true;
+    control_pace_.asked(now_, event_count_ > 0);
   }
   while (event_first_ < event_count_ && !yield.full()) {
     if (!take_event(events_[event_first_], yield)) return;
@@ -190,7 +179,7 @@ void Endpoint::fail_operations(Peer& peer) {
 // The control session ends, which the peer notices, and then begins anew.
 void Endpoint::break_link(Peer& peer, std::string_view why) {
   if (std::exchange(peer.is_broken, true)) return;
-  must_poll_control_ = true;
+  control_pace_.expect_something();
   if (!peer.is_linked || !peer.is_known) return;
   spdlog::warn("shm: link to node {} ended: {}", peer.id.value(), why);
   control_->remove_peer(peer.id);
