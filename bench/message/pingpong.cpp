@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: how long does a message of a size take from one process to another, one way? Rank 0
-// prints "BYTES MEDIAN LOWEST HIGHEST" for each size: half the time of a round, in microseconds,
-// over batches of rounds, after one that does not count.
+// Question: how long does a message of a size take from one process to another, and how many bytes
+// per second go one way? Rank 0 prints, per size, "BYTES LATENCY_US BANDWIDTH_GBS": half the time
+// of a round, and the rate of windows of messages that are answered by an empty one; medians over
+// batches, after one that does not count. run.py compares them with those of MPIs.
 //
 //   weft run -n 2 -- bench_message_pingpong [SIZE …]     by default 8 and 1048576
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <string>
 #include <vector>
 
+#include "plan.h"
 #include "weft/program.hpp"
 
 namespace {
@@ -18,44 +22,57 @@ namespace {
 using namespace weft;
 using Clock = std::chrono::steady_clock;
 
-/// So long in all at each size, and so many rounds at least.
-constexpr double seconds_per_size = 0.4;
-constexpr int fewest_rounds = 20;
-constexpr int batches = 20;
+constexpr std::size_t most_window = 16;
 
-int rounds_for(std::size_t bytes) {
-  const double guess = 5e-6 + static_cast<double>(bytes) / 2e9;
-  return std::max(fewest_rounds, static_cast<int>(seconds_per_size / 2 / guess));
+double median(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
 }
 
-/// Microseconds of the batches.
-struct Times {
-  double median = 0, lowest = 0, highest = 0;
-};
-
-/// Rounds are timed in batches: reading the clock takes as long as a part of a round.
-Times one_way_us(Communicator& world, std::vector<std::byte>& data) {
-  const Rank other(1 - world.rank().value());
-  const auto send = [&] { (void)world.wait(world.start_send(other, Tag(1), data)); };
-  const auto receive = [&] { (void)world.wait(world.start_receive(other, Tag(1), data)); };
-  const int rounds = std::max(1, rounds_for(data.size()) / batches);
+/// Seconds that each of the batches took; a batch calls `step` so often.
+template <class Step>
+std::vector<double> time_batches(std::size_t bytes, long steps, Step&& step) {
   std::vector<double> times;
-  for (int batch = -1; batch < batches; ++batch) {
+  for (int batch = -1; batch < plan_batches(bytes); ++batch) {
     const auto begun = Clock::now();
-    for (int i = 0; i < rounds; ++i) {
-      if (world.rank() == Rank(0)) {
-        send();
-        receive();
-      } else {
-        receive();
-        send();
-      }
-    }
-    const std::chrono::duration<double, std::micro> took = Clock::now() - begun;
-    if (batch >= 0) times.push_back(took.count() / 2 / rounds);
+    for (long i = 0; i < steps; ++i) step();
+    const std::chrono::duration<double> took = Clock::now() - begun;
+    if (batch >= 0) times.push_back(took.count());
   }
-  std::sort(times.begin(), times.end());
-  return {times[batches / 2], times.front(), times.back()};
+  return times;
+}
+
+double latency_us(Communicator& world, std::vector<std::byte>& data) {
+  const Rank other(1 - world.rank().value());
+  const auto pass = [&](bool sends) {
+    (void)world.wait(sends ? world.start_send(other, Tag(1), data)
+                           : world.start_receive(other, Tag(1), data));
+  };
+  const long rounds = plan_rounds(data.size());
+  auto times = time_batches(data.size(), rounds, [&] {
+    pass(world.rank() == Rank(0));
+    pass(world.rank() == Rank(1));
+  });
+  return median(times) / 2 / static_cast<double>(rounds) * 1e6;
+}
+
+double bandwidth_gbs(Communicator& world, std::vector<std::byte>& data) {
+  const bool sends = world.rank() == Rank(0);
+  const Rank other(1 - world.rank().value());
+  const int window = plan_window(data.size());
+  const long windows = plan_windows(data.size());
+  std::array<Operation, most_window> under_way;
+  auto times = time_batches(data.size(), windows, [&] {
+    for (int k = 0; k < window; ++k) {
+      under_way[k] = sends ? world.start_send(other, Tag(2), data)
+                           : world.start_receive(other, Tag(2), data);
+    }
+    for (int k = 0; k < window; ++k) (void)world.wait(under_way[k]);
+    (void)world.wait(sends ? world.start_receive(other, Tag(3), {})
+                           : world.start_send(other, Tag(3), {}));
+  });
+  const double bytes = static_cast<double>(windows) * window * static_cast<double>(data.size());
+  return bytes / median(times) / 1e9;
 }
 
 int pingpong(Process& process, std::span<const std::string> arguments) {
@@ -68,10 +85,12 @@ int pingpong(Process& process, std::span<const std::string> arguments) {
   for (const std::string& a : arguments) sizes.push_back(std::stoull(a));
   if (sizes.empty()) sizes = {8, 1 << 20};
   for (const std::size_t size : sizes) {
-    std::vector<std::byte> data(size);
-    const Times us = one_way_us(world, data);
+    std::vector<std::byte> data(size, std::byte{1});
+    const double latency = latency_us(world, data);
+    const double bandwidth = bandwidth_gbs(world, data);
     if (world.rank() != Rank(0)) continue;
-    fmt::print("{} {:.4f} {:.4f} {:.4f}\n", size, us.median, us.lowest, us.highest);
+    fmt::print("{} {:.4f} {:.4f}\n", size, latency, bandwidth);
+    std::fflush(stdout);
   }
   return 0;
 }

@@ -32,7 +32,8 @@ import subprocess
 import sys
 import time
 
-import report
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report"))
+import report  # noqa: E402
 
 # Figure of paper 4, command line there, command line here.
 WORKLOADS = [

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Question: how long is a message's way, and how many bytes per second go one way, on weft's
+fabrics and on MPIs, for sizes from 1 B to 1 GiB?
+
+    bench/message/run.py --build build/release --out out/messages
+    bench/message/run.py --sizes 8,1048576 --on tcp,openmpi-tcp --repeat 9
+
+Two processes on this machine, the same loops in weft's program (pingpong.cpp) and in MPI's
+(mpi_pingpong.c). Contestants take turns at each size, so that all meet the same weather; medians
+over the turns count. Ends with a table in Markdown, or with --json the same as JSON, and draws
+OUT/report.html. Then it says whether what is promised holds: over TCP weft is at least as fast as
+the fastest MPI, 8 bytes and 1 MiB; through shared memory within 25 %; and at no size does weft lose
+more than a third of the bandwidth of the size before. Code 1 when something does not hold.
+
+Measure on a machine that has nothing else to do.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report"))
+import report  # noqa: E402
+
+OPENMPI = ["mpirun.openmpi", "-n", "2", "--mca", "pml", "ob1", "--mca", "btl"]
+# Open MPI asks root whether it means it.
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+# name: (command, environment)
+CONTESTANTS = {
+    "tcp": (["{build}/weft", "run", "-n", "2", "--fabric", "tcp", "--",
+             "{build}/bench_message_pingpong"], {}),
+    "openmpi-tcp": ([*OPENMPI, "tcp,self", "--mca", "btl_tcp_if_include", "lo",
+                     "{build}/mpi_pingpong_openmpi"], AS_ROOT),
+    "mpich-tcp": (["mpirun.mpich", "-n", "2", "{build}/mpi_pingpong_mpich"],
+                  {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}),
+    "auto": (["{build}/weft", "run", "-n", "2", "--", "{build}/bench_message_pingpong"], {}),
+    "openmpi-shm": ([*OPENMPI, "vader,self", "{build}/mpi_pingpong_openmpi"], AS_ROOT),
+    "mpich": (["mpirun.mpich", "-n", "2", "{build}/mpi_pingpong_mpich"], {}),
+}
+GROUPS = [("over TCP", "tcp", ["openmpi-tcp", "mpich-tcp"], 1.0),
+          ("through shared memory", "auto", ["openmpi-shm", "mpich"], 1.25)]
+MOST_LOST = 1 / 3
+
+
+def measure(name, size, build):
+    """Microseconds one way, and GB/s."""
+    words, environment = CONTESTANTS[name]
+    command = [word.format(build=build) for word in words] + [str(size)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300,
+                          env={**os.environ, **environment}, start_new_session=True)
+    fields = done.stdout.split()
+    if done.returncode != 0 or len(fields) != 3:
+        sys.exit(f"run.py: {' '.join(command)}: code {done.returncode}: "
+                 f"{(done.stderr or done.stdout).strip()[-300:]}")
+    return float(fields[1]), float(fields[2])
+
+
+def spread(values):
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+
+
+def run(sizes, names, repeat, build):
+    """Results by name: a list of sizes with latency_us and bandwidth_gbs."""
+    results = {name: [] for name in names}
+    for size in sizes:
+        print(f"{size} bytes", file=sys.stderr, flush=True)
+        seen = {name: [] for name in names}
+        for turn in range(repeat):
+            first = turn % len(names)
+            for name in names[first:] + names[:first]:
+                seen[name].append(measure(name, size, build))
+        for name in names:
+            results[name].append({"bytes": size,
+                                  "latency_us": spread([latency for latency, _ in seen[name]]),
+                                  "bandwidth_gbs": spread([rate for _, rate in seen[name]])})
+    return results
+
+
+def ratio(results, ours, theirs, size, field, better):
+    """Ours to the best of theirs, as a factor by which ours takes longer. None: not measured."""
+    def value(name):
+        return next((row[field]["median"] for row in results.get(name, []) if row["bytes"] == size),
+                    None)
+    rivals = [value(name) for name in theirs if value(name) is not None]
+    if value(ours) is None or not rivals:
+        return None
+    best = better(rivals)
+    return value(ours) / best if better is min else best / value(ours)
+
+
+def promises(results):
+    """What is promised of what was measured, and whether it holds."""
+    found = []
+    for where, ours, theirs, most in GROUPS:
+        for size, what, field, better in ((8, "8 bytes one way", "latency_us", min),
+                                          (1 << 20, "bandwidth at 1 MiB", "bandwidth_gbs", max)):
+            factor = ratio(results, ours, theirs, size, field, better)
+            if factor is not None:
+                found.append({"promise": f"{what} {where}: {factor:.2f} times as long as the best "
+                                         f"MPI, at most {most:.2f}", "holds": factor <= most})
+        rows = results.get(ours, [])
+        lost = [(1 - b["bandwidth_gbs"]["median"] / a["bandwidth_gbs"]["median"], b["bytes"])
+                for a, b in zip(rows, rows[1:])]
+        if lost:
+            worst, size = max(lost)
+            found.append({"promise": f"no cliff {where}: the most that a size loses of the bandwidth "
+                                     f"before it is {max(0, worst):.0%}, at {size} bytes; at most "
+                                     f"{MOST_LOST:.0%}", "holds": worst <= MOST_LOST})
+    return found
+
+
+def print_table(results):
+    names = list(results)
+    print("| bytes | " + " | ".join(f"{name}, µs" for name in names) + " | "
+          + " | ".join(f"{name}, GB/s" for name in names) + " |")
+    print("|" + "---|" * (1 + 2 * len(names)))
+    for rows in zip(*results.values()):
+        cells = [f"{r['latency_us']['median']:.4g} ({r['latency_us']['min']:.4g} – "
+                 f"{r['latency_us']['max']:.4g})" for r in rows]
+        cells += [f"{r['bandwidth_gbs']['median']:.3g}" for r in rows]
+        print(f"| {rows[0]['bytes']} | " + " | ".join(cells) + " |")
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build/release", help="a build directory of weft")
+    parser.add_argument("--out", default="out/messages", help="directory of results")
+    parser.add_argument("--sizes", type=lambda t: sorted(int(size) for size in t.split(",")),
+                        default=[1 << power for power in range(31)],
+                        help="bytes; by default all powers of two from 1 to 1 GiB")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--on", type=lambda t: t.split(","), default=list(CONTESTANTS),
+                        help=f"of {','.join(CONTESTANTS)}")
+    parser.add_argument("--json", action="store_true", help="instead of a table")
+    options = parser.parse_args()
+    unknown = [name for name in options.on if name not in CONTESTANTS]
+    if unknown:
+        parser.error(f"--on: '{unknown[0]}' is none of {', '.join(CONTESTANTS)}")
+    for name in options.on:
+        launcher = CONTESTANTS[name][0][0]
+        if not launcher.startswith("{") and not shutil.which(launcher):
+            parser.error(f"--on: '{name}' needs {launcher}; install it, or leave it out")
+    return options
+
+
+def main():
+    options = parse()
+    build, out = pathlib.Path(options.build).resolve(), pathlib.Path(options.out)
+    out.mkdir(parents=True, exist_ok=True)
+    results = run(options.sizes, options.on, options.repeat, build)
+    found = promises(results)
+    result = {"bench": "message", "repeat": options.repeat, "processors": os.cpu_count(),
+              "results": results, "promises": found}
+    (out / "summary.json").write_text(json.dumps(result, indent=1))
+    page = report.write(out / "report.html", result, build)
+    if options.json:
+        json.dump(result, sys.stdout)
+        print()
+    else:
+        print_table(results)
+        for promise in found:
+            print(f"{promise['promise']}: {'holds' if promise['holds'] else 'DOES NOT HOLD'}")
+    print(f"report: {page}", file=sys.stderr)
+    return 0 if all(promise["holds"] for promise in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
