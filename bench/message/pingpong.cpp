@@ -64,8 +64,8 @@ double bandwidth_gbs(Communicator& world, std::vector<std::byte>& data) {
   std::array<Operation, most_window> under_way;
   auto times = time_batches(data.size(), windows, [&] {
     for (int k = 0; k < window; ++k) {
-      under_way[k] = sends ? world.start_send(other, Tag(2), data)
-                           : world.start_receive(other, Tag(2), data);
+      under_way[k] =
+          sends ? world.start_send(other, Tag(2), data) : world.start_receive(other, Tag(2), data);
     }
     for (int k = 0; k < window; ++k) (void)world.wait(under_way[k]);
     (void)world.wait(sends ? world.start_receive(other, Tag(3), {})

@@ -43,10 +43,17 @@ Operation Messenger::start_send(NodeId to, const message::FlowKey& flow,
     if (at_once) return *at_once;
   }
   const Operation operation = machine_.send(to, flow, bytes);
-  // What can go now goes now; the rest when there is a turn.
-  machine_.pump(out_);
-  if (!out_.tx.empty()) out_.posted(fabric_.post(out_.tx.view()));
+  post_what_can_go();
   return operation;
+}
+
+// Now; the rest when there is a turn.
+std::size_t Messenger::post_what_can_go() {
+  machine_.pump(out_);
+  if (out_.tx.empty()) return 0;
+  const std::size_t posted = fabric_.post(out_.tx.view());
+  out_.posted(posted);
+  return posted;
 }
 
 Operation Messenger::start_receive(NodeId from, const message::FlowKey& flow,
@@ -58,6 +65,7 @@ Operation Messenger::start_receive(NodeId from, const message::FlowKey& flow,
   WEFT_CHECK(region.ok(), "{}", region.error().message);
   const Operation operation = machine_.receive(from, flow, into, region->remote);
   regions_.emplace_back(operation, *region);
+  post_what_can_go();  // it asks for the message
   return operation;
 }
 
@@ -98,13 +106,7 @@ bool Messenger::turn(Instant now, int looks) {
   while (n == 0 && looks-- > 0) n = fabric_.poll(now, completions_);
   for (std::size_t i = 0; i < n; ++i) machine_.on_completion(now, completions_[i], out_);
   if (!machine_.offenders().empty()) end_offenders();
-  machine_.pump(out_);
-  std::size_t posted = 0;
-  if (!out_.tx.empty()) {
-    posted = fabric_.post(out_.tx.view());
-    out_.posted(posted);
-  }
-  return n > 0 || posted > 0;
+  return post_what_can_go() > 0 || n > 0;
 }
 
 template <class Finished>

@@ -75,6 +75,7 @@ class Messenger final : private MessageHistory {
   void trim() override { machine_.trim(); }
   ByteCount kept() const override { return machine_.outbox_bytes(); }
 
+  std::size_t post_what_can_go();
   void end_offenders();
   /// Until `finished` says so.
   template <class Finished>

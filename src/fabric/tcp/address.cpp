@@ -149,6 +149,15 @@ bool SocketAddress::is_wildcard() const {
   return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6&>(storage).sin6_addr) != 0;
 }
 
+bool SocketAddress::is_loopback() const {
+  if (family() == AF_INET) {
+    const auto& internet = reinterpret_cast<const sockaddr_in&>(storage);
+    return ntohl(internet.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+  }
+  if (family() != AF_INET6) return false;
+  return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(storage).sin6_addr) != 0;
+}
+
 Result<SocketAddress> parse_address(std::string_view text) {
   if (text.starts_with(kUnix)) return parse_unix(text, text.substr(kUnix.size()));
   const std::size_t colon = text.rfind(':');

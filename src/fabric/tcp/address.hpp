@@ -22,6 +22,8 @@ struct SocketAddress {
   /// The path of a Unix socket in the file system; empty for all others.
   std::string path() const;
   bool is_wildcard() const;
+  /// An Internet address that never leaves this host.
+  bool is_loopback() const;
 };
 
 /// Reads an address; never asks a name server. "unix:@" without a name lets the kernel choose one

@@ -36,6 +36,15 @@ TEST(address, tells_paths_from_abstract_names) {
   EXPECT_EQ(parse_address("1.2.3.4:5")->path(), "");
 }
 
+TEST(address, knows_what_never_leaves_this_host) {
+  for (const char* text : {"127.0.0.1:1", "127.200.0.9:1", "[::1]:1"}) {
+    EXPECT_TRUE(parse_address(text)->is_loopback()) << text;
+  }
+  for (const char* text : {"10.0.0.1:1", "128.0.0.1:1", "0.0.0.0:1", "[fe80::1]:1", "unix:/a"}) {
+    EXPECT_FALSE(parse_address(text)->is_loopback()) << text;
+  }
+}
+
 TEST(address, advertises_the_given_host_with_the_bound_port) {
   const auto bound = parse_address("0.0.0.0:4711");
   EXPECT_EQ(to_text(*advertised_address(*bound, "10.1.2.3")), "10.1.2.3:4711");

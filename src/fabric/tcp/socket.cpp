@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 namespace weft::tcp {
 namespace {
@@ -56,8 +57,18 @@ void set_keepalive(int fd, const SocketSettings& settings) {
   set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, probes);
 }
 
-void set_up_connection(int fd, int family, const SocketSettings& settings) {
-  if (family == AF_UNIX) return;
+// Where no packet is lost for want of bandwidth there is none to be probed for: pacing and windows
+// of a few packets, as BBR has them, only make large messages wait. Reno is in every kernel and
+// free for everybody.
+void send_without_pacing(int fd) {
+  constexpr std::string_view kReno = "reno";
+  [[maybe_unused]] const int ignored =
+      ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kReno.data(), kReno.size());
+}
+
+void set_up_connection(int fd, const SocketAddress& peer, const SocketSettings& settings) {
+  if (peer.family() == AF_UNIX) return;
+  if (peer.is_loopback()) send_without_pacing(fd);
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   set_keepalive(fd, settings);
 }
@@ -150,7 +161,7 @@ ConnectState start_connect(const SocketAddress& address, const SocketSettings& s
   out = make_socket(address.family());
   if (!out.open()) return ConnectState::busy;
   set_buffers(out.get(), settings);
-  set_up_connection(out.get(), address.family(), settings);
+  set_up_connection(out.get(), address, settings);
   const int code = ::connect(out.get(), address.get(), address.length) == 0 ? 0 : errno;
   if (code == 0 && reached_itself(out.get())) return ConnectState::refused;
   return state_of(code);
@@ -169,7 +180,7 @@ Descriptor accept_from(int listener, const SocketSettings& settings, int& error)
   from.length = sizeof from.storage;
   Descriptor accepted(::accept4(listener, from.get(), &from.length, SOCK_NONBLOCK | SOCK_CLOEXEC));
   error = accepted.open() ? 0 : errno;
-  if (accepted.open()) set_up_connection(accepted.get(), from.family(), settings);
+  if (accepted.open()) set_up_connection(accepted.get(), from, settings);
   return accepted;
 }
 
