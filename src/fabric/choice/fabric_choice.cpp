@@ -85,7 +85,7 @@ Result<std::unique_ptr<Fabric>> open_libfabric_fabric(const FabricChoice& choice
 }
 
 /// Shared memory to the peers on this host, TCP to the others. Where memory cannot be shared at
-/// all, TCP to everybody.
+/// all, TCP to everybody, in the way that those whose memory can be shared understand.
 Result<std::unique_ptr<Fabric>> open_auto_fabric(const FabricChoice& choice,
                                                  const FabricPlace& place, const JobSecret& job) {
   auto far = open_tcp_fabric(choice, place, job);
@@ -97,8 +97,8 @@ Result<std::unique_ptr<Fabric>> open_auto_fabric(const FabricChoice& choice,
     unnamed.known_as.clear();
     if (open_shm_fabric(choice, unnamed, job)) return std::move(near).error();
   }
-  if (!near) return far;
-  return open_hybrid({.self = place.self}, std::move(near).value(), std::move(far).value());
+  auto memory = near ? std::move(near).value() : nullptr;
+  return open_hybrid({.self = place.self}, std::move(memory), std::move(far).value());
 }
 
 Result<std::unique_ptr<Fabric>> open_plain(const FabricChoice& choice, const FabricPlace& place,

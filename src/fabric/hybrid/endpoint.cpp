@@ -11,13 +11,15 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "fabric/hybrid/absent_memory.hpp"
 
 namespace weft {
 
 Result<std::unique_ptr<Fabric>> open_hybrid(const HybridOptions& options,
                                             std::unique_ptr<ShmFabric> near,
                                             std::unique_ptr<Fabric> far) {
-  WEFT_CHECK(near != nullptr && far != nullptr);
+  WEFT_CHECK(far != nullptr);
+  if (near == nullptr) near = std::make_unique<hybrid::AbsentMemory>();
   tcp::Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.open()) {
     return Error{ErrorCode::exhausted,

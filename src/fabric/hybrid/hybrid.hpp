@@ -18,7 +18,8 @@ struct HybridOptions {
   Duration patience = Duration::seconds(1);
 };
 
-/// A fabric over two endpoints of the same node and incarnation.
+/// A fabric over two endpoints of the same node and incarnation. `near` is null where memory cannot
+/// be shared: all peers are reached over the network then, those who could share theirs as well.
 ///
 /// Contract beyond weft/fabric.hpp:
 ///  - A peer is reached over one of the parts at a time. Of each pair the lower node decides which:

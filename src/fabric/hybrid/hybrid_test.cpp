@@ -22,6 +22,7 @@ Instant test_now() {
 
 // An endpoint and what it reported. Its clock is the test's: nothing waits for real time.
 struct Party {
+  // `shm_job` empty: memory cannot be shared.
   Party(NodeId self, std::string shm_job = "job") {
     ShmOptions near;
     TcpOptions far;
@@ -31,11 +32,16 @@ struct Party {
     far.secret = near.secret;
     near.job_id = std::move(shm_job);
     far.listen = "127.0.0.1:0";
-    auto shared = open_shm(near);
     auto network = open_tcp(far);
-    EXPECT_TRUE(shared.ok() && network.ok());
+    EXPECT_TRUE(network.ok());
+    std::unique_ptr<ShmFabric> memory;
+    if (!near.job_id.empty()) {
+      auto shared = open_shm(near);
+      EXPECT_TRUE(shared.ok());
+      memory = std::move(*shared);
+    }
     auto opened =
-        open_hybrid({self, Duration::seconds(1000)}, std::move(*shared), std::move(*network));
+        open_hybrid({self, Duration::seconds(1000)}, std::move(memory), std::move(*network));
     EXPECT_TRUE(opened.ok());
     fabric = std::move(*opened);
   }
@@ -119,6 +125,13 @@ TEST(hybrid, takes_the_network_when_the_address_has_nothing_else) {
   Pair pair;
   pair.introduce(split_address(pair.a.fabric->address()).far,
                  split_address(pair.b.fabric->address()).far);
+  EXPECT_TRUE(pair.until([&] { return pair.both_up(); }));
+}
+
+TEST(hybrid, takes_the_network_at_once_when_one_side_cannot_share_memory) {
+  Pair pair("");
+  EXPECT_EQ(split_address(pair.a.fabric->address()).near, "");
+  pair.introduce(pair.a.fabric->address(), pair.b.fabric->address());
   EXPECT_TRUE(pair.until([&] { return pair.both_up(); }));
 }
 
