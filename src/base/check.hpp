@@ -5,19 +5,30 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
 
 namespace weft {
 
 [[noreturn]] void check_failed(const char* file, int line, const char* condition,
-                               std::string_view message);
+                               std::string_view message = {});
+/// Apart from the function that checks, whose frame need not have room for formatting.
+template <class... Args>
+[[noreturn, gnu::cold, gnu::noinline]] void check_failed_with(const char* file, int line,
+                                                              const char* condition,
+                                                              fmt::format_string<Args...> format,
+                                                              Args... args) {
+  check_failed(file, line, condition, fmt::format(format, std::move(args)...));
+}
+inline void check_failed_with(const char* file, int line, const char* condition) {
+  check_failed(file, line, condition);
+}
 
 }  // namespace weft
 
 /// WEFT_CHECK(condition) or WEFT_CHECK(condition, "format {}", value): in every build type.
-#define WEFT_CHECK(condition, ...)                                                 \
-  do {                                                                             \
-    if (!(condition)) [[unlikely]] {                                               \
-      ::weft::check_failed(__FILE__, __LINE__, #condition,                         \
-                           std::string() __VA_OPT__(+::fmt::format(__VA_ARGS__))); \
-    }                                                                              \
+#define WEFT_CHECK(condition, ...)                                                          \
+  do {                                                                                      \
+    if (!(condition)) [[unlikely]] {                                                        \
+      ::weft::check_failed_with(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__); \
+    }                                                                                       \
   } while (false)

@@ -9,31 +9,25 @@
 namespace weft {
 
 /// Copies `size` bytes between memory that does not overlap. Up to 64 are moved right here: a small
-/// message is in the ring by the time that a call of memcpy has found out how to copy it.
+/// message is in the ring by the time that a call of memcpy has found out how to copy it. Word by
+/// word, as they were written just before: a wider load would have to wait until the words that it
+/// spans have left the processor's store buffer.
 inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t size) {
-  // Two moves of a fixed size, which overlap unless there are just that many bytes.
-  const auto move_ends = [&]<class Block>(Block first, Block last) {
-    std::memcpy(&first, from, sizeof first);
-    std::memcpy(&last, from + size - sizeof last, sizeof last);
-    std::memcpy(to, &first, sizeof first);
-    std::memcpy(to + size - sizeof last, &last, sizeof last);
+  const auto move = [&]<class Word>(std::size_t at, Word word) {
+    std::memcpy(&word, from + at, sizeof word);
+    asm("" : "+r"(word));  // else the compiler joins it with its neighbour
+    std::memcpy(to + at, &word, sizeof word);
   };
-  struct Sixteen {
-    std::uint64_t words[2];
-  };
-  struct ThirtyTwo {
-    std::uint64_t words[4];
-  };
+  constexpr std::size_t word = sizeof(std::uint64_t);
   if (size > 64) {
     std::memcpy(to, from, size);
-  } else if (size > 32) {
-    move_ends(ThirtyTwo{}, ThirtyTwo{});
-  } else if (size > 16) {
-    move_ends(Sixteen{}, Sixteen{});
-  } else if (size >= 8) {
-    move_ends(std::uint64_t{}, std::uint64_t{});
+  } else if (size >= word) {
+    // The last one overlaps that before it unless there are just that many bytes.
+    for (std::size_t at = 0; at < size - word; at += word) move(at, std::uint64_t{});
+    move(size - word, std::uint64_t{});
   } else if (size >= 4) {
-    move_ends(std::uint32_t{}, std::uint32_t{});
+    move(0, std::uint32_t{});
+    move(size - 4, std::uint32_t{});
   } else {
     for (std::size_t i = 0; i < size; ++i) to[i] = from[i];
   }

@@ -2,7 +2,6 @@
 #include "core/message/body_pool.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <new>
 
 #include "base/copy.hpp"
@@ -32,15 +31,6 @@ BodyPool::BodyPool(ByteCount limit, BodyMemory* memory) : limit_(limit.value()),
 }
 
 BodyPool::~BodyPool() = default;
-
-std::size_t BodyPool::class_of(std::size_t bytes) {
-  return static_cast<std::size_t>(std::countr_zero(std::bit_ceil(std::max(bytes, smallest)))) -
-         static_cast<std::size_t>(std::countr_zero(smallest));
-}
-
-std::size_t BodyPool::rounded(std::size_t bytes) {
-  return class_of(bytes) < classes ? smallest << class_of(bytes) : bytes;
-}
 
 bool BodyPool::keep(std::span<const std::byte> bytes, Body& body) {
   body.reset();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -71,8 +72,14 @@ class BodyPool {
   static constexpr std::size_t classes = 10;  // … 32 KiB
   static constexpr std::size_t blocks_at_once = 16;
 
-  static std::size_t class_of(std::size_t bytes);
-  static std::size_t rounded(std::size_t bytes);
+  static std::size_t class_of(std::size_t bytes) {
+    if (bytes <= smallest) return 0;
+    return static_cast<std::size_t>(std::bit_width(bytes - 1) - std::bit_width(smallest - 1));
+  }
+  static std::size_t rounded(std::size_t bytes) {
+    const std::size_t c = class_of(bytes);
+    return c < classes ? smallest << c : bytes;
+  }
   std::byte* take(std::size_t bytes);
   void give_back(std::span<std::byte> bytes);
 

@@ -25,10 +25,6 @@ bool known(FrameKind kind) {
   return kind >= FrameKind::hello && kind <= FrameKind::left;
 }
 
-bool known(MessageType type) {
-  return type == MessageType::point_to_point || type == MessageType::collective;
-}
-
 constexpr std::size_t start_bytes = 4;  // of all frames; in those with a name the tag follows
 
 bool decode_unnamed(std::span<const std::byte> bytes, Frame& frame) {
@@ -54,7 +50,7 @@ bool decode_into(std::span<const std::byte> bytes, Frame& frame) {
   if (!known(frame.kind) || !has_nothing_else) return false;
   if (!names_message(frame.kind)) return decode_unnamed(bytes.subspan(start_bytes), frame);
   FrameHeader header;
-  if (bytes.size() < sizeof header || !known(type)) return false;
+  if (bytes.size() < sizeof header || !is_known(type)) return false;
   std::memcpy(header.data(), bytes.data(), sizeof header);
   frame.flow = {.generation = Generation(header[1]),
                 .tag = Tag(static_cast<std::uint32_t>(header[0] >> 32)),
@@ -64,7 +60,7 @@ bool decode_into(std::span<const std::byte> bytes, Frame& frame) {
   const auto rest = bytes.subspan(header_bytes);
   if (frame.kind == FrameKind::eager) {
     frame.body = rest;
-    return rest.size() == frame.size;
+    return decode_eager(bytes).has_value();
   }
   wire::Reader in(rest);
   if (frame.kind == FrameKind::get) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 
@@ -71,6 +72,41 @@ inline FrameHeader header_of(const Frame& frame) {
               static_cast<std::uint64_t>(frame.flow.type) << 16 |
               std::uint64_t{flags_of(frame)} << 8 | static_cast<std::uint64_t>(frame.kind),
           frame.flow.generation.value(), frame.serial, frame.size};
+}
+
+/// A message that comes with its bytes: most frames are.
+struct EagerFrame {
+  bool urgent = false;
+  bool asked = false;
+  FlowKey flow;
+  Serial serial = 0;
+  std::span<const std::byte> body;
+};
+
+constexpr bool is_known(MessageType type) {
+  return type == MessageType::point_to_point || type == MessageType::collective;
+}
+
+/// The body refers to `bytes`. None when it is another frame, or none at all.
+inline std::optional<EagerFrame> decode_eager(std::span<const std::byte> bytes) {
+  FrameHeader header;
+  if (bytes.size() < sizeof header) return std::nullopt;
+  std::memcpy(header.data(), bytes.data(), sizeof header);
+  const auto start = static_cast<std::uint32_t>(header[0]);
+  // All of it but the known flags and the type.
+  constexpr std::uint32_t fixed = ~(0x00ff'0000u | (urgent_bit | asked_bit) << 8);
+  const auto type = static_cast<MessageType>(static_cast<std::uint8_t>(start >> 16));
+  if ((start & fixed) != static_cast<std::uint32_t>(FrameKind::eager) || !is_known(type) ||
+      header[3] != bytes.size() - sizeof header) {
+    return std::nullopt;
+  }
+  return EagerFrame{.urgent = (start >> 8 & urgent_bit) != 0,
+                    .asked = (start >> 8 & asked_bit) != 0,
+                    .flow = {.generation = Generation(header[1]),
+                             .tag = Tag(static_cast<std::uint32_t>(header[0] >> 32)),
+                             .type = type},
+                    .serial = header[2],
+                    .body = bytes.subspan(sizeof header)};
 }
 
 /// All but the body, which follows it in the same message.

@@ -43,6 +43,33 @@ TEST(frames, an_eager_message_is_its_name_and_its_bytes) {
   EXPECT_EQ(read->flow, frame.flow);
   EXPECT_EQ(read->serial, 9u);
   EXPECT_TRUE(std::equal(body.begin(), body.end(), read->body.begin(), read->body.end()));
+  const auto eager = decode_eager(bytes);
+  ASSERT_TRUE(eager);
+  EXPECT_TRUE(eager->asked);
+  EXPECT_FALSE(eager->urgent);
+  EXPECT_EQ(eager->flow, frame.flow);
+  EXPECT_EQ(eager->serial, 9u);
+  EXPECT_EQ(eager->body.data(), bytes.data() + header_bytes);
+  EXPECT_EQ(eager->body.size(), 3u);
+}
+
+TEST(frames, only_an_eager_message_is_read_as_one) {
+  const std::vector<std::byte> body = bytes_of({1, 2});
+  const auto good = encoded({.kind = FrameKind::eager, .urgent = true, .size = 2}, body);
+  ASSERT_TRUE(decode_eager(good));
+  EXPECT_TRUE(decode_eager(good)->urgent);
+  for (std::size_t length = 0; length < good.size(); ++length) {
+    EXPECT_FALSE(decode_eager(std::span(good).first(length))) << length << " bytes";
+  }
+  for (std::size_t at = 0; at < 4; ++at) {
+    for (int value = 0; value < 256; ++value) {
+      auto other = good;
+      other[at] = static_cast<std::byte>(value);
+      const auto frame = decode(other);
+      EXPECT_EQ(decode_eager(other).has_value(), frame && frame->kind == FrameKind::eager)
+          << "byte " << at << " is " << value;
+    }
+  }
 }
 
 TEST(frames, a_get_names_the_memory_to_write_into) {

@@ -52,13 +52,6 @@ MessageMachine::Pair& MessageMachine::pair(NodeId id) {
   return *peer.pair;
 }
 
-PairOut* MessageMachine::idle_pair(NodeId id) {
-  WEFT_CHECK(id.value() < options_.nodes, "node {} of {}", id.value(), options_.nodes);
-  const Peer& peer = peers_[id.value()];
-  const bool idle = peer.up && !peer.dirty && peer.pair != nullptr && peer.pair->greeted;
-  return idle ? &peer.pair->out : nullptr;
-}
-
 void MessageMachine::touch(NodeId id) {
   if (!std::exchange(peers_[id.value()].dirty, true)) dirty_.push_back(id);
 }
@@ -87,11 +80,9 @@ void MessageMachine::on_completion(Instant now, const Completion& completion, Tr
   const NodeId id = completion.peer;
   if (id.value() >= peers_.size()) return;
   switch (completion.kind) {
-    case CompletionKind::received: {
-      const auto frame = decode(completion.data);
-      if (!frame || !on_frame(id, *frame)) refuse(id);
+    case CompletionKind::received:
+      if (!on_bytes(id, completion.data)) refuse(id);
       break;
-    }
     case CompletionKind::peer_up:
       on_up(id, completion.incarnation);
       break;
@@ -156,6 +147,22 @@ void MessageMachine::on_down(Instant now, NodeId id, TransmitQueue& out) {
   peer.pair->in.disconnected();
 }
 
+bool MessageMachine::on_bytes(NodeId from, std::span<const std::byte> bytes) {
+  if (const auto eager = decode_eager(bytes)) {
+    Pair* const p = peers_[from.value()].pair.get();
+    if (p == nullptr || !p->greeted || !p->in.on_eager(*eager)) return false;
+    on_heard(from, *p);
+    return true;
+  }
+  const auto frame = decode(bytes);
+  return frame && on_frame(from, *frame);
+}
+
+void MessageMachine::on_heard(NodeId from, Pair& pair) {
+  pair.heard = peers_[from.value()].incarnation;
+  if (pair.in.has_word() || pair.out.has_work()) touch(from);
+}
+
 bool MessageMachine::on_frame(NodeId from, const Frame& frame) {
   if (frame.kind >= FrameKind::done) {
     touch(from);
@@ -166,10 +173,9 @@ bool MessageMachine::on_frame(NodeId from, const Frame& frame) {
     touch(from);
     return on_hello(from, frame);
   }
-  const bool good = p.greeted && on_message_frame(p, frame);
-  if (good) p.heard = peers_[from.value()].incarnation;
-  if (p.in.has_word() || p.out.has_work()) touch(from);
-  return good;
+  if (!p.greeted || !on_message_frame(p, frame)) return false;
+  on_heard(from, p);
+  return true;
 }
 
 bool MessageMachine::on_hello(NodeId from, const Frame& hello) {
@@ -188,8 +194,6 @@ bool MessageMachine::on_hello(NodeId from, const Frame& hello) {
 
 bool MessageMachine::on_message_frame(Pair& pair, const Frame& frame) {
   switch (frame.kind) {
-    case FrameKind::eager:
-      return pair.in.on_eager(frame);
     case FrameKind::announce:
       return pair.in.on_announce(frame);
     case FrameKind::written:

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/check.hpp"
 #include "core/message/body_pool.hpp"
 #include "core/message/departure.hpp"
 #include "core/message/history.hpp"
@@ -134,14 +135,21 @@ class MessageMachine {
 
   Pair& pair(NodeId id);
   /// One to which nothing is to be said; else null.
-  PairOut* idle_pair(NodeId id);
+  PairOut* idle_pair(NodeId id) {
+    WEFT_CHECK(id.value() < options_.nodes, "node {} of {}", id.value(), options_.nodes);
+    const Peer& peer = peers_[id.value()];
+    const bool idle = peer.up && !peer.dirty && peer.pair != nullptr && peer.pair->greeted;
+    return idle ? &peer.pair->out : nullptr;
+  }
   void touch(NodeId id);
   void begin_connection(NodeId id, Pair& pair);
   void on_up(NodeId id, Incarnation incarnation);
   void on_down(Instant now, NodeId id, TransmitQueue& out);
   void refuse(NodeId id);
   void on_operation_over(const Completion& completion);
+  bool on_bytes(NodeId from, std::span<const std::byte> bytes);
   bool on_frame(NodeId from, const Frame& frame);
+  void on_heard(NodeId from, Pair& pair);
   bool on_hello(NodeId from, const Frame& hello);
   bool on_message_frame(Pair& pair, const Frame& frame);
   bool on_departure_frame(NodeId from, FrameKind kind);

@@ -29,9 +29,8 @@ struct OperationState {
   Kind kind = Kind::send;
   Failure failure = Failure::none;
   bool done = false;
-  bool in_use = false;
-  std::uint32_t life = 0;  // of this place in the table
   std::uint32_t next_free = 0;
+  std::uint64_t number = 0;  // of the operation; the bit `free_place` once it was waited for
   NodeId peer{};
   FlowKey flow;
   Serial serial = 0;
@@ -50,14 +49,10 @@ class Operations {
     const std::uint32_t index = free_;
     OperationState& state = states_[index];
     free_ = state.next_free;
-    state = {.kind = kind,
-             .in_use = true,
-             .life = (state.life + 1) & most_lives,
-             .peer = peer,
-             .flow = flow,
-             .serial = serial};
+    const std::uint64_t number = life_after(state.number) << 32 | index;
+    state = {.kind = kind, .number = number, .peer = peer, .flow = flow, .serial = serial};
     ++pending_;
-    return Operation(std::uint64_t{state.life} << 32 | index);
+    return Operation(number);
   }
   /// One that was done when it was started, of so many bytes: it needs no place in the table.
   static Operation done(std::uint64_t size) { return Operation(done_bit | size); }
@@ -74,7 +69,7 @@ class Operations {
     if (is_born_done(operation)) return {.done = true, .size = operation.number() & ~done_bit};
     OperationState& state = at(operation);
     WEFT_CHECK(state.done);
-    state.in_use = false;
+    state.number |= free_place;
     state.next_free = free_;
     free_ = static_cast<std::uint32_t>(operation.number());
     return state;
@@ -87,14 +82,20 @@ class Operations {
  private:
   static constexpr std::uint32_t none = 0xffff'ffff;
   static constexpr std::uint64_t done_bit = std::uint64_t{1} << 63;
-  static constexpr std::uint32_t most_lives = 0x7fff'ffff;
+  /// No operation's number has it.
+  static constexpr std::uint64_t free_place = std::uint64_t{1} << 62;
+  /// The upper half of a number counts the lives of its place, which is the lower: from 1, since
+  /// number 0 is no operation.
+  static constexpr std::uint64_t most_lives = std::uint64_t{1} << 29;
+  static constexpr std::uint64_t life_after(std::uint64_t number) {
+    return ((number >> 32) % most_lives) + 1;
+  }
 
   static bool is_born_done(Operation operation) { return (operation.number() & done_bit) != 0; }
   /// Aborts for one that was waited for already, or never started.
   std::size_t index(Operation operation) const {
     const auto i = static_cast<std::uint32_t>(operation.number());
-    WEFT_CHECK(i < states_.size() && states_[i].in_use &&
-                   states_[i].life == static_cast<std::uint32_t>(operation.number() >> 32),
+    WEFT_CHECK(i < states_.size() && states_[i].number == operation.number(),
                "operation {} is not under way", operation.number());
     return i;
   }

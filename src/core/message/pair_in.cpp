@@ -16,8 +16,7 @@ constexpr std::uint64_t most_untold = 256;
 
 }  // namespace
 
-PairIn::Flow& PairIn::flow(const FlowKey& key) {
-  if (latest_ != nullptr && latest_->key == key) return *latest_;
+PairIn::Flow& PairIn::look_up(const FlowKey& key) {
   Flow& found = flows_[key];
   found.key = key;
   latest_ = &found;
@@ -38,6 +37,7 @@ PairIn::Slot& PairIn::insert(Flow& flow, Slot slot) {
 }
 
 void PairIn::erase(Flow& flow, const Slot& slot) {
+  if (&slot == &flow.slots.back()) return flow.slots.pop_back();
   flow.slots.erase(flow.slots.begin() + (&slot - flow.slots.data()));
 }
 
@@ -157,7 +157,7 @@ void PairIn::check_credit() {
   }
 }
 
-bool PairIn::on_eager(const Frame& frame) {
+bool PairIn::on_eager(const EagerFrame& frame) {
   Flow& from = flow(frame.flow);
   ++received_;
   if (frame.urgent) owes_credit_ = true;

@@ -45,7 +45,7 @@ class PairIn {
   void disconnected() { up_ = false; }
 
   /// False: the peer says what cannot be.
-  bool on_eager(const Frame& frame);
+  bool on_eager(const EagerFrame& frame);
   bool on_announce(const Frame& frame);
   bool on_written(const Frame& frame);
   void on_gone(const Frame& frame);
@@ -92,7 +92,10 @@ class PairIn {
     Serial serial = 0;
   };
 
-  Flow& flow(const FlowKey& key);
+  Flow& flow(const FlowKey& key) {
+    return latest_ != nullptr && latest_->key == key ? *latest_ : look_up(key);
+  }
+  Flow& look_up(const FlowKey& key);
   Slot* find(Flow& flow, Serial serial);
   Slot& insert(Flow& flow, Slot slot);
   void erase(Flow& flow, const Slot& slot);
@@ -114,7 +117,7 @@ class PairIn {
   Operations& operations_;
   ReceivedLog& log_;
   std::unordered_map<FlowKey, Flow, FlowKeyHash> flows_;
-  Flow* latest_ = nullptr;
+  Flow* latest_ = nullptr;    // most look-ups are for the same one
   GrowingRing<Place> asks_;   // to be sent
   GrowingRing<Place> haves_;  // likewise
   std::size_t posted_ = 0;

@@ -15,8 +15,7 @@ constexpr std::size_t most_asked = 1 << 20;
 
 }  // namespace
 
-PairOut::Flow& PairOut::flow(const FlowKey& key) {
-  if (latest_ != nullptr && latest_->key == key) return *latest_;
+PairOut::Flow& PairOut::look_up(const FlowKey& key) {
   Flow& found = flows_[key];
   found.key = key;
   latest_ = &found;

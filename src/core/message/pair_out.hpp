@@ -133,7 +133,10 @@ class PairOut {
   void left(Flow& to, std::span<const std::byte> bytes);
   Kept copy_of(std::span<const std::byte> bytes);
   bool is_large(const Kept& kept) const { return kept.bytes.size() > options_.eager_limit; }
-  Flow& flow(const FlowKey& key);
+  Flow& flow(const FlowKey& key) {
+    return latest_ != nullptr && latest_->key == key ? *latest_ : look_up(key);
+  }
+  Flow& look_up(const FlowKey& key);
   void answer(Flow& flow, Serial serial, const RemoteRegion& region);
   bool pump_answer(Answer& answer, TransmitQueue& out);
   bool pump_writes(Answer& answer, const Kept& kept, TransmitQueue& out);

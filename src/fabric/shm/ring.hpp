@@ -18,10 +18,15 @@
 #include <optional>
 #include <span>
 
+#include "base/check.hpp"
+
 namespace weft::shm {
 
 inline constexpr std::size_t kLine = 64;
 inline constexpr std::size_t kHeadSize = 8;
+/// Small records whose consumer keeps up stay in so many bytes at the ring's beginning: in the
+/// caches, and on few pages.
+inline constexpr std::size_t kCompact = 8 * 1024;
 
 enum class RecordKind : std::uint8_t {
   message = 1,  ///< a send: its bytes
@@ -119,6 +124,7 @@ class Producer {
  private:
   std::size_t offset() const { return position_ & (ring_.size - 1); }
   bool is_to_begin_anew(std::size_t extent);
+  bool make_room(std::size_t extent);
 
   RingMemory ring_;
   std::uint64_t position_ = 0;
@@ -177,8 +183,45 @@ inline void Producer::publish(RecordKind kind) {
   __builtin_prefetch(ring_.data + ((position_ + kLine) & (ring_.size - 1)), 1);
 }
 
+inline std::byte* Producer::reserve(std::size_t size) {
+  WEFT_CHECK(size <= largest_payload(ring_.size), "a record of {} bytes", size);
+  const std::size_t extent = record_extent(size);
+  // One line more, for the zero where the next head will be.
+  const bool fits =
+      extent <= ring_.size - offset() && extent + kLine <= ring_.size - (position_ - consumed_);
+  const bool is_behind_compact = may_begin_anew_ && offset() >= kCompact;
+  if ((!fits || is_behind_compact) && !make_room(extent)) return nullptr;
+  // Now and not when publishing: getting hold of that line takes time, and must not separate the
+  // payload from its head.
+  word_at(ring_.data + ((position_ + extent) & (ring_.size - 1)))
+      .store(0, std::memory_order_relaxed);
+  reserved_ = static_cast<std::uint32_t>(size);
+  return ring_.data + offset() + kHeadSize;
+}
+
 inline bool Consumer::has_next() const {
   return word_at(ring_.data + offset()).load(std::memory_order_acquire) != 0;
+}
+
+inline Consumer::Look Consumer::look(Record& record) {
+  for (;;) {
+    std::byte* const place = ring_.data + offset();
+    const std::uint64_t word = word_at(place).load(std::memory_order_acquire);
+    if (word == 0) return Look::nothing;
+    const auto head = decode(word);
+    if (!head) return Look::bad;
+    const std::size_t to_end = ring_.size - offset();
+    if (head->size > to_end - kHeadSize) return Look::bad;
+    extent_ = record_extent(head->size);
+    if (head->kind != RecordKind::padding) {
+      if (head->size > largest_payload(ring_.size)) return Look::bad;
+      record = {head->kind, {place + kHeadSize, head->size}};
+      return Look::record;
+    }
+    // Only up to the end and never all of it: padding alone does not go round for ever.
+    if (extent_ != to_end || offset() == 0) return Look::bad;
+    position_ += extent_;
+  }
 }
 
 }  // namespace weft::shm
