@@ -15,6 +15,7 @@
 #include "fabric/mpi/mpi.hpp"
 #include "process/job_options.hpp"
 #include "runtime/membership/host_names.hpp"
+#include "runtime/sleeper.hpp"
 
 namespace weft {
 namespace {
@@ -220,8 +221,10 @@ Result<void> JobProcess::open_fabric_for_job() {
     fabric_ = std::move(fabric).value();
     return {};
   }
-  FabricChoice choice{
-      .name = job_.fabric, .peer_timeout = job_.peer_timeout, .heartbeat = job_.heartbeat};
+  FabricChoice choice{.name = job_.fabric,
+                      .peer_timeout = job_.peer_timeout,
+                      .heartbeat = job_.heartbeat,
+                      .shares_cores = share_cores(job_.nodes_here)};
   if (job_.connections != 0) choice.max_connections = job_.connections;
   if (!job_.link.empty()) {
     auto shape = parse_shape("--link", job_.link);

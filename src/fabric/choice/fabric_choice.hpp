@@ -22,7 +22,7 @@ struct JobSecret {
 /// A fresh one, from the system's random numbers.
 JobSecret make_job_secret();
 
-/// What a user says of it.
+/// What a user says of it, and what is known of the job.
 struct FabricChoice {
   std::string name = "tcp";           ///< or "auto", "tcp:unix", "shm", "libfabric:PROVIDER"
   std::optional<ShapeOptions> shape;  ///< around it
@@ -32,6 +32,9 @@ struct FabricChoice {
   ServiceLevel service_level{};        ///< of bulk data, where a fabric asks for it beforehand
   std::size_t max_outstanding = 4096;  ///< operations
   std::size_t max_connections = 4096;  ///< of TCP, at a time; see TcpOptions
+  /// Processes of the job wait for each other's cores: large writes through shared memory are then
+  /// fetched by who wants them, which takes no turns of the two.
+  bool shares_cores = false;
 };
 
 struct FabricPlace {

@@ -42,7 +42,7 @@ struct Peer {
   Segment inbound, outbound;
   Consumer consumer;
   Producer producer;
-  pid_t process = -1;
+  OtherMemory memory;     ///< its, for what is fetched
   bool may_pull = false;  ///< it can fetch from our memory
 
   bool is_up = false;                  ///< the user was told so; in the endpoint's list
@@ -112,11 +112,11 @@ class Endpoint final : public ShmFabric {
   void begin_link(Peer& peer, Incarnation incarnation);
   void on_note(Peer& peer, std::span<const std::byte> bytes, Yield& yield);
   bool on_hello(Peer& peer, const Note& note);
-  bool can_pull_from(const Note& hello) const;
   void report_up(Peer& peer, Yield& yield);
   bool end_link(Peer& peer, Yield& yield);
   void fail_operations(Peer& peer);
   void break_link(Peer& peer, std::string_view why);
+  void end_session(Peer& peer);
 
   // endpoint_io.cpp
   bool is_to_fetch(const Peer& peer, const TxOp& op) const;

@@ -252,10 +252,14 @@ bool Endpoint::take_pull(Peer& peer, std::span<const std::byte> payload) {
     const PullRequest::Piece& piece = pull.pieces[in_first ? 0 : 1];
     const std::uint64_t skip = in_first ? peer.pulled : peer.pulled - pull.pieces[0].size;
     const std::size_t size = std::min<std::uint64_t>(budget, piece.size - skip);
-    const ssize_t n = copy_from(peer.process, piece.address + skip, target + peer.pulled, size);
+    const ssize_t n = copy_from(peer.memory, piece.address + skip, target + peer.pulled, size);
+    if (n < 0 && errno == ESRCH) {
+      end_session(peer);  // it died, as the session was about to say
+      return false;
+    }
     if (n <= 0) {
       break_link(peer, fmt::format("its memory cannot be read: {}",
-                                   n < 0 ? std::strerror(errno) : "no bytes"));
+                                   n < 0 ? std::strerror(errno) : "there is none"));
       return false;
     }
     peer.pulled += static_cast<std::uint64_t>(n);

@@ -122,18 +122,13 @@ bool Endpoint::on_hello(Peer& peer, const Note& hello) {
                               limits_.max_message));
   }
   peer.producer = Producer(ring);
-  peer.process = static_cast<pid_t>(hello.segment.process);
-  tell(peer, {.kind = NoteKind::ready, .can_pull = can_pull_from(hello)});
+  peer.memory = {static_cast<pid_t>(hello.segment.process), hello.probe, hello.segment.nonce};
+  // Whether the kernel lets this process read there: tried, since it depends on more than one can
+  // ask for (ptrace_scope, seccomp, capabilities).
+  std::byte one{};
+  const bool can_pull = copy_from(peer.memory, hello.probe, &one, sizeof one) == sizeof one;
+  tell(peer, {.kind = NoteKind::ready, .can_pull = can_pull});
   return !peer.is_broken;
-}
-
-// Whether the kernel lets this process read the other's memory: tried, since it depends on more
-// than one can ask for (ptrace_scope, seccomp, capabilities).
-bool Endpoint::can_pull_from(const Note& hello) const {
-  std::uint64_t seen = 0;
-  const auto n = copy_from(static_cast<pid_t>(hello.segment.process), hello.probe,
-                           reinterpret_cast<std::byte*>(&seen), sizeof seen);
-  return n == sizeof seen && seen == hello.segment.nonce;
 }
 
 // There is room: serve_control looked.
@@ -176,12 +171,19 @@ void Endpoint::fail_operations(Peer& peer) {
   }
 }
 
-// The control session ends, which the peer notices, and then begins anew.
 void Endpoint::break_link(Peer& peer, std::string_view why) {
+  if (peer.is_broken) return;
+  if (peer.is_linked && peer.is_known) {
+    spdlog::warn("shm: link to node {} ended: {}", peer.id.value(), why);
+  }
+  end_session(peer);
+}
+
+// The control session ends, which the peer notices, and then begins anew.
+void Endpoint::end_session(Peer& peer) {
   if (std::exchange(peer.is_broken, true)) return;
   control_pace_.expect_something();
   if (!peer.is_linked || !peer.is_known) return;
-  spdlog::warn("shm: link to node {} ended: {}", peer.id.value(), why);
   control_->remove_peer(peer.id);
   if (const auto added = control_->add_peer(peer.id, peer.incarnation, peer.address); !added.ok()) {
     spdlog::warn("shm: node {}: {}", peer.id.value(), added.error().message);

@@ -18,6 +18,7 @@
 
 #include "base/check.hpp"
 #include "base/rng.hpp"
+#include "fabric/shm/segment.hpp"
 #include "fabric/shm/shm.hpp"
 
 namespace weft::shm {
@@ -175,6 +176,37 @@ class Child {
     party.post(OpKind::write, kParent, bytes, region);
     party.post(OpKind::send, kParent, std::span(bytes).first(64));
   }
+}
+
+// Numbers of processes are used again: what now has one need not be who was met.
+TEST(other_memory, is_read_only_from_the_process_that_was_met) {
+  const std::uint64_t nonce = 0x1122334455667788;
+  const std::uint32_t there = 7;
+  std::uint32_t here = 0;
+  const auto copy = [&](const OtherMemory& other) {
+    return copy_from(other, reinterpret_cast<std::uintptr_t>(&there),
+                     reinterpret_cast<std::byte*>(&here), sizeof here);
+  };
+  const OtherMemory own{::getpid(), reinterpret_cast<std::uintptr_t>(&nonce), nonce};
+  ASSERT_EQ(copy(own), static_cast<ssize_t>(sizeof here)) << std::strerror(errno);
+  EXPECT_EQ(here, 7u);
+
+  OtherMemory another = own;
+  another.nonce += 1;
+  EXPECT_EQ(copy(another), -1);
+  EXPECT_EQ(errno, ESRCH);
+  another = own;
+  another.probe = 8;  // nothing is there
+  EXPECT_EQ(copy(another), -1);
+  EXPECT_EQ(errno, ESRCH);
+
+  const pid_t ended = ::fork();
+  if (ended == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(ended, nullptr, 0), ended);
+  another = own;
+  another.process = ended;
+  EXPECT_EQ(copy(another), -1);
+  EXPECT_EQ(errno, ESRCH);
 }
 
 class Processes : public ::testing::TestWithParam<std::size_t> {};

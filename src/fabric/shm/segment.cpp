@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -111,10 +112,22 @@ Result<void> check_segments() {
   return {};
 }
 
-ssize_t copy_from(pid_t process, std::uint64_t source, std::byte* target, std::size_t size) {
-  iovec here{target, size};
-  iovec there{reinterpret_cast<void*>(source), size};
-  return ::process_vm_readv(process, &here, 1, &there, 1, 0);
+ssize_t copy_from(const OtherMemory& other, std::uint64_t source, std::byte* target,
+                  std::size_t size) {
+  std::uint64_t seen = 0;
+  const std::array<iovec, 2> here{{{&seen, sizeof seen}, {target, size}}};
+  const std::array<iovec, 2> there{{{reinterpret_cast<void*>(other.probe), sizeof seen},
+                                    {reinterpret_cast<void*>(source), size}}};
+  // One call looks up the process once: word and bytes are the same one's.
+  const ssize_t n =
+      ::process_vm_readv(other.process, here.data(), here.size(), there.data(), there.size(), 0);
+  if (n < 0 && errno != EFAULT) return n;
+  const bool is_that_one = n >= static_cast<ssize_t>(sizeof seen) && seen == other.nonce;
+  if (!is_that_one) {
+    errno = ESRCH;
+    return -1;
+  }
+  return n - static_cast<ssize_t>(sizeof seen);
 }
 
 }  // namespace weft::shm

@@ -60,8 +60,18 @@ class Segment {
 /// Whether this process can make a segment and find it again; what is in the way otherwise.
 Result<void> check_segments();
 
-/// Copies `size` bytes from `source` in another process to `target` here. Returns how many were
-/// copied, less than zero when the process is gone or this one may not.
-ssize_t copy_from(pid_t process, std::uint64_t source, std::byte* target, std::size_t size);
+/// Another process's memory, and how to see that it is still that one's: numbers of processes are
+/// used again.
+struct OtherMemory {
+  pid_t process = -1;
+  std::uint64_t probe = 0;  ///< address of a word there
+  std::uint64_t nonce = 0;  ///< what that word is
+};
+
+/// Copies at most `size` bytes from `source` there to `target` here. Returns how many were copied;
+/// less than zero, with errno, when this process may not (EPERM), or when the other is gone
+/// (ESRCH): what is at `target` is of no meaning then.
+ssize_t copy_from(const OtherMemory& other, std::uint64_t source, std::byte* target,
+                  std::size_t size);
 
 }  // namespace weft::shm

@@ -8,7 +8,8 @@ weft=$1 examples=$2 rounds=$3 seed=$4
 dir=$(mktemp -d)
 trap 'kill -9 $(jobs -p) 2>/dev/null || true; rm -rf -- "$dir"' EXIT
 
-programs=("jac3d 40 300" "markov2 400 40 400" "spmv2 200 600" "jac3d -c $dir 40 200")
+# The last sends messages of megabytes.
+programs=("jac3d 40 300" "markov2 400 40 400" "spmv2 200 600" "jac3d -c $dir 40 200" "vsum 3000000")
 ranks=4
 
 fail() {
