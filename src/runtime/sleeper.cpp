@@ -30,7 +30,8 @@ void Sleeper::idle(Instant now, Fabric& fabric, Instant deadline) {
     return;
   }
   const WaitHint hint = fabric.prepare_wait(now);
-  if (hint.ready) return;
+  if (hint.moving && !gives_way_) busy_until_ = now + spin_;
+  if (hint.ready || now < busy_until_) return;
   block(now, hint.descriptor, std::min(deadline, hint.poll_by));
 }
 

@@ -20,7 +20,8 @@ class Sleeper {
   void watch(int descriptor);
 
   /// To be called when the loop found nothing to do at `now`. Returns at once while spinning, else
-  /// sleeps until the fabric, a watched descriptor or `deadline` wants attention.
+  /// sleeps until the fabric, a watched descriptor or `deadline` wants attention. A fabric in which
+  /// something moves keeps it spinning.
   void idle(Instant now, Fabric& fabric, Instant deadline);
   /// Something happened: spinning begins anew.
   void busy(Instant now) { busy_until_ = now + spin_; }

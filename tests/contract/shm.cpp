@@ -11,12 +11,14 @@ namespace {
 
 class ShmFactory : public FabricFactory {
  public:
-  ShmFactory(std::size_t pull_from, std::size_t ring_size, std::size_t max_message) {
+  ShmFactory(std::size_t pull_from, std::size_t ring_size, std::size_t max_message,
+             bool pull_when_faster = false) {
     options_.job_id = "contract";
     const auto secret =
         std::as_bytes(std::span(std::string_view("a secret of the contract suite")));
     options_.secret.assign(secret.begin(), secret.end());
     options_.pull_from = pull_from;
+    options_.pull_when_faster = pull_when_faster;
     options_.ring_size = ring_size;
     options_.max_message = max_message;
     // Attempts of both sides cross as often as possible.
@@ -57,6 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
         implementation<ShmFactory>("copy", 0 * kKiB, 256 * kKiB, 64 * kKiB),
         implementation<ShmFactory>("small_ring", 0 * kKiB, 16 * kKiB, 4 * kKiB),
         implementation<ForkedShmFactory>("processes_pull", 4 * kKiB, 256 * kKiB, 64 * kKiB),
+        implementation<ForkedShmFactory>("processes_either", 4 * kKiB, 256 * kKiB, 64 * kKiB, true),
         implementation<ForkedShmFactory>("processes_copy", 0 * kKiB, 256 * kKiB, 64 * kKiB)),
     implementation_name);
 

@@ -26,9 +26,10 @@ std::vector<std::byte> bytes_of(const std::string& text) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Below, copying through the ring costs less than looking up the other's pages. Where nobody waits
-/// for a core, it always does (docs/shm-fabric.md).
+/// Below, copying through the ring costs less than looking up the other's pages
+/// (docs/shm-fabric.md).
 constexpr std::size_t pull_from_when_sharing = 64 * 1024;
+constexpr std::size_t pull_from_else = 128 * 1024;
 
 /// Nobody without the secret can take it before.
 std::string shm_name(const std::string& known_as, const JobSecret& job) {
@@ -48,7 +49,8 @@ Result<std::unique_ptr<ShmFabric>> open_shm_fabric(const FabricChoice& choice,
                    .secret = bytes_of(job.secret),
                    .name = shm_name(place.known_as, job),
                    .max_outstanding = choice.max_outstanding,
-                   .pull_from = choice.shares_cores ? pull_from_when_sharing : 0});
+                   .pull_from = choice.shares_cores ? pull_from_when_sharing : pull_from_else,
+                   .pull_when_faster = !choice.shares_cores});
 }
 
 Result<std::unique_ptr<Fabric>> open_tcp_fabric(const FabricChoice& choice,

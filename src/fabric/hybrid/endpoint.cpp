@@ -412,6 +412,7 @@ WaitHint Endpoint::prepare_wait(Instant now) {
   WaitHint hint;
   hint.ready =
       near.ready || far.ready || !failed_.empty() || !attention_.empty() || now >= next_timer_;
+  hint.moving = near.moving || far.moving;
   hint.descriptor = epoll_.get();
   hint.poll_by = std::min({near.poll_by, far.poll_by, next_timer_});
   return hint;

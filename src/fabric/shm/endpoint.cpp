@@ -23,6 +23,8 @@ namespace shm {
 namespace {
 
 constexpr std::size_t kMinMessage = 4096;
+// Who waits for a fetch does not sleep for so long: it takes a tenth of that for a MiB.
+constexpr Duration kLongestFetch = Duration::milliseconds(1);
 constexpr std::string_view kScheme = "shm:";
 constexpr std::size_t kHostDigits = 16;
 constexpr std::size_t kLongestName = 64;
@@ -278,9 +280,15 @@ WaitHint Endpoint::prepare_wait(Instant now) {
   }
   full_fence();
   bool ready = completed_count_ > 0 || event_first_ < event_count_ || owed_wakes_ > 0;
-  for (Peer* const peer : up_) ready = ready || sees_work(*peer);
+  bool is_fetched_from = false;
+  for (Peer* const peer : up_) {
+    ready = ready || sees_work(*peer);
+    is_fetched_from = is_fetched_from || !peer->fetching.empty();
+  }
   WaitHint hint = control_->prepare_wait(now);
   hint.ready = hint.ready || ready;
+  hint.moving = std::exchange(has_moved_, false) ||
+                (is_fetched_from && now - fetching_since_ < kLongestFetch);
   return hint;
 }
 

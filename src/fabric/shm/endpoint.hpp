@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,8 +26,17 @@
 #include "fabric/shm/ring.hpp"
 #include "fabric/shm/segment.hpp"
 #include "fabric/shm/shm.hpp"
+#include "fabric/shm/write_way.hpp"
 
 namespace weft::shm {
+
+/// A write whose time is taken.
+struct Trial {
+  std::size_t bytes = 0;  ///< 0: none is under way
+  bool fetched = false;
+  std::uint64_t end = 0;  ///< in the ring, once it is there
+  std::chrono::steady_clock::time_point begun{};
+};
 
 struct Peer {
   NodeId id{};
@@ -47,6 +57,8 @@ struct Peer {
 
   bool is_up = false;                  ///< the user was told so; in the endpoint's list
   Incarnation reported_incarnation{};  ///< of the link
+  WriteWay way;
+  Trial trial;
   OperationList queue;
   OperationList fetching;   ///< records are in the ring
   bool is_touched = false;  ///< in the endpoint's list
@@ -119,7 +131,15 @@ class Endpoint final : public ShmFabric {
   void end_session(Peer& peer);
 
   // endpoint_io.cpp
+  bool may_fetch(const Peer& peer, const TxOp& op) const;
   bool is_to_fetch(const Peer& peer, const TxOp& op) const;
+  void begin_trial(Peer& peer, const TxOp& op);
+  /// Its write is in the ring: it ends when the receiver is as far.
+  static void end_of_trial_is_here(Peer& peer) {
+    if (peer.trial.bytes > 0 && peer.trial.end == 0) peer.trial.end = peer.producer.position();
+  }
+  static void end_trial(Peer& peer);
+  void await_fetch(Peer& peer, Operation& operation);
   bool start(Peer& peer, const TxOp& op);
   bool go_on(Peer& peer, Operation& operation);
   bool put_message(Peer& peer, const TxOp& op);
@@ -163,6 +183,8 @@ class Endpoint final : public ShmFabric {
   // By who does not sleep: what the control endpoint has to say then are births and deaths.
   PollingPace control_pace_{Duration::microseconds(20), Duration::microseconds(500)};
   bool was_asleep_ = false;
+  bool has_moved_ = false;    // parts of writes, since a driver was told
+  Instant fetching_since_{};  // the last fetch of a peer's began to be waited for, or ended
   Instant now_{};
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "base/copy.hpp"
@@ -36,8 +37,30 @@ void gather(const TxOp& op, std::uint64_t from, std::byte* to, std::size_t size)
 
 }  // namespace
 
-bool Endpoint::is_to_fetch(const Peer& peer, const TxOp& op) const {
+bool Endpoint::may_fetch(const Peer& peer, const TxOp& op) const {
   return op.kind == OpKind::write && peer.may_pull && op.size() >= options_.pull_from;
+}
+
+bool Endpoint::is_to_fetch(const Peer& peer, const TxOp& op) const {
+  return may_fetch(peer, op) && (!options_.pull_when_faster || peer.way.fetches());
+}
+
+// Of writes that nothing else of this side delays.
+void Endpoint::begin_trial(Peer& peer, const TxOp& op) {
+  if (!options_.pull_when_faster || peer.trial.bytes > 0 || !peer.fetching.empty() ||
+      !may_fetch(peer, op)) {
+    return;
+  }
+  peer.trial = {op.size(), is_to_fetch(peer, op), 0, std::chrono::steady_clock::now()};
+}
+
+void Endpoint::end_trial(Peer& peer) {
+  Trial& trial = peer.trial;
+  if (trial.end == 0 || !peer.producer.refresh() || peer.producer.consumed() < trial.end) return;
+  const std::chrono::duration<double, std::nano> took =
+      std::chrono::steady_clock::now() - trial.begun;
+  peer.way.took(trial.fetched, trial.bytes, took.count());
+  trial = {};
 }
 
 // Begins an operation whose turn it is. False when nothing of it happened for want of room.
@@ -47,11 +70,10 @@ bool Endpoint::start(Peer& peer, const TxOp& op) {
     complete(CompletionKind::sent, op);
     return true;
   }
+  begin_trial(peer, op);
   if (is_to_fetch(peer, op)) {
     if (!put_pull(peer, op)) return false;
-    Operation& operation = operations_.take(op);
-    operation.end = peer.producer.position();
-    peer.fetching.push(operation);
+    await_fetch(peer, operations_.take(op));
     return true;
   }
   std::uint64_t done = 0;
@@ -69,10 +91,9 @@ bool Endpoint::start(Peer& peer, const TxOp& op) {
 // True when nothing of the operation is left to be put into the ring; it is complete then, or among
 // those whose bytes are awaited.
 bool Endpoint::go_on(Peer& peer, Operation& operation) {
-  if (is_to_fetch(peer, operation.op)) {
+  if (operation.put == 0 && is_to_fetch(peer, operation.op)) {
     if (!put_pull(peer, operation.op)) return false;
-    operation.end = peer.producer.position();
-    peer.fetching.push(peer.queue.pop());
+    await_fetch(peer, peer.queue.pop());
     return true;
   }
   const bool is_send = operation.op.kind == OpKind::send;
@@ -83,6 +104,12 @@ bool Endpoint::go_on(Peer& peer, Operation& operation) {
   complete(is_send ? CompletionKind::sent : CompletionKind::written, operation.op);
   operations_.give(peer.queue.pop());
   return true;
+}
+
+void Endpoint::await_fetch(Peer& peer, Operation& operation) {
+  operation.end = peer.producer.position();
+  fetching_since_ = now_;
+  peer.fetching.push(operation);
 }
 
 bool Endpoint::put_message(Peer& peer, const TxOp& op) {
@@ -105,8 +132,10 @@ bool Endpoint::put_chunks(Peer& peer, const TxOp& op, std::uint64_t& done) {
     std::memcpy(place, &header, sizeof header);
     gather(op, done, place + sizeof header, size);
     peer.producer.publish(RecordKind::write);
+    has_moved_ = true;
     done += size;
   } while (done < op.size());
+  end_of_trial_is_here(peer);
   return true;
 }
 
@@ -120,6 +149,7 @@ bool Endpoint::put_pull(Peer& peer, const TxOp& op) {
   }
   std::memcpy(place, &request, sizeof request);
   peer.producer.publish(RecordKind::pull);
+  end_of_trial_is_here(peer);
   return true;
 }
 
@@ -139,6 +169,7 @@ void Endpoint::retire_fetched(Peer& peer) {
   if (peer.fetching.empty() || !peer.producer.refresh()) return;
   while (!peer.fetching.empty() && peer.fetching.front().end <= peer.producer.consumed()) {
     Operation& operation = peer.fetching.pop();
+    fetching_since_ = now_;
     complete(CompletionKind::written, operation.op);
     operations_.give(operation);
   }
@@ -169,6 +200,7 @@ void Endpoint::serve(Peer& peer, Yield& yield) {
   if (has_next && !yield.full()) receive(peer, yield);
   peer.is_streaming = has_next;
   if (!peer.fetching.empty()) retire_fetched(peer);
+  if (peer.trial.end != 0) end_trial(peer);
   if (!peer.queue.empty() && !peer.is_broken) flush(peer);
   if (!peer.producer.is_valid()) break_link(peer, "it put nonsense beside its ring");
 }
@@ -223,6 +255,7 @@ bool Endpoint::take_write(Peer& peer, std::span<const std::byte> payload) {
   }
   const auto bytes = payload.subspan(sizeof *header);
   if (!bytes.empty()) std::memcpy(target, bytes.data(), bytes.size());
+  has_moved_ = true;
   return true;
 }
 
@@ -263,6 +296,7 @@ bool Endpoint::take_pull(Peer& peer, std::span<const std::byte> payload) {
       return false;
     }
     peer.pulled += static_cast<std::uint64_t>(n);
+    has_moved_ = true;
     budget -= static_cast<std::size_t>(n);
   }
   peer.is_pulling = false;

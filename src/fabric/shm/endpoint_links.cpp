@@ -155,6 +155,7 @@ bool Endpoint::end_link(Peer& peer, Yield& yield) {
   }
   if (peer.owes_wake) --owed_wakes_;
   peer.owes_wake = peer.is_pulling = peer.may_pull = false;
+  peer.trial = {};
   if (peer.inbound.is_open()) graveyard_.push_back(std::move(peer.inbound));
   peer.inbound = Segment();
   peer.outbound = Segment();

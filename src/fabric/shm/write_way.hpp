@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// WriteWay: which way large writes go to a peer.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace weft::shm {
+
+/// Copied through the ring by both sides, or fetched by the receiver. Where the two cores share a
+/// cache the ring is twice as fast, else it is the slower by half; nobody can ask for that, and it
+/// changes with where processes run. So both ways are tried, and the slower one now and then again.
+class WriteWay {
+ public:
+  /// Whether the next write is to be fetched.
+  bool fetches() const {
+    if (cost_[kRing] == kUnknown) return false;
+    if (cost_[kFetch] == kUnknown) return true;
+    const bool is_trial = samples_ % kTrialEvery == kTrialEvery - 1;
+    return prefers_fetching() != is_trial;
+  }
+  /// What a write of so many bytes took, in nanoseconds, until its receiver had all of it.
+  void took(bool fetched, std::size_t bytes, double nanoseconds) {
+    const double seen = nanoseconds / static_cast<double>(bytes);
+    double& cost = cost_[fetched ? kFetch : kRing];
+    // A way is as fast as it can be: what takes longer mostly waited for something else.
+    cost = cost == kUnknown || seen < cost ? seen : cost + std::min(seen - cost, cost) / 8;
+    ++samples_;
+  }
+
+ private:
+  static constexpr std::size_t kRing = 0, kFetch = 1;
+  static constexpr double kUnknown = 0;
+  static constexpr std::size_t kTrialEvery = 64;
+
+  /// What is fetched leaves the sender free: it may take a little longer.
+  bool prefers_fetching() const { return cost_[kFetch] < cost_[kRing] * 1.25; }
+
+  std::array<double, 2> cost_ = {kUnknown, kUnknown};  // nanoseconds per byte
+  std::size_t samples_ = 0;
+};
+
+}  // namespace weft::shm
