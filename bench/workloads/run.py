@@ -14,7 +14,8 @@ a run that fails or prints another one ends the benchmark with code 1.
 
 On a machine that has other work to do each run is a session, and so a group for Linux's scheduler;
 but MPICH makes each rank one, which gets it a larger share, and no other rank what it yields. With
---nice below 0 all of them come before other work; even so, measure on a machine that has none.
+--nice below 0 all of them come before other work; even so, measure on a machine that has none, and
+with sysctl kernel.sched_autogroup_enabled=0, without which MPICH waits for itself.
 
 Each run leaves a JSON file in OUT/cells; those that are there are not run again. Ends with a table
 in Markdown, or with --json the same as JSON, and draws Figs. 6.2 to 6.14 in OUT/report.html.
