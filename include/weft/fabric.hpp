@@ -83,8 +83,8 @@ struct WaitHint {
   bool ready = false;   ///< do not sleep: `poll` has or may have something now
   int descriptor = -1;  ///< readable when `poll` would yield; −1 when there is none
   Instant poll_by = Instant::never();  ///< call `poll` no later than this, readable or not
-  /// Since this was asked last, parts of long operations have moved without anything to report: the
-  /// next part is likely to come before a sleep would end.
+  /// Since this was asked last, parts of long operations have moved without anything to report, or
+  /// a peer is fetching one: what comes next is likely to come before a sleep would end.
   bool moving = false;
 };
 

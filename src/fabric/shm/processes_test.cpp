@@ -299,6 +299,21 @@ std::size_t open_descriptors() {
   return count;
 }
 
+// A driver that slept in the middle of a write had to be woken for its next part.
+TEST(shm_waiting, tells_once_that_parts_of_a_write_have_moved) {
+  Party parent(options_for(kParent, 0));
+  Child child(options_for(kChild, 0), expose_and_serve);
+  child.introduce(parent);
+  ASSERT_TRUE(parent.until([&] { return parent.received == 1; }));
+  RemoteRegion region;
+  std::memcpy(&region, parent.last.data(), sizeof region);
+  EXPECT_FALSE(parent.fabric->prepare_wait(test_now()).moving);
+  const std::vector<std::byte> data(kArea);
+  ASSERT_TRUE(parent.post(OpKind::write, kChild, data, region));
+  EXPECT_TRUE(parent.fabric->prepare_wait(test_now()).moving);
+  EXPECT_FALSE(parent.fabric->prepare_wait(test_now()).moving);
+}
+
 TEST(shm_memory, of_peers_that_died_is_given_back_and_nothing_gets_a_name) {
   const std::size_t mapped_before = mapped_segments();
   {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sleeper.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+// Counts how often a driver that is about to sleep asks; it has something then, so nobody sleeps.
+class AskedFabric final : public Fabric {
+ public:
+  const FabricLimits& limits() const override { return limits_; }
+  std::string_view name() const override { return "asked"; }
+  std::string address() const override { return {}; }
+  Result<void> add_peer(NodeId, Incarnation, std::string_view) override { return {}; }
+  void remove_peer(NodeId) override {}
+  Result<Region> expose(std::span<std::byte>) override { return Region{}; }
+  void retract(const Region&) override {}
+  std::size_t post(std::span<const TxOp>) override { return 0; }
+  std::size_t poll(Instant, std::span<Completion>) override { return 0; }
+  WaitHint prepare_wait(Instant) override {
+    ++asked;
+    return {.ready = true, .moving = moving};
+  }
+  bool moving = false;
+  int asked = 0;
+
+ private:
+  FabricLimits limits_;
+};
+
+constexpr Duration spin = Duration::microseconds(30);
+
+int asked_in_two_turns(Sleeper sleeper, bool moving) {
+  AskedFabric fabric;
+  fabric.moving = moving;
+  const Instant begin = Instant{} + Duration::seconds(1);
+  sleeper.idle(begin, fabric, Instant::never());
+  sleeper.idle(begin + Duration::microseconds(20), fabric, Instant::never());
+  return fabric.asked;
+}
+
+TEST(sleeper, spins_on_while_parts_of_something_move) {
+  EXPECT_EQ(asked_in_two_turns(Sleeper(spin), false), 2);
+  EXPECT_EQ(asked_in_two_turns(Sleeper(spin), true), 1);
+}
+
+TEST(sleeper, does_not_spin_for_it_where_others_need_the_core) {
+  EXPECT_EQ(asked_in_two_turns(Sleeper(Duration{}), true), 2);
+  EXPECT_EQ(asked_in_two_turns(Sleeper(spin, true), true), 2);
+}
+
+}  // namespace
+}  // namespace weft
