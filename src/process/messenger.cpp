@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -111,10 +112,14 @@ bool Messenger::turn(Instant now, int looks) {
 
 template <class Finished>
 Result<void> Messenger::turn_until(Finished&& finished) {
+  if (finished()) return {};
+  // What has come already needs no look at the clock, which takes as long as a message does.
+  if (!failure_ && turn(waiter_.recently(), 1)) has_moved_ = true;
   while (!finished()) {
     const Instant now = waiter_.now();
     if (auto news = waiter_.news(now); !news && !failure_) failure_ = news.error();
     if (failure_) return *failure_;
+    if (std::exchange(has_moved_, false)) waiter_.busy(now);
     if (turn(now, waiter_.looks_per_turn())) {
       waiter_.busy(now);
       continue;

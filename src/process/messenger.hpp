@@ -25,6 +25,9 @@ class Waiter {
  public:
   virtual ~Waiter() = default;
   virtual Instant now() = 0;
+  /// A moment not later than `now`, and not earlier than the last that `now` returned: costs less
+  /// where looking at the clock costs much.
+  virtual Instant recently() { return now(); }
   /// A turn did something at `now`.
   virtual void busy(Instant now) = 0;
   /// A turn did nothing: returns when the fabric may have something, at `deadline`, or earlier.
@@ -93,6 +96,7 @@ class Messenger final : private MessageHistory {
   message::MessageMachine machine_;
   TransmitQueue out_;
   std::array<Completion, 64> completions_;
+  bool has_moved_ = false;  // in a turn of which the waiter has not been told
   std::vector<std::pair<Operation, Region>> regions_;  // of receives under way
   std::optional<Error> failure_;                       // of the job: nothing works any more
 };

@@ -25,6 +25,10 @@ namespace {
 constexpr std::size_t kMinMessage = 4096;
 // Who waits for a fetch does not sleep for so long: it takes a tenth of that for a MiB.
 constexpr Duration kLongestFetch = Duration::milliseconds(1);
+// What a peer had published when it looked whether this side sleeps is seen within far less: a
+// microsecond of looking, and then a sleep that ends by itself, for the case that it was not.
+constexpr int kLooksBeforeSleep = 512;
+constexpr Duration kFirstSleep = Duration::milliseconds(1);
 constexpr std::string_view kScheme = "shm:";
 constexpr std::size_t kHostDigits = 16;
 constexpr std::size_t kLongestName = 64;
@@ -240,7 +244,6 @@ void Endpoint::yield_completed(Yield& yield) {
 std::size_t Endpoint::poll(Instant now, std::span<Completion> completions) {
   now_ = now;
   Yield yield{completions};
-  if (was_asleep_) wake_up();
   if (!graveyard_.empty()) graveyard_.clear();
   if (completed_count_ > 0) yield_completed(yield);
   if (!up_.empty()) {
@@ -250,16 +253,30 @@ std::size_t Endpoint::poll(Instant now, std::span<Completion> completions) {
   }
   if (is_control_due()) serve_control(yield);
   if (completed_count_ > 0) yield_completed(yield);
+  if (is_said_asleep_ && yield.count > 0) wake_up();
   return yield.count;
 }
 
 // Nobody needs to wake this side any more.
 void Endpoint::wake_up() {
-  was_asleep_ = false;
+  is_said_asleep_ = false;
   for (Peer* const peer : up_) {
-    peer->consumer.set_sleeping(false);
-    peer->producer.want_space(false);
+    peer->consumer.take_back_sleeping();
+    peer->producer.take_back_space_wanted();
   }
+}
+
+// False when a peer may have looked before it could see that.
+bool Endpoint::say_asleep() {
+  is_said_asleep_ = true;
+  bool was_said = true;
+  for (Peer* const peer : up_) {
+    was_said = peer->consumer.say_sleeping() && was_said;
+    if (peer->queue.empty() && peer->fetching.empty()) continue;
+    was_said = peer->producer.say_space_wanted() && was_said;
+  }
+  full_fence();
+  return was_said;
 }
 
 // After having said that it sleeps: whether something came in between.
@@ -271,22 +288,24 @@ bool Endpoint::sees_work(Peer& peer) {
   return !peer.producer.refresh() || peer.producer.consumed() != before;
 }
 
+bool Endpoint::sees_any_work(int looks) {
+  const auto sees = [this](Peer* peer) { return sees_work(*peer); };
+  do {
+    if (std::any_of(up_.begin(), up_.end(), sees)) return true;
+    looks -= static_cast<int>(up_.size());
+  } while (!up_.empty() && looks > 0);
+  return false;
+}
+
 WaitHint Endpoint::prepare_wait(Instant now) {
-  was_asleep_ = true;
   control_pace_.expect_something();
-  for (Peer* const peer : up_) {
-    peer->consumer.set_sleeping(true);
-    peer->producer.want_space(!peer->queue.empty() || !peer->fetching.empty());
-  }
-  full_fence();
-  bool ready = completed_count_ > 0 || event_first_ < event_count_ || owed_wakes_ > 0;
-  bool is_fetched_from = false;
-  for (Peer* const peer : up_) {
-    ready = ready || sees_work(*peer);
-    is_fetched_from = is_fetched_from || !peer->fetching.empty();
-  }
+  const bool was_said = say_asleep();
   WaitHint hint = control_->prepare_wait(now);
-  hint.ready = hint.ready || ready;
+  hint.ready = hint.ready || completed_count_ > 0 || event_first_ < event_count_ ||
+               owed_wakes_ > 0 || sees_any_work(was_said ? 1 : kLooksBeforeSleep);
+  if (!was_said) hint.poll_by = std::min(hint.poll_by, now + kFirstSleep);
+  const bool is_fetched_from =
+      std::any_of(up_.begin(), up_.end(), [](const Peer* peer) { return !peer->fetching.empty(); });
   hint.moving = std::exchange(has_moved_, false) ||
                 (is_fetched_from && now - fetching_since_ < kLongestFetch);
   return hint;

@@ -114,7 +114,9 @@ class Endpoint final : public ShmFabric {
   void complete(CompletionKind kind, const TxOp& op);
   void yield_completed(Yield& yield);
   void wake_up();
+  bool say_asleep();
   bool sees_work(Peer& peer);
+  bool sees_any_work(int looks);
 
   // endpoint_links.cpp
   void serve_control(Yield& yield);
@@ -182,9 +184,9 @@ class Endpoint final : public ShmFabric {
   std::size_t event_count_ = 0;
   // By who does not sleep: what the control endpoint has to say then are births and deaths.
   PollingPace control_pace_{Duration::microseconds(20), Duration::microseconds(500)};
-  bool was_asleep_ = false;
-  bool has_moved_ = false;    // parts of writes, since a driver was told
-  Instant fetching_since_{};  // the last fetch of a peer's began to be waited for, or ended
+  bool is_said_asleep_ = false;  // to peers, and not taken back
+  bool has_moved_ = false;       // parts of writes, since a driver was told
+  Instant fetching_since_{};     // the last fetch of a peer's began to be waited for, or ended
   Instant now_{};
 };
 

@@ -2,6 +2,7 @@
 // Real processes: killed in the middle of things, stopped, of another job, hostile.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -312,6 +313,46 @@ TEST(shm_waiting, tells_once_that_parts_of_a_write_have_moved) {
   ASSERT_TRUE(parent.post(OpKind::write, kChild, data, region));
   EXPECT_TRUE(parent.fabric->prepare_wait(test_now()).moving);
   EXPECT_FALSE(parent.fabric->prepare_wait(test_now()).moving);
+}
+
+/// Sleeps as a driver does. False when nothing woke it although nothing else would have.
+bool sleeps_well(Party& party) {
+  const Instant now = test_now();
+  const WaitHint hint = party.fabric->prepare_wait(now);
+  if (hint.ready) return true;
+  const Duration longest = Duration::seconds(20);
+  const Duration time = std::min(longest, hint.poll_by - now);
+  pollfd descriptor{.fd = hint.descriptor, .events = POLLIN, .revents = 0};
+  const int ready = ::poll(&descriptor, 1, static_cast<int>(time.ticks() / 1'000'000 + 1));
+  return ready != 0 || time < longest;
+}
+
+[[noreturn]] void sleep_and_answer(Party& party) {
+  std::size_t answered = 0;
+  for (;;) {
+    party.step();
+    for (; answered < party.received; ++answered) party.post(OpKind::send, kParent, {});
+    if (!sleeps_well(party)) ::_exit(3);
+  }
+}
+
+// No fence orders what a sender publishes before its look whether the other sleeps; whoever is
+// about to sleep makes up for that.
+TEST(shm_waiting, sleepers_are_woken_however_close_the_message_came) {
+  Party parent(options_for(kParent, 0));
+  Child child(options_for(kChild, 0), sleep_and_answer);
+  child.introduce(parent);
+  ASSERT_TRUE(parent.until([&] { return parent.is_up; }));
+  for (std::size_t round = 1; round <= 5000; ++round) {
+    ASSERT_TRUE(parent.post(OpKind::send, kChild, {}));
+    // Not always as late as the other falls asleep.
+    for (std::size_t i = 0; i < round % 64; ++i) parent.step();
+    while (parent.received < round) {
+      ASSERT_TRUE(sleeps_well(parent)) << "in round " << round;
+      parent.step();
+    }
+    ASSERT_EQ(parent.downs, 0u);
+  }
 }
 
 TEST(shm_memory, of_peers_that_died_is_given_back_and_nothing_gets_a_name) {

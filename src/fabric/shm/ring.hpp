@@ -66,7 +66,7 @@ struct RingControl {
 inline constexpr std::size_t kRingOffset = 4096;  ///< of the ring behind its control
 static_assert(sizeof(RingControl) <= kRingOffset);
 
-/// Between saying something to the other side and looking at what it says.
+/// Between saying that one is about to sleep and looking at what the other says.
 inline void full_fence() {
 #if defined(__SANITIZE_THREAD__) && !defined(__clang__)
 // The thread sanitizer does not know fences. It need not: what is read was released and acquired.
@@ -114,12 +114,12 @@ class Producer {
   std::uint64_t consumed() const { return consumed_; }
   std::uint64_t position() const { return position_; }
 
-  /// Whether the consumer is to be woken for what was published; then true once. Orders itself
-  /// behind `publish`.
+  /// Whether the consumer is to be woken for what was published; then true once. May look before
+  /// the other sees what was published; see Consumer::say_sleeping.
   bool must_wake();
-  /// Says whether progress of the consumer shall wake this side. The caller puts a full fence
-  /// between this and looking again.
-  void want_space(bool wanted);
+  /// Says that progress of the consumer shall wake this side; as Consumer::say_sleeping.
+  bool say_space_wanted();
+  void take_back_space_wanted();
 
  private:
   std::size_t offset() const { return position_ & (ring_.size - 1); }
@@ -159,9 +159,12 @@ class Consumer {
   std::uint64_t unreleased() const { return position_ - released_; }
   /// Gives all that was gone past back to the producer. True when the producer is to be woken.
   bool release();
-  /// Says whether the next record shall wake this side. The caller puts a full fence between this
-  /// and looking again.
-  void set_sleeping(bool sleeping);
+  /// Says that the next record shall wake this side, until a wake-up is on its way or it is taken
+  /// back. True when that was said already, and still holds. Otherwise a record may have been
+  /// published just before its producer could see this: the caller puts a full fence between this
+  /// and looking again, and the first time does not sleep for long.
+  bool say_sleeping();
+  void take_back_sleeping();
 
  private:
   std::size_t offset() const { return position_ & (ring_.size - 1); }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -120,14 +121,16 @@ TEST_F(RingTest, small_records_stay_at_the_beginning_when_the_consumer_keeps_up)
 }
 
 TEST_F(RingTest, wakes_a_sleeping_consumer_once) {
-  consumer_.set_sleeping(true);
+  EXPECT_FALSE(consumer_.say_sleeping());
+  EXPECT_TRUE(consumer_.say_sleeping());
   ASSERT_TRUE(send(8, 1));
   EXPECT_TRUE(producer_.must_wake());
   EXPECT_FALSE(producer_.must_wake());
 }
 
 TEST_F(RingTest, wakes_a_producer_that_wants_space_once) {
-  producer_.want_space(true);
+  EXPECT_FALSE(producer_.say_space_wanted());
+  EXPECT_TRUE(producer_.say_space_wanted());
   ASSERT_TRUE(send(8, 1));
   ASSERT_EQ(consumer_.look(record_), Consumer::Look::record);
   consumer_.advance();
@@ -196,13 +199,18 @@ TEST_F(RingTest, two_threads_exchange_records_of_all_sizes_in_order) {
   EXPECT_TRUE(intact);
 }
 
-// Both sides sleep on a flag of their own when there is nothing to do; a lost wake-up would leave
-// both asleep, which the loop's end would show.
+// Both sides sleep on a flag of their own when there is nothing to do: not for long after having
+// said so, and else until they are woken. A lost wake-up would leave both asleep, which the loop's
+// end would show.
 TEST_F(RingTest, two_threads_that_sleep_never_miss_each_other) {
   constexpr std::uint64_t kCount = 20'000;
   std::atomic<bool> consumer_woken = false, producer_woken = false;
-  const auto sleep_until = [](std::atomic<bool>& woken) {
-    while (!woken.exchange(false)) std::this_thread::yield();
+  const auto sleep = [](std::atomic<bool>& woken, bool was_said) {
+    const auto first = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+    while (!woken.exchange(false)) {
+      if (!was_said && std::chrono::steady_clock::now() >= first) return;
+      std::this_thread::yield();
+    }
   };
   std::thread sender([&] {
     for (std::uint64_t i = 0; i < kCount;) {
@@ -215,10 +223,10 @@ TEST_F(RingTest, two_threads_that_sleep_never_miss_each_other) {
         continue;
       }
       const std::uint64_t before = producer_.consumed();
-      producer_.want_space(true);
+      const bool was_said = producer_.say_space_wanted();
       full_fence();
       if (producer_.refresh() && producer_.consumed() != before) continue;
-      sleep_until(producer_woken);
+      sleep(producer_woken, was_said);
     }
   });
   for (std::uint64_t i = 0; i < kCount;) {
@@ -228,10 +236,9 @@ TEST_F(RingTest, two_threads_that_sleep_never_miss_each_other) {
       if (consumer_.release()) producer_woken = true;
       continue;
     }
-    consumer_.set_sleeping(true);
+    const bool was_said = consumer_.say_sleeping();
     full_fence();
-    if (!consumer_.has_next()) sleep_until(consumer_woken);
-    consumer_.set_sleeping(false);
+    if (!consumer_.has_next()) sleep(consumer_woken, was_said);
   }
   sender.join();
 }

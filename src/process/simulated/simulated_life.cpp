@@ -57,8 +57,12 @@ void SimulatedLife::measure() {
 }
 
 Instant SimulatedLife::now() {
-  measure();
   owed_messaging_ += look_at_clock;
+  return recently();
+}
+
+Instant SimulatedLife::recently() {
+  measure();
   if (owed_messaging_ + owed_computing_ >= most_owed) pay();
   return rank_.local_now();
 }
