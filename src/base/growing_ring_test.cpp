@@ -44,5 +44,33 @@ TEST(growing_ring, lets_go_of_what_was_taken_out) {
   EXPECT_EQ(value.use_count(), 1);
 }
 
+TEST(growing_ring, erases_at_any_place_and_keeps_the_order) {
+  GrowingRing<std::unique_ptr<int>> ring;
+  std::deque<int> expected;
+  Rng rng(2);
+  for (int i = 0; i < 5'000; ++i) {
+    if (expected.size() < 20 && rng.below(2) == 0) {
+      EXPECT_EQ(*ring.emplace_back(std::make_unique<int>(i)), i);
+      expected.push_back(i);
+    } else if (!expected.empty()) {
+      const auto at = rng.below(expected.size());
+      ring.erase(at);
+      expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    ASSERT_EQ(ring.size(), expected.size());
+    for (std::size_t k = 0; k < expected.size(); ++k) ASSERT_EQ(*ring[k], expected[k]);
+  }
+}
+
+TEST(growing_ring, moves_with_all_that_is_in_it) {
+  GrowingRing<std::shared_ptr<int>> ring;
+  const auto value = std::make_shared<int>(1);
+  ring.push_back(value);
+  GrowingRing<std::shared_ptr<int>> other(std::move(ring));
+  EXPECT_EQ(value.use_count(), 2);
+  ASSERT_EQ(other.size(), 1u);
+  EXPECT_EQ(other.front(), value);
+}
+
 }  // namespace
 }  // namespace weft

@@ -139,7 +139,7 @@ Result<std::size_t> Messenger::wait(Operation operation) {
   // An earlier life of this process got through, and everybody else is done; or all is lost.
   if (!good || !machine_.is_done(operation)) cancel_all();
   if (!good) return std::move(good).error();
-  const message::OperationState state = machine_.take(operation);
+  const message::OperationState& state = machine_.take(operation);
   if (!regions_.empty()) close_region(operation);
   if (state.failure != message::Failure::none) return failure(state);
   return static_cast<std::size_t>(state.size);

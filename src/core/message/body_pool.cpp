@@ -32,17 +32,17 @@ BodyPool::BodyPool(ByteCount limit, BodyMemory* memory) : limit_(limit.value()),
 
 BodyPool::~BodyPool() = default;
 
-bool BodyPool::keep(std::span<const std::byte> bytes, Body& body) {
+const std::byte* BodyPool::keep(std::span<const std::byte> bytes, Body& body) {
   body.reset();
   const std::size_t size = rounded(bytes.size());
-  if (size > limit_ - in_use_) return false;
+  if (size > limit_ - in_use_) return nullptr;
   std::byte* memory = take(bytes.size());
-  if (memory == nullptr) return false;
+  if (memory == nullptr) return nullptr;
   in_use_ += size;
   copy_bytes(memory, bytes.data(), bytes.size());
   body.pool_ = this;
   body.bytes_ = {memory, bytes.size()};
-  return true;
+  return memory;
 }
 
 std::byte* BodyPool::take(std::size_t bytes) {

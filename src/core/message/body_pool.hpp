@@ -61,8 +61,8 @@ class BodyPool {
   bool has_block(std::size_t bytes) const {
     return class_of(bytes) < classes && rounded(bytes) <= limit_ - in_use_;
   }
-  /// A copy of the bytes into `body`; false when that would exceed the limit.
-  bool keep(std::span<const std::byte> bytes, Body& body);
+  /// A copy of the bytes, which `body` owns; null when that would exceed the limit.
+  const std::byte* keep(std::span<const std::byte> bytes, Body& body);
   ByteCount in_use() const { return ByteCount(in_use_); }
   ByteCount limit() const { return ByteCount(limit_); }
 

@@ -61,8 +61,8 @@ class MessageMachine {
   Operation receive(NodeId from, const FlowKey& flow, std::span<std::byte> into,
                     const RemoteRegion& region = {});
   bool is_done(Operation operation) const { return operations_.is_done(operation); }
-  /// Of one that is done: what became of it. It is forgotten then.
-  OperationState take(Operation operation) { return operations_.take(operation); }
+  /// Of one that is done: what became of it. It is forgotten when another one is started or taken.
+  const OperationState& take(Operation operation) { return operations_.take(operation); }
 
   void on_completion(Instant now, const Completion& completion, TransmitQueue& out);
   /// Puts into the queue what there is to send. False when room was short: once more, when the

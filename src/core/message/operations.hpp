@@ -64,9 +64,12 @@ class Operations {
     state.failure = failure;
     --pending_;
   }
-  /// What became of it; its place may be used again.
-  OperationState take(Operation operation) {
-    if (is_born_done(operation)) return {.done = true, .size = operation.number() & ~done_bit};
+  /// What became of it; its place may be used again: valid until another one is started or taken.
+  const OperationState& take(Operation operation) {
+    if (is_born_done(operation)) {
+      born_done_.size = operation.number() & ~done_bit;
+      return born_done_;
+    }
     OperationState& state = at(operation);
     WEFT_CHECK(state.done);
     state.number |= free_place;
@@ -102,6 +105,7 @@ class Operations {
   OperationState& at(Operation operation) { return states_[index(operation)]; }
 
   std::vector<OperationState> states_;
+  OperationState born_done_{.done = true};
   std::uint32_t free_ = none;
   std::size_t pending_ = 0;
 };

@@ -24,21 +24,26 @@ PairIn::Flow& PairIn::look_up(const FlowKey& key) {
 }
 
 PairIn::Slot* PairIn::find(Flow& flow, Serial serial) {
-  for (Slot& slot : flow.slots) {
-    if (slot.serial == serial) return &slot;
+  for (std::size_t i = 0; i < flow.slots.size(); ++i) {
+    if (flow.slots[i].serial == serial) return &flow.slots[i];
   }
   return nullptr;
 }
 
-PairIn::Slot& PairIn::insert(Flow& flow, Slot slot) {
-  auto at = flow.slots.end();
-  while (at != flow.slots.begin() && std::prev(at)->serial > slot.serial) --at;
-  return *flow.slots.insert(at, std::move(slot));
+// Behind those with lower serials, which mostly are all that there are.
+PairIn::Slot& PairIn::insert(Flow& flow, Serial serial) {
+  flow.slots.emplace_back(serial);
+  std::size_t i = flow.slots.size() - 1;
+  for (; i > 0 && flow.slots[i - 1].serial > serial; --i) {
+    std::swap(flow.slots[i - 1], flow.slots[i]);
+  }
+  return flow.slots[i];
 }
 
 void PairIn::erase(Flow& flow, const Slot& slot) {
-  if (&slot == &flow.slots.back()) return flow.slots.pop_back();
-  flow.slots.erase(flow.slots.begin() + (&slot - flow.slots.data()));
+  std::size_t i = 0;
+  while (&flow.slots[i] != &slot) ++i;
+  flow.slots.erase(i);
 }
 
 Operation PairIn::receive(const FlowKey& key, std::span<std::byte> into,
@@ -47,7 +52,7 @@ Operation PairIn::receive(const FlowKey& key, std::span<std::byte> into,
   const Serial serial = from.next++;
   const Operation operation = operations_.start(OperationState::Kind::receive, peer_, key, serial);
   Slot* slot = find(from, serial);
-  if (slot == nullptr) slot = &insert(from, {.serial = serial});
+  if (slot == nullptr) slot = &insert(from, serial);
   slot->operation = operation;
   slot->into = into;
   slot->region = region;
@@ -86,7 +91,8 @@ void PairIn::connected(bool pull) {
   up_ = true;
   pull_ = pull;
   for (auto& [key, flow] : flows_) {
-    for (Slot& slot : flow.slots) {
+    for (std::size_t i = 0; i < flow.slots.size(); ++i) {
+      Slot& slot = flow.slots[i];
       if (slot.state != State::posted) continue;
       if (std::exchange(slot.asked, false)) ++unasked_;
       ask_if_needed(flow, slot);
@@ -126,7 +132,8 @@ void PairIn::ask(Flow& flow, Slot& slot) {
 /// The peer may be out of credit: what it holds back comes when it is asked for.
 void PairIn::ask_for_all() {
   for (auto& [key, flow] : flows_) {
-    for (Slot& slot : flow.slots) {
+    for (std::size_t i = 0; i < flow.slots.size(); ++i) {
+      Slot& slot = flow.slots[i];
       if (slot.state == State::posted) ask(flow, slot);
     }
   }
@@ -173,7 +180,9 @@ bool PairIn::on_eager(const EagerFrame& frame) {
   } else if (slot != nullptr || frame.serial < from.next) {
     freed_ += cost;  // it came before
   } else {
-    Slot& kept = insert(from, {.serial = frame.serial, .state = State::arrived, .credit = cost});
+    Slot& kept = insert(from, frame.serial);
+    kept.state = State::arrived;
+    kept.credit = cost;
     if (!bodies_.keep(frame.body, kept.body)) return false;
     held_ += cost;
   }
@@ -197,8 +206,9 @@ bool PairIn::on_announce(const Frame& frame) {
     freed_ += cost;
     haves_.push_back({&from, frame.serial});
   } else {
-    insert(from,
-           {.serial = frame.serial, .state = State::announced, .size = frame.size, .credit = cost});
+    Slot& announced = insert(from, frame.serial);
+    announced.state = State::announced;
+    announced.credit = cost;
     held_ += cost;
   }
   check_credit();
@@ -244,7 +254,8 @@ void PairIn::deliver(const FlowKey& key, Serial serial, std::span<const std::byt
     fill(from, *slot, body);
     return;
   }
-  Slot& kept = insert(from, {.serial = serial, .state = State::arrived});
+  Slot& kept = insert(from, serial);
+  kept.state = State::arrived;
   WEFT_CHECK(bodies_.keep(body, kept.body), "no memory for a message of {} bytes", body.size());
 }
 

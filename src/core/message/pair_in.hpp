@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
-#include <vector>
 
 #include "base/growing_ring.hpp"
 #include "core/message/body_pool.hpp"
@@ -77,7 +76,6 @@ class PairIn {
     std::span<std::byte> into;
     RemoteRegion region;
     Body body;
-    std::uint64_t size = 0;    // announced
     std::uint64_t credit = 0;  // to give back when it is taken
   };
   struct Flow {
@@ -85,7 +83,7 @@ class PairIn {
     Serial next = 0;               // of the receive to come
     std::uint32_t connection = 0;  // that `pushed_from` speaks of
     Serial pushed_from = 0;        // from here on messages come by themselves
-    std::vector<Slot> slots;       // few, in the order of their serials
+    GrowingRing<Slot> slots;       // few, in the order of their serials
   };
   struct Place {
     Flow* flow = nullptr;
@@ -97,7 +95,7 @@ class PairIn {
   }
   Flow& look_up(const FlowKey& key);
   Slot* find(Flow& flow, Serial serial);
-  Slot& insert(Flow& flow, Slot slot);
+  Slot& insert(Flow& flow, Serial serial);
   void erase(Flow& flow, const Slot& slot);
   Serial pushed_from(Flow& flow);
   void note_pushed(Flow& flow, Serial serial);

@@ -57,13 +57,14 @@ PairOut::Kept PairOut::copy_of(std::span<const std::byte> bytes) {
 }
 
 void PairOut::left(Flow& to, std::span<const std::byte> bytes) {
-  const Serial serial = to.next();
-  Kept kept = copy_of(bytes);
-  WEFT_CHECK(kept.body.owns(), "no memory for a message of {} bytes", bytes.size());
+  unheard_.emplace_back(Place{&to, to.next()}, true);
+  Kept& kept = to.kept.emplace_back();
+  kept.order = next_order_++;
   kept.sent_in = connection_;
+  const std::byte* const copy = bodies_.keep(bytes, kept.body);
+  WEFT_CHECK(copy != nullptr, "no memory for a message of {} bytes", bytes.size());
+  kept.bytes = {copy, bytes.size()};
   spent_ += credit_cost(bytes.size());
-  unheard_.push_back({.place = {&to, serial}, .delivers = true});
-  to.kept.push_back(std::move(kept));
 }
 
 Serial PairOut::skip(const FlowKey& key) {

@@ -212,7 +212,17 @@ bool Endpoint::is_far_due() const {
 
 std::size_t Endpoint::poll(Instant now, std::span<Completion> completions) {
   now_ = now;
-  if (now >= next_timer_) run_timers();
+  // As mostly: nothing but shared memory to look at.
+  const bool has_chores = !attention_.empty() || !failed_.empty() || now >= next_timer_;
+  if (!has_chores && !is_far_due()) {
+    ++polls_without_far_;
+    return translate_all(kNear, completions.first(near_->poll(now, completions)));
+  }
+  return poll_all(completions);
+}
+
+std::size_t Endpoint::poll_all(std::span<Completion> completions) {
+  if (now_ >= next_timer_) run_timers();
   std::size_t count = failed_.empty() ? 0 : yield_failed(completions);
   if (!attention_.empty()) count += attend_all(completions.subspan(count));
   ++polls_without_far_;
@@ -234,10 +244,14 @@ std::size_t Endpoint::poll_part(std::size_t k, std::span<Completion> room) {
     far_pace_.asked(now_, n > 0);
     polls_without_far_ = 0;
   }
+  return translate_all(k, room.first(n));
+}
+
+std::size_t Endpoint::translate_all(std::size_t k, std::span<Completion> completions) {
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!translate(k, room[i])) continue;
-    if (kept != i) room[kept] = room[i];
+  for (Completion& completion : completions) {
+    if (!translate(k, completion)) continue;
+    if (&completions[kept] != &completion) completions[kept] = completion;
     ++kept;
   }
   return kept;

@@ -83,6 +83,8 @@ class Endpoint final : public Fabric {
   bool tell(Peer& peer, std::size_t k, std::uint64_t what);
 
   // Completions. What a part says becomes what the user is told, in place; false: nothing.
+  std::size_t poll_all(std::span<Completion> completions);
+  std::size_t translate_all(std::size_t k, std::span<Completion> completions);
   std::size_t poll_part(std::size_t k, std::span<Completion> room);
   bool translate(std::size_t k, Completion& completion);
   bool on_received(Peer& peer, std::size_t k, Completion& completion);
