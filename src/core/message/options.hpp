@@ -20,7 +20,7 @@ struct MessageOptions {
 
   /// Bodies of at most so many bytes are sent without being asked for; others are announced, and
   /// written into the receiver's memory when it has told where.
-  std::size_t eager_limit = 16 << 10;
+  std::size_t eager_limit = 32 << 10;
   /// For messages that arrive before they are asked for, all peers together (paper 4, 4.2.1). Each
   /// peer may use its share, at least room for two eager messages.
   ByteCount inbox = ByteCount::mib(16);
