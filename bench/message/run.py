@@ -65,20 +65,23 @@ def spread(values):
 
 
 def run(sizes, names, repeat, build):
-    """Results by name: a list of sizes with latency_us and bandwidth_gbs."""
-    results = {name: [] for name in names}
-    for size in sizes:
-        print(f"{size} bytes", file=sys.stderr, flush=True)
-        seen = {name: [] for name in names}
-        for turn in range(repeat):
-            first = turn % len(names)
+    """Results by name: a list of sizes with latency_us and bandwidth_gbs.
+
+    All sizes, and then all once more: a while in which the machine is slow is one value of many
+    sizes and not all values of one.
+    """
+    seen = {(name, size): [] for name in names for size in sizes}
+    for turn in range(repeat):
+        first = turn % len(names)
+        for size in sizes:
+            print(f"turn {turn + 1} of {repeat}: {size} bytes", file=sys.stderr, flush=True)
             for name in names[first:] + names[:first]:
-                seen[name].append(measure(name, size, build))
-        for name in names:
-            results[name].append({"bytes": size,
-                                  "latency_us": spread([latency for latency, _ in seen[name]]),
-                                  "bandwidth_gbs": spread([rate for _, rate in seen[name]])})
-    return results
+                seen[name, size].append(measure(name, size, build))
+    return {name: [{"bytes": size,
+                    "latency_us": spread([latency for latency, _ in seen[name, size]]),
+                    "bandwidth_gbs": spread([rate for _, rate in seen[name, size]])}
+                   for size in sizes]
+            for name in names}
 
 
 def ratio(results, ours, theirs, size, field, better):
