@@ -230,6 +230,52 @@ TEST(message_history, of_another_run_or_after_the_first_word_is_refused) {
   EXPECT_FALSE(a.world->history()->store().ok()) << "while it receives";
 }
 
+/// Has a moment left for one turn after each look at the clock.
+class ForgetfulWaiter final : public Waiter {
+ public:
+  Instant now() override { return *(recent_ = now_ = now_ + Duration::milliseconds(1)); }
+  std::optional<Instant> recently() override { return std::exchange(recent_, std::nullopt); }
+  void busy(Instant) override {}
+  void idle(Instant, Fabric&, Instant) override {}
+  Result<void> news(Instant) override {
+    ++asked;
+    return {};
+  }
+  int asked = 0;
+
+ private:
+  Instant now_{};
+  std::optional<Instant> recent_;
+};
+
+// Or else the others would take it for dead, and it would miss that the job is over.
+TEST(messenger, hears_the_news_and_sees_time_pass_though_all_it_waits_for_is_there) {
+  LoopbackHub hub;
+  Member sender(hub, 0, 2);
+  auto fabric = std::move(hub.open(NodeId(1), Incarnation(1))).value();
+  ForgetfulWaiter waiter;
+  Messenger messenger(*fabric, waiter, {.self = NodeId(1), .nodes = 2});
+  const auto world = Group::world(messenger, 2);
+  ASSERT_TRUE(fabric->add_peer(NodeId(0), Incarnation(1), sender.fabric->address()).ok());
+  ASSERT_TRUE(sender.fabric->add_peer(NodeId(1), Incarnation(1), fabric->address()).ok());
+  const Operation first = world->start_receive(Rank(0), Tag(1), {});
+  (void)sender.world->start_send(Rank(1), Tag(1), {});
+  const Operation never = sender.world->start_receive(Rank(1), Tag(2), {});  // to have turns
+  for (int i = 0; i < 100 && !world->is_done(first); ++i) (void)sender.world->is_done(never);
+  ASSERT_TRUE(world->is_done(first));
+  const Instant begun = waiter.now();
+  const int asked = waiter.asked;
+  constexpr int messages = 20;
+  for (int i = 0; i < messages; ++i) {
+    const Operation receives = world->start_receive(Rank(0), Tag(1), {});
+    (void)sender.world->start_send(Rank(1), Tag(1), {});
+    (void)sender.world->is_done(never);
+    ASSERT_TRUE(world->wait(receives).ok());
+  }
+  EXPECT_GE(waiter.asked - asked, messages / 2);
+  EXPECT_GE(waiter.now() - begun, Duration::milliseconds(messages / 2));
+}
+
 /// The launcher's word comes while somebody waits.
 class ToldWaiter final : public Waiter {
  public:

@@ -114,7 +114,10 @@ template <class Finished>
 Result<void> Messenger::turn_until(Finished&& finished) {
   if (finished()) return {};
   // What has come already needs no look at the clock, which takes as long as a message does.
-  if (!failure_ && turn(waiter_.recently(), 1)) has_moved_ = true;
+  // After one such turn comes one that looks, and hears the news.
+  if (!failure_) {
+    if (const auto now = waiter_.recently()) has_moved_ |= turn(*now, 1);
+  }
   while (!finished()) {
     const Instant now = waiter_.now();
     if (auto news = waiter_.news(now); !news && !failure_) failure_ = news.error();

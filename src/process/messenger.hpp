@@ -25,9 +25,9 @@ class Waiter {
  public:
   virtual ~Waiter() = default;
   virtual Instant now() = 0;
-  /// A moment not later than `now`, and not earlier than the last that `now` returned: costs less
-  /// where looking at the clock costs much.
-  virtual Instant recently() { return now(); }
+  /// What `now` returned last, once, for one turn without a look at the clock where that costs
+  /// much. None: look.
+  virtual std::optional<Instant> recently() { return std::nullopt; }
   /// A turn did something at `now`.
   virtual void busy(Instant now) = 0;
   /// A turn did nothing: returns when the fabric may have something, at `deadline`, or earlier.

@@ -3,6 +3,8 @@
 // what there is to hear meanwhile.
 #pragma once
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "process/messenger.hpp"
@@ -17,8 +19,8 @@ class RealWaiter final : public Waiter {
   /// `processes` wait like this one on this machine. Fabric and sources outlive it.
   RealWaiter(unsigned processes, Fabric& fabric, const std::vector<NewsSource*>& sources);
 
-  Instant now() override { return now_ = monotonic_now(); }
-  Instant recently() override { return now_; }
+  Instant now() override { return *(recent_ = monotonic_now()); }
+  std::optional<Instant> recently() override { return std::exchange(recent_, std::nullopt); }
   void busy(Instant now) override { sleeper_.busy(now); }
   /// A look at shared memory costs a fraction of what the rest of a turn does, the clock above all;
   /// but what one waits for may need the core.
@@ -28,7 +30,7 @@ class RealWaiter final : public Waiter {
   bool is_over() const override;
 
  private:
-  Instant now_ = monotonic_now();
+  std::optional<Instant> recent_;
   bool shares_core_;
   Sleeper sleeper_;
   Fabric& fabric_;

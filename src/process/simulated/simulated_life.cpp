@@ -57,12 +57,8 @@ void SimulatedLife::measure() {
 }
 
 Instant SimulatedLife::now() {
-  owed_messaging_ += look_at_clock;
-  return recently();
-}
-
-Instant SimulatedLife::recently() {
   measure();
+  owed_messaging_ += look_at_clock;
   if (owed_messaging_ + owed_computing_ >= most_owed) pay();
   return rank_.local_now();
 }

@@ -42,7 +42,6 @@ class SimulatedLife final : public JoinedProcess, private Waiter {
 
   // Waiter, from inside.
   Instant now() override;
-  Instant recently() override;
   void busy(Instant) override { pay(least_turn); }
   void idle(Instant now, Fabric& fabric, Instant deadline) override;
   Result<void> news(Instant) override;
