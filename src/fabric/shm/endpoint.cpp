@@ -266,8 +266,7 @@ void Endpoint::wake_up() {
   }
 }
 
-// False when a peer may have looked before it could see that.
-bool Endpoint::say_asleep() {
+void Endpoint::say_asleep(Instant now) {
   is_said_asleep_ = true;
   bool was_said = true;
   for (Peer* const peer : up_) {
@@ -276,7 +275,7 @@ bool Endpoint::say_asleep() {
     was_said = peer->producer.say_space_wanted() && was_said;
   }
   full_fence();
-  return was_said;
+  if (!was_said) said_asleep_at_ = now;
 }
 
 // After having said that it sleeps: whether something came in between.
@@ -299,11 +298,13 @@ bool Endpoint::sees_any_work(int looks) {
 
 WaitHint Endpoint::prepare_wait(Instant now) {
   control_pace_.expect_something();
-  const bool was_said = say_asleep();
+  say_asleep(now);
+  // Before that a peer may have looked when it could not see yet what was said.
+  const Instant safe_from = said_asleep_at_ + kFirstSleep;
   WaitHint hint = control_->prepare_wait(now);
   hint.ready = hint.ready || completed_count_ > 0 || event_first_ < event_count_ ||
-               owed_wakes_ > 0 || sees_any_work(was_said ? 1 : kLooksBeforeSleep);
-  if (!was_said) hint.poll_by = std::min(hint.poll_by, now + kFirstSleep);
+               owed_wakes_ > 0 || sees_any_work(now < safe_from ? kLooksBeforeSleep : 1);
+  if (now < safe_from) hint.poll_by = std::min(hint.poll_by, safe_from);
   const bool is_fetched_from =
       std::any_of(up_.begin(), up_.end(), [](const Peer* peer) { return !peer->fetching.empty(); });
   hint.moving = std::exchange(has_moved_, false) ||

@@ -114,7 +114,7 @@ class Endpoint final : public ShmFabric {
   void complete(CompletionKind kind, const TxOp& op);
   void yield_completed(Yield& yield);
   void wake_up();
-  bool say_asleep();
+  void say_asleep(Instant now);
   bool sees_work(Peer& peer);
   bool sees_any_work(int looks);
 
@@ -185,6 +185,7 @@ class Endpoint final : public ShmFabric {
   // By who does not sleep: what the control endpoint has to say then are births and deaths.
   PollingPace control_pace_{Duration::microseconds(20), Duration::microseconds(500)};
   bool is_said_asleep_ = false;  // to peers, and not taken back
+  Instant said_asleep_at_{};     // to the last of them
   bool has_moved_ = false;       // parts of writes, since a driver was told
   Instant fetching_since_{};     // the last fetch of a peer's began to be waited for, or ended
   Instant now_{};

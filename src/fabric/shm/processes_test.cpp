@@ -315,6 +315,20 @@ TEST(shm_waiting, tells_once_that_parts_of_a_write_have_moved) {
   EXPECT_FALSE(parent.fabric->prepare_wait(test_now()).moving);
 }
 
+// What was said a moment ago may not have been seen, however often one prepares to sleep.
+TEST(shm_waiting, first_sleeps_end_by_themselves_until_all_must_have_seen_that_one_sleeps) {
+  Party parent(options_for(kParent, 0));
+  Child child(options_for(kChild, 0), serve_for_ever);
+  child.introduce(parent);
+  ASSERT_TRUE(parent.until([&] { return parent.is_up; }));
+  const Instant now = test_now();
+  const Instant first = parent.fabric->prepare_wait(now).poll_by;
+  ASSERT_LE(first, now + Duration::milliseconds(1));
+  const Instant soon = now + Duration::microseconds(1);
+  EXPECT_LE(parent.fabric->prepare_wait(soon).poll_by, first);
+  EXPECT_GT(parent.fabric->prepare_wait(first).poll_by, first);
+}
+
 /// Sleeps as a driver does. False when nothing woke it although nothing else would have.
 bool sleeps_well(Party& party) {
   const Instant now = test_now();
