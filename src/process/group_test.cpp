@@ -27,17 +27,23 @@ class TestWaiter final : public Waiter {
 };
 
 /// One process; the others are turned when it polls, so that one thread may wait for all.
-struct Member {
-  Member(LoopbackHub& hub, std::uint32_t self, std::uint32_t nodes)
+template <class W>
+struct MemberWith {
+  MemberWith(LoopbackHub& hub, std::uint32_t self, std::uint32_t nodes)
       : fabric(std::move(hub.open(NodeId(self), Incarnation(1))).value()),
         messenger(*fabric, waiter,
                   {.self = NodeId(self), .nodes = nodes, .give_up_after = Duration::seconds(1)}),
         world(Group::world(messenger, nodes)) {}
-  TestWaiter waiter;
+  W waiter;
   std::unique_ptr<Fabric> fabric;
   Messenger messenger;
   std::unique_ptr<Group> world;
 };
+using Member = MemberWith<TestWaiter>;
+
+void introduce(Fabric& to, NodeId id, const Fabric& peer) {
+  EXPECT_TRUE(to.add_peer(id, Incarnation(1), peer.address()).ok());
+}
 
 struct Trio {
   Trio() {
@@ -45,9 +51,7 @@ struct Trio {
     for (std::uint32_t i = 0; i < 3; ++i) {
       for (std::uint32_t j = 0; j < 3; ++j) {
         if (i == j) continue;
-        EXPECT_TRUE(members[i]
-                        ->fabric->add_peer(NodeId(j), Incarnation(1), members[j]->fabric->address())
-                        .ok());
+        introduce(*members[i]->fabric, NodeId(j), *members[j]->fabric);
       }
     }
   }
@@ -252,19 +256,17 @@ class ForgetfulWaiter final : public Waiter {
 TEST(messenger, hears_the_news_and_sees_time_pass_though_all_it_waits_for_is_there) {
   LoopbackHub hub;
   Member sender(hub, 0, 2);
-  auto fabric = std::move(hub.open(NodeId(1), Incarnation(1))).value();
-  ForgetfulWaiter waiter;
-  Messenger messenger(*fabric, waiter, {.self = NodeId(1), .nodes = 2});
-  const auto world = Group::world(messenger, 2);
-  ASSERT_TRUE(fabric->add_peer(NodeId(0), Incarnation(1), sender.fabric->address()).ok());
-  ASSERT_TRUE(sender.fabric->add_peer(NodeId(1), Incarnation(1), fabric->address()).ok());
+  MemberWith<ForgetfulWaiter> receiver(hub, 1, 2);
+  introduce(*receiver.fabric, NodeId(0), *sender.fabric);
+  introduce(*sender.fabric, NodeId(1), *receiver.fabric);
+  Group* const world = receiver.world.get();
   const Operation first = world->start_receive(Rank(0), Tag(1), {});
   (void)sender.world->start_send(Rank(1), Tag(1), {});
   const Operation never = sender.world->start_receive(Rank(1), Tag(2), {});  // to have turns
   for (int i = 0; i < 100 && !world->is_done(first); ++i) (void)sender.world->is_done(never);
   ASSERT_TRUE(world->is_done(first));
-  const Instant begun = waiter.now();
-  const int asked = waiter.asked;
+  const Instant begun = receiver.waiter.now();
+  const int asked = receiver.waiter.asked;
   constexpr int messages = 20;
   for (int i = 0; i < messages; ++i) {
     const Operation receives = world->start_receive(Rank(0), Tag(1), {});
@@ -272,8 +274,8 @@ TEST(messenger, hears_the_news_and_sees_time_pass_though_all_it_waits_for_is_the
     (void)sender.world->is_done(never);
     ASSERT_TRUE(world->wait(receives).ok());
   }
-  EXPECT_GE(waiter.asked - asked, messages / 2);
-  EXPECT_GE(waiter.now() - begun, Duration::milliseconds(messages / 2));
+  EXPECT_GE(receiver.waiter.asked - asked, messages / 2);
+  EXPECT_GE(receiver.waiter.now() - begun, Duration::milliseconds(messages / 2));
 }
 
 /// The launcher's word comes while somebody waits.
@@ -293,12 +295,10 @@ class ToldWaiter final : public Waiter {
 TEST(messenger, leaves_memory_alone_that_nobody_waits_for_any_more) {
   LoopbackHub hub;
   Member sender(hub, 0, 2);
-  auto fabric = std::move(hub.open(NodeId(1), Incarnation(1))).value();
-  ToldWaiter waiter;
-  Messenger messenger(*fabric, waiter, {.self = NodeId(1), .nodes = 2});
-  const auto world = Group::world(messenger, 2);
-  ASSERT_TRUE(fabric->add_peer(NodeId(0), Incarnation(1), sender.fabric->address()).ok());
-  ASSERT_TRUE(sender.fabric->add_peer(NodeId(1), Incarnation(1), fabric->address()).ok());
+  MemberWith<ToldWaiter> receiver(hub, 1, 2);
+  introduce(*receiver.fabric, NodeId(0), *sender.fabric);
+  introduce(*sender.fabric, NodeId(1), *receiver.fabric);
+  Group* const world = receiver.world.get();
   const std::vector<std::byte> sent(1 << 20, std::byte{1});
   std::vector<std::byte> got(sent.size());
   const Operation receives = world->start_receive(Rank(0), Tag(1), got);

@@ -162,7 +162,7 @@ class Consumer {
   /// Says that the next record shall wake this side, until a wake-up is on its way or it is taken
   /// back. True when that was said already, and still holds. Otherwise a record may have been
   /// published just before its producer could see this: the caller puts a full fence between this
-  /// and looking again, and the first time does not sleep for long.
+  /// and looking again, and does not sleep for long before that can have been seen.
   bool say_sleeping();
   void take_back_sleeping();
 
