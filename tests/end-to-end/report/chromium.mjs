@@ -9,6 +9,10 @@ const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', 
   '--disable-extensions', '--disable-dev-shm-usage', '--hide-scrollbars',
   '--host-resolver-rules=MAP * ~NOTFOUND', '--remote-debugging-pipe'];
 
+// What has no answer by then will not get one. Less than ctest's patience, so that it is the call
+// that is named and not the test.
+const patience = 100_000;
+
 export class Browser {
   /** `profile` is a directory that does not exist yet; `close` removes it. */
   static async start(program, profile) {
@@ -25,8 +29,8 @@ export class Browser {
     browser.listeners = [];
     browser.next = 0;
     browser.ended.then((reason) => {
-      for (const { reject } of browser.calls.values()) {
-        reject(new Error(`${program} ended: ${reason}`));
+      for (const id of [...browser.calls.keys()]) {
+        browser.receive({ id, error: { message: `${program} ended: ${reason}` } });
       }
     });
     let rest = '';
@@ -45,6 +49,8 @@ export class Browser {
       return;
     }
     const call = this.calls.get(message.id);
+    if (!call) return;  // answered after all, too late
+    clearTimeout(call.overdue);
     this.calls.delete(message.id);
     if (message.error) call.reject(new Error(`${call.method}: ${message.error.message}`));
     else call.resolve(message.result);
@@ -53,7 +59,9 @@ export class Browser {
   send(method, params = {}, sessionId = undefined) {
     const id = ++this.next;
     return new Promise((resolve, reject) => {
-      this.calls.set(id, { resolve, reject, method });
+      const message = `no answer within ${patience / 1000} s to ${JSON.stringify(params)}`;
+      const overdue = setTimeout(() => this.receive({ id, error: { message } }), patience);
+      this.calls.set(id, { resolve, reject, method, overdue });
       this.process.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
     });
   }
@@ -76,9 +84,9 @@ export class Browser {
 
   async close() {
     this.send('Browser.close').catch(() => {});
-    const patience = setTimeout(() => this.process.kill('SIGKILL'), 10_000);
+    const unwilling = setTimeout(() => this.process.kill('SIGKILL'), 10_000);
     await this.ended;
-    clearTimeout(patience);
+    clearTimeout(unwilling);
     fs.rmSync(this.profile, { recursive: true, force: true, maxRetries: 5 });
   }
 }
