@@ -210,6 +210,10 @@ void GrantCompute::settle(Instant now, std::uint32_t input, std::uint64_t round,
     remove_at(outstanding_, i);
     if (!arrived) return;
     ++arrivals_;
+    if (latency < Duration{}) {  // the clock was set back in between and tells nothing
+      pace_.restart(now);
+      return;
+    }
     learn(latency);
     pace_.on_arrival(now, latency);
     if (input != pace_.slow() && late_after() != Duration::max() &&

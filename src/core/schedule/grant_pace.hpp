@@ -76,7 +76,7 @@ class GrantPace {
   std::size_t slow() const { return slow_; }
   static constexpr std::size_t nobody = ~std::size_t{0};
 
-  /// A contribution has come, so long after its grant.
+  /// A contribution has come, so long after its grant; not less than zero.
   void on_arrival(Instant now, Duration since_grant);
   /// It came so late that its sender must have been absent; its grant took a place for `held`.
   void on_absent_sender(Duration held) { taken_ += held; }

@@ -36,6 +36,7 @@ class granting_node : public ::testing::Test {
     for (const Message& m : box.view()) {
       std::uint64_t t = 0;
       std::memcpy(&t, m.bytes.data() + 1, sizeof t);
+      std::memcpy(&wish_, m.bytes.data() + 9, sizeof wish_);
       list.push_back({m.to, t});
       if (m.bytes[0] == std::byte{1}) tellers_.push_back(m.to);
     }
@@ -69,6 +70,7 @@ class granting_node : public ::testing::Test {
   std::unique_ptr<GrantCompute> node_;
   Instant now_{1000};
   std::vector<std::uint32_t> tellers_;  // that were asked to tell what is agreed on
+  std::uint16_t wish_ = 0;              // in the last grant
 };
 
 TEST_F(granting_node, walks_over_the_inputs_beginning_with_its_own_number) {
@@ -102,6 +104,21 @@ TEST_F(granting_node, asks_nobody_who_left_or_whose_stream_has_ended) {
   EXPECT_EQ(grants(), (std::vector<Granted>{{0, 104}}));
   decline(0, 104, ended);
   EXPECT_TRUE(grants().empty()) << "there is nobody left to ask";
+}
+
+TEST_F(granting_node, learns_nothing_from_a_clock_that_is_set_back) {
+  constexpr std::uint32_t inputs = 8;
+  start(inputs, 0);
+  now_ = now_ + Duration::seconds(2);
+  (void)grants();
+  std::uint64_t t = 100;
+  usual_rounds(inputs, t);
+  const std::uint16_t wish = wish_;
+  EXPECT_GT(wish, 16) << "more than one, in sixteenths";
+  // Contributions that came before they were asked for, one would think: less than none would do.
+  now_ = now_ - Duration::microseconds(200);
+  usual_rounds(inputs, t);
+  EXPECT_EQ(wish_, wish);
 }
 
 TEST_F(granting_node, a_timeslice_that_is_done_already_is_passed_over) {
