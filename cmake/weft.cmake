@@ -9,7 +9,9 @@ target_compile_options(weft_flags INTERFACE -Wall -Wextra -Werror -Wno-missing-f
 # may inline what it sees.
 target_compile_options(weft_flags INTERFACE -fno-semantic-interposition)
 if(WEFT_SANITIZE)
-  target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer)
+  # What is found ends the program: a test that only prints a finding would pass.
+  target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
   target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
   if(WEFT_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # It does not see fences, and says so. What they put in order here are atomics.
@@ -17,8 +19,8 @@ if(WEFT_SANITIZE)
   endif()
 endif()
 if(WEFT_FUZZ)
-  target_compile_options(weft_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined)
-  target_link_options(weft_flags INTERFACE -fsanitize=address,undefined)
+  # libFuzzer steers by what an input reaches. Tests do not mind being counted along.
+  target_compile_options(weft_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 # weft_library(NAME [WHOLE] SOURCES a.cpp … DEPENDS weft_base fmt::fmt …). WHOLE: compiled as one
@@ -33,13 +35,26 @@ function(weft_library name)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE $<BUILD_INTERFACE:weft_flags>)
 endfunction()
 
+# What nearly every test includes, compiled once: GoogleTest alone was two fifths of a test's time.
+# A program, as a library's code is generated in another way and its headers would not fit.
+function(weft_test_headers)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cpp CONTENT "int main() {}\n")
+  add_executable(weft_test_headers EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/test_headers.cpp)
+  target_link_libraries(weft_test_headers PRIVATE GTest::gmock fmt::fmt weft_flags)
+  target_compile_options(weft_test_headers PRIVATE -O0)
+  target_precompile_headers(weft_test_headers PRIVATE
+    <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h> <algorithm> <array> <chrono> <filesystem>
+    <functional> <map> <memory> <optional> <set> <span> <string> <string_view> <vector>)
+endfunction()
+
 # weft_test(NAME SOURCES a_test.cpp … DEPENDS weft_base …): one GoogleTest program, one ctest
 # entry per test. LABELS long keeps it out of the ordinary run. TIMEOUT in seconds, 120 by default.
+# ALONE: it starts so many processes that they must not starve because of another test.
 function(weft_test name)
-  if(NOT WEFT_TESTS OR WEFT_FUZZ)
+  if(NOT WEFT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -48,11 +63,15 @@ function(weft_test name)
   # What is tested is in the libraries. Half the time of a build was the optimiser's, over
   # assertions.
   target_compile_options(${name} PRIVATE -O0)
+  if(NOT TARGET weft_test_headers)
+    weft_test_headers()
+  endif()
+  target_precompile_headers(${name} REUSE_FROM weft_test_headers)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${name}/
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" RUN_SERIAL ${ARG_ALONE})
 endfunction()
 
-# weft_fuzz(NAME SOURCES a_fuzz.cpp DEPENDS …): a libFuzzer target, built by the fuzz preset only.
+# weft_fuzz(NAME SOURCES a_fuzz.cpp DEPENDS …): a libFuzzer target, built by the asan preset only.
 # tests/fuzz/corpus/NAME, when present, seeds it.
 function(weft_fuzz name)
   if(NOT WEFT_FUZZ)
@@ -62,5 +81,4 @@ function(weft_fuzz name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} weft_flags)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-  set_property(GLOBAL APPEND PROPERTY WEFT_FUZZERS ${name})
 endfunction()

@@ -14,7 +14,7 @@ TEST(channel, messages_arrive_whole_and_in_order) {
   ASSERT_TRUE(ends);
   auto& [a, b] = *ends;
   const std::string large(3 << 20, 'x');
-  std::thread writer([&a, &large] {
+  std::thread writer([&a = a, &large] {
     ASSERT_TRUE(a.send('1', "first"));
     ASSERT_TRUE(a.send('2', large));
     ASSERT_TRUE(a.send('3', ""));

@@ -91,7 +91,7 @@ TEST(archive_reader, decodes_the_oldest_versions) {
   ASSERT_TRUE(reader) << reader.error().message;
   EXPECT_EQ(reader->type(), ArchiveType::timeslices);
   ASSERT_TRUE(*reader->next());
-  EXPECT_EQ(reader->timeslice().descriptor.ts_pos, 5u);
+  EXPECT_EQ(std::uint64_t{reader->timeslice().descriptor.ts_pos}, 5u);  // packed
   EXPECT_EQ(reader->timeslice().descriptor.index, 0u);
   EXPECT_EQ(text_of(reader->timeslice().components[0].data.subspan(32)), "data");
   EXPECT_EQ(reader->format().timeslice_version, 0u);
