@@ -128,6 +128,19 @@ class Page {
     return result.value;
   }
 
+  /**
+   * What `what` returns in the page once that is something: now, or after a change of the document.
+   * It looks before it waits, as what is waited for may have happened meanwhile.
+   */
+  until(what, ...args) {
+    return this.run(`(...given) => new Promise((resolve) => {
+      const look = () => { const seen = (${what})(...given); if (seen) resolve(seen); };
+      new MutationObserver(look).observe(document,
+        { subtree: true, childList: true, attributes: true });
+      look();
+    })`, ...args);
+  }
+
   async screenshot(file) {
     const { cssContentSize } = await this.send('Page.getLayoutMetrics');
     const { data } = await this.send('Page.captureScreenshot', { format: 'png',

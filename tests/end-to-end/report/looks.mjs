@@ -3,15 +3,8 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 
-/** Resolves when the page says that all charts are drawn. Runs in the page. */
-export function chartsDrawn() {
-  const root = document.documentElement;
-  return new Promise((resolve) => {
-    const look = () => root.dataset.charts === 'drawn' && resolve(true);
-    new MutationObserver(look).observe(root, { attributes: true });
-    look();
-  });
-}
+/** Whether the page says that all charts are drawn. Runs in the page. */
+export function chartsDrawn() { return document.documentElement.dataset.charts === 'drawn'; }
 
 /** What can be measured about the page's looks. Runs in the page. */
 function survey(width) {
@@ -101,7 +94,7 @@ export async function look(browser, url, expected, screenshots, name) {
   for (const width of [1280, 400]) {
     for (const theme of ['light', 'dark']) {
       const page = await browser.open(url, { width, theme });
-      await page.run(chartsDrawn);
+      await page.until(chartsDrawn);
       await page.screenshot(path.join(screenshots, `${name}-${width}-${theme}.png`));
       checkLooks(await page.run(survey, width), width, expected);
       await page.run(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));

@@ -46,7 +46,7 @@ const draws = (simulate, expected, more = async () => {}) => async () => {
 /** Lines of the topology that are drawn, and their colours. */
 async function linesOf(browser, url) {
   const page = await browser.open(url, { width: 1280 });
-  await page.run(chartsDrawn);
+  await page.until(chartsDrawn);
   const lines = await page.run(() => [...document.querySelectorAll('#topology .mark-rule line')]
     .map((line) => line.getAttribute('stroke')));
   checkQuiet(page, url);
@@ -80,7 +80,7 @@ function writeHostileRecord() {
 }
 async function showsTextOnly(browser, url) {
   const page = await browser.open(url, { width: 1280 });
-  await page.run(chartsDrawn);
+  await page.until(chartsDrawn);
   assert.equal(await page.run(() => typeof hacked), 'undefined');
   assert.equal(await page.run(() => document.images.length), 0);
   await page.close();

@@ -49,37 +49,22 @@ const draws = (expected, more = async () => {}) => () => withReport(async (brows
 /** The charts follow when the reader's system changes from light to dark. */
 async function followsTheme(browser, url) {
   const page = await browser.open(url, { width: 1280 });
-  await page.run(chartsDrawn);
+  await page.until(chartsDrawn);
   const before = await page.run(() =>
     document.querySelector('.chart svg text').getAttribute('fill'));
   await page.theme('dark');
-  await page.run((old) => new Promise((resolve) => {
-    const colour = () => document.querySelector('.chart svg text')?.getAttribute('fill') ?? old;
-    const look = () => colour() !== old && resolve(true);
-    new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
-    look();
-  }), before);
+  await page.until((old) => {
+    const colour = document.querySelector('.chart svg text')?.getAttribute('fill');
+    return colour && colour !== old;
+  }, before);
   checkQuiet(page, url);
   await page.close();
-}
-
-/** Resolves with the tip, which may be there already. Runs in the page. */
-function tipShown() {
-  return new Promise((resolve) => {
-    const look = () => {
-      const tip = document.querySelector('#vg-tooltip-element.visible');
-      if (tip) resolve({ text: tip.textContent, position: getComputedStyle(tip).position });
-    };
-    new MutationObserver(look).observe(document.body,
-      { subtree: true, childList: true, attributes: true });
-    look();
-  });
 }
 
 /** A mark under the pointer tells its figures. */
 async function tellsFigures(browser, url) {
   const page = await browser.open(url, { width: 1280 });
-  await page.run(chartsDrawn);
+  await page.until(chartsDrawn);
   const place = await page.run(() => {
     const bar = document.querySelector('#goodput .mark-rect path');
     bar.scrollIntoView({ block: 'center', behavior: 'instant' });
@@ -87,7 +72,10 @@ async function tellsFigures(browser, url) {
     return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
   });
   await page.send('Input.dispatchMouseEvent', { type: 'mouseMoved', ...place });
-  const tip = await page.run(tipShown);
+  const tip = await page.until(() => {
+    const shown = document.querySelector('#vg-tooltip-element.visible');
+    return shown && { text: shown.textContent, position: getComputedStyle(shown).position };
+  });
   assert.match(tip.text, /best-effort.*goodput \(MB\/s\).*55\.22/);
   assert.equal(tip.position, 'fixed');
   checkQuiet(page, url);
@@ -97,7 +85,7 @@ async function tellsFigures(browser, url) {
 /** Text of a record is shown as it stands and never acts. */
 async function showsTextOnly(browser, url) {
   const page = await browser.open(url, { width: 1280 });
-  await page.run(chartsDrawn);
+  await page.until(chartsDrawn);
   assert.equal(await page.run(() => typeof hacked), 'undefined');
   assert.equal(await page.run(() => document.images.length), 0);
   const attack = samples.hostile['run.json'].command;
