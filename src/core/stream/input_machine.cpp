@@ -19,7 +19,6 @@ InputMachine::InputMachine(const InputConfig& config, InputBuffer& buffer,
       peers_(config.roster.nodes()),
       hellos_(config.roster.computes),
       window_(config.window),
-      suspects_(config.roster.nodes()),
       messages_(256),
       early_(std::size_t{64} * config.roster.computes) {
   counters_.built_by.assign(config.roster.computes, 0);

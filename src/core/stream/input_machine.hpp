@@ -143,6 +143,7 @@ class InputMachine final : public schedule::SendState {
   void start(Instant now, TimesliceIndex t, Outbox& out);
   void send_scheduled(Instant now, Outbox& out);
   void send_schedule_messages(Instant now, Outbox& out);
+  void suspect(std::uint32_t node);
   void send_suspects(Instant now, Outbox& out);
   void pay_debts(Outbox& out);
   bool pay(std::uint32_t node, std::uint8_t what, Outbox& out);
@@ -160,7 +161,7 @@ class InputMachine final : public schedule::SendState {
   std::vector<std::optional<Hello>> hellos_;  // not used yet: of a view still to come
   SendWindow window_;
   mutable std::vector<std::uint64_t> next_round_;  // per member: its next round of the grid
-  IndexSet suspects_;                              // nodes
+  std::vector<std::uint32_t> suspects_;            // nodes, ascending, each once
   schedule::MessageBox messages_;
   EarlyMessages early_;
 

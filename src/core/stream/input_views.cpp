@@ -27,7 +27,7 @@ void InputMachine::on_peer_down(NodeId peer) {
     hellos_[compute].reset();
   }
   leader_.node_down(peer);
-  suspects_.insert(peer.value());
+  suspect(peer.value());
 }
 
 bool InputMachine::is_member(NodeId node) const {
@@ -66,13 +66,13 @@ bool InputMachine::on_leader_message(Instant now, NodeId peer, std::span<const s
       return true;
     }
     case MessageType::suspect: {
-      const auto suspect = decode_suspect(bytes, config_.roster);
-      if (!suspect) return false;
-      if (suspect->view != view_.number || !is_member(suspect->node)) return true;
+      const auto told = decode_suspect(bytes, config_.roster);
+      if (!told) return false;
+      if (told->view != view_.number || !is_member(told->node)) return true;
       if (is_leader(now)) {
         leader_.disturb();
       } else {
-        suspects_.insert(suspect->node.value());  // perhaps the leader itself: it is told
+        suspect(told->node.value());  // perhaps the leader itself: it is told
       }
       return true;
     }
@@ -287,23 +287,30 @@ void InputMachine::open_pair(std::uint32_t compute) {
   pairs_[compute].open(*std::exchange(hello, std::nullopt));
 }
 
+void InputMachine::suspect(std::uint32_t node) {
+  const auto at = std::lower_bound(suspects_.begin(), suspects_.end(), node);
+  if (at == suspects_.end() || *at != node) suspects_.insert(at, node);
+}
+
 void InputMachine::send_suspects(Instant now, Outbox& out) {
+  if (suspects_.empty()) return;
   if (view_.number == 0 || is_leader(now)) {
     suspects_.clear();
     return;
   }
   const NodeId leader = leader_node(now);
   if (leader.value() == config_.self || !peers_[leader.value()].up) return;
-  for (std::uint32_t node = 0; node < peers_.size(); ++node) {
-    if (!suspects_.contains(node)) continue;
+  std::size_t told = 0;
+  for (const std::uint32_t node : suspects_) {
     if (is_member(NodeId(node))) {
-      if (!out.has_room(1, 64)) return;
+      if (!out.has_room(1, 64)) break;
       out.send(leader, config_.control_level, 64, [&](wire::Writer& w) {
         encode(Suspect{NodeId(node), view_.number}, w);
       });
     }
-    suspects_.erase(node);
+    ++told;
   }
+  suspects_.erase(suspects_.begin(), suspects_.begin() + static_cast<std::ptrdiff_t>(told));
 }
 
 }  // namespace weft::stream

@@ -16,8 +16,7 @@ ViewLeader::ViewLeader(const Roster& roster, std::uint32_t self, TimesliceIndex 
       reborn_(roster.nodes()),
       incarnations_(roster.nodes()),
       patience_(promise_timeout),
-      fresh_(roster.nodes()),
-      promises_(roster.nodes()) {
+      fresh_(roster.nodes()) {
   up_.insert(self);
 }
 
@@ -51,6 +50,12 @@ Instant ViewLeader::next_deadline() const {
   return std::max(asked_at_ + patience_, pending_->base == 0 ? start_by_ : asked_at_);
 }
 
+/// Nobody asks any more: promises of all nodes would stay with every input node.
+void ViewLeader::end_question() {
+  pending_.reset();
+  promises_ = std::vector<std::optional<Promise>>();
+}
+
 void ViewLeader::leave_out_the_silent(Instant now) {
   // Its connection may be broken in one direction, or it may be stopped: the others go on. It comes
   // back by promising after all, or by connecting anew.
@@ -64,7 +69,7 @@ void ViewLeader::leave_out_the_silent(Instant now) {
   }
   if (!silent) return;
   // Once: who connects anew before there can be another proposal is there.
-  pending_.reset();
+  end_question();
   // Perhaps answers take longer than that, behind all the data that each view sends anew.
   const bool again = now - left_out_at_ < patience_ * longest_patience;
   patience_ =
@@ -172,7 +177,7 @@ std::optional<View> ViewLeader::decide(const View& current) {
 
 void ViewLeader::on_view(const View& view) {
   highest_number_ = std::max(highest_number_, view.number);
-  pending_.reset();
+  end_question();
   reborn_.clear();
   if (view.end != TimesliceIndex::max()) stop_wanted_ = false;
 }

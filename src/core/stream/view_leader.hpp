@@ -5,6 +5,7 @@
 // messages.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -42,10 +43,13 @@ class ViewLeader {
   std::optional<View> decide(const View& current);
   /// Any view that comes into force, whoever led it.
   void on_view(const View& view);
+  /// Memory of promises that it keeps: none unless a question is pending.
+  std::size_t promises_kept() const { return promises_.capacity(); }
 
  private:
   bool is_member(NodeId node, const IndexSet& inputs, const IndexSet& computes) const;
   void leave_out_the_silent(Instant now);
+  void end_question();
   void find_done(const View& current, View& next) const;
   std::vector<TimesliceIndex> done_by_compute(const View& current) const;
 
@@ -65,7 +69,7 @@ class ViewLeader {
   Duration patience_;  // with the silent: the promise timeout, longer when it was too short of late
   Instant left_out_at_{};
   IndexSet fresh_;  // connected since it was asked: the question may not have come through
-  std::vector<std::optional<Promise>> promises_;
+  std::vector<std::optional<Promise>> promises_;  // by node while one is pending, else empty
 };
 
 }  // namespace weft::stream

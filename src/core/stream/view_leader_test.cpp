@@ -62,5 +62,31 @@ TEST(view_leader, asks_with_a_higher_number_when_told_of_one) {
   EXPECT_GT(second->number, first->number + 7);
 }
 
+TEST(view_leader, keeps_promises_only_while_it_asks) {
+  const Roster roster{2, 2};
+  ViewLeader leader(roster, 0, TimesliceIndex::max(), at(0), Duration::microseconds(100));
+  EXPECT_EQ(leader.promises_kept(), 0u);
+  for (const std::uint32_t n : {1u, 2u, 3u}) leader.node_up(NodeId(n), Incarnation(1));
+  leader.on_promise(NodeId(1), {.number = 7});  // to somebody else
+  EXPECT_EQ(leader.promises_kept(), 0u);
+  const auto asked = leader.propose(at(1), View{});
+  ASSERT_TRUE(asked);
+  for (const std::uint32_t n : {0u, 1u, 2u, 3u}) {
+    leader.on_promise(NodeId(n), {.number = asked->number});
+  }
+  const auto view = leader.decide(View{});
+  ASSERT_TRUE(view);
+  leader.on_view(*view);
+  EXPECT_EQ(leader.promises_kept(), 0u);
+  // The next question begins with none, and so does one after silence.
+  leader.stop();
+  ASSERT_TRUE(leader.propose(at(2), *view));
+  EXPECT_FALSE(leader.decide(*view));
+  leader.node_down(NodeId(2));
+  leader.node_down(NodeId(3));
+  EXPECT_FALSE(leader.propose(at(500), *view)) << "no compute node is there";
+  EXPECT_EQ(leader.promises_kept(), 0u);
+}
+
 }  // namespace
 }  // namespace weft::stream
