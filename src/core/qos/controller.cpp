@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/qos/controller.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace weft::qos {
+
+std::uint64_t JobWindow::work() const {
+  return iterations.empty() ? 0 : *std::min_element(iterations.begin(), iterations.end());
+}
+
+double improvement(std::span<const std::uint64_t> work, std::span<const std::uint64_t> on_default) {
+  WEFT_CHECK(work.size() == on_default.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    const auto before = static_cast<double>(on_default[i]);
+    sum += (static_cast<double>(work[i]) - before) / std::max(before, 1.0);
+  }
+  return work.empty() ? 0 : sum / static_cast<double>(work.size());
+}
+
+}  // namespace weft::qos

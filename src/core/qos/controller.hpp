@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What decides about service levels of processes (paper 5, section 3): a machine that is told what
+// every job did in a window of time, and says which levels hold in the next. It knows nothing of
+// the network that carries the levels out, nor of time: windows follow each other.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace weft::qos {
+
+using Level = std::uint8_t;
+/// The level of every process that nobody decided about.
+inline constexpr Level default_level = 0;
+
+/// Levels and their weights. A process has the same level for all that it sends and receives.
+struct Configuration {
+  std::vector<Level> level_of;          ///< by process, over all jobs, job by job
+  std::vector<std::uint8_t> weight_of;  ///< by level, at least 1
+
+  friend bool operator==(const Configuration&, const Configuration&) = default;
+};
+
+/// What the processes of a job did in one window.
+struct JobWindow {
+  std::span<const std::uint64_t> iterations;  ///< calls of mark_progress, by process
+
+  /// The work of the job: its slowest process's (paper 5, 5.2). Zero for a job without processes.
+  std::uint64_t work() const;
+};
+
+/// One thread. Two controllers with the same seed that observe the same decide the same.
+class Controller {
+ public:
+  virtual ~Controller() = default;
+
+  virtual std::string_view name() const = 0;
+  /// The mix of jobs is another one now: so many processes each. Everything starts anew (line 35).
+  virtual void on_jobs(std::span<const std::uint32_t> processes) = 0;
+  /// What holds in the window that comes. Valid until the next call of another function.
+  virtual const Configuration& configuration() const = 0;
+  /// That window is over: one entry for every job, in the order of `on_jobs`.
+  virtual void on_window(std::span<const JobWindow> jobs) = 0;
+  /// The controller tries nothing out any more: the configuration stays as long as the jobs do.
+  virtual bool is_settled() const = 0;
+};
+
+/// The mean of each job's improvement, as a fraction of its work on the default level (3.3). A job
+/// that did nothing there counts as if it had done one iteration.
+double improvement(std::span<const std::uint64_t> work, std::span<const std::uint64_t> on_default);
+
+}  // namespace weft::qos
