@@ -23,6 +23,7 @@ sim/partition: base sim/engine sim/network sim/topology
 sim/mpi:      base sim/partition
 sim/telemetry: base net sim/network sim/topology
 sim/traffic:  base sim/engine sim/network sim/telemetry
+sim/workload: base sim/engine sim/network
 sim/scenario: base sim/network sim/topology sim/traffic
 sim/run:      base sim/engine sim/network sim/partition sim/routing sim/scenario sim/telemetry sim/topology sim/traffic
 sim/fabric:   base sim/engine sim/network

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the ranks of a workload do: compute, send, receive, wait, one action after the other. A
+// program holds no state of a rank, so that thousands of ranks share one.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/time.hpp"
+
+namespace weft::sim {
+
+struct Action {
+  enum class Kind : std::uint8_t {
+    compute,        ///< for `time`
+    send,           ///< `bytes` to `peer`, not waited for
+    receive,        ///< `bytes` from `peer`, not waited for
+    wait_all,       ///< until all that this rank started has completed
+    mark_progress,  ///< an iteration is done (paper 5, Fig. 2)
+    end,            ///< of the program
+  };
+  Kind kind = Kind::end;
+  std::uint32_t peer = 0;
+  /// Names a message between two ranks: the receive of it says the same. No two messages that are
+  /// under way from one rank to another have the same; below 2^62.
+  std::uint64_t match = 0;
+  std::uint64_t bytes = 0;
+  PicoDuration time{};
+};
+
+/// Where a rank is in its program.
+struct Cursor {
+  std::uint64_t iteration = 0;
+  std::uint32_t step = 0;  ///< of the iteration
+};
+
+class Program {
+ public:
+  virtual ~Program() = default;
+  virtual std::uint32_t ranks() const = 0;
+  /// The rank's action at the cursor, which moves to the next one. Depends on nothing else.
+  virtual Action next(std::uint32_t rank, Cursor& cursor) const = 0;
+};
+
+}  // namespace weft::sim

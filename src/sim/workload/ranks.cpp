@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/ranks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr std::uint64_t match_mask = (std::uint64_t{1} << 62) - 1;
+/// A program that acts for so long without taking any time never will.
+constexpr std::uint32_t most_actions_at_once = 1'000'000;
+
+template <class Open>
+std::optional<Open> take(std::vector<Open>& list, std::uint32_t peer, std::uint64_t match) {
+  for (auto it = list.begin(); it != list.end(); ++it) {
+    if (it->peer != peer || it->match != match) continue;
+    const Open found = *it;
+    list.erase(it);
+    return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Ranks::Ranks(const Program& program, const RankOptions& options, std::vector<std::uint32_t> hosts,
+             Network& network, Agents& agents)
+    : program_(program),
+      options_(options),
+      hosts_(std::move(hosts)),
+      rank_at_(network.topology().hosts(), no_rank),
+      network_(network),
+      agents_(agents),
+      agent_(agents.add(*this)),
+      user_(network.add_user(*this)) {
+  WEFT_CHECK(program.ranks() == hosts_.size(), "{} ranks on {} hosts", program.ranks(),
+             hosts_.size());
+  const Rng noise(options.seed);
+  for (std::uint32_t r = 0; r < hosts_.size(); ++r) {
+    WEFT_CHECK(rank_at_[hosts_[r]] == no_rank, "two ranks on host {}", hosts_[r]);
+    rank_at_[hosts_[r]] = r;
+    ranks_.push_back({.noise = noise.split(r)});
+    const PicoInstant at = std::max(options.start, agents.engine().now());
+    agents_.set_timer(agent_, hosts_[r], at, 0, r);
+  }
+}
+
+void Ranks::set_level(std::uint32_t rank, std::optional<std::uint8_t> level) {
+  ranks_[rank].level = level.value_or(no_level);
+}
+
+std::uint8_t Ranks::level_of(std::uint32_t from, std::uint32_t to) const {
+  if (ranks_[from].level != no_level) return ranks_[from].level;
+  return ranks_[to].level != no_level ? ranks_[to].level : options_.level;
+}
+
+PicoDuration Ranks::waited(std::uint32_t r) const {
+  const Rank& rank = ranks_[r];
+  if (!rank.waiting) return rank.waited;
+  const PicoDuration more = agents_.engine().now() - rank.since - rank.overhead;
+  return rank.waited + std::max(more, PicoDuration{});
+}
+
+void Ranks::on_timer(std::uint16_t, std::uint64_t rank) {
+  if (error_.empty()) run(static_cast<std::uint32_t>(rank));
+}
+
+void Ranks::run(std::uint32_t r) {
+  for (std::uint32_t i = 0; error_.empty(); ++i) {
+    WEFT_CHECK(i < most_actions_at_once, "rank {} neither computes nor communicates", r);
+    if (!act(r, program_.next(r, ranks_[r].cursor))) return;
+  }
+}
+
+/// False: the rank goes on later.
+bool Ranks::act(std::uint32_t r, const Action& action) {
+  switch (action.kind) {
+    case Action::Kind::compute:
+      return compute(r, action.time);
+    case Action::Kind::send:
+      send(r, action);
+      return true;
+    case Action::Kind::receive:
+      receive(r, action);
+      return true;
+    case Action::Kind::wait_all:
+      return wait(r);
+    case Action::Kind::mark_progress:
+      ++ranks_[r].iterations;
+      return true;
+    case Action::Kind::end:
+      ++ended_;
+      return false;
+  }
+  return false;
+}
+
+bool Ranks::compute(std::uint32_t r, PicoDuration time) {
+  Rank& rank = ranks_[r];
+  if (options_.compute_noise > 0) {
+    const double factor = 1 + options_.compute_noise * (2 * rank.noise.uniform() - 1);
+    time = PicoDuration(static_cast<std::int64_t>(static_cast<double>(time.ticks()) * factor));
+  }
+  time += std::exchange(rank.overhead, PicoDuration{});
+  if (time == PicoDuration{}) return true;
+  agents_.set_timer(agent_, hosts_[r], agents_.engine().now() + time, 0, r);
+  return false;
+}
+
+void Ranks::send(std::uint32_t r, const Action& action) {
+  Rank& rank = ranks_[r];
+  WEFT_CHECK(action.peer < ranks_.size() && action.peer != r, "rank {} sends to {}", r,
+             action.peer);
+  rank.overhead += network_.options().host_overhead;
+  rank.bytes_sent += action.bytes;
+  ++messages_sent_;
+  if (action.bytes <= options_.eager_bytes) {
+    put(Kind::eager, r, action.peer, action.match, action.bytes);
+    return;
+  }
+  ++rank.open;
+  rank.sends.push_back({.peer = action.peer, .match = action.match, .bytes = action.bytes});
+  put(Kind::announce, r, action.peer, action.match, 0);
+}
+
+void Ranks::receive(std::uint32_t r, const Action& action) {
+  Rank& rank = ranks_[r];
+  WEFT_CHECK(action.peer < ranks_.size() && action.peer != r, "rank {} receives from {}", r,
+             action.peer);
+  rank.overhead += network_.options().host_overhead;
+  const auto early = take(rank.unexpected, action.peer, action.match);
+  if (early && early->bytes != action.bytes) {
+    fail(r, action.peer, action.bytes, early->bytes);
+    return;
+  }
+  if (early && !early->announced) return;
+  ++rank.open;
+  rank.receives.push_back({.peer = action.peer, .match = action.match, .bytes = action.bytes});
+  if (early) put(Kind::ask, r, action.peer, action.match, 0);
+}
+
+bool Ranks::wait(std::uint32_t r) {
+  Rank& rank = ranks_[r];
+  if (rank.open == 0) return compute(r, PicoDuration{});
+  rank.waiting = true;
+  rank.since = agents_.engine().now();
+  return false;
+}
+
+/// One of the rank's operations has completed; what it waited for may be all there.
+void Ranks::complete(std::uint32_t r) {
+  Rank& rank = ranks_[r];
+  if (--rank.open > 0 || !rank.waiting) return;
+  const PicoInstant now = agents_.engine().now();
+  const PicoInstant free = rank.since + std::exchange(rank.overhead, PicoDuration{});
+  rank.waiting = false;
+  if (free > now) {
+    agents_.set_timer(agent_, hosts_[r], free, 0, r);
+    return;
+  }
+  rank.waited += now - free;
+  run(r);
+}
+
+void Ranks::put(Kind kind, std::uint32_t from, std::uint32_t to, std::uint64_t match,
+                std::uint64_t bytes) {
+  network_.send({.source = hosts_[from],
+                 .destination = hosts_[to],
+                 .bytes = bytes + options_.header_bytes,
+                 .level = level_of(from, to),
+                 .user = user_,
+                 .flow = std::uint64_t{from} << 32 | to,
+                 .tag = static_cast<std::uint64_t>(kind) << kind_shift | match});
+}
+
+void Ranks::on_sent(const Message& message, PicoInstant) {
+  const auto kind = static_cast<Kind>(message.request.tag >> kind_shift);
+  if (kind == Kind::content && error_.empty()) complete(rank_at_[message.request.source]);
+}
+
+void Ranks::on_arrived(const Message& message) {
+  if (!error_.empty()) return;
+  const MessageRequest& request = message.request;
+  const std::uint32_t from = rank_at_[request.source];
+  const std::uint32_t to = rank_at_[request.destination];
+  const std::uint64_t match = request.tag & match_mask;
+  switch (static_cast<Kind>(request.tag >> kind_shift)) {
+    case Kind::eager:
+      on_offer(to, from, match, request.bytes - options_.header_bytes, false);
+      break;
+    case Kind::announce: {
+      const auto& sends = ranks_[from].sends;
+      const auto sent = std::find_if(sends.begin(), sends.end(), [&](const Open& o) {
+        return o.peer == to && o.match == match;
+      });
+      on_offer(to, from, match, sent->bytes, true);
+      break;
+    }
+    case Kind::ask:
+      on_asked(to, from, match);
+      break;
+    case Kind::content:
+      take(ranks_[to].receives, from, match);
+      complete(to);
+      break;
+  }
+}
+
+/// A message has come, or its announcement.
+void Ranks::on_offer(std::uint32_t r, std::uint32_t from, std::uint64_t match, std::uint64_t bytes,
+                     bool announced) {
+  Rank& rank = ranks_[r];
+  const auto posted = take(rank.receives, from, match);
+  if (!posted) {
+    rank.unexpected.push_back(
+        {.peer = from, .match = match, .bytes = bytes, .announced = announced});
+    return;
+  }
+  if (posted->bytes != bytes) {
+    fail(r, from, posted->bytes, bytes);
+    return;
+  }
+  if (!announced) {
+    complete(r);
+    return;
+  }
+  rank.receives.push_back(*posted);
+  put(Kind::ask, r, from, match, 0);
+}
+
+void Ranks::on_asked(std::uint32_t r, std::uint32_t from, std::uint64_t match) {
+  const auto sent = take(ranks_[r].sends, from, match);
+  WEFT_CHECK(sent.has_value());
+  put(Kind::content, r, from, match, sent->bytes);
+}
+
+void Ranks::fail(std::uint32_t r, std::uint32_t from, std::uint64_t expected, std::uint64_t bytes) {
+  error_ =
+      fmt::format("rank {} sends {} bytes to rank {}, which receives {}", from, bytes, r, expected);
+}
+
+}  // namespace weft::sim

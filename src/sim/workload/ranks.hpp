@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks: a job whose ranks run a Program on hosts of a simulated network, without processes, fibers
+// or payload: what a rank needs is less than 1 KiB. Messages are matched as an MPI does: eager ones
+// wait at the receiver until they are asked for, long ones are announced and asked for first.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "sim/engine/agent.hpp"
+#include "sim/network/network.hpp"
+#include "sim/workload/program.hpp"
+
+namespace weft::sim {
+
+struct RankOptions {
+  std::uint64_t eager_bytes = 16 << 10;  ///< longer messages are announced and asked for
+  std::uint32_t header_bytes = 32;       ///< of every message; announcing and asking take no more
+  /// Every computation takes a random share up to so much more or less; in [0, 1).
+  double compute_noise = 0;
+  PicoInstant start{};
+  std::uint8_t level = 0;  ///< of processes that have none of their own
+  std::uint64_t seed = 1;
+};
+
+/// One thread. Program, network and agents outlive it; a network that is whole.
+class Ranks final : public Agent, public NetworkUser {
+ public:
+  /// Rank r runs on host `hosts[r]`, alone: no two the same.
+  Ranks(const Program& program, const RankOptions& options, std::vector<std::uint32_t> hosts,
+        Network& network, Agents& agents);
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+
+  void on_timer(std::uint16_t detail, std::uint64_t rank) override;
+  void on_sent(const Message& message, PicoInstant departure) override;
+  void on_arrived(const Message& message) override;
+
+  /// The service level of a rank from now on; none: the job's. A message has its sender's, else its
+  /// receiver's, else the job's (paper 5, 4.1).
+  void set_level(std::uint32_t rank, std::optional<std::uint8_t> level);
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(ranks_.size()); }
+  /// Calls of mark_progress so far.
+  std::uint64_t iterations(std::uint32_t rank) const { return ranks_[rank].iterations; }
+  /// Time that the rank has spent waiting for messages, until now.
+  PicoDuration waited(std::uint32_t rank) const;
+  std::uint64_t bytes_sent(std::uint32_t rank) const { return ranks_[rank].bytes_sent; }
+  std::uint64_t messages_sent() const { return messages_sent_; }
+  /// All ranks have come to the end of their programs.
+  bool ended() const { return ended_ == ranks_.size(); }
+  /// Sends and receives that do not fit each other, the first of them; empty: none. The job stands
+  /// still then.
+  const std::string& error() const { return error_; }
+  static std::size_t bytes_per_rank() { return sizeof(Rank); }
+
+ private:
+  enum class Kind : std::uint8_t { eager, announce, ask, content };
+  struct Open {
+    std::uint32_t peer = 0;
+    std::uint64_t match = 0;
+    std::uint64_t bytes = 0;
+    bool announced = false;  // unexpected: only its announcement has come
+  };
+  struct Rank {
+    Cursor cursor;
+    std::uint32_t open = 0;  // operations that have not completed
+    bool waiting = false;
+    std::uint8_t level = no_level;
+    PicoInstant since{};      // when it began to wait
+    PicoDuration overhead{};  // of its processor, not spent yet
+    PicoDuration waited{};
+    std::uint64_t iterations = 0;
+    std::uint64_t bytes_sent = 0;
+    std::vector<Open> receives;    // posted, in order
+    std::vector<Open> unexpected;  // arrived, or announced
+    std::vector<Open> sends;       // announced
+    Rng noise;
+  };
+  static constexpr std::uint8_t no_level = 0xff;
+  static constexpr std::uint32_t no_rank = ~std::uint32_t{0};
+  static constexpr int kind_shift = 62;
+
+  void run(std::uint32_t rank);
+  bool act(std::uint32_t rank, const Action& action);
+  bool compute(std::uint32_t rank, PicoDuration time);
+  void send(std::uint32_t rank, const Action& action);
+  void receive(std::uint32_t rank, const Action& action);
+  bool wait(std::uint32_t rank);
+  void complete(std::uint32_t rank);
+  void put(Kind kind, std::uint32_t from, std::uint32_t to, std::uint64_t match,
+           std::uint64_t bytes);
+  void on_offer(std::uint32_t rank, std::uint32_t from, std::uint64_t match, std::uint64_t bytes,
+                bool announced);
+  void on_asked(std::uint32_t rank, std::uint32_t from, std::uint64_t match);
+  void fail(std::uint32_t rank, std::uint32_t from, std::uint64_t expected, std::uint64_t bytes);
+  std::uint8_t level_of(std::uint32_t from, std::uint32_t to) const;
+
+  const Program& program_;
+  RankOptions options_;
+  std::vector<std::uint32_t> hosts_;
+  std::vector<std::uint32_t> rank_at_;  // by host
+  std::vector<Rank> ranks_;
+  Network& network_;
+  Agents& agents_;
+  std::uint32_t agent_;
+  std::uint16_t user_;
+  std::uint64_t messages_sent_ = 0;
+  std::size_t ended_ = 0;
+  std::string error_;
+};
+
+}  // namespace weft::sim
