@@ -38,9 +38,13 @@ class Process {
 /// Returns the process's exit code.
 using Program = std::function<int(Process&, std::span<const std::string>)>;
 
-/// Joins the job that the environment describes (none: a job of this process alone), runs the
-/// program, and leaves in agreement with all the others. For `main`: returns its exit code, 1 with
-/// one line on standard error when the job cannot be joined or is aborted.
+/// Joins the job that the environment describes (none: a job of this process alone) and runs the
+/// program. For `main`: returns the program's code, 1 with one line on standard error when the job
+/// cannot be joined. What `main` does after that belongs to the program: the process leaves the job
+/// in the course of exit(3), with the code that it exits with. When that is 0, it waits there until
+/// the programs of all processes are over, since they may have to hear again what it sent. A
+/// process that exits with 0 by other ways, or before its program has returned, is an error of the
+/// job.
 int run_program(int argc, char** argv, const Program& program);
 
 }  // namespace weft

@@ -17,8 +17,10 @@
 #include <optional>
 #include <utility>
 
+#include "launch/agent_guard.hpp"
 #include "launch/agent_protocol.hpp"
 #include "launch/frame_pipe.hpp"
+#include "launch/lease.hpp"
 #include "launch/program_exec.hpp"
 #include "launch/signal_file.hpp"
 #include "process/job_link.hpp"
@@ -28,9 +30,11 @@
 namespace weft {
 namespace {
 
-/// A launcher that said nothing for so long is gone, or its network is.
-constexpr Duration patience = Duration::seconds(60);
-/// Of output that the launcher has not taken; beyond it processes wait.
+/// Until the launcher has described the program.
+constexpr Duration connect_patience = Duration::seconds(60);
+/// An earlier agent of this job needs no longer to end its processes.
+constexpr Duration guard_patience = Duration::seconds(10);
+/// Of one process's output at a time.
 constexpr std::size_t most_output = 1u << 20;
 /// An unfinished line is passed on when it is longer.
 constexpr std::size_t longest_line = 64 << 10;
@@ -96,23 +100,25 @@ class Agent {
 
   int run() {
     if (auto opened = signals_.open(); !opened) return fail(opened.error().message);
+    next_beat_ = monotonic_now();
+    lease_ = Lease(connect_patience, next_beat_);
     pipe_.send(agent_message::hello, 0, agent_greeting);
-    heard_ = next_beat_ = monotonic_now();
     while (pipe_.open()) {
       wait();
       while (const int signal = signals_.next()) {
         if (signal != SIGCHLD) return 128 + signal;
       }
       const Instant now = monotonic_now();
-      while (auto frame = pipe_.receive()) {
-        heard_ = now;
-        on_frame(*frame);
-      }
+      // Whatever has come meanwhile: it is too late, and these processes have other lives
+      // elsewhere.
+      if (now >= lease_.ends()) return fail("there was no word from the launcher for too long");
+      if (guard_.is_asked_for()) return fail("another agent of this job takes over");
+      while (auto frame = pipe_.receive()) on_frame(now, *frame);
+      if (!refused_.empty()) return fail(refused_);
       step();
-      if (now - heard_ > patience) return fail("the launcher said nothing for a minute");
       if (now >= next_beat_) {
         next_beat_ = now + alive_every;
-        pipe_.send(agent_message::alive, 0, "");
+        pipe_.send(agent_message::alive, 0, Lease::word(now));
       }
       pipe_.flush();
     }
@@ -125,11 +131,14 @@ class Agent {
     return 1;
   }
 
-  bool output_full() const { return pipe_.queued() >= most_output; }
+  bool output_full() const { return output_room_ <= 0; }
 
   void wait() {
     std::vector<pollfd> files = {{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0}};
     pipe_.add_to(files);
+    if (guard_.descriptor() >= 0) {
+      files.push_back({.fd = guard_.descriptor(), .events = POLLIN, .revents = 0});
+    }
     if (processes_) processes_->add_to(files);
     for (const auto& [rank, output] : outputs_) {
       if (output.open() && !output_full()) {
@@ -140,7 +149,8 @@ class Agent {
     (void)::poll(files.data(), files.size(), static_cast<int>(left.ticks() / 1'000'000) + 1);
   }
 
-  void on_frame(const FramePipe::Frame& frame) {
+  void on_frame(Instant now, const FramePipe::Frame& frame) {
+    if (frame.kind == agent_message::alive) return lease_.on_return(frame.text, now);
     if (!processes_ && frame.kind != agent_message::program) return;
     const bool is_rank = frame.rank < program_.ranks;
     switch (frame.kind) {
@@ -154,13 +164,14 @@ class Agent {
         break;
       case agent_message::tell: {
         if (!is_rank || frame.text.empty()) return;
-        Channel& channel = processes_->channel(frame.rank);
-        if (channel.open()) (void)channel.send(frame.text[0], frame.text.substr(1));
+        processes_->channel(frame.rank).post(frame.text[0], frame.text.substr(1));
         break;
       }
+      case agent_message::took:
+        output_room_ += number_in(frame.text);
+        break;
       case agent_message::signal: {
-        int number = 0;
-        std::from_chars(frame.text.data(), frame.text.data() + frame.text.size(), number);
+        const auto number = static_cast<int>(number_in(frame.text));
         if (number > 0 && number < NSIG) processes_->signal_all(number);
         break;
       }
@@ -169,10 +180,21 @@ class Agent {
     }
   }
 
+  static std::int64_t number_in(const std::string& text) {
+    std::int64_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+  }
+
   Result<void> describe(const std::string& text) {
     auto program = read_program_description(text);
     if (!program) return std::move(program).error();
     program_ = std::move(program).value();
+    lease_.set_length(program_.lease);
+    if (auto taken = guard_.take(program_.guard, guard_patience); !taken) {
+      refused_ = taken.error().message;
+      return {};
+    }
     if (::chdir(program_.directory.c_str()) != 0) {
       return Error{ErrorCode::not_found,
                    fmt::format("there is no directory '{}' to run in ({}); start the job in one "
@@ -200,11 +222,12 @@ class Agent {
     });
     ::close(ends[1]);
     if (!started) return pipe_.send(agent_message::failed, rank, started.error().message);
-    (void)processes_->channel(rank).send(launch_message::job, description);
+    processes_->channel(rank).post(launch_message::job, description);
   }
 
   void step() {
     if (!processes_) return;
+    processes_->flush();
     const auto ended = processes_->reap();
     for (auto& [rank, output] : outputs_) {
       hear(rank);
@@ -230,15 +253,19 @@ class Agent {
   }
 
   void pass_on(std::uint32_t rank, std::string_view text) {
+    output_room_ -= static_cast<std::int64_t>(text.size());
     pipe_.send(agent_message::output, rank, text);
   }
 
   FramePipe pipe_;
   SignalFile signals_;
   ProgramDescription program_;
+  AgentGuard guard_;  // given up when no process is left
   std::optional<ProcessSet> processes_;
   std::map<std::uint32_t, Output> outputs_;  // by rank
-  Instant heard_{};
+  std::string refused_;                      // why there can be no processes
+  std::int64_t output_room_ = output_window;
+  Lease lease_{connect_patience, Instant{}};
   Instant next_beat_{};
 };
 

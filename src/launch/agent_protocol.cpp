@@ -16,7 +16,9 @@ std::string to_text(const ProgramDescription& program) {
   nlohmann::json json = {{"ranks", program.ranks},
                          {"command", program.command},
                          {"directory", program.directory},
-                         {"environment", program.environment}};
+                         {"environment", program.environment},
+                         {"lease_ns", program.lease.ticks()},
+                         {"guard", program.guard}};
   // Names that are not UTF-8 do not get through.
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -30,13 +32,16 @@ Result<ProgramDescription> read_program_description(const std::string& text) {
     program.directory = json.at("directory").get<std::string>();
     program.environment =
         json.at("environment").get<std::vector<std::pair<std::string, std::string>>>();
+    program.lease = Duration(json.at("lease_ns").get<std::int64_t>());
+    program.guard = json.at("guard").get<std::string>();
   } catch (const nlohmann::json::exception& e) {
     return Error{ErrorCode::corrupt,
                  fmt::format("the launcher's description of the program cannot be read ({}); use "
                              "the same version of weft everywhere",
                              e.what())};
   }
-  if (program.ranks == 0 || program.ranks > most_ranks || program.command.empty()) {
+  if (program.ranks == 0 || program.ranks > most_ranks || program.command.empty() ||
+      program.lease <= Duration{}) {
     return Error{ErrorCode::corrupt, "the launcher describes no program"};
   }
   return program;

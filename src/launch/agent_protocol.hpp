@@ -18,6 +18,7 @@ inline constexpr char program = 'P';  ///< first: ProgramDescription
 inline constexpr char start = 'S';    ///< a rank: its JobDescription
 inline constexpr char tell = 'M';     ///< a rank's process: a kind, and text
 inline constexpr char signal = 'K';   ///< all processes: a number
+inline constexpr char took = 'T';     ///< so many bytes of output: as many more may follow
 // Agent → launcher.
 inline constexpr char hello = 'h';   ///< first: `agent_greeting`
 inline constexpr char said = 'm';    ///< a rank's process: a kind, and text
@@ -25,13 +26,17 @@ inline constexpr char ended = 'e';   ///< a rank's process: waitpid's status
 inline constexpr char output = 'o';  ///< a rank's process: whole lines, where there are any
 inline constexpr char failed = 'x';  ///< why something could not be done
 // Both.
-inline constexpr char alive = 'b';  ///< every second
+inline constexpr char alive = 'b';  ///< every second: a Lease's word; back: the same one
 }  // namespace agent_message
 
 /// The number changes with the protocol.
-inline constexpr const char* agent_greeting = "weft launch 1";
+inline constexpr const char* agent_greeting = "weft launch 2";
 
 inline constexpr Duration alive_every = Duration::seconds(1);
+
+/// Bytes of output that an agent passes on before the launcher has taken any. So the launcher can
+/// always hear what else an agent says, however slowly its own standard output is read.
+inline constexpr std::int64_t output_window = 1 << 20;
 
 /// The same for all processes of a job.
 struct ProgramDescription {
@@ -39,6 +44,8 @@ struct ProgramDescription {
   std::vector<std::string> command;
   std::string directory;  ///< to run in
   std::vector<std::pair<std::string, std::string>> environment;
+  Duration lease = Duration::seconds(60);  ///< without word from the launcher (launch/lease)
+  std::string guard;                       ///< name of the one agent of this job and host
 };
 
 std::string to_text(const ProgramDescription& program);

@@ -10,13 +10,17 @@ TEST(agent_protocol, a_program_is_described_whole) {
   const ProgramDescription program{.ranks = 4,
                                    .command = {"./jac3d", "a b", "\"'\n"},
                                    .directory = "/tmp/x y",
-                                   .environment = {{"WEFT_LOG", "info"}}};
+                                   .environment = {{"WEFT_LOG", "info"}},
+                                   .lease = Duration::seconds(7),
+                                   .guard = "job-node1"};
   const auto read = read_program_description(to_text(program));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->ranks, 4u);
   EXPECT_EQ(read->command, program.command);
   EXPECT_EQ(read->directory, program.directory);
   EXPECT_EQ(read->environment, program.environment);
+  EXPECT_EQ(read->lease, program.lease);
+  EXPECT_EQ(read->guard, program.guard);
 }
 
 TEST(agent_protocol, nonsense_is_no_program) {

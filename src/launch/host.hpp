@@ -48,11 +48,12 @@ class Host {
   virtual void signal_all(int number) = 0;
   /// No process runs any more, and none will.
   virtual void finish() {}
+  /// From then on no process that was started there before it was lost runs any more.
+  virtual Instant clear_at() const { return {}; }
   /// There is nothing left to wait for.
   virtual bool is_finished() const { return true; }
 
-  /// `output_full`: as the listener says.
-  virtual void add_to(std::vector<pollfd>& files, bool output_full) const = 0;
+  virtual void add_to(std::vector<pollfd>& files) const = 0;
   virtual Instant next_deadline() const { return Instant::never(); }
   /// Does what there is to do and tells the listener.
   virtual void step(Instant now, HostListener& listener) = 0;

@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,9 +20,11 @@
 #include "launch/agent_protocol.hpp"
 #include "launch/host.hpp"
 #include "launch/launched_job.hpp"
+#include "launch/lease.hpp"
 #include "launch/local_host.hpp"
 #include "launch/output_buffer.hpp"
 #include "launch/program_exec.hpp"
+#include "launch/rank_lives.hpp"
 #include "launch/remote_host.hpp"
 #include "process/job_file_watch.hpp"
 #include "process/job_link.hpp"
@@ -36,6 +41,8 @@ namespace {
 constexpr Duration grace = Duration::seconds(2);
 /// A host on which the launcher's own word arrives late is not yet a host that is gone.
 constexpr Duration shortest_host_patience = Duration::seconds(10);
+/// Whether a host can be used again.
+constexpr Duration look_again = Duration::milliseconds(50);
 /// Of a job whose host is gone: what ssh itself says of that.
 constexpr int code_of_lost_host = 255;
 
@@ -61,6 +68,12 @@ std::string own_path() {
   return n > 0 ? path : "weft";
 }
 
+/// Signals that a process brings on itself.
+bool is_own_fault(int signal) {
+  constexpr std::array own = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGTRAP};
+  return std::find(own.begin(), own.end(), signal) != own.end();
+}
+
 class Launcher final : private HostListener {
  public:
   Launcher(const LaunchOptions& options, const std::function<void(const std::string&)>& say)
@@ -69,15 +82,21 @@ class Launcher final : private HostListener {
   Result<LaunchOutcome> run() {
     if (auto opened = signals_.open(); !opened) return std::move(opened).error();
     if (auto prepared = prepare(); !prepared) return std::move(prepared).error();
+    // With a job's file, other launchers may have started other ranks.
+    lives_.emplace(static_cast<std::uint32_t>(ranks_.size()),
+                   RankLives::Options{.restart = options_.restart,
+                                      .most_restarts = options_.most_restarts,
+                                      .decides = options_.file.empty()});
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       if (ranks_[rank].host == nullptr) continue;
       if (auto started = start(rank); !started) return std::move(started).error();
     }
-    while (running_ > 0 && !error_) turn();
+    while ((lives_->running() > 0 || !waiting_.empty()) && !error_) turn();
     for (const auto& host : hosts_) host->finish();
     while (!error_ && !all_finished()) turn();
     output_.flush_all();
     if (error_) return *error_;
+    outcome_.restarts = lives_->restarts();
     return outcome_;
   }
 
@@ -85,7 +104,6 @@ class Launcher final : private HostListener {
   struct Rank {
     Host* host = nullptr;  // null: not of this launcher
     Incarnation incarnation{};
-    bool runs = false;
   };
 
   // ---- before the start
@@ -126,14 +144,17 @@ class Launcher final : private HostListener {
   }
 
   void prepare_hosts() {
-    const ProgramDescription program{.ranks = options_.processes,
-                                     .command = options_.command,
-                                     .directory = current_directory(),
-                                     .environment = environment_to_pass()};
+    ProgramDescription program{.ranks = options_.processes,
+                               .command = options_.command,
+                               .directory = current_directory(),
+                               .environment = environment_to_pass()};
     const Duration patience = std::max(peer_timeout_of(options_) * 3, shortest_host_patience);
+    // Where nothing is started anew, nothing can live twice.
+    if (options_.restart) program.lease = lease_within(patience);
     std::size_t next = 0;
     for (const HostSlots& slots : options_.hosts) {
       if (next == ranks_.size()) break;
+      program.guard = fmt::format("weft-agent-{}-{}", secret_.job_id, slots.host);
       hosts_.push_back(std::make_unique<RemoteHost>(
           RemoteOptions{.host = slots.host,
                         .ssh = options_.ssh,
@@ -176,8 +197,7 @@ class Launcher final : private HostListener {
     if (auto started = rank.host->start(index, to_text(description(index))); !started) {
       return started;
     }
-    rank.runs = true;
-    ++running_;
+    lives_->begin(index);
     return {};
   }
 
@@ -187,8 +207,10 @@ class Launcher final : private HostListener {
       if (signal != SIGCHLD) interrupt(signal);
     }
     const Instant now = monotonic_now();
+    output_.flush();
     for (const auto& host : hosts_) host->step(now, *this);
     output_.flush();
+    start_waiting(now);
     if (now < kill_at_) return;
     kill_at_ = Instant::never();
     for (const auto& host : hosts_) host->signal_all(SIGKILL);
@@ -197,8 +219,9 @@ class Launcher final : private HostListener {
   void wait() {
     std::vector<pollfd> files = {{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0}};
     Instant deadline = kill_at_;
+    for (const auto& [rank, at] : waiting_) deadline = std::min(deadline, at);
     for (const auto& host : hosts_) {
-      host->add_to(files, output_full());
+      host->add_to(files);
       deadline = std::min(deadline, host->next_deadline());
     }
     if (output_.size() > 0) {
@@ -218,7 +241,7 @@ class Launcher final : private HostListener {
   }
 
   void tell(std::uint32_t rank, char kind, std::string_view text) {
-    if (ranks_[rank].runs) ranks_[rank].host->send(rank, kind, text);
+    if (lives_->runs(rank)) ranks_[rank].host->send(rank, kind, text);
   }
   void tell_all(char kind, std::string_view text) {
     for (std::uint32_t i = 0; i < ranks_.size(); ++i) tell(i, kind, text);
@@ -227,17 +250,56 @@ class Launcher final : private HostListener {
   // ---- what hosts say
 
   void on_message(std::uint32_t rank, Channel::Message message) override {
-    if (rank >= ranks_.size() || !ranks_[rank].runs) return;
-    if (message.kind == launch_message::address) {
-      directory_.set_address(rank, std::move(message.text));
-      directory_.introduce(rank, [&](std::uint32_t to, const std::string& lines) {
-        tell(to, launch_message::peers, lines);
-      });
-    } else if (message.kind == launch_message::over) {
-      over_ = true;
-      tell_all(launch_message::over, "");
+    if (rank >= ranks_.size() || !lives_->runs(rank)) return;
+    switch (message.kind) {
+      case launch_message::address:
+        directory_.set_address(rank, std::move(message.text));
+        directory_.introduce(rank, [&](std::uint32_t to, const std::string& lines) {
+          tell(to, launch_message::peers, lines);
+        });
+        lives_->on_joined(rank);
+        if (const auto early = lives_->left_early()) end_without(*early);
+        break;
+      case launch_message::returned:
+        lives_->on_returned(rank);
+        tell_if_over();
+        break;
+      case launch_message::over:
+        lives_->on_over();
+        tell_if_over();
+        break;
+      case launch_message::needs:
+        bring_back(message.text, rank);
+        break;
+      case launch_message::cannot_start:
+        cannot_start(rank, message.text);
+        break;
+      default:  // one that failed has said so itself; its end follows
+        break;
     }
-    // One that failed has said so itself; its end follows.
+  }
+
+  /// Once: then everybody leaves.
+  void tell_if_over() {
+    if (!lives_->over() || std::exchange(told_over_, true)) return;
+    tell_all(launch_message::over, "");
+  }
+
+  /// The same for all ranks, most likely; one line is enough.
+  void cannot_start(std::uint32_t rank, const std::string& why) {
+    if (ending_) return;
+    say_(why + where(rank));
+    if (outcome_.code == 0) outcome_.code = cannot_execute;
+    interrupt(SIGTERM);
+  }
+
+  /// Of a rank that died after its program had returned, `text`: what it sent is needed again.
+  void bring_back(const std::string& text, std::uint32_t asked_by) {
+    std::uint32_t rank = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+    if (error != std::errc{} || rank >= ranks_.size() || ending_) return;
+    if (!lives_->on_needed(rank)) return;
+    start_anew(rank, fmt::format("rank {} is needed by rank {}", rank, asked_by));
   }
 
   void on_output(std::string_view bytes) override { output_.append(bytes); }
@@ -248,12 +310,13 @@ class Launcher final : private HostListener {
   }
 
   void on_end(std::uint32_t rank, int status) override {
-    if (rank >= ranks_.size() || !has_ended(rank)) return;
+    if (rank >= ranks_.size() || !lives_->runs(rank)) return;
     const bool can_start = !(WIFEXITED(status) && WEXITSTATUS(status) == cannot_execute);
-    handle_end(rank, {.words = describe_end(status),
-                      .code = code_of_end(status),
-                      .was_killed = WIFSIGNALED(status),
-                      .can_start = can_start});
+    handle_end(rank, describe_end(status),
+               {.code = code_of_end(status),
+                .was_killed = WIFSIGNALED(status),
+                .crashed = WIFSIGNALED(status) && is_own_fault(WTERMSIG(status)),
+                .can_start = can_start});
   }
 
   void on_lost(Host& host, const std::string& why, bool was_up) override {
@@ -266,13 +329,11 @@ class Launcher final : private HostListener {
     say_(what);
     std::vector<std::uint32_t> lost;
     for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
-      if (ranks_[i].host == &host && has_ended(i)) lost.push_back(i);
+      if (ranks_[i].host == &host && lives_->runs(i)) lost.push_back(i);
     }
     for (const std::uint32_t rank : lost) {
-      handle_end(rank, {.words = fmt::format("was lost with host {}", host.name()),
-                        .code = code_of_lost_host,
-                        .was_killed = true,
-                        .can_start = true});
+      handle_end(rank, fmt::format("was lost with host {}", host.name()),
+                 {.code = code_of_lost_host, .was_killed = true});
     }
   }
 
@@ -280,39 +341,88 @@ class Launcher final : private HostListener {
 
   // ---- what follows
 
-  struct End {
-    std::string words;
-    int code;
-    bool was_killed;  // it did not end by itself
-    bool can_start;   // another life of it could do better
-  };
-
-  bool has_ended(std::uint32_t rank) {
-    if (!std::exchange(ranks_[rank].runs, false)) return false;
-    --running_;
+  void handle_end(std::uint32_t rank, const std::string& how, const RankLives::End& end) {
+    using Next = RankLives::Next;
     directory_.forget(rank);
-    return true;
+    const std::string what = fmt::format("rank {} {}", rank, how);
+    const Next next = lives_->on_end(rank, end);
+    if (ending_ || error_) return count(end.code);
+    switch (next) {
+      case Next::nothing:
+        break;
+      case Next::start_anew:
+        return start_anew(rank, what);
+      case Next::rest:
+        say_(what + " after its program had returned");
+        break;
+      case Next::left_early:
+        return end_without(rank);
+      case Next::fail:
+        say_(what);
+        count(end.code);
+        break;
+      case Next::end_job:
+        say_(what);
+        count(end.code);
+        return end_all(what);
+    }
+    tell_if_over();
   }
 
-  void handle_end(std::uint32_t rank, const End& end) {
-    // Once all programs are over, nothing is missing whatever ends a process.
-    if (end.code == 0 || over_) return;
-    if (options_.restart && end.can_start && !ending_ && !error_ &&
-        outcome_.restarts < options_.most_restarts && find_host(rank)) {
-      ++outcome_.restarts;
-      say_(fmt::format("rank {} {}; starting it anew{}", rank, end.words, where(rank)));
-      auto started = start(rank);
+  /// The first code counts.
+  void count(int code) {
+    if (outcome_.code == 0) outcome_.code = code;
+  }
+
+  void start_anew(std::uint32_t rank, const std::string& why) {
+    const Host& before = *ranks_[rank].host;
+    if (!find_host(rank)) {
+      say_(why + "; no host is left for it");
+      count(code_of_lost_host);
+      return end_all(why);
+    }
+    // The same host ends what may be left of it by itself. When it cannot be reached, its processes
+    // end by themselves.
+    const bool moves = ranks_[rank].host != &before;
+    const Instant at = moves ? before.clear_at() : Instant{};
+    const Duration left = at - monotonic_now();
+    const std::string when =
+        left > Duration{} ? fmt::format(", when no life of it can be left on {}, in {:.1f} s",
+                                        before.name(), left.to_seconds())
+                          : "";
+    say_(fmt::format("{}; starting it anew{}{}", why, where(rank), when));
+    waiting_.emplace(rank, at);
+  }
+
+  void start_waiting(Instant now) {
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+      if (now < it->second && !ending_) {
+        ++it;
+        continue;
+      }
+      const bool wanted = !ending_ && !lives_->over();
+      const auto started = wanted ? start(it->first) : Result<void>();
+      if (!started && started.error().code == ErrorCode::unavailable) {
+        // Its host is being given up, and that takes a moment.
+        it->second = now + look_again;
+        ++it;
+        continue;
+      }
       if (!started) on_failure(started.error().message);
-      return;
+      it = waiting_.erase(it);
     }
-    if (outcome_.code == 0) outcome_.code = end.code;
+  }
+
+  /// Others count on a process that is not there any more, and that has not failed.
+  void end_without(std::uint32_t rank) {
     if (ending_) return;
-    say_(fmt::format("rank {} {}", rank, end.words));
-    // A program that failed by itself takes the others with it. One that was killed is waited for,
-    // until those that need it give up and say what they needed.
-    if (options_.restart || !end.was_killed) {
-      end_all(fmt::format("rank {} {}", rank, end.words));
-    }
+    const std::string what = fmt::format(
+        "rank {} exited with code 0 before its program had returned, and others count on it; "
+        "return from the function that run_program is given instead",
+        rank);
+    say_(what);
+    count(1);
+    end_all(what);
   }
 
   std::string where(std::uint32_t rank) const {
@@ -356,11 +466,12 @@ class Launcher final : private HostListener {
   OutputBuffer output_;
   std::set<const Host*> known_hosts_;  // were up
   std::set<const Host*> given_up_;     // could not be reached again
-  std::uint32_t running_ = 0;
+  std::optional<RankLives> lives_;
+  std::map<std::uint32_t, Instant> waiting_;  // ranks that are to be started, and when
   LaunchOutcome outcome_;
   std::optional<Error> error_;
   Instant kill_at_ = Instant::never();
-  bool over_ = false;
+  bool told_over_ = false;
   bool ending_ = false;
 };
 

@@ -15,16 +15,15 @@ Result<void> LocalHost::start(std::uint32_t rank, const std::string& description
   if (!started) return started;
   const auto at = std::lower_bound(started_.begin(), started_.end(), rank);
   if (at == started_.end() || *at != rank) started_.insert(at, rank);
-  (void)processes_.channel(rank).send(launch_message::job, description);
+  processes_.channel(rank).post(launch_message::job, description);
   return {};
 }
 
 void LocalHost::send(std::uint32_t rank, char kind, std::string_view text) {
-  Channel& channel = processes_.channel(rank);
-  if (channel.open()) (void)channel.send(kind, text);
+  processes_.channel(rank).post(kind, text);
 }
 
-void LocalHost::add_to(std::vector<pollfd>& files, bool) const {
+void LocalHost::add_to(std::vector<pollfd>& files) const {
   processes_.add_to(files);
 }
 
@@ -33,6 +32,7 @@ void LocalHost::hear(std::uint32_t rank, HostListener& listener) {
 }
 
 void LocalHost::step(Instant, HostListener& listener) {
+  processes_.flush();
   // What a process said before it ended comes first; so look who ended before hearing them all.
   const auto ended = processes_.reap();
   for (std::size_t i = 0; i < started_.size(); ++i) hear(started_[i], listener);

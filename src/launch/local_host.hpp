@@ -21,7 +21,7 @@ class LocalHost final : public Host {
   Result<void> start(std::uint32_t rank, const std::string& description) override;
   void send(std::uint32_t rank, char kind, std::string_view text) override;
   void signal_all(int number) override { processes_.signal_all(number); }
-  void add_to(std::vector<pollfd>& files, bool output_full) const override;
+  void add_to(std::vector<pollfd>& files) const override;
   void step(Instant now, HostListener& listener) override;
 
  private:

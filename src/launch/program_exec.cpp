@@ -13,6 +13,23 @@
 
 namespace weft {
 
+namespace {
+
+const char* fix_for(int number) {
+  switch (number) {
+    case ENOENT:
+      return "give a path that exists, or a name that is found in PATH";
+    case EACCES:
+      return "make it executable: chmod +x";
+    case ENOEXEC:
+      return "it is no program of this machine; a script begins with #!";
+    default:
+      return "try it without weft run";
+  }
+}
+
+}  // namespace
+
 int execute_program(const std::vector<std::string>& command, const SignalFile& signals,
                     Channel channel, int output) {
   signals.restore();
@@ -23,9 +40,10 @@ int execute_program(const std::vector<std::string>& command, const SignalFile& s
   for (const std::string& a : command) arguments.push_back(const_cast<char*>(a.c_str()));
   arguments.push_back(nullptr);
   ::execvp(arguments[0], arguments.data());
-  const std::string why =
-      fmt::format("weft run: cannot start '{}': {}\n", arguments[0], std::strerror(errno));
-  (void)!::write(STDERR_FILENO, why.data(), why.size());
+  const int number = errno;
+  (void)channel.send(launch_message::cannot_start,
+                     fmt::format("cannot start '{}': {}; {}", arguments[0], std::strerror(number),
+                                 fix_for(number)));
   return cannot_execute;
 }
 

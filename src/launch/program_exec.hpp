@@ -14,7 +14,7 @@ namespace weft {
 constexpr int cannot_execute = 127;
 
 /// Executes the program with its end of the channel, and `output` as its standard output when that
-/// is not −1. Returns only when it cannot, after having said why: `cannot_execute`.
+/// is not −1. Returns only when it cannot, after having told the launcher why: `cannot_execute`.
 int execute_program(const std::vector<std::string>& command, const SignalFile& signals,
                     Channel channel, int output = -1);
 

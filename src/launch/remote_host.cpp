@@ -24,6 +24,8 @@ namespace {
 
 /// ssh that is told to go, or has nobody to talk to any more, has so long for it.
 constexpr Duration grace = Duration::seconds(2);
+/// ssh's own.
+constexpr int code_of_lost_connection = 255;
 /// For a connection, names and keys.
 constexpr Duration connect_patience = Duration::seconds(60);
 
@@ -73,6 +75,8 @@ Result<void> RemoteHost::connect() {
   up_ = false;
   why_.clear();
   kill_at_ = Instant::never();
+  starts_.clear();
+  owed_output_ = 0;
   heard_ = next_beat_ = monotonic_now();
   pipe_->send(agent_message::program, 0, options_.program);
   return {};
@@ -105,7 +109,12 @@ Result<void> RemoteHost::start(std::uint32_t rank, const std::string& descriptio
   if (ssh_ <= 0) {
     if (auto connected = connect(); !connected) return connected;
   }
-  pipe_->send(agent_message::start, rank, description);
+  // An agent that never answers has no processes.
+  if (up_) {
+    pipe_->send(agent_message::start, rank, description);
+  } else {
+    starts_.emplace_back(rank, description);
+  }
   return {};
 }
 
@@ -126,8 +135,8 @@ void RemoteHost::finish() {
   kill_at_ = std::min(kill_at_, monotonic_now() + grace);
 }
 
-void RemoteHost::add_to(std::vector<pollfd>& files, bool output_full) const {
-  if (pipe_ != nullptr) pipe_->add_to(files, !output_full);
+void RemoteHost::add_to(std::vector<pollfd>& files) const {
+  if (pipe_ != nullptr) pipe_->add_to(files);
 }
 
 Instant RemoteHost::next_deadline() const {
@@ -138,22 +147,22 @@ Instant RemoteHost::next_deadline() const {
 void RemoteHost::step(Instant now, HostListener& listener) {
   if (ssh_ <= 0) return;
   pipe_->flush();
-  while (!listener.output_full()) {
-    auto frame = pipe_->receive();
-    if (!frame) break;
+  while (auto frame = pipe_->receive()) {
     heard_ = now;
     on_frame(*std::move(frame), listener);
   }
-  look_after(now, listener.output_full());
+  if (owed_output_ > 0 && !listener.output_full()) {
+    pipe_->send(agent_message::took, 0, std::to_string(std::exchange(owed_output_, 0)));
+  }
+  look_after(now);
   int status = 0;
-  if (listener.output_full() || ::waitpid(ssh_, &status, WNOHANG) != ssh_) return;
+  if (::waitpid(ssh_, &status, WNOHANG) != ssh_) return;
   // What it has passed on before.
   while (auto frame = pipe_->receive()) on_frame(*std::move(frame), listener);
   lose(status, listener);
 }
 
-void RemoteHost::look_after(Instant now, bool output_full) {
-  if (output_full) heard_ = now;  // nobody listened
+void RemoteHost::look_after(Instant now) {
   if (!pipe_->open()) kill_at_ = std::min(kill_at_, now + grace);
   const Duration patience = up_ ? options_.patience : connect_patience;
   if (now - heard_ > patience && why_.empty()) {
@@ -163,6 +172,7 @@ void RemoteHost::look_after(Instant now, bool output_full) {
     kill_at_ = Instant::never();
     ::kill(-ssh_, SIGKILL);
   }
+  // Whatever is on the way notices that nobody listens any more when there is something to pass on.
   if (now >= next_beat_) {
     next_beat_ = now + alive_every;
     pipe_->send(agent_message::alive, 0, "");
@@ -174,12 +184,18 @@ void RemoteHost::end_ssh(std::string why) {
   kill_at_ = Instant{};
 }
 
-void RemoteHost::on_frame(FramePipe::Frame frame, HostListener& listener) {
-  if (!up_) {
-    up_ = frame.kind == agent_message::hello && frame.text == agent_greeting;
-    if (!up_) return end_ssh("there is another version of weft");
-    return listener.on_up(*this);
+void RemoteHost::on_hello(const FramePipe::Frame& frame, HostListener& listener) {
+  up_ = frame.kind == agent_message::hello && frame.text == agent_greeting;
+  if (!up_) return end_ssh("there is another version of weft");
+  for (const auto& [rank, description] : starts_) {
+    pipe_->send(agent_message::start, rank, description);
   }
+  starts_.clear();
+  listener.on_up(*this);
+}
+
+void RemoteHost::on_frame(FramePipe::Frame frame, HostListener& listener) {
+  if (!up_) return on_hello(frame, listener);
   switch (frame.kind) {
     case agent_message::said:
       if (frame.text.empty()) return;
@@ -192,7 +208,11 @@ void RemoteHost::on_frame(FramePipe::Frame frame, HostListener& listener) {
       break;
     }
     case agent_message::output:
+      owed_output_ += static_cast<std::int64_t>(frame.text.size());
       listener.on_output(frame.text);
+      break;
+    case agent_message::alive:  // its lease runs from when it said so
+      pipe_->send(agent_message::alive, 0, frame.text);
       break;
     case agent_message::failed:
       listener.on_failure(fmt::format("host {}: {}", options_.host, frame.text));
@@ -206,6 +226,10 @@ void RemoteHost::lose(int status, HostListener& listener) {
   ssh_ = -1;
   pipe_->close();
   if (finishing_) return;
+  // The code of a command elsewhere is known when it has ended, and its processes with it. Else it
+  // may live until its lease is over.
+  const bool has_ended = WIFEXITED(status) && WEXITSTATUS(status) != code_of_lost_connection;
+  if (up_ && !has_ended) clear_at_ = heard_ + options_.patience;
   if (why_.empty() && pipe_->heard_nonsense()) {
     why_ = "something else than weft speaks there; a login script must not print anything";
   } else if (why_.empty()) {

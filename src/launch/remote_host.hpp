@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launch/frame_pipe.hpp"
@@ -19,7 +20,7 @@ struct RemoteOptions {
   std::string host;
   std::vector<std::string> ssh;  ///< the command and its options; host and command follow
   std::string weft;              ///< of the other machine
-  std::string program;           ///< ProgramDescription
+  std::string program;           ///< ProgramDescription; its lease ends before `patience` does
   Duration patience = Duration::seconds(30);  ///< a host that is silent for longer is lost
 };
 
@@ -38,7 +39,8 @@ class RemoteHost final : public Host {
   void signal_all(int number) override;
   void finish() override;
   bool is_finished() const override { return ssh_ <= 0; }
-  void add_to(std::vector<pollfd>& files, bool output_full) const override;
+  void add_to(std::vector<pollfd>& files) const override;
+  Instant clear_at() const override { return clear_at_; }
   Instant next_deadline() const override;
   void step(Instant now, HostListener& listener) override;
 
@@ -46,7 +48,8 @@ class RemoteHost final : public Host {
   Result<void> connect();
   [[noreturn]] void execute(int socket) const;
   void on_frame(FramePipe::Frame frame, HostListener& listener);
-  void look_after(Instant now, bool output_full);
+  void look_after(Instant now);
+  void on_hello(const FramePipe::Frame& frame, HostListener& listener);
   void end_ssh(std::string why);
   void lose(int status, HostListener& listener);
 
@@ -57,8 +60,12 @@ class RemoteHost final : public Host {
   bool up_ = false;         // the agent has answered
   bool finishing_ = false;  // no process is expected to be there
   std::string why_;         // it is given up
+  /// Processes that are to be started when it has answered.
+  std::vector<std::pair<std::uint32_t, std::string>> starts_;
+  std::int64_t owed_output_ = 0;  // bytes that were heard, and that the agent does not know of yet
   Instant heard_{};
   Instant next_beat_{};
+  Instant clear_at_{};
   Instant kill_at_ = Instant::never();  // ssh, when it has not ended by then
 };
 

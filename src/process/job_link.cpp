@@ -7,6 +7,12 @@
 #include <sstream>
 
 namespace weft {
+namespace {
+
+/// How often the launcher hears that a peer is missed: it forgets what it hears too early.
+constexpr Duration miss_every = Duration::milliseconds(50);
+
+}  // namespace
 
 std::string to_text(const JobDescription& job) {
   nlohmann::json json = {
@@ -90,6 +96,7 @@ Result<JobDescription> JobLink::receive_job() {
 }
 
 Result<void> JobLink::take_news(Fabric& fabric) {
+  channel_.flush();
   while (const auto message = channel_.receive()) {
     if (message->kind == launch_message::abort) {
       return Error{ErrorCode::cancelled, message->text};
@@ -100,6 +107,12 @@ Result<void> JobLink::take_news(Fabric& fabric) {
   }
   if (!channel_.open() && !over_) return Error{ErrorCode::unavailable, "the launcher is gone"};
   return {};
+}
+
+void JobLink::miss(Instant now, NodeId peer) {
+  if (now < miss_again_) return;
+  miss_again_ = now + miss_every;
+  channel_.post(launch_message::needs, std::to_string(peer.value()));
 }
 
 Result<void> JobLink::add_peers(Fabric& fabric, const std::string& text) {

@@ -22,9 +22,13 @@ inline constexpr char job = 'j';      ///< launcher → process, first: JobDescr
 inline constexpr char address = 'a';  ///< process → launcher: its fabric's address
 inline constexpr char peers = 'p';  ///< launcher → process: "NODE INCARNATION ADDRESS\n" for each
 inline constexpr char abort = 'x';  ///< launcher → process: why the job ends
-inline constexpr char over = 'o';   ///< node 0 → launcher: all programs are over
-inline constexpr char failed = 'f';  ///< process → launcher: why it cannot go on
-inline constexpr char report = 'r';  ///< simulation → launcher: what it predicts, as JSON
+inline constexpr char returned = 'd';  ///< process → launcher: it is about to exit with code 0
+inline constexpr char over = 'o';      ///< launcher → process: all programs have returned.
+                                       ///< With a job's file: process → launcher, too
+inline constexpr char needs = 'n';     ///< process → launcher: waits for that node, which is gone
+inline constexpr char cannot_start = 's';  ///< forked process → launcher: why there is no program
+inline constexpr char failed = 'f';        ///< process → launcher: why it cannot go on
+inline constexpr char report = 'r';        ///< simulation → launcher: what it predicts, as JSON
 }  // namespace launch_message
 
 /// Name of the environment's variable with the channel's descriptor.
@@ -78,12 +82,15 @@ class JobLink final : public NewsSource {
   Result<void> take_news(Fabric& fabric) override;
   Duration period() const override { return Duration::milliseconds(2); }
   bool is_over() const override { return over_; }
+  /// Tells the launcher, now and then.
+  void miss(Instant now, NodeId peer) override;
 
  private:
   Result<void> add_peers(Fabric& fabric, const std::string& text);
 
   Channel channel_;
   bool over_ = false;
+  Instant miss_again_{};  // not before
 };
 
 }  // namespace weft

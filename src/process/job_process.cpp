@@ -274,13 +274,22 @@ Result<void> JobProcess::meet() {
   return {};
 }
 
+/// A launcher of all ranks starts no process that would come too late.
+Result<bool> JobProcess::may_begin() {
+  if (file_ == nullptr || !job_.retain) return true;
+  return messenger_->ask_to_begin();
+}
+
 Result<void> JobProcess::leave() {
-  // With a file, every machine may have a launcher of its own.
-  const bool tells = link_ != nullptr && (job_.self == NodeId(0) || file_ != nullptr);
-  auto left = messenger_->leave([&] {
-    if (tells) link_->tell(launch_message::over, "");
+  if (link_ != nullptr) {
+    link_->tell(launch_message::returned, "");
+    // Its launcher knows of all ranks, and tells when all have returned.
+    if (file_ == nullptr) return messenger_->serve_until_over();
+  }
+  return messenger_->leave([&] {
+    // With a file, every machine may have a launcher of its own.
+    if (link_ != nullptr) link_->tell(launch_message::over, "");
   });
-  return left;
 }
 
 void JobProcess::fail(const std::string& why) {

@@ -39,9 +39,11 @@ class JobProcess final : public JoinedProcess {
   Duration elapsed() const override { return monotonic_now() - begun_; }
   void compute(Duration) override {}
 
+  Result<bool> may_begin() override;
   Result<void> leave() override;
   void fail(const std::string& why) override;
-  bool over() const override { return messenger_->is_over(); }
+  /// `weft run` started it, and looks after what its processes do.
+  bool is_launched() const { return link_ != nullptr; }
 
  private:
   explicit JobProcess(JobInvitation invitation);

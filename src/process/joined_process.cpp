@@ -8,10 +8,20 @@
 
 namespace weft {
 
-int run_joined(JoinedProcess& process, const Program& program,
-               std::span<const std::string> arguments) {
-  constexpr int failed = 1;
+namespace {
+
+constexpr int failed = 1;
+
+}  // namespace
+
+int run_in(JoinedProcess& process, const Program& program, std::span<const std::string> arguments) {
   const std::uint32_t rank = process.world().rank().value();
+  const auto wanted = process.may_begin();
+  if (!wanted) {
+    fmt::print(stderr, "rank {}: {}\n", rank, wanted.error().message);
+    return failed;
+  }
+  if (!*wanted) return 0;
   int code = failed;
   try {
     code = program(process, arguments);
@@ -19,8 +29,11 @@ int run_joined(JoinedProcess& process, const Program& program,
     fmt::print(stderr, "rank {}: {}\n", rank, e.what());
   }
   std::fflush(stdout);
-  // An earlier life of this rank got through, and the job is over.
-  if (process.over()) code = 0;
+  return code;
+}
+
+int leave_with(int code, JoinedProcess& process) {
+  const std::uint32_t rank = process.world().rank().value();
   if (code != 0) {
     process.fail(fmt::format("rank {} ended with code {}", rank, code));
     return code;

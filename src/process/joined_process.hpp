@@ -12,17 +12,21 @@ namespace weft {
 
 class JoinedProcess : public Process {
  public:
+  /// False: an earlier life of this process got through, and all programs are over. Errors: as
+  /// `leave`.
+  virtual Result<bool> may_begin() = 0;
   /// Leaves in agreement with all others. Errors: somebody is gone for good, the job is aborted.
   virtual Result<void> leave() = 0;
-  /// Tells whoever started it why this process cannot go on.
+  /// Tells its launcher why this process cannot go on.
   virtual void fail(const std::string& why) = 0;
-  /// All programs of the job are over.
-  virtual bool over() const = 0;
 };
 
-/// Runs the program and leaves. What the program does not say itself goes to standard error, as
-/// one line. Returns the process's exit code.
-int run_joined(JoinedProcess& process, const Program& program,
-               std::span<const std::string> arguments);
+/// Runs the program, if it is still wanted. What the program does not say itself goes to standard
+/// error, as one line. Returns its code.
+int run_in(JoinedProcess& process, const Program& program, std::span<const std::string> arguments);
+
+/// Leaves the job with the code that the program ended with: in agreement with all others when that
+/// is 0. Returns the process's exit code.
+int leave_with(int code, JoinedProcess& process);
 
 }  // namespace weft

@@ -111,7 +111,7 @@ bool Messenger::turn(Instant now, int looks) {
 }
 
 template <class Finished>
-Result<void> Messenger::turn_until(Finished&& finished) {
+Result<void> Messenger::turn_until(Finished&& finished, std::optional<Operation> operation) {
   if (finished()) return {};
   // What has come already needs no look at the clock, which takes as long as a message does.
   // After one such turn comes one that looks, and hears the news.
@@ -127,6 +127,7 @@ Result<void> Messenger::turn_until(Finished&& finished) {
       waiter_.busy(now);
       continue;
     }
+    if (operation) look_for_peer(now, *operation);
     const Instant deadline = machine_.next_deadline();
     if (now >= deadline) {
       machine_.on_deadline(now);
@@ -137,9 +138,15 @@ Result<void> Messenger::turn_until(Finished&& finished) {
   return {};
 }
 
+/// A process that died after its program had returned is started again only when it is missed.
+void Messenger::look_for_peer(Instant now, Operation of) {
+  const auto peer = machine_.peer_of(of);
+  if (peer && !machine_.is_up(*peer)) waiter_.miss(now, *peer);
+}
+
 Result<std::size_t> Messenger::wait(Operation operation) {
-  auto good = turn_until([&] { return machine_.is_done(operation) || is_over(); });
-  // An earlier life of this process got through, and everybody else is done; or all is lost.
+  auto good = turn_until([&] { return machine_.is_done(operation) || is_over(); }, operation);
+  // All is lost, or over without this process.
   if (!good || !machine_.is_done(operation)) cancel_all();
   if (!good) return std::move(good).error();
   const message::OperationState& state = machine_.take(operation);
@@ -152,7 +159,22 @@ bool Messenger::is_done(Operation operation) {
   if (machine_.is_done(operation)) return true;
   const Instant now = waiter_.now();
   if (turn(now, 1)) waiter_.busy(now);
-  return machine_.is_done(operation);
+  if (machine_.is_done(operation)) return true;
+  look_for_peer(now, operation);
+  return false;
+}
+
+Result<bool> Messenger::ask_to_begin() {
+  if (machine_.self() == NodeId(0)) return true;
+  machine_.ask_to_begin();
+  auto answered = turn_until([&] { return machine_.may_begin() || missed(); });
+  if (!answered) return std::move(answered).error();
+  if (failure_) return *failure_;
+  return !machine_.all_finished();
+}
+
+Result<void> Messenger::serve_until_over() {
+  return turn_until([&] { return waiter_.is_over(); });
 }
 
 Result<void> Messenger::leave(const std::function<void()>& on_over) {
@@ -169,8 +191,8 @@ bool Messenger::missed() {
   const auto missed = machine_.missed();
   if (!missed) return false;
   failure_ = Error{ErrorCode::timed_out,
-                   fmt::format("rank {} was gone for {} s while this one waited for the job's end; "
-                               "--timeout is the limit",
+                   fmt::format("rank {} was gone for {} s while this one waited for the job's end, "
+                               "or to begin; --timeout is the limit",
                                missed->value(), give_up_after_.to_seconds())};
   return true;
 }

@@ -38,6 +38,11 @@ class Waiter {
   virtual Result<void> news(Instant) { return {}; }
   /// It said that all programs are over, and everybody may go.
   virtual bool is_over() const { return false; }
+  /// What this process waits for is with that peer, which is gone. Called again and again.
+  virtual void miss(Instant now, NodeId peer) {
+    (void)now;
+    (void)peer;
+  }
 };
 
 /// One thread. Fabric and waiter outlive it.
@@ -55,10 +60,16 @@ class Messenger final : private MessageHistory {
   Result<std::size_t> wait(Operation operation);
   /// Turns once.
   bool is_done(Operation operation);
+  /// Before the program begins, where an earlier life of this process may have got through: asks
+  /// node 0. False: all programs are over. Errors: node 0 is gone for good; word from outside.
+  Result<bool> ask_to_begin();
   /// Tells the others that this process's program is over, and turns until everybody's is and all
   /// know. `on_over` is called when everybody's is, before anybody is told. Errors: a process that
   /// is gone for good; word from outside.
   Result<void> leave(const std::function<void()>& on_over);
+  /// Goes on giving others what it keeps for them, until word from outside says that all programs
+  /// are over. Errors: word from outside.
+  Result<void> serve_until_over();
 
   /// All programs of the job are over.
   bool is_over() const { return machine_.all_finished() || waiter_.is_over(); }
@@ -82,8 +93,9 @@ class Messenger final : private MessageHistory {
   void end_offenders();
   /// Until `finished` says so.
   template <class Finished>
-  Result<void> turn_until(Finished&& finished);
+  Result<void> turn_until(Finished&& finished, std::optional<Operation> operation = {});
   bool missed();
+  void look_for_peer(Instant now, Operation of);
   Error failure(const message::OperationState& state) const;
   void close_region(Operation operation);
   void cancel_all();

@@ -14,6 +14,11 @@ class NewsSource {
   virtual ~NewsSource() = default;
   /// Makes peers known to the fabric that there is news of. Errors end the process.
   virtual Result<void> take_news(Fabric& fabric) = 0;
+  /// What this process waits for is with that peer, which is gone.
+  virtual void miss(Instant now, NodeId peer) {
+    (void)now;
+    (void)peer;
+  }
   /// How long news may wait.
   virtual Duration period() const = 0;
   /// Readable when there is news; -1: there is nothing to wait on, asking is all.

@@ -50,6 +50,10 @@ Result<void> RealWaiter::news(Instant now) {
   return {};
 }
 
+void RealWaiter::miss(Instant now, NodeId peer) {
+  for (const Source& s : sources_) s.source->miss(now, peer);
+}
+
 bool RealWaiter::is_over() const {
   return std::any_of(sources_.begin(), sources_.end(),
                      [](const Source& s) { return s.source->is_over(); });

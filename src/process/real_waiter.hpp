@@ -28,6 +28,7 @@ class RealWaiter final : public Waiter {
   void idle(Instant now, Fabric& fabric, Instant deadline) override;
   Result<void> news(Instant now) override;
   bool is_over() const override;
+  void miss(Instant now, NodeId peer) override;
 
  private:
   std::optional<Instant> recent_;

@@ -8,6 +8,7 @@
 
 #include "process/job_process.hpp"
 #include "process/simulated/simulated_program.hpp"
+#include "program/exit_departure.hpp"
 #include "weft/program.hpp"
 
 namespace weft {
@@ -15,11 +16,11 @@ namespace {
 
 using Arguments = std::span<const std::string>;
 
-/// This process is one of the job's.
+/// This process is one of the job's, until it exits.
 Result<int> run_one(JobInvitation invitation, const Program& program, Arguments arguments) {
   auto process = JobProcess::join(std::move(invitation));
   if (!process) return std::move(process).error();
-  return run_joined(**process, program, arguments);
+  return run_until_exit(std::move(process).value(), program, arguments);
 }
 
 /// Who runs the processes of jobs whose fabric's name begins so.

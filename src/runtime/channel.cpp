@@ -37,19 +37,61 @@ Result<std::pair<Channel, Channel>> Channel::pair() {
   return std::pair(Channel(ends[0]), Channel(ends[1]));
 }
 
-Result<void> Channel::send(char kind, std::string_view text) {
-  std::string bytes(header, kind);
-  const auto length = static_cast<std::uint32_t>(text.size());
-  std::memcpy(bytes.data(), &length, sizeof length);
-  bytes += text;
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const auto n = ::send(socket_, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return Error{ErrorCode::unavailable, "the process at the other end is gone"};
-    done += static_cast<std::size_t>(n);
+void Channel::enqueue(char kind, std::string_view text) {
+  // Forgets what was written, now and then.
+  if (written_ > queued_.size() / 2) {
+    queued_.erase(0, written_);
+    written_ = 0;
   }
-  return {};
+  const auto length = static_cast<std::uint32_t>(text.size());
+  char head[header];
+  std::memcpy(head, &length, sizeof length);
+  head[sizeof length] = kind;
+  queued_.append(head, header);
+  queued_ += text;
+}
+
+void Channel::forget_queued() {
+  queued_.clear();
+  written_ = 0;
+}
+
+/// Until nothing is left, or the socket takes no more. False: the other end is gone; what it said
+/// before can still be received.
+bool Channel::write_queued(int flags) {
+  while (queued() > 0) {
+    const auto n = ::send(socket_, queued_.data() + written_, queued(), MSG_NOSIGNAL | flags);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+    if (n <= 0) {
+      forget_queued();
+      return false;
+    }
+    written_ += static_cast<std::size_t>(n);
+  }
+  forget_queued();
+  return true;
+}
+
+void Channel::post(char kind, std::string_view text) {
+  if (!open()) return;
+  if (queued() + header + text.size() > most_queued) {
+    forget_queued();
+    return close();
+  }
+  enqueue(kind, text);
+  flush();
+}
+
+void Channel::flush() {
+  if (open()) (void)write_queued(MSG_DONTWAIT);
+}
+
+Result<void> Channel::send(char kind, std::string_view text) {
+  enqueue(kind, text);
+  if (open() && write_queued(0)) return {};
+  forget_queued();
+  return Error{ErrorCode::unavailable, "the process at the other end is gone"};
 }
 
 std::optional<Channel::Message> Channel::take() {

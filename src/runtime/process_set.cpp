@@ -70,10 +70,16 @@ std::vector<ProcessSet::Ended> ProcessSet::reap() {
   return ended;
 }
 
+void ProcessSet::flush() {
+  for (Process& p : processes_) p.channel.flush();
+}
+
 void ProcessSet::add_to(std::vector<pollfd>& files) const {
   for (const Process& p : processes_) {
     if (!p.channel.open()) continue;
-    files.push_back({.fd = p.channel.descriptor(), .events = POLLIN, .revents = 0});
+    const int events = p.channel.queued() > 0 ? POLLIN | POLLOUT : POLLIN;
+    files.push_back(
+        {.fd = p.channel.descriptor(), .events = static_cast<short>(events), .revents = 0});
   }
 }
 

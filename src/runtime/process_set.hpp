@@ -49,7 +49,10 @@ class ProcessSet {
     int status;
   };
   std::vector<Ended> reap();
-  /// Appends the channels that are open, to wait for.
+  /// Writes what channels have queued and the processes take now. Never blocks.
+  void flush();
+  /// Appends the channels that are open, to wait for: until something was said, or what is queued
+  /// can be written.
   void add_to(std::vector<pollfd>& files) const;
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Departure: nobody leaves as long as somebody may need what it keeps (paper 4, 4.4.1). Everybody
-// tells node 0 that its program is over; when all have, node 0 lets all go, and goes last.
+// tells node 0 that its program is over; when all have, node 0 lets all go, and goes last. A
+// process that may be another life of one that was done asks before its program begins: node 0
+// alone knows whether that is still wanted.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +17,10 @@ class Departure {
  public:
   Departure(NodeId self, std::uint32_t nodes) : self_(self), peers_(nodes) {}
 
+  /// Not node 0, before its program begins: may it, or is all over?
+  void ask() { asks_ = true; }
+  /// It may, or all is over (`decided`).
+  bool answered() const { return !asks_; }
   void finish() {
     finished_ = true;
     decide();
@@ -25,13 +31,22 @@ class Departure {
     peers_[from.value()].done = true;
     decide();
   }
-  void on_leave() { decided_ = true; }
+  void on_leave() {
+    decided_ = true;
+    asks_ = false;
+  }
+  void on_ask(NodeId from) {
+    Peer& p = peers_[from.value()];
+    p.asked = true;
+    if (!decided_) p.done = false;  // an earlier life was
+  }
+  void on_begin() { asks_ = false; }
   void on_left(NodeId from) { leave(from); }
   /// Its connection is over: what it was told, or said, may be lost. It is told again.
   void on_down(NodeId peer) {
     Peer& p = peers_[peer.value()];
     if (!decided_) p.done = false;
-    p.told_done = p.let_go = false;
+    p.told_done = p.let_go = p.asked = false;
   }
   /// It does not come back.
   void on_gone(NodeId peer) {
@@ -43,6 +58,12 @@ class Departure {
     return finished_ && !decided_ && !leads() && to == NodeId(0) && !peers_[0].told_done;
   }
   void told_done() { peers_[0].told_done = true; }
+  bool owes_ask(NodeId to) const {
+    return asks_ && !leads() && to == NodeId(0) && !peers_[0].asked;
+  }
+  void asked() { peers_[0].asked = true; }
+  bool owes_begin(NodeId to) const { return leads() && !decided_ && peers_[to.value()].asked; }
+  void told_begin(NodeId to) { peers_[to.value()].asked = false; }
   bool owes_leave(NodeId to) const {
     return leads() && decided_ && lets_go_ && !peers_[to.value()].let_go;
   }
@@ -56,10 +77,14 @@ class Departure {
 
   bool decided() const { return decided_; }
   bool finished() const { return finished_; }
+  /// This process may wait for others.
+  bool is_under_way() const { return finished_ || asks_; }
   bool over() const { return decided_ && (leads() ? left_ + 1 >= peers_.size() : peers_[0].left); }
   /// Whether this process waits for that one to say something.
   bool waits_for(NodeId peer) const {
-    if (!finished_ || peer == self_) return false;
+    if (peer == self_) return false;
+    if (asks_) return peer == NodeId(0);
+    if (!finished_) return false;
     if (!leads()) return peer == NodeId(0) && !over();
     return decided_ ? !peers_[peer.value()].left : !peers_[peer.value()].done;
   }
@@ -68,6 +93,7 @@ class Departure {
   struct Peer {
     bool done = false;       // node 0: it said so
     bool told_done = false;  // this process told it
+    bool asked = false;      // it asked, and was not answered; node 0: it was asked
     bool let_go = false;     // it was told that all may go; node 0: that this process goes
     bool left = false;
   };
@@ -88,6 +114,7 @@ class Departure {
   NodeId self_;
   std::vector<Peer> peers_;
   std::size_t left_ = 0;
+  bool asks_ = false;
   bool finished_ = false;
   bool decided_ = false;
   bool lets_go_ = false;

@@ -68,6 +68,58 @@ TEST(departure, a_connection_that_breaks_is_told_again_what_it_was_told) {
   EXPECT_TRUE(other.over());
 }
 
+TEST(departure, another_life_of_a_process_that_was_done_does_not_begin_when_all_is_over) {
+  Departure leader(NodeId(0), 3), again(NodeId(1), 3);
+  leader.on_done(NodeId(1));
+  leader.on_done(NodeId(2));
+  leader.finish();
+  leader.let_go();
+  EXPECT_TRUE(leader.decided());
+  leader.on_down(NodeId(1));
+  again.ask();
+  EXPECT_FALSE(again.answered());
+  EXPECT_TRUE(again.waits_for(NodeId(0)));
+  EXPECT_TRUE(again.owes_ask(NodeId(0)));
+  again.asked();
+  EXPECT_FALSE(again.owes_ask(NodeId(0)));
+  leader.on_ask(NodeId(1));
+  EXPECT_FALSE(leader.owes_begin(NodeId(1)));
+  EXPECT_TRUE(leader.owes_leave(NodeId(1)));
+  again.on_leave();
+  EXPECT_TRUE(again.answered());
+  EXPECT_TRUE(again.decided());
+}
+
+TEST(departure, another_life_of_a_process_that_was_done_begins_when_others_are_not) {
+  Departure leader(NodeId(0), 3), again(NodeId(1), 3);
+  leader.finish();
+  leader.on_done(NodeId(1));
+  again.ask();
+  // The end of the earlier life is heard later than the question of the next.
+  leader.on_ask(NodeId(1));
+  leader.on_done(NodeId(2));
+  EXPECT_FALSE(leader.decided()) << "its program is not over any more";
+  EXPECT_TRUE(leader.owes_begin(NodeId(1)));
+  leader.told_begin(NodeId(1));
+  EXPECT_FALSE(leader.owes_begin(NodeId(1)));
+  again.on_begin();
+  EXPECT_TRUE(again.answered());
+  EXPECT_FALSE(again.decided());
+  leader.on_done(NodeId(1));
+  EXPECT_TRUE(leader.decided());
+}
+
+TEST(departure, a_question_is_asked_again_over_the_next_connection) {
+  Departure leader(NodeId(0), 2), other(NodeId(1), 2);
+  other.ask();
+  other.asked();
+  other.on_down(NodeId(0));
+  EXPECT_TRUE(other.owes_ask(NodeId(0)));
+  leader.on_ask(NodeId(1));
+  leader.on_down(NodeId(1));
+  EXPECT_FALSE(leader.owes_begin(NodeId(1)));
+}
+
 TEST(departure, a_process_alone_goes_when_it_is_done) {
   Departure alone(NodeId(0), 1);
   EXPECT_FALSE(alone.over());

@@ -22,7 +22,7 @@ bool names_message(FrameKind kind) {
 }
 
 bool known(FrameKind kind) {
-  return kind >= FrameKind::hello && kind <= FrameKind::left;
+  return kind >= FrameKind::hello && kind <= FrameKind::begin;
 }
 
 constexpr std::size_t start_bytes = 4;  // of all frames; in those with a name the tag follows

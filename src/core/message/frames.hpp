@@ -38,6 +38,8 @@ enum class FrameKind : std::uint8_t {
   done = 10,     ///< the sender's program is over; to node 0
   leave = 11,    ///< all programs are over; from node 0
   left = 12,     ///< the sender leaves; to node 0
+  ask = 13,      ///< may the sender's program begin? To node 0
+  begin = 14,    ///< it may: not all programs are over; from node 0
 };
 
 /// Any frame; which fields count depends on its kind.

@@ -217,13 +217,21 @@ bool MessageMachine::on_message_frame(Pair& pair, const Frame& frame) {
 }
 
 bool MessageMachine::on_departure_frame(NodeId from, FrameKind kind) {
-  const bool to_leader = options_.self == NodeId(0);
-  if ((kind == FrameKind::leave) == to_leader) return false;
-  if (kind == FrameKind::leave && from != NodeId(0)) return false;
+  const bool leads = options_.self == NodeId(0);
+  const bool is_of_leader = kind == FrameKind::leave || kind == FrameKind::begin;
+  if (is_of_leader == leads) return false;
+  if (is_of_leader && from != NodeId(0)) return false;
   if (kind == FrameKind::done) departure_.on_done(from);
   if (kind == FrameKind::left) departure_.on_left(from);
   if (kind == FrameKind::leave) departure_.on_leave();
+  if (kind == FrameKind::ask) departure_.on_ask(from);
+  if (kind == FrameKind::begin) departure_.on_begin();
   return true;
+}
+
+void MessageMachine::ask_to_begin() {
+  departure_.ask();
+  touch(NodeId(0));
 }
 
 void MessageMachine::finish() {
@@ -326,6 +334,18 @@ bool MessageMachine::pump_peer(NodeId id, TransmitQueue& out) {
     }
     if (p->greeted && !(p->in.pump(out) && p->out.pump(out))) return false;
   }
+  return pump_departure(id, out);
+}
+
+bool MessageMachine::pump_departure(NodeId id, TransmitQueue& out) {
+  if (departure_.owes_ask(id)) {
+    if (!say(id, {.kind = FrameKind::ask}, 0, out)) return false;
+    departure_.asked();
+  }
+  if (departure_.owes_begin(id)) {
+    if (!say(id, {.kind = FrameKind::begin}, 0, out)) return false;
+    departure_.told_begin(id);
+  }
   if (departure_.owes_done(id)) {
     if (!say(id, {.kind = FrameKind::done}, 0, out)) return false;
     departure_.told_done();
@@ -354,7 +374,7 @@ Duration MessageMachine::patience() const {
 
 Instant MessageMachine::next_deadline() const {
   Instant next = Instant::never();
-  if (operations_.pending() == 0 && !departure_.finished()) return next;
+  if (operations_.pending() == 0 && !departure_.is_under_way()) return next;
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
     const Peer& peer = peers_[i];
     if (peer.up || NodeId(i) == options_.self || !waits_for(NodeId(i))) continue;

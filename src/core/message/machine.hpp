@@ -61,6 +61,10 @@ class MessageMachine {
   Operation receive(NodeId from, const FlowKey& flow, std::span<std::byte> into,
                     const RemoteRegion& region = {});
   bool is_done(Operation operation) const { return operations_.is_done(operation); }
+  /// Of one that is under way; none when it was done when it was started.
+  std::optional<NodeId> peer_of(Operation operation) const {
+    return operations_.peer_of(operation);
+  }
   /// Of one that is done: what became of it. It is forgotten when another one is started or taken.
   const OperationState& take(Operation operation) { return operations_.take(operation); }
 
@@ -85,6 +89,11 @@ class MessageMachine {
   void mark();
   /// No process's later life asks for what was sent before the last mark.
   void trim();
+  /// Not node 0, before its program begins: asks node 0 whether all programs are over, since
+  /// earlier lives of this process may have got through.
+  void ask_to_begin();
+  /// It was told to, or all programs are over.
+  bool may_begin() const { return departure_.answered(); }
   /// This process's program is over. It goes on being turned until `may_leave`.
   void finish();
   /// Node 0, when all programs are over: the others may hear of it.
@@ -154,6 +163,7 @@ class MessageMachine {
   bool on_message_frame(Pair& pair, const Frame& frame);
   bool on_departure_frame(NodeId from, FrameKind kind);
   bool pump_peer(NodeId id, TransmitQueue& out);
+  bool pump_departure(NodeId id, TransmitQueue& out);
   bool say(NodeId to, const Frame& frame, std::uint64_t context, TransmitQueue& out);
   bool waits_for(NodeId id) const;
   Duration patience() const;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/check.hpp"
@@ -79,6 +80,11 @@ class Operations {
   }
   bool is_done(Operation operation) const {
     return is_born_done(operation) || states_[index(operation)].done;
+  }
+  /// None: it was done when it was started.
+  std::optional<NodeId> peer_of(Operation operation) const {
+    if (is_born_done(operation)) return std::nullopt;
+    return states_[index(operation)].peer;
   }
   std::size_t pending() const { return pending_; }
 

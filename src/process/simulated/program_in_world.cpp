@@ -31,7 +31,11 @@ ProgramInWorld::ProgramInWorld(sim::World& world, std::vector<std::uint32_t> hos
               .job = job,
               .program = program,
               .arguments = arguments,
-              .on_over = [this] { set_timer(word_takes, over_timer); },
+              .on_over =
+                  [this] {
+                    decided_ = true;
+                    set_timer(word_takes, over_timer);
+                  },
               .on_end = [this](NodeId rank, int code) { on_end(rank.value(), code); }},
       agent_(world.agents().add(*this)),
       over_(this->hosts().size(), false) {
@@ -122,6 +126,7 @@ void ProgramInWorld::introduce(std::uint32_t to, std::uint32_t about) {
 /// As a launcher does: a new process, made known to all and told of all.
 void ProgramInWorld::start_anew(std::uint32_t n) {
   if (stopped_ || ranks_[n]->alive() || over_[n]) return;
+  if (decided_) return finish(n);
   ranks_[n]->open();
   for (std::uint32_t other = 0; other < ranks_.size(); ++other) {
     if (other == n || !ranks_[other]->alive()) continue;
@@ -158,7 +163,7 @@ void ProgramInWorld::on_end(std::uint32_t n, int code) {
 
 void ProgramInWorld::on_death(std::uint32_t n, int code, const std::string& how) {
   // Once all programs are over, nothing is missing whatever ends a process.
-  if (shared_.over) return finish(n);
+  if (decided_) return finish(n);
   if (job_.retain && !ending_ && restarts_ < job_.most_restarts) {
     ++restarts_;
     say_(fmt::format("rank {} {}; starting it anew", n, how));

@@ -73,6 +73,7 @@ class ProgramInWorld final : private sim::HostedJob, private sim::Agent {
   std::uint32_t crashes_ = 0;
   std::uint32_t restarts_ = 0;
   int code_ = 0;
+  bool decided_ = false;  // node 0 has said that all programs are over
   bool ending_ = false;
   bool stopped_ = false;
 };

@@ -42,7 +42,8 @@ void SimulatedLife::run() {
                                            outbox_room(job, *spill_));
   world_ = Group::world(*messenger_, job.nodes);
   begun_ = now();
-  code_ = run_joined(*this, rank_.shared_.program, rank_.shared_.arguments);
+  code_ = run_in(*this, rank_.shared_.program, rank_.shared_.arguments);
+  code_ = leave_with(code_, *this);
   pay();
 }
 
@@ -120,6 +121,11 @@ void SimulatedLife::phase(std::string_view name) {
 Result<void> SimulatedLife::news(Instant) {
   if (!fiber_.unwinding()) return {};
   return Error{ErrorCode::cancelled, "this process has been killed"};
+}
+
+Result<bool> SimulatedLife::may_begin() {
+  if (incarnation() == Incarnation(1) || !rank_.shared_.job.retain) return true;
+  return messenger_->ask_to_begin();
 }
 
 Result<void> SimulatedLife::leave() {

@@ -31,9 +31,9 @@ class SimulatedLife final : public JoinedProcess, private Waiter {
   Duration elapsed() const override;
   void compute(Duration time) override;
   void phase(std::string_view name) override;
+  Result<bool> may_begin() override;
   Result<void> leave() override;
   void fail(const std::string&) override {}
-  bool over() const override { return messenger_->is_over(); }
 
  private:
   /// What a turn of the message layer takes by itself: two processes cannot exchange messages in no

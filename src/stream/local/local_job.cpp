@@ -85,8 +85,7 @@ Result<void> LocalJob::spawn(std::uint32_t index) {
 }
 
 void LocalJob::send_to(std::uint32_t index, char kind, const std::string& text) {
-  Channel& channel = processes_.channel(index);
-  if (channel.open()) (void)channel.send(kind, text);
+  processes_.channel(index).post(kind, text);
 }
 
 void LocalJob::on_message(std::uint32_t index, Channel::Message message,
@@ -157,6 +156,7 @@ void LocalJob::step(Instant until,
   const Instant now = monotonic_now();
   play_faults(now);
   reap();
+  processes_.flush();
   std::vector<pollfd> descriptors;
   processes_.add_to(descriptors);
   until = std::min(until, now + Duration::milliseconds(50));
@@ -230,9 +230,8 @@ Result<void> LocalJob::restart(std::uint32_t host) {
 
 Result<void> LocalJob::set_rate(std::uint32_t host, Bandwidth rate) {
   if (options_.testbed != nullptr) return options_.testbed->set_rate(host, rate);
-  Channel& channel = processes_.channel(host);
-  if (!channel.open()) return {};
-  return channel.send(job_message::link, fmt::format("{}", rate.bytes_per_second()));
+  send_to(host, job_message::link, fmt::format("{}", rate.bytes_per_second()));
+  return {};
 }
 
 Result<void> LocalJob::set_link_up(std::uint32_t host, bool up) {

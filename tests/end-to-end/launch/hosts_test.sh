@@ -109,7 +109,8 @@ survives() {
   for ((attempt = 0; attempt < 20; ++attempt)); do
     rm -f "$dir"/ssh-of-* "$dir/down/beta"
     code=0
-    "${bound[@]}" timeout 100 "${run[@]}" --restart on-failure -- "$program" "${arguments[@]}" \
+    "${bound[@]}" timeout 100 "${run[@]}" --restart on-failure --peer-timeout 2s -- \
+      "$program" "${arguments[@]}" \
       >"$dir/out" 2>"$dir/err" &
     guard=$!
     until (($(pgrep -cx "wp$$") >= 4)) || ! kill -0 $guard 2>/dev/null; do :; done

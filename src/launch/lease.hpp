@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lease: how long an agent's processes may run without word from the launcher, so that none runs
+// any more when the launcher starts their next lives elsewhere. Without I/O.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "weft/time.hpp"
+
+namespace weft {
+
+/// The agent's side. The agent says when it speaks, by its own clock, and the launcher returns what
+/// it heard last. The lease runs from the moment at which the agent said what has been returned,
+/// and the launcher's patience from the later moment at which it heard that. So the lease ends
+/// before the patience does, whatever is lost or late in either direction: no clock is compared
+/// with another, two clocks only have to go at about the same rate.
+class Lease {
+ public:
+  Lease(Duration length, Instant now) : length_(length), from_(now) {}
+
+  /// What the launcher is told at `now`.
+  static std::string word(Instant now) { return std::to_string((now - Instant{}).ticks()); }
+  /// It has returned that. Nonsense renews nothing.
+  void on_return(std::string_view word, Instant now) {
+    std::int64_t ticks = 0;
+    const auto [end, error] = std::from_chars(word.begin(), word.end(), ticks);
+    if (error != std::errc{} || end != word.end()) return;
+    from_ = std::max(from_, std::min(now, Instant{} + Duration(ticks)));
+  }
+  void set_length(Duration length) { length_ = length; }
+  Instant ends() const { return from_ + length_; }
+
+ private:
+  Duration length_;
+  Instant from_;
+};
+
+/// Of a launcher that considers an agent that is silent for longer than `patience` gone. The rest
+/// is for the processes to end in, and for clocks that do not go alike.
+inline Duration lease_within(Duration patience) {
+  return patience * 2 / 3;
+}
+
+}  // namespace weft

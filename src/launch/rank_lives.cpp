@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/rank_lives.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace weft {
+
+void RankLives::begin(std::uint32_t index) {
+  Rank& rank = ranks_[index];
+  WEFT_CHECK(rank.state == State::not_ours || rank.state == State::to_start,
+             "rank {} is not to be started", index);
+  rank = {.state = State::runs};
+  ++running_;
+}
+
+void RankLives::on_joined(std::uint32_t rank) {
+  ranks_[rank].joined = any_joined_ = true;
+}
+
+void RankLives::on_returned(std::uint32_t rank) {
+  ranks_[rank].returned = true;
+  decide();
+}
+
+RankLives::Next RankLives::on_end(std::uint32_t index, const End& end) {
+  Rank& rank = ranks_[index];
+  WEFT_CHECK(rank.state == State::runs, "rank {} does not run", index);
+  rank.state = State::ended;
+  --running_;
+  if (over_) {
+    // A process that exits or crashes by itself has a code that counts, whenever it does.
+    const bool by_itself = !end.was_killed || end.crashed;
+    return end.code != 0 && by_itself ? Next::fail : Next::nothing;
+  }
+  if (end.code != 0) {
+    const Next next = after_failure(rank, end);
+    if (next == Next::fail) decide();
+    return next;
+  }
+  rank.exited = !rank.returned;
+  if (left_early()) return Next::left_early;
+  decide();
+  return Next::nothing;
+}
+
+RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
+  if (may_restart(end)) {
+    const bool rests = rank.returned && end.was_killed && options_.decides;
+    rank.state = rests ? State::resting : State::to_start;
+    if (!rests) ++restarts_;
+    return rests ? Next::rest : Next::start_anew;
+  }
+  // A program that failed by itself takes the others with it. One that was killed is waited for,
+  // until those that need it give up and say what they needed.
+  return options_.restart || !end.was_killed ? Next::end_job : Next::fail;
+}
+
+bool RankLives::on_needed(std::uint32_t index) {
+  Rank& rank = ranks_[index];
+  if (over_ || rank.state != State::resting) return false;
+  rank = {.state = State::to_start};
+  ++restarts_;
+  return true;
+}
+
+/// Where no process joins, the programs are none of weft's, and need not.
+std::optional<std::uint32_t> RankLives::left_early() const {
+  if (!any_joined_) return std::nullopt;
+  const auto found =
+      std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.exited; });
+  if (found == ranks_.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - ranks_.begin());
+}
+
+void RankLives::decide() {
+  if (!options_.decides) return;
+  over_ = over_ || std::all_of(ranks_.begin(), ranks_.end(),
+                               [](const Rank& r) { return r.returned || r.state == State::ended; });
+}
+
+}  // namespace weft

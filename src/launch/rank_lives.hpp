@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// RankLives: how far the programs of a launcher's ranks have come, and what follows from the end of
+// one of their processes. Without I/O.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace weft {
+
+/// A rank has one life at a time. Its process joins the job (it may be no program of weft's, and
+/// never join), reports that its program has returned once it is about to exit with code 0, and
+/// then serves the others until all programs have returned: they may have to hear again what it
+/// sent. The launcher alone decides that the job is over, so that no process can be started into a
+/// job that others consider over.
+class RankLives {
+ public:
+  struct Options {
+    bool restart = false;
+    std::uint32_t most_restarts = 0;  ///< of all ranks together
+    /// All ranks of the job are this launcher's. Else node 0 decides that the job is over.
+    bool decides = true;
+  };
+  RankLives(std::uint32_t ranks, Options options) : options_(options), ranks_(ranks) {}
+
+  /// A life begins: a rank's first, or one that was to be started.
+  void begin(std::uint32_t rank);
+  void on_joined(std::uint32_t rank);
+  void on_returned(std::uint32_t rank);
+  /// Where others decide: they have.
+  void on_over() { over_ = true; }
+
+  struct End {
+    int code = 0;             ///< of the process: 128 + N after signal N
+    bool was_killed = false;  ///< by a signal, or with its host
+    bool crashed = false;     ///< by a signal that it brought on itself, such as SIGSEGV
+    bool can_start = true;    ///< another life could do better
+  };
+  enum class Next {
+    nothing,
+    start_anew,  ///< to be started
+    rest,        ///< its program had returned: it is started again only if another rank needs it
+    fail,        ///< its code counts; the other processes go on
+    end_job,     ///< its code counts, and ends the job
+    left_early,  ///< it exited with code 0, and others count on it: ends the job
+  };
+  Next on_end(std::uint32_t rank, const End& end);
+  /// A rank waits for that one. Whether it rested, and is to be started now.
+  bool on_needed(std::uint32_t rank);
+
+  /// A process that others may count on left with code 0 before its program returned.
+  std::optional<std::uint32_t> left_early() const;
+  /// All programs have returned. Nothing is started any more.
+  bool over() const { return over_; }
+  std::uint32_t running() const { return running_; }
+  bool runs(std::uint32_t rank) const { return ranks_[rank].state == State::runs; }
+  std::uint32_t restarts() const { return restarts_; }
+
+ private:
+  enum class State : std::uint8_t { not_ours, runs, resting, to_start, ended };
+  struct Rank {
+    State state = State::not_ours;
+    bool joined = false;
+    bool returned = false;
+    bool exited = false;  // with code 0, before its program returned
+  };
+
+  Next after_failure(Rank& rank, const End& end);
+  bool may_restart(const End& end) const {
+    return options_.restart && end.can_start && restarts_ < options_.most_restarts;
+  }
+  void decide();
+
+  Options options_;
+  std::vector<Rank> ranks_;
+  std::uint32_t running_ = 0;
+  std::uint32_t restarts_ = 0;
+  bool any_joined_ = false;
+  bool over_ = false;
+};
+
+}  // namespace weft

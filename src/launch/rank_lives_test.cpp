@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/rank_lives.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+using Next = RankLives::Next;
+constexpr RankLives::End killed{.code = 137, .was_killed = true};
+constexpr RankLives::End crashed{.code = 139, .was_killed = true, .crashed = true};
+constexpr RankLives::End succeeded{};
+
+/// All of them run, and have joined.
+RankLives running(std::uint32_t ranks, RankLives::Options options) {
+  RankLives lives(ranks, options);
+  for (std::uint32_t i = 0; i < ranks; ++i) lives.begin(i);
+  for (std::uint32_t i = 0; i < ranks; ++i) lives.on_joined(i);
+  return lives;
+}
+
+TEST(rank_lives, a_rank_that_has_returned_is_started_again_only_when_it_is_needed) {
+  RankLives lives = running(3, {.restart = true, .most_restarts = 10});
+  lives.on_returned(1);
+  EXPECT_EQ(lives.on_end(1, killed), Next::rest);
+  EXPECT_FALSE(lives.on_needed(0)) << "it runs";
+  EXPECT_TRUE(lives.on_needed(1));
+  EXPECT_EQ(lives.restarts(), 1u);
+  EXPECT_FALSE(lives.on_needed(1)) << "it is to be started already";
+  lives.on_returned(0);
+  lives.on_returned(2);
+  EXPECT_FALSE(lives.over()) << "its new life has not begun";
+  lives.begin(1);
+  EXPECT_FALSE(lives.over()) << "its new life has not returned";
+  lives.on_returned(1);
+  EXPECT_TRUE(lives.over());
+}
+
+TEST(rank_lives, the_job_is_over_when_all_have_returned_and_nothing_is_started_then) {
+  RankLives lives = running(2, {.restart = true, .most_restarts = 10});
+  lives.on_returned(1);
+  EXPECT_EQ(lives.on_end(1, killed), Next::rest);
+  lives.on_returned(0);
+  EXPECT_TRUE(lives.over());
+  EXPECT_FALSE(lives.on_needed(1));
+  EXPECT_EQ(lives.on_end(0, killed), Next::nothing);
+  EXPECT_EQ(lives.running(), 0u);
+}
+
+TEST(rank_lives, a_process_that_fails_by_itself_after_all_is_over_has_a_code_that_counts) {
+  RankLives lives = running(3, {.restart = true, .most_restarts = 10});
+  for (std::uint32_t i = 0; i < 3; ++i) lives.on_returned(i);
+  EXPECT_EQ(lives.on_end(0, {.code = 3}), Next::fail);
+  EXPECT_EQ(lives.on_end(1, crashed), Next::fail);
+  EXPECT_EQ(lives.on_end(2, succeeded), Next::nothing);
+}
+
+TEST(rank_lives, a_rank_that_exits_with_0_before_it_has_returned_ends_the_job) {
+  RankLives lives = running(2, {.restart = true, .most_restarts = 10});
+  EXPECT_EQ(lives.on_end(1, succeeded), Next::left_early);
+  EXPECT_EQ(lives.left_early(), 1u);
+}
+
+TEST(rank_lives, a_rank_that_never_joined_leaves_early_when_another_one_joins) {
+  RankLives lives(2, {});
+  lives.begin(0);
+  lives.begin(1);
+  EXPECT_EQ(lives.on_end(1, succeeded), Next::nothing);
+  EXPECT_FALSE(lives.left_early());
+  lives.on_joined(0);
+  EXPECT_EQ(lives.left_early(), 1u);
+}
+
+TEST(rank_lives, programs_that_never_join_exit_as_they_like) {
+  RankLives lives(2, {.restart = true, .most_restarts = 1});
+  lives.begin(0);
+  lives.begin(1);
+  EXPECT_EQ(lives.on_end(0, succeeded), Next::nothing);
+  EXPECT_EQ(lives.on_end(1, {.code = 1}), Next::start_anew);
+  lives.begin(1);
+  EXPECT_EQ(lives.on_end(1, {.code = 1}), Next::end_job) << "no restart is left";
+}
+
+TEST(rank_lives, those_that_a_killed_rank_leaves_behind_are_let_go_when_they_have_returned) {
+  RankLives lives = running(3, {});
+  EXPECT_EQ(lives.on_end(1, killed), Next::fail);
+  lives.on_returned(0);
+  EXPECT_FALSE(lives.over());
+  lives.on_returned(2);
+  EXPECT_TRUE(lives.over());
+}
+
+TEST(rank_lives, where_another_launcher_may_know_better_a_returned_rank_is_started_again) {
+  RankLives lives = running(2, {.restart = true, .most_restarts = 10, .decides = false});
+  lives.on_returned(0);
+  lives.on_returned(1);
+  EXPECT_FALSE(lives.over());
+  EXPECT_EQ(lives.on_end(1, killed), Next::start_anew);
+  lives.begin(1);
+  lives.on_over();
+  EXPECT_EQ(lives.on_end(1, killed), Next::nothing);
+}
+
+}  // namespace
+}  // namespace weft

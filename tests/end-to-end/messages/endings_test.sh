@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# How the processes of a job end, and what weft run makes of that: exits in the middle, codes of main,
+# kills after a program has returned, kills until the launcher itself ends.
+#   endings_test.sh WEFT ENDINGS [SEED [ROUNDS]]
+set -euo pipefail
+weft=$1 endings=$2 seed=${3:-$RANDOM} rounds=${4:-40}
+dir=$(mktemp -d)
+# shellcheck source=../launch/common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../launch/common.sh"
+trap 'end_descendants; rm -rf -- "$dir"' EXIT
+
+fail() {
+  echo "endings_test: $1; again: $0 $weft $endings $seed $rounds" >&2
+  exit 1
+}
+ranks=3
+files=$dir/files
+
+# start OPTIONS -- ARGUMENTS: in the background, as $launcher.
+start() {
+  rm -rf "$files"
+  mkdir "$files"
+  "${bound[@]}" timeout 60 "$weft" run -n $ranks "$@" >"$dir/out" 2>"$dir/err" &
+  guard=$!
+}
+ends_with() {
+  local code=0
+  wait $guard || code=$?
+  ((code == $1)) || fail "$2: code $code, not $1: $(cat "$dir/err")"
+}
+says() { grep -q -- "$1" "$dir/err" || fail "nobody says '$1': $(cat "$dir/err")"; }
+
+# Which files are whole.
+check_files() {
+  local rank
+  for ((rank = 0; rank < ranks; ++rank)); do
+    cmp -s "$files/$rank" "$dir/whole$rank" || fail "$1: file of rank $rank is not whole: $(cat "$dir/err")"
+    [[ $(cat "$files/$rank.tail") == tail ]] || fail "$1: rank $rank has not come to its end: $(cat "$dir/err")"
+  done
+}
+
+# Undisturbed.
+start --restart on-failure -- "$endings" "$files" 50 finish
+ends_with 0 finish
+for ((rank = 0; rank < ranks; ++rank)); do
+  [[ $(wc -l <"$files/$rank") == 51 ]] || fail "rank $rank wrote $(cat "$files/$rank")"
+  cp "$files/$rank" "$dir/whole$rank"
+done
+check_files finish
+
+# A rank that exits with code 0 before its program has returned: one clear error, and nobody waits.
+for how in "exit 1" "_exit 1" "_exit 0"; do
+  for restart in on-failure never; do
+    start --restart $restart -- "$endings" "$files" 50 ${how% *} ${how#* }
+    ends_with 1 "$how with --restart $restart"
+    says "^weft run: rank ${how#* } exited with code 0 before its program had returned"
+    ! grep -q "anew" "$dir/err" || fail "$how: it was started anew: $(cat "$dir/err")"
+  done
+done
+start -- bash -c 'exit 0'
+ends_with 0 "a program that never joins"
+
+# What main does after run_program counts.
+start --restart never -- "$endings" "$files" 50 code 1
+ends_with 3 "main's code"
+says "rank 1 ended with code 3"
+start --restart on-failure --most-restarts 2 -- "$endings" "$files" 50 code 2
+ends_with 3 "main's code, with restarts"
+(($(grep -c 'starting it anew' "$dir/err") == 2)) || fail "no restarts: $(cat "$dir/err")"
+start --restart never -- "$endings" "$files" 50 crash 0
+ends_with 139 "a crash behind run_program"
+
+# A program that cannot be started: one line, whatever the number of processes.
+start --restart on-failure -- "$dir/nothing"
+ends_with 127 "a program that is not there"
+(($(wc -l <"$dir/err") == 1)) || fail "more than a line: $(cat "$dir/err")"
+says "^weft run: cannot start '$dir/nothing': No such file or directory"
+echo 'no program' >"$dir/data"
+start -- "$dir/data"
+ends_with 127 "a file that is no program"
+says "make it executable"
+
+# kill_rank RANK: when its main is about to end, and it serves the others.
+kill_returned() {
+  local pid
+  until [[ -e $files/$1.tail ]]; do kill -0 $guard 2>/dev/null || fail "it ended: $(cat "$dir/err")"; done
+  pid=$(pgrep -P "$(pgrep -P $guard)" | sed -n "$(($1 + 1))p")
+  # It has reported that it returned when it waits.
+  until [[ $(awk '{ print $3 }' "/proc/$pid/stat") == S ]]; do :; done
+  kill -9 "$pid"
+}
+start --restart on-failure -- "$endings" "$files" 50 first 1
+kill_returned 1
+until grep -q 'rank 1 was ended by signal 9' "$dir/err"; do :; done
+touch "$files/go"
+ends_with 0 "a kill after the program had returned"
+says "rank 1 was ended by signal 9 (Killed) after its program had returned"
+! grep -q anew "$dir/err" || fail "a rank that had returned was started anew: $(cat "$dir/err")"
+check_files first
+
+start --restart on-failure -- "$endings" "$files" 50 needed 1
+kill_returned 1
+until grep -q 'rank 1 was ended by signal 9' "$dir/err"; do :; done
+touch "$files/go"
+ends_with 0 "what a killed rank had sent is needed again"
+says "rank 1 is needed by rank [02]; starting it anew"
+check_files needed
+
+# Kills at random moments, up to the launcher's end: whatever is killed when, exit code 0 and whole
+# files.
+began=$(milliseconds)
+start --restart on-failure -- "$endings" "$files" 50 finish
+ends_with 0 finish
+lasts=$(($(milliseconds) - began))
+killed=0
+for ((round = 0; round < rounds; ++round, ++seed)); do
+  RANDOM=$seed
+  start --restart on-failure -- "$endings" "$files" 50 finish
+  # The last third of the time is where programs return and all leave.
+  pause=$((lasts * 2000 / 3 + RANDOM % (lasts * 500)))
+  sleep "$(printf '%d.%06d' $((pause / 1000000)) $((pause % 1000000)))"
+  for ((kills = 0; kills < 3; ++kills)); do
+    launcher=$(pgrep -P $guard || true)
+    [[ -n $launcher ]] || break
+    mapfile -t pids < <(pgrep -P "$launcher" || true)
+    ((${#pids[@]} == 0)) || kill -9 "${pids[RANDOM % ${#pids[@]}]}" 2>/dev/null || true
+    sleep "0.00$((RANDOM % 10))"
+  done
+  ends_with 0 "round $round, seed $seed"
+  check_files "round $round, seed $seed"
+  killed=$((killed + $(grep -c 'was ended by signal 9' "$dir/err" || true)))
+done
+((rounds < 20 || killed > 0)) || fail "nothing was ever killed"
+echo "endings_test: all as expected; $killed processes killed in $rounds rounds"
