@@ -42,6 +42,7 @@ process:      base wire net core fabric runtime
 process/simulated: base core fabric process sim testbed
 program:      base process
 launch:       base wire fabric runtime process
+qos:          base core sim
 stream/shm:   base wire runtime/memory stream
 stream/simulated: base core fabric runtime report sim stream testbed
 stream/swarm: base core report runtime sim stream testbed

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// An experiment with service levels (paper 5, 5.2): jobs on randomly chosen nodes of one network,
+// simulated window by window: each alone (isolation), all on one level (default), and all on the
+// levels that a controller chooses from window to window.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/qos/algorithm_1.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/workload/patterns.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft::qos {
+
+/// One job of a scenario: `[[jobs]]` with `kind = "workload"`.
+struct WorkloadJob {
+  std::string name;
+  sim::PatternOptions pattern;
+  std::uint64_t eager_bytes = 16 << 10;
+  double compute_noise = 0.02;
+};
+
+/// The scenario's jobs, several where one says `copies`. Errors name file, line, key, value and
+/// fix.
+Result<std::vector<WorkloadJob>> workloads_of(const sim::Scenario& scenario);
+
+struct ExperimentOptions {
+  sim::Scenario scenario;  ///< network, router and seed; its jobs are those of workloads_of
+  std::string controller = "algorithm-1";  ///< or "none"
+  Algorithm1Options algorithm_1;
+  Duration period = Duration::milliseconds(60);  ///< P
+  std::uint32_t iterations = 500;
+  std::uint32_t placements = 8;
+  /// Every job has so many runs that differ by their noise, and one is drawn for each window.
+  std::uint32_t variants = 5;
+  unsigned threads = 1;  ///< placements at a time; the result does not depend on it
+};
+
+/// A job at one placement, over all windows. Work is that of its slowest process, window by window.
+struct JobOutcome {
+  std::string name;
+  std::string kind;
+  std::uint32_t placement = 0;
+  std::uint64_t isolated_work = 0;
+  std::uint64_t default_work = 0;
+  std::uint64_t controlled_work = 0;
+
+  /// W of the paper's first chart: I_D / I_B − 1.
+  double default_of_isolation() const;
+  /// I_Q / I_B − 1.
+  double controlled_of_isolation() const;
+  /// The paper's second chart: I_Q / I_D − 1.
+  double improvement() const;
+};
+
+struct ExperimentOutcome {
+  std::vector<JobOutcome> jobs;  ///< placement by placement
+  /// The first iteration after which a controller tried nothing any more, at the slowest placement;
+  /// the number of all iterations, if it never ended.
+  std::uint32_t iterations_to_best = 0;
+};
+
+/// Called from several threads, but one at a time: so many windows of so many are done. False ends
+/// the experiment.
+using ExperimentProgress = std::function<bool(std::uint64_t done, std::uint64_t of)>;
+
+/// Errors: what the scenario's network refuses; more processes than hosts; an unknown controller;
+/// ErrorCode::unavailable when `progress` ended it.
+Result<ExperimentOutcome> run_experiment(const ExperimentOptions& options,
+                                         const ExperimentProgress& progress = {});
+
+}  // namespace weft::qos

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "qos/experiment.hpp"
+
+#include <gtest/gtest.h>
+
+#include "qos/window.hpp"
+#include "sim/scenario/scenario_file.hpp"
+
+namespace weft::qos {
+namespace {
+
+constexpr const char* two_jobs = R"(
+[network]
+topology = "fat-tree:16,levels=2,radix=8"
+router = "d-mod-k"
+preset = "ib-qdr"
+
+[[jobs]]
+name = "flood"
+kind = "workload"
+pattern = "flood-pairs"
+ranks = 8
+message = "64KiB"
+compute = "20us"
+
+[[jobs]]
+name = "all"
+kind = "workload"
+pattern = "all-to-all"
+ranks = 8
+message = "8KiB"
+compute = "20us"
+)";
+
+sim::Scenario scenario_of(const std::string& text) {
+  auto scenario = sim::parse_scenario(text, "test.toml");
+  EXPECT_TRUE(scenario.ok()) << (scenario.ok() ? "" : scenario.error().message);
+  return scenario.ok() ? *scenario : sim::Scenario();
+}
+
+ExperimentOptions short_experiment() {
+  ExperimentOptions options;
+  options.scenario = scenario_of(two_jobs);
+  options.period = Duration::milliseconds(1);
+  options.iterations = 6;
+  options.placements = 2;
+  return options;
+}
+
+std::string error_of(const std::string& jobs) {
+  const std::string network = "[network]\ntopology = \"star:16\"\n";
+  const auto read = workloads_of(scenario_of(network + jobs));
+  return read.ok() ? std::string() : read.error().message;
+}
+
+TEST(experiment, compares_isolation_default_and_control_for_every_job_and_placement) {
+  const auto outcome = run_experiment(short_experiment());
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  ASSERT_EQ(outcome->jobs.size(), 4U);
+  for (const JobOutcome& job : outcome->jobs) {
+    EXPECT_GT(job.default_work, 0U);
+    // Others on the same links do not make a job faster.
+    EXPECT_LE(job.default_of_isolation(), 0.0) << job.name;
+  }
+  EXPECT_EQ(outcome->jobs[0].name, "flood");
+  EXPECT_EQ(outcome->jobs[0].kind, "flood-pairs");
+  EXPECT_EQ(outcome->jobs[2].placement, 1U);
+}
+
+TEST(experiment, does_not_depend_on_how_many_placements_run_at_once) {
+  ExperimentOptions options = short_experiment();
+  const auto one = run_experiment(options);
+  options.threads = 2;
+  const auto two = run_experiment(options);
+  ASSERT_TRUE(one.ok() && two.ok());
+  for (std::size_t i = 0; i < one->jobs.size(); ++i) {
+    EXPECT_EQ(one->jobs[i].default_work, two->jobs[i].default_work);
+    EXPECT_EQ(one->jobs[i].controlled_work, two->jobs[i].controlled_work);
+  }
+}
+
+TEST(experiment, without_a_controller_is_the_default_throughout) {
+  ExperimentOptions options = short_experiment();
+  options.controller = "none";
+  const auto outcome = run_experiment(options);
+  ASSERT_TRUE(outcome.ok());
+  for (const JobOutcome& job : outcome->jobs) EXPECT_EQ(job.improvement(), 0.0);
+}
+
+TEST(experiment, ends_when_it_is_told_to) {
+  std::uint64_t all = 0;
+  const auto outcome = run_experiment(short_experiment(), [&](std::uint64_t, std::uint64_t of) {
+    all = of;
+    return false;
+  });
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().code, ErrorCode::unavailable);
+  EXPECT_EQ(all, 12U);
+}
+
+TEST(experiment, refuses_what_cannot_be) {
+  ExperimentOptions options = short_experiment();
+  options.controller = "best-of-all";
+  EXPECT_EQ(run_experiment(options).error().message,
+            "no controller is called 'best-of-all': there are algorithm-1 and none");
+  options = short_experiment();
+  options.scenario.topology = "star:10";
+  options.scenario.router.clear();
+  EXPECT_EQ(run_experiment(options).error().message,
+            "the jobs have 16 processes and the network 10 hosts: use a larger topology or fewer "
+            "processes");
+}
+
+TEST(window, a_job_on_a_heavier_level_gets_more_of_a_link_that_it_shares) {
+  const sim::Scenario scenario = scenario_of(
+      "[network]\ntopology = \"star:4\"\npreset = \"ib-qdr\"\n[[jobs]]\nkind = \"workload\"\n");
+  const WorkloadJob job{
+      .name = "pair", .pattern = {.ranks = 2, .messages = 8}, .eager_bytes = 1 << 20};
+  const auto program = sim::make_pattern(job.pattern);
+  // Both pairs meet on the link to host 2.
+  const std::vector<PlacedJob> placed = {
+      {.job = &job, .program = program->get(), .hosts = {0, 2}, .noise_seed = 1},
+      {.job = &job, .program = program->get(), .hosts = {1, 2}, .noise_seed = 2}};
+  const Configuration raised{.level_of = {0, 0, 1, 1}, .weight_of = {1, 8}};
+  const auto alike = run_window(scenario, placed, nullptr, 16, PicoDuration::milliseconds(20));
+  const auto apart = run_window(scenario, placed, &raised, 16, PicoDuration::milliseconds(20));
+  ASSERT_TRUE(alike.ok() && apart.ok());
+  const auto work = [](const WindowWork& w, std::size_t j) { return JobWindow{w[j]}.work(); };
+  EXPECT_NEAR(static_cast<double>(work(*alike, 0)), static_cast<double>(work(*alike, 1)),
+              0.05 * static_cast<double>(work(*alike, 0)));
+  EXPECT_GT(work(*apart, 1), 2 * work(*apart, 0));
+}
+
+TEST(workloads, are_read_with_their_copies) {
+  const auto jobs = workloads_of(scenario_of(
+      "[network]\ntopology = \"star:16\"\n[[jobs]]\nname = \"pairs\"\nkind = \"workload\"\n"
+      "pattern = \"random-pairs\"\ncopies = 2\nranks = 4\nmessage = \"8KiB\"\ncompute = \"5us\"\n"
+      "least-compute = 0.9\n"));
+  ASSERT_TRUE(jobs.ok()) << jobs.error().message;
+  ASSERT_EQ(jobs->size(), 2U);
+  EXPECT_EQ((*jobs)[0].name, "pairs-1");
+  EXPECT_EQ((*jobs)[1].name, "pairs-2");
+  EXPECT_NE((*jobs)[0].pattern.seed, (*jobs)[1].pattern.seed);
+  EXPECT_EQ((*jobs)[1].pattern.pattern, sim::Pattern::random_pairs);
+  EXPECT_EQ((*jobs)[1].pattern.message_bytes, 8U << 10);
+  EXPECT_EQ((*jobs)[1].pattern.compute, PicoDuration::microseconds(5));
+  EXPECT_EQ((*jobs)[1].pattern.least_compute, 0.9);
+}
+
+TEST(workloads, are_refused_with_line_key_and_fix) {
+  EXPECT_EQ(error_of("[[jobs]]\ninputs = 2\n"),
+            "test.toml:3: it is no workload; write kind = \"workload\"");
+  const std::string job = "[[jobs]]\nkind = \"workload\"\n";
+  EXPECT_EQ(error_of(job + "pattern = \"ring\"\n"),
+            "test.toml:5: jobs[0].pattern = ring: no workload is called 'ring': there are "
+            "flood-pairs, nearest-neighbor, random-pairs, all-to-all, mini-paradis, mini-amg");
+  EXPECT_EQ(error_of(job + "ranks = -3\n"),
+            "test.toml:5: jobs[0].ranks = -3: it is not a number in range; write one");
+  EXPECT_EQ(error_of(job + "copies = 0\n"), "test.toml:5: jobs[0].copies = 0: use 1 to 1024");
+  EXPECT_EQ(error_of(job + "noise = 2\n"), "test.toml:5: jobs[0].noise = 2: use 0 to 0.99");
+  EXPECT_NE(error_of(job + "colour = \"red\"\n").find("a workload has no 'colour'"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::qos

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "qos/window.hpp"
+
+#include <utility>
+
+#include "sim/run/world.hpp"
+#include "sim/workload/ranks.hpp"
+
+namespace weft::qos {
+
+Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<PlacedJob>& jobs,
+                              const Configuration* configuration, std::uint32_t levels,
+                              PicoDuration period) {
+  sim::Scenario own = scenario;
+  own.network.levels.assign(levels, {});
+  if (configuration != nullptr) {
+    for (std::size_t i = 0; i < configuration->weight_of.size(); ++i) {
+      own.network.levels[i].weight = configuration->weight_of[i];
+    }
+  }
+  auto world = sim::World::make(own);
+  if (!world) return std::move(world).error();
+  std::vector<std::unique_ptr<sim::Ranks>> running;
+  std::size_t process = 0;
+  for (const PlacedJob& job : jobs) {
+    const sim::RankOptions options{.eager_bytes = job.job->eager_bytes,
+                                   .compute_noise = job.job->compute_noise,
+                                   .level = default_level,
+                                   .seed = job.noise_seed};
+    running.push_back(std::make_unique<sim::Ranks>(*job.program, options, job.hosts,
+                                                   (*world)->network(), (*world)->agents()));
+    for (std::uint32_t r = 0; r < job.hosts.size(); ++r, ++process) {
+      if (configuration == nullptr) continue;
+      const Level level = configuration->level_of[process];
+      if (level != default_level) running.back()->set_level(r, level);
+    }
+  }
+  (*world)->run_until(PicoInstant{} + period);
+  WindowWork work;
+  for (const auto& ranks : running) {
+    if (!ranks->error().empty()) return Error{ErrorCode::corrupt, ranks->error()};
+    auto& iterations = work.emplace_back();
+    for (std::uint32_t r = 0; r < ranks->size(); ++r) iterations.push_back(ranks->iterations(r));
+  }
+  return work;
+}
+
+}  // namespace weft::qos
