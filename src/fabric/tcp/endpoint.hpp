@@ -85,7 +85,7 @@ class Endpoint final : public Fabric {
   void on_greeting(Connection& connection);
   void on_hello(Connection& connection);
   void on_answer(Connection& connection);
-  void turned_away(Connection& connection, Verdict verdict);
+  void turned_away(Connection& connection, Verdict verdict, std::uint64_t known_life = 0);
   void admit(Connection& connection);
   bool answer(Connection& connection, Verdict verdict, std::uint64_t session);
   bool send_all(Connection& connection, std::span<const std::byte> bytes);

@@ -309,7 +309,8 @@ void Endpoint::admit(Connection& connection) {
     return;
   }
   if (decision.admission == Admission::refuse) {
-    answer(connection, decision.verdict, 0);
+    const bool stale = decision.verdict == Verdict::stale;
+    answer(connection, decision.verdict, stale ? peer.incarnation.value() : 0);
     close(connection);
     return;
   }
@@ -345,7 +346,7 @@ void Endpoint::on_answer(Connection& connection) {
     return;
   }
   if (answer->verdict != Verdict::accepted) {
-    turned_away(connection, answer->verdict);
+    turned_away(connection, answer->verdict, answer->session);
     return;
   }
   const bool resumes = connection.hello.session != 0;
@@ -361,7 +362,7 @@ void Endpoint::on_answer(Connection& connection) {
 }
 
 // The peer proved itself and said no.
-void Endpoint::turned_away(Connection& connection, Verdict verdict) {
+void Endpoint::turned_away(Connection& connection, Verdict verdict, std::uint64_t known_life) {
   Peer& peer = *connection.peer;
   close(connection);
   if (verdict == Verdict::not_resumable) {
@@ -369,7 +370,9 @@ void Endpoint::turned_away(Connection& connection, Verdict verdict) {
     peer.next_attempt = now_;
     return;
   }
-  if (verdict == Verdict::stale && !peer.turned_away) {
+  if (verdict == Verdict::stale && options_.on_later_life && known_life <= UINT32_MAX) {
+    options_.on_later_life(Incarnation(static_cast<std::uint32_t>(known_life)));
+  } else if (verdict == Verdict::stale && !peer.turned_away) {
     peer.turned_away = true;
     spdlog::warn("tcp: node {} knows a later life of this node than {}: it was replaced",
                  peer.id.value(), options_.incarnation.value());

@@ -68,7 +68,8 @@ struct Answer {
   Verdict verdict = Verdict::busy;
   NodeId from{};
   Incarnation incarnation{};
-  std::uint64_t session = 0;  ///< when accepted
+  std::uint64_t session =
+      0;  ///< when accepted; when stale: the life of the initiator that is known
 };
 
 /// A random number that is no one else's; never 0.

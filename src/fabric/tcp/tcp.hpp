@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,11 @@ struct TcpOptions {
   /// At least 16 bytes, the same on all nodes of the job. Peers prove that they know it; the data
   /// itself is neither encrypted nor signed.
   std::vector<std::byte> secret;
+
+  /// Called from `poll`, perhaps often, when a peer that proved itself turns this endpoint away
+  /// because it knows a later life of this node than `incarnation`, and with that life. Without it
+  /// a line in the log says so.
+  std::function<void(Incarnation known)> on_later_life;
 
   /// Connections that are kept; at least 1. When more peers than that are in use, the least
   /// recently used idle connection is emptied, closed and made again on demand; neither side
