@@ -45,6 +45,16 @@ struct GrantParameters {
   std::uint32_t open_timeslices = 16;
 };
 
+/// Which parts of a job go on when its input nodes lose each other.
+enum class Quorum : std::uint8_t {
+  /// The part with more than half of the job's input nodes, or with half of them and input 0. Other
+  /// parts wait, as does a job whose other input nodes died.
+  majority,
+  /// Every part that has an input and a compute node. A part without a majority flags what it
+  /// builds as `repeated`, as another part may build it too.
+  none,
+};
+
 /// What a job does. The same on all its nodes.
 struct StreamOptions {
   std::uint32_t inputs = 4;
@@ -60,6 +70,10 @@ struct StreamOptions {
   ServiceLevel data_level{};
   ServiceLevel control_level{};
   Duration peer_timeout = Duration::seconds(10);
+  Quorum quorum = Quorum::none;
+  /// A compute node that takes nothing and does not answer for so long, although its connection
+  /// lives, is left out until it continues. Not less than a millisecond.
+  Duration stall_timeout = Duration::seconds(30);
 
   std::string source = "pattern:?size=64KiB";
   std::vector<std::string> sinks;  ///< none: null:

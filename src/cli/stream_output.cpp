@@ -82,6 +82,11 @@ void print_table(std::span<const report::RunRecord> runs) {
       fmt::print(stderr, "weft: {}: {} check{} failed; first: {}\n", name, r.checks.errors,
                  r.checks.errors == 1 ? "" : "s", r.checks.first_error);
     }
+    if (r.quorum_wait_s > 0) {
+      fmt::print(stderr,
+                 "weft: {}: input nodes without a majority waited for {:.1f} s (--quorum)\n", name,
+                 r.quorum_wait_s);
+    }
     if (r.timeslices_lost > 0) {
       fmt::print(stderr, "weft: {}: {} timeslices were sent and never built\n", name,
                  r.timeslices_lost);

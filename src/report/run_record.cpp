@@ -129,6 +129,7 @@ Json write_summary(const RunRecord& r) {
   j["spread_floor_us"] = optional_number(r.spread_floor_us);
   j["buffer_fill"] = optional_quantiles(r.buffer_fill);
   j["credit_waits"] = r.credit_waits;
+  j["quorum_wait_s"] = number(r.quorum_wait_s);
   j["intervals"] = finite_array_of(
       r.intervals, [](const IntervalRow& row) { return row.start_us + row.actual_us; },
       write_interval);
@@ -297,6 +298,7 @@ void read_figures(const Reader& in, RunRecord& r) {
   in.real("spread_floor_us", r.spread_floor_us);
   in.optional_quantiles("buffer_fill", r.buffer_fill);
   in.integer("credit_waits", r.credit_waits);
+  in.real("quorum_wait_s", r.quorum_wait_s);
   in.integer("seed", r.seed);
   in.text("version", r.version);
 }

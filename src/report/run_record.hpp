@@ -158,6 +158,7 @@ struct RunRecord {
   std::optional<double> spread_floor_us;    ///< contributions one by one at full rate
   std::optional<Quantiles> buffer_fill;     ///< fractions, 0 to 1
   std::uint64_t credit_waits = 0;
+  double quorum_wait_s = 0;  ///< for which a part of the job waited for a majority of its inputs
   std::vector<IntervalRow> intervals;
   std::uint64_t seed = 0;
   std::string version;

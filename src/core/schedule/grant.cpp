@@ -189,6 +189,19 @@ void GrantCompute::on_contribution(Instant now, std::uint32_t input, TimesliceIn
   inputs_[input].granted = std::max(inputs_[input].granted, round + 1);
 }
 
+void GrantCompute::on_given_up(Instant now, std::uint32_t input, TimesliceIndex below) {
+  const TimesliceIndex own = grid_.first.plus(self_);
+  if (!active_ || input >= inputs_.size() || below <= own) return;
+  // Of its own timeslices, those of the rounds before this one are below.
+  const std::uint64_t round = (below.value() - own.value() - 1) / grid_.computes + 1;
+  inputs_[input].arrived = std::max(inputs_[input].arrived, round);
+  inputs_[input].granted = std::max(inputs_[input].granted, round);
+  for (std::size_t i = outstanding_.size(); i-- > 0;) {
+    const Outstanding o = outstanding_[i];
+    if (o.input == input && o.round < round) settle(now, input, o.round, false);
+  }
+}
+
 void GrantCompute::on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) {
   Said said;
   if (!active_ || from >= inputs_.size() || !understand(bytes, said)) return;

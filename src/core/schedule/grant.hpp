@@ -69,6 +69,7 @@ class GrantCompute final : public ComputeSchedule {
   void on_input(Instant now, std::uint32_t input, bool up) override;
   void on_contribution(Instant now, std::uint32_t input, TimesliceIndex t,
                        ByteCount bytes) override;
+  void on_given_up(Instant now, std::uint32_t input, TimesliceIndex below) override;
   void on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) override;
   void write_messages(Instant now, MessageBox& out) override;
   Instant next_deadline() const override { return deadline_; }

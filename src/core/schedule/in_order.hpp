@@ -39,6 +39,7 @@ class SilentComputeSchedule final : public ComputeSchedule {
   void on_grid(Instant, const RoundGrid&, std::uint32_t) override {}
   void on_input(Instant, std::uint32_t, bool) override {}
   void on_contribution(Instant, std::uint32_t, TimesliceIndex, ByteCount) override {}
+  void on_given_up(Instant, std::uint32_t, TimesliceIndex) override {}
   void on_message(Instant, std::uint32_t, std::span<const std::byte>) override {}
   void write_messages(Instant, MessageBox&) override {}
 };

@@ -57,7 +57,7 @@ enum class Readiness : std::uint8_t {
   no_data,      ///< the source has not produced it yet
   no_credit,    ///< its compute node has no room (a "credit wait")
   unreachable,  ///< its compute node is down; a new grid will follow
-  started,      ///< already on its way or done
+  started,      ///< already on its way, done, or given up by its compute node
   after_end,    ///< the stream ends before it
 };
 
@@ -111,6 +111,10 @@ class ComputeSchedule {
   /// A contribution of `input` for timeslice t of this node arrived, `bytes` long.
   virtual void on_contribution(Instant now, std::uint32_t input, TimesliceIndex t,
                                ByteCount bytes) = 0;
+  /// This node no longer waits for `input`'s contributions to its timeslices below `below`
+  /// (--give-up-after). Those that were not on their way will not come; the others count for
+  /// nothing, although on_contribution tells of them.
+  virtual void on_given_up(Instant now, std::uint32_t input, TimesliceIndex below) = 0;
   virtual void on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) = 0;
   virtual void write_messages(Instant now, MessageBox& out) = 0;
   /// When write_messages wants to be called even if nothing happens.

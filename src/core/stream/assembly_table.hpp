@@ -27,7 +27,6 @@ struct Assembly {
   enum class State : std::uint8_t {
     collecting,
     delivered,  ///< complete, or given up: the sink has it
-    abandoned,  ///< consumed, but late contributions may still come and must be thrown away
   };
   TimesliceIndex timeslice{};
   State state = State::collecting;

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 
+#include "core/schedule/grant.hpp"
 #include "core/schedule/in_order.hpp"
 
 namespace weft::stream::testing {
@@ -24,6 +26,22 @@ std::byte pattern(std::uint64_t microslice, std::uint32_t input, std::size_t i) 
 }
 
 }  // namespace
+
+ClusterOptions with_grants(ClusterOptions options) {
+  const Roster roster = options.roster;
+  options.input_schedule = [roster](std::uint32_t) {
+    return schedule::make_grant_input({}, roster.computes);
+  };
+  options.compute_schedule = [roster](std::uint32_t, bool) {
+    return schedule::make_grant_compute({}, roster.inputs);
+  };
+  return options;
+}
+
+ClusterOptions with_offset(ClusterOptions options) {
+  options.input_schedule = [](std::uint32_t i) { return schedule::make_offset_input(i); };
+  return options;
+}
 
 struct Cluster::Node {
   NodeId id{};
@@ -76,6 +94,8 @@ std::unique_ptr<Cluster::Node> Cluster::make(NodeId id, Incarnation incarnation)
     if (!options_.open_end) config.end = TimesliceIndex(options_.timeslices);
     config.window = 4096;
     config.promise_timeout = options_.promise_timeout;
+    config.majority_only = options_.majority_only;
+    config.stall_timeout = options_.stall_timeout;
     config.start_by = Instant(Duration::microseconds(500).ticks());
     node->input =
         std::make_unique<InputMachine>(config, *node->buffer, options_.input_schedule(id.value()));
@@ -109,6 +129,33 @@ void Cluster::introduce(Node& node) {
     (void)node.fabric->add_peer(other->id, life(*other), other->fabric->address());
     (void)other->fabric->add_peer(node.id, life(node), node.fabric->address());
   }
+}
+
+void Cluster::separate(const std::vector<std::vector<std::uint32_t>>& groups) {
+  for (const auto& group : groups) {
+    for (const std::uint32_t n : group) {
+      for (std::uint32_t other = 0; other < nodes_.size(); ++other) {
+        const bool together = std::find(group.begin(), group.end(), other) != group.end();
+        if (!together && nodes_[n]) nodes_[n]->fabric->remove_peer(NodeId(other));
+      }
+    }
+  }
+}
+
+void Cluster::reunite() {
+  for (auto& node : nodes_) {
+    if (node) introduce(*node);
+  }
+}
+
+void Cluster::hang_up(Node& node) {
+  for (const NodeId id : node.out.hang_up.view()) {
+    node.fabric->remove_peer(id);
+    if (!nodes_[id.value()]) continue;
+    (void)node.fabric->add_peer(id, Incarnation(lives_[id.value()]),
+                                nodes_[id.value()]->fabric->address());
+  }
+  node.out.hang_up.clear();
 }
 
 void Cluster::kill(NodeId id) {
@@ -245,6 +292,7 @@ void Cluster::work(Node& node) {
     sink(node);
   }
   node.out.posted(node.fabric->post(node.out.tx.view()));
+  hang_up(node);
 }
 
 void Cluster::step() {

@@ -37,7 +37,13 @@ struct ClusterOptions {
   Duration give_up_after = Duration::max();
   bool open_end = false;  ///< runs until `stop`
   Duration promise_timeout = Duration::max();
+  bool majority_only = false;
+  Duration stall_timeout = Duration::max();
 };
+
+/// The same with another schedule.
+ClusterOptions with_grants(ClusterOptions options);
+ClusterOptions with_offset(ClusterOptions options);
 
 class Cluster {
  public:
@@ -52,6 +58,9 @@ class Cluster {
   void restart(NodeId node);
   /// Both see the connection break although both live.
   void break_connection(NodeId a, NodeId b) { hub_.break_connection(a, b); }
+  /// Nodes of different groups lose each other, until `reunite`.
+  void separate(const std::vector<std::vector<std::uint32_t>>& groups);
+  void reunite();
   /// A paused node does nothing until it is resumed.
   void pause(NodeId node, bool paused);
   void stop();
@@ -79,6 +88,7 @@ class Cluster {
   void check_component(TimesliceIndex t, std::uint32_t input, const ComponentView& component);
   std::unique_ptr<Node> make(NodeId id, Incarnation incarnation);
   void introduce(Node& node);
+  void hang_up(Node& node);
 
   ClusterOptions options_;
   LoopbackHub hub_;

@@ -69,6 +69,9 @@ bool ComputeMachine::on_message(Instant now, std::uint32_t input,
     case MessageType::bye:
       peers_[input].bye = true;
       return true;
+    case MessageType::probe:
+      owe(input, owes_present);
+      return true;
     case MessageType::prepare:
       if (const auto prepare = decode_prepare(bytes, config_.roster)) {
         on_prepare(input, *prepare);
@@ -115,27 +118,32 @@ void ComputeMachine::on_arrival(Instant now, std::uint32_t input,
                                 const PairReceiver::Arrival& arrival) {
   const auto& d = arrival.descriptor;
   const TimesliceIndex t(d.timeslice);
+  if (!is_own(t)) {
+    ++counters_.refused_messages;
+    pairs_[input].release(arrival.record);
+    return;
+  }
   Assembly* assembly = table_.find(t);
-  if (assembly == nullptr) {
+  if (assembly == nullptr && t >= next_) {
     assembly = &table_.create(t);
+    begun_below_ = std::max(begun_below_, t.plus(1));
     assembly->waiting_for = expected(t);
     assembly->first = now;
     if (config_.give_up_after != Duration::max()) {
       next_give_up_ = std::min(next_give_up_, now + config_.give_up_after);
     }
   }
-  Component& component = assembly->components[input];
-  if (assembly->waiting_for.contains(input)) assembly->waiting_for.erase(input);
   // Also what comes too late: the schedule waits for what it asked for.
   schedule_->on_contribution(now, input, t, ByteCount(d.size));
-  if (assembly->state != Assembly::State::collecting || component.present) {
+  if (assembly == nullptr || assembly->state != Assembly::State::collecting ||
+      assembly->components[input].present) {
     ++counters_.late;  // given up before, or sent twice: its place is free again at once
     pairs_[input].release(arrival.record);
-    if (assembly->state == Assembly::State::abandoned && assembly->waiting_for.empty()) {
-      table_.erase(t);
-    }
     return;
   }
+  if (assembly->waiting_for.contains(input)) assembly->waiting_for.erase(input);
+  peers_[input].late_since = Instant::never();
+  Component& component = assembly->components[input];
   component = {.present = true,
                .size = d.size,
                .microslices = d.microslices,
@@ -145,21 +153,45 @@ void ComputeMachine::on_arrival(Instant now, std::uint32_t input,
   if (config_.late_after != Duration::max() && now - assembly->first > config_.late_after) {
     assembly->flags |= bit(TimesliceFlag::late);
   }
-  deliver_if_complete(*assembly);
+  deliver_complete();
+}
+
+bool ComputeMachine::is_own(TimesliceIndex t) const {
+  return t >= view_.first && view_.owner(t) == config_.self;
+}
+
+/// The first of its own timeslices from t on, which is one of them, that is not done since before
+/// this view.
+TimesliceIndex ComputeMachine::next_own(TimesliceIndex t) const {
+  while (view_.is_done(t)) t = t.plus(view_.computes.count());
+  return t;
 }
 
 IndexSet ComputeMachine::expected(TimesliceIndex t) const {
   IndexSet set = view_.inputs;
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
-    if (set.contains(i) && peers_[i].ended <= t) set.erase(i);
+    const Peer& peer = peers_[i];
+    if (set.contains(i) && (peer.ended <= t || peer.given_up > t)) set.erase(i);
   }
   return set;
 }
 
-void ComputeMachine::deliver_if_complete(Assembly& assembly) {
-  if (assembly.state == Assembly::State::collecting && assembly.waiting_for.empty()) {
-    deliver(assembly);
+/// In ascending order, so that "all below are done" can be said of them. Input nodes send in that
+/// order, so that only the end of one input's stream completes a later one first.
+void ComputeMachine::deliver_complete() {
+  for (;;) {
+    Assembly* assembly = table_.find(next_);
+    if (assembly == nullptr || assembly->state != Assembly::State::collecting) break;
+    if (!assembly->waiting_for.empty()) break;
+    deliver(*assembly);
   }
+  if (!behind_.empty()) tell_behind();
+}
+
+/// Only of what was handed over: until then an input node's contribution may be needed elsewhere.
+void ComputeMachine::tell_behind() {
+  for (const std::uint32_t input : behind_) owe(input, owes_given_up);
+  std::erase_if(behind_, [&](std::uint32_t input) { return peers_[input].given_up <= next_; });
 }
 
 void ComputeMachine::deliver(Assembly& assembly) {
@@ -179,7 +211,7 @@ void ComputeMachine::deliver(Assembly& assembly) {
   if (assembly.flags & bit(TimesliceFlag::late)) ++counters_.late;
   if (assembly.flags & bit(TimesliceFlag::repeated)) ++counters_.repeated;
   assembly.state = Assembly::State::delivered;
-  delivered_below_ = std::max(delivered_below_, assembly.timeslice.plus(1));
+  next_ = next_own(assembly.timeslice.plus(view_.computes.count()));
   ready_.push_back(assembly.timeslice);
   built_.push_back(
       {assembly.timeslice, assembly.last, assembly.last - assembly.first, assembly.flags});
@@ -198,11 +230,10 @@ void ComputeMachine::release(TimesliceIndex t) {
   Assembly* assembly = table_.find(t);
   WEFT_CHECK(assembly != nullptr && assembly->state == Assembly::State::delivered,
              "timeslice {} is not out for consumption", t.value());
-  assembly->state = Assembly::State::abandoned;
   for (std::uint32_t i = 0; i < assembly->components.size(); ++i) {
     if (assembly->components[i].present) free_component(i, assembly->components[i]);
   }
-  if (assembly->waiting_for.empty()) table_.erase(t);
+  table_.erase(t);
 }
 
 namespace {
@@ -267,16 +298,39 @@ std::string ComputeMachine::describe() const {
 void ComputeMachine::give_up(Instant now) {
   if (now < next_give_up_) return;
   next_give_up_ = Instant::never();
-  table_.for_each([&](Assembly& assembly) {
-    if (assembly.state != Assembly::State::collecting) return;
-    const Instant at = assembly.first + config_.give_up_after;
+  for (;;) {
+    // The oldest began first.
+    Assembly* oldest = table_.find(next_);
+    if (oldest == nullptr || oldest->state != Assembly::State::collecting) return;
+    const Instant at = oldest->first + config_.give_up_after;
     if (at > now) {
-      next_give_up_ = std::min(next_give_up_, at);
+      next_give_up_ = at;
       return;
     }
-    assembly.flags |= bit(TimesliceFlag::late);
-    deliver(assembly);
-  });
+    const IndexSet late = oldest->waiting_for;
+    for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+      if (late.contains(i)) give_up_on(now, i, oldest->timeslice);
+    }
+    deliver_complete();
+  }
+}
+
+/// An input node of which nothing came in time for as long as the limit would stay behind: each of
+/// its contributions would be as late as the one before. It is told to go on in the present.
+void ComputeMachine::give_up_on(Instant now, std::uint32_t input, TimesliceIndex t) {
+  Peer& peer = peers_[input];
+  if (peer.late_since == Instant::never()) peer.late_since = now;
+  const bool skips = now - peer.late_since >= config_.give_up_after;
+  peer.given_up = std::max(peer.given_up, skips ? begun_below_ : t.plus(1));
+  for (TimesliceIndex own = t; own < peer.given_up; own = own.plus(view_.computes.count())) {
+    Assembly* assembly = table_.find(own);
+    if (assembly == nullptr || assembly->state != Assembly::State::collecting) continue;
+    if (!assembly->waiting_for.contains(input)) continue;
+    assembly->waiting_for.erase(input);
+    assembly->flags |= bit(TimesliceFlag::late);
+  }
+  schedule_->on_given_up(now, input, peer.given_up);
+  if (std::find(behind_.begin(), behind_.end(), input) == behind_.end()) behind_.push_back(input);
 }
 
 Instant ComputeMachine::next_deadline() const {
@@ -334,7 +388,7 @@ void ComputeMachine::pay_debts(Outbox& out) {
   while (!debtors_.empty()) {
     const std::uint32_t input = debtors_.back();
     Peer& peer = peers_[input];
-    if (!out.has_room(5, 512 + max_message_bytes(config_.roster))) return;
+    if (!out.has_room(7, 768 + max_message_bytes(config_.roster))) return;
     if (peer.owes & owes_suspect) send_suspicion(input, out);
     const auto send = [&](auto&& encode_it) {
       out.send(NodeId(input), config_.control_level, 128, encode_it);
@@ -350,7 +404,16 @@ void ComputeMachine::pay_debts(Outbox& out) {
       if ((peer.owes & owes_credit) && pairs_[input].offered()) {
         send([&](wire::Writer& w) { encode(pairs_[input].credit(), w); });
       }
-      if (peer.owes & owes_bye) send(encode_bye);
+      if (peer.owes & owes_given_up) {
+        send([&](wire::Writer& w) {
+          encode(GivenUp{view_.number, std::min(peer.given_up, next_)}, w);
+        });
+      }
+      const auto say = [&](MessageType type) {
+        send([type](wire::Writer& w) { encode_bare(type, w); });
+      };
+      if (peer.owes & owes_present) say(MessageType::present);
+      if (peer.owes & owes_bye) say(MessageType::bye);
     }
     peer.owes = 0;
     debtors_.pop_back();

@@ -66,6 +66,8 @@ class ComputeMachine {
   /// Everybody said bye and was told bye.
   bool finished() const { return said_bye_ && debtors_.empty(); }
   const ComputeCounters& counters() const { return counters_; }
+  /// Timeslices that are begun, or that the sink holds.
+  std::size_t building() const { return table_.size(); }
   double fill(std::uint32_t input) const { return pairs_[input].fill(); }
   const View& current_view() const { return view_; }
 
@@ -75,6 +77,8 @@ class ComputeMachine {
     bool bye = false;
     Incarnation incarnation{};
     TimesliceIndex ended = TimesliceIndex::max();
+    TimesliceIndex given_up{};              // in this view: not waited for below
+    Instant late_since = Instant::never();  // nothing of it came in time from then on
     std::uint8_t owes = 0;
     Written deferred;  // counts of a view that has not come here yet
     bool has_deferred = false;
@@ -85,6 +89,8 @@ class ComputeMachine {
     owes_bye = 4,
     owes_suspect = 8,
     owes_promise = 16,
+    owes_given_up = 32,
+    owes_present = 64,
   };
 
   bool on_message(Instant now, std::uint32_t input, std::span<const std::byte> bytes);
@@ -98,10 +104,14 @@ class ComputeMachine {
   void on_view(Instant now, const View& view);
   void discard_all();
   void offer(std::uint32_t input);
-  void deliver_if_complete(Assembly& assembly);
+  bool is_own(TimesliceIndex t) const;
+  TimesliceIndex next_own(TimesliceIndex t) const;
+  void deliver_complete();
   void deliver(Assembly& assembly);
   void free_component(std::uint32_t input, const Component& component);
   void give_up(Instant now);
+  void tell_behind();
+  void give_up_on(Instant now, std::uint32_t input, TimesliceIndex t);
   IndexSet expected(TimesliceIndex t) const;
   void owe(std::uint32_t input, std::uint8_t what);
   void send_schedule_messages(Instant now, Outbox& out);
@@ -115,9 +125,13 @@ class ComputeMachine {
   std::vector<Peer> peers_;  // input nodes
   std::vector<std::uint32_t> debtors_;
   View view_;
-  bool takes_part_ = false;           // in the view
-  bool is_outside_ = false;           // of the view, and has not told the input nodes
-  TimesliceIndex delivered_below_{};  // in this view: one past the newest, all of its own are done
+  bool takes_part_ = false;  // in the view
+  bool is_outside_ = false;  // of the view, and has not told the input nodes
+  // Of its own timeslices in this view: all below `next_` were delivered, in ascending order, and
+  // none from `begun_below_` on has begun.
+  TimesliceIndex next_{};
+  TimesliceIndex begun_below_{};
+  std::vector<std::uint32_t> behind_;  // inputs that were given up on beyond `next_`
   std::optional<Prepare> prepare_;
   NodeId prepared_by_{};
   bool asker_stayed_ = false;     // connected to `prepared_by_` ever since it asked

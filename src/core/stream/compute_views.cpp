@@ -63,7 +63,7 @@ void ComputeMachine::promise_when_connected() {
   }
   promise_ = Promise{.number = prepare_->number, .next = TimesliceIndex{}, .done = {}};
   if (takes_part_) {
-    promise_.done.push_back({.compute = config_.self, .below = delivered_below_});
+    promise_.done.push_back({.compute = config_.self, .below = next_});
   }
   promised_ = true;
   discard_all();
@@ -83,15 +83,21 @@ void ComputeMachine::on_view(Instant now, const View& next) {
   discard_all();
   // A new life of this node is not who the view speaks of, unless it promised to be.
   takes_part_ = promised && next.computes.contains(config_.self);
-  delivered_below_ = next.first;
+  next_give_up_ = Instant::never();
+  behind_.clear();
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    peers_[i].given_up = TimesliceIndex{};
+    peers_[i].late_since = Instant::never();
     const bool member = next.inputs.contains(i);
     if (before.inputs.contains(i) != member) schedule_->on_input(now, i, member);
   }
   outbid_.reset();
   is_outside_ = !takes_part_;
   if (!takes_part_) return;
-  schedule_->on_grid(now, next.grid(), next.computes.rank(config_.self));
+  const std::uint32_t rank = next.computes.rank(config_.self);
+  next_ = next_own(next.first.plus(rank));
+  begun_below_ = next_;
+  schedule_->on_grid(now, next.grid(), rank);
   early_.take(next.number, [&](std::uint32_t input, std::span<const std::byte> payload) {
     schedule_->on_message(now, input, payload);
   });
@@ -107,18 +113,11 @@ void ComputeMachine::on_view(Instant now, const View& next) {
 
 void ComputeMachine::on_end(std::uint32_t input, TimesliceIndex ended) {
   peers_[input].ended = ended;
-  scratch_.clear();
   table_.for_each([&](Assembly& assembly) {
     if (assembly.timeslice < ended || !assembly.waiting_for.contains(input)) return;
     assembly.waiting_for.erase(input);
-    if (assembly.waiting_for.empty()) scratch_.push_back(assembly.timeslice);
   });
-  std::sort(scratch_.begin(), scratch_.end());
-  for (const TimesliceIndex t : scratch_) {
-    Assembly* assembly = table_.find(t);
-    if (assembly->state == Assembly::State::collecting) deliver(*assembly);
-    if (assembly->state == Assembly::State::abandoned) table_.erase(t);
-  }
+  deliver_complete();
 }
 
 void ComputeMachine::discard_all() {
@@ -126,16 +125,14 @@ void ComputeMachine::discard_all() {
   for (auto& pair : pairs_) pair.withdraw();
   scratch_.clear();
   table_.for_each([&](Assembly& assembly) {
-    if (assembly.state != Assembly::State::delivered) scratch_.push_back(assembly.timeslice);
+    if (assembly.state == Assembly::State::collecting) scratch_.push_back(assembly.timeslice);
     assembly.waiting_for.clear();
   });
   for (const TimesliceIndex t : scratch_) {
     Assembly* assembly = table_.find(t);
-    if (assembly->state == Assembly::State::collecting) {
-      ++counters_.discarded;
-      for (std::uint32_t i = 0; i < assembly->components.size(); ++i) {
-        if (assembly->components[i].present) free_component(i, assembly->components[i]);
-      }
+    ++counters_.discarded;
+    for (std::uint32_t i = 0; i < assembly->components.size(); ++i) {
+      if (assembly->components[i].present) free_component(i, assembly->components[i]);
     }
     table_.erase(t);
   }

@@ -15,13 +15,13 @@ InputMachine::InputMachine(const InputConfig& config, InputBuffer& buffer,
     : config_(config),
       buffer_(buffer),
       schedule_(std::move(schedule)),
-      leader_(config.roster, config.self, config.end, config.start_by, config.promise_timeout),
+      leader_(config.roster, config.self, config.end, config.start_by, config.promise_timeout,
+              config.majority_only),
       peers_(config.roster.nodes()),
       hellos_(config.roster.computes),
       window_(config.window),
       messages_(256),
       early_(std::size_t{64} * config.roster.computes) {
-  counters_.built_by.assign(config.roster.computes, 0);
   WEFT_CHECK(config.self < config.roster.inputs && config.microslices_per_timeslice > 0);
   view_.inputs = IndexSet(config.roster.inputs);
   view_.computes = IndexSet(config.roster.computes);
@@ -65,6 +65,7 @@ void InputMachine::on_write_completed(const Completion& completion) {
 
 void InputMachine::on_message(Instant now, NodeId peer, std::span<const std::byte> bytes) {
   bool understood = false;
+  peers_[peer.value()].heard = now;
   if (message_type(bytes) == MessageType::bye) {
     peers_[peer.value()].bye = true;
     understood = true;
@@ -92,6 +93,14 @@ bool InputMachine::on_compute_message(Instant now, std::uint32_t compute,
         return true;
       }
       return false;
+    case MessageType::given_up:
+      if (const auto given_up = decode_given_up(bytes)) {
+        on_given_up(compute, *given_up);
+        return true;
+      }
+      return false;
+    case MessageType::present:
+      return true;
     case MessageType::schedule:
       return on_schedule_message(now, compute, bytes);
     default:
@@ -130,10 +139,46 @@ void InputMachine::settle(std::uint32_t compute) {
   bool any = false;
   while (const auto t = pairs_[compute].take_consumed()) {
     window_.mark_done(*t);
-    ++counters_.built_by[compute];
     any = true;
   }
   if (any) free_consumed();
+  pass_given_up();
+}
+
+void InputMachine::on_given_up(std::uint32_t compute, const GivenUp& given_up) {
+  if (given_up.view != view_.number || !takes_part_ || !view_.computes.contains(compute)) return;
+  TimesliceIndex& below = given_up_[view_.computes.rank(compute)];
+  below = std::max(below, given_up.below);
+  pass_given_up();
+}
+
+/// Its compute node does without this node's contribution, and it has not been sent.
+bool InputMachine::is_given_up(TimesliceIndex t) const {
+  return t >= view_.first && t < given_up_[view_.grid().compute_of(t)];
+}
+
+/// What was given up is done as far as this node is concerned, and needs no room any more.
+void InputMachine::pass_given_up() {
+  if (!takes_part_) return;
+  const TimesliceIndex before = window_.oldest();
+  for (;;) {
+    const TimesliceIndex t = window_.oldest();
+    const bool waits = window_.state(t) == SendWindow::State::waiting;
+    if (!waits || t >= end() || !is_given_up(t)) break;
+    window_.mark_done(t);
+  }
+  if (window_.oldest() == before) return;
+  free_consumed();
+  if (!source_ended_) go_on_at(window_.oldest());
+}
+
+/// The source skips what is below t when it has not come that far.
+void InputMachine::go_on_at(TimesliceIndex t) {
+  const std::uint64_t wanted = t.value() * config_.microslices_per_timeslice;
+  if (wanted <= buffer_.next()) return;
+  buffer_.restart_at(wanted);
+  seek_ = wanted;
+  source_ended_ = false;
 }
 
 void InputMachine::free_consumed() {
@@ -175,7 +220,7 @@ bool InputMachine::needs_more_room() const {
 Readiness InputMachine::readiness(TimesliceIndex t) const {
   if (t >= end()) return Readiness::after_end;
   if (members_.empty() || t < view_.first) return Readiness::unreachable;
-  if (window_.state(t) != SendWindow::State::waiting) return Readiness::started;
+  if (window_.state(t) != SendWindow::State::waiting || is_given_up(t)) return Readiness::started;
   if (!window_.covers(t)) return Readiness::no_credit;
   const std::uint32_t rank = view_.grid().compute_of(t);
   if (t > next_of(rank)) return Readiness::no_credit;  // every pair's order is ascending
@@ -190,7 +235,10 @@ Readiness InputMachine::readiness(TimesliceIndex t) const {
 
 TimesliceIndex InputMachine::next_of(std::uint32_t rank) const {
   std::uint64_t& round = next_round_[rank];
-  while (window_.state(view_.grid().timeslice(round, rank)) != SendWindow::State::waiting) ++round;
+  const auto is_over = [&](TimesliceIndex t) {
+    return window_.state(t) != SendWindow::State::waiting || t < given_up_[rank];
+  };
+  while (is_over(view_.grid().timeslice(round, rank))) ++round;
   return view_.grid().timeslice(round, rank);
 }
 
@@ -214,7 +262,7 @@ void InputMachine::start(Instant now, TimesliceIndex t, Outbox& out) {
   if (run->count < config_.microslices_per_timeslice + config_.overlap_microslices) {
     descriptor.microslices |= static_cast<std::uint32_t>(ContributionFlag::missing_microslices);
   }
-  if (slot.repeated) {
+  if (slot.repeated || t < view_.unsure_below()) {
     descriptor.microslices |= static_cast<std::uint32_t>(ContributionFlag::repeated);
     ++counters_.repeated;
   }
@@ -266,7 +314,7 @@ void InputMachine::send_schedule_messages(Instant now, Outbox& out) {
 }
 
 bool InputMachine::pay(std::uint32_t node, std::uint8_t what, Outbox& out) {
-  const bool small = what == owes_written || what == owes_bye;
+  const bool small = what == owes_written || what == owes_bye || what == owes_probe;
   const std::size_t bound = small ? 64 : max_message_bytes(config_.roster);
   if (!out.has_room(1, bound)) return false;
   const NodeId peer(node);
@@ -287,7 +335,7 @@ bool InputMachine::pay(std::uint32_t node, std::uint8_t what, Outbox& out) {
         encode(promise_, w);
         break;
       default:
-        encode_bye(w);
+        encode_bare(what == owes_probe ? MessageType::probe : MessageType::bye, w);
     }
   });
   return true;
@@ -300,7 +348,7 @@ void InputMachine::pay_debts(Outbox& out) {
     if (!peer.up || node == config_.self) peer.owes = 0;
     // Views go before the prepare that builds on them, and bye comes last.
     for (const std::uint8_t what :
-         {owes_view, owes_written, owes_promise, owes_prepare, owes_bye}) {
+         {owes_view, owes_written, owes_promise, owes_prepare, owes_probe, owes_bye}) {
       if ((peer.owes & what) == 0) continue;
       if (what == owes_prepare && !leader_.pending()) continue;
       if (!pay(node, what, out)) return;
@@ -325,6 +373,46 @@ void InputMachine::turn(Instant now, Outbox& out) {
     deadline_ = std::min(deadline_, config_.start_by);
   }
   deadline_ = std::min(deadline_, leader_.next_deadline());
+  watch_for_stall(now, out);
+}
+
+std::optional<std::uint32_t> InputMachine::holds_up() const {
+  const TimesliceIndex t = window_.oldest();
+  if (!takes_part_ || prepare_ || t >= end()) return std::nullopt;
+  if (window_.state(t) == SendWindow::State::waiting && !available(t)) return std::nullopt;
+  return owner(t);
+}
+
+/// A node whose sink is slow holds up the stream as well, but answers. A process that is stopped
+/// does not, while its kernel keeps the connection alive.
+void InputMachine::watch_for_stall(Instant now, Outbox& out) {
+  if (config_.stall_timeout == Duration::max()) return;
+  const Duration step = config_.stall_timeout / 8;
+  const Instant next_look = stall_.looked + step;
+  if (now >= stall_.looked && now < next_look) {
+    deadline_ = std::min(deadline_, next_look);
+    return;
+  }
+  // Was this node itself away for so long, or its clock set? Then others' silence tells nothing.
+  const bool was_away = now < stall_.looked || now - stall_.looked > step * 4;
+  stall_.looked = now;
+  deadline_ = std::min(deadline_, now + step);
+  const auto compute = holds_up();
+  if (!compute || was_away || stall_.compute != compute) {
+    stall_.compute = compute;
+    stall_.since = stall_.asked = now;
+    return;
+  }
+  const NodeId node = config_.roster.compute_node(*compute);
+  const Instant silent_since = std::max(stall_.since, peers_[node.value()].heard);
+  if (!peers_[node.value()].up) return;
+  if (now - silent_since >= config_.stall_timeout && !out.hang_up.full()) {
+    out.hang_up.push_back(node);
+    stall_.compute.reset();
+  } else if (now - std::max(silent_since, stall_.asked) >= step * 2) {
+    owe(node.value(), owes_probe);
+    stall_.asked = now;
+  }
 }
 
 void InputMachine::say_bye_when_done() {
@@ -361,6 +449,18 @@ bool InputMachine::finished() const {
     const Peer& peer = peers_[config_.roster.compute_node(c).value()];
     return peer.bye || !peer.up;
   });
+}
+
+std::vector<BuiltBy> InputMachine::built_by() const {
+  std::vector<BuiltBy> built = left_;
+  const auto grid = view_.grid();
+  for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
+    const TimesliceIndex first = grid.timeslice(0, rank);
+    if (window_.oldest() <= first) break;
+    const std::uint64_t rounds = (window_.oldest().value() - first.value() - 1) / grid.computes + 1;
+    built.push_back({members_[rank], {first, grid.computes, rounds}});
+  }
+  return built;
 }
 
 std::string InputMachine::describe() const {

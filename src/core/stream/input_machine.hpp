@@ -19,6 +19,7 @@
 #include "core/stream/pair_sender.hpp"
 #include "core/stream/roster.hpp"
 #include "core/stream/send_window.hpp"
+#include "core/stream/timeslice_set.hpp"
 #include "core/stream/view.hpp"
 #include "core/stream/view_leader.hpp"
 #include "weft/fabric.hpp"
@@ -36,6 +37,11 @@ struct InputConfig {
   Instant start_by = Instant::never();  ///< do not wait longer for nodes that are missing
   /// A member that does not answer the question for a new view for so long is left out of it.
   Duration promise_timeout = Duration::max();
+  /// Whether a part of the job without a majority of its input nodes waits, in place of going on.
+  bool majority_only = false;
+  /// A compute node that holds up the stream and says nothing for so long, not even when asked, is
+  /// hung up on: others do without it until it is there again.
+  Duration stall_timeout = Duration::max();
   ServiceLevel data_level{};
   ServiceLevel control_level{};
   std::size_t window = 1 << 16;  ///< timeslices that may be outstanding at once
@@ -47,8 +53,12 @@ struct InputCounters {
   std::uint64_t repeated = 0;
   std::uint64_t credit_waits = 0;  ///< times that sending stopped for lack of credit
   std::uint64_t refused_messages = 0;
-  /// Per compute node: timeslices that it is known to have built, whether it lives to tell or not.
-  std::vector<std::uint64_t> built_by;
+};
+
+/// Timeslices that a compute node is known to have built, whether it lives to tell or not.
+struct BuiltBy {
+  std::uint32_t compute = 0;
+  TimesliceRun run;
 };
 
 class InputMachine final : public schedule::SendState {
@@ -84,8 +94,14 @@ class InputMachine final : public schedule::SendState {
   const std::optional<Error>& failure() const { return failure_; }
   const InputCounters& counters() const { return counters_; }
   const View& view() const { return view_; }
+  /// This node would lead, but too few of the job's input nodes are there to go on.
+  bool waits_for_majority() const { return leader_.waits_for_majority(); }
   /// Timeslices whose contribution of this node was consumed, all below.
   TimesliceIndex consumed() const { return window_.oldest(); }
+
+  /// What the compute nodes have built as far as this node knows: all that those of the view have
+  /// in it, and for earlier views what those had that left with them.
+  std::vector<BuiltBy> built_by() const;
 
   /// One line that says where this node stands, for logs and failed tests.
   std::string describe() const;
@@ -98,6 +114,7 @@ class InputMachine final : public schedule::SendState {
     bool lost = false;  // since the view began
     bool bye = false;   // it said so
     Incarnation incarnation{};
+    Instant heard{};  // its last message
     std::uint8_t owes = 0;
   };
   enum Owed : std::uint8_t {
@@ -106,6 +123,7 @@ class InputMachine final : public schedule::SendState {
     owes_prepare = 4,
     owes_promise = 8,
     owes_bye = 16,
+    owes_probe = 32,
   };
 
   void on_peer_up(NodeId peer, Incarnation incarnation);
@@ -116,6 +134,10 @@ class InputMachine final : public schedule::SendState {
   bool on_leader_message(Instant now, NodeId peer, std::span<const std::byte> bytes);
   bool on_schedule_message(Instant now, std::uint32_t compute, std::span<const std::byte> bytes);
   void on_credit(Instant now, std::uint32_t compute, const Credit& credit);
+  void on_given_up(std::uint32_t compute, const GivenUp& given_up);
+  void pass_given_up();
+  bool is_given_up(TimesliceIndex t) const;
+  void go_on_at(TimesliceIndex t);
   void on_prepare(NodeId from, const Prepare& prepare);
   void on_write_completed(const Completion& completion);
   void settle(std::uint32_t compute);
@@ -127,6 +149,7 @@ class InputMachine final : public schedule::SendState {
   void promise_when_connected();
   Promise make_promise() const;
   void apply(Instant now, const View& view);
+  void remember_leaving(const View& next);
   void roll_back();
   void skip_done();
   TimesliceIndex done_end() const;
@@ -148,6 +171,8 @@ class InputMachine final : public schedule::SendState {
   void pay_debts(Outbox& out);
   bool pay(std::uint32_t node, std::uint8_t what, Outbox& out);
   void say_bye_when_done();
+  void watch_for_stall(Instant now, Outbox& out);
+  std::optional<std::uint32_t> holds_up() const;
 
   InputConfig config_;
   InputBuffer& buffer_;
@@ -161,6 +186,8 @@ class InputMachine final : public schedule::SendState {
   std::vector<std::optional<Hello>> hellos_;  // not used yet: of a view still to come
   SendWindow window_;
   mutable std::vector<std::uint64_t> next_round_;  // per member: its next round of the grid
+  std::vector<BuiltBy> left_;                      // what compute nodes had built that left a view
+  std::vector<TimesliceIndex> given_up_;           // per member: it does not wait for any below
   std::vector<std::uint32_t> suspects_;            // nodes, ascending, each once
   schedule::MessageBox messages_;
   EarlyMessages early_;
@@ -173,6 +200,14 @@ class InputMachine final : public schedule::SendState {
   bool takes_part_ = false;  // in the view
   bool is_outside_ = false;  // of the view, and has not told the others
   Promise promise_;
+
+  // The compute node that the oldest timeslice waits for.
+  struct StallWatch {
+    std::optional<std::uint32_t> compute;
+    Instant since{};  // when that was first seen
+    Instant asked{};
+    Instant looked{};
+  } stall_;
 
   std::uint64_t writes_out_ = 0;          // handed to the outbox and not completed
   std::uint64_t writes_out_of_view_ = 0;  // of them: those of this view

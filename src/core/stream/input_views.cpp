@@ -197,6 +197,7 @@ void InputMachine::lead(Instant now) {
 }
 
 void InputMachine::apply(Instant now, const View& next) {
+  remember_leaving(next);
   const bool took_part = std::exchange(takes_part_, false);
   writes_out_of_view_ = 0;
   const View before = std::exchange(view_, next);
@@ -220,6 +221,7 @@ void InputMachine::apply(Instant now, const View& next) {
     if (next.computes.contains(c)) members_.push_back(c);
   }
   next_round_.assign(members_.size(), 0);
+  given_up_.assign(members_.size(), next.first);
   if (took_part) {
     roll_back();
   } else {
@@ -233,12 +235,7 @@ void InputMachine::apply(Instant now, const View& next) {
   }
   skip_done();
   // Others may have gone on without this node, further than its source has come.
-  const std::uint64_t wanted = window_.oldest().value() * config_.microslices_per_timeslice;
-  if (wanted > buffer_.next()) {
-    buffer_.restart_at(wanted);
-    seek_ = wanted;
-    source_ended_ = false;
-  }
+  go_on_at(window_.oldest());
   for (std::uint32_t c = 0; c < config_.roster.computes; ++c) open_pair(c);
   schedule_->on_grid(now, view_.grid());
   early_.take(view_.number, [&](std::uint32_t compute, std::span<const std::byte> payload) {
@@ -248,15 +245,27 @@ void InputMachine::apply(Instant now, const View& next) {
   });
 }
 
+void InputMachine::remember_leaving(const View& next) {
+  if (!takes_part_) return;
+  const auto grid = view_.grid();
+  for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
+    const std::uint32_t compute = members_[rank];
+    if (next.computes.contains(compute) && !next.forgotten.contains(compute)) continue;
+    std::uint64_t rounds = 0;
+    const auto is_done = [&](TimesliceIndex t) {
+      return next.is_done(t) || window_.state(t) == SendWindow::State::done;
+    };
+    while (is_done(grid.timeslice(rounds, rank))) ++rounds;
+    if (rounds > 0) left_.push_back({compute, {grid.timeslice(0, rank), grid.computes, rounds}});
+  }
+}
+
 void InputMachine::roll_back() {
   const TimesliceIndex oldest = window_.oldest();
   const TimesliceIndex next = window_.next();
   for (TimesliceIndex t = oldest; t < next; ++t) {
     if (window_.state(t) == SendWindow::State::done) continue;
     if (view_.is_done(t)) {
-      if (window_.state(t) == SendWindow::State::started) {
-        ++counters_.built_by[window_.slot(t).owner];
-      }
       window_.mark_done(t);
       continue;
     }

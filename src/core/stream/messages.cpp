@@ -65,6 +65,12 @@ void encode(const Credit& m, wire::Writer& out) {
   out.put(m.released_bytes);
 }
 
+void encode(const GivenUp& m, wire::Writer& out) {
+  put_type(MessageType::given_up, out);
+  out.put(m.view);
+  out.put(m.below.value());
+}
+
 void encode(const Prepare& m, wire::Writer& out) {
   put_type(MessageType::prepare, out);
   out.put(m.number);
@@ -90,6 +96,7 @@ void encode(const View& m, wire::Writer& out) {
   out.put(m.number);
   out.put(m.first.value());
   out.put(m.end.value());
+  out.put(m.repeated_below.value());
   put_set(m.inputs, out);
   put_set(m.computes, out);
   put_set(m.forgotten, out);
@@ -103,8 +110,8 @@ void encode(const Suspect& m, wire::Writer& out) {
   out.put(m.view);
 }
 
-void encode_bye(wire::Writer& out) {
-  put_type(MessageType::bye, out);
+void encode_bare(MessageType type, wire::Writer& out) {
+  put_type(type, out);
 }
 
 void encode_schedule(std::uint32_t view, std::span<const std::byte> payload, wire::Writer& out) {
@@ -144,6 +151,14 @@ std::optional<Credit> decode_credit(std::span<const std::byte> bytes) {
   return only_if(in, m);
 }
 
+std::optional<GivenUp> decode_given_up(std::span<const std::byte> bytes) {
+  wire::Reader in = body(bytes, MessageType::given_up);
+  GivenUp m;
+  m.view = in.get<std::uint32_t>();
+  m.below = TimesliceIndex(in.get<std::uint64_t>());
+  return only_if(in, m);
+}
+
 std::optional<Prepare> decode_prepare(std::span<const std::byte> bytes, const Roster& roster) {
   wire::Reader in = body(bytes, MessageType::prepare);
   Prepare m;
@@ -178,6 +193,7 @@ std::optional<View> decode_view(std::span<const std::byte> bytes, const Roster& 
   m.number = in.get<std::uint32_t>();
   m.first = TimesliceIndex(in.get<std::uint64_t>());
   m.end = TimesliceIndex(in.get<std::uint64_t>());
+  m.repeated_below = TimesliceIndex(in.get<std::uint64_t>());
   m.inputs = get_set(roster.inputs, in);
   m.computes = get_set(roster.computes, in);
   m.forgotten = get_set(roster.computes, in);

@@ -35,15 +35,18 @@ enum class ContributionFlag : std::uint32_t {
 constexpr std::uint32_t microslice_count_mask = (1u << 24) - 1;
 
 enum class MessageType : std::uint8_t {
-  hello = 1,     ///< compute → input: where to write
-  written = 2,   ///< input → compute: SYNC, what has been written
-  credit = 3,    ///< compute → input: SYNC, what was received and what may be overwritten
-  schedule = 4,  ///< either way: the schedule's own
-  prepare = 5,   ///< leader → members: a view is about to change
-  promise = 6,   ///< member → leader: stopped, and what it knows to be done
-  view = 7,      ///< leader → all
-  suspect = 8,   ///< any → leader: this node lost its connection to that one
-  bye = 9,       ///< either way: nothing more will come from me
+  hello = 1,      ///< compute → input: where to write
+  written = 2,    ///< input → compute: SYNC, what has been written
+  credit = 3,     ///< compute → input: SYNC, what was received and what may be overwritten
+  schedule = 4,   ///< either way: the schedule's own
+  prepare = 5,    ///< leader → members: a view is about to change
+  promise = 6,    ///< member → leader: stopped, and what it knows to be done
+  view = 7,       ///< leader → all
+  suspect = 8,    ///< any → leader: this node lost its connection to that one
+  bye = 9,        ///< either way: nothing more will come from me
+  given_up = 10,  ///< compute → input: which contributions it no longer waits for
+  probe = 11,     ///< input → compute: nothing was heard of you for long; are you there?
+  present = 12,   ///< compute → input: the answer
 };
 
 /// The longest message when a job has `nodes` nodes: a view.
@@ -70,6 +73,12 @@ struct Credit {
   std::uint64_t received = 0;        ///< descriptors seen so far (the acknowledgement)
   std::uint64_t released = 0;        ///< descriptors whose timeslice was consumed: tickets
   std::uint64_t released_bytes = 0;  ///< ring position up to which may be overwritten
+};
+/// The compute node has handed over its timeslices below `below`, some without a contribution of
+/// this input node: those that have not arrived are not waited for.
+struct GivenUp {
+  std::uint32_t view = 0;
+  TimesliceIndex below{};
 };
 struct Prepare {
   std::uint32_t number = 0;  ///< of the view to come
@@ -98,11 +107,13 @@ MessageType message_type(std::span<const std::byte> bytes);  ///< 0 cast when em
 void encode(const Hello& m, wire::Writer& out);
 void encode(const Written& m, wire::Writer& out);
 void encode(const Credit& m, wire::Writer& out);
+void encode(const GivenUp& m, wire::Writer& out);
 void encode(const Prepare& m, wire::Writer& out);
 void encode(const Promise& m, wire::Writer& out);
 void encode(const View& m, wire::Writer& out);
 void encode(const Suspect& m, wire::Writer& out);
-void encode_bye(wire::Writer& out);
+/// One that is its type and nothing else: bye, probe, present.
+void encode_bare(MessageType type, wire::Writer& out);
 /// `view`: the number of the view by whose grid the payload speaks.
 void encode_schedule(std::uint32_t view, std::span<const std::byte> payload, wire::Writer& out);
 
@@ -110,6 +121,7 @@ void encode_schedule(std::uint32_t view, std::span<const std::byte> payload, wir
 std::optional<Hello> decode_hello(std::span<const std::byte> bytes);
 std::optional<Written> decode_written(std::span<const std::byte> bytes);
 std::optional<Credit> decode_credit(std::span<const std::byte> bytes);
+std::optional<GivenUp> decode_given_up(std::span<const std::byte> bytes);
 std::optional<Prepare> decode_prepare(std::span<const std::byte> bytes, const Roster& roster);
 std::optional<Promise> decode_promise(std::span<const std::byte> bytes, const Roster& roster);
 std::optional<View> decode_view(std::span<const std::byte> bytes, const Roster& roster);

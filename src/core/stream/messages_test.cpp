@@ -32,10 +32,12 @@ TEST(messages, a_view_comes_back_as_it_was) {
   view.computes = IndexSet(3, true);
   view.forgotten = IndexSet(3);
   view.forgotten.insert(2);
+  view.repeated_below = TimesliceIndex(120);
   view.done = {0x5};
   const auto back = decode_view(bytes_of(view), roster);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->first, view.first);
+  EXPECT_EQ(back->repeated_below, view.repeated_below);
   EXPECT_EQ(back->inputs, view.inputs);
   EXPECT_EQ(back->forgotten, view.forgotten);
   EXPECT_TRUE(back->is_done(TimesliceIndex(99)));

@@ -28,11 +28,18 @@ struct TimesliceBuilt {
 
 struct Outbox : TransmitQueue {
   explicit Outbox(std::size_t operations = 1024, std::size_t message_bytes = 256 << 10)
-      : TransmitQueue(operations, message_bytes), deliver(1024), built(1024), intervals(256) {}
+      : TransmitQueue(operations, message_bytes),
+        deliver(1024),
+        built(1024),
+        intervals(256),
+        hang_up(64) {}
 
   FixedVec<Delivery> deliver;
   FixedVec<TimesliceBuilt> built;
   FixedVec<schedule::IntervalRecord> intervals;
+  /// Peers whose connections the driver is to break and make anew: operations that are under way
+  /// to them end that way.
+  FixedVec<NodeId> hang_up;
 };
 
 }  // namespace weft::stream

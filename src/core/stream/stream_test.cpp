@@ -19,22 +19,6 @@ void expect_all_complete(const Cluster& cluster, const ClusterOptions& options) 
   }
 }
 
-ClusterOptions with_grants(ClusterOptions options) {
-  const Roster roster = options.roster;
-  options.input_schedule = [roster](std::uint32_t) {
-    return schedule::make_grant_input({}, roster.computes);
-  };
-  options.compute_schedule = [roster](std::uint32_t, bool) {
-    return schedule::make_grant_compute({}, roster.inputs);
-  };
-  return options;
-}
-
-ClusterOptions with_offset(ClusterOptions options) {
-  options.input_schedule = [](std::uint32_t i) { return schedule::make_offset_input(i); };
-  return options;
-}
-
 TEST(stream, best_effort_builds_every_timeslice_once) {
   const ClusterOptions options;
   Cluster cluster(options);
@@ -276,6 +260,37 @@ TEST(stream, grants_go_on_after_timeslices_were_given_up) {
   EXPECT_EQ(cluster.built().size(), options.timeslices);
 }
 
+TEST(stream, an_input_that_was_stopped_for_long_skips_to_the_present) {
+  for (int kind = 0; kind < 3; ++kind) {
+    SCOPED_TRACE(fmt::format("kind {}", kind));
+    ClusterOptions options;
+    options.give_up_after = Duration::microseconds(40);
+    options.timeslices = 6000;
+    if (kind == 1) options = with_offset(options);
+    if (kind == 2) options = with_grants(options);
+    Cluster cluster(options);
+    for (int i = 0; i < 30; ++i) cluster.step();
+    cluster.pause(NodeId(1), true);
+    for (int i = 0; i < 1000; ++i) cluster.step();
+    const std::size_t before = cluster.built().size();
+    for (int i = 0; i < 1000; ++i) cluster.step();
+    EXPECT_GT(cluster.built().size(), before + 50) << "the others do not go on\n"
+                                                   << cluster.describe();
+    for (std::uint32_t c = 0; c < options.roster.computes; ++c) {
+      EXPECT_LE(cluster.compute(c).building(), options.roster.inputs * options.descriptors);
+    }
+    const std::uint64_t resumed = cluster.built().rbegin()->first;
+    cluster.pause(NodeId(1), false);
+    ASSERT_TRUE(cluster.run()) << cluster.describe();
+    EXPECT_EQ(cluster.complaint(), "");
+    ASSERT_EQ(cluster.built().size(), options.timeslices);
+    // What had begun when it woke up may still come out without it.
+    for (std::uint64_t t = resumed + 100; t < options.timeslices; ++t) {
+      ASSERT_EQ(cluster.built().at(t).flags, 0u) << "timeslice " << t;
+    }
+  }
+}
+
 TEST(stream, a_node_that_does_not_answer_the_leader_is_left_out_of_the_view) {
   ClusterOptions options = with_grants({});
   options.timeslices = 300;
@@ -350,6 +365,47 @@ TEST(stream, an_input_node_that_others_went_on_without_catches_up_with_them) {
   EXPECT_EQ(cluster.complaint(), "");
   EXPECT_EQ(cluster.built().size(), options.timeslices);
   EXPECT_EQ(cluster.built().rbegin()->second.components, options.roster.inputs);
+}
+
+TEST(stream, a_compute_node_that_is_stopped_is_put_out_of_the_view_and_joins_again) {
+  for (int kind = 0; kind < 3; ++kind) {
+    SCOPED_TRACE(fmt::format("kind {}", kind));
+    ClusterOptions options;
+    options.timeslices = 4000;
+    options.stall_timeout = Duration::microseconds(400);
+    options.promise_timeout = Duration::microseconds(300);
+    if (kind == 1) options = with_offset(options);
+    if (kind == 2) options = with_grants(options);
+    Cluster cluster(options);
+    const NodeId stopped = options.roster.compute_node(1);
+    for (int i = 0; i < 60; ++i) cluster.step();
+    cluster.pause(stopped, true);
+    for (int i = 0; i < 1200; ++i) cluster.step();
+    const std::size_t before = cluster.built().size();
+    for (int i = 0; i < 300; ++i) cluster.step();
+    EXPECT_GT(cluster.built().size(), before + 50) << "the stream stands\n" << cluster.describe();
+    EXPECT_EQ(cluster.input(0).view().computes.count(), 2u);
+    cluster.pause(stopped, false);
+    for (int i = 0; i < 100; ++i) cluster.step();
+    EXPECT_EQ(cluster.input(0).view().computes.count(), 3u) << "it joins again";
+    ASSERT_TRUE(cluster.run()) << cluster.describe();
+    EXPECT_EQ(cluster.complaint(), "");
+    ASSERT_EQ(cluster.built().size(), options.timeslices);
+    for (const auto& [t, built] : cluster.built()) {
+      EXPECT_LE(built.times, built.repeated + 1) << "timeslice " << t;
+    }
+  }
+}
+
+TEST(stream, a_compute_node_whose_sink_is_slow_stays_in_the_view) {
+  ClusterOptions options;
+  options.stall_timeout = Duration::microseconds(400);
+  options.promise_timeout = Duration::microseconds(300);
+  options.timeslices = 100;
+  Cluster cluster(options);
+  cluster.slow_sink(1500);
+  ASSERT_TRUE(cluster.run(200'000)) << cluster.describe();
+  expect_all_complete(cluster, options);
 }
 
 // Kills, restarts, pauses and broken connections drawn from the seed; every timeslice must come

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "base/rng.hpp"
 #include "core/stream/assembly_table.hpp"
 #include "core/stream/input_buffer.hpp"
 #include "core/stream/send_window.hpp"
+#include "core/stream/timeslice_set.hpp"
 
 namespace weft::stream {
 namespace {
@@ -32,6 +34,32 @@ TEST(assembly_table, agrees_with_a_map_over_random_creations_and_erasures) {
       model.erase(found);
     }
     ASSERT_EQ(table.size(), model.size());
+  }
+}
+
+TEST(timeslice_set, counts_as_a_set_does_what_was_added_in_any_order) {
+  constexpr std::uint64_t seed = 5;
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  Rng rng(seed);
+  TimesliceSet sets[3];
+  std::set<std::uint64_t> model;
+  const auto add = [&](std::size_t s, std::uint64_t t) {
+    sets[s].add(TimesliceIndex(t));
+    model.insert(t);
+  };
+  for (std::uint64_t t = 0; t < 300'000; t += 3) add(0, t);
+  for (std::uint64_t t = 299'999; t < 500'000; t += 4) add(1, t);
+  for (int i = 0; i < 1000; ++i) add(2, rng.below(600'000));
+  EXPECT_EQ(sets[0].runs().size(), 1u);
+  EXPECT_EQ(sets[1].runs().size(), 1u);
+  std::vector<TimesliceRun> all;
+  for (const TimesliceSet& set : sets) {
+    all.insert(all.end(), set.runs().begin(), set.runs().end());
+  }
+  for (const std::uint64_t end : {0, 1, 100'000, 131'072, 400'001, 700'000}) {
+    const auto below =
+        static_cast<std::uint64_t>(std::distance(model.begin(), model.lower_bound(end)));
+    EXPECT_EQ(count_distinct(all, TimesliceIndex(end)), below) << end;
   }
 }
 

@@ -16,11 +16,20 @@
 
 namespace weft::stream {
 
+/// Whether these of the roster's input nodes are more than half of them, or half with input 0. Two
+/// sets that have no node in common never both are.
+inline bool is_majority(const IndexSet& inputs) {
+  const std::uint64_t twice = std::uint64_t{2} * inputs.count();
+  return twice > inputs.size() || (twice == inputs.size() && inputs.contains(0));
+}
+
 /// Numbers ascend, with gaps; number 0 means "none yet".
 struct View {
   std::uint32_t number = 0;
   TimesliceIndex first{};                      ///< all below are done
   TimesliceIndex end = TimesliceIndex::max();  ///< the stream ends before it
+  /// Timeslices below may have been delivered by nodes that formed a view of their own meanwhile.
+  TimesliceIndex repeated_below{};
   IndexSet inputs;
   IndexSet computes;
   /// Compute nodes of the view before that are gone, or came back without their memory: nobody
@@ -36,6 +45,11 @@ struct View {
     if (t < first) return true;
     const std::uint64_t bit = t.value() - first.value();
     return bit / 64 < done.size() && ((done[bit / 64] >> (bit % 64)) & 1) != 0;
+  }
+  /// Timeslices below may be built elsewhere as well, or have been: they are flagged `repeated`. In
+  /// a view without a majority of the input nodes that is true of all.
+  TimesliceIndex unsure_below() const {
+    return is_majority(inputs) ? repeated_below : TimesliceIndex::max();
   }
   /// The compute node that builds timeslice t ≥ first, as an index of the roster.
   std::uint32_t owner(TimesliceIndex t) const { return computes.nth(grid().compute_of(t)); }

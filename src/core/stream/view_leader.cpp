@@ -6,12 +6,13 @@
 namespace weft::stream {
 
 ViewLeader::ViewLeader(const Roster& roster, std::uint32_t self, TimesliceIndex end,
-                       Instant start_by, Duration promise_timeout)
+                       Instant start_by, Duration promise_timeout, bool majority_only)
     : roster_(roster),
       self_(self),
       end_(end),
       start_by_(start_by),
       promise_timeout_(promise_timeout),
+      majority_only_(majority_only),
       up_(roster.nodes()),
       reborn_(roster.nodes()),
       incarnations_(roster.nodes()),
@@ -79,6 +80,7 @@ void ViewLeader::leave_out_the_silent(Instant now) {
 
 std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
   leave_out_the_silent(now);
+  waits_for_majority_ = false;
   const bool first = current.number == 0;
   if (first && up_.count() < roster_.nodes() && now < start_by_) return std::nullopt;
   Prepare next{.base = current.number,
@@ -98,6 +100,8 @@ std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
   const bool changed = next.inputs != current.inputs || next.computes != current.computes;
   const bool stops = stop_wanted_ && current.end == TimesliceIndex::max();
   if (!changed && !disturbed_ && !stops && reborn_.empty()) return std::nullopt;
+  waits_for_majority_ = majority_only_ && !is_majority(next.inputs);
+  if (waits_for_majority_) return std::nullopt;
   if (pending_ && !disturbed_ && pending_->base == current.number &&
       pending_->inputs == next.inputs && pending_->computes == next.computes) {
     return std::nullopt;  // that is under way
@@ -167,9 +171,15 @@ std::optional<View> ViewLeader::decide(const View& current) {
   }
   View view{.number = pending_->number,
             .end = current.number == 0 ? end_ : current.end,
+            .repeated_below = current.repeated_below,
             .inputs = pending_->inputs,
             .computes = pending_->computes,
             .forgotten = pending_->forgotten};
+  // While a view had no majority others may have gone on as well. Whoever did had at least one of
+  // a majority's input nodes among them, and that one knows how far they got.
+  if (current.number > 0 && !is_majority(current.inputs)) {
+    view.repeated_below = std::max(view.repeated_below, next);
+  }
   find_done(current, view);
   if (stop_wanted_) view.end = std::min(view.end, std::max(view.first, next));
   return view;
@@ -177,6 +187,7 @@ std::optional<View> ViewLeader::decide(const View& current) {
 
 void ViewLeader::on_view(const View& view) {
   highest_number_ = std::max(highest_number_, view.number);
+  waits_for_majority_ = false;
   end_question();
   reborn_.clear();
   if (view.end != TimesliceIndex::max()) stop_wanted_ = false;

@@ -22,8 +22,9 @@ class ViewLeader {
   /// `end`: where the stream ends if nobody stops it earlier. Before `start_by` a first view needs
   /// every node of the roster; after it, those that are there (at least one of each kind).
   /// A member that has not promised `promise_timeout` after it was asked is left out.
+  /// `majority_only`: there are no views but those with a majority of the roster's input nodes.
   ViewLeader(const Roster& roster, std::uint32_t self, TimesliceIndex end, Instant start_by,
-             Duration promise_timeout);
+             Duration promise_timeout, bool majority_only = false);
 
   /// What this node sees of the others. `incarnation` tells a new life from a mended connection.
   void node_up(NodeId node, Incarnation incarnation);
@@ -36,6 +37,8 @@ class ViewLeader {
   /// What to prepare now, if anything changed. Replaces what is under way when that is overtaken.
   std::optional<Prepare> propose(Instant now, const View& current);
   const std::optional<Prepare>& pending() const { return pending_; }
+  /// A new view is needed, and too few input nodes are there for one.
+  bool waits_for_majority() const { return waits_for_majority_; }
   /// When `propose` has something to find out.
   Instant next_deadline() const;
   void on_promise(NodeId node, const Promise& promise);
@@ -58,6 +61,8 @@ class ViewLeader {
   TimesliceIndex end_;
   Instant start_by_;
   Duration promise_timeout_;
+  bool majority_only_;
+  bool waits_for_majority_ = false;
   IndexSet up_;      // by node
   IndexSet reborn_;  // members that lost their memory since the view began
   std::vector<Incarnation> incarnations_;

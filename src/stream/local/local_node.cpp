@@ -88,7 +88,7 @@ class LocalNode {
     std::uint32_t peer = 0, incarnation = 0;
     std::string address;
     while (lines >> peer >> incarnation >> address) {
-      const auto added = fabric_.fabric->add_peer(NodeId(peer), Incarnation(incarnation), address);
+      const auto added = loop_.add_peer(NodeId(peer), Incarnation(incarnation), address);
       if (!added) spdlog::warn("peer {}: {}", peer, added.error().message);
     }
   }

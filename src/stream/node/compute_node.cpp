@@ -35,6 +35,7 @@ class ComputeNode final : public StreamNode {
         built_(report::series_limit),
         fills_(report::series_limit) {
     report_.node = config.roster.compute_node(config.self);
+    report_.restarted = restarted;
     report_.bucket_ns = options.sample_every.ticks() * samples_per_bucket;
   }
 
@@ -118,6 +119,7 @@ class ComputeNode final : public StreamNode {
  private:
   void record(const TimesliceBuilt& b) {
     const double spread = b.spread.to_microseconds();
+    report_.delivered.add(b.timeslice);
     report_.ended = std::max(report_.ended, b.completed);
     // What misses something says nothing about the schedule.
     if ((b.flags & bit(TimesliceFlag::missing_components)) == 0) {

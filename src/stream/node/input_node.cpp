@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "base/log.hpp"
 #include "base/units.hpp"
 #include "core/stream/input_machine.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
@@ -42,6 +44,7 @@ class InputNode final : public StreamNode {
     const bool fed = feed(now);
     machine_.turn(now, out);
     if (machine_.failure() && !failure_) failure_ = machine_.failure();
+    tell_of_waiting(now);
     for (const auto& interval : out.intervals.view()) {
       if (report_.intervals.size() < intervals_kept) report_.intervals.push_back(interval);
     }
@@ -69,9 +72,10 @@ class InputNode final : public StreamNode {
 
   NodeReport report() override {
     report_.sent_below = std::min(machine_.consumed(), machine_.view().end).value();
-    report_.built_by = machine_.counters().built_by;
+    report_.built_by = machine_.built_by();
     report_.sent_bytes = machine_.counters().bytes;
     report_.credit_waits = machine_.counters().credit_waits;
+    report_.waited_for_majority = waited_;
     report_.repeated_contributions = machine_.counters().repeated;
     if (failure_) report_.error = failure_->message;
     return report_;
@@ -102,6 +106,21 @@ class InputNode final : public StreamNode {
     return buffer_.next() != before;
   }
 
+  void tell_of_waiting(Instant now) {
+    const bool waits = machine_.waits_for_majority();
+    if (waits) waited_ = waited_ + std::max(Duration{}, now - looked_at_waiting_);
+    looked_at_waiting_ = now;
+    if (waits == std::exchange(waits_, waits)) return;
+    if (waits) {
+      spdlog::warn(
+          "this part of the job has no majority of its {} input nodes: waiting for more "
+          "(--quorum none would go on)",
+          config_.roster.inputs);
+    } else {
+      spdlog::warn("the job has a majority of its input nodes again");
+    }
+  }
+
   Error too_small() const {
     return {ErrorCode::invalid_argument,
             fmt::format("--input-buffer: {} bytes do not hold the {} microslices that input {} "
@@ -120,6 +139,9 @@ class InputNode final : public StreamNode {
   bool ended_ = false;
   Instant feed_at_{};
   TimesliceIndex consumed_{};
+  bool waits_ = false;  // for a majority
+  Instant looked_at_waiting_{};
+  Duration waited_{};
   std::optional<Error> failure_;
   NodeReport report_;
 };
@@ -163,6 +185,8 @@ Result<std::unique_ptr<StreamNode>> make_input_node(const StreamOptions& options
   if (options.timeslices > 0) config.end = TimesliceIndex(options.timeslices);
   config.start_by = now + options.start_timeout;
   config.promise_timeout = options.peer_timeout;
+  config.majority_only = options.quorum == Quorum::majority;
+  config.stall_timeout = options.stall_timeout;
   config.data_level = options.data_level;
   config.control_level = options.control_level;
   config.window = std::size_t{2} * options.descriptors * (options.computes + 1);

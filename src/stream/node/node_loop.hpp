@@ -17,6 +17,10 @@ class NodeLoop {
 
   /// Also wakes up for this descriptor.
   void watch(int descriptor) { sleeper_.watch(descriptor); }
+  /// See NodeTurn.
+  Result<void> add_peer(NodeId peer, Incarnation incarnation, const std::string& address) {
+    return turn_.add_peer(peer, incarnation, address);
+  }
   /// One round: poll, work, post; sleeps (at most until `until`) if nothing moved.
   void turn(Instant until);
   /// Everything that was handed to the fabric has left.

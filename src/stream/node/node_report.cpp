@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/node/node_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +13,16 @@ using nlohmann::json;
 
 json to_json(const SinkSummary& s) {
   return json::array({s.timeslices, s.bytes, s.dropped, s.errors, s.first_error});
+}
+
+json to_json(const TimesliceRun& run) {
+  return json::array({run.first.value(), run.stride, run.count});
+}
+
+TimesliceRun run_from(const json& j) {
+  return {.first = TimesliceIndex(j.at(0).get<std::uint64_t>()),
+          .stride = std::max<std::uint64_t>(1, j.at(1).get<std::uint64_t>()),
+          .count = j.at(2)};
 }
 
 SinkSummary sink_from(const json& j) {
@@ -30,11 +42,15 @@ std::string encode_report(const NodeReport& r) {
   j["node"] = r.node.value();
   j["error"] = r.error;
   j["time"] = {r.started.ticks(), r.ended.ticks(), r.bucket_ns};
-  j["input"] = {r.sent_below, r.sent_bytes, r.credit_waits, r.repeated_contributions};
-  j["compute"] = {r.complete, r.incomplete, r.late, r.repeated, r.bytes};
+  j["input"] = {r.sent_below, r.sent_bytes, r.credit_waits, r.repeated_contributions,
+                r.waited_for_majority.ticks()};
+  j["compute"] = {r.complete, r.incomplete, r.late, r.repeated, r.bytes, r.restarted};
   j["sink"] = to_json(r.sink);
   j["spreads"] = r.spreads_us;
-  j["built_by"] = r.built_by;
+  auto& delivered = j["delivered"] = json::array();
+  for (const auto& run : r.delivered.runs()) delivered.push_back(to_json(run));
+  auto& built_by = j["built_by"] = json::array();
+  for (const auto& b : r.built_by) built_by.push_back({b.compute, to_json(b.run)});
   j["buckets"] = r.bytes_buckets;
   auto& intervals = j["intervals"] = json::array();
   for (const auto& i : r.intervals) {
@@ -61,14 +77,17 @@ Result<NodeReport> decode_report(std::string_view bytes) {
     r.sent_bytes = j.at("input").at(1);
     r.credit_waits = j.at("input").at(2);
     r.repeated_contributions = j.at("input").at(3);
+    r.waited_for_majority = Duration(j.at("input").at(4).get<std::int64_t>());
     const auto& compute = j.at("compute");
     r.complete = compute.at(0);
     r.incomplete = compute.at(1);
     r.late = compute.at(2);
     r.repeated = compute.at(3);
     r.bytes = compute.at(4);
+    r.restarted = compute.at(5);
     r.sink = sink_from(j.at("sink"));
-    r.built_by = j.at("built_by").get<std::vector<std::uint64_t>>();
+    for (const auto& run : j.at("delivered")) r.delivered.add(run_from(run));
+    for (const auto& b : j.at("built_by")) r.built_by.push_back({b.at(0), run_from(b.at(1))});
     r.spreads_us = j.at("spreads").get<std::vector<double>>();
     r.bytes_buckets = j.at("buckets").get<std::vector<std::uint64_t>>();
     for (const auto& i : j.at("intervals")) {
@@ -188,24 +207,38 @@ double spread_floor_us(const StreamOptions& options, const report::RunRecord& re
 
 namespace {
 
-/// Timeslices of compute nodes, or earlier lives of them, that did not live to report them: the
-/// input nodes know that they were consumed.
-std::uint64_t built_by_the_dead(const Roster& roster, const std::vector<NodeReport>& reports) {
-  std::vector<std::uint64_t> known(roster.computes, 0);
-  std::vector<std::uint64_t> reported(roster.computes, 0);
+/// Which of the timeslices below `end` came out.
+struct Outcome {
+  std::uint64_t deliveries = 0;  ///< reported ones, each time that they were delivered
+  std::uint64_t reported = 0;    ///< different ones that compute nodes say to have delivered
+  std::uint64_t delivered = 0;   ///< also those of which only input nodes know: built by compute
+                                 ///< nodes, or earlier lives of them, that did not live to report
+};
+
+Outcome outcome_below(std::uint64_t end, const Roster& roster,
+                      const std::vector<NodeReport>& reports) {
+  std::vector<bool> tells_all(roster.computes, false);
+  std::vector<TimesliceRun> runs;
   for (const auto& r : reports) {
-    for (std::size_t c = 0; c < std::min(known.size(), r.built_by.size()); ++c) {
-      known[c] = std::max(known[c], r.built_by[c]);
-    }
-    if (roster.is_compute(r.node)) {
-      reported[roster.compute_index(r.node)] = r.complete + r.incomplete;
+    if (!roster.is_compute(r.node)) continue;
+    runs.insert(runs.end(), r.delivered.runs().begin(), r.delivered.runs().end());
+    tells_all[roster.compute_index(r.node)] = !r.restarted;
+  }
+  Outcome outcome;
+  outcome.reported = outcome.delivered = count_distinct(runs, TimesliceIndex(end));
+  for (const TimesliceRun& run : runs) {
+    const std::uint64_t first = run.first.value();
+    const std::uint64_t below = end > first ? (end - first - 1) / run.stride + 1 : 0;
+    outcome.deliveries += std::min(run.count, below);
+  }
+  const std::size_t told = runs.size();
+  for (const auto& r : reports) {
+    for (const auto& b : r.built_by) {
+      if (b.compute < roster.computes && !tells_all[b.compute]) runs.push_back(b.run);
     }
   }
-  std::uint64_t sum = 0;
-  for (std::size_t c = 0; c < known.size(); ++c) {
-    if (known[c] > reported[c]) sum += known[c] - reported[c];
-  }
-  return sum;
+  if (runs.size() > told) outcome.delivered = count_distinct(runs, TimesliceIndex(end));
+  return outcome;
 }
 
 }  // namespace
@@ -241,6 +274,7 @@ report::RunRecord merge_reports(const StreamOptions& options,
   for (const auto& r : reports) {
     record.timeslices_sent = std::max(record.timeslices_sent, r.sent_below);
     record.credit_waits += r.credit_waits;
+    record.quorum_wait_s = std::max(record.quorum_wait_s, r.waited_for_majority.to_seconds());
     record.timeslices_complete += r.complete;
     record.timeslices_incomplete += r.incomplete;
     record.bytes += r.bytes;
@@ -254,9 +288,21 @@ report::RunRecord merge_reports(const StreamOptions& options,
     for (const auto& f : r.fills) fill_values.push_back(f.fill);
     add_series(r, roster, span.start, timeslices, fills);
   }
-  record.timeslices_complete += built_by_the_dead(roster, reports);
-  const std::uint64_t built = record.timeslices_complete + record.timeslices_incomplete;
-  if (record.timeslices_sent > built) record.timeslices_lost = record.timeslices_sent - built;
+  // Timeslices, not counts, are compared: one that came out twice makes up for no other.
+  const Outcome outcome = outcome_below(record.timeslices_sent, roster, reports);
+  record.timeslices_complete += outcome.delivered - outcome.reported;
+  record.timeslices_lost = record.timeslices_sent - outcome.delivered;
+  // No sink sees what those of other compute nodes get.
+  const std::uint64_t again = outcome.deliveries - outcome.reported;
+  if (again > record.checks.repeated) {
+    const std::uint64_t silently = again - record.checks.repeated;
+    record.checks.errors += silently;
+    if (record.checks.first_error.empty()) {
+      record.checks.first_error = fmt::format(
+          "{} timeslices were delivered by two compute nodes and are not flagged as repeated",
+          silently);
+    }
+  }
   if (record.seconds > 0) {
     record.goodput_bytes_per_s = static_cast<double>(record.bytes) / record.seconds;
   }

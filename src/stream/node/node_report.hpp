@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "core/schedule/schedule.hpp"
+#include "core/stream/input_machine.hpp"
 #include "core/stream/roster.hpp"
+#include "core/stream/timeslice_set.hpp"
 #include "report/run_record.hpp"
 #include "weft/ids.hpp"
 #include "weft/sink.hpp"
@@ -30,10 +32,13 @@ struct NodeReport {
   std::uint64_t sent_bytes = 0;
   std::uint64_t credit_waits = 0;
   std::uint64_t repeated_contributions = 0;
+  Duration waited_for_majority{};  ///< as the one that would have led
   std::vector<schedule::IntervalRecord> intervals;
-  std::vector<std::uint64_t> built_by;  ///< per compute node, see InputCounters
+  std::vector<BuiltBy> built_by;  ///< see InputMachine::built_by
 
   // Compute nodes.
+  bool restarted = false;  ///< an earlier life may have built something, too
+  TimesliceSet delivered;  ///< to the sink, by this life
   std::uint64_t complete = 0;
   std::uint64_t incomplete = 0;
   std::uint64_t late = 0;

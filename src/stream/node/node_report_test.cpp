@@ -19,7 +19,7 @@ NodeReport input_report(std::uint32_t node, std::uint64_t built_by_first) {
   r.started = Instant(1'000'000'000);
   r.ended = Instant(3'000'000'000);
   r.sent_below = 10;
-  r.built_by = {built_by_first};
+  r.built_by = {{0, {TimesliceIndex(0), 1, built_by_first}}};
   return r;
 }
 
@@ -29,6 +29,7 @@ NodeReport compute_report() {
   r.started = Instant(1'000'000'000);
   r.ended = Instant(3'000'000'000);
   r.complete = 10;
+  for (std::uint64_t t = 0; t < 10; ++t) r.delivered.add(TimesliceIndex(t));
   r.bytes = 4000;
   r.spreads_us = {10, 20, 30};
   r.bucket_ns = 100'000'000;
@@ -41,6 +42,11 @@ TEST(node_report, comes_back_from_its_encoding) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->complete, 10u);
   EXPECT_EQ(back->bytes_buckets, (std::vector<std::uint64_t>{1000, 3000}));
+  EXPECT_EQ(back->delivered.runs(), compute_report().delivered.runs());
+  const auto input = decode_report(encode_report(input_report(1, 7)));
+  ASSERT_TRUE(input);
+  ASSERT_EQ(input->built_by.size(), 1u);
+  EXPECT_EQ(input->built_by[0].run, (TimesliceRun{TimesliceIndex(0), 1, 7}));
   EXPECT_FALSE(decode_report("nonsense"));
 }
 
@@ -60,6 +66,43 @@ TEST(node_report, what_a_dead_compute_node_built_is_not_lost) {
   const auto record = merge_reports(two_by_one(), {input_report(0, 10), input_report(1, 9)});
   EXPECT_EQ(record.timeslices_complete, 10u);
   EXPECT_EQ(record.timeslices_lost, 0u);
+}
+
+TEST(node_report, a_timeslice_that_came_out_twice_hides_no_loss) {
+  NodeReport compute = compute_report();
+  compute.delivered = {};
+  for (const std::uint64_t t : {0, 1, 2, 3, 4, 4, 6, 7, 8, 9})
+    compute.delivered.add(TimesliceIndex(t));
+  const auto record = merge_reports(two_by_one(), {input_report(0, 10), compute});
+  EXPECT_EQ(record.timeslices_lost, 1u)
+      << "input nodes believe that 5 was built; its node does not";
+}
+
+TEST(node_report, what_two_compute_nodes_delivered_is_an_error_unless_one_says_so) {
+  StreamOptions options = two_by_one();
+  options.computes = 2;
+  NodeReport other = compute_report();
+  other.node = NodeId(3);
+  other.complete = 2;
+  other.delivered = {};
+  for (const std::uint64_t t : {3, 4}) other.delivered.add(TimesliceIndex(t));
+  EXPECT_EQ(merge_reports(options, {input_report(0, 10), compute_report(), other}).checks.errors,
+            2u);
+  other.repeated = 2;
+  EXPECT_EQ(merge_reports(options, {input_report(0, 10), compute_report(), other}).checks.errors,
+            0u);
+}
+
+TEST(node_report, a_life_that_follows_another_does_not_know_what_that_had_built) {
+  NodeReport compute = compute_report();
+  compute.restarted = true;
+  compute.complete = 3;
+  compute.delivered = {};
+  for (const std::uint64_t t : {7, 8, 9}) compute.delivered.add(TimesliceIndex(t));
+  const auto record =
+      merge_reports(two_by_one(), {input_report(0, 6), input_report(1, 5), compute});
+  EXPECT_EQ(record.timeslices_complete, 9u);
+  EXPECT_EQ(record.timeslices_lost, 1u) << "6";
 }
 
 TEST(node_report, a_node_that_never_saw_a_view_does_no_harm) {

@@ -3,7 +3,25 @@
 
 #include <array>
 
+#include "base/log.hpp"
+
 namespace weft::stream {
+
+Result<void> NodeTurn::add_peer(NodeId peer, Incarnation incarnation, const std::string& address) {
+  peers_[peer] = {incarnation, address};
+  return fabric_.add_peer(peer, incarnation, address);
+}
+
+void NodeTurn::hang_up() {
+  for (const NodeId peer : out_.hang_up.view()) {
+    const auto known = peers_.find(peer);
+    if (known == peers_.end()) continue;
+    spdlog::warn("node {} takes nothing and does not answer: going on without it", peer.value());
+    fabric_.remove_peer(peer);
+    (void)fabric_.add_peer(peer, known->second.incarnation, known->second.address);
+  }
+  out_.hang_up.clear();
+}
 
 NodeTurn::Done NodeTurn::turn(Instant now) {
   std::array<Completion, 64> completions;
@@ -22,6 +40,7 @@ NodeTurn::Done NodeTurn::turn(Instant now) {
   done.posted = fabric_.post(out_.tx.view());
   outstanding_ += done.posted;
   out_.posted(done.posted);
+  hang_up();
   done.moved = done.completions > 0 || worked || done.posted > 0;
   return done;
 }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <string>
 
 #include "core/stream/outbox.hpp"
 #include "stream/node/stream_node.hpp"
@@ -21,6 +23,9 @@ class NodeTurn {
     std::size_t posted = 0;
     bool moved = false;  ///< anything at all; if not, nothing will until an event or a deadline
   };
+  /// Makes a peer known to the fabric. What it was made known with is kept, to connect to it anew
+  /// after the machine wanted to hang up.
+  Result<void> add_peer(NodeId peer, Incarnation incarnation, const std::string& address);
   /// Poll, work, post. Operations that the fabric refuses are offered again in the next round.
   Done turn(Instant now);
   /// Everything that was handed to the fabric has left.
@@ -31,6 +36,13 @@ class NodeTurn {
   StreamNode& node_;
   Outbox out_;
   std::size_t outstanding_ = 0;
+  struct Place {
+    Incarnation incarnation{};
+    std::string address;
+  };
+  std::map<NodeId, Place> peers_;
+
+  void hang_up();
 };
 
 }  // namespace weft::stream

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/units.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
 #include "stream/node/schedules.hpp"
 #include "weft/stream.hpp"
@@ -39,6 +40,10 @@ Result<void> check_options(const StreamOptions& o) {
       });
   if (o.one_ring && !nobody_looks) {
     return wrong("--one-ring: contents are lost where all pairs share a ring; use --sink null:");
+  }
+  if (o.stall_timeout < Duration::milliseconds(1)) {
+    return wrong(
+        fmt::format("--stall-timeout: {} is too short: use 1ms or more", to_text(o.stall_timeout)));
   }
   if (o.sink_depth == 0) return wrong("--sink-depth: 0 lets nothing pass; use 1 or more");
   if (o.timeslices == 0 && o.duration == Duration{} && o.source.starts_with("pattern:") &&

@@ -99,8 +99,7 @@ Result<void> JobInWorld::spawn(std::uint32_t n) {
 
 void JobInWorld::introduce(SimulatedNode& to, std::uint32_t n) {
   if (!to.is_here()) return;
-  const auto added =
-      to.fabric().add_peer(NodeId(n), nodes_[n]->incarnation(), hub().address_of(NodeId(n)));
+  const auto added = to.add_peer(NodeId(n), nodes_[n]->incarnation(), hub().address_of(NodeId(n)));
   WEFT_CHECK(added.ok());
 }
 

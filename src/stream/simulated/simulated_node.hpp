@@ -43,7 +43,9 @@ class SimulatedNode final : public sim::HostedProcess {
     return node_ != nullptr ? node_->failure() : std::nullopt;
   }
   /// Here.
-  Fabric& fabric() { return *fabric_; }
+  Result<void> add_peer(NodeId peer, Incarnation incarnation, const std::string& address) {
+    return loop_->add_peer(peer, incarnation, address);
+  }
   StreamProgress progress() { return node_ != nullptr ? node_->progress() : StreamProgress{}; }
   std::string describe() const { return node_ != nullptr ? node_->describe() : "dead"; }
   /// With times of the simulation in place of the node's clock. Alive, and here.
