@@ -148,6 +148,7 @@ void add_cluster_options(CLI::App& node, NodeCommand& state) {
 void add_node_command(CLI::App& stream, Outcome& outcome) {
   auto* node = stream.add_subcommand("node", "take part in a cluster's job as one of its nodes");
   auto state = std::make_shared<NodeCommand>();
+  state->settings.stream.quorum = Quorum::majority;  // here networks come apart
   add_job_options(*node, state->settings);
   add_cluster_options(*node, *state);
   node->footer(

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 
 #include "base/units.hpp"
 #include "cli/config_file.hpp"
@@ -145,6 +146,17 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
   command.add_option("--seed", o.seed, "of everything random")->capture_default_str();
   add_parsed(command, "--peer-timeout", o.peer_timeout, parse_duration,
              "a node that cannot be reached for so long is taken for dead", "10s");
+  command
+      .add_option(
+          "--quorum", o.quorum,
+          "majority: without more than half of the input nodes a job waits; none: each part "
+          "goes on, and flags what another may build too")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, Quorum>{{"majority", Quorum::majority}, {"none", Quorum::none}}))
+      ->type_name("majority|none")
+      ->default_str(o.quorum == Quorum::majority ? "majority" : "none");
+  add_parsed(command, "--stall-timeout", o.stall_timeout, parse_duration,
+             "leave a compute node out that takes nothing and does not answer for so long", "30s");
   add_parsed(command, "--start-timeout", o.start_timeout, parse_duration,
              "start without nodes that are missing after so long", "30s");
   add_parsed(command, "--sample-every", s.sample_every, parse_duration,

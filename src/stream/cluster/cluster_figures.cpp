@@ -22,6 +22,7 @@ std::string shared_options(const StreamOptions& o) {
   add("computes", o.computes);
   add("schedule", o.schedule);
   add("fabric", o.fabric);
+  add("quorum", o.quorum == Quorum::majority ? "majority" : "none");
   add("link", o.link ? "given" : "not given");
   add("timeslices", o.timeslices);
   add("microslices-per-timeslice", o.microslices_per_timeslice);

@@ -47,6 +47,8 @@ class ClusterNode {
                .machine = machine_identity(),
                .options = shared_options(options),
                .address = fabric_.fabric->address()},
+        outlived_by_(joined.outlived_by),
+        incarnation_(joined.incarnation),
         rendezvous_(std::move(joined.rendezvous), joined.self, joined.nodes, hello_),
         progress_(monotonic_now()),
         late_(joined.nodes, false),
@@ -60,10 +62,17 @@ class ClusterNode {
     }
     NodeLoop loop(*fabric_.fabric, *node_, suitable_spin(processes_here()));
     loop_ = &loop;
+    for (const NodeId peer : std::exchange(newcomers_, {})) introduce(peer);
     auto streamed = stream();
     auto outcome = streamed ? part() : Result<ClusterOutcome>(std::move(streamed).error());
     loop_ = nullptr;
     return outcome;
+  }
+
+  /// Others know a life of this node that claims to be later, and this one has not taken part: the
+  /// clock was set back in between.
+  bool outlived() const {
+    return *outlived_by_ >= incarnation_ && (node_ == nullptr || !node_->started());
   }
 
  private:
@@ -83,6 +92,7 @@ class ClusterNode {
       const Instant now = monotonic_now();
       rendezvous_.turn(now);
       if (signals_.count() > 0) return Error{ErrorCode::cancelled, "interrupted"};
+      if (outlived()) return Error{ErrorCode::unavailable, "others know a later life of this node"};
       if (auto fits = check_newcomers(); !fits) return fits;
       if (rendezvous_.stop_told()) stopping_ = true;
       if (joins_late_ || rendezvous_.heard() + 1 == roster_.nodes()) break;
@@ -123,6 +133,19 @@ class ClusterNode {
   }
 
   Result<void> check_quorum() {
+    IndexSet inputs(roster_.inputs);
+    if (roster_.is_input(self_)) inputs.insert(self_.value());
+    for (const NodeId node : newcomers_) {
+      if (roster_.is_input(node)) inputs.insert(node.value());
+    }
+    if (options_.quorum == Quorum::majority && !inputs.empty() && !is_majority(inputs)) {
+      return Error{ErrorCode::timed_out,
+                   fmt::format("node {}: {} of {} input nodes answered within {:.3g} s "
+                               "(--start-timeout), which is no majority; start more of them, or "
+                               "give all nodes --quorum none",
+                               self_.value(), inputs.count(), roster_.inputs,
+                               options_.start_timeout.to_seconds())};
+    }
     bool input = roster_.is_input(self_), compute = roster_.is_compute(self_);
     for (const NodeId node : newcomers_) {
       input = input || roster_.is_input(node);
@@ -152,7 +175,6 @@ class ClusterNode {
                                         *fabric_.fabric);
     if (!node) return std::move(node).error();
     node_ = std::move(node).value();
-    for (const NodeId peer : std::exchange(newcomers_, {})) introduce(peer);
     return {};
   }
 
@@ -160,7 +182,7 @@ class ClusterNode {
     const Rendezvous::Peer& peer = rendezvous_.peer(node);
     if (!peer.hello) return;
     spdlog::info("node {} is here (life {})", node.value(), peer.incarnation.value());
-    auto added = fabric_.fabric->add_peer(node, peer.incarnation, peer.hello->address);
+    auto added = loop_->add_peer(node, peer.incarnation, peer.hello->address);
     if (!added) spdlog::warn("node {}: {}", node.value(), added.error().message);
   }
 
@@ -179,6 +201,7 @@ class ClusterNode {
   Result<void> stream() {
     next_look_ = next_progress_ = busy_at_ = company_at_ = monotonic_now();
     while (!(node_->finished() && loop_->flushed()) && !rendezvous_.leave_told() && !overdue_) {
+      if (outlived()) return Error{ErrorCode::unavailable, "others know a later life of this node"};
       if (auto turned = turn(); !turned) return turned;
     }
     return {};
@@ -421,6 +444,8 @@ class ClusterNode {
   const SignalWatch signals_;
   OpenedFabric fabric_;
   const RendezvousHello hello_;
+  const std::shared_ptr<const Incarnation> outlived_by_;
+  const Incarnation incarnation_;
   Rendezvous rendezvous_;
   std::unique_ptr<StreamNode> node_;
   NodeLoop* loop_ = nullptr;
@@ -449,6 +474,23 @@ class ClusterNode {
 
 }  // namespace
 
+namespace {
+
+/// The time of day says that this life is earlier than one that has ended. Others know better.
+Result<void> next_life(JoinedCluster& joined) {
+  joined.incarnation = Incarnation(joined.outlived_by->value() + 1);
+  spdlog::info(
+      "others know life {} of this node, which the clock says is yet to come: it is life "
+      "{} now",
+      joined.outlived_by->value(), joined.incarnation.value());
+  auto rendezvous = joined.open_rendezvous(joined);
+  if (!rendezvous) return std::move(rendezvous).error();
+  joined.rendezvous = std::move(rendezvous).value();
+  return {};
+}
+
+}  // namespace
+
 Result<ClusterOutcome> run_cluster_node(const StreamOptions& options, const ClusterRun& run,
                                         JoinedCluster& joined) {
   // Pacing at microseconds needs timers that are not rounded to 50.
@@ -456,14 +498,21 @@ Result<ClusterOutcome> run_cluster_node(const StreamOptions& options, const Clus
   set_up_log(run.log_level, fmt::format("node {}", joined.self.value()));
   const bool by_address = options.fabric == "tcp" || options.fabric == "libfabric:tcp" ||
                           options.fabric == "libfabric:sockets";
-  FabricPlace place{.self = joined.self, .incarnation = joined.incarnation};
-  if (by_address) {
-    place.listen = joined.listen;
-    place.advertise = joined.advertise;
+  for (;;) {
+    FabricPlace place{.self = joined.self, .incarnation = joined.incarnation};
+    if (by_address) {
+      place.listen = joined.listen;
+      place.advertise = joined.advertise;
+    }
+    auto fabric = open_fabric(fabric_choice(options), place, joined.job);
+    if (!fabric) return std::move(fabric).error();
+    {
+      ClusterNode node(options, run, joined, std::move(fabric).value());
+      auto outcome = node.run();
+      if (outcome || !node.outlived() || !joined.open_rendezvous) return outcome;
+    }
+    if (auto again = next_life(joined); !again) return std::move(again).error();
   }
-  auto fabric = open_fabric(fabric_choice(options), place, joined.job);
-  if (!fabric) return std::move(fabric).error();
-  return ClusterNode(options, run, joined, std::move(fabric).value()).run();
 }
 
 }  // namespace weft::stream

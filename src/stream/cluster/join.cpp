@@ -38,6 +38,9 @@ Result<std::unique_ptr<Fabric>> open_rendezvous(const JoinedCluster& joined, con
   options.secret.assign(secret.begin(), secret.end());
   options.max_message = largest_rendezvous_message;
   options.peer_timeout = peer_timeout;
+  options.on_later_life = [latest = joined.outlived_by](Incarnation known) {
+    *latest = std::max(*latest, known);
+  };
   auto fabric = open_tcp(options);
   if (!fabric && port != 0) {
     return Error{ErrorCode::io,
@@ -48,15 +51,27 @@ Result<std::unique_ptr<Fabric>> open_rendezvous(const JoinedCluster& joined, con
   return fabric;
 }
 
-Result<void> add_all(JoinedCluster& joined, const std::vector<std::string>& addresses) {
+Result<void> add_all(const JoinedCluster& joined, const std::vector<std::string>& addresses,
+                     Fabric& rendezvous) {
   for (std::uint32_t node = 0; node < joined.nodes; ++node) {
     if (node == joined.self.value()) continue;
     // Which life of it answers is not known yet; any is later than none.
-    auto added = joined.rendezvous->add_peer(NodeId(node), Incarnation(0), addresses[node]);
+    auto added = rendezvous.add_peer(NodeId(node), Incarnation(0), addresses[node]);
     if (!added) {
       return Error{added.error().code, fmt::format("node {}: {}", node, added.error().message)};
     }
   }
+  return {};
+}
+
+/// Keeps how the rendezvous is opened, as it may have to be once more, and opens it.
+Result<void> set_rendezvous(
+    std::function<Result<std::unique_ptr<Fabric>>(const JoinedCluster&)> open,
+    JoinedCluster& joined) {
+  auto fabric = open(joined);
+  if (!fabric) return std::move(fabric).error();
+  joined.rendezvous = std::move(fabric).value();
+  joined.open_rendezvous = std::move(open);
   return {};
 }
 
@@ -156,14 +171,19 @@ Result<JoinedCluster> join_by_list(const ClusterConfig& config) {
   joined.incarnation = incarnation_now();
   joined.job = {.job_id = "weft " + config.nodes[0], .secret = std::move(secret).value()};
   if (auto set = set_data_address(config, *own, joined); !set) return set.error();
-  auto fabric = open_rendezvous(joined, *own, list->named[*rank].port, config.peer_timeout);
-  if (!fabric) return std::move(fabric).error();
-  joined.rendezvous = std::move(fabric).value();
   std::vector<std::string> addresses;
   for (std::uint32_t i = 0; i < joined.nodes; ++i) {
     addresses.push_back(to_text(list->hosts[i], list->named[i].port));
   }
-  if (auto added = add_all(joined, addresses); !added) return added.error();
+  const std::uint16_t port = list->named[*rank].port;
+  const auto open = [own = *own, port, addresses, timeout = config.peer_timeout](
+                        const JoinedCluster& place) -> Result<std::unique_ptr<Fabric>> {
+    auto fabric = open_rendezvous(place, own, port, timeout);
+    if (!fabric) return fabric;
+    if (auto added = add_all(place, addresses, **fabric); !added) return added.error();
+    return fabric;
+  };
+  if (auto set = set_rendezvous(open, joined); !set) return set.error();
   return joined;
 }
 
@@ -198,12 +218,13 @@ Result<JoinedCluster> join_by_manager(const ClusterConfig& config) {
   auto own = address_under_launcher(config, *joined.session);
   if (!own) return std::move(own).error();
   if (auto set = set_data_address(config, *own, joined); !set) return set.error();
+  // A launcher starts a process once: nobody knows of a later life.
   auto fabric = open_rendezvous(joined, *own, 0, config.peer_timeout);
   if (!fabric) return std::move(fabric).error();
   joined.rendezvous = std::move(fabric).value();
   auto addresses = joined.session->exchange("weft.rendezvous", joined.rendezvous->address());
   if (!addresses) return std::move(addresses).error();
-  if (auto added = add_all(joined, *addresses); !added) return added.error();
+  if (auto added = add_all(joined, *addresses, *joined.rendezvous); !added) return added.error();
   return joined;
 }
 

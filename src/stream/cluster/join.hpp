@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,10 @@ struct JoinedCluster {
   /// Held until the process is done; none without a launcher.
   std::unique_ptr<ManagerSession> session;
   std::unique_ptr<Fabric> rendezvous;  ///< has all other nodes as peers
+  /// Opens it anew, for `incarnation` as it is then; the former one must be gone.
+  std::function<Result<std::unique_ptr<Fabric>>(const JoinedCluster&)> open_rendezvous;
+  /// The latest life of this node that others say to know, when that is not an earlier one.
+  std::shared_ptr<Incarnation> outlived_by = std::make_shared<Incarnation>();
 };
 
 /// Whether `config` or a launcher says who the other nodes are; if not, why there is no cluster.

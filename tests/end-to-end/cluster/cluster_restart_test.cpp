@@ -34,5 +34,22 @@ TEST_P(cluster_restart, a_killed_rank_joins_again) {
 INSTANTIATE_TEST_SUITE_P(of_each_kind, cluster_restart, testing::Values(0, 1, 2, 3),
                          [](const auto& info) { return fmt::format("rank_{}", info.param); });
 
+TEST_F(cluster, a_rank_is_a_later_life_although_its_clock_was_set_back) {
+  write_cluster(4, "duration = \"10min\"");
+  auto nodes = start_all(4);
+  expect_all_say(nodes, "the stream has begun");
+  nodes[3].signal(SIGKILL);
+  EXPECT_EQ(nodes[3].wait(), 128 + SIGKILL);
+  ASSERT_TRUE(nodes[1].says("node 3 is gone"));
+  // Sanitizers want to be preloaded first.
+  nodes[3] = NodeProcess(
+      {WEFT_PROGRAM, "stream", "node", "--config", (directory_ / "cluster.toml").string(), "--rank",
+       "3", "--json"},
+      {std::string("LD_PRELOAD=") + WEFT_SET_BACK_CLOCK, "ASAN_OPTIONS=verify_asan_link_order=0"});
+  ASSERT_TRUE(nodes[3].says("the stream has begun")) << nodes[3].errors();
+  nodes[1].signal(SIGTERM);
+  expect_success(nodes);
+}
+
 }  // namespace
 }  // namespace weft

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams between network namespaces, over the kernel's TCP and switch ports that drop.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
 
 #include "soundness.hpp"
 
@@ -57,6 +60,30 @@ TEST_F(StreamTestbed, cable_that_stays_pulled_costs_one_node) {
   EXPECT_FALSE(ended.hung) << ended.describe();
   EXPECT_EQ(ended.orphans, 0u) << ended.describe();
   EXPECT_EQ(figures_of(ended).errors, 0u) << ended.describe();
+}
+
+const char* const halves = "at=1s partition host0-1,host4-5|host2-3,host6-7 for=2s";
+
+TEST_F(StreamTestbed, of_two_halves_of_the_input_nodes_only_one_goes_on) {
+  const Ended ended = run(
+      {"--duration", "5s", "--peer-timeout", "500ms", "--quorum", "majority", "--fault", halves});
+  expect_nothing_lost(ended);
+  EXPECT_GT(nlohmann::json::parse(ended.output)["quorum_wait_s"], 0) << ended.describe();
+  EXPECT_THAT(ended.errors, testing::HasSubstr("no majority"));
+}
+
+TEST_F(StreamTestbed, halves_that_both_go_on_say_what_they_repeat) {
+  const Ended ended =
+      run({"--duration", "5s", "--peer-timeout", "500ms", "--quorum", "none", "--fault", halves});
+  expect_nothing_lost(ended);
+  EXPECT_GT(nlohmann::json::parse(ended.output)["checks"]["repeated"], 0) << ended.describe();
+}
+
+TEST_F(StreamTestbed, compute_that_is_stopped_for_long_is_gone_on_without) {
+  const Ended ended =
+      run({"--duration", "5s", "--stall-timeout", "300ms", "--fault", "at=1s stop host5 for=2s"});
+  expect_nothing_lost(ended);
+  EXPECT_THAT(ended.errors, testing::HasSubstr("node 5 takes nothing and does not answer"));
 }
 
 }  // namespace
