@@ -152,8 +152,8 @@ class Launcher final : private HostListener {
     // Where nothing is started anew, nothing can live twice.
     if (options_.restart) program.lease = lease_within(patience);
     std::size_t next = 0;
+    // Hosts without ranks are there for those of hosts that are lost.
     for (const HostSlots& slots : options_.hosts) {
-      if (next == ranks_.size()) break;
       program.guard = fmt::format("weft-agent-{}-{}", secret_.job_id, slots.host);
       hosts_.push_back(std::make_unique<RemoteHost>(
           RemoteOptions{.host = slots.host,

@@ -315,6 +315,51 @@ TEST(messenger, leaves_memory_alone_that_nobody_waits_for_any_more) {
   EXPECT_EQ(got, std::vector<std::byte>(sent.size()));
 }
 
+/// A fabric whose network cannot register memory: too much is locked.
+class FullFabric final : public Fabric {
+ public:
+  explicit FullFabric(std::unique_ptr<Fabric> inner) : inner_(std::move(inner)) {}
+  const FabricLimits& limits() const override { return inner_->limits(); }
+  std::string_view name() const override { return inner_->name(); }
+  std::string address() const override { return inner_->address(); }
+  Result<void> add_peer(NodeId peer, Incarnation incarnation, std::string_view address) override {
+    return inner_->add_peer(peer, incarnation, address);
+  }
+  void remove_peer(NodeId peer) override { inner_->remove_peer(peer); }
+  Result<Region> expose(std::span<std::byte>) override {
+    return Error{ErrorCode::exhausted, "Cannot allocate memory"};
+  }
+  void retract(const Region&) override { ADD_FAILURE() << "nothing was exposed"; }
+  std::size_t post(std::span<const TxOp> ops) override { return inner_->post(ops); }
+  std::size_t poll(Instant now, std::span<Completion> completions) override {
+    return inner_->poll(now, completions);
+  }
+  WaitHint prepare_wait(Instant now) override { return inner_->prepare_wait(now); }
+
+ private:
+  std::unique_ptr<Fabric> inner_;
+};
+
+TEST(messenger, a_receive_whose_memory_cannot_be_registered_is_an_error_and_not_the_end) {
+  LoopbackHub hub;
+  FullFabric fabric(std::move(hub.open(NodeId(1), Incarnation(1))).value());
+  TestWaiter waiter;
+  Messenger messenger(fabric, waiter, {.self = NodeId(1), .nodes = 2});
+  const auto world = Group::world(messenger, 2);
+  std::vector<std::byte> room(1 << 20);
+  const Operation first = world->start_receive(Rank(0), Tag(5), room);
+  const Operation second = world->start_receive(Rank(0), Tag(6), room);
+  EXPECT_NE(first, second);
+  EXPECT_TRUE(world->is_done(first));
+  const auto got = world->wait(second);
+  ASSERT_FALSE(got.ok());
+  EXPECT_EQ(got.error().code, ErrorCode::exhausted);
+  EXPECT_EQ(got.error().message,
+            "rank 1 cannot register 1048576 bytes to receive from rank 0 (tag 6): Cannot allocate "
+            "memory; raise the limit of locked memory (ulimit -l), or use --fabric tcp");
+  EXPECT_FALSE(world->wait(first).ok());
+}
+
 TEST(job_link, a_description_survives_its_text_and_damage_is_refused) {
   JobDescription job{.self = NodeId(3),
                      .nodes = 8,

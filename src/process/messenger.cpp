@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.hpp"
-
 namespace weft {
 namespace {
 
 constexpr std::size_t queued_operations = 256;
 constexpr std::size_t queued_bytes = 64 << 10;
+/// Of operations that the machine does not know of: no number of its own has this bit.
+constexpr std::uint64_t refused_bit = std::uint64_t{1} << 62;
 
 message::MessageOptions with_limits(message::MessageOptions options, const Fabric& fabric) {
   options.fabric = fabric.limits();
@@ -63,11 +63,38 @@ Operation Messenger::start_receive(NodeId from, const message::FlowKey& flow,
     return machine_.receive(from, flow, into);
   }
   auto region = fabric_.expose(into);
-  WEFT_CHECK(region.ok(), "{}", region.error().message);
+  if (!region) return refuse(from, flow, into.size(), region.error());
   const Operation operation = machine_.receive(from, flow, into, region->remote);
   regions_.emplace_back(operation, *region);
   post_what_can_go();  // it asks for the message
   return operation;
+}
+
+Operation Messenger::refuse(NodeId from, const message::FlowKey& flow, std::size_t size,
+                            const Error& why) {
+  const Operation operation(refused_bit | ++refusals_);
+  refused_.emplace_back(
+      operation,
+      Error{
+          why.code,
+          fmt::format("rank {} cannot register {} bytes to receive from rank {} (tag {}): {}; "
+                      "raise the limit of locked memory (ulimit -l), or use --fabric tcp",
+                      machine_.self().value(), size, from.value(), flow.tag.value(), why.message)});
+  return operation;
+}
+
+bool Messenger::is_refused(Operation operation) const {
+  return std::any_of(refused_.begin(), refused_.end(),
+                     [&](const auto& entry) { return entry.first == operation; });
+}
+
+std::optional<Error> Messenger::take_refusal(Operation operation) {
+  const auto found = std::find_if(refused_.begin(), refused_.end(),
+                                  [&](const auto& entry) { return entry.first == operation; });
+  if (found == refused_.end()) return std::nullopt;
+  Error why = std::move(found->second);
+  refused_.erase(found);
+  return why;
 }
 
 void Messenger::close_region(Operation operation) {
@@ -145,6 +172,9 @@ void Messenger::look_for_peer(Instant now, Operation of) {
 }
 
 Result<std::size_t> Messenger::wait(Operation operation) {
+  if (!refused_.empty()) {
+    if (auto why = take_refusal(operation)) return *std::move(why);
+  }
   auto good = turn_until([&] { return machine_.is_done(operation) || is_over(); }, operation);
   // All is lost, or over without this process.
   if (!good || !machine_.is_done(operation)) cancel_all();
@@ -156,6 +186,7 @@ Result<std::size_t> Messenger::wait(Operation operation) {
 }
 
 bool Messenger::is_done(Operation operation) {
+  if (!refused_.empty() && is_refused(operation)) return true;
   if (machine_.is_done(operation)) return true;
   const Instant now = waiter_.now();
   if (turn(now, 1)) waiter_.busy(now);

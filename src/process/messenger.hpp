@@ -55,6 +55,7 @@ class Messenger final : private MessageHistory {
   Messenger& operator=(const Messenger&) = delete;
 
   Operation start_send(NodeId to, const message::FlowKey& flow, std::span<const std::byte> bytes);
+  /// When the fabric cannot register the memory, nothing is received, and `wait` says why.
   Operation start_receive(NodeId from, const message::FlowKey& flow, std::span<std::byte> into);
   /// Turns until it is done; see Communicator::wait.
   Result<std::size_t> wait(Operation operation);
@@ -98,6 +99,10 @@ class Messenger final : private MessageHistory {
   void look_for_peer(Instant now, Operation of);
   Error failure(const message::OperationState& state) const;
   void close_region(Operation operation);
+  Operation refuse(NodeId from, const message::FlowKey& flow, std::size_t size, const Error& why);
+  /// Of an operation that was refused: why, once.
+  std::optional<Error> take_refusal(Operation operation);
+  bool is_refused(Operation operation) const;
   void cancel_all();
 
   Fabric& fabric_;
@@ -110,7 +115,9 @@ class Messenger final : private MessageHistory {
   std::array<Completion, 64> completions_;
   bool has_moved_ = false;  // in a turn of which the waiter has not been told
   std::vector<std::pair<Operation, Region>> regions_;  // of receives under way
-  std::optional<Error> failure_;                       // of the job: nothing works any more
+  std::vector<std::pair<Operation, Error>> refused_;   // not started, and not waited for yet
+  std::uint64_t refusals_ = 0;
+  std::optional<Error> failure_;  // of the job: nothing works any more
 };
 
 }  // namespace weft
