@@ -220,9 +220,10 @@ bool InputMachine::needs_more_room() const {
 Readiness InputMachine::readiness(TimesliceIndex t) const {
   if (t >= end()) return Readiness::after_end;
   if (members_.empty() || t < view_.first) return Readiness::unreachable;
-  if (window_.state(t) != SendWindow::State::waiting || is_given_up(t)) return Readiness::started;
-  if (!window_.covers(t)) return Readiness::no_credit;
+  if (window_.state(t) != SendWindow::State::waiting) return Readiness::started;
   const std::uint32_t rank = view_.grid().compute_of(t);
+  if (t < given_up_[rank]) return Readiness::started;
+  if (!window_.covers(t)) return Readiness::no_credit;
   if (t > next_of(rank)) return Readiness::no_credit;  // every pair's order is ascending
   const auto run = available(t);
   if (!run) return Readiness::no_data;
