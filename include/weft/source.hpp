@@ -33,7 +33,8 @@ class MicrosliceWriter {
 struct SourceState {
   bool ended = false;            ///< no microslice will follow
   Instant again_at = Instant{};  ///< call again no earlier (now or past: as soon as there is room)
-  int descriptor = -1;           ///< when ≥ 0: also call again when it becomes readable
+  int descriptor = -1;  ///< when ≥ 0: also call again when it becomes readable; it may be
+                        ///< another one each time, and is not looked at otherwise
 };
 
 /// Produces microslices in order, number 0, 1, 2, … Called from the node's one driver thread: it
@@ -56,6 +57,9 @@ struct SourcePlace {
   std::uint32_t inputs = 1;  ///< how many there are
   std::uint32_t microslices_per_timeslice = 1;
   std::uint64_t seed = 0;
+  /// Files, archives and captures are read by a thread of their own, at most so many bytes ahead;
+  /// 0: by whoever calls `produce`, who then waits for the disk.
+  ByteCount read_ahead{};
 };
 
 /// Opens a source by URI: scheme:path?key=value&…

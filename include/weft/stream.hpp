@@ -94,6 +94,8 @@ struct StreamOptions {
   /// Call sinks from the driver's loop in place of a thread of their own: for sinks that never
   /// block.
   bool sink_in_loop = false;
+  /// Read files in the driver's loop, too: for disks that never make it wait.
+  bool source_in_loop = false;
   bool skip_when_sink_is_slow = false;  ///< drop and count, instead of back-pressure
 
   std::uint64_t timeslices = 0;  ///< 0: until the duration is over or the sources end
@@ -151,9 +153,10 @@ struct StreamSummary {
 };
 
 /// Runs a job whose nodes are all processes of this machine, to its end: what `weft stream local`
-/// does. Forks: call it from a process without threads. SIGINT ends the stream in agreement; a
-/// second one kills it. Errors: a wrong option, a node that could not start, all nodes of a kind
-/// lost. A job that ran and lost or damaged something is no error: see the summary.
+/// does. Forks: call it from a process without threads. SIGINT or SIGTERM ends the stream
+/// in agreement; a second one ends it at once. Errors: a wrong option, a node that could not start,
+/// all nodes of a kind lost. A job that ran and lost or damaged something is no error: see the
+/// summary.
 Result<StreamSummary> run_stream(const StreamOptions& options, const LocalOptions& local = {});
 
 }  // namespace weft

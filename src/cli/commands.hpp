@@ -3,6 +3,7 @@
 // starts and runs in its callback, inside CLI11's parse.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -20,7 +21,8 @@ enum class ExitCode : int {
   failed = 1,         ///< the work was done and something was found wrong (a check, a lost node)
   usage = 2,          ///< an option, a configuration or an input file is wrong
   system = 3,         ///< the operating system refused: disk full, no permission, no address
-  interrupted = 130,  ///< stopped by the user
+  interrupted = 130,  ///< ended early by SIGINT, as by Ctrl-C
+  terminated = 143,   ///< ended early by SIGTERM, as by a service manager
 };
 
 /// What a command leaves for `main`.
@@ -33,6 +35,11 @@ struct Outcome {
 /// Prints "weft: MESSAGE" on standard error, unless silent, and sets the exit code that fits the
 /// error.
 void report_error(const Error& error, Outcome& outcome);
+
+/// Runs a command's body, in which SIGINT and SIGTERM are counted (runtime/stop_signals.hpp), and
+/// which comes to its end in order when one came. Its exit code then says which, unless something
+/// was found wrong.
+void run_stoppable(Outcome& outcome, const std::function<void()>& body);
 
 void add_archive_command(CLI::App& root, Outcome& outcome);
 void add_report_command(CLI::App& root, Outcome& outcome);

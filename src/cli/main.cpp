@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -10,8 +11,23 @@
 
 #include "cli/commands.hpp"
 #include "cli/describe.hpp"
+#include "runtime/stop_signals.hpp"
 
 namespace weft::cli {
+
+namespace {
+
+ExitCode code_of_signal() {
+  return StopSignals::number() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+}
+
+}  // namespace
+
+void run_stoppable(Outcome& outcome, const std::function<void()>& body) {
+  const StopSignals signals;
+  body();
+  if (outcome.code == ExitCode::success && signals.came()) outcome.code = code_of_signal();
+}
 
 void report_error(const Error& error, Outcome& outcome) {
   if (!outcome.is_silent) fmt::print(stderr, "weft: {}\n", error.message);
@@ -22,7 +38,7 @@ void report_error(const Error& error, Outcome& outcome) {
       outcome.code = ExitCode::usage;
       break;
     case ErrorCode::cancelled:
-      outcome.code = ExitCode::interrupted;
+      outcome.code = code_of_signal();
       break;
     case ErrorCode::unauthorised:
     case ErrorCode::unavailable:
@@ -71,7 +87,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 success, 1 something was found wrong, 2 wrong option or input, 3 the system\n"
-      "refused, 130 interrupted.\n\n"
+      "refused, 130 interrupted (SIGINT), 143 terminated (SIGTERM).\n\n"
       "Examples:\n"
       "  weft stream compare --link 200Mbit,20us --duration 5s --out out\n"
       "  weft stream local --sink check: --duration 5s\n"

@@ -140,7 +140,8 @@ std::string man_page(const CommandDescription& root, std::string_view version) {
   status(ExitCode::failed, "The work was done and something was found wrong.");
   status(ExitCode::usage, "An option, a configuration or an input file is wrong.");
   status(ExitCode::system, "The operating system refused: disk full, no permission, no address.");
-  status(ExitCode::interrupted, "Stopped by the user.");
+  status(ExitCode::interrupted, "Ended early by SIGINT, as by Ctrl-C.");
+  status(ExitCode::terminated, "Ended early by SIGTERM.");
   return out;
 }
 

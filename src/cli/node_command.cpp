@@ -156,7 +156,9 @@ void add_node_command(CLI::App& stream, Outcome& outcome) {
       "  mpirun -n 8 weft stream node --inputs 4 --computes 4 --sink check: --duration 10s\n"
       "  mpirun -n 4 weft stream node --fabric libfabric:tcp --timeslices 1000 --out out\n"
       "  weft stream node --config cluster.toml --rank 3");
-  node->callback([node, state, &outcome] { run_node(*node, *state, outcome); });
+  node->callback([node, state, &outcome] {
+    run_stoppable(outcome, [&] { run_node(*node, *state, outcome); });
+  });
 }
 
 }  // namespace weft::cli

@@ -18,7 +18,7 @@
 #include "report/published.hpp"
 #include "report/run_record.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/first_interrupt.hpp"
+#include "runtime/stop_signals.hpp"
 #include "stream/node/limit_node.hpp"
 #include "stream/node/node_report.hpp"
 #include "stream/simulated/scenario_check.hpp"
@@ -116,7 +116,7 @@ class JobsCommand {
   /// The same in all processes, whichever of them was.
   bool is_interrupted() {
     const std::function<Result<bool>(sim::Exchange&)> ask = [this](sim::Exchange& exchange) {
-      std::uint64_t interrupts = exchange.first_of_process() && interrupt_.came() ? 1 : 0;
+      std::uint64_t interrupts = exchange.first_of_process() && signals_.came() ? 1 : 0;
       exchange.sum({&interrupts, 1});
       return Result<bool>(interrupts > 0);
     };
@@ -135,7 +135,7 @@ class JobsCommand {
   Result<void> read_jobs() {
     for (const sim::ScenarioJob& job : scenario_.jobs) {
       StreamSettings settings = job_of(scenario_, job);
-      settings.stream.sink_in_loop = true;
+      settings.stream.sink_in_loop = settings.stream.source_in_loop = true;
       settings.json = command_.json;
       settings.no_limit = settings.no_limit || command_.no_limit;
       settings.local.executable_command = outcome_.command_line;
@@ -186,7 +186,7 @@ class JobsCommand {
   stream::SimulationOptions watched(sim::Exchange& exchange) const {
     return {.faults = {},
             .exchange = &exchange,
-            .interrupted = [this] { return interrupt_.came(); },
+            .interrupted = [this] { return signals_.came(); },
             .alone = {}};
   }
 
@@ -362,7 +362,7 @@ class JobsCommand {
   const SimulateCommand& command_;
   Team& team_;
   Outcome& outcome_;
-  FirstInterrupt interrupt_;
+  StopSignals signals_{StopSignals::Second::kills};
   std::vector<StreamSettings> settings_;  // by job
   NetworkOutput network_;
 };
@@ -371,7 +371,7 @@ class JobsCommand {
 
 void simulate_jobs(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
                    Outcome& outcome) {
-  JobsCommand(scenario, command, team, outcome).execute();
+  run_stoppable(outcome, [&] { JobsCommand(scenario, command, team, outcome).execute(); });
 }
 
 }  // namespace weft::cli

@@ -147,7 +147,7 @@ Result<report::RunRecord> measure_limits(const StreamSettings& settings,
 /// Figs. 3 to 5 of a comparison, as one more run.
 Result<void> add_limits(const StreamSettings& settings, const std::vector<std::size_t>& sizes,
                         std::vector<report::RunRecord>& runs) {
-  if (sizes.empty()) return {};
+  if (sizes.empty() || runs.back().interrupted) return {};
   auto limits = measure_limits(settings, sizes, true);
   if (!limits) return std::move(limits).error();
   runs.push_back(std::move(limits).value());
@@ -245,7 +245,9 @@ void add_local(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       "  weft stream local --fabric sim:examples/scenarios/star-100mbit.toml --out out/star "
       "--trace "
       "trace.json");
-  local->callback([local, &state, &outcome] { run_local_command(*local, state, outcome); });
+  local->callback([local, &state, &outcome] {
+    run_stoppable(outcome, [&] { run_local_command(*local, state, outcome); });
+  });
 }
 
 void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
@@ -265,7 +267,9 @@ void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       "  weft stream compare --link 200Mbit,20us --duration 5s --out out/compare\n"
       "  weft stream compare --testbed 100Mbit,4MiB --twin --out out/twin\n"
       "  weft stream compare --fabric sim:examples/scenarios/aries-128.toml --out out/aries");
-  compare->callback([compare, &state, &outcome] { run_compare_command(*compare, state, outcome); });
+  compare->callback([compare, &state, &outcome] {
+    run_stoppable(outcome, [&] { run_compare_command(*compare, state, outcome); });
+  });
 }
 
 void add_limit(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
@@ -280,7 +284,9 @@ void add_limit(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       "  weft stream limit --inputs 4 --computes 4 --sizes 64KiB --mix\n"
       "  weft stream limit --fabric libfabric:shm --sizes 1KiB..1MiB --out out/limit\n"
       "  weft stream limit --link 200Mbit,20us --sizes 16KiB..256KiB --json");
-  limit->callback([limit, &state, &outcome] { run_limit_command(*limit, state, outcome); });
+  limit->callback([limit, &state, &outcome] {
+    run_stoppable(outcome, [&] { run_limit_command(*limit, state, outcome); });
+  });
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ Result<void> measure_limit(const StreamSettings& settings, std::vector<report::R
   if (settings.no_limit || runs.empty() || runs.back().interrupted) return {};
   auto limit =
       stream::run_limit(settings.stream, settings.local, contribution_bytes(runs.front()), true);
+  // The runs are whole: a signal that comes now ends the command with their report.
+  if (!limit && limit.error().code == ErrorCode::cancelled) return {};
   if (!limit) return std::move(limit).error();
   for (auto& run : runs) {
     stream::set_limit(settings.stream, limit->limit_bytes_per_s, run);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -203,7 +204,7 @@ Result<testbed::RunResult> run(const Words& words, bool named) {
 
 void conclude(const Words& words, const testbed::RunResult& result, Outcome& outcome) {
   if (result.interrupted) {
-    outcome.code = ExitCode::interrupted;
+    outcome.code = result.signal == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
   } else if (result.timed_out) {
     report_error({ErrorCode::timed_out,
                   fmt::format("--time-limit {}: the command was still running", words.time_limit)},

@@ -21,6 +21,8 @@ class Directory {
     lives_[node].address.clear();
     return Incarnation(++lives_[node].incarnation);
   }
+  /// Its last one; 0 before the first.
+  Incarnation life(std::uint32_t node) const { return Incarnation(lives_[node].incarnation); }
   void set_address(std::uint32_t node, std::string address) {
     lives_[node].address = std::move(address);
   }

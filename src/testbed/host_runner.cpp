@@ -55,9 +55,11 @@ class Signals {
 
   int descriptor() const { return descriptor_.get(); }
   const sigset_t& before() const { return before_; }
-  bool take() {
+  /// The number of one that came; 0 when none did.
+  int take() {
     signalfd_siginfo info{};
-    return ::read(descriptor_.get(), &info, sizeof info) == sizeof info;
+    const bool came = ::read(descriptor_.get(), &info, sizeof info) == sizeof info;
+    return came ? static_cast<int>(info.ssi_signo) : 0;
   }
 
  private:
@@ -308,8 +310,9 @@ void Runner::turn() {
   const timespec timeout{left.ticks() / 1'000'000'000, left.ticks() % 1'000'000'000};
   ::ppoll(waiting.data(), waiting.size(), &timeout, nullptr);
   const Instant now = clock_now();
-  if (signals_.take()) {
+  if (const int number = signals_.take(); number != 0) {
     result_.interrupted = true;
+    if (result_.signal == 0) result_.signal = number;
     end_all(now);
   }
   for (Process& process : processes_) {

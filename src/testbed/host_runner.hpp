@@ -32,6 +32,7 @@ struct RunResult {
   /// The first exit code other than 0, or 128 + the signal; what a fault ended does not count.
   int exit_code = 0;
   bool interrupted = false;  ///< by SIGINT or SIGTERM to this process
+  int signal = 0;            ///< the first of them
   bool timed_out = false;
   std::size_t failed_faults = 0;  ///< that could not be carried out
 };

@@ -92,6 +92,7 @@ std::unique_ptr<Cluster::Node> Cluster::make(NodeId id, Incarnation incarnation)
     config.microslices_per_timeslice = options_.microslices_per_timeslice;
     config.overlap_microslices = options_.overlap;
     if (!options_.open_end) config.end = TimesliceIndex(options_.timeslices);
+    config.largest_contribution = options_.largest_contribution;
     config.window = 4096;
     config.promise_timeout = options_.promise_timeout;
     config.majority_only = options_.majority_only;

@@ -25,6 +25,7 @@ struct ClusterOptions {
   std::uint32_t overlap = 0;
   std::size_t microslice_bytes = 1000;
   std::size_t ring_bytes = 4096;
+  std::size_t largest_contribution = stream::largest_contribution;
   std::size_t descriptors = 8;
   std::uint64_t seed = 1;
   /// Makes the schedule parts of a node; best effort by default.

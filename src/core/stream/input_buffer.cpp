@@ -18,9 +18,8 @@ InputBuffer::InputBuffer(MirroredBytes content, MirroredBytes descriptors, std::
 }
 
 std::span<std::byte> InputBuffer::reserve(std::size_t size) {
-  WEFT_CHECK(size <= content_.size,
-             "a microslice of {} bytes never fits an input buffer of {}: raise --input-buffer",
-             size, content_.size);
+  WEFT_CHECK(size <= capacity(),
+             "a microslice of {} bytes never fits an input buffer that takes {}", size, capacity());
   if (next_ - oldest_ == slots_ || head_ + size - tail_ > room_) return {};
   reserved_ = size;
   return content_.at(head_, size);

@@ -3,9 +3,11 @@
 // are sent straight out of it, and it is freed at the tail when their timeslices were consumed.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "weft/source.hpp"
@@ -42,7 +44,10 @@ class InputBuffer final : public MicrosliceWriter {
 
   std::span<std::byte> reserve(std::size_t size) override;
   void commit(MicrosliceDescriptor descriptor) override;
-  std::size_t capacity() const override { return content_.size; }
+  /// A descriptor counts a microslice's bytes in 32 bits.
+  std::size_t capacity() const override {
+    return std::min<std::size_t>(content_.size, std::numeric_limits<std::uint32_t>::max());
+  }
 
   /// Numbers of the microslices held: [oldest, next).
   std::uint64_t oldest() const { return oldest_; }

@@ -202,7 +202,8 @@ std::uint32_t InputMachine::owner(TimesliceIndex t) const {
 
 std::optional<MicrosliceRun> InputMachine::available(TimesliceIndex t) const {
   const std::uint64_t first = t.value() * config_.microslices_per_timeslice;
-  const std::uint64_t wanted = config_.microslices_per_timeslice + config_.overlap_microslices;
+  const std::uint64_t wanted =
+      std::uint64_t{config_.microslices_per_timeslice} + config_.overlap_microslices;
   if (first < buffer_.oldest()) return std::nullopt;
   if (first + wanted > buffer_.next() && (!source_ended_ || first >= buffer_.next())) {
     return std::nullopt;
@@ -230,7 +231,7 @@ Readiness InputMachine::readiness(TimesliceIndex t) const {
   const PairSender& pair = pairs_[owner(t)];
   if (!pair.is_open()) return Readiness::unreachable;
   // One that never fits is let through: starting it says what is wrong.
-  if (run->bytes() > pair.ring_bytes()) return Readiness::sendable;
+  if (run->bytes() > fits(pair)) return Readiness::sendable;
   return pair.has_credit(run->bytes()) ? Readiness::sendable : Readiness::no_credit;
 }
 
@@ -243,24 +244,38 @@ TimesliceIndex InputMachine::next_of(std::uint32_t rank) const {
   return view_.grid().timeslice(round, rank);
 }
 
+std::uint64_t InputMachine::fits(const PairSender& pair) const {
+  return std::min<std::uint64_t>(pair.ring_bytes(), config_.largest_contribution);
+}
+
+Error InputMachine::too_large(TimesliceIndex t, std::uint64_t bytes, const PairSender& pair) const {
+  if (bytes > config_.largest_contribution) {
+    return {ErrorCode::invalid_argument,
+            fmt::format("timeslice {}: a contribution of {} bytes is more than the {} that can be "
+                        "sent at once: lower --microslices-per-timeslice",
+                        t.value(), bytes, config_.largest_contribution)};
+  }
+  return {ErrorCode::invalid_argument,
+          fmt::format("timeslice {}: a contribution of {} bytes does not fit the buffer of {} per "
+                      "pair: raise --buffer",
+                      t.value(), bytes, pair.ring_bytes())};
+}
+
 void InputMachine::start(Instant now, TimesliceIndex t, Outbox& out) {
   const auto run = available(t);
   WEFT_CHECK(run, "timeslice {} has no data", t.value());
   SendWindow::Slot& slot = window_.at(t);
   slot.owner = owner(t);
   PairSender& pair = pairs_[slot.owner];
-  if (run->bytes() > pair.ring_bytes()) {
-    failure_ = Error{ErrorCode::invalid_argument,
-                     fmt::format("timeslice {}: a contribution of {} bytes does not fit the buffer "
-                                 "of {} per pair: raise --buffer",
-                                 t.value(), run->bytes(), pair.ring_bytes())};
+  if (run->bytes() > fits(pair)) {
+    failure_ = too_large(t, run->bytes(), pair);
     return;
   }
   ContributionDescriptor descriptor;
   descriptor.timeslice = t.value();
   descriptor.size = static_cast<std::uint32_t>(run->bytes());
   descriptor.microslices = run->count;
-  if (run->count < config_.microslices_per_timeslice + config_.overlap_microslices) {
+  if (run->count < std::uint64_t{config_.microslices_per_timeslice} + config_.overlap_microslices) {
     descriptor.microslices |= static_cast<std::uint32_t>(ContributionFlag::missing_microslices);
   }
   if (slot.repeated || t < view_.unsure_below()) {

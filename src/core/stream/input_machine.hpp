@@ -44,6 +44,7 @@ struct InputConfig {
   Duration stall_timeout = Duration::max();
   ServiceLevel data_level{};
   ServiceLevel control_level{};
+  std::size_t largest_contribution = stream::largest_contribution;  ///< bytes
   std::size_t window = 1 << 16;  ///< timeslices that may be outstanding at once
 };
 
@@ -161,6 +162,9 @@ class InputMachine final : public schedule::SendState {
   TimesliceIndex own_end() const;
   TimesliceIndex end() const;
   std::uint32_t owner(TimesliceIndex t) const;
+  /// Bytes of the largest contribution that the pair takes.
+  std::uint64_t fits(const PairSender& pair) const;
+  Error too_large(TimesliceIndex t, std::uint64_t bytes, const PairSender& pair) const;
   TimesliceIndex next_of(std::uint32_t rank) const;
   std::optional<MicrosliceRun> available(TimesliceIndex t) const;
   void start(Instant now, TimesliceIndex t, Outbox& out);

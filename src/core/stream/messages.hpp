@@ -33,6 +33,9 @@ enum class ContributionFlag : std::uint32_t {
   repeated = 1u << 25,             ///< sent before to a compute node that failed
 };
 constexpr std::uint32_t microslice_count_mask = (1u << 24) - 1;
+/// Bytes of a contribution at most: its descriptor counts them in 32 bits, and fabrics write 1 GiB
+/// at once. Rings may be larger.
+constexpr std::size_t largest_contribution = std::size_t{1} << 30;
 
 enum class MessageType : std::uint8_t {
   hello = 1,      ///< compute → input: where to write

@@ -129,5 +129,44 @@ TEST_F(pair_of_nodes, a_descriptor_that_contradicts_the_ring_closes_the_pair) {
   EXPECT_TRUE(receiver_->corrupt());
 }
 
+// A ring of 8 GiB that nobody touches: positions go beyond 32 bits, contents are not looked at.
+TEST(pair_of_nodes_with_a_large_ring, positions_beyond_4_gib_are_kept) {
+  constexpr std::uint64_t large_ring = std::uint64_t{8} << 30;
+  std::vector<std::byte> descriptors(slots * sizeof(ContributionDescriptor));
+  PairMemory pair{.data = {nullptr, large_ring}, .descriptors = descriptors};
+  pair.data_region = {.key = 1, .base = 0, .length = large_ring};
+  pair.descriptor_region = {.key = 2, .base = 0, .length = descriptors.size()};
+  PairReceiver receiver(pair);
+  receiver.restart(1);
+  PairSender sender(NodeId(9), 3);
+  sender.open(receiver.hello());
+  Outbox out;
+  constexpr std::uint64_t size = largest_contribution;
+  for (std::uint64_t t = 0; t < 20; ++t) {
+    ASSERT_TRUE(sender.has_credit(size));
+    // Never read: only its length counts.
+    const std::span<const std::byte> content(descriptors.data(), size);
+    sender.start(Instant(5), {.timeslice = t, .size = static_cast<std::uint32_t>(size)},
+                 {content, {}}, ServiceLevel{}, out);
+    EXPECT_EQ(out.tx.view()[0].region_offset, t * size % large_ring);
+    const TxOp& descriptor = out.tx.view()[out.tx.size() - 1];
+    std::copy(descriptor.segments[0].begin(), descriptor.segments[0].end(),
+              descriptors.begin() + static_cast<std::ptrdiff_t>(descriptor.region_offset));
+    for (const TxOp& op : out.tx.view()) {
+      sender.write_completed(PairSender::record_of(op.context));
+    }
+    out.posted(out.tx.size());
+    ASSERT_EQ(receiver.on_written({.view = 1, .descriptors = sender.written()}),
+              PairReceiver::Accepted::yes);
+    const auto arrival = receiver.take_arrival();
+    ASSERT_TRUE(arrival) << "timeslice " << t;
+    EXPECT_EQ(arrival->position, t * size);
+    receiver.release(arrival->record);
+    ASSERT_TRUE(sender.on_credit(receiver.credit()));
+    ASSERT_TRUE(sender.take_acknowledged());
+    ASSERT_EQ(sender.take_consumed(), TimesliceIndex(t));
+  }
+}
+
 }  // namespace
 }  // namespace weft::stream

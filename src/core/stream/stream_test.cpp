@@ -211,6 +211,17 @@ TEST(stream, an_input_whose_source_ran_to_its_end_before_it_joined_again_contrib
   }
 }
 
+TEST(stream, a_contribution_larger_than_a_fabric_writes_at_once_is_an_error) {
+  ClusterOptions options;
+  options.largest_contribution = 531;  // the first microslice: 32 bytes and 500
+  Cluster cluster(options);
+  for (int i = 0; i < 100; ++i) cluster.step();
+  ASSERT_TRUE(cluster.input(0).failure());
+  EXPECT_NE(cluster.input(0).failure()->message.find("532 bytes is more than the 531"),
+            std::string::npos)
+      << cluster.input(0).failure()->message;
+}
+
 TEST(stream, a_compute_node_that_only_lost_a_connection_starts_afresh) {
   ClusterOptions options = with_grants({});
   options.timeslices = 300;

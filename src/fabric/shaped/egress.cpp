@@ -116,7 +116,8 @@ void Egress::pass_chunk(Instant now, Queue& queue) {
   operation.passed += bytes;
   waiting_bytes_ -= bytes;
 
-  Marker marker{Marker::Kind::filler, static_cast<std::uint32_t>(bytes), passage.arrival};
+  Marker marker{Marker::Kind::filler, static_cast<std::uint32_t>(bytes),
+                own_as<HostClock>(passage.arrival)};
   if (operation.op.kind == OpKind::send && last) {
     marker.kind = Marker::Kind::message;
     encode(marker, std::span<std::byte, Marker::size>(operation.buffer.data(), Marker::size));

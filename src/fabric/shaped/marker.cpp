@@ -38,7 +38,7 @@ std::optional<Marker> decode_marker(std::span<const std::byte> message) {
     default:
       return std::nullopt;
   }
-  return Marker{static_cast<Marker::Kind>(kind), bytes, Instant(arrives)};
+  return Marker{static_cast<Marker::Kind>(kind), bytes, HostInstant(arrives)};
 }
 
 }  // namespace weft::shaped

@@ -8,8 +8,8 @@
 #include <optional>
 #include <span>
 
+#include "base/clocks.hpp"
 #include "weft/ids.hpp"
-#include "weft/time.hpp"
 
 namespace weft::shaped {
 
@@ -25,7 +25,8 @@ struct Marker {
 
   Kind kind = Kind::filler;
   std::uint32_t bytes = 0;  ///< of the chunk, as they pass the link
-  Instant arrives{};        ///< at the port, on the clock that the nodes of one host share
+  /// At the port. A node of another host has another clock and could not tell what this means.
+  HostInstant arrives{};
 };
 
 using MarkerBytes = std::array<std::byte, Marker::size>;

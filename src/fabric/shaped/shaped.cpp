@@ -256,7 +256,7 @@ void Shaped::take_in_message(Peer& peer, const Completion& completion) {
   }
   Arrival arrival;
   arrival.bytes = marker->bytes;
-  arrival.at = std::min(marker->arrives, now_ + kFarthestAhead);
+  arrival.at = std::min(as_own(marker->arrives), now_ + kFarthestAhead);
   if (marker->kind == Marker::Kind::message) {
     const auto payload = completion.data.subspan(Marker::size);
     arrival.kind = Arrival::Kind::message;

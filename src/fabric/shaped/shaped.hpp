@@ -56,8 +56,9 @@ class ShapedFabric : public Fabric {
 };
 
 /// Shapes `inner`. All nodes of a job must be shaped (with whatever parameters), or none: a shaped
-/// node refuses peers that are not. Aborts when `options` are impossible (negative latency, a rate
-/// below 1 kB/s) or when the inner fabric cannot carry messages of 4 KiB and a header.
+/// node refuses peers that are not. All nodes are driven by one clock, as processes of one host
+/// are: times of arrival are told on it. Aborts when `options` are impossible (negative latency, a
+/// rate below 1 kB/s) or when the inner fabric cannot carry messages of 4 KiB and a header.
 std::unique_ptr<ShapedFabric> shape(std::unique_ptr<Fabric> inner, const ShapeOptions& options);
 
 }  // namespace weft

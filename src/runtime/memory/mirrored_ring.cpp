@@ -19,7 +19,6 @@ namespace weft {
 namespace {
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
-constexpr std::uint64_t largest_ring = std::uint64_t{1} << 44;  // leaves address space for a mirror
 
 std::uint64_t page_size() {
   static const auto size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -27,8 +26,7 @@ std::uint64_t page_size() {
 }
 
 bool fits_ring(ByteCount size) {
-  return std::has_single_bit(size.value()) && size.value() >= page_size() &&
-         size.value() <= largest_ring;
+  return std::has_single_bit(size.value()) && size.value() >= page_size() && size <= largest_ring;
 }
 
 Error system_error(std::string_view what, ByteCount size) {
@@ -87,13 +85,13 @@ OwnedDescriptor::~OwnedDescriptor() {
 }  // namespace detail
 
 ByteCount ring_size_for(ByteCount size) {
-  WEFT_CHECK(size.value() <= largest_ring, "a ring of {}", to_text(size));
+  WEFT_CHECK(size <= largest_ring, "a ring of {}", to_text(size));
   return ByteCount(std::bit_ceil(std::max(size.value(), page_size())));
 }
 
 Result<MirroredArena> MirroredArena::create(std::size_t count, ByteCount ring_size,
                                             std::string_view name, RingOptions options) {
-  if (!fits_ring(ring_size) || count == 0 || count > largest_ring / ring_size.value()) {
+  if (!fits_ring(ring_size) || count == 0 || count > largest_ring.value() / ring_size.value()) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("{} ring buffers of {} bytes are impossible: the size must be a power "
                              "of two and at least {}",

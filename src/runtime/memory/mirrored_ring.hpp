@@ -44,8 +44,11 @@ class BasicRingView {
 using RingView = BasicRingView<std::byte>;
 using ConstRingView = BasicRingView<const std::byte>;
 
+/// No ring is larger: a mirror of it has to fit the address space too.
+inline constexpr ByteCount largest_ring{std::uint64_t{1} << 44};
+
 /// The smallest size that a ring can have and that is at least `size`: a power of two, at least
-/// one page.
+/// one page. `size` is at most `largest_ring`.
 ByteCount ring_size_for(ByteCount size);
 
 struct RingOptions {

@@ -5,7 +5,8 @@
 
 namespace weft::stream {
 
-void shift_clock(NodeReport& report, Duration offset) {
+void shift_clock(NodeReport& report, ClockOffset<LeaderClock> leader) {
+  const Duration offset = leader.ahead();
   if (report.started != Instant::never()) report.started = report.started + offset;
   if (report.ended != Instant{}) report.ended = report.ended + offset;
   for (auto& interval : report.intervals) interval.start = interval.start + offset;
@@ -45,32 +46,6 @@ std::optional<std::string> options_differ(std::string_view theirs, std::string_v
     ours.remove_prefix(std::min(ours.size(), our_line.size() + 1));
   }
   return std::nullopt;
-}
-
-StreamProgress JobProgress::total(Instant now, const std::vector<StreamProgress>& nodes) {
-  StreamProgress sum;
-  int computes = 0;
-  for (const StreamProgress& p : nodes) {
-    sum.timeslices += p.timeslices;
-    sum.bytes += p.bytes;
-    if (p.timeslices == 0) continue;
-    sum.spread_us += p.spread_us;
-    sum.buffer_fill += p.buffer_fill;
-    ++computes;
-  }
-  if (computes > 0) {
-    sum.spread_us /= computes;
-    sum.buffer_fill /= computes;
-  }
-  sum.elapsed = now - start_;
-  const double seconds = (now - last_).to_seconds();
-  // A node that was lost takes its figures along.
-  if (seconds > 0 && sum.bytes >= last_bytes_) {
-    sum.goodput_bytes_per_s = static_cast<double>(sum.bytes - last_bytes_) / seconds;
-  }
-  last_ = now;
-  last_bytes_ = sum.bytes;
-  return sum;
 }
 
 }  // namespace weft::stream

@@ -9,12 +9,14 @@
 
 #include "base/log.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/host_clock.hpp"
 #include "runtime/membership/host_names.hpp"
 #include "runtime/sleeper.hpp"
+#include "runtime/stop_signals.hpp"
 #include "stream/cluster/cluster_figures.hpp"
 #include "stream/cluster/rendezvous.hpp"
-#include "stream/cluster/signal_watch.hpp"
 #include "stream/local/job_metrics.hpp"
+#include "stream/node/job_progress.hpp"
 #include "stream/node/node_loop.hpp"
 #include "stream/node/stream_fabric.hpp"
 
@@ -46,11 +48,12 @@ class ClusterNode {
         hello_{.begun = false,
                .machine = machine_identity(),
                .options = shared_options(options),
-               .address = fabric_.fabric->address()},
+               .address = fabric_.fabric->address(),
+               .clock = host_clock_name()},
         outlived_by_(joined.outlived_by),
         incarnation_(joined.incarnation),
         rendezvous_(std::move(joined.rendezvous), joined.self, joined.nodes, hello_),
-        progress_(monotonic_now()),
+        progress_(joined.nodes, monotonic_now()),
         late_(joined.nodes, false),
         there_(joined.nodes, false) {}
 
@@ -122,6 +125,13 @@ class ClusterNode {
                                "options",
                                node.value(), *difference, self_.value())};
     }
+    if (options_.link && peer.hello->clock != hello_.clock) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("--link shapes links by one clock for all nodes, but node {} runs "
+                               "where there is another one; start all nodes on one machine, or "
+                               "leave --link out",
+                               node.value())};
+    }
     const bool one_machine = options_.fabric == "tcp:unix" || options_.fabric == "libfabric:shm";
     if (one_machine && peer.hello->machine != hello_.machine) {
       return Error{ErrorCode::invalid_argument,
@@ -169,10 +179,10 @@ class ClusterNode {
   Result<void> make_node() {
     StreamOptions options = options_;
     options.start_timeout = start_left_;
-    auto node = roster_.is_input(self_)
-                    ? make_input_node(options, self_.value(), joins_late_, monotonic_now())
-                    : make_compute_node(options, roster_.compute_index(self_), joins_late_,
-                                        *fabric_.fabric);
+    auto node = roster_.is_input(self_) ? make_input_node(options, self_.value(), joins_late_,
+                                                          *fabric_.fabric, monotonic_now())
+                                        : make_compute_node(options, roster_.compute_index(self_),
+                                                            joins_late_, *fabric_.fabric);
     if (!node) return std::move(node).error();
     node_ = std::move(node).value();
     return {};
@@ -289,11 +299,12 @@ class ClusterNode {
   }
 
   void show_progress(Instant now, const StreamProgress& own) {
-    std::vector<StreamProgress> all{own};
+    progress_.set(self_, Incarnation{}, own);
     for (std::uint32_t i = 1; i < roster_.nodes(); ++i) {
-      all.push_back(rendezvous_.peer(NodeId(i)).progress.figures);
+      const auto& peer = rendezvous_.peer(NodeId(i));
+      progress_.set(NodeId(i), peer.incarnation, peer.progress.figures);
     }
-    const StreamProgress total = progress_.total(now, all);
+    const StreamProgress total = progress_.total(now);
     metrics_.set(total);
     if (run_.on_progress) run_.on_progress(total);
   }
@@ -332,8 +343,10 @@ class ClusterNode {
   void send_report() {
     NodeReport report = node_->report();
     const auto& leader = rendezvous_.peer(NodeId(0));
-    const bool same_clock = leader.hello && leader.hello->machine == hello_.machine;
-    if (!same_clock) shift_clock(report, rendezvous_.clock_offset().value_or(Duration{}));
+    const bool same_clock = leader.hello && leader.hello->clock == hello_.clock;
+    if (!same_clock) {
+      shift_clock(report, rendezvous_.clock_offset().value_or(ClockOffset<LeaderClock>()));
+    }
     rendezvous_.send_report(encode_report(report));
   }
 
@@ -357,7 +370,7 @@ class ClusterNode {
 
   bool report_when_clock_known(Instant now) {
     const auto& leader = rendezvous_.peer(NodeId(0));
-    const bool same_clock = leader.hello->machine == hello_.machine;
+    const bool same_clock = leader.hello->clock == hello_.clock;
     if (!same_clock) {
       rendezvous_.measure_clock(now);
       if (!rendezvous_.clock_offset() && now - parting_since_ < parting_patience) return false;
@@ -441,7 +454,7 @@ class ClusterNode {
   const ClusterRun& run_;
   const Roster roster_;
   const NodeId self_;
-  const SignalWatch signals_;
+  const StopSignals signals_;
   OpenedFabric fabric_;
   const RendezvousHello hello_;
   const std::shared_ptr<const Incarnation> outlived_by_;

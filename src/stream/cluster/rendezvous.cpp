@@ -123,11 +123,12 @@ void Rendezvous::on_report_piece(PeerState& peer, const ReportPiece& piece) {
 }
 
 void Rendezvous::on_time_reply(Instant now, const TimeReply& reply) {
-  const Duration took = now - reply.asked;
+  const Instant asked = as_own(reply.asked);
+  const Duration took = now - asked;
   if (questions_left_ == 0 || took < Duration{}) return;
   if (took < quickest_) {
     quickest_ = took;
-    offset_ = reply.answered - (reply.asked + took / 2);
+    offset_ = ClockOffset(asked + took / 2, reply.answered);
   }
   if (--questions_left_ > 0) peers_[0].owes |= owes_question;
 }
@@ -183,7 +184,7 @@ void Rendezvous::measure_clock(Instant now) {
   pay(now);
 }
 
-std::optional<Duration> Rendezvous::clock_offset() const {
+std::optional<ClockOffset<LeaderClock>> Rendezvous::clock_offset() const {
   return questions_left_ > 0 ? std::nullopt : offset_;
 }
 
@@ -231,10 +232,10 @@ bool Rendezvous::pay_one(Instant now, std::uint32_t node, std::uint8_t what) {
       encode(RendezvousKind::leave, out);
       break;
     case owes_question:
-      encode_time_request(now, out);
+      encode_time_request(own_as<AskingClock>(now), out);
       break;
     default:
-      encode(TimeReply{.asked = peers_[node].question, .answered = now}, out);
+      encode(TimeReply{.asked = peers_[node].question, .answered = own_as<LeaderClock>(now)}, out);
       break;
   }
   return post(node, out.view());

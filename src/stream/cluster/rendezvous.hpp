@@ -69,7 +69,7 @@ class Rendezvous {
   /// of which the quickest counts. Good to half of the time that one takes.
   void measure_clock(Instant now);
   /// Node 0's clock minus this one, when it has been measured.
-  std::optional<Duration> clock_offset() const;
+  std::optional<ClockOffset<LeaderClock>> clock_offset() const;
 
   /// Sends this node's report to node 0, again to each life of it. At most `largest_report` bytes.
   void send_report(std::string report);
@@ -86,8 +86,8 @@ class Rendezvous {
     Peer known;
     std::uint8_t owes = 0;
     bool news = false;
-    Instant question{};    // to answer: the asking node's clock
-    std::string incoming;  // of a report
+    InstantOf<AskingClock> question{};  // to answer
+    std::string incoming;               // of a report
     std::uint64_t total = 0;
   };
   enum : std::uint8_t {
@@ -127,7 +127,7 @@ class Rendezvous {
   std::size_t report_sent_ = 0;
 
   std::uint32_t questions_left_ = 0;
-  std::optional<Duration> offset_;
+  std::optional<ClockOffset<LeaderClock>> offset_;
   Duration quickest_ = Duration::max();
 };
 

@@ -54,6 +54,8 @@ void encode(const RendezvousHello& m, wire::Writer& out) {
   put_text(m.machine, out);
   put_text(m.options, out);
   put_text(m.address, out);
+  WEFT_CHECK(m.clock.size() <= longest_clock_name);
+  put_text(m.clock, out);
 }
 
 void encode(const RendezvousProgress& m, wire::Writer& out) {
@@ -72,7 +74,7 @@ void encode(const ReportPiece& m, wire::Writer& out) {
   out.put_bytes(m.bytes);
 }
 
-void encode_time_request(Instant asked, wire::Writer& out) {
+void encode_time_request(InstantOf<AskingClock> asked, wire::Writer& out) {
   encode(RendezvousKind::time_request, out);
   out.put(asked.ticks());
 }
@@ -92,10 +94,12 @@ std::optional<RendezvousHello> decode_rendezvous_hello(std::span<const std::byte
   hello.machine = get_text(*in);
   hello.options = get_text(*in);
   hello.address = get_text(*in);
+  hello.clock = get_text(*in);
   if (!in->done() || begun > 1 || hello.address.empty()) return std::nullopt;
   if (!is_plain(hello.machine) || !is_plain(hello.options) || !is_plain(hello.address)) {
     return std::nullopt;
   }
+  if (!is_plain(hello.clock) || hello.clock.size() > longest_clock_name) return std::nullopt;
   return hello;
 }
 
@@ -130,10 +134,10 @@ std::optional<ReportPiece> decode_report_piece(std::span<const std::byte> messag
   return piece;
 }
 
-std::optional<Instant> decode_time_request(std::span<const std::byte> message) {
+std::optional<InstantOf<AskingClock>> decode_time_request(std::span<const std::byte> message) {
   auto in = body(message, RendezvousKind::time_request);
   if (!in) return std::nullopt;
-  const Instant asked(in->get<std::int64_t>());
+  const InstantOf<AskingClock> asked(in->get<std::int64_t>());
   if (!in->done()) return std::nullopt;
   return asked;
 }
@@ -142,8 +146,8 @@ std::optional<TimeReply> decode_time_reply(std::span<const std::byte> message) {
   auto in = body(message, RendezvousKind::time_reply);
   if (!in) return std::nullopt;
   TimeReply reply;
-  reply.asked = Instant(in->get<std::int64_t>());
-  reply.answered = Instant(in->get<std::int64_t>());
+  reply.asked = InstantOf<AskingClock>(in->get<std::int64_t>());
+  reply.answered = InstantOf<LeaderClock>(in->get<std::int64_t>());
   if (!in->done()) return std::nullopt;
   return reply;
 }

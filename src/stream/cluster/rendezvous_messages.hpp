@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
+#include "base/clocks.hpp"
 #include "weft/stream.hpp"
-#include "weft/time.hpp"
 #include "wire/codec.hpp"
 
 namespace weft::stream {
@@ -32,6 +32,7 @@ struct RendezvousHello {
   std::string machine;  ///< the same for all nodes of a machine
   std::string options;  ///< those that all nodes must share, a line each
   std::string address;  ///< of the stream's fabric
+  std::string clock;    ///< the same for all nodes that share a monotonic clock
 };
 
 /// A node's figures, and whether it takes part.
@@ -47,13 +48,15 @@ struct ReportPiece {
 };
 
 struct TimeReply {
-  Instant asked{};     ///< the asking node's clock, as it said
-  Instant answered{};  ///< node 0's clock
+  InstantOf<AskingClock> asked{};  ///< as it was asked with
+  InstantOf<LeaderClock> answered{};
 };
 
 /// Longest text in a hello; longer ones cannot be encoded and are refused when decoded.
 constexpr std::size_t longest_hello_text = 4096;
-/// A hello with three of them, and every other message, fits.
+/// Of a clock's name.
+constexpr std::size_t longest_clock_name = 256;
+/// A hello with three of them and a clock, and every other message, fits.
 constexpr std::size_t largest_rendezvous_message = 16 * 1024;
 constexpr std::size_t report_piece = 15 * 1024;
 constexpr std::uint64_t largest_report = 64u << 20;
@@ -66,7 +69,7 @@ void encode(RendezvousKind kind, wire::Writer& out);
 void encode(const RendezvousHello& m, wire::Writer& out);
 void encode(const RendezvousProgress& m, wire::Writer& out);
 void encode(const ReportPiece& m, wire::Writer& out);
-void encode_time_request(Instant asked, wire::Writer& out);
+void encode_time_request(InstantOf<AskingClock> asked, wire::Writer& out);
 void encode(const TimeReply& m, wire::Writer& out);
 
 // Decoders answer nothing when the bytes are not exactly such a message.
@@ -74,7 +77,7 @@ std::optional<RendezvousHello> decode_rendezvous_hello(std::span<const std::byte
 std::optional<RendezvousProgress> decode_rendezvous_progress(std::span<const std::byte> message);
 /// The piece lies within its report, and that is not longer than `largest_report`.
 std::optional<ReportPiece> decode_report_piece(std::span<const std::byte> message);
-std::optional<Instant> decode_time_request(std::span<const std::byte> message);
+std::optional<InstantOf<AskingClock>> decode_time_request(std::span<const std::byte> message);
 std::optional<TimeReply> decode_time_reply(std::span<const std::byte> message);
 
 }  // namespace weft::stream

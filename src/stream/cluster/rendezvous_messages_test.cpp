@@ -19,8 +19,11 @@ std::vector<std::byte> encoded(const Message& message) {
   return bytes;
 }
 
-const RendezvousHello hello{
-    .begun = true, .machine = "m-1", .options = "--inputs 4\n", .address = "10.0.0.1:4000"};
+const RendezvousHello hello{.begun = true,
+                            .machine = "m-1",
+                            .options = "--inputs 4\n",
+                            .address = "10.0.0.1:4000",
+                            .clock = "c-1"};
 
 TEST(rendezvous_messages, come_back_as_they_were) {
   const auto back = decode_rendezvous_hello(encoded(hello));
@@ -29,6 +32,7 @@ TEST(rendezvous_messages, come_back_as_they_were) {
   EXPECT_EQ(back->machine, hello.machine);
   EXPECT_EQ(back->options, hello.options);
   EXPECT_EQ(back->address, hello.address);
+  EXPECT_EQ(back->clock, hello.clock);
 
   const auto progress = decode_rendezvous_progress(encoded(RendezvousProgress{
       true, {.timeslices = 7, .bytes = 8, .spread_us = 1.5, .buffer_fill = 0.25}}));
@@ -39,17 +43,21 @@ TEST(rendezvous_messages, come_back_as_they_were) {
   EXPECT_EQ(progress->figures.spread_us, 1.5);
   EXPECT_EQ(progress->figures.buffer_fill, 0.25);
 
-  const auto reply = decode_time_reply(encoded(TimeReply{Instant(5), Instant(-6)}));
+  const auto reply =
+      decode_time_reply(encoded(TimeReply{InstantOf<AskingClock>(5), InstantOf<LeaderClock>(-6)}));
   ASSERT_TRUE(reply);
-  EXPECT_EQ(reply->asked, Instant(5));
-  EXPECT_EQ(reply->answered, Instant(-6));
+  EXPECT_EQ(reply->asked, InstantOf<AskingClock>(5));
+  EXPECT_EQ(reply->answered, InstantOf<LeaderClock>(-6));
   EXPECT_EQ(rendezvous_kind(encoded(RendezvousKind::leave)), RendezvousKind::leave);
 }
 
 TEST(rendezvous_messages, the_longest_of_each_kind_fits_into_one_message) {
   const std::string text(longest_hello_text, 'x');
   EXPECT_TRUE(decode_rendezvous_hello(
-      encoded(RendezvousHello{.machine = text, .options = text, .address = text})));
+      encoded(RendezvousHello{.machine = text,
+                              .options = text,
+                              .address = text,
+                              .clock = std::string(longest_clock_name, 'x')})));
   const std::vector<std::byte> bytes(report_piece);
   EXPECT_TRUE(decode_report_piece(encoded(ReportPiece{largest_report, 0, bytes})));
 }

@@ -24,9 +24,8 @@ Result<void> JobMetrics::open(std::string_view address) {
 }
 
 void JobMetrics::set(const StreamProgress& progress) {
-  // A node that was lost takes its counts along; totals must not fall.
-  if (progress.timeslices > timeslices_.value()) timeslices_.set_total(progress.timeslices);
-  if (progress.bytes > bytes_.value()) bytes_.set_total(progress.bytes);
+  timeslices_.set_total(progress.timeslices);
+  bytes_.set_total(progress.bytes);
   goodput_.set(progress.goodput_bytes_per_s);
   spread_.set(progress.spread_us / 1e6);
   fill_.set(progress.buffer_fill);

@@ -2,18 +2,18 @@
 #include "stream/local/local.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 
+#include "base/log.hpp"
 #include "base/units.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/first_interrupt.hpp"
+#include "runtime/stop_signals.hpp"
 #include "sim/scenario/scenario_file.hpp"
 #include "stream/local/job_metrics.hpp"
 #include "stream/local/local_node.hpp"
+#include "stream/node/job_progress.hpp"
 #include "stream/node/limit_node.hpp"
 #include "stream/simulated/scenario_check.hpp"
 #include "stream/simulated/simulated_job.hpp"
@@ -21,25 +21,6 @@
 
 namespace weft::stream {
 namespace {
-
-std::atomic<int> interrupts{0};
-
-/// Counts SIGINT while a job runs.
-class InterruptWatch {
- public:
-  InterruptWatch() {
-    interrupts = 0;
-    struct sigaction action {};
-    action.sa_handler = [](int) { ++interrupts; };
-    sigaction(SIGINT, &action, &former_);
-  }
-  ~InterruptWatch() { sigaction(SIGINT, &former_, nullptr); }
-  InterruptWatch(const InterruptWatch&) = delete;
-  int count() const { return interrupts; }
-
- private:
-  struct sigaction former_ {};
-};
 
 Result<std::optional<testbed::Testbed>> make_testbed(const StreamOptions& options,
                                                      const LocalOptions& local) {
@@ -84,49 +65,10 @@ Result<std::vector<testbed::Fault>> parse_faults(const StreamOptions& options,
   return faults;
 }
 
-/// Adds the nodes' progress up to the job's.
-class ProgressBoard {
- public:
-  ProgressBoard(std::uint32_t nodes, Instant start) : nodes_(nodes), start_(start), last_(start) {}
-
-  void set(NodeId node, const std::string& text) {
-    if (const auto p = decode_progress(text)) nodes_[node.value()] = *p;
-  }
-  StreamProgress total(Instant now) {
-    StreamProgress sum;
-    double spread = 0, fill = 0;
-    int computes = 0;
-    for (const auto& p : nodes_) {
-      sum.timeslices += p.timeslices;
-      sum.bytes += p.bytes;
-      if (p.timeslices == 0) continue;
-      spread += p.spread_us;
-      fill += p.buffer_fill;
-      ++computes;
-    }
-    sum.spread_us = computes > 0 ? spread / computes : 0;
-    sum.buffer_fill = computes > 0 ? fill / computes : 0;
-    sum.elapsed = now - start_;
-    const double seconds = (now - last_).to_seconds();
-    if (seconds > 0 && sum.bytes >= last_bytes_) {
-      sum.goodput_bytes_per_s = static_cast<double>(sum.bytes - last_bytes_) / seconds;
-    }
-    last_ = now;
-    last_bytes_ = sum.bytes;
-    return sum;
-  }
-
- private:
-  std::vector<StreamProgress> nodes_;
-  Instant start_;
-  Instant last_;
-  std::uint64_t last_bytes_ = 0;
-};
-
 /// Drives a job until all its nodes have reported.
 Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const LocalOptions& local,
                         std::uint32_t nodes) {
-  const InterruptWatch interrupted;
+  const StopSignals signals;
   if (auto started = job.start(); !started) return std::move(started).error();
   JobMetrics metrics;
   if (auto open = metrics.open(local.metrics); !open) {
@@ -139,10 +81,12 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
   bool flows = false;
   const Duration progress_every = Duration::milliseconds(500);
   Instant next_progress = start + progress_every;
-  ProgressBoard board(nodes, start);
+  JobProgress progress(nodes, start);
   bool stopping = false;
   while (!job.all_reported()) {
-    job.step(next_progress, [&](NodeId node, const std::string& text) { board.set(node, text); });
+    job.step(next_progress, [&](NodeId node, Incarnation life, const std::string& text) {
+      if (const auto p = decode_progress(text)) progress.set(node, life, *p);
+    });
     const Instant now = monotonic_now();
     metrics.serve(now);
     if (job.failure()) return *job.failure();
@@ -164,19 +108,20 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
       return Error{ErrorCode::unavailable, fmt::format("all {} nodes of the job are lost", lost)};
     }
     const bool over = options.duration != Duration{} && now - start >= options.duration;
-    if (!stopping && (over || interrupted.count() > 0)) {
+    if (!stopping && (over || signals.came())) {
       stopping = true;
       job.stop();
+      if (!over) spdlog::info("interrupted: the stream ends; a second signal kills");
     }
-    if (interrupted.count() > 1) return Error{ErrorCode::cancelled, "interrupted"};
+    if (signals.count() > 1) return Error{ErrorCode::cancelled, "interrupted"};
     if (now < next_progress) continue;
     next_progress = now + progress_every;
-    const StreamProgress progress = board.total(now);
-    metrics.set(progress);
-    if (local.on_progress) local.on_progress(progress);
+    const StreamProgress total = progress.total(now);
+    metrics.set(total);
+    if (local.on_progress) local.on_progress(total);
   }
   if (job.failure()) return *job.failure();
-  JobReport report{.nodes = job.finish(), .faults = {}, .interrupted = interrupted.count() > 0};
+  JobReport report{.nodes = job.finish(), .faults = {}, .interrupted = signals.came()};
   if (report.nodes.empty()) {
     return Error{ErrorCode::unavailable, "all nodes of the job are lost"};
   }
@@ -227,9 +172,9 @@ Result<JobReport> run_simulation(const StreamOptions& options, const LocalOption
                              {ErrorCode::invalid_argument,
                               "this scenario has jobs of its own; run it with weft simulate"});
   }
-  const FirstInterrupt interrupt;
+  const StopSignals signals(StopSignals::Second::kills);
   const SimulationOptions watched{.faults = {},
-                                  .interrupted = [&interrupt] { return interrupt.came(); },
+                                  .interrupted = [&signals] { return signals.came(); },
                                   .network = network,
                                   .alone = {}};
   if (mishaps == Mishaps::as_said) {
@@ -245,13 +190,13 @@ Result<JobReport> run_simulation(const StreamOptions& options, const LocalOption
 /// Who runs the nodes of a job.
 struct JobRunner {
   std::string_view fabric;  ///< its beginning
-  bool sink_in_loop;        ///< threads of their own would not live in the simulated time
+  bool in_loop;  ///< sources and sinks: threads of their own would not live in simulated time
   Result<JobReport> (*run)(const StreamOptions&, const LocalOptions&, const NodeFactory&, Mishaps,
                            NetworkRecording*);
 };
 constexpr std::array job_runners{
-    JobRunner{.fabric = simulated, .sink_in_loop = true, .run = run_simulation},
-    JobRunner{.fabric = "", .sink_in_loop = false, .run = run_processes},
+    JobRunner{.fabric = simulated, .in_loop = true, .run = run_simulation},
+    JobRunner{.fabric = "", .in_loop = false, .run = run_processes},
 };
 
 const JobRunner& runner_of(const StreamOptions& options) {
@@ -265,6 +210,8 @@ Result<report::LimitRow> run_pattern(const StreamOptions& options, const LocalOp
   auto reports =
       runner_of(options).run(options, local, limit_node_factory(config), Mishaps::none, nullptr);
   if (!reports) return std::move(reports).error();
+  // Half a measurement is none.
+  if (reports->interrupted) return Error{ErrorCode::cancelled, "interrupted"};
   return limit_row(config, reports->nodes);
 }
 
@@ -296,7 +243,8 @@ Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOpt
   if (auto checked = check_options(options); !checked) return std::move(checked).error();
   const JobRunner& runner = runner_of(options);
   StreamOptions suited = options;
-  suited.sink_in_loop = options.sink_in_loop || runner.sink_in_loop;
+  suited.sink_in_loop = options.sink_in_loop || runner.in_loop;
+  suited.source_in_loop = options.source_in_loop || runner.in_loop;
   auto reports = runner.run(suited, local, stream_node_factory(suited), Mishaps::as_said, network);
   if (!reports) return std::move(reports).error();
   return merge_reports(suited, *reports);
@@ -306,16 +254,16 @@ Result<report::RunRecord> run_twin(const StreamOptions& options, const LocalOpti
   const sim::Scenario twin = twin_of_testbed(options, local);
   StreamOptions suited = options;
   suited.fabric = fmt::format("twin of {}", options.fabric);
-  suited.sink_in_loop = true;
+  suited.sink_in_loop = suited.source_in_loop = true;
   LocalOptions simulated_local = local;
   simulated_local.testbed = false;
   simulated_local.metrics.clear();
   if (auto good = check_in_scenario(twin, suited, simulated_local); !good) {
     return std::move(good).error();
   }
-  const FirstInterrupt interrupt;
+  const StopSignals signals(StopSignals::Second::kills);
   const SimulationOptions watched{.faults = {},
-                                  .interrupted = [&interrupt] { return interrupt.came(); },
+                                  .interrupted = [&signals] { return signals.came(); },
                                   .network = nullptr,
                                   .alone = {}};
   auto reports = run_simulated_job(twin, suited, simulated_local, stream_node_factory(suited),

@@ -13,10 +13,11 @@
 namespace weft::stream {
 
 /// Runs a job to its end and returns what it did. Forks: call it from a process without threads.
-/// SIGINT ends the stream in agreement, and the record says so; a second one kills it. A simulation
-/// does not fork, calls sinks in its loop, and takes the options' seed for the scenario's. Errors:
-/// a wrong option, a node that could not start, all nodes of a kind lost.
-/// In a simulation what the network does is recorded in `network`, if that is given.
+/// SIGINT or SIGTERM ends the stream in agreement, and the record says so; a second one ends it at
+/// once, and its sinks leave nothing half-written. A simulation does not fork, calls sinks in its
+/// loop, and takes the options' seed for the scenario's. Errors: a wrong option, a node that could
+/// not start, all nodes of a kind lost. In a simulation what the network does is recorded in
+/// `network`, if that is given.
 Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local,
                                     NetworkRecording* network = nullptr);
 
@@ -25,7 +26,7 @@ Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOpt
 Result<report::RunRecord> run_twin(const StreamOptions& options, const LocalOptions& local);
 
 /// Bare writes on the same processes and links: everybody to everybody, and the limit, each for
-/// half of `local.limit_duration`.
+/// half of `local.limit_duration`. Errors: as run_local; cancelled when a signal ends it.
 Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOptions& local,
                                    std::size_t message_bytes, bool mix);
 

@@ -10,6 +10,7 @@
 
 #include "base/log.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/stop_signals.hpp"
 
 namespace weft::stream {
 
@@ -19,6 +20,10 @@ LocalJob::LocalJob(JobOptions options, NodeBody body)
       nodes_(options_.nodes),
       processes_(options_.nodes),
       directory_(options_.nodes) {}
+
+LocalJob::~LocalJob() {
+  let_go(Duration::seconds(2));
+}
 
 Result<void> LocalJob::start() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
@@ -65,7 +70,8 @@ void LocalJob::give_up_on_silent_nodes(Instant now, Duration patience) {
 Result<void> LocalJob::spawn(std::uint32_t index) {
   const Incarnation incarnation = directory_.begin(index);
   auto started = processes_.start(index, [&](Channel channel) {
-    ::signal(SIGINT, SIG_IGN);
+    // A terminal and a service manager signal all processes; the job tells its nodes when to end.
+    StopSignals::ignore();
     NodePlace place{.self = NodeId(index),
                     .incarnation = incarnation,
                     .listen = {},
@@ -89,7 +95,7 @@ void LocalJob::send_to(std::uint32_t index, char kind, const std::string& text) 
 }
 
 void LocalJob::on_message(std::uint32_t index, Channel::Message message,
-                          const std::function<void(NodeId, const std::string&)>& on_progress) {
+                          const OnProgress& on_progress) {
   Node& node = nodes_[index];
   node.heard = monotonic_now();
   switch (message.kind) {
@@ -105,7 +111,7 @@ void LocalJob::on_message(std::uint32_t index, Channel::Message message,
       });
       break;
     case job_message::progress:
-      if (on_progress) on_progress(NodeId(index), message.text);
+      if (on_progress) on_progress(NodeId(index), directory_.life(index), message.text);
       break;
     case job_message::report: {
       auto report = decode_report(message.text);
@@ -127,6 +133,7 @@ void LocalJob::reap() {
     processes_.channel(i).close();
     directory_.forget(i);
     const bool killed = WIFSIGNALED(status);
+    if (ending_) continue;
     if (node.report || (!killed && WEXITSTATUS(status) == 0)) continue;
     ++deaths_;
     if (killed) spdlog::warn("node {} ended by signal {}", i, WTERMSIG(status));
@@ -137,7 +144,7 @@ void LocalJob::reap() {
 }
 
 void LocalJob::play_faults(Instant now) {
-  if (!faults_) return;
+  if (!faults_ || ending_) return;
   played_.clear();
   faults_->play(now, *this, played_);
   for (const auto& p : played_) {
@@ -151,8 +158,7 @@ void LocalJob::play_faults(Instant now) {
   }
 }
 
-void LocalJob::step(Instant until,
-                    const std::function<void(NodeId, const std::string&)>& on_progress) {
+void LocalJob::step(Instant until, const OnProgress& on_progress) {
   const Instant now = monotonic_now();
   play_faults(now);
   reap();
@@ -160,7 +166,7 @@ void LocalJob::step(Instant until,
   std::vector<pollfd> descriptors;
   processes_.add_to(descriptors);
   until = std::min(until, now + Duration::milliseconds(50));
-  if (faults_) until = std::min(until, faults_->next_deadline());
+  if (faults_ && !ending_) until = std::min(until, faults_->next_deadline());
   const std::int64_t left = std::max<std::int64_t>(0, (until - now).ticks());
   const timespec timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
   (void)ppoll(descriptors.data(), descriptors.size(), &timeout, nullptr);
@@ -192,11 +198,16 @@ void LocalJob::stop() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::stop, "");
 }
 
+void LocalJob::let_go(Duration patience) {
+  ending_ = true;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::leave, "");
+  const Instant until = monotonic_now() + patience;
+  while (!all_dead() && monotonic_now() < until) step(until, {});
+}
+
 std::vector<NodeReport> LocalJob::finish() {
   std::vector<NodeReport> reports;
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::leave, "");
-  const Instant patience = monotonic_now() + Duration::seconds(5);
-  while (!all_dead() && monotonic_now() < patience) step(patience, {});
+  let_go(Duration::seconds(5));
   for (Node& node : nodes_) {
     if (node.report) reports.push_back(*std::move(node.report));
     node.report.reset();

@@ -60,14 +60,17 @@ struct JobOptions {
 class LocalJob final : private testbed::FaultTarget {
  public:
   LocalJob(JobOptions options, NodeBody body);
-  /// Kills what still runs.
-  ~LocalJob() override = default;
+  /// Lets go what still runs, so that sinks take back what is half-written and end their children,
+  /// and kills what does not go within two seconds.
+  ~LocalJob() override;
   LocalJob(const LocalJob&) = delete;
 
   Result<void> start();
+  /// Called with a progress message and the life of the node that sent it.
+  using OnProgress = std::function<void(NodeId, Incarnation life, const std::string&)>;
   /// Waits for messages, deaths and faults, at most until `until`. Calls `on_progress` for each
   /// progress message.
-  void step(Instant until, const std::function<void(NodeId, const std::string&)>& on_progress);
+  void step(Instant until, const OnProgress& on_progress);
   /// Every node that lives has reported.
   bool all_reported() const;
   bool all_dead() const;
@@ -96,11 +99,12 @@ class LocalJob final : private testbed::FaultTarget {
     bool expected_death = false;
   };
   Result<void> spawn(std::uint32_t index);
-  void on_message(std::uint32_t index, Channel::Message message,
-                  const std::function<void(NodeId, const std::string&)>& on_progress);
+  void on_message(std::uint32_t index, Channel::Message message, const OnProgress& on_progress);
   void reap();
   void send_to(std::uint32_t index, char kind, const std::string& text);
   void play_faults(Instant now);
+  /// Tells all nodes to leave and waits until they have; nobody is started again.
+  void let_go(Duration patience);
   Result<void> signal(std::uint32_t host, int number);
 
   Result<void> set_link_up(std::uint32_t host, bool up) override;
@@ -123,6 +127,7 @@ class LocalJob final : private testbed::FaultTarget {
   std::optional<Error> failure_;
   Instant only_silent_since_ = Instant::never();
   std::uint32_t deaths_ = 0;
+  bool ending_ = false;
 };
 
 }  // namespace weft::stream

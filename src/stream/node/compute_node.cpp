@@ -247,7 +247,9 @@ Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& optio
 NodeFactory stream_node_factory(const StreamOptions& options) {
   return [&options](NodeId self, bool restarted, Fabric& fabric, Instant now) {
     const Roster roster{options.inputs, options.computes};
-    if (roster.is_input(self)) return make_input_node(options, self.value(), restarted, now);
+    if (roster.is_input(self)) {
+      return make_input_node(options, self.value(), restarted, fabric, now);
+    }
     return make_compute_node(options, roster.compute_index(self), restarted, fabric);
   };
 }

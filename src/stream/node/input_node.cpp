@@ -8,7 +8,9 @@
 #include "base/units.hpp"
 #include "core/stream/input_machine.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
+#include "stream/node/ring_sizes.hpp"
 #include "stream/node/schedules.hpp"
+#include "stream/node/source_watch.hpp"
 #include "stream/node/stream_node.hpp"
 
 namespace weft::stream {
@@ -16,6 +18,8 @@ namespace {
 
 /// Completed intervals kept for the report.
 constexpr std::size_t intervals_kept = 4096;
+/// What the thread that reads a source's files may have read before it is asked for.
+constexpr ByteCount read_ahead = ByteCount::mib(8);
 
 MirroredBytes bytes_of(const MirroredRing& ring) {
   return {ring.memory().data(), ring.memory().size()};
@@ -61,7 +65,7 @@ class InputNode final : public StreamNode {
     return machine_.source_may_run() ? std::min(machine_.next_deadline(), feed_at_)
                                      : machine_.next_deadline();
   }
-  std::vector<int> descriptors() const override { return {}; }
+  std::vector<int> descriptors() const override { return {news_.descriptor()}; }
   void stop() override { machine_.stop(); }
   bool started() const override { return report_.started != Instant::never(); }
   bool finished() const override { return machine_.finished(); }
@@ -87,9 +91,11 @@ class InputNode final : public StreamNode {
     if (const auto seek = machine_.take_seek()) {
       ended_ = false;
       feed_at_ = now;
+      news_.wait_for(-1);
       if (const auto sought = source_->seek(*seek); !sought) failure_ = sought.error();
     }
-    if (ended_ || failure_ || !machine_.source_may_run() || now < feed_at_) return false;
+    if (ended_ || failure_ || !machine_.source_may_run()) return false;
+    if (now < feed_at_ && !news_.has_news()) return false;
     const std::uint64_t before = buffer_.next();
     const auto state = source_->produce(now, buffer_);
     if (!state) {
@@ -98,8 +104,9 @@ class InputNode final : public StreamNode {
     }
     ended_ = state->ended;
     if (ended_) machine_.on_source_ended();
+    news_.wait_for(ended_ ? -1 : state->descriptor);
     // A full buffer is fed again when something was consumed, which is an event of its own.
-    const bool full = buffer_.next() == before && state->again_at <= now;
+    const bool full = buffer_.next() == before && state->again_at <= now && state->descriptor < 0;
     feed_at_ = ended_ || full ? Instant::never() : state->again_at;
     if (full) feed_at_ = now + Duration::microseconds(200);
     if (full && machine_.needs_more_room()) failure_ = too_small();
@@ -138,6 +145,7 @@ class InputNode final : public StreamNode {
   InputMachine machine_;
   bool ended_ = false;
   Instant feed_at_{};
+  SourceWatch news_;
   TimesliceIndex consumed_{};
   bool waits_ = false;  // for a majority
   Instant looked_at_waiting_{};
@@ -146,34 +154,26 @@ class InputNode final : public StreamNode {
   NodeReport report_;
 };
 
-/// Rings for the microslices: contents, and 32-byte descriptors of at most as many as there may be.
-ByteCount content_bytes(const StreamOptions& options) {
-  if (options.input_buffer != ByteCount{}) return options.input_buffer;
-  return options.buffer * (options.computes + 1);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<StreamNode>> make_input_node(const StreamOptions& options,
                                                     std::uint32_t self, bool restarted,
-                                                    Instant now) {
+                                                    const Fabric& fabric, Instant now) {
   const SourcePlace place{.input = self,
                           .inputs = options.inputs,
                           .microslices_per_timeslice = options.microslices_per_timeslice,
-                          .seed = options.seed};
+                          .seed = options.seed,
+                          .read_ahead = options.source_in_loop ? ByteCount{} : read_ahead};
   auto source =
       options.make_source ? options.make_source(place) : open_source(options.source, place);
   if (!source) return std::move(source).error();
-  const ByteCount room = ring_size_for(content_bytes(options));
+  const ByteCount room = ring_size_for(input_buffer_bytes(options));
   // Where contents are lost at the other end, they need no place of their own here either.
   const ByteCount memory = options.one_ring ? std::min(room, ring_size_for(options.buffer)) : room;
   auto content = MirroredRing::create(memory, "weft-input");
   if (!content) return std::move(content).error();
-  const std::uint64_t microslices =
-      std::uint64_t{options.descriptors} * (options.computes + 1) *
-      (options.microslices_per_timeslice + options.overlap_microslices);
-  auto descriptors = MirroredRing::create(
-      ring_size_for(ByteCount(microslices * sizeof(MicrosliceDescriptor))), "weft-microslices");
+  auto descriptors =
+      MirroredRing::create(ring_size_for(microslice_ring_bytes(options)), "weft-microslices");
   if (!descriptors) return std::move(descriptors).error();
 
   InputConfig config;
@@ -189,6 +189,7 @@ Result<std::unique_ptr<StreamNode>> make_input_node(const StreamOptions& options
   config.stall_timeout = options.stall_timeout;
   config.data_level = options.data_level;
   config.control_level = options.control_level;
+  config.largest_contribution = std::min(largest_contribution, fabric.limits().max_write);
   config.window = std::size_t{2} * options.descriptors * (options.computes + 1);
   return std::unique_ptr<StreamNode>(std::make_unique<InputNode>(
       options, config, std::move(content).value(), static_cast<std::size_t>(room.value()),

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "base/units.hpp"
+#include "core/stream/messages.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
+#include "stream/node/ring_sizes.hpp"
 #include "stream/node/schedules.hpp"
 #include "weft/stream.hpp"
 
@@ -13,6 +15,43 @@ namespace {
 
 Error wrong(std::string message) {
   return {ErrorCode::invalid_argument, std::move(message)};
+}
+
+/// Counts and sizes that the format of a contribution or the address space cannot hold.
+Result<void> check_sizes(const StreamOptions& o) {
+  if (o.microslices_per_timeslice == 0) {
+    return wrong("--microslices-per-timeslice: 0 makes empty timeslices; use 1 or more");
+  }
+  const std::uint64_t microslices = stream::microslices_per_contribution(o);
+  if (microslices > stream::microslice_count_mask) {
+    return wrong(fmt::format(
+        "--microslices-per-timeslice {} with --overlap {}: a contribution "
+        "holds at most {} microslices; use fewer, larger ones",
+        o.microslices_per_timeslice, o.overlap_microslices, stream::microslice_count_mask));
+  }
+  if (o.descriptors == 0 || o.descriptors > 1 << 20) {
+    return wrong(fmt::format("--descriptors: {} is not between 1 and 1048576", o.descriptors));
+  }
+  const auto too_much = [](std::string_view option, ByteCount value) {
+    return wrong(fmt::format("{}: {} are not between 1 B and {}; use less", option, to_text(value),
+                             to_text(largest_ring)));
+  };
+  const std::uint64_t rings = std::max<std::uint64_t>(o.inputs, o.computes + 1);
+  if (o.buffer == ByteCount{} || o.buffer > largest_ring) return too_much("--buffer", o.buffer);
+  if (o.buffer.value() > largest_ring.value() / rings) {
+    return wrong(
+        fmt::format("--buffer: {} for each of {} pairs of a node are more than {}; use "
+                    "a smaller buffer",
+                    to_text(o.buffer), rings, to_text(largest_ring)));
+  }
+  if (o.input_buffer > largest_ring) return too_much("--input-buffer", o.input_buffer);
+  if (stream::microslice_ring_bytes(o) > largest_ring) {
+    return wrong(
+        fmt::format("--descriptors: {} contributions of {} microslices for each of {} "
+                    "compute nodes are more than an input node can keep; use fewer",
+                    o.descriptors, microslices, o.computes));
+  }
+  return {};
 }
 
 }  // namespace
@@ -25,15 +64,7 @@ Result<void> check_options(const StreamOptions& o) {
   if (o.computes == 0 || o.computes > most_nodes) {
     return wrong(fmt::format("--computes: {} is not between 1 and {}", o.computes, most_nodes));
   }
-  if (o.microslices_per_timeslice == 0) {
-    return wrong("--microslices-per-timeslice: 0 makes empty timeslices; use 1 or more");
-  }
-  if (o.descriptors == 0 || o.descriptors > 1 << 20) {
-    return wrong(fmt::format("--descriptors: {} is not between 1 and 1048576", o.descriptors));
-  }
-  if (o.buffer == ByteCount{} || o.buffer > ByteCount::gib(4)) {
-    return wrong(fmt::format("--buffer: {} bytes is not between 1 and 4 GiB", o.buffer.value()));
-  }
+  if (auto good = check_sizes(o); !good) return good;
   const bool nobody_looks =
       !o.make_sink && std::all_of(o.sinks.begin(), o.sinks.end(), [](const std::string& sink) {
         return sink.starts_with("null:");

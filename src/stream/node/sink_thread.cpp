@@ -20,6 +20,7 @@ SinkThread::~SinkThread() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
+    abandoned_ = true;
   }
   sink_->interrupt();
   work_.notify_one();
@@ -86,6 +87,8 @@ void SinkThread::run() {
   for (;;) {
     std::unique_lock lock(mutex_);
     work_.wait(lock, [this] { return ending_ || taken_ < submitted_; });
+    // What a sink has made of a part of the stream is not finished: it would look whole.
+    if (abandoned_) return;
     if (taken_ == submitted_) break;
     const Slot& slot = slots_[taken_ % slots_.size()];
     const bool broken = failure_.has_value();

@@ -19,7 +19,8 @@ namespace weft::stream {
 class SinkThread final : public SinkRunner {
  public:
   SinkThread(std::unique_ptr<Sink> sink, std::uint32_t depth, std::uint32_t inputs);
-  /// Interrupts the sink and waits for its thread.
+  /// Interrupts the sink and waits for its thread. A sink that has not finished by then never is:
+  /// its own destructor takes back what it wrote.
   ~SinkThread() override;
   SinkThread(const SinkThread&) = delete;
   SinkThread& operator=(const SinkThread&) = delete;
@@ -53,6 +54,7 @@ class SinkThread final : public SinkRunner {
   std::uint64_t taken_ = 0;
   std::vector<TimesliceIndex> released_;
   bool ending_ = false;
+  bool abandoned_ = false;
   bool ended_ = false;
   std::optional<Error> failure_;
   std::thread thread_;

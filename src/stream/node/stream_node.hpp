@@ -51,7 +51,7 @@ using NodeFactory = std::function<Result<std::unique_ptr<StreamNode>>(NodeId sel
 /// `restarted`: an earlier life of this node took part already. The fabric must outlive the node.
 Result<std::unique_ptr<StreamNode>> make_input_node(const StreamOptions& options,
                                                     std::uint32_t self, bool restarted,
-                                                    Instant now);
+                                                    const Fabric& fabric, Instant now);
 Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& options,
                                                       std::uint32_t self, bool restarted,
                                                       Fabric& fabric);

@@ -36,7 +36,7 @@ StreamOptions small_job(std::string_view schedule) {
   o.dfs.timeslices_per_interval = 16;
   o.source = "pattern:?size=8KiB&sizes=uniform";
   o.sinks = {"check:"};
-  o.sink_in_loop = true;
+  o.sink_in_loop = o.source_in_loop = true;
   o.duration = Duration::milliseconds(1);
   o.sample_every = Duration::microseconds(40);
   o.peer_timeout = Duration::microseconds(300);

@@ -156,7 +156,7 @@ class Simulation {
     is_news_ = any(&JobFacts::changed);
     if (interrupts == 0 || interrupted_) return {};
     interrupted_ = true;
-    spdlog::info("interrupted: the streams end; a second SIGINT kills");
+    spdlog::info("interrupted: the streams end; a second signal kills");
     for (auto& job : running_) job->interrupt();
     return {};
   }

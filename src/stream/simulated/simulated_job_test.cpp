@@ -14,7 +14,7 @@ StreamOptions small_job(std::string_view schedule) {
   o.dfs.timeslices_per_interval = 32;
   o.source = "pattern:?size=16KiB&sizes=uniform";
   o.sinks = {"check:"};
-  o.sink_in_loop = true;
+  o.sink_in_loop = o.source_in_loop = true;
   o.timeslices = 400;
   o.sample_every = Duration::microseconds(100);
   o.peer_timeout = Duration::milliseconds(50);

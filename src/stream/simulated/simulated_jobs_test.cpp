@@ -15,7 +15,7 @@ StreamOptions small_job() {
   o.inputs = o.computes = 2;
   o.source = "pattern:?size=16KiB";
   o.sinks = {"check:"};
-  o.sink_in_loop = true;
+  o.sink_in_loop = o.source_in_loop = true;
   o.duration = Duration::milliseconds(4);
   o.sample_every = Duration::microseconds(50);
   o.peer_timeout = Duration::milliseconds(50);

@@ -40,7 +40,7 @@ TEST(testbed_twin, builds_what_flows_and_is_no_faster_than_the_frames_allow) {
   options.computes = 2;
   options.schedule = "best-effort";
   options.timeslices = 200;
-  options.sink_in_loop = true;
+  options.sink_in_loop = options.source_in_loop = true;
   const auto link = Bandwidth::bits_per_second(100'000'000);
   LocalOptions local = testbed_of(link);
   const sim::Scenario twin = twin_of_testbed(options, local);

@@ -60,10 +60,14 @@ class SpawnSettings {
     sigset_t none;
     sigemptyset(&none);
     sigset_t reset = none;
-    sigaddset(&reset, SIGPIPE);
+    // What weft ignores or catches is none of the program's business.
+    for (const int number : {SIGPIPE, SIGINT, SIGTERM}) sigaddset(&reset, number);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &reset);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    // A group of its own, so that the children of the program end with it.
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(
+        &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
   ~SpawnSettings() {
     posix_spawn_file_actions_destroy(&actions);
@@ -118,7 +122,7 @@ class ExecSink final : public Sink {
   void interrupt() override {
     const std::lock_guard lock(mutex_);
     interrupted_ = true;
-    if (child_ > 0) kill(child_, SIGKILL);
+    if (child_ > 0) kill(-child_, SIGKILL);
   }
 
   SinkSummary summary() const override { return summary_; }

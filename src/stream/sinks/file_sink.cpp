@@ -22,39 +22,44 @@ namespace {
 
 using wire::system_error;
 
-/// A file that several processes write at the same time. While one of them has it open, it holds a
-/// shared lock; who gets the lock for itself alone is the first, and empties the file.
+/// A file that several processes write at the same time, as PATH.part until all of them are done.
+/// While one of them has it open, it holds a shared lock; the process that gets the lock for itself
+/// alone is the first, and empties the file, or the last, and gives it its name. What exists
+/// already and is no ordinary file (a pipe, /dev/null) is written directly.
 class SharedFile {
  public:
   static Result<SharedFile> open(std::string path) {
-    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor < 0) return system_error("write", path, errno);
-    SharedFile file(std::move(path), descriptor);
-    const bool first = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
     struct stat status {};
-    if (first && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
-        ftruncate(descriptor, 0) != 0) {
+    const bool special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+    std::string temporary = special ? "" : path + ".part";
+    const int descriptor =
+        ::open(special ? path.c_str() : temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) return system_error("write", path, errno);
+    SharedFile file(std::move(path), std::move(temporary), descriptor);
+    const bool first = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    if (first && !special && ftruncate(descriptor, 0) != 0) {
       return system_error("empty", file.path_, errno);
     }
     if (flock(descriptor, LOCK_SH) != 0) return system_error("lock", file.path_, errno);
     return file;
   }
   SharedFile(SharedFile&& other) noexcept
-      : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+      : path_(std::move(other.path_)),
+        temporary_(std::move(other.temporary_)),
+        descriptor_(std::exchange(other.descriptor_, -1)) {}
   SharedFile& operator=(SharedFile&&) = delete;
   ~SharedFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+    if (descriptor_ >= 0) abandon();
   }
 
-  /// A failed write takes the file's name away: what is in it is of no use to anybody.
+  /// A failed write takes the file away: what is in it is of no use to anybody.
   Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
       const ssize_t n = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) {
         const int number = errno;
-        struct stat status {};
-        if (fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) unlink(path_.c_str());
+        abandon();
         return system_error("write", path_, number);
       }
       offset += static_cast<std::uint64_t>(n);
@@ -62,15 +67,32 @@ class SharedFile {
     }
     return {};
   }
+  /// All is written that this process had to write.
   Result<void> close() {
-    if (::close(std::exchange(descriptor_, -1)) != 0) return system_error("write", path_, errno);
+    const int descriptor = std::exchange(descriptor_, -1);
+    if (descriptor < 0) return {};  // a write failed, and was told
+    // Given back before it is asked for: of two processes that end together, one gets it.
+    flock(descriptor, LOCK_UN);
+    const bool last = !temporary_.empty() && flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    // The other may have been the last one, too, and earlier.
+    const bool named = !last || rename(temporary_.c_str(), path_.c_str()) == 0 || errno == ENOENT;
+    const int number = errno;
+    if (::close(descriptor) != 0) return system_error("write", path_, errno);
+    if (!named) return system_error("write", path_, number);
     return {};
   }
 
  private:
-  SharedFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  SharedFile(std::string path, std::string temporary, int descriptor)
+      : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+
+  void abandon() {
+    if (!temporary_.empty()) unlink(temporary_.c_str());
+    ::close(std::exchange(descriptor_, -1));
+  }
 
   std::string path_;
+  std::string temporary_;  // empty: written directly
   int descriptor_;
 };
 

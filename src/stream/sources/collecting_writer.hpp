@@ -2,6 +2,8 @@
 // For tests: a MicrosliceWriter that keeps what a source wrote.
 #pragma once
 
+#include <poll.h>
+
 #include <cstring>
 #include <string>
 #include <vector>
@@ -59,6 +61,11 @@ inline Result<std::vector<CollectedMicroslice>> collect(Source& source,
     const auto state = source.produce(now, writer);
     if (!state) return state.error();
     if (state->ended) break;
+    if (state->descriptor >= 0) {
+      pollfd news{.fd = state->descriptor, .events = POLLIN, .revents = 0};
+      (void)::poll(&news, 1, -1);
+      continue;
+    }
     now = std::max(now, state->again_at);
   }
   return std::move(writer.microslices);

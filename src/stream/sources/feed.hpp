@@ -22,6 +22,10 @@ struct NextMicroslice {
 class MicrosliceFeed {
  public:
   virtual ~MicrosliceFeed() = default;
+  /// Whether `peek` knows the answer now. If not, ask again when `descriptor` is readable. Feeds
+  /// that do what is needed in `peek` itself always say yes.
+  virtual bool is_ready() { return true; }
+  virtual int descriptor() const { return -1; }
   /// The next microslice, or nothing at the end. The same one until `take` or `drop`.
   virtual Result<std::optional<NextMicroslice>> peek() = 0;
   /// Writes the content of the microslice that `peek` described and goes on to the next.

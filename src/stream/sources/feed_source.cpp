@@ -17,24 +17,43 @@ constexpr int microslices_per_call = 1'024;
 FeedSource::FeedSource(std::unique_ptr<MicrosliceFeed> feed, FeedOptions options, std::string name)
     : feed_(std::move(feed)), options_(options), name_(std::move(name)), pace_(options.rate) {}
 
-Result<std::optional<NextMicroslice>> FeedSource::next() {
-  for (;;) {
-    auto next = feed_->peek();
-    if (!next) return next;
-    if (*next) {
-      (*next)->index += loop_shift_;
-      return next;
+Result<FeedSource::Outlook> FeedSource::look_ahead(int& budget) {
+  while (budget > 0) {
+    if (!feed_->is_ready()) return Outlook::not_ready;
+    const auto next = feed_->peek();
+    if (!next) return next.error();
+    if (!*next) {
+      const auto again = begin_next_loop();
+      if (!again) return again.error();
+      if (!*again) return Outlook::end;
+      continue;
     }
-    ++loops_done_;
-    // A feed without anything in it ends however often it is to be repeated.
-    if (loops_done_ == options_.loop || in_this_loop_ == 0) return next;
-    loop_shift_ += loop_last_ - loop_first_ + loop_step_;
-    in_this_loop_ = 0;
-    if (auto rewound = feed_->rewind(); !rewound) return std::move(rewound).error();
+    next_ = **next;
+    next_.index += loop_shift_;
+    if (skip_ == 0 && number_ >= seek_to_) return Outlook::microslice;
+    --budget;
+    if (auto dropped = feed_->drop(); !dropped) return std::move(dropped).error();
+    if (skip_ > 0) {
+      --skip_;
+    } else {
+      advance(next_.index);
+    }
   }
+  return Outlook::not_ready;
 }
 
-Result<void> FeedSource::advance(std::uint64_t index) {
+Result<bool> FeedSource::begin_next_loop() {
+  ++loops_done_;
+  skip_ = 0;
+  // A feed without anything in it ends however often it is to be repeated.
+  if (loops_done_ == options_.loop || in_this_loop_ == 0) return false;
+  loop_shift_ += loop_last_ - loop_first_ + loop_step_;
+  in_this_loop_ = 0;
+  if (auto rewound = feed_->rewind(); !rewound) return std::move(rewound).error();
+  return true;
+}
+
+void FeedSource::advance(std::uint64_t index) {
   const std::uint64_t in_feed = index - loop_shift_;
   if (in_this_loop_ == 0) {
     loop_first_ = in_feed;
@@ -44,13 +63,11 @@ Result<void> FeedSource::advance(std::uint64_t index) {
   loop_last_ = in_feed;
   ++in_this_loop_;
   ++number_;
-  for (std::uint64_t skipped = 1; skipped < options_.stride; ++skipped) {
-    const auto more = feed_->peek();
-    if (!more) return more.error();
-    if (!*more) break;
-    if (auto dropped = feed_->drop(); !dropped) return dropped;
-  }
-  return {};
+  skip_ = options_.stride - 1;
+}
+
+SourceState FeedSource::wait() const {
+  return {.again_at = Instant::never(), .descriptor = feed_->descriptor()};
 }
 
 Error FeedSource::too_large(std::uint64_t size, std::size_t capacity) const {
@@ -62,23 +79,29 @@ Error FeedSource::too_large(std::uint64_t size, std::size_t capacity) const {
 
 Result<SourceState> FeedSource::produce(Instant now, MicrosliceWriter& out) {
   std::uint64_t bytes = 0;
-  for (int n = 0; n < microslices_per_call && bytes < bytes_per_call; ++n) {
-    const auto upcoming = next();
-    if (!upcoming) return upcoming.error();
-    if (!*upcoming) return SourceState{.ended = true};
-    const NextMicroslice microslice = **upcoming;
-    const Instant due = pace_.due(now, microslice.index);
+  int budget = microslices_per_call;
+  while (budget > 0 && bytes < bytes_per_call) {
+    const auto outlook = look_ahead(budget);
+    if (!outlook) return outlook.error();
+    if (*outlook == Outlook::end) return SourceState{.ended = true};
+    if (*outlook == Outlook::not_ready) {
+      if (budget > 0) return wait();
+      // Nothing but skipped so far, and not for lack of room.
+      return SourceState{.again_at = now + Duration::nanoseconds(1)};
+    }
+    const Instant due = pace_.due(now, next_.index);
     if (due > now) return SourceState{.again_at = due};
-    if (microslice.size > out.capacity()) return too_large(microslice.size, out.capacity());
-    const std::span<std::byte> content = out.reserve(microslice.size);
+    if (next_.size > out.capacity()) return too_large(next_.size, out.capacity());
+    const std::span<std::byte> content = out.reserve(next_.size);
     if (content.data() == nullptr) return SourceState{.again_at = now};
     auto descriptor = feed_->take(content);
     if (!descriptor) return std::move(descriptor).error();
-    descriptor->index = microslice.index;
+    descriptor->index = next_.index;
     out.commit(*descriptor);
     pace_.advance();
-    bytes += microslice.size;
-    if (auto advanced = advance(microslice.index); !advanced) return std::move(advanced).error();
+    bytes += next_.size;
+    --budget;
+    advance(next_.index);
   }
   return SourceState{.again_at = now};
 }
@@ -86,20 +109,10 @@ Result<SourceState> FeedSource::produce(Instant now, MicrosliceWriter& out) {
 Result<void> FeedSource::seek(std::uint64_t first) {
   if (auto rewound = feed_->rewind(); !rewound) return rewound;
   pace_.restart();
-  number_ = loops_done_ = in_this_loop_ = loop_shift_ = 0;
+  number_ = loops_done_ = in_this_loop_ = loop_shift_ = skip_ = 0;
   loop_step_ = 1;
-  if (options_.loop == 1 && feed_->jump(first * options_.stride)) {
-    number_ = first;
-    return {};
-  }
-  while (number_ < first) {
-    const auto upcoming = next();
-    if (!upcoming) return upcoming.error();
-    if (!*upcoming) return {};  // beyond the end: `produce` will say that it ended
-    const std::uint64_t index = (*upcoming)->index;
-    if (auto dropped = feed_->drop(); !dropped) return dropped;
-    if (auto advanced = advance(index); !advanced) return advanced;
-  }
+  seek_to_ = first;
+  if (options_.loop == 1 && feed_->jump(first * options_.stride)) number_ = first;
   return {};
 }
 

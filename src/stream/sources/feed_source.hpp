@@ -27,17 +27,24 @@ class FeedSource final : public Source {
   Result<void> seek(std::uint64_t first) override;
 
  private:
-  /// The next microslice with its time moved behind the loops before it; nothing at the very end.
-  Result<std::optional<NextMicroslice>> next();
+  enum class Outlook : std::uint8_t { microslice, end, not_ready };
+  /// What comes next, behind what is to be skipped. Does at most about `budget` microslices' work.
+  Result<Outlook> look_ahead(int& budget);
+  /// At the end of the feed: false when it is not to be played again.
+  Result<bool> begin_next_loop();
   /// Goes on from a microslice that was taken or dropped.
-  Result<void> advance(std::uint64_t index);
+  void advance(std::uint64_t index);
+  SourceState wait() const;
   Error too_large(std::uint64_t size, std::size_t capacity) const;
 
   std::unique_ptr<MicrosliceFeed> feed_;
   FeedOptions options_;
   std::string name_;
   Pace pace_;
+  NextMicroslice next_;  ///< with its time moved behind the loops before it
   std::uint64_t number_ = 0;
+  std::uint64_t seek_to_ = 0;  ///< microslices before it are dropped
+  std::uint64_t skip_ = 0;     ///< of the feed's, between two of a stride
   std::uint64_t loops_done_ = 0;
   std::uint64_t in_this_loop_ = 0;
   std::uint64_t loop_shift_ = 0;  ///< added to the feed's times

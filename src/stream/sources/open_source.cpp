@@ -7,6 +7,7 @@
 #include "stream/sources/file_feed.hpp"
 #include "stream/sources/pattern_feed.hpp"
 #include "stream/sources/pcap_feed.hpp"
+#include "stream/sources/read_ahead.hpp"
 #include "weft/source.hpp"
 
 namespace weft {
@@ -46,12 +47,17 @@ Result<std::unique_ptr<Source>> open_source(std::string_view text, const SourceP
   WEFT_CHECK(place.input < place.inputs && place.microslices_per_timeslice > 0);
   auto uri = Uri::parse(text);
   if (!uri) return std::move(uri).error();
-  auto feed = make_feed(*uri, place);
-  if (!feed) return std::move(feed).error();
+  auto made = make_feed(*uri, place);
+  if (!made) return std::move(made).error();
+  std::unique_ptr<MicrosliceFeed> feed = std::move(made).value();
   const auto options = read_options(*uri);
   if (!options) return options.error();
+  // A pattern is made as fast as it could be handed over.
+  if (place.read_ahead != ByteCount{} && uri->scheme() != "pattern") {
+    feed = std::make_unique<ReadAheadFeed>(std::move(feed), place.read_ahead);
+  }
   return std::unique_ptr<Source>(
-      std::make_unique<FeedSource>(std::move(*feed), *options, std::string(text)));
+      std::make_unique<FeedSource>(std::move(feed), *options, std::string(text)));
 }
 
 }  // namespace weft

@@ -110,7 +110,7 @@ void draw_nodes(Rng rng, std::uint32_t hosts, const sim::NetworkOptions& net, St
   o.peer_timeout = Duration::milliseconds(one_of(rng, timeouts));
   o.start_timeout = Duration::milliseconds(500);
   o.sample_every = Duration::microseconds(100);
-  o.sink_in_loop = true;
+  o.sink_in_loop = o.source_in_loop = true;
 }
 
 /// Sources and all sizes. Returns how long the stream takes at least, as far as it is paced.

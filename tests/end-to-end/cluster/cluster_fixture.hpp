@@ -90,6 +90,13 @@ class cluster : public testing::Test {
       EXPECT_EQ(nodes[rank].wait(), 0) << "rank " << rank << ": " << nodes[rank].errors();
     }
   }
+  // The rank that was told to end the stream says so by its exit code; the others end well.
+  static void expect_end_by(int number, std::size_t signalled, std::vector<NodeProcess>& nodes) {
+    for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+      EXPECT_EQ(nodes[rank].wait(), rank == signalled ? 128 + number : 0)
+          << "rank " << rank << ": " << nodes[rank].errors();
+    }
+  }
   static void expect_all_say(std::vector<NodeProcess>& nodes, std::string_view text) {
     for (auto& node : nodes) ASSERT_TRUE(node.says(text)) << node.errors();
   }

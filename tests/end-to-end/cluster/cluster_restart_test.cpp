@@ -25,7 +25,7 @@ TEST_P(cluster_restart, a_killed_rank_joins_again) {
   nodes[victim] = start_rank(static_cast<int>(victim));
   ASSERT_TRUE(nodes[victim].says("the stream has begun")) << nodes[victim].errors();
   nodes[other].signal(SIGTERM);
-  expect_success(nodes);
+  expect_end_by(SIGTERM, other, nodes);
   const json result = json::parse(nodes[0].output());
   EXPECT_EQ(result["checks"]["errors"], 0) << result["checks"]["first_error"];
   EXPECT_GT(result["timeslices_complete"], 0);
@@ -48,7 +48,7 @@ TEST_F(cluster, a_rank_is_a_later_life_although_its_clock_was_set_back) {
       {std::string("LD_PRELOAD=") + WEFT_SET_BACK_CLOCK, "ASAN_OPTIONS=verify_asan_link_order=0"});
   ASSERT_TRUE(nodes[3].says("the stream has begun")) << nodes[3].errors();
   nodes[1].signal(SIGTERM);
-  expect_success(nodes);
+  expect_end_by(SIGTERM, 1, nodes);
 }
 
 }  // namespace

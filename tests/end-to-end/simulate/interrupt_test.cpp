@@ -19,7 +19,9 @@ std::string endless_job() {
   return "faults = [\"at=1ms stop host1 for=10us\"]\n" + text;
 }
 
-void expect_sound_and_interrupted(const Ended& ended) {
+void expect_sound_and_interrupted(Ended ended, int number) {
+  EXPECT_EQ(ended.code, 128 + number) << ended.describe();
+  ended.code = 0;  // the rest is as of any good end
   expect_all_complete(ended);
   EXPECT_EQ(ended.json()["interrupted"], true) << ended.describe();
   EXPECT_GT(figures_of(ended).complete, 0u) << ended.describe();
@@ -28,7 +30,8 @@ void expect_sound_and_interrupted(const Ended& ended) {
 TEST(simulation_interrupt, ends_the_stream_in_agreement_and_the_record_says_so) {
   ScratchDirectory directory;
   write_file(directory / "job.toml", endless_job());
-  for (const bool simulate : {true, false}) {
+  for (const auto& [simulate, number] : {std::pair(true, SIGINT), std::pair(true, SIGTERM),
+                                         std::pair(false, SIGINT), std::pair(false, SIGTERM)}) {
     std::vector<std::string> arguments{"simulate", directory / "job.toml"};
     if (!simulate) {
       arguments = {"stream", "local", "--fabric", "sim:" + (directory / "job.toml")};
@@ -36,8 +39,8 @@ TEST(simulation_interrupt, ends_the_stream_in_agreement_and_the_record_says_so) 
     arguments.insert(arguments.end(), {"--json", "--log", "info", "--out", directory / "out"});
     WeftProcess process(arguments);
     ASSERT_TRUE(process.says("end of stop host1"));
-    process.signal(SIGINT);
-    expect_sound_and_interrupted(process.wait());
+    process.signal(number);
+    expect_sound_and_interrupted(process.wait(), number);
     const auto record = nlohmann::json::parse(read_file(directory / "out/run.json"));
     EXPECT_EQ(record["interrupted"], true);
     ASSERT_EQ(record["faults"].size(), 2u);
@@ -56,7 +59,7 @@ TEST(simulation_interrupt, a_second_one_kills) {
                        "job.peer-timeout=1000s"});
   ASSERT_TRUE(process.says("stop host4"));
   process.signal(SIGINT);
-  ASSERT_TRUE(process.says("a second SIGINT kills"));
+  ASSERT_TRUE(process.says("a second signal kills"));
   process.signal(SIGINT);
   const Ended ended = process.wait(20);
   EXPECT_FALSE(ended.hung) << ended.describe();

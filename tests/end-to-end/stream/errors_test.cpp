@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "soundness.hpp"
@@ -76,6 +77,12 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"no_inputs", {"--inputs", "0"}, "--inputs"},
         Mistake{"no_computes", {"--computes", "0"}, "--computes"},
         Mistake{"buffer", {"--buffer", "1MB2"}, "1MB2"},
+        Mistake{"buffer_too_large", {"--buffer", "17TiB"}, "--buffer"},
+        Mistake{"input_buffer_too_large", {"--input-buffer", "17TiB"}, "--input-buffer"},
+        Mistake{"microslices",
+                {"--microslices-per-timeslice", "16777216"},
+                "--microslices-per-timeslice"},
+        Mistake{"overlap", {"--overlap", "4000000000"}, "--overlap"},
         Mistake{"duration", {"--duration", "soon"}, "soon"},
         Mistake{"log", {"--log", "loud"}, "loud"},
         Mistake{"source", {"--source", "nope:"}, "nope:"},
@@ -164,6 +171,40 @@ TEST(stream_errors, disk_that_becomes_full_ends_the_run) {
          "--sink", scheme + (directory / "grows"), "--buffer", "256KiB", "--no-limit", "--json"},
         4 << 20);
     expect_one_line(process.wait(30), system_refused, "grows");
+  }
+}
+
+/// A shell's exit code in a mount namespace whose `directory` is a disk of 4 MiB.
+int run_on_small_disk(const std::string& directory, const std::string& script) {
+  const std::string command = fmt::format(
+      "unshare --user --map-root-user --mount sh -c 'mount -t tmpfs -o size=4m none {} && cd {} && "
+      "{}'",
+      directory, directory, script);
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(stream_errors, full_disk_keeps_nothing_that_is_not_whole) {
+  ScratchDirectory directory;
+  const std::string disk = directory / "disk";
+  std::filesystem::create_directory(disk);
+  if (run_on_small_disk(disk, "true") != 0) GTEST_SKIP() << "no mount namespaces here";
+  write_file(directory / "in", std::string(16 << 20, 'x'));
+  for (const char* sink : {"tsa:whole.tsa", "tsa:%s.tsa?items=3", "file:out"}) {
+    const std::string script = fmt::format(
+        "{} stream local --inputs 2 --computes 1 --source file:{}/in --sink \"{}\" --buffer 256KiB "
+        "--no-limit --json 2> {}/errors; code=$?; ls -A > {}/left; "
+        "for f in *.tsa; do [ ! -e $f ] || {} archive check $f || exit 9; done; exit $code",
+        program(), directory.path(), sink, directory.path(), directory.path(), program());
+    EXPECT_EQ(run_on_small_disk(disk, script), system_refused) << sink;
+    const std::string errors = read_file(directory / "errors");
+    EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 1) << errors;
+    EXPECT_NE(errors.find("No space left on device"), std::string::npos) << errors;
+    const std::string left = read_file(directory / "left");
+    EXPECT_EQ(left.find("part"), std::string::npos) << left;
+    // Archives that were finished before the disk was full are worth keeping.
+    const bool rotates = std::string_view(sink).find("items") != std::string_view::npos;
+    EXPECT_EQ(left.empty(), !rotates) << sink << " left " << left;
   }
 }
 

@@ -66,7 +66,7 @@ TEST(interrupt, ends_the_stream_in_agreement) {
   ASSERT_TRUE(process.says("has begun"));
   process.signal(SIGINT);
   const Ended ended = process.wait();
-  EXPECT_TRUE(ended.code == 0 || ended.code == 130) << ended.describe();
+  EXPECT_EQ(ended.code, 130) << ended.describe();
   EXPECT_FALSE(ended.hung) << ended.describe();
   EXPECT_EQ(ended.orphans, 0u) << ended.describe();
   const Figures f = figures_of(ended);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/stop_signals.hpp"
+
+#include <atomic>
+#include <utility>
+
+namespace weft {
+namespace {
+
+std::atomic<int> received{0};
+std::atomic<int> first{0};
+std::atomic<bool> second_kills{false};
+bool watched = false;
+static_assert(std::atomic<int>::is_always_lock_free, "a signal's handler must not lock");
+
+void on_signal(int number) {
+  int none = 0;
+  first.compare_exchange_strong(none, number);
+  if (++received == 1 || !second_kills) return;
+  std::signal(number, SIG_DFL);
+  std::raise(number);  // comes when this handler returns
+}
+
+}  // namespace
+
+StopSignals::StopSignals(Second second)
+    : outermost_(!std::exchange(watched, true)),
+      kills_before_(second_kills.exchange(second == Second::kills)) {
+  if (!outermost_) return;
+  received = 0;
+  first = 0;
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigaction(SIGINT, &action, &former_interrupt_);
+  sigaction(SIGTERM, &action, &former_terminate_);
+}
+
+StopSignals::~StopSignals() {
+  second_kills = kills_before_;
+  if (!outermost_) return;
+  sigaction(SIGINT, &former_interrupt_, nullptr);
+  sigaction(SIGTERM, &former_terminate_, nullptr);
+  watched = false;
+}
+
+int StopSignals::count() const {
+  return received;
+}
+
+int StopSignals::number() {
+  return first;
+}
+
+void StopSignals::ignore() {
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_IGN);
+}
+
+}  // namespace weft

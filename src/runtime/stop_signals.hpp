@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// StopSignals: notices that somebody wants an end, by SIGINT or SIGTERM.
+#pragma once
+
+#include <csignal>
+
+namespace weft {
+
+/// While one exists, SIGINT and SIGTERM are counted for the process instead of ending it. They
+/// nest: an inner one goes on counting where the outer one is, so that no signal falls between two
+/// parts of a command. Signals of another thread than the one that sleeps do not wake it: look at
+/// `count` every now and then. Make and destroy them in one thread, the last first.
+class StopSignals {
+ public:
+  enum class Second : bool {
+    is_counted,  ///< somebody looks at `count` and ends the process in order
+    kills,       ///< as if nobody caught it: nobody may get to look soon
+  };
+  explicit StopSignals(Second second = Second::is_counted);
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  /// How many came since the outermost one was made.
+  int count() const;
+  bool came() const { return count() > 0; }
+  /// The first of them, SIGINT or SIGTERM; 0 when none came. Known until the next outermost one is
+  /// made.
+  static int number();
+
+  /// For a forked process that is told by its parent when to end: it ignores both signals, which a
+  /// terminal or a service manager sends to all processes at once.
+  static void ignore();
+
+ private:
+  bool outermost_;
+  bool kills_before_;
+  struct sigaction former_interrupt_ {};
+  struct sigaction former_terminate_ {};
+};
+
+}  // namespace weft

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/stop_signals.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+TEST(stop_signals, are_noted_and_forgotten_by_the_next_watch) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    const StopSignals signals;
+    EXPECT_FALSE(signals.came());
+    EXPECT_EQ(signals.number(), 0);
+    std::raise(number);
+    EXPECT_TRUE(signals.came());
+    EXPECT_EQ(signals.number(), number);
+  }
+}
+
+TEST(stop_signals, the_first_one_is_told_and_all_are_counted) {
+  const StopSignals signals;
+  std::raise(SIGTERM);
+  std::raise(SIGINT);
+  EXPECT_EQ(signals.count(), 2);
+  EXPECT_EQ(signals.number(), SIGTERM);
+}
+
+TEST(stop_signals, an_inner_watch_goes_on_with_the_outer_one_s_count) {
+  const StopSignals outer;
+  std::raise(SIGTERM);
+  {
+    const StopSignals inner;
+    EXPECT_EQ(inner.count(), 1);
+  }
+  std::raise(SIGTERM);  // would end the process if the inner one had restored anything
+  EXPECT_EQ(outer.count(), 2);
+}
+
+TEST(stop_signals, a_second_one_ends_the_process_where_nobody_can_look) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    EXPECT_EXIT(
+        {
+          const StopSignals outer;
+          const StopSignals signals(StopSignals::Second::kills);
+          std::raise(number);
+          std::raise(number);
+        },
+        testing::KilledBySignal(number), "");
+  }
+}
+
+TEST(stop_signals, a_child_that_ignores_them_lives_on) {
+  EXPECT_EXIT(
+      {
+        const StopSignals signals;
+        StopSignals::ignore();
+        std::raise(SIGTERM);
+        std::raise(SIGINT);
+        std::_Exit(7);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+}  // namespace
+}  // namespace weft
