@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 
 #include "base/check.hpp"
@@ -101,6 +102,66 @@ void add_run_table(Page& page, Runs runs, Labels labels) {
   page.raw("</tbody>\n</table>\n</div>\n</section>\n");
 }
 
+/// What happened to a compute node: "kill host5 at 2 s".
+std::string faults_of(const RunRecord& run, std::uint32_t compute) {
+  const std::string host = fmt::format("host{}", run.inputs + compute);
+  std::string text;
+  for (const FaultMark& fault : run.faults) {
+    const std::size_t at = fault.what.find(host);
+    const std::size_t end = at + host.size();
+    const bool is_its =
+        at != std::string::npos && (end == fault.what.size() || std::isdigit(fault.what[end]) == 0);
+    if (!is_its) continue;
+    text += fmt::format("{}{} at {}", text.empty() ? "" : ", ", fault.what, as_time(fault.t_us));
+  }
+  return text;
+}
+
+/// Where nodes came and went, or built something again.
+bool has_rebuilt(const RunRecord& run) {
+  return !run.by_compute.empty() &&
+         (!run.faults.empty() ||
+          std::any_of(run.by_compute.begin(), run.by_compute.end(),
+                      [](const ComputeRow& row) { return row.repeated > 0 || !row.reported; }));
+}
+
+void add_compute_row(Page& page, const RunRecord& run, const ComputeRow& row) {
+  page.add("<tr><th scope=\"row\">compute {}, host{}</th>", row.compute, run.inputs + row.compute);
+  add_cell(page, with_thousands(row.timeslices));
+  std::uint64_t all = 0;
+  for (const ComputeRow& other : run.by_compute) all += other.timeslices;
+  add_optional_cell(page, all == 0 ? std::nullopt
+                                   : std::optional(as_percent(static_cast<double>(row.timeslices) /
+                                                              static_cast<double>(all))));
+  add_cell(page, with_thousands(row.repeated));
+  std::string story = faults_of(run, row.compute);
+  if (!row.reported) story += story.empty() ? "did not live to the end" : "; gone at the end";
+  page.add("<td class=\"words\">{}</td></tr>\n", story.empty() ? "–" : html_escape(story));
+}
+
+/// After a fault: which compute nodes built the timeslices, and which of them again.
+void add_rebuilt(Page& page, Runs runs, Labels labels) {
+  if (std::none_of(runs.begin(), runs.end(), has_rebuilt)) return;
+  page.raw(R"(<section aria-labelledby="rebuilt-title">
+<h2 id="rebuilt-title">What was built where</h2>
+<p class="reading">Timeslices of a compute node that dies are built by the others. “Again” counts
+timeslices that were flagged as repeated: a node that died may have delivered them already.</p>
+)");
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!has_rebuilt(runs[i])) continue;
+    if (runs.size() > 1) page.add("<h3>{}{}</h3>\n", run_sign(i), html_escape(labels[i]));
+    page.raw(R"(<div class="scroll" tabindex="0" role="region" aria-labelledby="rebuilt-title">
+<table class="rebuilt">
+<thead><tr><th scope="col">Compute node</th><th scope="col">Timeslices</th><th scope="col">Share</th>
+<th scope="col">Again</th><th scope="col">What happened to it</th></tr></thead>
+<tbody>
+)");
+    for (const ComputeRow& row : runs[i].by_compute) add_compute_row(page, runs[i], row);
+    page.raw("</tbody>\n</table>\n</div>\n");
+  }
+  page.raw("</section>\n");
+}
+
 /// A section that web/charts.js fills: boxes for its charts and a table of the same numbers.
 struct Figure {
   const char* id;
@@ -115,8 +176,7 @@ constexpr Figure figures[] = {
      "Time from the first to the last contribution of a timeslice, as the run went on and in "
      "summary: a thin line from minimum to maximum, a bar from the 10th to the 90th percentile, a "
      "mark at the median. The dashed line is the floor: what contributions that come one by one "
-     "need. Lower and "
-     "tighter is better.",
+     "at the full rate need. Lower and tighter is better.",
      [](const RunRecord& r) { return r.spread_us.has_value() || !r.series.timeslices.empty(); }},
     {"goodput", "Goodput against the limit", "Fig. 7",
      "Content of delivered timeslices per second, all compute nodes together. The upright mark is "
@@ -174,7 +234,7 @@ std::vector<std::string> parameter_names(Runs runs) {
   return names;
 }
 
-void add_parameter_row(Page& page, Runs runs, const std::string& name) {
+void add_parameter_row(Page& page, Runs runs, Labels labels, const std::string& name) {
   std::vector<std::string> values;
   for (const RunRecord& run : runs) {
     const auto it = std::find_if(run.parameters.begin(), run.parameters.end(),
@@ -187,7 +247,9 @@ void add_parameter_row(Page& page, Runs runs, const std::string& name) {
   if (same) {
     page.add("<td colspan=\"{}\">{}</td>", runs.size(), html_escape(values.front()));
   } else {
-    for (const std::string& value : values) add_cell(page, value);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      page.add("<td data-run=\"{}\">{}</td>", html_escape(labels[i]), html_escape(values[i]));
+    }
   }
   page.raw("</tr>\n");
 }
@@ -207,7 +269,7 @@ void add_parameters(Page& page, Runs runs, Labels labels) {
     page.raw("</tr></thead>\n");
   }
   page.raw("<tbody>\n");
-  for (const std::string& name : names) add_parameter_row(page, runs, name);
+  for (const std::string& name : names) add_parameter_row(page, runs, labels, name);
   page.raw("</tbody>\n</table>\n</div>\n");
 }
 
@@ -301,6 +363,7 @@ std::string report_page(std::span<const RunRecord> runs, bool with_network) {
   }
   if (!std::all_of(runs.begin(), runs.end(), is_limit_run)) add_run_table(page, runs, labels);
   page.raw(published_section(runs, labels));
+  add_rebuilt(page, runs, labels);
   add_figures(page, runs);
   add_origin(page, runs, labels);
   page.raw(page_terms());

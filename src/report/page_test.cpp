@@ -73,7 +73,21 @@ TEST(report_page, figures_depend_on_what_was_measured) {
 TEST(report_page, parameters_that_all_runs_share_are_said_once) {
   const std::string page = report_page(std::vector{run("dfs"), run("offset")});
   EXPECT_THAT(page, HasSubstr("inputs</th><td colspan=\"2\">4</td>"));
-  EXPECT_THAT(page, HasSubstr("schedule</th><td>dfs</td><td>offset</td>"));
+  EXPECT_THAT(
+      page,
+      HasSubstr("schedule</th><td data-run=\"dfs\">dfs</td><td data-run=\"offset\">offset</td>"));
+}
+
+TEST(report_page, says_what_was_built_where_when_a_node_died) {
+  RunRecord r = run("dfs");
+  EXPECT_THAT(report_page(std::vector{r}), Not(HasSubstr("What was built where")));
+  r.by_compute = {{.compute = 0, .timeslices = 300, .repeated = 4},
+                  {.compute = 1, .timeslices = 100, .reported = false}};
+  r.faults = {{.t_us = 2e6, .what = "kill host5"}, {.t_us = 3e6, .what = "stop host50"}};
+  const std::string page = report_page(std::vector{r});
+  EXPECT_THAT(page, HasSubstr("compute 0, host4</th><td>300</td><td>75.0 %</td><td>4</td>"));
+  EXPECT_THAT(page, HasSubstr("compute 1, host5</th><td>100</td><td>25.0 %</td><td>0</td>"
+                              "<td class=\"words\">kill host5 at 2 s; gone at the end</td>"));
 }
 
 TEST(report_page, readable_without_scripts) {

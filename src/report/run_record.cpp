@@ -162,6 +162,12 @@ Json write_full(const RunRecord& r) {
       [](const FaultMark& mark) {
         return Json{{"t_us", mark.t_us}, {"what", mark.what}};
       });
+  j["by_compute"] = array_of(r.by_compute, [](const ComputeRow& row) {
+    return Json{{"compute", row.compute},
+                {"timeslices", row.timeslices},
+                {"repeated", row.repeated},
+                {"reported", row.reported}};
+  });
   if (!r.job.empty()) j["job"] = r.job;
   j["limit"] = array_of(r.limit, write_limit);
   return j;
@@ -362,6 +368,12 @@ void read_record(const Reader& in, RunRecord& r) {
   in.rows("faults", r.faults, [](const Reader& row, FaultMark& mark) {
     row.real("t_us", mark.t_us);
     row.text("what", mark.what);
+  });
+  in.rows("by_compute", r.by_compute, [](const Reader& row, ComputeRow& c) {
+    row.integer("compute", c.compute);
+    row.integer("timeslices", c.timeslices);
+    row.integer("repeated", c.repeated);
+    row.boolean("reported", c.reported);
   });
   if (in.find("job") != nullptr) in.text("job", r.job);
   in.rows("limit", r.limit, [](const Reader& row, LimitRow& l) {

@@ -107,6 +107,16 @@ struct Series {
   bool operator==(const Series&) const = default;
 };
 
+/// What one compute node built.
+struct ComputeRow {
+  std::uint32_t compute = 0;
+  std::uint64_t timeslices = 0;  ///< by all its lives, as the input nodes know
+  std::uint64_t repeated = 0;    ///< of its last life's: that another may have delivered before
+  bool reported = true;          ///< its last life lived to the end of the run
+
+  bool operator==(const ComputeRow&) const = default;
+};
+
 /// Something that was made to go wrong, or its end ("end of link-down host3").
 struct FaultMark {
   double t_us = 0;  ///< since the start of the run
@@ -172,6 +182,7 @@ struct RunRecord {
   std::string command;  ///< reruns it when pasted into a shell
   Series series;
   std::vector<FaultMark> faults;
+  std::vector<ComputeRow> by_compute;
   std::string job;              ///< its name, when it was one of several; else empty
   std::vector<LimitRow> limit;  ///< `weft stream limit` only
 

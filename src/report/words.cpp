@@ -197,6 +197,12 @@ std::string summary_of(std::span<const RunRecord> runs) {
   return stream_summary(streams) + " " + limit_summary(limits);
 }
 
+bool was_checked(const RunRecord& run) {
+  return std::any_of(run.parameters.begin(), run.parameters.end(), [](const auto& p) {
+    return p.first == "sink" && (p.second.starts_with("check:") || p.second.starts_with("exec:"));
+  });
+}
+
 Verdict verdict_of(std::span<const RunRecord> runs) {
   std::uint64_t lost = 0;
   std::uint64_t incomplete = 0;
@@ -212,9 +218,14 @@ Verdict verdict_of(std::span<const RunRecord> runs) {
   }
   if (lost + incomplete + errors == 0) {
     if (complete == 0) return {};
-    if (complete == 1) return {true, "The one timeslice arrived complete, and no check failed."};
-    return {true, fmt::format("All {} arrived complete, and no check failed.",
-                              counted(complete, "timeslice", "timeslices"))};
+    const bool checked = std::all_of(runs.begin(), runs.end(), [](const RunRecord& run) {
+      return is_limit_run(run) || was_checked(run);
+    });
+    return {true, fmt::format("{} arrived complete{}",
+                              complete == 1 ? "The one timeslice"
+                                            : fmt::format("All {}", counted(complete, "timeslice",
+                                                                            "timeslices")),
+                              checked ? ", and no check failed." : ". Contents were not checked.")};
   }
   std::vector<std::string> parts;
   if (lost > 0) parts.push_back(counted(lost, "timeslice", "timeslices") + " lost");

@@ -22,6 +22,9 @@ inline bool is_limit_run(const RunRecord& run) {
   return !run.limit.empty();
 }
 
+/// Whether a sink of the run looks at contents.
+bool was_checked(const RunRecord& run);
+
 std::string title_of(std::span<const RunRecord> runs);
 /// One paragraph.
 std::string summary_of(std::span<const RunRecord> runs);

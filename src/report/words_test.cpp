@@ -88,9 +88,16 @@ TEST(words, summary_of_limits_names_the_best_message_size) {
             "2 GB/s over tcp (messages of 128 KiB).");
 }
 
-TEST(words, verdict_counts_what_went_wrong_in_all_runs) {
-  EXPECT_EQ(verdict_of(std::vector{run("dfs"), run("offset")}).sentence,
+TEST(words, verdict_speaks_of_checks_only_where_all_runs_have_one) {
+  RunRecord checked = run("dfs");
+  checked.parameters.emplace_back("sink", "check:");
+  EXPECT_EQ(verdict_of(std::vector{checked, checked}).sentence,
             "All 2,000 timeslices arrived complete, and no check failed.");
+  EXPECT_EQ(verdict_of(std::vector{checked, run("offset")}).sentence,
+            "All 2,000 timeslices arrived complete. Contents were not checked.");
+}
+
+TEST(words, verdict_counts_what_went_wrong_in_all_runs) {
   RunRecord bad = run("dfs");
   bad.timeslices_lost = 1;
   bad.timeslices_incomplete = 1200;

@@ -98,37 +98,44 @@ function tallAxis(title, values) {
     scale: { type: 'log', domain: [low, high], nice: false } };
 }
 
-/** A dashed line for each distinct floor, with its name when there is only one and room for it. */
-function floorLayers(context, runs, unit, y, named) {
-  const floors = distinct(runs.map((r) => r.spread_floor_us).filter((f) => f > 0));
-  const values = floors.map((f) => ({ floor: f / unit.factor, text: `floor ${time(f)}` }));
-  const encoding = { y: { ...y, field: 'floor' } };
-  const layers = [{ data: { values }, mark: { type: 'rule', strokeDash: [5, 4], strokeWidth: 1.25,
-    color: context.theme.text }, encoding }];
-  if (named && values.length === 1) {
-    layers.push({ data: { values }, mark: { type: 'text', align: 'right', baseline: 'top', dy: 4,
-      x: 'width', dx: -2, color: context.theme.text }, encoding: { ...encoding,
-      text: { field: 'text' } } });
-  }
-  return layers;
+const floorsOf = (runs) => distinct(runs.map((r) => r.spread_floor_us).filter((f) => f > 0));
+
+/** A dashed line for each distinct floor. What lines mean is in the key: words would cover data. */
+function floorLayers(context, runs, unit, y) {
+  const values = floorsOf(runs).map((f) => ({ floor: f / unit.factor }));
+  if (values.length === 0) return [];
+  return [{ data: { values }, mark: { type: 'rule', strokeDash: [5, 4], strokeWidth: 1.25,
+    color: context.theme.text }, encoding: { y: { ...y, field: 'floor' } } }];
 }
+function lineKey(values, what) {
+  const said = values.slice(0, 4).map((value) => ({ line: null, dash: [5, 4],
+    text: `${what} ${value}` }));
+  return values.length > said.length ? [...said, { line: null, dash: [5, 4],
+    text: `and ${values.length - said.length} more` }] : said;
+}
+
+const faultColour = '#c0392b';
+const faultsOf = (runs) => runs.flatMap((r) => thin(r.faults ?? [], 200).map((f) => ({
+  run: r.label, t: f.t_us / 1e6, what: f.what.replace(/^end of /, ''),
+  end: f.what.startsWith('end of ') })));
 
 /** Upright lines where something was made to go wrong, and dotted ones where it ended. */
 function faultLayers(runs) {
-  const marks = runs.flatMap((r) => thin(r.faults ?? [], 200).map((f) => ({ run: r.label,
-    t: f.t_us / 1e6, what: f.what.replace(/^end of /, ''), end: f.what.startsWith('end of ') })));
-  if (marks.length === 0) return [];
+  const marks = faultsOf(runs);
   const x = { field: 't', type: 'quantitative' };
   const tooltip = [{ field: 'run' }, { field: 'what', title: 'fault' },
     { field: 't', title: 'time (s)', format: '.4~f' }];
   const rule = (values, dash) => ({ data: { values }, mark: { type: 'rule', strokeWidth: 1.5,
-    strokeDash: dash, color: '#c0392b' }, encoding: { x, tooltip } });
-  const begins = marks.filter((m) => !m.end);
-  const layers = [rule(begins, []), rule(marks.filter((m) => m.end), [2, 3])];
-  if (begins.length > 12) return layers;
-  return [...layers, { data: { values: begins }, mark: { type: 'text', angle: 270, align: 'right',
-    baseline: 'bottom', y: 4, dy: -3, fontSize: 11, color: '#c0392b' },
-  encoding: { x, text: { field: 'what' }, tooltip } }];
+    strokeDash: dash, color: faultColour }, encoding: { x, tooltip } });
+  return [[marks.filter((m) => !m.end), []], [marks.filter((m) => m.end), [2, 3]]]
+    .filter(([values]) => values.length > 0).map(([values, dash]) => rule(values, dash));
+}
+function faultKey(runs) {
+  const begins = faultsOf(runs).filter((m) => !m.end);
+  const said = begins.slice(0, 6).map((m) => ({ line: null, dash: [], colour: faultColour,
+    text: `${m.what} at ${short(m.t)} s${runs.length > 1 ? `, ${m.run}` : ''}` }));
+  return begins.length > said.length ? [...said, { line: null, dash: [], colour: faultColour,
+    text: `and ${begins.length - said.length} more faults` }] : said;
 }
 
 function spreadOverTime(context, runs, unit, y) {
@@ -144,7 +151,7 @@ function spreadOverTime(context, runs, unit, y) {
         tooltip: [{ field: 'run' }, { field: 'index', title: 'timeslice' },
           { field: 'compute', title: 'compute node' },
           { field: 'spread', title: `spread (${unit.name})`, format: '.4~g' }] } },
-    ...faultLayers(runs), ...floorLayers(context, runs, unit, y, true)] };
+    ...faultLayers(runs), ...floorLayers(context, runs, unit, y)] };
 }
 
 /** A thin line from min to max, a bar from p10 to p90, a mark at the median. */
@@ -173,7 +180,7 @@ function spreadSummary(context, runs, unit, y) {
   return { ...base(300), data: { values }, layer: [
     ...boxLayers(context, x, y, colour(context, runs), boxTooltip({ field: 'run' },
       ` (${unit.name})`)),
-    ...floorLayers(context, runs, unit, y, false)] };
+    ...floorLayers(context, runs, unit, y)] };
 }
 
 function spreadFigure(context) {
@@ -190,7 +197,8 @@ function spreadFigure(context) {
     charts.unshift({ name: 'Spread over time', spec: spreadOverTime(context, drawn, unit, y) });
   }
   const layout = charts.length > 1 && runs.length <= 4 ? 'split' : '';
-  return { layout, key: signKey(runs), charts, table: {
+  return { layout, key: [...signKey(runs), ...lineKey(floorsOf(runs).map(time), 'floor'),
+    ...faultKey(drawn)], charts, table: {
     head: ['Run', 'Min', 'p10', 'Median', 'p90', 'Max', 'Floor', 'Median × floor'],
     rows: runs.map((r) => [r.label, ...Object.values(r.spread_us).map(time),
       time(r.spread_floor_us ?? NaN), short(r.spread_us.median / (r.spread_floor_us ?? NaN))]) } };
@@ -238,7 +246,7 @@ function progressFigure(context) {
   const unit = unitFor(Math.max(...rates, ...limits), rateUnits);
   const values = runs.flatMap((r) => thin(r.series.goodput, 600).map((s) => ({ run: r.label,
     t: s.t_us / 1e6, goodput: s.bytes_per_s / unit.factor })));
-  const rules = limits.map((l) => ({ limit: l / unit.factor, text: `limit ${rate(l)}` }));
+  const rules = limits.map((l) => ({ limit: l / unit.factor }));
   const y = { type: 'quantitative', title: `goodput in ${unit.name}`, scale: { zero: true } };
   const spec = { ...base(240), layer: [
     { data: { values }, mark: { type: 'line', strokeWidth: 2, strokeJoin: 'round',
@@ -249,14 +257,13 @@ function progressFigure(context) {
         tooltip: [{ field: 'run' }, { field: 't', title: 'time (s)', format: '.3~f' },
           { field: 'goodput', title: `goodput (${unit.name})`, format: '.4~g' }] } },
     ...faultLayers(runs),
-    { data: { values: rules }, mark: { type: 'rule', strokeDash: [5, 4], strokeWidth: 1.25,
-      color: context.theme.text }, encoding: { y: { ...y, field: 'limit' } } },
-    { data: { values: rules.slice(0, 1) }, mark: { type: 'text', align: 'right', x: 'width',
-      dx: -2, baseline: 'bottom', dy: -4, color: context.theme.text },
-      encoding: { y: { ...y, field: 'limit' }, text: { field: 'text' } } }] };
+    ...(rules.length === 0 ? [] : [{ data: { values: rules }, mark: { type: 'rule',
+      strokeDash: [5, 4], strokeWidth: 1.25, color: context.theme.text },
+    encoding: { y: { ...y, field: 'limit' } } }])] };
   const spans = runs.map((r) => quantiles(r.series.goodput.map((s) => s.bytes_per_s)));
   return { layout: '', charts: [{ name: 'Goodput over time', spec }],
-    key: runs.map((r) => ({ line: r.index, dash: dashOf(r), text: r.label })),
+    key: [...runs.map((r) => ({ line: r.index, dash: dashOf(r), text: r.label })),
+      ...lineKey(limits.map(rate), 'limit'), ...faultKey(runs)],
     table: { head: ['Run', 'Min', 'p10', 'Median', 'p90', 'Max'],
       rows: runs.map((r, i) => [r.label, ...Object.values(spans[i]).map(rate)]) } };
 }

@@ -40,7 +40,7 @@ function keySwatch(item, theme) {
   svg.setAttribute('height', '12');
   const isBox = 'box' in item;
   const run = isBox ? item.box : item.line;
-  const colour = run === null ? theme.text : `var(--run-${lookOf(run).colour})`;
+  const colour = item.colour ?? (run === null ? theme.text : `var(--run-${lookOf(run).colour})`);
   const mark = document.createElementNS(svgName, isBox ? 'rect' : 'line');
   const geometry = isBox ? { x: 8, y: 1, width: 12, height: 10, rx: 2 }
     : { x1: 1, x2: 27, y1: 6, y2: 6 };

@@ -82,6 +82,40 @@ async function tellsFigures(browser, url) {
   await page.close();
 }
 
+/** On a narrow screen names and values of parameters are seen whole, without scrolling aside. */
+async function showsParametersWhole(browser, url) {
+  const page = await browser.open(url, { width: 400 });
+  await page.until(chartsDrawn);
+  const cut = await page.run(() => [...document.querySelectorAll('table.parameters th, table.parameters td')]
+    .filter((cell) => cell.getClientRects().length > 0)
+    .filter((cell) => cell.getBoundingClientRect().right > 400 || cell.scrollWidth > cell.clientWidth + 1)
+    .map((cell) => cell.textContent));
+  assert.deepEqual(cut, []);
+  await page.close();
+}
+
+/** What lines mean is said in the key: words inside of a chart would cover its data. */
+async function keepsWordsOutOfCharts(browser, url) {
+  const page = await browser.open(url, { width: 1280 });
+  await page.until(chartsDrawn);
+  const seen = await page.run(() => ['spread', 'progress'].map((id) => {
+    const figure = document.getElementById(id);
+    return { inside: figure.querySelectorAll('.mark-text text').length,
+      key: [...figure.querySelectorAll('ul.key li')].map((item) => item.textContent) };
+  }));
+  for (const { inside, key } of seen) {
+    assert.equal(inside, 0, 'words inside of the chart');
+    assert.ok(key.includes('kill host5 at 4 s'), `the fault in ${key}`);
+  }
+  assert.ok(seen[0].key.some((text) => text.startsWith('floor ')), 'the floor');
+  assert.ok(seen[1].key.some((text) => text.startsWith('limit ')), 'the limit');
+  const rows = await page.run(() => [...document.querySelectorAll('table.rebuilt tbody tr')]
+    .map((row) => row.textContent));
+  assert.equal(rows.length, 4);
+  assert.match(rows[1], /compute 1, host5.*300.*kill host5 at 4 s, restart host5 at 7.5 s; gone/);
+  await page.close();
+}
+
 /** Text of a record is shown as it stands and never acts. */
 async function showsTextOnly(browser, url) {
   const page = await browser.open(url, { width: 1280 });
@@ -97,6 +131,11 @@ const tests = {
   comparison: draws(streamFigures, async (browser, url) => {
     await followsTheme(browser, url);
     await tellsFigures(browser, url);
+    await showsParametersWhole(browser, url);
+  }),
+  killed: draws(streamFigures.filter((figure) => figure !== 'intervals'), async (browser, url) => {
+    await keepsWordsOutOfCharts(browser, url);
+    await showsParametersWhole(browser, url);
   }),
   single: draws(streamFigures),
   limit: draws(limitFigures),

@@ -132,6 +132,18 @@ function tinyRun() {
       buffer_fill: [{ t_us: 0, compute: 0, input: null, fill: 0 }] } };
 }
 
+/** A compute node is killed in the middle and comes back. */
+function killedRun() {
+  const run = streamRun('grant', { inputs: 4, computes: 4 });
+  return { ...run, checks: { ...run.checks, repeated: 21 },
+    faults: [{ t_us: 4.0e6, what: 'kill host5' }, { t_us: 7.5e6, what: 'restart host5' }],
+    by_compute: [{ compute: 0, timeslices: 700, repeated: 7, reported: true },
+      { compute: 1, timeslices: 300, repeated: 0, reported: false },
+      { compute: 2, timeslices: 701, repeated: 7, reported: true },
+      { compute: 3, timeslices: 699, repeated: 7, reported: true }],
+    parameters: { ...run.parameters, fault: 'at=4s kill host5 and then, much later, restart host5' } };
+}
+
 /** Everything that a record can hold to break out of its place in the page. */
 export function hostileRun() {
   const attack = '</script><script>hacked=1</script><img src=x onerror=hacked=1>"\'&<!--';
@@ -154,5 +166,6 @@ export const samples = {
     goodput_of_limit: null, spread_us: null, spread_floor_us: null, buffer_fill: null,
     parameters: {}, command: '', series: { timeslices: [], goodput: [], buffer_fill: [] } } },
   tiny: { 'run.json': tinyRun() },
+  killed: { 'run.json': killedRun() },
   hostile: { 'run.json': hostileRun() },
 };
