@@ -95,6 +95,10 @@ struct SinkPlace {
   std::uint32_t inputs = 1;
   std::uint32_t microslices_per_timeslice = 1;
   std::uint64_t seed = 0;  ///< the run's, so that check: knows what pattern: made
+  /// Files that existed before the run may be written over; otherwise they are refused.
+  bool replaces_files = false;
+  /// An earlier life of this compute node took part in the run: what it wrote stays.
+  bool restarted = false;
 };
 
 /// Opens a sink by URI: scheme:path?key=value&…

@@ -15,6 +15,7 @@
 
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/terminal.hpp"
 #include "wire/archive/tools.hpp"
 
 namespace weft::cli {
@@ -25,40 +26,33 @@ using wire::ArchiveContents;
 using wire::ArchiveProgress;
 using wire::ArchiveType;
 
-/// A line that overwrites itself five times a second; nothing when nobody looks at it.
-class ProgressLine {
+/// How far reading has come, on the status line.
+class ReadingLine {
  public:
-  ProgressLine() : shown_(isatty(STDERR_FILENO) == 1) {}
-  ~ProgressLine() {
-    if (printed_) fmt::print(stderr, "\r\x1b[K");
-  }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
   wire::ProgressCallback callback() {
-    if (!shown_) return {};
+    if (!line_.wanted()) return {};
     return [this](const ArchiveProgress& p) { update(p); };
   }
 
  private:
   void update(const ArchiveProgress& progress) {
     const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < std::chrono::milliseconds(200)) return;
-    last_ = now;
-    printed_ = true;
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(200);
+    std::string bytes = to_text(ByteCount(progress.bytes));
     std::string share;
     if (progress.total_bytes && *progress.total_bytes > 0) {
-      share = fmt::format(" ({:.0f} %)", 100.0 * static_cast<double>(progress.bytes) /
-                                             static_cast<double>(*progress.total_bytes));
+      bytes += " of " + to_text(ByteCount(*progress.total_bytes));
+      share = share_done(
+          static_cast<double>(progress.bytes) / static_cast<double>(*progress.total_bytes),
+          now - begun_);
     }
-    fmt::print(stderr, "\r\x1b[K{} items, {}{}", progress.items, to_text(ByteCount(progress.bytes)),
-               share);
-    std::fflush(stderr);
+    line_.show({bytes, share, fmt::format("{} items", progress.items)});
   }
 
-  bool shown_;
-  bool printed_ = false;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point next_ = begun_ + std::chrono::milliseconds(200);
+  StatusLine line_;
 };
 
 json to_json(const std::string& path, const ArchiveContents& c, bool checked) {
@@ -121,14 +115,16 @@ void print_info(const std::string& path, const ArchiveContents& c) {
   fmt::print("  {} {} to {}, {} out of order", timeslices ? "index" : "start", c.first_index,
              c.last_index, c.out_of_order);
   if (timeslices) fmt::print(", {} incomplete", c.incomplete);
-  fmt::print("\n  {:>9}  {:>9}  {:>7}  {:>11}  {:>10}  {:>7}\n", "component", "equipment", "system",
-             "microslices", "content", "missing");
+  fmt::print("\n");
+  Table table({"component", "equipment", "system", "microslices", "content", "missing"});
   for (std::size_t i = 0; i < c.channels.size(); ++i) {
     const auto& channel = c.channels[i];
-    fmt::print("  {:>9}  {:>9}  {:>4x}/{:<2x}  {:>11}  {:>10}  {:>7}\n", i, channel.equipment_id,
-               channel.system_id, channel.system_version, channel.microslices,
-               to_text(ByteCount(channel.bytes)), channel.missing);
+    table.add({fmt::format("{}", i), fmt::format("{}", channel.equipment_id),
+               fmt::format("{:x}/{:x}", channel.system_id, channel.system_version),
+               fmt::format("{}", channel.microslices), to_text(ByteCount(channel.bytes)),
+               fmt::format("{}", channel.missing)});
   }
+  table.print();
 }
 
 void print_check(const std::string& path, const ArchiveContents& c) {
@@ -148,7 +144,7 @@ void inspect_all(const std::vector<std::string>& paths, bool check, bool as_json
   json all = json::array();
   for (const std::string& path : paths) {
     auto contents = [&] {
-      ProgressLine line;
+      ReadingLine line;
       return wire::inspect_archive(path, check, line.callback());
     }();
     if (!contents) {
@@ -177,12 +173,24 @@ struct Options {
   std::uint64_t count = UINT64_MAX;
   int zstd_level = 0;
   std::uint32_t timeslices_of = 0;
+  bool force = false;
+
+  wire::ArchiveTarget target() const {
+    return {out, force ? wire::Existing::replace : wire::Existing::refuse};
+  }
 };
 
+void add_target(CLI::App& command, Options& options) {
+  command.add_option("--out", options.out, "the archive to write; never one of those it reads")
+      ->type_name("FILE")
+      ->required();
+  command.add_flag("--force", options.force, "write over a file that exists");
+}
+
 void cut(const Options& options, Outcome& outcome) {
-  ProgressLine line;
-  const auto items = wire::cut_archive(options.files[0], options.out, options.from, options.count,
-                                       line.callback());
+  ReadingLine line;
+  const auto items = wire::cut_archive(options.files[0], options.target(), options.from,
+                                       options.count, line.callback());
   if (!items) return report_damage(items.error(), outcome);
   fmt::print("{}: {} items\n", options.out, *items);
 }
@@ -192,12 +200,12 @@ void merge(const Options& options, Outcome& outcome) {
   if (options.zstd_level > 0) {
     compression = {wire::ArchiveCompression::zstd, options.zstd_level};
   }
-  ProgressLine line;
+  ReadingLine line;
   const auto merged =
       options.timeslices_of > 0
-          ? wire::merge_components(options.files, options.out, options.timeslices_of, compression,
-                                   line.callback())
-          : wire::merge_archives(options.files, options.out, compression, line.callback());
+          ? wire::merge_components(options.files, options.target(), options.timeslices_of,
+                                   compression, line.callback())
+          : wire::merge_archives(options.files, options.target(), compression, line.callback());
   if (!merged) return report_damage(merged.error(), outcome);
   fmt::print("{}: {} items", options.out, merged->items);
   if (merged->repeated > 0) fmt::print(", {} with the index of the one before", merged->repeated);
@@ -243,7 +251,7 @@ void add_cut(CLI::App& archive, Outcome& outcome) {
   command->add_option("FILE", options->files, "the archive, .msa or .tsa")->required()->expected(1);
   command->add_option("--from", options->from, "first item, counted from 0");
   command->add_option("--count", options->count, "how many items; all that follow by default");
-  command->add_option("--out", options->out, "the archive to write")->required();
+  add_target(*command, *options);
   command->footer(
       R"help(The new archive keeps the format of the old one: versions, compression, time, host and user.
 
@@ -259,7 +267,7 @@ void add_merge(CLI::App& archive, Outcome& outcome) {
   CLI::App* const command = archive.add_subcommand("merge", "Put several archives into one");
   const auto options = std::make_shared<Options>();
   command->add_option("FILE", options->files, "archives of one type, each in order")->required();
-  command->add_option("--out", options->out, "the archive to write")->required();
+  add_target(*command, *options);
   command
       ->add_flag("--zstd{1}", options->zstd_level,
                  "compress; --zstd=LEVEL from 1 (fast, the default) to 19")

@@ -71,6 +71,20 @@ std::string option_patterns(const CommandDescription& command, const OptionDescr
   return out;
 }
 
+const std::vector<std::string>& offered_values(const OptionDescription& option) {
+  return option.choices.empty() ? option.suggestions : option.choices;
+}
+
+// Those of the suggestions that go on with the name of a file, without their colon.
+std::string file_schemes(const OptionDescription& option) {
+  std::string out;
+  for (const std::string& word : option.suggestions) {
+    if (!word.ends_with(':')) continue;
+    out += fmt::format("{}{}", out.empty() ? "" : "|", word.substr(0, word.size() - 1));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string bash_completion(const CommandDescription& root) {
@@ -85,7 +99,7 @@ std::string bash_completion(const CommandDescription& root) {
       if (o.value.empty()) continue;
       // Nothing to offer leaves it to the shell, which completes file names.
       values += fmt::format("    {}) words={} ;;\n", option_patterns(c, o),
-                            quoted(fmt::format("{}", fmt::join(o.choices, " "))));
+                            quoted(fmt::format("{}", fmt::join(offered_values(o), " "))));
     }
     words += fmt::format("      {}) words={} ;;\n", quoted(c.name),
                          quoted(fmt::format("{}", fmt::join(offered, " "))));
@@ -93,19 +107,38 @@ std::string bash_completion(const CommandDescription& root) {
   const std::string paths = root.commands.empty() ? quoted("") : all_paths(root);
   return fmt::format(R"(# Completion of {0} for bash. Made by: {0} generate bash
 _{0}() {{
-  local path={0} words=- i
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    case "$path ${{COMP_WORDS[i]}}" in
-      {1}) path="$path ${{COMP_WORDS[i]}}" ;;
+  local path={0} words=- i cur prev
+  # Readline takes words apart at : and =, which values contain.
+  local line=${{COMP_LINE:0:COMP_POINT}}
+  local -a typed
+  read -ra typed <<< "$line"
+  [[ $line == *[[:space:]] ]] && typed+=('')
+  cur=${{typed[-1]}} prev=${{typed[-2]}}
+  if [[ $cur == --*=* ]]; then
+    prev=${{cur%%=*}} cur=${{cur#*=}}
+  fi
+  for ((i = 1; i < ${{#typed[@]}} - 1; i++)); do
+    case "$path ${{typed[i]}}" in
+      {1}) path="$path ${{typed[i]}}" ;;
     esac
   done
-  case "$path ${{COMP_WORDS[COMP_CWORD - 1]}}" in
+  case "$path $prev" in
 {2}  esac
   if [[ $words == - ]]; then
     case "$path" in
 {3}    esac
   fi
-  COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
+  if [[ $cur == *:* && " $words " == *" ${{cur%%:*}}: "* ]]; then
+    compopt -o filenames 2> /dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "${{cur#*:}}")
+    return
+  fi
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+  [[ ${{#COMPREPLY[@]}} -eq 1 && ${{COMPREPLY[0]}} == *: ]] && compopt -o nospace 2> /dev/null
+  # What stands before a colon stays.
+  if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
+    for i in "${{!COMPREPLY[@]}}"; do COMPREPLY[i]=${{COMPREPLY[i]#"${{cur%:*}}:"}}; done
+  fi
 }}
 complete -o default -F _{0} {0}
 )",
@@ -130,6 +163,13 @@ std::string zsh_completion(const CommandDescription& root) {
       if (o.value.empty()) continue;
       std::string action = fmt::format("_message {}", quoted(o.value));
       if (!o.choices.empty()) action = fmt::format("compadd -- {}", quoted_list(o.choices));
+      if (!o.suggestions.empty()) {
+        action = fmt::format("compadd -S '' -- {}", quoted_list(o.suggestions));
+        if (const std::string schemes = file_schemes(o); !schemes.empty()) {
+          action = fmt::format("if compset -P {}; then _files; else {}; fi",
+                               quoted(fmt::format("({}):", schemes)), action);
+        }
+      }
       if (o.takes_file) action = "_files";
       values += fmt::format("    ({}) {}; return ;;\n", option_patterns(c, o), action);
     }
@@ -181,6 +221,19 @@ function __{0}_at
     end
     test "$at" = "$argv[1]"
 end
+# The words that a value may begin with; behind those that end with a colon, files.
+function __{0}_values
+    set -l cur (commandline -ct | string replace -r '^--[^=]*=' '')
+    for word in $argv
+        echo $word
+        if string match -q -- '*:' $word; and string match -q -- "$word*" $cur
+            set -l rest (string sub -s (math (string length -- $word) + 1) -- $cur)
+            for file in (complete -C "__{0}_no_such_command $rest")
+                echo $word$file
+            end
+        end
+    end
+end
 )",
                   root.name, root.commands.empty() ? "''" : replaced(all_paths(root), '|', " "));
   for_each_command(root, [&](const CommandDescription& c) {
@@ -200,6 +253,8 @@ end
       if (!o.value.empty()) out += o.takes_file ? " -r" : " -x";
       if (!o.choices.empty()) {
         out += fmt::format(" -a {}", fish_quoted(fmt::format("{}", fmt::join(o.choices, " "))));
+      } else if (!o.suggestions.empty()) {
+        out += fmt::format(" -a '(__{}_values {})'", root.name, fmt::join(o.suggestions, " "));
       }
       out += fmt::format(" -d {}\n", fish_quoted(first_line(o.text)));
     }

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/suggest.hpp"
+
 namespace weft::cli {
 namespace {
 
@@ -83,6 +85,24 @@ void read_config_file(CLI::App& command, const std::string& path) {
   for (const auto& [key, node] : table) apply(command, path, std::string(key.str()), node);
 }
 
+/// Those that are hidden are not for this command (ignore_options).
+void refuse_ignored(const CLI::App& command) {
+  std::vector<std::string> useful;
+  for (const CLI::Option* option : command.get_options([](const CLI::Option*) { return true; })) {
+    if (option->get_group().empty()) continue;
+    for (const std::string& name : option->get_lnames()) useful.push_back("--" + name);
+  }
+  for (const CLI::Option* option : command.get_options([](const CLI::Option*) { return true; })) {
+    if (!option->get_group().empty() || option->empty()) continue;
+    // Hidden options have no name for messages.
+    const std::string name = "--" + option->get_lnames().front();
+    const std::string guess = nearest(name, useful);
+    throw CLI::ValidationError(
+        name, fmt::format("{} has no use for it; {}", full_name(command),
+                          guess.empty() ? "leave it out" : fmt::format("did you mean {}?", guess)));
+  }
+}
+
 }  // namespace
 
 void apply_setting(CLI::App& command, const std::string& where, const std::string& name,
@@ -113,6 +133,7 @@ void add_config_option(CLI::App& command) {
                      ->type_name("FILE");
   // Not CLI::App::set_config: that reads files for the outermost command only.
   command.parse_complete_callback([&command, option] {
+    refuse_ignored(command);
     if (!option->empty()) read_config_file(command, option->results().front());
   });
 }

@@ -74,25 +74,37 @@ void describe_into(const CLI::App& app, CommandDescription& command) {
   }
 }
 
+void suggest(CommandDescription& command, const Suggestions& suggestions) {
+  for (OptionDescription& option : command.options) {
+    auto found = suggestions.find(command.name + " " + option.names.back());
+    if (found == suggestions.end()) found = suggestions.find(option.names.back());
+    // An option of that name may be another one, with choices or files of its own.
+    const bool is_open = option.choices.empty() && !option.takes_file && !option.value.empty();
+    if (found != suggestions.end() && is_open) option.suggestions = found->second;
+  }
+  for (CommandDescription& below : command.commands) suggest(below, suggestions);
+}
+
 }  // namespace
 
-CommandDescription describe(const CLI::App& root) {
+CommandDescription describe(const CLI::App& root, const Suggestions& suggestions) {
   CommandDescription command;
   command.name = root.get_name();
   command.text = root.get_description();
   command.footer = root.get_footer();
   describe_into(root, command);
+  suggest(command, suggestions);
   return command;
 }
 
-void add_generate_command(CLI::App& root, std::string_view version) {
+void add_generate_command(CLI::App& root, std::string_view version, Suggestions suggestions) {
   CLI::App* const generate =
       root.add_subcommand("generate", "Print the manual page or a shell's completion script");
   generate->group("");
   generate->require_subcommand(1);
   const auto add = [&](const char* name, const char* text, auto make) {
-    generate->add_subcommand(name, text)->callback([&root, make] {
-      fmt::print("{}", make(describe(root)));
+    generate->add_subcommand(name, text)->callback([&root, make, suggestions] {
+      fmt::print("{}", make(describe(root, suggestions)));
     });
   };
   add("man", "The manual page, for section 1",

@@ -3,6 +3,7 @@
 // they are registered, so that they cannot differ from what the program takes.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,13 +14,18 @@ class App;
 
 namespace weft::cli {
 
+/// What the values of an option begin with, by its long name, or by its command's and its own.
+/// Words that end with ':' are followed by something else, often the name of a file.
+using Suggestions = std::map<std::string, std::vector<std::string>>;
+
 struct OptionDescription {
   std::vector<std::string> names;  ///< "-o", "--out"; of a positional one, its name alone
   std::string value;               ///< what follows it, "N"; empty for a flag and a positional one
   std::string text;
   std::string group;  ///< heading in `--help`, "Options" when none was set
   std::string default_value;
-  std::vector<std::string> choices;  ///< when only these values are taken
+  std::vector<std::string> choices;      ///< when only these values are taken
+  std::vector<std::string> suggestions;  ///< offered besides whatever else it takes
   bool positional = false;
   bool required = false;
   bool takes_file = false;
@@ -34,7 +40,7 @@ struct CommandDescription {
 };
 
 /// Everything registered in `root` and below that is not hidden (in group "").
-CommandDescription describe(const CLI::App& root);
+CommandDescription describe(const CLI::App& root, const Suggestions& suggestions = {});
 
 /// roff, for man(1), section 1.
 std::string man_page(const CommandDescription& root, std::string_view version);
@@ -45,6 +51,6 @@ std::string fish_completion(const CommandDescription& root);
 
 /// Adds the hidden command `generate man|bash|zsh|fish`, which prints one of the above. To be
 /// called after all other commands were added.
-void add_generate_command(CLI::App& root, std::string_view version);
+void add_generate_command(CLI::App& root, std::string_view version, Suggestions suggestions = {});
 
 }  // namespace weft::cli

@@ -36,6 +36,7 @@ struct Program {
     local->add_option("--schedule", word, "which")->check(CLI::IsMember({"offset", "dfs"}));
     local->add_option("-o,--out", word, "where to")->type_name("DIR");
     local->footer("Examples:\n  demo stream local --inputs 2\n  demo stream local -o 'x'\\y\n");
+    local->add_option("--fabric", word, "over which");
     CLI::App* limits = local->add_option_group("limits", "Limits");
     limits->add_option("--link", word, "rate")->type_name("RATE");
     CLI::App* report = root.add_subcommand("report", "Make a report");
@@ -44,7 +45,9 @@ struct Program {
     secret->group("");
     add_generate_command(root, "1.2");
   }
-  CommandDescription description() { return describe(root); }
+  CommandDescription description() {
+    return describe(root, {{"--fabric", {"tcp", "tcp:unix", "sim:"}}});
+  }
 };
 
 std::string run_shell(const std::string& command) {
@@ -81,13 +84,14 @@ TEST(describe, finds_commands_options_choices_and_positionals_but_nothing_hidden
   ASSERT_EQ(d.commands.size(), 2u);
   const CommandDescription& local = d.commands[0].commands.at(0);
   EXPECT_EQ(local.name, "demo stream local");
-  ASSERT_EQ(local.options.size(), 5u) << "with --help and the option group's";
+  ASSERT_EQ(local.options.size(), 6u) << "with --help and the option group's";
   EXPECT_EQ(local.options[1].default_value, "4");
   EXPECT_THAT(local.options[2].choices, ElementsAre("offset", "dfs"));
   EXPECT_THAT(local.options[3].names, ElementsAre("-o", "--out"));
   EXPECT_TRUE(local.options[3].takes_file);
-  EXPECT_EQ(local.options[4].names.front(), "--link");
-  EXPECT_EQ(local.options[4].value, "RATE");
+  EXPECT_THAT(local.options[4].suggestions, ElementsAre("tcp", "tcp:unix", "sim:"));
+  EXPECT_EQ(local.options[5].names.front(), "--link");
+  EXPECT_EQ(local.options[5].value, "RATE");
   const CommandDescription& report = d.commands[1];
   EXPECT_TRUE(report.options[1].positional);
   EXPECT_TRUE(report.options[1].required);
@@ -121,8 +125,8 @@ TEST(man_page, is_laid_out_by_man_without_a_warning) {
 
 // What bash offers for the words of `line`, the last of which is being typed.
 std::string bash_offers(const std::string& script, const std::string& line) {
-  const TemporaryFile file(script + "\nCOMP_WORDS=(" + line +
-                               ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_demo\n"
+  const TemporaryFile file(script + "\nCOMP_LINE='" + line +
+                               "'\nCOMP_POINT=${#COMP_LINE}\n_demo\n"
                                "echo \"${COMPREPLY[*]}\"\n",
                            ".bash");
   return run_shell("bash --norc " + file.path() + " 2>&1");
@@ -131,13 +135,27 @@ std::string bash_offers(const std::string& script, const std::string& line) {
 TEST(bash_completion, offers_commands_options_and_choices) {
   Program program;
   const std::string script = bash_completion(program.description());
-  EXPECT_EQ(bash_offers(script, "demo ''"), "stream report -h --help -v --verbose\n");
+  EXPECT_EQ(bash_offers(script, "demo "), "stream report -h --help -v --verbose\n");
   EXPECT_EQ(bash_offers(script, "demo st"), "stream\n");
-  EXPECT_EQ(bash_offers(script, "demo stream ''"), "local -h --help\n");
+  EXPECT_EQ(bash_offers(script, "demo stream "), "local -h --help\n");
   EXPECT_EQ(bash_offers(script, "demo stream local --o"), "--out\n");
-  EXPECT_EQ(bash_offers(script, "demo stream local --schedule ''"), "offset dfs\n");
+  EXPECT_EQ(bash_offers(script, "demo stream local --schedule "), "offset dfs\n");
   EXPECT_EQ(bash_offers(script, "demo stream local --schedule dfs --in"), "--inputs\n");
-  EXPECT_EQ(bash_offers(script, "demo stream local --inputs ''"), "\n");
+  EXPECT_EQ(bash_offers(script, "demo stream local --inputs "), "\n");
+  EXPECT_EQ(bash_offers(script, "demo stream local --schedule=o"), "offset\n");
+}
+
+TEST(bash_completion, offers_the_beginnings_of_values_and_files_behind_them) {
+  Program program;
+  const std::string script = bash_completion(program.description());
+  EXPECT_EQ(bash_offers(script, "demo stream local --fabric "), "tcp tcp:unix sim:\n");
+  EXPECT_EQ(bash_offers(script, "demo stream local --fabric=tc"), "tcp tcp:unix\n");
+  // Readline replaces what is behind the colon.
+  EXPECT_EQ(bash_offers(script, "demo stream local --fabric tcp:u"), "unix\n");
+  const TemporaryFile file("", ".toml");
+  EXPECT_EQ(bash_offers(script, "demo stream local --fabric sim:" +
+                                    file.path().substr(0, file.path().size() - 3)),
+            file.path() + "\n");
 }
 
 TEST(fish_completion, offers_commands_options_and_choices) {
@@ -154,6 +172,10 @@ TEST(fish_completion, offers_commands_options_and_choices) {
   EXPECT_THAT(offers("demo stream "), HasSubstr("local\tOn this machine"));
   EXPECT_THAT(offers("demo stream "), Not(HasSubstr("report")));
   EXPECT_THAT(offers("demo stream local --schedule "), HasSubstr("dfs"));
+  EXPECT_THAT(offers("demo stream local --fabric "), HasSubstr("tcp:unix"));
+  const TemporaryFile scenario("", ".toml");
+  EXPECT_THAT(offers(("demo stream local --fabric sim:" + scenario.path()).c_str()),
+              HasSubstr("sim:" + scenario.path()));
   EXPECT_THAT(offers("demo -"), HasSubstr("--verbose\tsay more, it's free"));
 }
 
@@ -167,7 +189,8 @@ TEST(zsh_completion, is_a_script_that_zsh_reads) {
     const TemporaryFile file(
         fmt::format("compdef() {{ }}\n_describe() {{ print -rl -- \"${{(@P)@[-1]}}\" }}\n"
                     "_files() {{ print files }}\ncompadd() {{ print -- \"$@\" }}\n"
-                    "_message() {{ print -- \"$@\" }}\n{}\nwords=({})\nCURRENT={}\n"
+                    "_message() {{ print -- \"$@\" }}\ncompset() {{ return 1 "
+                    "}}\n{}\nwords=({})\nCURRENT={}\n"
                     "PREFIX=$words[CURRENT]\n_demo\n",
                     script, words, current),
         ".zsh");
@@ -179,6 +202,7 @@ TEST(zsh_completion, is_a_script_that_zsh_reads) {
   EXPECT_EQ(offers("demo stream local --schedule ''", 5), "-- offset dfs\n");
   EXPECT_EQ(offers("demo stream local --out ''", 5), "files\n");
   EXPECT_EQ(offers("demo stream local --link ''", 5), "RATE\n");
+  EXPECT_EQ(offers("demo stream local --fabric ''", 5), "-S  -- tcp tcp:unix sim:\n");
 }
 
 TEST(generate_command, prints_what_is_asked_for) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -7,10 +8,14 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/describe.hpp"
+#include "cli/suggest.hpp"
+#include "cli/suggestions.hpp"
 #include "runtime/stop_signals.hpp"
 
 namespace weft::cli {
@@ -81,6 +86,33 @@ int flushed(int code) {
   return static_cast<int>(ExitCode::system);
 }
 
+/// What is wrong with a command line that the parser refuses.
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  const bool of_words = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                        dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (!of_words) return error.what();
+  if (!app.remaining(true).empty()) return explain_unknown(app);
+  const CLI::App& command = deepest_command(app);
+  const bool lacks_command =
+      command.get_subcommands().empty() && command.get_require_subcommand_min() > 0;
+  if (!lacks_command) return fmt::format("{}; see {} --help", error.what(), full_name(command));
+  return fmt::format("name a command: {} {}; see {} --help", full_name(command),
+                     fmt::join(commands_of(command), "|"), full_name(command));
+}
+
+void add_help_command(CLI::App& app, Outcome& outcome) {
+  CLI::App* const help = app.add_subcommand("help", "Show what a command does, and its options");
+  const auto words = std::make_shared<std::vector<std::string>>();
+  help->add_option("COMMAND", *words, "the command, as: stream local; without one, all of them");
+  help->footer("Examples:\n  weft help\n  weft help stream compare\n  weft help archive cut");
+  help->callback([&app, words, &outcome] {
+    std::string error;
+    const CLI::App* const command = find_command(app, *words, error);
+    if (command == nullptr) return report_error({ErrorCode::invalid_argument, error}, outcome);
+    fmt::print("{}", command->help(command == &app ? "" : full_name(*command->get_parent())));
+  });
+}
+
 int run(int argc, char** argv) {
   CLI::App app("weft moves many-to-many data streams between the nodes of a cluster.", "weft");
   app.set_version_flag("--version", std::string("weft ") + WEFT_VERSION);
@@ -102,13 +134,14 @@ int run(int argc, char** argv) {
   add_archive_command(app, outcome);
   add_report_command(app, outcome);
   add_testbed_command(app, outcome);
-  add_generate_command(app, WEFT_VERSION);
+  add_help_command(app, outcome);
+  add_generate_command(app, WEFT_VERSION, suggestions());
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
     return flushed(app.exit(e));
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "weft: {}\n", e.what());
+    fmt::print(stderr, "weft: {}\n", explain(app, e));
     return static_cast<int>(ExitCode::usage);
   }
   return flushed(static_cast<int>(outcome.code));

@@ -51,6 +51,26 @@ Result<void> check_trace_in_parts(const TraceSettings& settings, std::uint32_t p
                            settings.path, parts)};
 }
 
+Result<void> NetworkOutput::check(std::span<const std::string> names) const {
+  if (settings_.path.empty()) return {};
+  static const std::string only;
+  if (names.empty()) names = std::span(&only, 1);
+  for (const std::string& name : names) {
+    const std::string path = path_for(settings_.path, name);
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("--trace: {} is a directory; name a file in it", path)};
+    }
+    if (settings_.replaces || !std::filesystem::is_regular_file(path, error)) continue;
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--trace: {} exists already; name another file, or replace it with "
+                             "--force",
+                             path)};
+  }
+  return {};
+}
+
 Result<stream::NetworkRecording*> NetworkOutput::begin(const std::string& name) {
   if (!wanted()) return nullptr;
   name_ = name;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@ namespace weft::cli {
 struct TraceSettings {
   std::string path;  ///< empty: none
   std::uint64_t most_events = sim::TraceFile::usual_most;
+  bool replaces = false;  ///< a file that exists
 };
 
 /// --trace and --trace-events.
@@ -38,6 +40,9 @@ class NetworkOutput {
   NetworkOutput(std::string out, TraceSettings trace, bool quiet)
       : out_(std::move(out)), settings_(std::move(trace)), quiet_(quiet) {}
 
+  /// Before any run: whether the traces of runs with these names, or of the only one, can be
+  /// written.
+  Result<void> check(std::span<const std::string> names) const;
   bool wanted() const { return !out_.empty() || !settings_.path.empty(); }
   /// Before a run; `name` tells it from others and is part of its trace's name, empty where it is
   /// alone. What the run records, for as long as it lasts; null: nothing is wanted. Errors: the

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/output_directory.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/stream_settings.hpp"
 #include "report/report.hpp"
@@ -78,7 +79,7 @@ void show(const StreamSettings& settings, report::RunRecord record, Outcome& out
 
 /// The job, with the progress line on a terminal.
 Result<stream::ClusterOutcome> take_part(NodeCommand& state, stream::JoinedCluster& joined) {
-  ProgressLine line(state.settings.stream.schedule);
+  ProgressLine line(state.settings.stream.schedule, state.settings.stream);
   if (line.wanted() && !state.settings.json) {
     state.run.on_progress = [&line](const StreamProgress& p) { line.show(p); };
   }
@@ -91,6 +92,9 @@ void run_node(CLI::App& command, NodeCommand& state, Outcome& outcome) {
     return report_error(checked.error(), outcome);
   }
   complete(settings);
+  if (auto good = prepare_directory(settings.out, settings.stream.replaces_files); !good) {
+    return report_error(good.error(), outcome);
+  }
   settings.local.executable_command = outcome.command_line;
   state.cluster.peer_timeout = settings.stream.peer_timeout;
   // A list says how many nodes there are before anybody has to be waited for.
@@ -140,6 +144,7 @@ void add_cluster_options(CLI::App& node, NodeCommand& state) {
   group = "Output of rank 0";
   node.add_flag("--json", state.settings.json, "print one JSON object")->group(group);
   node.add_option("--out", state.settings.out, "directory for the record and the report")
+      ->type_name("DIR")
       ->group(group);
 }
 

@@ -18,6 +18,10 @@ CLI::Option* add_text_option(CLI::App& command, const std::string& name,
   return option;
 }
 
+void ignore_options(CLI::App& command, std::initializer_list<const char*> names) {
+  for (const char* name : names) command.get_option(name)->group("");
+}
+
 void refuse_negative_numbers(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
     if (option->get_type_name() != "UINT") continue;

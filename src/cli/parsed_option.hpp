@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <string>
 
 namespace CLI {
@@ -32,6 +33,11 @@ CLI::Option* add_parsed(CLI::App& command, const std::string& name, T& target, P
       },
       description, shown_default);
 }
+
+/// Takes these options ("--sink") out of the command's help: it knows them, since files and
+/// scenarios may name them, and has no use for them. `add_config_option` refuses them on the
+/// command line.
+void ignore_options(CLI::App& command, std::initializer_list<const char*> names);
 
 /// CLI11 reads -1 as the largest number of an unsigned type: after this, its options do not.
 void refuse_negative_numbers(CLI::App& command);

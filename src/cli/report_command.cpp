@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/output_directory.hpp"
 #include "report/report.hpp"
 
 namespace weft::cli {
@@ -30,8 +31,13 @@ void add_report_command(CLI::App& root, Outcome& outcome) {
       root.add_subcommand("report", "Make an HTML report of the runs in a directory");
   const auto dir = std::make_shared<std::string>();
   command->add_option("DIR", *dir, "directory that was written with --out")->required();
+  const auto force = std::make_shared<bool>(false);
+  add_force_option(*command, *force, "Options");
   command->footer(examples);
-  command->callback([dir, &outcome] {
+  command->callback([dir, force, &outcome] {
+    if (auto good = refuse_foreign_files(*dir, *force); !good) {
+      return report_error(good.error(), outcome);
+    }
     const Result<std::string> path = report::write_report(*dir);
     if (path) {
       fmt::print("{}\n", *path);

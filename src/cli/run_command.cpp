@@ -14,6 +14,7 @@
 #include "cli/parsed_option.hpp"
 #include "cli/run_in_simulation.hpp"
 #include "cli/run_places.hpp"
+#include "cli/suggestions.hpp"
 #include "launch/agent.hpp"
 #include "launch/launch.hpp"
 
@@ -40,11 +41,33 @@ struct RunCommand {
   SimulationOptions simulation;
 };
 
+/// Options that mean something only beside others.
+Result<void> check_needed(const CLI::App& app, const LaunchOptions& launch) {
+  const char* given = nullptr;
+  const char* lacks = nullptr;
+  if (app.count("--most-restarts") > 0 && !launch.restart) {
+    given = "--most-restarts";
+    lacks = "--restart on-failure";
+  } else if (app.count("--jobs") > 0 && app.count("--seeds") == 0) {
+    given = "--jobs";
+    lacks = "--seeds A..B";
+  } else if (app.count("--spill") > 0 && launch.outbox == LaunchOptions().outbox) {
+    given = "--spill";
+    lacks = "--outbox SIZE";
+  }
+  if (given == nullptr) return {};
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("{}: means nothing without {}", given, lacks)};
+}
+
 void run(const RunCommand& command, const CLI::App& app, Outcome& outcome) {
   LaunchOptions options = command.launch;
   options.restart = command.restart == "on-failure";
   auto found = find_places(app, command.places, options);
   if (!found) return report_error(found.error(), outcome);
+  if (const auto needed = check_needed(app, options); !needed) {
+    return report_error(needed.error(), outcome);
+  }
   const auto times = check_times(app, command.places, options);
   if (!times) return report_error(times.error(), outcome);
   if (is_of_scenario(options)) {
@@ -69,9 +92,7 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
   command->add_option("-n,--processes", s.launch.processes, "how many")
       ->check(CLI::Range(1u, most_processes))
       ->capture_default_str();
-  command
-      ->add_option("--fabric", s.launch.fabric,
-                   "auto, tcp, tcp:unix, shm, libfabric:PROVIDER, or sim:SCENARIO.toml")
+  command->add_option("--fabric", s.launch.fabric, fabric_list() + " (a simulation)")
       ->capture_default_str();
   command->add_option("--link", s.launch.link, "shape every process's link")
       ->type_name("RATE,LATENCY");

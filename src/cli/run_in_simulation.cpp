@@ -15,6 +15,7 @@
 
 #include "base/units.hpp"
 #include "cli/parsed_option.hpp"
+#include "cli/terminal.hpp"
 #include "launch/simulated.hpp"
 #include "runtime/clock.hpp"
 
@@ -37,28 +38,27 @@ constexpr std::array kinds = {std::pair{"computing", "computing_s"},
                               std::pair{"waiting", "waiting_s"}};
 
 void print_times(const Json& times) {
-  fmt::print("  {:<12} {:>11} {:>11} {:>11}\n", "", "least", "median", "most");
+  Table table({"", "least", "median", "most"});
   for (const auto& [label, key] : kinds) {
     const Json& t = times.at(key);
-    fmt::print("  {:<12} {:>11} {:>11} {:>11}\n", label, seconds(t.at("min")),
-               seconds(t.at("median")), seconds(t.at("max")));
+    table.add({label, seconds(t.at("min")), seconds(t.at("median")), seconds(t.at("max"))});
   }
-  fmt::print("  {} messages, {}\n", times.at("messages").get<std::uint64_t>(),
+  table.print();
+  fmt::print("{} messages, {}\n", times.at("messages").get<std::uint64_t>(),
              to_text(ByteCount(times.at("bytes").get<std::uint64_t>())));
 }
 
 /// Medians of all processes that were in it.
 void print_phases(const Json& phases) {
-  fmt::print("  {:<12} {:>11} {:>11} {:>11} {:>10} {:>11}\n", "phase", kinds[0].first,
-             kinds[1].first, kinds[2].first, "messages", "");
+  Table table({"phase", kinds[0].first, kinds[1].first, kinds[2].first, "messages", "bytes"});
   for (const Json& phase : phases) {
-    std::string line = fmt::format("  {:<12}", phase.at("name").get<std::string>());
-    for (const auto& [label, key] : kinds) {
-      line += fmt::format(" {:>11}", seconds(phase.at(key).at("median")));
-    }
-    fmt::print("{} {:>10} {:>11}\n", line, phase.at("messages").get<std::uint64_t>(),
-               to_text(ByteCount(phase.at("bytes").get<std::uint64_t>())));
+    std::vector<std::string> cells{phase.at("name").get<std::string>()};
+    for (const auto& [label, key] : kinds) cells.push_back(seconds(phase.at(key).at("median")));
+    cells.push_back(fmt::format("{}", phase.at("messages").get<std::uint64_t>()));
+    cells.push_back(to_text(ByteCount(phase.at("bytes").get<std::uint64_t>())));
+    table.add(std::move(cells));
   }
+  if (!table.empty()) table.print();
 }
 
 void print_report(const Json& report) {
@@ -83,12 +83,23 @@ Result<Json> read_report(const std::string& text) {
   }
 }
 
+/// It ended well and has said nothing of itself.
+Error is_no_program(const LaunchOptions& launch) {
+  return {ErrorCode::invalid_argument,
+          fmt::format("'{}' never called weft::run_program: --fabric {} needs a program that is "
+                      "linked to weft",
+                      launch.command.front(), launch.fabric)};
+}
+
 void run_one(const SimulatedLaunch& launch, bool json, Outcome& outcome) {
   const Instant start = monotonic_now();
   const auto run = launch_simulated(launch);
   if (!run) return report_error(run.error(), outcome);
   outcome.code = static_cast<ExitCode>(run->code);
-  if (run->report.empty()) return;
+  if (run->report.empty()) {
+    if (run->code == 0) report_error(is_no_program(launch.launch), outcome);
+    return;
+  }
   auto report = read_report(run->report);
   if (!report) return report_error(report.error(), outcome);
   if (json) {
@@ -160,17 +171,19 @@ void print_swarm(const LaunchOptions& launch, const ProgramSwarmOutcome& o, doub
 void run_seeds(const SimulatedLaunch& launch, const SimulationOptions& options, Outcome& outcome) {
   const Instant start = monotonic_now();
   const std::uint64_t all = options.seeds->last - options.seeds->first + 1;
-  const bool terminal = ::isatty(STDERR_FILENO) != 0;
-  const auto result = launch_swarm({.each = launch,
-                                    .first = options.seeds->first,
-                                    .last = options.seeds->last,
-                                    .jobs = options.jobs},
-                                   [&](const ProgramSwarmOutcome& so_far) {
-                                     if (!terminal || so_far.runs % 16 != 0) return;
-                                     fmt::print(stderr, "\r{} of {} seeds, {} failures ",
-                                                so_far.runs, all, so_far.failures.size());
-                                   });
-  if (terminal) fmt::print(stderr, "\r\033[K");
+  StatusLine line;
+  const auto result = launch_swarm(
+      {.each = launch,
+       .first = options.seeds->first,
+       .last = options.seeds->last,
+       .jobs = options.jobs},
+      [&](const ProgramSwarmOutcome& so_far) {
+        const double done = static_cast<double>(so_far.runs) / static_cast<double>(all);
+        line.show(
+            {fmt::format("{} of {} seeds", so_far.runs, all),
+             share_done(done, std::chrono::nanoseconds((monotonic_now() - start).to_nanoseconds())),
+             fmt::format("{} failures", so_far.failures.size())});
+      });
   if (!result) return report_error(result.error(), outcome);
   print_swarm(launch.launch, *result, (monotonic_now() - start).to_seconds(), options.json);
   if (!result->failures.empty()) outcome.code = ExitCode::failed;

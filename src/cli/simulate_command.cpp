@@ -13,10 +13,12 @@
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/network_output.hpp"
+#include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
 #include "cli/simulate_jobs.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/team.hpp"
+#include "cli/terminal.hpp"
 #include "report/run_record.hpp"
 #include "runtime/clock.hpp"
 #include "sim/scenario/scenario_file.hpp"
@@ -36,8 +38,9 @@ struct TrafficRun {
 Result<TrafficRun> run_traffic(const sim::Scenario& scenario, Team& team,
                                stream::NetworkRecording* network = nullptr) {
   const Instant start = monotonic_now();
+  SimulationLine line;
   auto ran = team.run<stream::TrafficOutcome>([&](sim::Exchange& exchange) {
-    return stream::run_simulated_traffic(scenario, exchange, network);
+    return stream::run_simulated_traffic(scenario, exchange, network, line.progress());
   });
   if (!ran) return std::move(ran).error();
   const Simulation simulation{.trace_hash = ran->trace_hash,
@@ -73,15 +76,15 @@ Json to_json(const sim::Scenario& scenario, const TrafficRun& run) {
 void print_text(const sim::Scenario& scenario, const TrafficRun& run) {
   fmt::print("{}, {}: {} hosts, {} switches\n", scenario.topology, run.outcome.router,
              run.outcome.hosts, run.outcome.switches);
-  fmt::print("{:<12} {:>10} {:>10} {:>12} {:>12} {:>12}\n", "traffic", "messages", "delivered",
-             "goodput", "latency", "99 %");
+  Table table({"traffic", "messages", "delivered", "goodput", "latency", "99 %"});
   for (const auto& t : run.outcome.traffic) {
     const auto rate = static_cast<std::uint64_t>(t.goodput_bytes_per_s);
-    fmt::print("{:<12} {:>10} {:>10} {:>12} {:>12} {:>12}\n", sim::to_text(t.pattern), t.messages,
-               t.delivered, to_text(Bandwidth::bytes_per_second(rate)),
+    table.add({std::string(sim::to_text(t.pattern)), fmt::format("{}", t.messages),
+               fmt::format("{}", t.delivered), to_text(Bandwidth::bytes_per_second(rate)),
                to_text(Duration(static_cast<std::int64_t>(t.latency_median_ns))),
-               to_text(Duration(static_cast<std::int64_t>(t.latency_p99_ns))));
+               to_text(Duration(static_cast<std::int64_t>(t.latency_p99_ns)))});
   }
+  table.print();
   print_text(run.simulation, scenario.seed);
 }
 
@@ -136,6 +139,18 @@ std::string text_of(const Result<sim::Scenario>& scenario) {
   return text;
 }
 
+/// Options of `weft simulate SCENARIO` mean nothing to the commands below it.
+void refuse_options_before(const CLI::App& simulate) {
+  const std::string below = simulate.get_subcommands().front()->get_name();
+  for (const CLI::Option* option : simulate.get_options([](const CLI::Option*) { return true; })) {
+    if (option->empty()) continue;
+    throw CLI::ValidationError(option->get_name(),
+                               fmt::format("weft simulate {0} has no use for it here; write it "
+                                           "behind {0} if that knows it",
+                                           below));
+  }
+}
+
 void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
   set_up_log(command.log_level, "");
   const auto team = Team::assemble(command.parts, outcome);
@@ -143,6 +158,14 @@ void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
   auto scenario = sim::read_scenario(command.scenario, command.settings);
   Result<void> good = scenario ? Result<void>() : scenario.error();
   if (good.ok()) good = check_trace_in_parts(command.trace, (*team)->parts());
+  if (good.ok()) good = NetworkOutput(command.out, command.trace, command.json).check({});
+  if (good.ok()) good = prepare_directory(command.out, command.trace.replaces);
+  if (good.ok() && command.no_limit && scenario->jobs.empty()) {
+    good =
+        Error{ErrorCode::invalid_argument,
+              fmt::format("--no-limit: {} has no job whose limit could be measured; leave it out",
+                          command.scenario)};
+  }
   if (auto agreed = (*team)->agree(good, text_of(scenario)); !agreed) {
     return report_error(agreed.error(), outcome);
   }
@@ -179,7 +202,8 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
       ->check(CLI::IsMember({"error", "warning", "info", "debug"}))
       ->capture_default_str();
   simulate->add_flag("--json", s.json, "print one JSON object");
-  simulate->add_option("--out", s.out, "directory for the record and the report");
+  simulate->add_option("--out", s.out, "directory for the record and the report")->type_name("DIR");
+  add_force_option(*simulate, s.trace.replaces);
   add_trace_options(*simulate, s.trace);
   refuse_negative_numbers(*simulate);
   simulate->require_subcommand(0, 1);
@@ -193,6 +217,10 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
 #ifdef WEFT_WITH_SWARM
   add_swarm_command(*simulate, outcome);
 #endif
+  // Before the callbacks of the commands below.
+  simulate->parse_complete_callback([simulate] {
+    if (!simulate->get_subcommands().empty()) refuse_options_before(*simulate);
+  });
   simulate->callback([simulate, state, &outcome] {
     if (!simulate->get_subcommands().empty()) return;
     if (state->scenario.empty()) {

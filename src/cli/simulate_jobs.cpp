@@ -19,6 +19,7 @@
 #include "report/run_record.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/stop_signals.hpp"
+#include "stream/node/admission.hpp"
 #include "stream/node/limit_node.hpp"
 #include "stream/node/node_report.hpp"
 #include "stream/simulated/scenario_check.hpp"
@@ -143,6 +144,14 @@ class JobsCommand {
       if (auto good = check_options(settings.stream); !good) {
         return scenario_.located(job.key, good.error());
       }
+      if (auto good = stream::check_files(settings.stream); !good) {
+        return scenario_.located(job.key, good.error());
+      }
+      if (auto good = stream::check_needs(settings.stream, stream::NodesRun::in_one_process,
+                                          stream::limits_of_this_machine());
+          !good) {
+        return scenario_.located(job.key, good.error());
+      }
       if (auto good = stream::check_in_scenario(scenario_, settings.stream, settings.local);
           !good) {
         return scenario_.located(job.key, good.error());
@@ -192,8 +201,9 @@ class JobsCommand {
 
   Result<JobRuns> run(stream::NetworkRecording* network = nullptr) {
     const StreamSettings& shown = settings_.front();
-    ProgressLine line(scenario_.has_single_job() ? shown.stream.schedule
-                                                 : scenario_.jobs.front().name);
+    ProgressLine line(
+        scenario_.has_single_job() ? shown.stream.schedule : scenario_.jobs.front().name,
+        shown.stream);
     LocalOptions& local = settings_.front().local;
     if (line.wanted() && !command_.json) {
       local.on_progress = [&line](const StreamProgress& p) { line.show(p); };

@@ -10,6 +10,8 @@
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/network_output.hpp"
+#include "cli/output_directory.hpp"
+#include "cli/parsed_option.hpp"
 #include "cli/scenario_job.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/stream_run.hpp"
@@ -17,6 +19,7 @@
 #include "cli/twin.hpp"
 #include "report/report.hpp"
 #include "stream/local/local.hpp"
+#include "stream/node/schedules.hpp"
 
 namespace weft::cli {
 namespace {
@@ -41,8 +44,26 @@ Result<void> check_trace(const StreamCommand& command) {
 Result<void> begin(CLI::App& app, StreamCommand& command, const Outcome& outcome) {
   set_up_log(command.settings.local.log_level, "");
   command.settings.local.executable_command = outcome.command_line;
+  command.trace.replaces = command.settings.stream.replaces_files;
   if (auto good = resolve(app, command.settings); !good) return good;
-  return check_trace(command);
+  if (auto good = check_trace(command); !good) return good;
+  return prepare_directory(command.settings.out, command.settings.stream.replaces_files);
+}
+
+/// Every run of a comparison writes what its sinks write.
+Result<void> check_sinks(const StreamCommand& command) {
+  const StreamOptions& o = command.settings.stream;
+  if (command.schedules.size() < 2 || o.replaces_files) return {};
+  for (const std::string& sink : o.sinks) {
+    if (!sink.starts_with("tsa:") && !sink.starts_with("file:")) continue;
+    return Error{
+        ErrorCode::invalid_argument,
+        fmt::format("--sink {}: each of {} schedules would write over the files of the one "
+                    "before; compare with check: or null:, or keep the last one's with "
+                    "--force",
+                    sink, command.schedules.size())};
+  }
+  return {};
 }
 
 /// What the network's page says of the command.
@@ -52,11 +73,12 @@ report::NetworkRecord about_network(const StreamSettings& settings) {
           .parameters = parameters_of(settings)};
 }
 
-/// One run, with the progress line on a terminal. `name` tells it from other ones.
+/// One run, with the progress line on a terminal. `name` tells it from other ones, `place` says
+/// which of them it is.
 Result<report::RunRecord> run_one(const StreamSettings& settings, NetworkOutput& output,
-                                  const std::string& name = {}) {
+                                  const std::string& name = {}, const std::string& place = {}) {
   LocalOptions local = settings.local;
-  ProgressLine line(settings.stream.schedule);
+  ProgressLine line(settings.stream.schedule + place, settings.stream);
   if (line.wanted() && !settings.json) {
     local.on_progress = [&line](const StreamProgress& p) { line.show(p); };
   }
@@ -73,6 +95,7 @@ void run_local_command(CLI::App& app, StreamCommand& command, Outcome& outcome) 
     return report_error(good.error(), outcome);
   }
   NetworkOutput network(command.settings.out, command.trace, command.settings.json);
+  if (auto good = network.check({}); !good) return report_error(good.error(), outcome);
   auto record = run_one(command.settings, network);
   if (!record) return report_error(record.error(), outcome);
   std::vector<report::RunRecord> runs{std::move(record).value()};
@@ -158,7 +181,11 @@ void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome
   if (auto good = begin(app, command, outcome); !good) {
     return report_error(good.error(), outcome);
   }
+  if (auto good = check_sinks(command); !good) return report_error(good.error(), outcome);
   NetworkOutput network(command.settings.out, command.trace, command.settings.json);
+  if (auto good = network.check(command.schedules); !good) {
+    return report_error(good.error(), outcome);
+  }
   std::vector<std::size_t> limit_sizes;
   if (!command.limit_sizes.empty()) {
     auto sizes = parse_sizes("--limit-sizes", command.limit_sizes);
@@ -173,7 +200,8 @@ void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome
   for (const std::string& schedule : command.schedules) {
     StreamSettings of_run = command.settings;
     of_run.stream.schedule = schedule;
-    auto record = run_one(of_run, network, schedule);
+    auto record = run_one(of_run, network, schedule,
+                          fmt::format(" ({} of {})", runs.size() + 1, command.schedules.size()));
     if (!record) return report_error(record.error(), outcome);
     runs.push_back(std::move(record).value());
     if (runs.back().interrupted) break;
@@ -254,9 +282,13 @@ void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
   auto* compare = stream.add_subcommand("compare", "run the same job by several schedules");
   add_job_options(*compare, state.settings);
   add_local_options(*compare, state.settings);
+  ignore_options(*compare, {"--schedule"});
   add_trace_options(*compare, state.trace);
+  const std::vector<std::string> schedules(stream::schedule_names().begin(),
+                                           stream::schedule_names().end());
   compare->add_option("--schedules", state.schedules, "which, in this order")
       ->delimiter(',')
+      ->check(CLI::IsMember(schedules))
       ->capture_default_str();
   compare->add_option("--limit-sizes", state.limit_sizes,
                       "also measure the limit for these message sizes, doubling, as 1KiB..1MiB");
@@ -277,6 +309,15 @@ void add_limit(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       "limit", "measure the bandwidth of uncoordinated writes, which nothing can exceed");
   add_job_options(*limit, state.settings);
   add_local_options(*limit, state.settings);
+  ignore_options(
+      *limit, {"--schedule",      "--source",     "--sink",           "--microslices-per-timeslice",
+               "--overlap",       "--buffer",     "--one-ring",       "--descriptors",
+               "--input-buffer",  "--sink-depth", "--skip-when-slow", "--late-after",
+               "--give-up-after", "--timeslices", "--duration",       "--sample-every",
+               "--fault",         "--restart",    "--no-limit",       "--reference"});
+  for (CLI::Option* option : limit->get_options()) {
+    if (option->get_group().starts_with("Schedule ")) option->group("");
+  }
   limit->add_option("--sizes", state.sizes, "message sizes, doubling")->capture_default_str();
   limit->add_flag("--mix", state.mix, "also with the small messages of timeslice building");
   limit->footer(

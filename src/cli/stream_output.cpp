@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -23,90 +24,120 @@ std::string percent(double fraction) {
   return fmt::format("{:.1f} %", fraction * 100);
 }
 
+/// Simulated jobs are milliseconds long.
+std::string short_time(Duration time) {
+  return time < Duration::seconds(1) ? to_text(time) : fmt::format("{:.0f} s", time.to_seconds());
+}
+
+std::string rate_text(double bytes_per_s) {
+  return to_text(Bandwidth::bytes_per_second(static_cast<std::uint64_t>(bytes_per_s)));
+}
+
 /// Published figures beside those of the runs, where there are any.
 void print_published(std::span<const report::RunRecord> runs) {
-  bool first = true;
+  Table table({"schedule", "figure", "here", "published", "source"});
   for (const report::RunRecord& run : runs) {
     for (const report::PublishedFigure& figure : run.published) {
-      if (first) {
-        fmt::print("\n{:<12} {:<42} {:>9} {:>15}  {}\n", "schedule", "figure", "here", "published",
-                   "source");
-      }
-      first = false;
-      fmt::print("{:<12} {:<42} {:>9} {:>15}  {}\n", run.schedule,
-                 report::metric_words(figure.metric),
+      table.add({run.schedule, std::string(report::metric_words(figure.metric)),
                  figure.ours ? report::metric_text(figure.metric, *figure.ours) : "-",
-                 report::published_text(figure), figure.source);
+                 report::published_text(figure), figure.source});
     }
+  }
+  if (table.empty()) return;
+  fmt::print("\n");
+  table.print();
+}
+
+/// What ought not to be, in words: most runs have none of it.
+void print_shortfalls(const std::string& name, const report::RunRecord& r) {
+  if (r.timeslices_incomplete > 0) {
+    fmt::print("{}: {} timeslice{} incomplete\n", name, r.timeslices_incomplete,
+               r.timeslices_incomplete == 1 ? "" : "s");
+  }
+  if (r.checks.errors > 0) {
+    fmt::print(stderr, "weft: {}: {} check{} failed; first: {}\n", name, r.checks.errors,
+               r.checks.errors == 1 ? "" : "s", r.checks.first_error);
+  }
+  if (r.quorum_wait_s > 0) {
+    fmt::print(stderr, "weft: {}: input nodes without a majority waited for {:.1f} s (--quorum)\n",
+               name, r.quorum_wait_s);
+  }
+  if (r.timeslices_lost > 0) {
+    fmt::print(stderr, "weft: {}: {} timeslices were sent and never built\n", name,
+               r.timeslices_lost);
   }
 }
 
 }  // namespace
 
-ProgressLine::ProgressLine(std::string label)
-    : label_(std::move(label)), terminal_(isatty(STDERR_FILENO) == 1) {}
-
-ProgressLine::~ProgressLine() {
-  if (shown_) std::fputs("\r\033[K", stderr);
-}
+ProgressLine::ProgressLine(std::string label, const StreamOptions& options)
+    : label_(std::move(label)), duration_(options.duration), timeslices_(options.timeslices) {}
 
 void ProgressLine::show(const StreamProgress& p) {
-  shown_ = true;
-  const auto rate = Bandwidth::bytes_per_second(static_cast<std::uint64_t>(p.goodput_bytes_per_s));
-  // Simulated jobs are milliseconds long.
-  const std::string elapsed = p.elapsed < Duration::seconds(1)
-                                  ? to_text(p.elapsed)
-                                  : fmt::format("{:.0f} s", p.elapsed.to_seconds());
-  fmt::print(stderr, "\r\033[K{}: {}, {} timeslices, {}, spread {}, buffers {}", label_, elapsed,
-             p.timeslices, to_text(rate), in_ms(p.spread_us), percent(p.buffer_fill));
-  std::fflush(stderr);
+  double done = 0;
+  std::string time = short_time(p.elapsed);
+  std::string built = fmt::format("{} timeslices", p.timeslices);
+  if (duration_ != Duration{}) {
+    done = p.elapsed.to_seconds() / duration_.to_seconds();
+    time += " of " + short_time(duration_);
+  }
+  if (timeslices_ > 0) {
+    done = std::max(done, static_cast<double>(p.timeslices) / static_cast<double>(timeslices_));
+    built = fmt::format("{} of {} timeslices", p.timeslices, timeslices_);
+  }
+  const bool has_total = duration_ != Duration{} || timeslices_ > 0;
+  line_.show({fmt::format("{}: {}", label_, timeslices_ > 0 ? built : time),
+              has_total ? share_done(done, std::chrono::steady_clock::now() - begun_) : "",
+              rate_text(p.goodput_bytes_per_s), fmt::format("spread {}", in_ms(p.spread_us)),
+              timeslices_ > 0 ? time : built, fmt::format("buffers {}", percent(p.buffer_fill))});
+}
+
+sim::Progress SimulationLine::progress() {
+  if (!line_.wanted()) return {};
+  return [this](PicoInstant now, PicoInstant end) {
+    const auto ns = [](PicoInstant t) { return Duration((t - PicoInstant()).ticks() / 1'000); };
+    const double done = end == PicoInstant() ? 1 : ns(now).to_seconds() / ns(end).to_seconds();
+    line_.show({fmt::format("simulated {} of {}", to_text(ns(now)), to_text(ns(end))),
+                share_done(done, std::chrono::steady_clock::now() - begun_)});
+  };
 }
 
 void print_table(std::span<const report::RunRecord> runs) {
-  fmt::print("{:<12} {:>12} {:>9} {:>12} {:>12} {:>9} {:>8} {:>9} {:>10} {:>5}\n",
-             runs.empty() || runs[0].job.empty() ? "schedule" : "job", "goodput", "of limit",
-             "spread", "p90", "x floor", "buffers", "complete", "incomplete", "lost");
+  Table table({runs.empty() || runs[0].job.empty() ? "schedule" : "job", "goodput", "of limit",
+               "spread", "p90", "x floor", "buffers", "complete"});
   for (const auto& r : runs) {
-    const std::string& name = r.job.empty() ? r.schedule : r.job;
-    const auto rate =
-        Bandwidth::bytes_per_second(static_cast<std::uint64_t>(r.goodput_bytes_per_s));
     const bool floor = r.spread_us && r.spread_floor_us && *r.spread_floor_us > 0;
-    fmt::print("{:<12} {:>12} {:>9} {:>12} {:>12} {:>9} {:>8} {:>9} {:>10} {:>5}\n", name,
-               to_text(rate), r.goodput_of_limit ? percent(*r.goodput_of_limit) : "-",
+    table.add({r.job.empty() ? r.schedule : r.job, rate_text(r.goodput_bytes_per_s),
+               r.goodput_of_limit ? percent(*r.goodput_of_limit) : "-",
                r.spread_us ? in_ms(r.spread_us->median) : "-",
                r.spread_us ? in_ms(r.spread_us->p90) : "-",
                floor ? fmt::format("{:.2f}", r.spread_us->median / *r.spread_floor_us) : "-",
-               r.buffer_fill ? percent(r.buffer_fill->median) : "-", r.timeslices_complete,
-               r.timeslices_incomplete, r.timeslices_lost);
-    if (r.checks.errors > 0) {
-      fmt::print(stderr, "weft: {}: {} check{} failed; first: {}\n", name, r.checks.errors,
-                 r.checks.errors == 1 ? "" : "s", r.checks.first_error);
-    }
-    if (r.quorum_wait_s > 0) {
-      fmt::print(stderr,
-                 "weft: {}: input nodes without a majority waited for {:.1f} s (--quorum)\n", name,
-                 r.quorum_wait_s);
-    }
-    if (r.timeslices_lost > 0) {
-      fmt::print(stderr, "weft: {}: {} timeslices were sent and never built\n", name,
-                 r.timeslices_lost);
-    }
+               r.buffer_fill ? percent(r.buffer_fill->median) : "-",
+               fmt::format("{}", r.timeslices_complete)});
   }
+  table.print();
+  for (const auto& r : runs) print_shortfalls(r.job.empty() ? r.schedule : r.job, r);
   print_published(runs);
 }
 
 void print_limit_row(const report::LimitRow& row, bool with_header) {
-  if (with_header) {
-    fmt::print("{:>10} {:>5} {:>12} {:>14} {:>14} {:>14}\n", "message", "mix", "round",
-               "per sender", "aggregate", "limit");
+  // Printed as they are found: widths cannot be those of the longest cell.
+  constexpr std::size_t narrowest = 74;
+  const std::string cells[] = {
+      to_text(ByteCount(row.message_bytes)),
+      row.mix ? "yes" : "no",
+      in_ms(row.round_us),
+      rate_text(row.bandwidth_per_sender_bytes_per_s),
+      rate_text(row.aggregate_bytes_per_s),
+      rate_text(row.limit_bytes_per_s.value_or(row.aggregate_bytes_per_s))};
+  if (columns_of(STDOUT_FILENO) < narrowest) {
+    Table table({"message", "mix", "round", "per sender", "aggregate", "limit"});
+    table.add({std::begin(cells), std::end(cells)});
+    return table.print();
   }
-  const auto rate = [](double bytes_per_s) {
-    return to_text(Bandwidth::bytes_per_second(static_cast<std::uint64_t>(bytes_per_s)));
-  };
-  fmt::print("{:>10} {:>5} {:>12} {:>14} {:>14} {:>14}\n", to_text(ByteCount(row.message_bytes)),
-             row.mix ? "yes" : "no", in_ms(row.round_us),
-             rate(row.bandwidth_per_sender_bytes_per_s), rate(row.aggregate_bytes_per_s),
-             rate(row.limit_bytes_per_s.value_or(row.aggregate_bytes_per_s)));
+  constexpr const char* line = "{:>10} {:>5} {:>12} {:>14} {:>14} {:>14}\n";
+  if (with_header) fmt::print(line, "message", "mix", "round", "per sender", "aggregate", "limit");
+  fmt::print(line, cells[0], cells[1], cells[2], cells[3], cells[4], cells[5]);
 }
 
 std::string runs_as_json(std::span<const report::RunRecord> runs) {

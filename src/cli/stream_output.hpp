@@ -2,29 +2,43 @@
 // What the `weft stream` commands show in a terminal.
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/terminal.hpp"
 #include "report/run_record.hpp"
+#include "sim/run/progress.hpp"
 #include "weft/stream.hpp"
 
 namespace weft::cli {
 
-/// One line that is written over and over while a job runs, if standard error is a terminal.
+/// How far a job has come, on the status line.
 class ProgressLine {
  public:
-  explicit ProgressLine(std::string label);
-  ~ProgressLine();
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-  bool wanted() const { return terminal_; }
+  /// `options` say when the job ends, if they do.
+  ProgressLine(std::string label, const StreamOptions& options);
+  bool wanted() const { return line_.wanted(); }
   void show(const StreamProgress& progress);
 
  private:
   std::string label_;
-  bool terminal_;
-  bool shown_ = false;
+  Duration duration_;
+  std::uint64_t timeslices_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  StatusLine line_;
+};
+
+/// How far a simulation without jobs has come, on the status line.
+class SimulationLine {
+ public:
+  /// Refers to this object; empty when nobody looks.
+  sim::Progress progress();
+
+ private:
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  StatusLine line_;
 };
 
 /// The runs side by side, a row each.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/terminal.hpp"
 #include "report/published.hpp"
 #include "report/report.hpp"
 #include "stream/local/local.hpp"
@@ -19,6 +20,8 @@ std::size_t contribution_bytes(const report::RunRecord& record) {
 Result<void> measure_limit(const StreamSettings& settings, std::vector<report::RunRecord>& runs) {
   report::attach_references(settings.references, runs);
   if (settings.no_limit || runs.empty() || runs.back().interrupted) return {};
+  StatusLine line;
+  line.show({"measuring the limit", "--no-limit leaves it out"});
   auto limit =
       stream::run_limit(settings.stream, settings.local, contribution_bytes(runs.front()), true);
   // The runs are whole: a signal that comes now ends the command with their report.

@@ -11,7 +11,9 @@
 #include "cli/config_file.hpp"
 #include "cli/parsed_option.hpp"
 #include "cli/reference_file.hpp"
+#include "cli/suggestions.hpp"
 #include "fabric/shaped/shaped.hpp"
+#include "stream/node/schedules.hpp"
 
 namespace weft::cli {
 namespace {
@@ -89,6 +91,7 @@ void add_data_options(CLI::App& command, StreamSettings& s) {
       .add_option("--sink", o.sinks,
                   "where timeslices go (several allowed): check:, tsa:, file:, null:, exec:, shm:")
       ->group(group);
+  command.add_flag("--force", o.replaces_files, "write over files that exist")->group(group);
   command
       .add_option("--microslices-per-timeslice", o.microslices_per_timeslice,
                   "core microslices of a timeslice")
@@ -133,12 +136,10 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
   command.add_option("--inputs", o.inputs, "input nodes")->capture_default_str();
   command.add_option("--computes", o.computes, "compute nodes")->capture_default_str();
   command.add_option("--schedule", o.schedule, "who decides what is sent next")
-      ->check(CLI::IsMember({"best-effort", "offset", "dfs", "grant"}))
+      ->check(CLI::IsMember(std::vector<std::string>(stream::schedule_names().begin(),
+                                                     stream::schedule_names().end())))
       ->capture_default_str();
-  command
-      .add_option("--fabric", o.fabric,
-                  "tcp, tcp:unix, libfabric:tcp, libfabric:shm, libfabric:PROVIDER; where all "
-                  "nodes are local also sim:SCENARIO.toml, a simulation")
+  command.add_option("--fabric", o.fabric, fabric_list() + " (a simulation, all nodes local)")
       ->capture_default_str();
   add_link_option(command, s);
   command.add_option("--timeslices", o.timeslices, "end after so many");
@@ -213,7 +214,9 @@ void add_local_options(CLI::App& command, StreamSettings& s) {
       ->capture_default_str();
   group = "Output";
   command.add_flag("--json", s.json, "print one JSON object")->group(group);
-  command.add_option("--out", s.out, "directory for the record and the report")->group(group);
+  command.add_option("--out", s.out, "directory for the record and the report")
+      ->type_name("DIR")
+      ->group(group);
   command
       .add_option("--reference", s.reference,
                   "TOML file of published figures, shown beside those of the runs")

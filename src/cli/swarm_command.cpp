@@ -16,6 +16,7 @@
 #include "cli/parsed_option.hpp"
 #include "cli/seeds.hpp"
 #include "cli/team.hpp"
+#include "cli/terminal.hpp"
 #include "runtime/clock.hpp"
 #include "sim/scenario/scenario_file.hpp"
 #include "stream/swarm/swarm.hpp"
@@ -41,11 +42,12 @@ std::string replay(const SwarmCommand& command, std::uint64_t seed) {
   return line;
 }
 
-void show_progress(const stream::SwarmOutcome& so_far, std::uint64_t all, Instant& next) {
-  if (monotonic_now() < next) return;
-  next = monotonic_now() + Duration::milliseconds(500);
-  fmt::print(stderr, "\r{} of {} seeds, {} failures ", so_far.runs, all, so_far.failures.size());
-  std::fflush(stderr);
+void show_progress(const stream::SwarmOutcome& so_far, std::uint64_t all, Instant begun,
+                   StatusLine& line) {
+  const std::chrono::duration<double> taken((monotonic_now() - begun).to_seconds());
+  line.show({fmt::format("{} of {} seeds", so_far.runs, all),
+             share_done(static_cast<double>(so_far.runs) / static_cast<double>(all), taken),
+             fmt::format("{} failures", so_far.failures.size())});
 }
 
 void print_outcome(const SwarmCommand& command, const stream::SwarmOutcome& o, double seconds) {
@@ -148,13 +150,12 @@ Result<stream::SwarmOutcome> run_share(const SwarmCommand& command, const Team& 
   if (!share) return stream::SwarmOutcome{};
   options->first = share->first;
   options->last = share->last;
-  Instant next = monotonic_now();
+  const Instant begun = monotonic_now();
+  StatusLine line;
   const std::uint64_t all = share->last - share->first + 1;
-  const bool terminal = team.leads() && ::isatty(STDERR_FILENO) != 0;
   auto result = stream::run_swarm(*options, [&](const stream::SwarmOutcome& so_far) {
-    if (terminal) show_progress(so_far, all, next);
+    if (team.leads()) show_progress(so_far, all, begun, line);
   });
-  if (terminal) fmt::print(stderr, "\r\033[K");
   return result;
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // weft testbed up|down|list|run
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -117,12 +120,26 @@ bool read(Result<T> parsed, std::string_view option, T& out, std::optional<Error
   return false;
 }
 
+/// One that was asked for has to be there; the default gives way to the kernel's own.
+Result<void> check_congestion_control(const Words& words) {
+  if (words.congestion_control == testbed::TestbedOptions{}.congestion_control) return {};
+  std::ifstream file("/proc/sys/net/ipv4/tcp_available_congestion_control");
+  std::vector<std::string> names;
+  for (std::string name; file >> name;) names.push_back(name);
+  const bool known = std::find(names.begin(), names.end(), words.congestion_control) != names.end();
+  if (names.empty() || known || words.congestion_control.empty()) return {};
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("--congestion-control: this kernel has no '{}'; use one of {}",
+                           words.congestion_control, fmt::join(names, ", "))};
+}
+
 Result<testbed::TestbedOptions> understand(const Words& words) {
   testbed::TestbedOptions options;
   std::optional<Error> error;
   options.hosts = words.hosts;
   options.mtu = words.mtu;
   options.congestion_control = words.congestion_control;
+  if (auto known = check_congestion_control(words); !known.ok()) return std::move(known).error();
   read(parse_bandwidth(words.link), "--link", options.link, error);
   read(parse_byte_count(words.queue), "--queue", options.queue, error);
   read(parse_duration(words.delay), "--delay", options.delay, error);

@@ -5,6 +5,7 @@
 
 #include "base/check.hpp"
 #include "base/units.hpp"
+#include "cli/terminal.hpp"
 #include "stream/local/local.hpp"
 
 namespace weft::cli {
@@ -40,16 +41,17 @@ Result<report::RunRecord> run_twin(const StreamSettings& settings) {
 void print_twins(std::span<const report::RunRecord> real,
                  std::span<const report::RunRecord> simulated) {
   WEFT_CHECK(real.size() == simulated.size());
-  fmt::print("\n{:<12} {:>12} {:>12} {:>11} {:>14} {:>10} {:>11}\n", "schedule", "goodput", "twin",
-             "difference", "median spread", "twin", "difference");
+  Table table({"schedule", "goodput", "twin", "differs", "spread", "twin", "differs"});
   for (std::size_t i = 0; i < real.size(); ++i) {
     const report::RunRecord& r = real[i];
     const report::RunRecord& s = simulated[i];
     const bool spreads = r.spread_us && s.spread_us;
-    fmt::print("{:<12} {:>12} {:>12} {:>11} {:>14} {:>10} {:>11}\n", r.schedule, rate(r), rate(s),
+    table.add({r.schedule, rate(r), rate(s),
                difference(r.goodput_bytes_per_s, s.goodput_bytes_per_s), spread(r), spread(s),
-               spreads ? difference(r.spread_us->median, s.spread_us->median) : "-");
+               spreads ? difference(r.spread_us->median, s.spread_us->median) : "-"});
   }
+  fmt::print("\n");
+  table.print();
 }
 
 }  // namespace weft::cli

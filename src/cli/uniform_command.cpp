@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/network_output.hpp"
+#include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/team.hpp"
@@ -41,8 +42,10 @@ struct Run {
 Result<Run> run(const sim::UniformOptions& options, Team& team,
                 sim::Recording* recording = nullptr) {
   const Instant start = monotonic_now();
-  auto outcome = team.run<sim::UniformOutcome>(
-      [&](sim::Exchange& exchange) { return sim::run_uniform(options, exchange, recording); });
+  SimulationLine line;
+  auto outcome = team.run<sim::UniformOutcome>([&](sim::Exchange& exchange) {
+    return sim::run_uniform(options, exchange, recording, line.progress());
+  });
   if (!outcome) return std::move(outcome).error();
   return Run{*std::move(outcome), (monotonic_now() - start).to_seconds()};
 }
@@ -83,8 +86,8 @@ void print_text(const sim::UniformOptions& options, const Run& run) {
   fmt::print("latency      median {:.3g} us, 99 % {:.3g} us\n", o.latency_median_ns / 1e3,
              o.latency_p99_ns / 1e3);
   fmt::print(
-      "simulated in {:.3g} s: {:.3g} million packet-hops/s, {:.2f} events per hop, {} per "
-      "node\n",
+      "simulated    in {:.3g} s: {:.3g} million packet-hops/s\n"
+      "             {:.2f} events per hop, {} per node\n",
       run.wall_s, per(hops, run.wall_s) / 1e6, per(static_cast<double>(o.events), hops),
       to_text(ByteCount(o.memory_bytes / std::max(o.hosts, 1U))));
   fmt::print("trace        {:016x}, seed {}\n", o.trace_hash, options.seed);
@@ -104,6 +107,12 @@ Result<sim::UniformOptions> resolve(const UniformCommand& c) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("--packet: {} is more than a packet can have; use at most 1MiB",
                              to_text(c.packet))};
+  }
+  if (!(o.load > 0) || o.load > 1) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--load: {} is no share of a host's link; use a number above 0 and at "
+                             "most 1, such as 0.7",
+                             o.load)};
   }
   if (c.duration.ticks() <= 0 || c.duration > Duration::seconds(1000)) {
     return Error{ErrorCode::invalid_argument,
@@ -177,6 +186,9 @@ void run_uniform_command(const UniformCommand& command, Outcome& outcome) {
   if (auto good = (*team)->agree(check_output_in_parts(command, (*team)->parts())); !good)
     return report_error(good.error(), outcome);
   NetworkOutput output(command.out, command.trace, command.json);
+  Result<void> ready = output.check({});
+  if (ready.ok()) ready = prepare_directory(command.out, command.trace.replaces);
+  if (auto good = (*team)->agree(ready); !good) return report_error(good.error(), outcome);
   const auto first = run_recorded(*options, **team, output);
   if (!first) return report_error(first.error(), outcome);
   auto json = to_json(*options, *first);
@@ -233,7 +245,9 @@ void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
   uniform->add_flag("--check-determinism", s.check_determinism, "run twice and compare the traces");
   uniform->add_flag("--json", s.json, "print one JSON object");
   uniform->add_option("--out", s.out, "directory for what the network did, and a page about it")
+      ->type_name("DIR")
       ->group("Output");
+  add_force_option(*uniform, s.trace.replaces);
   add_trace_options(*uniform, s.trace);
   refuse_negative_numbers(*uniform);
   uniform->footer(

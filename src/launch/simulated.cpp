@@ -237,6 +237,12 @@ class Swarm {
                    fmt::format("without faults the program ends with code {}: {}", run->code,
                                last_line(run->output))};
     }
+    if (run->report.empty()) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("'{}' never called weft::run_program: a simulation needs a program "
+                               "that is linked to weft",
+                               quiet.launch.command.front())};
+    }
     expected_ = results_in(run->output);
     outcome_.results.assign(expected_.begin(), expected_.end());
     return {};

@@ -127,15 +127,18 @@ Result<std::unique_ptr<Fabric>> open_plain(const FabricChoice& choice, const Fab
                     "mpirun, with WEFT_FABRIC={} in the environment",
                     choice.name, choice.name)};
   }
-  return Error{
-      ErrorCode::invalid_argument,
-      fmt::format("--fabric: '{}' is none of auto, tcp, tcp:unix, shm, libfabric:PROVIDER (such as "
-                  "libfabric:tcp or libfabric:shm) and, where all nodes are local, "
-                  "sim:SCENARIO.toml",
-                  choice.name)};
+  return Error{ErrorCode::invalid_argument, fmt::format("--fabric: '{}' is none of {}", choice.name,
+                                                        fmt::join(fabric_names(), ", "))};
 }
 
 }  // namespace
+
+std::span<const std::string_view> fabric_names() {
+  static constexpr std::array<std::string_view, 8> names{
+      "auto",          "tcp",           "tcp:unix",           "shm",
+      "libfabric:tcp", "libfabric:shm", "libfabric:PROVIDER", "sim:SCENARIO.toml"};
+  return names;
+}
 
 JobSecret make_job_secret() {
   WEFT_CHECK(sodium_init() >= 0, "libsodium cannot be used");

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,10 @@
 #include "weft/result.hpp"
 
 namespace weft {
+
+/// All of them, in the order of help: words in capitals stand for what a user puts there. `mpi`
+/// (programs that mpirun starts) is chosen by WEFT_FABRIC and not among them.
+std::span<const std::string_view> fabric_names();
 
 /// What a job shares and nobody else knows.
 struct JobSecret {

@@ -92,7 +92,7 @@ Result<UniformOutcome> run_uniform(const UniformOptions& options, Recording* rec
 }
 
 Result<UniformOutcome> run_uniform(const UniformOptions& o, Exchange& exchange,
-                                   Recording* recording) {
+                                   Recording* recording, const Progress& progress) {
   WEFT_CHECK(recording == nullptr || exchange.size() == 1);
   const auto prepared = prepare(o, o.router);
   if (auto good = agree_on(exchange, prepared); !good) return std::move(good).error();
@@ -118,7 +118,7 @@ Result<UniformOutcome> run_uniform(const UniformOptions& o, Exchange& exchange,
   UniformOutcome outcome{.hosts = topology.hosts(),
                          .switches = topology.switches(),
                          .router = std::string(router->name())};
-  run_until(PicoInstant() + o.duration);
+  run_in_steps(PicoInstant() + o.duration, exchange, progress, run_until);
   std::uint64_t in_time = 0;
   for (const auto& t : traffic) in_time += t->delivered_bytes();
   run_until(PicoInstant::never());

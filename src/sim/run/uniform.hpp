@@ -8,6 +8,7 @@
 
 #include "sim/network/options.hpp"
 #include "sim/partition/exchange.hpp"
+#include "sim/run/progress.hpp"
 #include "sim/telemetry/recorder.hpp"
 #include "sim/traffic/traffic.hpp"
 #include "weft/result.hpp"
@@ -49,6 +50,6 @@ Result<UniformOutcome> run_uniform(const UniformOptions& options, Recording* rec
 /// memory of all processes. Nothing is recorded unless there is only one. Errors also: ranks have
 /// read different topologies.
 Result<UniformOutcome> run_uniform(const UniformOptions& options, Exchange& exchange,
-                                   Recording* recording = nullptr);
+                                   Recording* recording = nullptr, const Progress& progress = {});
 
 }  // namespace weft::sim

@@ -12,7 +12,9 @@
 #include "runtime/stop_signals.hpp"
 #include "sim/scenario/scenario_file.hpp"
 #include "stream/local/job_metrics.hpp"
+#include "stream/local/life_histories.hpp"
 #include "stream/local/local_node.hpp"
+#include "stream/node/admission.hpp"
 #include "stream/node/job_progress.hpp"
 #include "stream/node/limit_node.hpp"
 #include "stream/simulated/scenario_check.hpp"
@@ -82,10 +84,14 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
   const Duration progress_every = Duration::milliseconds(500);
   Instant next_progress = start + progress_every;
   JobProgress progress(nodes, start);
+  LifeHistories histories({options.inputs, options.computes}, progress_every);
   bool stopping = false;
   while (!job.all_reported()) {
     job.step(next_progress, [&](NodeId node, Incarnation life, const std::string& text) {
-      if (const auto p = decode_progress(text)) progress.set(node, life, *p);
+      const auto p = decode_progress(text);
+      if (!p) return;
+      progress.set(node, life, *p);
+      histories.hear(node, p->bytes, monotonic_now());
     });
     const Instant now = monotonic_now();
     metrics.serve(now);
@@ -121,11 +127,13 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
     if (local.on_progress) local.on_progress(total);
   }
   if (job.failure()) return *job.failure();
-  JobReport report{.nodes = job.finish(), .faults = {}, .interrupted = signals.came()};
+  JobReport report{
+      .nodes = job.finish(), .remains = {}, .faults = {}, .interrupted = signals.came()};
   if (report.nodes.empty()) {
     return Error{ErrorCode::unavailable, "all nodes of the job are lost"};
   }
   report.faults = job.faults_played();
+  report.remains = histories.remains(report.nodes, goodput_bucket(options));
   return report;
 }
 
@@ -190,13 +198,18 @@ Result<JobReport> run_simulation(const StreamOptions& options, const LocalOption
 /// Who runs the nodes of a job.
 struct JobRunner {
   std::string_view fabric;  ///< its beginning
+  NodesRun nodes;
   bool in_loop;  ///< sources and sinks: threads of their own would not live in simulated time
   Result<JobReport> (*run)(const StreamOptions&, const LocalOptions&, const NodeFactory&, Mishaps,
                            NetworkRecording*);
 };
 constexpr std::array job_runners{
-    JobRunner{.fabric = simulated, .in_loop = true, .run = run_simulation},
-    JobRunner{.fabric = "", .in_loop = false, .run = run_processes},
+    JobRunner{.fabric = simulated,
+              .nodes = NodesRun::in_one_process,
+              .in_loop = true,
+              .run = run_simulation},
+    JobRunner{
+        .fabric = "", .nodes = NodesRun::in_processes, .in_loop = false, .run = run_processes},
 };
 
 const JobRunner& runner_of(const StreamOptions& options) {
@@ -221,6 +234,17 @@ Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOpti
                                    std::size_t message_bytes, bool mix) {
   StreamOptions bare = options;
   bare.duration = Duration{};
+  // Its nodes have no rings.
+  StreamOptions small = options;
+  small.buffer = ByteCount(std::max<std::size_t>(message_bytes, 1));
+  small.descriptors = 1;
+  small.overlap_microslices = 0;
+  small.microslices_per_timeslice = 1;
+  small.one_ring = true;
+  if (auto good = check_nodes(small); !good) return std::move(good).error();
+  if (auto good = check_needs(small, runner_of(options).nodes, limits_of_this_machine()); !good) {
+    return std::move(good).error();
+  }
   LocalOptions quiet = local;
   quiet.on_progress = nullptr;
   LimitConfig config{.roster = {options.inputs, options.computes},
@@ -242,6 +266,10 @@ Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOpt
                                     NetworkRecording* network) {
   if (auto checked = check_options(options); !checked) return std::move(checked).error();
   const JobRunner& runner = runner_of(options);
+  if (auto good = check_files(options); !good) return std::move(good).error();
+  if (auto good = check_needs(options, runner.nodes, limits_of_this_machine()); !good) {
+    return std::move(good).error();
+  }
   StreamOptions suited = options;
   suited.sink_in_loop = options.sink_in_loop || runner.in_loop;
   suited.source_in_loop = options.source_in_loop || runner.in_loop;

@@ -14,7 +14,6 @@ namespace weft::stream {
 namespace {
 
 constexpr std::size_t spreads_kept = 1 << 16;
-constexpr std::int64_t samples_per_bucket = 5;
 constexpr std::size_t buckets_kept = 1 << 16;
 /// Rings that a sample looks at: with more input nodes than that they take turns.
 constexpr std::size_t fills_per_sample = 256;
@@ -36,7 +35,7 @@ class ComputeNode final : public StreamNode {
         fills_(report::series_limit) {
     report_.node = config.roster.compute_node(config.self);
     report_.restarted = restarted;
-    report_.bucket_ns = options.sample_every.ticks() * samples_per_bucket;
+    report_.bucket_ns = goodput_bucket(options).ticks();
   }
 
   void on_completion(Instant now, const Completion& completion) override {
@@ -218,7 +217,9 @@ Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& optio
                         .computes = options.computes,
                         .inputs = options.inputs,
                         .microslices_per_timeslice = options.microslices_per_timeslice,
-                        .seed = options.seed};
+                        .seed = options.seed,
+                        .replaces_files = options.replaces_files,
+                        .restarted = restarted};
   auto sink = options.make_sink ? options.make_sink(place) : open_sinks(options.sinks, place);
   if (!sink) return std::move(sink).error();
   auto rings = MirroredArena::create(options.one_ring ? 1 : options.inputs,

@@ -199,7 +199,7 @@ double spread_floor_us(const StreamOptions& options, const report::RunRecord& re
   if (rate == 0 && record.limit_bytes_per_s) {
     rate = *record.limit_bytes_per_s / static_cast<double>(options.computes);
   }
-  if (rate == 0) rate = record.goodput_bytes_per_s / static_cast<double>(options.computes);
+  if (rate == 0) return 0;  // a goodput is no rate of a link
   return static_cast<double>(options.inputs - 1) * contribution / rate * 1e6;
 }
 
@@ -239,6 +239,31 @@ Outcome outcome_below(std::uint64_t end, const Roster& roster,
   }
   if (runs.size() > told) outcome.delivered = count_distinct(runs, TimesliceIndex(end));
   return outcome;
+}
+
+/// By compute node. Of nodes, or earlier lives of them, that did not live to report what they built
+/// the input nodes know that it was consumed.
+std::vector<report::ComputeRow> rows_by_compute(std::uint64_t end, const Roster& roster,
+                                                const std::vector<NodeReport>& reports) {
+  std::vector<report::ComputeRow> rows(roster.computes);
+  std::vector<std::vector<TimesliceRun>> known(roster.computes);
+  for (std::uint32_t c = 0; c < roster.computes; ++c) rows[c] = {.compute = c, .reported = false};
+  for (const auto& r : reports) {
+    for (const auto& b : r.built_by) {
+      if (b.compute < roster.computes) known[b.compute].push_back(b.run);
+    }
+    if (!roster.is_compute(r.node)) continue;
+    const std::uint32_t c = roster.compute_index(r.node);
+    known[c].insert(known[c].end(), r.delivered.runs().begin(), r.delivered.runs().end());
+    rows[c].timeslices = r.complete + r.incomplete;
+    rows[c].repeated = r.repeated;
+    rows[c].reported = true;
+  }
+  for (std::uint32_t c = 0; c < roster.computes; ++c) {
+    const std::uint64_t distinct = count_distinct(known[c], TimesliceIndex(end));
+    rows[c].timeslices = std::max(rows[c].timeslices, distinct);
+  }
+  return rows;
 }
 
 }  // namespace
@@ -303,6 +328,7 @@ report::RunRecord merge_reports(const StreamOptions& options,
           silently);
     }
   }
+  record.by_compute = rows_by_compute(record.timeslices_sent, roster, reports);
   if (record.seconds > 0) {
     record.goodput_bytes_per_s = static_cast<double>(record.bytes) / record.seconds;
   }
@@ -316,10 +342,49 @@ report::RunRecord merge_reports(const StreamOptions& options,
   return record;
 }
 
+Duration goodput_bucket(const StreamOptions& options) {
+  constexpr std::int64_t samples_per_bucket = 5;
+  return options.sample_every * samples_per_bucket;
+}
+
+NodeReport remains_of(NodeId node, Instant started, std::span<const ProgressSample> samples,
+                      Duration bucket) {
+  NodeReport r;
+  r.node = node;
+  r.started = started;
+  r.ended = samples.empty() ? started : samples.back().at;
+  r.bucket_ns = bucket.ticks();
+  ProgressSample last{.at = started, .bytes = 0};
+  for (const ProgressSample& sample : samples) {
+    const std::int64_t first = (last.at - started).ticks() / r.bucket_ns;
+    const std::int64_t end = std::max(first + 1, (sample.at - started).ticks() / r.bucket_ns);
+    r.bytes_buckets.resize(std::max(r.bytes_buckets.size(), static_cast<std::size_t>(end)), 0);
+    const std::uint64_t bytes = sample.bytes - std::min(last.bytes, sample.bytes);
+    const auto buckets = static_cast<std::uint64_t>(end - first);
+    for (std::uint64_t i = 0; i < buckets; ++i) {
+      const std::uint64_t share = bytes * (i + 1) / buckets - bytes * i / buckets;
+      r.bytes_buckets[static_cast<std::size_t>(first) + i] += share;
+    }
+    r.bytes = sample.bytes;
+    last = sample;
+  }
+  return r;
+}
+
 report::RunRecord merge_reports(const StreamOptions& options, const JobReport& job) {
   report::RunRecord record = merge_reports(options, job.nodes);
   record.interrupted = job.interrupted;
   const Instant start = span_of(job.nodes).start;
+  if (!job.remains.empty()) {
+    std::vector<NodeReport> all = job.nodes;
+    all.insert(all.end(), job.remains.begin(), job.remains.end());
+    for (const NodeReport& r : job.remains) record.bytes += r.bytes;
+    record.series.goodput = goodput_series(all, start);
+    if (record.seconds > 0) {
+      record.goodput_bytes_per_s = static_cast<double>(record.bytes) / record.seconds;
+    }
+    set_limit(options, record.limit_bytes_per_s, record);
+  }
   for (const FaultPlayed& fault : job.faults) {
     if (record.faults.size() == report::series_limit) break;
     record.faults.push_back({.t_us = us_since(start, fault.at.ticks()), .what = fault.what});

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,8 @@ struct FaultPlayed {
 /// What became of a job.
 struct JobReport {
   std::vector<NodeReport> nodes;  ///< of those that lived to report
+  /// What was heard of lives of compute nodes that ended without a report: content over time.
+  std::vector<NodeReport> remains;
   std::vector<FaultPlayed> faults;
   bool interrupted = false;  ///< the user ended it early
 };
@@ -78,6 +81,19 @@ struct JobReport {
 /// Binary, for a Channel.
 std::string encode_report(const NodeReport& report);
 Result<NodeReport> decode_report(std::string_view bytes);
+
+/// Length of a bucket of `bytes_buckets`.
+Duration goodput_bucket(const StreamOptions& options);
+
+/// How far a node has come: the sums of one of its lives.
+struct ProgressSample {
+  Instant at{};
+  std::uint64_t bytes = 0;
+};
+/// What is known of a life of `node` that ended without a report, from what it told on the way;
+/// samples in order. Content counts as delivered evenly between two of them.
+NodeReport remains_of(NodeId node, Instant started, std::span<const ProgressSample> samples,
+                      Duration bucket);
 
 /// Puts the nodes' reports together: everything that --json prints, but limit, parameters, command.
 report::RunRecord merge_reports(const StreamOptions& options,

@@ -105,6 +105,50 @@ TEST(node_report, a_life_that_follows_another_does_not_know_what_that_had_built)
   EXPECT_EQ(record.timeslices_lost, 1u) << "6";
 }
 
+TEST(node_report, compute_nodes_are_counted_one_by_one_the_dead_ones_too) {
+  StreamOptions options = two_by_one();
+  options.computes = 2;
+  NodeReport input = input_report(0, 10);
+  input.sent_below = 17;
+  input.built_by.push_back({1, {TimesliceIndex(10), 1, 7}});
+  const auto record = merge_reports(options, {input, compute_report()});
+  ASSERT_EQ(record.by_compute.size(), 2u);
+  EXPECT_EQ(record.by_compute[0].timeslices, 10u);
+  EXPECT_TRUE(record.by_compute[0].reported);
+  EXPECT_EQ(record.by_compute[1].timeslices, 7u);
+  EXPECT_FALSE(record.by_compute[1].reported);
+  EXPECT_EQ(record.timeslices_complete, 17u);
+}
+
+TEST(node_report, goodput_has_the_share_of_a_node_that_died) {
+  StreamOptions options = two_by_one();
+  options.computes = 2;
+  const std::vector<ProgressSample> heard{{Instant(1'200'000'000), 600},
+                                          {Instant(1'400'000'000), 1000}};
+  const NodeReport dead =
+      remains_of(NodeId(3), Instant(1'000'000'000), heard, Duration::milliseconds(100));
+  EXPECT_EQ(dead.bytes_buckets, (std::vector<std::uint64_t>{300, 300, 200, 200}));
+  const auto record = merge_reports(
+      options, JobReport{.nodes = {input_report(0, 10), compute_report()}, .remains = {dead}});
+  EXPECT_EQ(record.bytes, 5000u);
+  EXPECT_DOUBLE_EQ(record.goodput_bytes_per_s, 2500.0);
+  ASSERT_EQ(record.series.goodput.size(), 4u);
+  EXPECT_DOUBLE_EQ(record.series.goodput[0].bytes_per_s, 13000.0);
+  EXPECT_DOUBLE_EQ(record.series.goodput[2].bytes_per_s, 2000.0);
+}
+
+TEST(node_report, the_floor_follows_from_a_link_or_a_limit_and_not_from_the_goodput) {
+  StreamOptions options = two_by_one();
+  auto record = merge_reports(options, {input_report(0, 10), compute_report()});
+  EXPECT_FALSE(record.spread_floor_us);
+  set_limit(options, 4000, record);
+  // Contributions of 200 bytes at 4000 bytes/s.
+  EXPECT_DOUBLE_EQ(record.spread_floor_us.value_or(0), 50'000);
+  options.link = StreamLink{Bandwidth::bytes_per_second(8000), {}};
+  set_limit(options, 4000, record);
+  EXPECT_DOUBLE_EQ(record.spread_floor_us.value_or(0), 25'000);
+}
+
 TEST(node_report, a_node_that_never_saw_a_view_does_no_harm) {
   NodeReport late = compute_report();
   late.started = Instant::never();

@@ -6,9 +6,11 @@
 #include "base/units.hpp"
 #include "core/stream/messages.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
+#include "stream/node/admission.hpp"
 #include "stream/node/ring_sizes.hpp"
 #include "stream/node/schedules.hpp"
 #include "weft/stream.hpp"
+#include "weft/timeslice.hpp"
 
 namespace weft {
 namespace {
@@ -56,7 +58,7 @@ Result<void> check_sizes(const StreamOptions& o) {
 
 }  // namespace
 
-Result<void> check_options(const StreamOptions& o) {
+Result<void> stream::check_nodes(const StreamOptions& o) {
   constexpr std::uint32_t most_nodes = 8192;
   if (o.inputs == 0 || o.inputs > most_nodes) {
     return wrong(fmt::format("--inputs: {} is not between 1 and {}", o.inputs, most_nodes));
@@ -64,7 +66,22 @@ Result<void> check_options(const StreamOptions& o) {
   if (o.computes == 0 || o.computes > most_nodes) {
     return wrong(fmt::format("--computes: {} is not between 1 and {}", o.computes, most_nodes));
   }
+  return {};
+}
+
+Result<void> check_options(const StreamOptions& o) {
+  if (auto good = stream::check_nodes(o); !good) return good;
   if (auto good = check_sizes(o); !good) return good;
+  // A contribution has 32 bytes for each of its microslices in front of their contents.
+  const std::uint64_t microslices = stream::microslices_per_contribution(o);
+  if (const ByteCount least(microslices * sizeof(MicrosliceDescriptor)); least > o.buffer) {
+    return wrong(fmt::format(
+        "{}: {} microslices of a timeslice have descriptors of {}, more than "
+        "--buffer {}; use fewer, or a larger buffer",
+        o.overlap_microslices > o.microslices_per_timeslice ? "--overlap"
+                                                            : "--microslices-per-timeslice",
+        microslices, to_text(least), to_text(o.buffer)));
+  }
   const bool nobody_looks =
       !o.make_sink && std::all_of(o.sinks.begin(), o.sinks.end(), [](const std::string& sink) {
         return sink.starts_with("null:");

@@ -2,6 +2,9 @@
 #include "stream/node/schedules.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
 
 #include "core/schedule/dfs/dfs.hpp"
 #include "core/schedule/grant.hpp"
@@ -31,13 +34,18 @@ schedule::GrantOptions grant_options(const StreamOptions& options) {
 
 }  // namespace
 
+std::span<const std::string_view> schedule_names() {
+  static constexpr std::array<std::string_view, 4> names{"best-effort", "offset", "dfs", "grant"};
+  return names;
+}
+
 Result<void> check_schedule(const StreamOptions& options) {
   const std::string& name = options.schedule;
   if (name == "dfs") return schedule::check_dfs_options(dfs_options(options));
   if (name == "best-effort" || name == "offset") return {};
   if (name != "grant") {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--schedule: '{}' is none of best-effort, offset, dfs, grant", name)};
+    return Error{ErrorCode::invalid_argument, fmt::format("--schedule: '{}' is none of {}", name,
+                                                          fmt::join(schedule_names(), ", "))};
   }
   const GrantParameters& g = options.grant;
   if (g.min_in_flight == 0 || g.max_in_flight < g.min_in_flight) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string_view>
 
 #include "core/schedule/schedule.hpp"
 #include "weft/result.hpp"
@@ -10,6 +12,8 @@
 
 namespace weft::stream {
 
+/// All of them.
+std::span<const std::string_view> schedule_names();
 /// Whether `options.schedule` is known and its parameters are possible.
 Result<void> check_schedule(const StreamOptions& options);
 /// The parts of a schedule that was checked.

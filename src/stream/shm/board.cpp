@@ -37,6 +37,13 @@ bool Board::complete() const {
                      [](const auto& g) { return g.second.joined >= g.second.wanted; });
 }
 
+std::optional<std::pair<std::string_view, std::uint32_t>> Board::awaited() const {
+  for (const auto& [name, group] : groups_) {
+    if (group.joined < group.wanted) return {{name, group.wanted - group.joined}};
+  }
+  return std::nullopt;
+}
+
 Result<void> Board::join(MemberId member, std::string_view group_name, GroupPolicy policy,
                          std::uint32_t depth, BoardOutbox& out) {
   WEFT_CHECK(depth > 0 && !members_.contains(member));

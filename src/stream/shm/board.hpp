@@ -58,6 +58,8 @@ class Board {
   /// stays when its last member goes.
   void declare(std::string_view name, GroupPolicy policy, std::uint32_t members);
   bool complete() const;
+  /// A group that lacks members, and how many; none when complete.
+  std::optional<std::pair<std::string_view, std::uint32_t>> awaited() const;
 
   /// Adds a member; a one-group's waiting timeslices may be assigned to it at once. The error says
   /// why the group cannot be joined with this policy. `member` is a number never used before.

@@ -400,10 +400,23 @@ bool Server::ready_to_publish() const {
   return board_.complete() && (!board_.holds() || board_.free_slot().has_value());
 }
 
+/// Consumers that never come would hold the stream up for ever.
+Result<void> Server::await_groups(std::unique_lock<std::mutex>& lock) {
+  const Duration wait = std::min(options_.wait, Duration::seconds(longest_linger_s));
+  const auto here = [this] { return interrupted_ || board_.complete(); };
+  if (changed_.wait_for(lock, std::chrono::nanoseconds(wait.to_nanoseconds()), here)) return {};
+  const auto awaited = board_.awaited();
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("shm:{}: after {} group {} still lacks {} of the consumers that groups= "
+                           "names; start them, name fewer, or give them longer with wait=TIME",
+                           options_.name, to_text(options_.wait), awaited->first, awaited->second)};
+}
+
 Result<void> Server::publish(const TimesliceView& timeslice, HeldTimeslice held) {
   {
     std::unique_lock lock(mutex_);
     WEFT_CHECK(!finished_, "publish after finish");
+    if (auto here = await_groups(lock); !here) return here;
     changed_.wait(lock, [this] { return interrupted_ || ready_to_publish(); });
     if (interrupted_) return Error{ErrorCode::cancelled, "shm: the run is being stopped"};
     const SlotNumber slot = board_.holds() ? *board_.free_slot() : 0;

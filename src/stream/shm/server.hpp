@@ -36,6 +36,7 @@ struct ServerOptions {
   std::uint32_t consumers = 64;             ///< connections at once
   ByteCount copy = ByteCount::mib(64);      ///< per consumer that gets copies, and for the node
   Duration linger = Duration::seconds(10);  ///< how long the end waits for consumers
+  Duration wait = Duration::seconds(30);    ///< how long the first timeslice waits for them
 };
 
 struct ServerCounts {
@@ -116,6 +117,7 @@ class Server {
 
   // The publishing thread, with the mutex.
   bool ready_to_publish() const;
+  Result<void> await_groups(std::unique_lock<std::mutex>& lock);
   Result<bool> fill(SlotNumber slot, const TimesliceView& timeslice,
                     std::unique_lock<std::mutex>& lock);
   Result<std::uint64_t> take_copy_room(std::size_t size, std::unique_lock<std::mutex>& lock);

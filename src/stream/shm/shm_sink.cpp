@@ -138,7 +138,7 @@ Result<std::vector<shm::GroupOption>> parse_groups(const Uri& uri) {
 }
 
 Result<shm::ServerOptions> parse_options(const Uri& uri) {
-  if (auto r = uri.allow({"groups", "held", "consumers", "copy", "linger"}); !r) {
+  if (auto r = uri.allow({"groups", "held", "consumers", "copy", "linger", "wait"}); !r) {
     return std::move(r).error();
   }
   shm::ServerOptions options;
@@ -153,11 +153,14 @@ Result<shm::ServerOptions> parse_options(const Uri& uri) {
   if (!consumers) return consumers.error();
   if (!copy) return copy.error();
   if (!linger) return linger.error();
+  const auto wait = uri.duration("wait", options.wait);
+  if (!wait) return wait.error();
   options.groups = std::move(*groups);
   options.held = static_cast<std::uint32_t>(*held);
   options.consumers = static_cast<std::uint32_t>(*consumers);
   options.copy = *copy;
   options.linger = *linger;
+  options.wait = *wait;
   return options;
 }
 

@@ -13,6 +13,8 @@
 namespace weft::stream {
 namespace {
 
+/// Lives of compute nodes that ended early and are remembered.
+constexpr std::size_t most_remains = 1024;
 constexpr auto nodes_process = static_cast<std::uint32_t>(sim::TraceProcess::nodes);
 
 }  // namespace
@@ -198,7 +200,10 @@ Result<JobReport> JobInWorld::report(std::vector<NodeReport> nodes) const {
   if (nodes.empty() && !nodes_.empty()) {
     return Error{ErrorCode::unavailable, "all nodes of the job are lost"};
   }
-  return JobReport{.nodes = std::move(nodes), .faults = played_, .interrupted = interrupted_};
+  return JobReport{.nodes = std::move(nodes),
+                   .remains = remains_,
+                   .faults = played_,
+                   .interrupted = interrupted_};
 }
 
 void JobInWorld::retire() {
@@ -281,8 +286,18 @@ StreamProgress JobInWorld::progress(StreamProgress sum) const {
   return sum;
 }
 
+/// What a compute node delivered in the life that ends now. In a divided simulation the parts would
+/// know of different lives.
+void JobInWorld::keep_remains(std::uint32_t host) {
+  const bool undivided =
+      std::all_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node->is_here(); });
+  if (!undivided || host < options_.inputs || remains_.size() == most_remains) return;
+  if (nodes_[host]->started()) remains_.push_back(nodes_[host]->report());
+}
+
 Result<void> JobInWorld::kill(std::uint32_t host) {
   if (auto good = check_alive(host); !good) return good;
+  keep_remains(host);
   nodes_[host]->kill();
   changed_ = true;
   if (!local_.restart) return {};
@@ -290,7 +305,10 @@ Result<void> JobInWorld::kill(std::uint32_t host) {
 }
 
 Result<void> JobInWorld::restart(std::uint32_t host) {
-  if (nodes_[host]->alive()) nodes_[host]->kill();
+  if (nodes_[host]->alive()) {
+    keep_remains(host);
+    nodes_[host]->kill();
+  }
   return spawn(host);
 }
 

@@ -100,6 +100,7 @@ class JobInWorld final : private sim::HostedJob, private sim::Agent {
 
   // FaultTarget
   Result<void> kill(std::uint32_t host) override;
+  void keep_remains(std::uint32_t host);
   Result<void> restart(std::uint32_t host) override;
   sim::HostedProcess& process(std::uint32_t node) override { return *nodes_[node]; }
 
@@ -116,6 +117,7 @@ class JobInWorld final : private sim::HostedJob, private sim::Agent {
   std::vector<testbed::Fault> faults_to_come_;
   std::optional<testbed::FaultPlayer> faults_;
   std::vector<FaultPlayed> played_;
+  std::vector<NodeReport> remains_;
   std::optional<JobFailure> failure_;
   std::uint64_t happened_ = 0;  // faults so far
   JobFacts known_;

@@ -101,7 +101,8 @@ Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario) {
 }
 
 Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario, sim::Exchange& exchange,
-                                             NetworkRecording* network) {
+                                             NetworkRecording* network,
+                                             const sim::Progress& progress) {
   WEFT_CHECK(network == nullptr || exchange.size() == 1);
   if (scenario.traffic.empty()) {
     return scenario.located("network", {ErrorCode::invalid_argument,
@@ -122,7 +123,7 @@ Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario, sim:
     recorder.emplace(world.network(), std::string(world.router().name()), network->trace);
   }
   const NetworkFaultPlayer links(world, std::move(faults).value());
-  world.run_until(end);
+  sim::run_in_steps(end, exchange, progress, [&](PicoInstant until) { world.run_until(until); });
   std::vector<Counts> counts(world.traffic().size());
   for (std::size_t i = 0; i < counts.size(); ++i) {
     counts[i].in_time = world.traffic()[i]->delivered_bytes();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/partition/exchange.hpp"
+#include "sim/run/progress.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/traffic/traffic.hpp"
 #include "stream/simulated/network_record.hpp"
@@ -42,6 +43,7 @@ Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario);
 /// Divided among ranks, all of which get the same outcome: that of the whole. What the network does
 /// is recorded in `network`, if that is given and there is one rank.
 Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario, sim::Exchange& exchange,
-                                             NetworkRecording* network = nullptr);
+                                             NetworkRecording* network = nullptr,
+                                             const sim::Progress& progress = {});
 
 }  // namespace weft::stream

@@ -2,6 +2,7 @@
 #include "stream/sinks/archive_sink.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "stream/sinks/counting.hpp"
 #include "wire/archive/writer.hpp"
@@ -18,6 +19,8 @@ struct Rotation {
   int zstd_level = 1;
   std::uint64_t bytes = UINT64_MAX;
   std::uint64_t items = UINT64_MAX;
+  wire::Existing existing = wire::Existing::refuse;
+  bool continues = false;  ///< the numbers of an earlier life of the node
 };
 
 class ArchiveSink final : public Sink {
@@ -25,10 +28,11 @@ class ArchiveSink final : public Sink {
   explicit ArchiveSink(Rotation rotation) : rotation_(std::move(rotation)) {}
 
   Result<void> start_file() {
+    // What an earlier life finished is part of the run.
+    while (rotation_.continues && ::access(file_name().c_str(), F_OK) == 0) ++files_;
     auto writer = ArchiveWriter::create(
-        expand_placeholders(rotation_.path, {{'s', fmt::format("{:04}", files_)}}),
-        wire::new_archive_format(wire::ArchiveType::timeslices, rotation_.compression),
-        rotation_.zstd_level);
+        file_name(), wire::new_archive_format(wire::ArchiveType::timeslices, rotation_.compression),
+        rotation_.zstd_level, rotation_.existing);
     if (!writer) return std::move(writer).error();
     writer_ = std::move(*writer);
     ++files_;
@@ -46,6 +50,10 @@ class ArchiveSink final : public Sink {
   SinkSummary summary() const override { return summary_; }
 
  private:
+  std::string file_name() const {
+    return expand_placeholders(rotation_.path, {{'s', fmt::format("{:04}", files_)}});
+  }
+
   Rotation rotation_;
   std::uint64_t files_ = 0;
   std::unique_ptr<ArchiveWriter> writer_;
@@ -77,6 +85,8 @@ Result<std::unique_ptr<Sink>> make_archive_sink(const Uri& uri, const SinkPlace&
   if (!bytes) return bytes.error();
   const auto items = uri.number("items", UINT64_MAX, 1, UINT64_MAX);
   if (!items) return items.error();
+  if (place.replaces_files) rotation.existing = wire::Existing::replace;
+  rotation.continues = place.restarted && has_placeholder(uri.path(), 's');
   rotation.bytes = bytes->value();
   rotation.items = *items;
   if ((uri.has("bytes") || uri.has("items")) && !has_placeholder(uri.path(), 's')) {

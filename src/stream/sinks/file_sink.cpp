@@ -15,6 +15,7 @@
 #include "stream/sources/pattern.hpp"
 #include "stream/sources/pieces.hpp"
 #include "wire/archive/component.hpp"
+#include "wire/archive/existing.hpp"
 #include "wire/archive/system_error.hpp"
 
 namespace weft {
@@ -24,20 +25,23 @@ using wire::system_error;
 
 /// A file that several processes write at the same time, as PATH.part until all of them are done.
 /// While one of them has it open, it holds a shared lock; the process that gets the lock for itself
-/// alone is the first, and empties the file, or the last, and gives it its name. What exists
-/// already and is no ordinary file (a pipe, /dev/null) is written directly.
+/// alone is the first, and empties what another run left, or the last, and gives it its name. What
+/// exists already and is no ordinary file (a pipe, /dev/null) is written directly.
 class SharedFile {
  public:
-  static Result<SharedFile> open(std::string path) {
+  static Result<SharedFile> open(std::string path, const SinkPlace& place) {
     struct stat status {};
-    const bool special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+    const bool is_there = stat(path.c_str(), &status) == 0;
+    const bool special = is_there && !S_ISREG(status.st_mode);
+    const bool is_old = is_there && !special && !place.restarted;
+    if (is_old && !place.replaces_files) return wire::exists_error(path);
     std::string temporary = special ? "" : path + ".part";
     const int descriptor =
         ::open(special ? path.c_str() : temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor < 0) return system_error("write", path, errno);
     SharedFile file(std::move(path), std::move(temporary), descriptor);
     const bool first = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
-    if (first && !special && ftruncate(descriptor, 0) != 0) {
+    if (first && !special && !place.restarted && ftruncate(descriptor, 0) != 0) {
       return system_error("empty", file.path_, errno);
     }
     if (flock(descriptor, LOCK_SH) != 0) return system_error("lock", file.path_, errno);
@@ -172,7 +176,8 @@ Result<std::unique_ptr<Sink>> make_file_sink(const Uri& uri, const SinkPlace& pl
   const std::uint32_t count = has_placeholder(uri.path(), 'i') ? place.inputs : 1;
   std::vector<SharedFile> files;
   for (std::uint32_t i = 0; i < count; ++i) {
-    auto file = SharedFile::open(expand_placeholders(uri.path(), {{'i', std::to_string(i)}}));
+    auto file =
+        SharedFile::open(expand_placeholders(uri.path(), {{'i', std::to_string(i)}}), place);
     if (!file) return std::move(file).error();
     files.push_back(std::move(*file));
   }

@@ -63,7 +63,8 @@ TEST(tsa_sink, writes_what_the_tsa_source_reads) {
   const StreamShape shape{.overlap = 1};
   auto timeslices = build_timeslices("pattern:?size=500&sizes=uniform", shape, 4);
   for (const char* keys : {"", "?zstd", "?zstd=3"}) {
-    auto sink = open_sink("tsa:" + directory / "x_%n.tsa" + keys, {.compute = 1, .computes = 2});
+    auto sink = open_sink("tsa:" + directory / "x_%n.tsa" + keys,
+                          {.compute = 1, .computes = 2, .replaces_files = true});
     ASSERT_TRUE(sink) << sink.error().message;
     for (auto& t : timeslices) ASSERT_TRUE((*sink)->consume(t.view()));
     ASSERT_TRUE((*sink)->finish());
@@ -79,12 +80,33 @@ TEST(tsa_sink, starts_a_new_file_by_items_or_bytes) {
   const TestDirectory directory;
   auto timeslices = build_timeslices("pattern:?size=1000", {.inputs = 1}, 5);
   for (const char* keys : {"?items=2", "?bytes=5000"}) {
-    auto sink = open_sink("tsa:" + directory / "r%s.tsa" + keys, {});
+    auto sink = open_sink("tsa:" + directory / "r%s.tsa" + keys, {.replaces_files = true});
     for (auto& t : timeslices) ASSERT_TRUE((*sink)->consume(t.view()));
     ASSERT_TRUE((*sink)->finish());
     EXPECT_THAT(directory.names(), ElementsAre("r0000.tsa", "r0001.tsa", "r0002.tsa")) << keys;
     EXPECT_EQ(build_timeslices("tsa:" + directory / "r%s.tsa", {.inputs = 1}).size(), 5u);
   }
+}
+
+TEST(tsa_sink, leaves_files_that_were_there_before_the_run) {
+  const TestDirectory directory;
+  const std::vector<std::byte> old(3);
+  wire::write_whole(directory / "x.tsa", old);
+  EXPECT_THAT(open_error("tsa:" + directory / "x.tsa"), HasSubstr("exists already"));
+  EXPECT_EQ(wire::read_whole(directory / "x.tsa"), old);
+}
+
+TEST(tsa_sink, a_restarted_node_goes_on_behind_the_files_of_its_earlier_life) {
+  const TestDirectory directory;
+  auto timeslices = build_timeslices("pattern:?size=1000", {.inputs = 1}, 3);
+  for (const bool restarted : {false, true}) {
+    auto sink = open_sink("tsa:" + directory / "r%s.tsa?items=2",
+                          {.replaces_files = true, .restarted = restarted});
+    ASSERT_TRUE(sink) << sink.error().message;
+    for (auto& t : timeslices) ASSERT_TRUE((*sink)->consume(t.view()));
+    ASSERT_TRUE((*sink)->finish());
+  }
+  EXPECT_THAT(directory.names(), ElementsAre("r0000.tsa", "r0001.tsa", "r0002.tsa", "r0003.tsa"));
 }
 
 TEST(tsa_sink, full_disk_is_an_error_and_leaves_no_file) {
@@ -114,9 +136,11 @@ class file_sink : public ::testing::Test {
                                        {.inputs = inputs, .overlap = 0});
     std::vector<std::unique_ptr<Sink>> sinks;
     for (std::uint32_t c = 0; c < computes; ++c) {
-      auto sink = open_sink(
-          "file:" + directory_ / "out?cut=100",
-          {.compute = c, .computes = computes, .inputs = inputs, .microslices_per_timeslice = 3});
+      auto sink = open_sink("file:" + directory_ / "out?cut=100", {.compute = c,
+                                                                   .computes = computes,
+                                                                   .inputs = inputs,
+                                                                   .microslices_per_timeslice = 3,
+                                                                   .replaces_files = true});
       EXPECT_TRUE(sink) << sink.error().message;
       sinks.push_back(std::move(*sink));
     }
@@ -150,6 +174,22 @@ TEST_F(file_sink, puts_a_file_together_again_behind_several_compute_nodes) {
     wire::write_whole(directory_ / "out", random_bytes(200'000));  // left over from another run
     EXPECT_EQ(send(random_bytes(size), 4, 3), 0u) << first_error_;
     EXPECT_EQ(*sha256_of(directory_ / "out"), *sha256_of(directory_ / "in")) << size;
+  }
+}
+
+TEST_F(file_sink, leaves_a_file_that_was_there_before_the_run) {
+  wire::write_whole(directory_ / "out", random_bytes(10));
+  EXPECT_THAT(open_error("file:" + directory_ / "out"), HasSubstr("exists already"));
+  EXPECT_EQ(wire::read_whole(directory_ / "out"), random_bytes(10));
+}
+
+TEST_F(file_sink, a_restarted_node_keeps_what_its_earlier_life_wrote) {
+  for (const bool replaces : {false, true}) {
+    wire::write_whole(directory_ / "out.part", random_bytes(10));
+    const auto sink =
+        open_sink("file:" + directory_ / "out", {.replaces_files = replaces, .restarted = true});
+    ASSERT_TRUE(sink) << sink.error().message;
+    EXPECT_EQ(wire::read_whole(directory_ / "out.part"), random_bytes(10));
   }
 }
 

@@ -17,24 +17,30 @@ constexpr std::size_t buffer_size = 256 << 10;
 
 }  // namespace
 
-FileOutput::FileOutput(std::string path, std::string temporary, int descriptor)
-    : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {
+FileOutput::FileOutput(std::string path, std::string temporary, int descriptor, Existing existing)
+    : path_(std::move(path)),
+      temporary_(std::move(temporary)),
+      descriptor_(descriptor),
+      existing_(existing) {
   buffer_.reserve(buffer_size);
 }
 
-Result<std::unique_ptr<FileOutput>> FileOutput::create(std::string path) {
+Result<std::unique_ptr<FileOutput>> FileOutput::create(std::string path, Existing existing) {
   struct stat status {};
-  const bool special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+  const bool is_there = stat(path.c_str(), &status) == 0;
+  const bool special = is_there && !S_ISREG(status.st_mode);
+  if (is_there && !special && existing == Existing::refuse) return exists_error(path);
   std::string temporary = special ? "" : fmt::format("{}.part-{}", path, getpid());
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (special ? 0 : O_TRUNC);
   const int descriptor = open(special ? path.c_str() : temporary.c_str(), flags, 0666);
   if (descriptor < 0) return system_error("write", path, errno);
   return std::unique_ptr<FileOutput>(
-      new FileOutput(std::move(path), std::move(temporary), descriptor));
+      new FileOutput(std::move(path), std::move(temporary), descriptor, existing));
 }
 
 std::unique_ptr<FileOutput> FileOutput::adopt(int descriptor, std::string name) {
-  return std::unique_ptr<FileOutput>(new FileOutput(std::move(name), "", descriptor));
+  return std::unique_ptr<FileOutput>(
+      new FileOutput(std::move(name), "", descriptor, Existing::replace));
 }
 
 FileOutput::~FileOutput() {
@@ -88,11 +94,13 @@ Result<void> FileOutput::finish() {
   if (auto flushed = flush(); !flushed) return flushed;
   // Network file systems report a full disk only now.
   const int descriptor = std::exchange(descriptor_, -1);
-  const bool closed = close(descriptor) == 0;
-  if (closed && (temporary_.empty() || rename(temporary_.c_str(), path_.c_str()) == 0)) return {};
-  const int number = errno;
+  int number = close(descriptor) == 0 ? 0 : errno;
+  if (number == 0 && !temporary_.empty()) number = rename_file(temporary_, path_, existing_);
+  if (number == 0) return {};
   if (!temporary_.empty()) unlink(temporary_.c_str());
-  return give_up(number);
+  if (number != EEXIST) return give_up(number);
+  error_ = std::make_unique<Error>(exists_error(path_));
+  return *error_;
 }
 
 ZstdOutput::ZstdOutput(FileOutput& file, int level)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weft/result.hpp"
+#include "wire/archive/existing.hpp"
 
 struct ZSTD_CCtx_s;
 
@@ -21,7 +22,9 @@ namespace weft::wire {
 /// One thread at a time. After the first error every call returns it.
 class FileOutput {
  public:
-  static Result<std::unique_ptr<FileOutput>> create(std::string path);
+  /// Errors: an ordinary file has the name already and `existing` refuses it, now or at `finish`.
+  static Result<std::unique_ptr<FileOutput>> create(std::string path,
+                                                    Existing existing = Existing::refuse);
   /// Writes directly to an open descriptor, which it closes; `name` stands for it in errors.
   static std::unique_ptr<FileOutput> adopt(int descriptor, std::string name);
   ~FileOutput();
@@ -35,7 +38,7 @@ class FileOutput {
   std::uint64_t bytes() const { return bytes_; }
 
  private:
-  FileOutput(std::string path, std::string temporary, int descriptor);
+  FileOutput(std::string path, std::string temporary, int descriptor, Existing existing);
   Result<void> flush();
   Result<void> write_through(std::span<const std::byte> bytes);
   Result<void> give_up(int number);
@@ -44,6 +47,7 @@ class FileOutput {
   std::string path_;
   std::string temporary_;  ///< empty: written directly
   int descriptor_;
+  Existing existing_;
   std::vector<std::byte> buffer_;
   std::uint64_t bytes_ = 0;
   std::unique_ptr<Error> error_;

@@ -25,11 +25,14 @@ std::uint64_t index_of_item(const ArchiveReader& reader) {
 /// Open inputs of one type, and how far all of them together have been read.
 class Inputs {
  public:
-  static Result<Inputs> open(std::span<const std::string> paths) {
+  /// Refuses an output that exists, or is an input, before it reads anything.
+  static Result<Inputs> open(std::span<const std::string> paths, const ArchiveTarget& out) {
     Inputs inputs;
     if (paths.empty()) {
       return Error{ErrorCode::invalid_argument, "no archives to merge; name at least one"};
     }
+    if (auto good = refuse_own_input(paths, out.path); !good) return std::move(good).error();
+    if (auto good = refuse_existing(out.path, out.existing); !good) return std::move(good).error();
     for (const std::string& path : paths) {
       auto reader = ArchiveReader::open(path);
       if (!reader) return std::move(reader).error();
@@ -136,18 +139,19 @@ Result<RowRead> read_row(Inputs& inputs, std::uint32_t microslices, TimesliceAss
   return row;
 }
 
-Result<std::unique_ptr<ArchiveWriter>> create(const std::string& out, ArchiveType type,
+Result<std::unique_ptr<ArchiveWriter>> create(const ArchiveTarget& out, ArchiveType type,
                                               CompressionChoice choice) {
-  return ArchiveWriter::create(out, new_archive_format(type, choice.compression),
-                               choice.zstd_level);
+  return ArchiveWriter::create(out.path, new_archive_format(type, choice.compression),
+                               choice.zstd_level, out.existing);
 }
 
 }  // namespace
 
-Result<std::uint64_t> cut_archive(const std::string& in, const std::string& out, std::uint64_t from,
-                                  std::uint64_t count, const ProgressCallback& progress) {
+Result<std::uint64_t> cut_archive(const std::string& in, const ArchiveTarget& out,
+                                  std::uint64_t from, std::uint64_t count,
+                                  const ProgressCallback& progress) {
   const std::string one[] = {in};
-  auto inputs = Inputs::open(one);
+  auto inputs = Inputs::open(one, out);
   if (!inputs) return std::move(inputs).error();
   ArchiveReader& reader = inputs->readers()[0];
   std::unique_ptr<ArchiveWriter> writer;
@@ -165,7 +169,7 @@ Result<std::uint64_t> cut_archive(const std::string& in, const std::string& out,
     if (!more) return more.error();
     // The versions of items are known once one was read.
     if (!writer) {
-      auto created = ArchiveWriter::create(out, reader.format());
+      auto created = ArchiveWriter::create(out.path, reader.format(), 1, out.existing);
       if (!created) return std::move(created).error();
       writer = std::move(*created);
     }
@@ -177,10 +181,10 @@ Result<std::uint64_t> cut_archive(const std::string& in, const std::string& out,
   return writer->items();
 }
 
-Result<MergeResult> merge_archives(std::span<const std::string> paths, const std::string& out,
+Result<MergeResult> merge_archives(std::span<const std::string> paths, const ArchiveTarget& out,
                                    CompressionChoice compression,
                                    const ProgressCallback& progress) {
-  auto inputs = Inputs::open(paths);
+  auto inputs = Inputs::open(paths, out);
   if (!inputs) return std::move(inputs).error();
   auto writer = create(out, inputs->type(), compression);
   if (!writer) return std::move(writer).error();
@@ -211,12 +215,12 @@ Result<MergeResult> merge_archives(std::span<const std::string> paths, const std
   return result;
 }
 
-Result<MergeResult> merge_components(std::span<const std::string> paths, const std::string& out,
+Result<MergeResult> merge_components(std::span<const std::string> paths, const ArchiveTarget& out,
                                      std::uint32_t microslices_per_timeslice,
                                      CompressionChoice compression,
                                      const ProgressCallback& progress) {
   WEFT_CHECK(microslices_per_timeslice > 0);
-  auto inputs = Inputs::open(paths);
+  auto inputs = Inputs::open(paths, out);
   if (!inputs) return std::move(inputs).error();
   if (inputs->type() != ArchiveType::microslices) {
     return Error{

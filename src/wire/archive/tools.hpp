@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weft/result.hpp"
+#include "wire/archive/existing.hpp"
 #include "wire/archive/format.hpp"
 
 namespace weft::wire {
@@ -57,10 +58,18 @@ struct ArchiveContents {
 Result<ArchiveContents> inspect_archive(const std::string& path, bool check_crc,
                                         const ProgressCallback& progress = {});
 
+/// What the tools below write to: a file that is none of those they read (code invalid_argument),
+/// and that appears when it is complete.
+struct ArchiveTarget {
+  std::string path;
+  Existing existing = Existing::refuse;
+};
+
 /// Writes items `from`, `from`+1, … of an archive, `count` at most, to `out`, in the same format:
 /// versions, compression, time, host and user stay. Returns how many were written.
-Result<std::uint64_t> cut_archive(const std::string& in, const std::string& out, std::uint64_t from,
-                                  std::uint64_t count, const ProgressCallback& progress = {});
+Result<std::uint64_t> cut_archive(const std::string& in, const ArchiveTarget& out,
+                                  std::uint64_t from, std::uint64_t count,
+                                  const ProgressCallback& progress = {});
 
 /// How a new archive is compressed.
 struct CompressionChoice {
@@ -77,13 +86,13 @@ struct MergeResult {
 
 /// Merges archives of one type into one, ordered by index: what several compute nodes wrote, say.
 /// Each input is expected to be in order itself.
-Result<MergeResult> merge_archives(std::span<const std::string> inputs, const std::string& out,
+Result<MergeResult> merge_archives(std::span<const std::string> inputs, const ArchiveTarget& out,
                                    CompressionChoice compression,
                                    const ProgressCallback& progress = {});
 
 /// Builds timeslices of `microslices_per_timeslice` ≥ 1, without overlap: component i is made of
 /// the i-th microslice archive. Ends with the shortest input.
-Result<MergeResult> merge_components(std::span<const std::string> inputs, const std::string& out,
+Result<MergeResult> merge_components(std::span<const std::string> inputs, const ArchiveTarget& out,
                                      std::uint32_t microslices_per_timeslice,
                                      CompressionChoice compression,
                                      const ProgressCallback& progress = {});

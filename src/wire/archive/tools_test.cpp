@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "wire/archive/component.hpp"
 #include "wire/archive/golden.hpp"
@@ -48,6 +49,7 @@ class archive_tools : public ::testing::Test {
     }
     return all;
   }
+  ArchiveTarget out(std::string_view name) const { return {directory_ / name, Existing::replace}; }
   const TestDirectory directory_;
 };
 
@@ -88,7 +90,7 @@ TEST_F(archive_tools, inspect_finds_a_damaged_content) {
 
 TEST_F(archive_tools, cutting_everything_gives_the_same_file) {
   for (const char* name : {"microslices.msa", "timeslices.tsa", "timeslices_oldest.tsa"}) {
-    const auto items = cut_archive(make_golden(name), directory_ / "out", 0, UINT64_MAX);
+    const auto items = cut_archive(make_golden(name), out("out"), 0, UINT64_MAX);
     ASSERT_TRUE(items) << items.error().message;
     EXPECT_EQ(read_whole(directory_ / "out"), golden(name));
   }
@@ -96,21 +98,21 @@ TEST_F(archive_tools, cutting_everything_gives_the_same_file) {
 
 TEST_F(archive_tools, cuts_items_out_of_the_middle) {
   const std::string path = make_msa("x.msa", {1, 2, 3, 4, 5});
-  EXPECT_EQ(*cut_archive(path, directory_ / "out", 1, 3), 3u);
+  EXPECT_EQ(*cut_archive(path, out("out"), 1, 3), 3u);
   EXPECT_THAT(indices(directory_ / "out"), ElementsAre(2, 3, 4));
-  EXPECT_EQ(*cut_archive(path, directory_ / "out", 4, 3), 1u);
-  EXPECT_EQ(*cut_archive(path, directory_ / "out", 5, 3), 0u);
+  EXPECT_EQ(*cut_archive(path, out("out"), 4, 3), 1u);
+  EXPECT_EQ(*cut_archive(path, out("out"), 5, 3), 0u);
   EXPECT_THAT(indices(directory_ / "out"), ElementsAre());
-  EXPECT_THAT(cut_archive(path, directory_ / "out2", 6, 1).error().message,
+  EXPECT_THAT(cut_archive(path, out("out2"), 6, 1).error().message,
               HasSubstr("has 5 items; there is no item 6"));
-  EXPECT_EQ(*cut_archive(make_golden("timeslices.tsa"), directory_ / "out", 1, 1), 1u);
+  EXPECT_EQ(*cut_archive(make_golden("timeslices.tsa"), out("out"), 1, 1), 1u);
   EXPECT_THAT(indices(directory_ / "out"), ElementsAre(6));
 }
 
 TEST_F(archive_tools, merges_in_order_of_the_index) {
   const std::vector<std::string> paths{make_msa("a", {1, 4, 5}), make_msa("b", {2, 3, 9}),
                                        make_msa("c", {})};
-  const auto merged = merge_archives(paths, directory_ / "out", {ArchiveCompression::zstd});
+  const auto merged = merge_archives(paths, out("out"), {ArchiveCompression::zstd});
   ASSERT_TRUE(merged) << merged.error().message;
   EXPECT_EQ(merged->items, 6u);
   EXPECT_EQ(merged->repeated + merged->out_of_order, 0u);
@@ -119,7 +121,7 @@ TEST_F(archive_tools, merges_in_order_of_the_index) {
 
 TEST_F(archive_tools, merge_says_what_was_repeated_or_out_of_order) {
   const std::vector<std::string> paths{make_msa("a", {1, 5, 2}), make_msa("b", {1, 3})};
-  const auto merged = merge_archives(paths, directory_ / "out", {});
+  const auto merged = merge_archives(paths, out("out"), {});
   EXPECT_EQ(merged->repeated, 1u);
   EXPECT_EQ(merged->out_of_order, 1u);
   EXPECT_EQ(merged->items, 5u);
@@ -127,18 +129,17 @@ TEST_F(archive_tools, merge_says_what_was_repeated_or_out_of_order) {
 
 TEST_F(archive_tools, merge_refuses_different_types_and_nothing) {
   const std::vector<std::string> paths{make_golden("timeslices.tsa"), make_msa("b", {1})};
-  EXPECT_THAT(merge_archives(paths, directory_ / "out", {}).error().message,
+  EXPECT_THAT(merge_archives(paths, out("out"), {}).error().message,
               HasSubstr("holds timeslices, '"));
-  EXPECT_FALSE(merge_archives({}, directory_ / "out", {}));
-  EXPECT_THAT(
-      merge_components(std::span(paths).first(1), directory_ / "out", 1, {}).error().message,
-      HasSubstr("holds timeslices; components"));
+  EXPECT_FALSE(merge_archives({}, out("out"), {}));
+  EXPECT_THAT(merge_components(std::span(paths).first(1), out("out"), 1, {}).error().message,
+              HasSubstr("holds timeslices; components"));
 }
 
 TEST_F(archive_tools, makes_timeslices_of_microslice_archives) {
   const std::vector<std::string> paths{make_msa("a", {100, 110, 120, 130, 140}),
                                        make_msa("b", {101, 111, 121, 131})};
-  const auto merged = merge_components(paths, directory_ / "out", 2, {});
+  const auto merged = merge_components(paths, out("out"), 2, {});
   ASSERT_TRUE(merged) << merged.error().message;
   EXPECT_EQ(merged->items, 2u);
   EXPECT_EQ(merged->left_over, 1u);
@@ -154,6 +155,46 @@ TEST_F(archive_tools, makes_timeslices_of_microslice_archives) {
   EXPECT_EQ(second->microslice(1).descriptor.index, 131u);
   EXPECT_EQ(second->microslice(1).content[0], std::byte{131});
   EXPECT_FALSE(*reader->next());
+}
+
+TEST_F(archive_tools, never_write_over_what_they_read) {
+  const std::string path = make_msa("x.msa", {1, 2, 3});
+  const std::string link = directory_ / "link.msa";
+  const std::string symbolic = directory_ / "symbolic.msa";
+  ASSERT_EQ(::link(path.c_str(), link.c_str()), 0);
+  ASSERT_EQ(::symlink(path.c_str(), symbolic.c_str()), 0);
+  const std::vector<std::string> paths{make_msa("y.msa", {4}), path};
+  for (const std::string& name : {path, link, symbolic}) {
+    for (const Existing existing : {Existing::refuse, Existing::replace}) {
+      const ArchiveTarget target{name, existing};
+      EXPECT_THAT(cut_archive(path, target, 1, 1).error().message, HasSubstr("it is the input '"));
+      EXPECT_THAT(merge_archives(paths, target, {}).error().message,
+                  HasSubstr("it is the input '"));
+      EXPECT_THAT(merge_components(paths, target, 1, {}).error().message,
+                  HasSubstr("it is the input '"));
+    }
+  }
+  EXPECT_THAT(indices(path), ElementsAre(1, 2, 3));
+}
+
+TEST_F(archive_tools, write_over_another_file_only_when_told) {
+  const std::string path = make_msa("x.msa", {1, 2, 3});
+  const std::string other = make_msa("other.msa", {7});
+  EXPECT_THAT(cut_archive(path, {other}, 0, 1).error().message, HasSubstr("--force"));
+  const std::vector<std::string> paths{path};
+  EXPECT_THAT(merge_archives(paths, {other}, {}).error().message, HasSubstr("--force"));
+  EXPECT_THAT(indices(other), ElementsAre(7));
+  EXPECT_TRUE(cut_archive(path, {other, Existing::replace}, 0, 1));
+  EXPECT_THAT(indices(other), ElementsAre(1));
+}
+
+TEST_F(archive_tools, a_file_that_appears_while_another_is_written_stays) {
+  const std::string path = directory_ / "late.msa";
+  auto writer = ArchiveWriter::create(path, new_archive_format(ArchiveType::microslices, {}));
+  ASSERT_TRUE(writer) << writer.error().message;
+  write_whole(path, golden("microslices.msa"));
+  EXPECT_THAT((*writer)->finish().error().message, HasSubstr("exists already"));
+  EXPECT_EQ(read_whole(path), golden("microslices.msa"));
 }
 
 }  // namespace

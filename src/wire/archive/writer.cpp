@@ -31,8 +31,8 @@ ArchiveWriter::ArchiveWriter(std::unique_ptr<FileOutput> file, ArchiveFormat for
 }
 
 Result<std::unique_ptr<ArchiveWriter>> ArchiveWriter::create(std::string path, ArchiveFormat format,
-                                                             int zstd_level) {
-  auto file = FileOutput::create(std::move(path));
+                                                             int zstd_level, Existing existing) {
+  auto file = FileOutput::create(std::move(path), existing);
   if (!file) return std::move(file).error();
   return create(std::move(*file), std::move(format), zstd_level);
 }

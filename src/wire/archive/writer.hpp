@@ -19,9 +19,10 @@ namespace weft::wire {
 /// leaves nothing. After the first error every call returns it.
 class ArchiveWriter {
  public:
-  /// `zstd_level` counts when the format says zstd: 1 (fast) to 19.
+  /// `zstd_level` counts when the format says zstd: 1 (fast) to 19. Errors: as FileOutput::create.
   static Result<std::unique_ptr<ArchiveWriter>> create(std::string path, ArchiveFormat format,
-                                                       int zstd_level = 1);
+                                                       int zstd_level = 1,
+                                                       Existing existing = Existing::refuse);
   /// The same into an output that is open already.
   static Result<std::unique_ptr<ArchiveWriter>> create(std::unique_ptr<FileOutput> output,
                                                        ArchiveFormat format, int zstd_level = 1);

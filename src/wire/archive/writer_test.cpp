@@ -30,7 +30,7 @@ void rewrite(const std::string& from, const std::string& to, Change change) {
     if (!writer) {
       ArchiveFormat format = reader->format();
       change(format);
-      auto created = ArchiveWriter::create(to, format);
+      auto created = ArchiveWriter::create(to, format, 1, Existing::replace);
       ASSERT_TRUE(created) << created.error().message;
       writer = std::move(*created);
     }

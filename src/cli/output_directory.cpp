@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output_directory.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file of a directory, and what tells that weft wrote it: text within its first bytes.
+struct OwnFile {
+  const char* name;
+  std::string_view mark;
+};
+constexpr std::array own_files{
+    OwnFile{"run.json", "\"schedule\""},
+    OwnFile{"compare.json", "\"runs\""},
+    OwnFile{"network.json", "\"version\""},
+    OwnFile{"simulation.json", "\"scenario\""},
+    OwnFile{"report.html", "content=\"weft report\""},
+    OwnFile{"network.html", "content=\"weft report\""},
+};
+constexpr std::size_t first_bytes = 2048;
+
+bool is_own(const fs::path& path, std::string_view mark) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(first_bytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text.find(mark) != std::string::npos;
+}
+
+}  // namespace
+
+void add_force_option(CLI::App& command, bool& force, const char* group) {
+  command.add_flag("--force", force, "write over files that exist and are none of weft's")
+      ->group(group);
+}
+
+Result<void> prepare_directory(const std::string& directory, bool force) {
+  if (directory.empty()) return {};
+  std::error_code error;
+  if (fs::exists(directory, error) && !fs::is_directory(directory, error)) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--out: {} is a file; name a directory", directory)};
+  }
+  fs::create_directories(directory, error);
+  if (!error && ::access(directory.c_str(), W_OK | X_OK) != 0) {
+    error.assign(errno, std::generic_category());
+  }
+  if (error) {
+    return Error{ErrorCode::io, fmt::format("--out: {}: cannot write in this directory: {}",
+                                            directory, std::strerror(error.value()))};
+  }
+  return refuse_foreign_files(directory, force);
+}
+
+Result<void> refuse_foreign_files(const std::string& directory, bool force) {
+  std::error_code error;
+  for (const OwnFile& file : own_files) {
+    const fs::path path = fs::path(directory) / file.name;
+    if (force || !fs::exists(path, error) || is_own(path, file.mark)) continue;
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--out: {} is there, and weft did not write it; name another "
+                             "directory, or replace it with --force",
+                             path.string())};
+  }
+  return {};
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/suggest.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <numeric>
+
+namespace weft::cli {
+namespace {
+
+void add_options(const CLI::App& app, std::vector<std::string>& names) {
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    if (option->get_group().empty()) continue;
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (sub->get_name().empty()) add_options(*sub, names);  // an option group
+  }
+}
+
+std::string explain(const CLI::App& command, const std::string& word,
+                    std::span<const std::string> known, const char* what) {
+  const std::string guess = nearest(word, known);
+  return fmt::format("unknown {} '{}' of {}{}; see {} --help", what, word, full_name(command),
+                     guess.empty() ? "" : fmt::format(": did you mean {}?", guess),
+                     full_name(command));
+}
+
+}  // namespace
+
+std::string full_name(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  return parent == nullptr ? app.get_name() : full_name(*parent) + " " + app.get_name();
+}
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!sub->get_name().empty() && !sub->get_group().empty()) names.push_back(sub->get_name());
+  }
+  return names;
+}
+
+const CLI::App& deepest_command(const CLI::App& app) {
+  for (const CLI::App* sub : app.get_subcommands()) {
+    if (!sub->get_name().empty()) return deepest_command(*sub);
+  }
+  return app;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
+  std::iota(above.begin(), above.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const bool same = a[i - 1] == b[j - 1];
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (same ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before = std::exchange(above, row);
+  }
+  return above[b.size()];
+}
+
+std::string nearest(std::string_view word, std::span<const std::string> known) {
+  // A third of the letters may be wrong; more is another word.
+  std::size_t least = std::max<std::size_t>(word.size() / 3, 1) + 1;
+  std::string best;
+  for (const std::string& name : known) {
+    const bool begins = word.size() >= 3 && name.starts_with(word);
+    const std::size_t distance = begins ? 1 : edit_distance(word, name);
+    if (distance >= least) continue;
+    least = distance;
+    best = name;
+  }
+  return best;
+}
+
+std::string explain_unknown(const CLI::App& root) {
+  const std::vector<std::string> words = root.remaining(true);
+  const CLI::App& command = deepest_command(root);
+  if (words.empty()) return fmt::format("see {} --help", full_name(command));
+  const std::string word = words[0].substr(0, words[0].find('='));
+  if (word.starts_with("-")) {
+    std::vector<std::string> options;
+    add_options(command, options);
+    return explain(command, word, options, "option");
+  }
+  const std::vector<std::string> commands = commands_of(command);
+  if (!commands.empty()) return explain(command, word, commands, "command");
+  return fmt::format("'{}' is one word too many for {}; see {} --help", word, full_name(command),
+                     full_name(command));
+}
+
+const CLI::App* find_command(const CLI::App& root, std::span<const std::string> words,
+                             std::string& error) {
+  const CLI::App* command = &root;
+  for (const std::string& word : words) {
+    const auto commands = commands_of(*command);
+    if (std::find(commands.begin(), commands.end(), word) == commands.end()) {
+      error = explain(*command, word, commands, "command");
+      return nullptr;
+    }
+    command = command->get_subcommand(word);
+  }
+  return command;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/suggest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace weft::cli {
+namespace {
+
+TEST(suggest, counts_how_far_words_are_apart) {
+  EXPECT_EQ(edit_distance("", "abc"), 3u);
+  EXPECT_EQ(edit_distance("stream", "stream"), 0u);
+  EXPECT_EQ(edit_distance("strem", "stream"), 1u);
+  EXPECT_EQ(edit_distance("steram", "stream"), 1u) << "neighbours that are swapped";
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
+}
+
+TEST(suggest, finds_what_is_near_and_nothing_else) {
+  const std::vector<std::string> known{"--schedule", "--schedules", "--sink", "--seed"};
+  EXPECT_EQ(nearest("--shedule", known), "--schedule");
+  EXPECT_EQ(nearest("--sedd", known), "--seed");
+  EXPECT_EQ(nearest("--sched", known), "--schedule") << "its beginning";
+  EXPECT_EQ(nearest("--colour", known), "");
+}
+
+/// What is said of a command line.
+std::string said(const std::string& line) {
+  CLI::App root("", "weft");
+  root.require_subcommand(1);
+  CLI::App* stream = root.add_subcommand("stream", "");
+  stream->require_subcommand(1);
+  CLI::App* local = stream->add_subcommand("local", "");
+  int inputs = 0;
+  local->add_option("--inputs", inputs, "");
+  CLI::App* hidden = root.add_subcommand("strean", "");
+  hidden->group("");
+  try {
+    root.parse(line);
+  } catch (const CLI::ParseError&) {
+    return explain_unknown(root);
+  }
+  return "";
+}
+
+TEST(suggest, names_the_command_that_does_not_know_a_word) {
+  EXPECT_EQ(said("strem"),
+            "unknown command 'strem' of weft: did you mean stream?; see weft --help");
+  EXPECT_EQ(said("stream lokal --inputs 3"),
+            "unknown command 'lokal' of weft stream: did you mean local?; see weft stream --help");
+  EXPECT_EQ(said("stream local --input=3"),
+            "unknown option '--input' of weft stream local: did you mean --inputs?; see weft "
+            "stream local --help");
+  EXPECT_EQ(said("stream local --frobnicate"),
+            "unknown option '--frobnicate' of weft stream local; see weft stream local --help");
+  EXPECT_EQ(said("stream local here"),
+            "'here' is one word too many for weft stream local; see weft stream local --help");
+}
+
+}  // namespace
+}  // namespace weft::cli

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the values of some options begin with, for completion. They are offered, not demanded.
+#pragma once
+
+#include "cli/describe.hpp"
+
+namespace weft::cli {
+
+/// By option: fabrics, schedules, sources, sinks, topologies and presets.
+Suggestions suggestions();
+
+/// "auto, tcp, …": the fabrics, for help.
+std::string fabric_list();
+
+}  // namespace weft::cli

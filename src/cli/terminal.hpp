@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What fits a terminal: lines that overwrite themselves, and tables.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace weft::cli {
+
+/// Columns of the terminal behind a descriptor; 80 for a pipe or a file.
+std::size_t columns_of(int descriptor);
+
+/// As many of `parts`, the first ones, as fit into so many columns, with ", " between them. The
+/// first one alone is cut.
+std::string fitting(const std::vector<std::string>& parts, std::size_t columns);
+
+/// "25 %" of a total, with what is left at that pace when that is worth saying: "25 %, 12 s left".
+std::string share_done(double fraction, std::chrono::duration<double> taken);
+
+/// One line on standard error that is written over and over, if that is a terminal. It is gone when
+/// the object is.
+class StatusLine {
+ public:
+  StatusLine();
+  ~StatusLine();
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+
+  bool wanted() const { return terminal_; }
+  /// Shows what fits, at most five times a second.
+  void show(const std::vector<std::string>& parts);
+
+ private:
+  bool terminal_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point next_{};
+};
+
+/// A table for people. Where it is too wide, a paragraph for each row.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> head) : head_(std::move(head)) {}
+  /// One cell per column.
+  void add(std::vector<std::string> cells);
+  bool empty() const { return rows_.empty(); }
+  /// The first column is aligned to the left, the others to the right.
+  std::string text(std::size_t columns) const;
+  /// On standard output.
+  void print() const;
+
+ private:
+  std::vector<std::string> head_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace weft::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a simulation has come, for those who wait for it.
+#pragma once
+
+#include <functional>
+
+#include "sim/partition/exchange.hpp"
+#include "weft/time.hpp"
+
+namespace weft::sim {
+
+/// Called on the thread that simulates, with the time and the planned end; may be empty.
+using Progress = std::function<void(PicoInstant now, PicoInstant end)>;
+
+/// Runs to `end` in equal steps, the same in every part of a divided simulation, of which the first
+/// one tells. `run_until` takes the simulation to an instant; it is at the beginning now.
+template <class RunUntil>
+void run_in_steps(PicoInstant end, const Exchange& exchange, const Progress& progress,
+                  RunUntil run_until) {
+  constexpr std::int64_t steps = 100;
+  const PicoDuration all = end - PicoInstant();
+  for (std::int64_t step = 1; step <= steps; ++step) {
+    const PicoInstant now =
+        step == steps ? end : PicoInstant() + PicoDuration(all.ticks() / steps * step);
+    run_until(now);
+    if (progress && exchange.rank() == 0) progress(now, end);
+  }
+}
+
+}  // namespace weft::sim

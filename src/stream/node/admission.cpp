@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/node/admission.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "core/stream/messages.hpp"
+#include "runtime/memory/mirrored_ring.hpp"
+#include "stream/uri.hpp"
+#include "weft/timeslice.hpp"
+#include "wire/archive/existing.hpp"
+
+namespace weft::stream {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of a process that is a node, besides its rings.
+constexpr std::uint64_t bytes_of_a_process = 4 << 20;
+constexpr std::uint64_t descriptors_of_a_process = 64;
+/// Files of a directory that are looked at; it is read whole soon anyway.
+constexpr std::size_t most_files = 1'000'000;
+
+Error wrong(std::string message) {
+  return {ErrorCode::invalid_argument, std::move(message)};
+}
+
+void add_file(const std::string& path, std::vector<std::string>& files) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return files.push_back(path);
+  for (fs::recursive_directory_iterator at(path, error), end; !error && at != end;
+       at.increment(error)) {
+    if (files.size() == most_files) return;
+    files.push_back(at->path().string());
+  }
+}
+
+/// What the source reads, as far as names tell.
+std::vector<std::string> files_read(const StreamOptions& options) {
+  std::vector<std::string> files;
+  const auto uri = Uri::parse(options.source);
+  if (!uri || options.make_source || uri->scheme() == "pattern") return files;
+  const std::uint32_t inputs = has_placeholder(uri->path(), 'i') ? options.inputs : 1;
+  for (std::uint32_t i = 0; i < inputs; ++i) {
+    for (std::uint32_t n = 0; files.size() < most_files; ++n) {
+      const std::string file = expand_placeholders(
+          uri->path(), {{'i', std::to_string(i)}, {'s', fmt::format("{:04}", n)}});
+      if (::access(file.c_str(), F_OK) != 0) break;
+      add_file(file, files);
+      if (!has_placeholder(uri->path(), 's')) break;
+    }
+  }
+  return files;
+}
+
+/// The first files that a sink writes.
+std::vector<std::string> files_written(const Uri& uri, const StreamOptions& options) {
+  std::vector<std::string> files;
+  const bool is_archive = uri.scheme() == "tsa";
+  const char letter = is_archive ? 'n' : 'i';
+  const std::uint32_t nodes = is_archive ? options.computes : options.inputs;
+  const std::uint32_t count = has_placeholder(uri.path(), letter) ? nodes : 1;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::string number = std::to_string(i);
+    files.push_back(is_archive ? expand_placeholders(uri.path(), {{'n', number}, {'s', "0000"}})
+                               : expand_placeholders(uri.path(), {{'i', number}}));
+  }
+  return files;
+}
+
+Result<void> check_file(const std::string& path, const Uri& uri, const StreamOptions& options) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return {};
+  if (S_ISDIR(status.st_mode)) {
+    return uri.error(fmt::format("{} is a directory; name a file in it", path));
+  }
+  if (S_ISREG(status.st_mode) && !options.replaces_files) return wire::exists_error(path);
+  return {};
+}
+
+std::uint64_t read_number(const char* path, std::uint64_t otherwise) {
+  std::ifstream file(path);
+  std::uint64_t value = 0;
+  return file >> value ? value : otherwise;
+}
+
+}  // namespace
+
+Result<void> check_files(const StreamOptions& options) {
+  if (options.make_sink) return {};
+  std::vector<std::string> inputs;
+  std::set<std::string> written;
+  for (const std::string& text : options.sinks) {
+    if (!text.starts_with("tsa:") && !text.starts_with("file:")) continue;
+    const auto uri = Uri::parse(text);
+    if (!uri) return uri.error();
+    if (inputs.empty()) inputs = files_read(options);
+    for (const std::string& path : files_written(*uri, options)) {
+      if (path.empty()) break;  // the sink itself says what is missing
+      if (auto good = wire::refuse_own_input(inputs, path); !good) return good;
+      if (auto good = check_file(path, *uri, options); !good) return good;
+      if (written.insert(path).second) continue;
+      return wrong(
+          fmt::format("--sink {}: another sink writes '{}' too; name another file", text, path));
+    }
+  }
+  return {};
+}
+
+JobNeeds needs_of(const StreamOptions& o, NodesRun run) {
+  const std::uint64_t ring = ring_size_for(o.buffer).value();
+  const std::uint64_t rings = o.one_ring ? 1 : o.inputs;
+  const std::uint64_t compute =
+      rings * ring + std::uint64_t{o.inputs} * o.descriptors * sizeof(ContributionDescriptor);
+  const std::uint64_t room = o.input_buffer != ByteCount{} ? o.input_buffer.value()
+                                                           : o.buffer.value() * (o.computes + 1ULL);
+  const std::uint64_t microslices =
+      o.descriptors * (o.computes + 1ULL) *
+      (std::uint64_t{o.microslices_per_timeslice} + o.overlap_microslices);
+  const std::uint64_t input =
+      (o.one_ring ? std::min(room, ring) : room) + microslices * sizeof(MicrosliceDescriptor);
+  const std::uint64_t nodes = std::uint64_t{o.inputs} + o.computes;
+  JobNeeds needs{.bytes = o.computes * compute + o.inputs * input};
+  if (run == NodesRun::in_processes) {
+    needs.bytes += nodes * bytes_of_a_process;
+    needs.descriptors = nodes + descriptors_of_a_process;
+    needs.mappings = 2 * rings;
+  } else {
+    needs.descriptors = nodes + descriptors_of_a_process;  // a memory file each
+    needs.mappings = 2 * (rings * o.computes + o.inputs);
+  }
+  return needs;
+}
+
+MachineLimits limits_of_this_machine() {
+  MachineLimits limits;
+  limits.bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                 static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  struct rlimit files {};
+  limits.descriptors = ::getrlimit(RLIMIT_NOFILE, &files) == 0
+                           ? files.rlim_cur
+                           : std::numeric_limits<std::uint64_t>::max();
+  limits.mappings = read_number("/proc/sys/vm/max_map_count", 65530);
+  return limits;
+}
+
+Result<void> check_needs(const StreamOptions& o, NodesRun run, const MachineLimits& limits) {
+  const JobNeeds needs = needs_of(o, run);
+  const std::string job = fmt::format("--inputs {} --computes {}", o.inputs, o.computes);
+  if (needs.bytes > limits.bytes) {
+    return wrong(
+        fmt::format("{}: they and rings of --buffer {} take {}, and this machine has {}; "
+                    "use fewer nodes, a smaller --buffer{}",
+                    job, to_text(o.buffer), to_text(ByteCount(needs.bytes)),
+                    to_text(ByteCount(limits.bytes)), o.one_ring ? "" : " or --one-ring"));
+  }
+  if (needs.descriptors > limits.descriptors) {
+    return wrong(
+        fmt::format("{}: a process needs {} file descriptors and may have {}; use fewer "
+                    "nodes, or raise ulimit -n",
+                    job, needs.descriptors, limits.descriptors));
+  }
+  if (needs.mappings > limits.mappings) {
+    return wrong(
+        fmt::format("{}: their rings take {} memory mappings of a process, and the system "
+                    "grants {} (vm.max_map_count); use fewer nodes or --one-ring",
+                    job, needs.mappings, limits.mappings));
+  }
+  return {};
+}
+
+}  // namespace weft::stream

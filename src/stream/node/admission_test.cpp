@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/node/admission.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "wire/archive/golden.hpp"
+
+namespace weft::stream {
+namespace {
+
+using ::testing::HasSubstr;
+using wire::TestDirectory;
+
+constexpr MachineLimits a_machine{.bytes = 8ULL << 30, .descriptors = 1024, .mappings = 65530};
+
+std::string files_error(const StreamOptions& options) {
+  const auto good = check_files(options);
+  return good ? "" : good.error().message;
+}
+std::string needs_error(const StreamOptions& options, NodesRun run) {
+  const auto good = check_needs(options, run, a_machine);
+  return good ? "" : good.error().message;
+}
+
+TEST(admission, a_sink_writes_over_a_file_only_when_told) {
+  const TestDirectory directory;
+  wire::write_whole(directory / "a0", std::vector<std::byte>(1));
+  for (const char* sink : {"tsa:", "file:"}) {
+    StreamOptions options{.sinks = {sink + directory / "a0"}};
+    EXPECT_THAT(files_error(options), HasSubstr("exists already"));
+    options.replaces_files = true;
+    EXPECT_EQ(files_error(options), "");
+  }
+  EXPECT_THAT(files_error({.sinks = {"tsa:" + directory / "a%n"}}), HasSubstr("a0' exists already"))
+      << "what one of the compute nodes writes";
+  EXPECT_EQ(files_error({.sinks = {"tsa:" + directory / "b%n", "check:", "null:"}}), "");
+}
+
+TEST(admission, a_sink_never_writes_over_what_a_source_reads) {
+  const TestDirectory directory;
+  const std::string path = directory / "in";
+  wire::write_whole(path, std::vector<std::byte>(1));
+  ASSERT_EQ(::link(path.c_str(), (directory / "link").c_str()), 0);
+  for (const std::string& source : {path, directory.path().string()}) {
+    for (const char* name : {"in", "link"}) {
+      const StreamOptions options{.source = "file:" + source + "?cut=1KiB",
+                                  .sinks = {"file:" + directory / name + "?cut=1KiB"},
+                                  .replaces_files = true};
+      EXPECT_THAT(files_error(options), HasSubstr("it is the input '"));
+    }
+  }
+}
+
+TEST(admission, a_directory_and_a_file_of_two_sinks_are_refused) {
+  const TestDirectory directory;
+  EXPECT_THAT(files_error({.sinks = {"file:" + directory.path().string()}}),
+              HasSubstr("is a directory; name a file in it"));
+  EXPECT_THAT(files_error({.sinks = {"file:" + directory / "x", "tsa:" + directory / "x"}}),
+              HasSubstr("another sink writes"));
+}
+
+TEST(admission, jobs_are_held_against_what_the_machine_has) {
+  const StreamOptions large{.inputs = 8192, .computes = 8192};
+  EXPECT_THAT(needs_error(large, NodesRun::in_processes), HasSubstr("this machine has 8 GiB"));
+  EXPECT_THAT(needs_error(large, NodesRun::in_one_process), HasSubstr("this machine has 8 GiB"));
+  EXPECT_THAT(
+      needs_error({.inputs = 600, .computes = 600, .buffer = ByteCount(4096), .descriptors = 1},
+                  NodesRun::in_processes),
+      HasSubstr("1264 file descriptors and may have 1024"));
+  EXPECT_THAT(
+      needs_error({.inputs = 200, .computes = 200, .buffer = ByteCount(4096), .descriptors = 1},
+                  NodesRun::in_one_process),
+      HasSubstr("vm.max_map_count"));
+  EXPECT_EQ(needs_error({}, NodesRun::in_processes), "");
+  EXPECT_EQ(
+      needs_error({.inputs = 192, .computes = 192, .one_ring = true}, NodesRun::in_one_process),
+      "");
+}
+
+TEST(admission, this_machine_has_something) {
+  const MachineLimits limits = limits_of_this_machine();
+  EXPECT_GT(limits.bytes, 1u << 20);
+  EXPECT_GT(limits.descriptors, 3u);
+  EXPECT_GT(limits.mappings, 100u);
+}
+
+TEST(admission, timeslices_whose_descriptors_exceed_the_buffer_are_refused) {
+  StreamOptions options{.timeslices = 1};
+  options.overlap_microslices = 4'000'000'000;
+  EXPECT_THAT(check_options(options).error().message, HasSubstr("--overlap: 4000000001"));
+  options.overlap_microslices = 0;
+  options.microslices_per_timeslice = 4'000'000'000;
+  EXPECT_THAT(check_options(options).error().message, HasSubstr("--microslices-per-timeslice"));
+}
+
+}  // namespace
+}  // namespace weft::stream

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/archive/existing.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace weft::wire {
+
+Error exists_error(const std::string& path) {
+  return {ErrorCode::invalid_argument,
+          fmt::format("cannot write '{}': it exists already; name another file, or replace it with "
+                      "--force",
+                      path)};
+}
+
+Result<void> refuse_existing(const std::string& path, Existing existing) {
+  struct stat status {};
+  if (existing == Existing::replace || ::stat(path.c_str(), &status) != 0) return {};
+  if (S_ISREG(status.st_mode)) return exists_error(path);
+  return {};
+}
+
+Result<void> refuse_own_input(std::span<const std::string> inputs, const std::string& out) {
+  struct stat target {};
+  if (::stat(out.c_str(), &target) != 0) return {};
+  // A terminal may be both ends.
+  if (!S_ISREG(target.st_mode) && !S_ISBLK(target.st_mode)) return {};
+  for (const std::string& input : inputs) {
+    struct stat read {};
+    if (::stat(input.c_str(), &read) != 0) continue;
+    if (read.st_dev != target.st_dev || read.st_ino != target.st_ino) continue;
+    return Error{
+        ErrorCode::invalid_argument,
+        fmt::format("cannot write '{}': it is the input '{}'; name another file", out, input)};
+  }
+  return {};
+}
+
+int rename_file(const std::string& from, const std::string& to, Existing existing) {
+  if (existing == Existing::replace) {
+    return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+  }
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  // Some network file systems cannot promise that; they look first.
+  if (::access(to.c_str(), F_OK) == 0) return EEXIST;
+  return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+}  // namespace weft::wire

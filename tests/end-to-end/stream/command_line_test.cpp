@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command line asks for and cannot have, said before any work begins; what a command never
+// destroys; what it says to those who look for help.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "weft_run.hpp"
+
+namespace weft::e2e {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr int usage = 2;
+
+/// One line on standard error, which begins "weft: " and contains `words`; nothing was done.
+void expect_refused(const Ended& ended, const std::string& words) {
+  EXPECT_FALSE(ended.hung) << ended.describe();
+  EXPECT_EQ(ended.code, usage) << ended.describe();
+  EXPECT_EQ(ended.output, "") << ended.describe();
+  EXPECT_EQ(std::count(ended.errors.begin(), ended.errors.end(), '\n'), 1) << ended.describe();
+  EXPECT_THAT(ended.errors, StartsWith("weft: ")) << ended.describe();
+  EXPECT_THAT(ended.errors, HasSubstr(words)) << ended.describe();
+}
+
+std::string scenario(const std::string& name) {
+  return WEFT_SCENARIOS "/" + name;
+}
+
+struct Refusal {
+  const char* name;
+  std::vector<std::string> arguments;
+  const char* words;
+};
+void PrintTo(const Refusal& refusal, std::ostream* out) {
+  *out << refusal.name;
+}
+class Impossible : public testing::TestWithParam<Refusal> {};
+
+TEST_P(Impossible, is_refused_before_work_begins) {
+  expect_refused(run_weft(GetParam().arguments, 30), GetParam().words);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    command_line, Impossible,
+    testing::Values(
+        Refusal{
+            "one_unknown_schedule", {"stream", "compare", "--schedules", "dfs,fastest"}, "fastest"},
+        Refusal{"too_many_nodes",
+                {"stream", "local", "--inputs", "8192", "--computes", "8192", "--duration", "1s"},
+                "this machine has"},
+        Refusal{"too_many_simulated_nodes",
+                {"stream", "local", "--fabric", "sim:" + scenario("star-100mbit.toml"), "--inputs",
+                 "8192", "--computes", "8192"},
+                "--inputs 8192"},
+        Refusal{"too_many_nodes_of_a_limit",
+                {"stream", "limit", "--inputs", "8192", "--computes", "8192"},
+                "--inputs 8192"},
+        Refusal{"no_nodes_of_a_limit", {"stream", "limit", "--inputs", "0"}, "--inputs"},
+        Refusal{"overlap",
+                {"stream", "local", "--timeslices", "10", "--overlap", "4000000000"},
+                "--overlap: 4000000001 microslices"},
+        Refusal{"sink_directory",
+                {"stream", "local", "--timeslices", "10", "--sink", "file:/tmp"},
+                "is a directory"},
+        Refusal{"group_that_nobody_joins",
+                {"stream", "local", "--timeslices", "10", "--inputs", "1", "--computes", "1",
+                 "--no-limit", "--sink", "shm:nobody-joins-this?groups=a:one:2&wait=200ms"},
+                "group a still lacks 2"},
+        Refusal{"foreign_program",
+                {"run", "--fabric", "sim:" + scenario("programs.toml"), "-n", "2", "--", "true"},
+                "never called weft::run_program"},
+        Refusal{"foreign_program_by_seeds",
+                {"run", "--fabric", "sim:" + scenario("programs.toml"), "-n", "2", "--seeds",
+                 "1..2", "--", "true"},
+                "never called weft::run_program"},
+        Refusal{"load", {"simulate", "uniform", "--load", "7"}, "--load: 7"},
+        Refusal{"congestion_control",
+                {"testbed", "run", "--hosts", "2", "--congestion-control", "nosuch", "--", "true"},
+                "use one of"},
+        Refusal{"schedule_of_a_comparison",
+                {"stream", "compare", "--schedule", "dfs"},
+                "did you mean --schedules?"},
+        Refusal{"sink_of_a_limit",
+                {"stream", "limit", "--sink", "check:"},
+                "--sink: weft stream limit"},
+        Refusal{
+            "options_in_front_of_a_command", {"simulate", "--json", "uniform"}, "behind uniform"},
+        Refusal{"jobs_without_seeds", {"run", "--jobs", "2", "--", "true"}, "--seeds"},
+        Refusal{
+            "restarts_without_restart", {"run", "--most-restarts", "2", "--", "true"}, "--restart"},
+        Refusal{"unknown_command", {"strem", "local"}, "did you mean stream?"},
+        Refusal{"unknown_command_below", {"stream", "lokal"}, "did you mean local?"},
+        Refusal{
+            "unknown_option", {"stream", "local", "--shedule", "dfs"}, "did you mean --schedule?"},
+        Refusal{"no_command", {}, "name a command: weft stream|"},
+        Refusal{
+            "no_command_below", {"archive"}, "name a command: weft archive info|check|cut|merge;"},
+        Refusal{"help_of_nothing", {"help", "stream", "comparr"}, "did you mean compare?"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(command_line, out_that_is_a_file_is_refused_and_stays) {
+  ScratchDirectory directory;
+  const std::string file = directory / "file";
+  write_file(file, "mine");
+  const std::string fat_tree = "fat-tree:16";
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"stream", "local"},
+                                             {"stream", "compare"},
+                                             {"stream", "limit"},
+                                             {"simulate", scenario("star-100mbit.toml")},
+                                             {"simulate", "uniform", "--topology", fat_tree}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--out", file});
+    expect_refused(run_weft(arguments, 30), "is a file; name a directory");
+  }
+  EXPECT_EQ(read_file(file), "mine");
+}
+
+TEST(command_line, files_that_weft_did_not_write_stay_in_its_directory) {
+  ScratchDirectory directory;
+  const std::vector<std::string> simulate{"simulate", "uniform",        "--topology", "fat-tree:16",
+                                          "--out",    directory.path(), "--duration", "10us"};
+  write_file(directory / "network.html", "<p>mine</p>");
+  expect_refused(run_weft(simulate, 30), "--force");
+  EXPECT_EQ(read_file(directory / "network.html"), "<p>mine</p>");
+  std::vector<std::string> forced = simulate;
+  forced.emplace_back("--force");
+  EXPECT_EQ(run_weft(forced, 30).code, 0);
+  EXPECT_EQ(run_weft(simulate, 30).code, 0) << "its own are replaced";
+}
+
+TEST(command_line, archives_are_never_written_over_their_inputs) {
+  ScratchDirectory directory;
+  const std::string path = directory / "run.tsa";
+  const Ended written = run_weft({"stream", "local", "--inputs", "2", "--computes", "1",
+                                  "--timeslices", "20", "--no-limit", "--sink", "tsa:" + path});
+  ASSERT_EQ(written.code, 0) << written.describe();
+  const std::string bytes = read_file(path);
+  const std::string link = directory / "link.tsa";
+  ASSERT_EQ(::link(path.c_str(), link.c_str()), 0);
+  for (const std::string& out : {path, link}) {
+    for (const char* force : {"--json", "--force"}) {
+      const bool forced = std::string(force) == "--force";
+      std::vector<std::string> cut{"archive", "cut", path, "--count", "3", "--out", out};
+      std::vector<std::string> merge{"archive", "merge", path, "--out", out};
+      if (forced) cut.emplace_back(force);
+      if (forced) merge.emplace_back(force);
+      expect_refused(run_weft(cut, 30), "it is the input");
+      expect_refused(run_weft(merge, 30), "it is the input");
+    }
+  }
+  EXPECT_EQ(read_file(path), bytes);
+  const std::string other = directory / "other.tsa";
+  write_file(other, "mine");
+  expect_refused(run_weft({"archive", "cut", path, "--count", "3", "--out", other}, 30), "--force");
+  EXPECT_EQ(read_file(other), "mine");
+  EXPECT_EQ(run_weft({"archive", "cut", path, "--count", "3", "--out", other, "--force"}, 30).code,
+            0);
+  EXPECT_NE(read_file(other), "mine");
+}
+
+TEST(command_line, sinks_and_traces_leave_files_that_exist) {
+  ScratchDirectory directory;
+  const std::string file = directory / "file";
+  write_file(file, "mine");
+  const std::vector<std::string> job{"stream",       "local", "--inputs",  "1", "--computes", "1",
+                                     "--timeslices", "5",     "--no-limit"};
+  for (const char* scheme : {"tsa:", "file:"}) {
+    std::vector<std::string> arguments = job;
+    arguments.insert(arguments.end(), {"--sink", scheme + file});
+    expect_refused(run_weft(arguments, 30), "--force");
+    arguments = {"stream", "compare", "--sink", scheme + (directory / "new")};
+    expect_refused(run_weft(arguments, 30), "would write over the files of the one before");
+  }
+  expect_refused(
+      run_weft({"stream", "local", "--force", "--source", "file:" + file, "--sink", "file:" + file},
+               30),
+      "it is the input");
+  expect_refused(run_weft({"simulate", scenario("star-100mbit.toml"), "--trace", file}, 30),
+                 "--force");
+  EXPECT_EQ(read_file(file), "mine");
+}
+
+TEST(command_line, help_is_that_of_the_command) {
+  const Ended help = run_weft({"help", "stream", "compare"});
+  EXPECT_EQ(help.code, 0) << help.describe();
+  EXPECT_EQ(help.output, run_weft({"stream", "compare", "--help"}).output);
+  for (const char* fabric :
+       {"auto", "tcp:unix", "shm", "libfabric:PROVIDER", "sim:SCENARIO.toml"}) {
+    EXPECT_THAT(help.output, HasSubstr(fabric));
+  }
+  EXPECT_EQ(run_weft({"help"}).output, run_weft({"--help"}).output);
+}
+
+TEST(command_line, tables_fit_80_columns_of_a_pipe) {
+  ScratchDirectory directory;
+  const std::vector<std::vector<std::string>> commands{
+      {"stream", "compare", "--fabric", "sim:" + scenario("star-100mbit.toml"), "--duration",
+       "1ms"},
+      {"stream", "limit", "--fabric", "sim:" + scenario("star-100mbit.toml"), "--sizes", "1KiB",
+       "--limit-duration", "1ms"},
+      {"simulate", "uniform", "--topology", "fat-tree:16", "--duration", "10us"}};
+  for (const auto& command : commands) {
+    const Ended ended = run_weft(command);
+    EXPECT_EQ(ended.code, 0) << ended.describe();
+    EXPECT_EQ(ended.errors, "") << ended.describe();
+    std::istringstream lines(ended.output);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  }
+}
+
+}  // namespace
+}  // namespace weft::e2e
