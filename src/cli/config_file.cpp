@@ -96,7 +96,8 @@ void refuse_ignored(const CLI::App& command) {
     if (!option->get_group().empty() || option->empty()) continue;
     // Hidden options have no name for messages.
     const std::string name = "--" + option->get_lnames().front();
-    const std::string guess = nearest(name, useful);
+    std::string guess = nearest(name, useful);
+    if (!guess.starts_with(name)) guess.clear();  // it was written right
     throw CLI::ValidationError(
         name, fmt::format("{} has no use for it; {}", full_name(command),
                           guess.empty() ? "leave it out" : fmt::format("did you mean {}?", guess)));

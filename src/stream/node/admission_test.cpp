@@ -35,7 +35,8 @@ TEST(admission, a_sink_writes_over_a_file_only_when_told) {
     options.replaces_files = true;
     EXPECT_EQ(files_error(options), "");
   }
-  EXPECT_THAT(files_error({.sinks = {"tsa:" + directory / "a%n"}}), HasSubstr("a0' exists already"))
+  EXPECT_THAT(files_error({.sinks = {"tsa:" + directory / "a%n"}}),
+              HasSubstr("a0': it exists already"))
       << "what one of the compute nodes writes";
   EXPECT_EQ(files_error({.sinks = {"tsa:" + directory / "b%n", "check:", "null:"}}), "");
 }

@@ -100,7 +100,7 @@ async function keepsWordsOutOfCharts(browser, url) {
   await page.until(chartsDrawn);
   const seen = await page.run(() => ['spread', 'progress'].map((id) => {
     const figure = document.getElementById(id);
-    return { inside: figure.querySelectorAll('.mark-text text').length,
+    return { inside: figure.querySelectorAll('.mark-text.role-mark text').length,
       key: [...figure.querySelectorAll('ul.key li')].map((item) => item.textContent) };
   }));
   for (const { inside, key } of seen) {
