@@ -109,7 +109,9 @@ void add_help_command(CLI::App& app, Outcome& outcome) {
     std::string error;
     const CLI::App* const command = find_command(app, *words, error);
     if (command == nullptr) return report_error({ErrorCode::invalid_argument, error}, outcome);
-    fmt::print("{}", command->help(command == &app ? "" : full_name(*command->get_parent())));
+    // Not App::help, which shows the help of the command that was chosen: this one.
+    const std::string before = command == &app ? "" : full_name(*command->get_parent());
+    fmt::print("{}", app.get_formatter()->make_help(command, before, CLI::AppFormatMode::Normal));
   });
 }
 

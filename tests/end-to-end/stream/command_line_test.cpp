@@ -202,10 +202,10 @@ TEST(command_line, help_is_that_of_the_command) {
 TEST(command_line, tables_fit_80_columns_of_a_pipe) {
   ScratchDirectory directory;
   const std::vector<std::vector<std::string>> commands{
-      {"stream", "compare", "--fabric", "sim:" + scenario("star-100mbit.toml"), "--duration",
-       "1ms"},
+      {"stream", "compare", "--fabric", "sim:" + scenario("star-100mbit.toml"), "--schedules",
+       "best-effort,grant", "--timeslices", "4", "--no-limit"},
       {"stream", "limit", "--fabric", "sim:" + scenario("star-100mbit.toml"), "--sizes", "1KiB",
-       "--limit-duration", "1ms"},
+       "--limit-duration", "100us"},
       {"simulate", "uniform", "--topology", "fat-tree:16", "--duration", "10us"}};
   for (const auto& command : commands) {
     const Ended ended = run_weft(command);
