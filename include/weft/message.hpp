@@ -83,7 +83,8 @@ class Communicator {
   /// that is gone for good (the error names its rank and the operation), a message longer than its
   /// buffer, a job that is being aborted.
   virtual Result<std::size_t> wait(Operation operation) = 0;
-  /// Whether `wait` would return at once.
+  /// Whether `wait` would return at once, with the bytes or with an error. Lets operations go on,
+  /// as `wait` does, and notices what it notices: a loop of this call ends when a wait would.
   virtual bool is_done(Operation operation) = 0;
 
   /// A group of some of this one's processes, ranked in the order given; null for who is not one of

@@ -116,6 +116,49 @@ TEST(group, an_error_names_the_rank_and_what_it_was_needed_for) {
               HasSubstr("rank 1 was gone for 1 s, while receiving from rank 1 (tag 7, message 0)"));
 }
 
+/// Its clock goes on with each look at it.
+class WatchingWaiter final : public Waiter {
+ public:
+  Instant now() override { return now_ = now_ + Duration::milliseconds(1); }
+  void busy(Instant) override {}
+  void idle(Instant, Fabric&, Instant) override {}
+  Result<void> news(Instant) override { return word; }
+  Result<void> word;
+
+ private:
+  Instant now_{};
+};
+
+/// Whether a loop of `is_done` ends, within more turns than it needs.
+bool ends_when_polled(Communicator& world, Operation operation) {
+  for (int i = 0; i < 3000; ++i) {
+    if (world.is_done(operation)) return true;
+  }
+  return false;
+}
+
+TEST(messenger, says_of_a_peer_that_is_gone_to_a_loop_that_only_asks_whether_it_is_done) {
+  LoopbackHub hub;
+  MemberWith<WatchingWaiter> lonely(hub, 0, 2);
+  const Operation receives = lonely.world->start_receive(Rank(1), Tag(7), {});
+  ASSERT_TRUE(ends_when_polled(*lonely.world, receives));
+  const auto got = lonely.world->wait(receives);
+  ASSERT_FALSE(got.ok());
+  EXPECT_THAT(got.error().message, HasSubstr("rank 1 was gone for 1 s"));
+}
+
+TEST(messenger, says_that_the_job_ends_to_a_loop_that_only_asks_whether_it_is_done) {
+  LoopbackHub hub;
+  MemberWith<WatchingWaiter> member(hub, 0, 2);
+  const Operation receives = member.world->start_receive(Rank(1), Tag(7), {});
+  EXPECT_FALSE(member.world->is_done(receives));
+  member.waiter.word = Error{ErrorCode::cancelled, "rank 1 ended with code 7"};
+  ASSERT_TRUE(ends_when_polled(*member.world, receives));
+  const auto got = member.world->wait(receives);
+  ASSERT_FALSE(got.ok());
+  EXPECT_EQ(got.error().message, "rank 1 ended with code 7");
+}
+
 /// A life of one of two processes of a job that keeps what it sends.
 struct StoredMember {
   StoredMember(LoopbackHub& hub, std::uint32_t self, std::uint32_t life)

@@ -147,20 +147,9 @@ Result<void> Messenger::turn_until(Finished&& finished, std::optional<Operation>
   }
   while (!finished()) {
     const Instant now = waiter_.now();
-    if (auto news = waiter_.news(now); !news && !failure_) failure_ = news.error();
-    if (failure_) return *failure_;
-    if (std::exchange(has_moved_, false)) waiter_.busy(now);
-    if (turn(now, waiter_.looks_per_turn())) {
-      waiter_.busy(now);
-      continue;
-    }
-    if (operation) look_for_peer(now, *operation);
-    const Instant deadline = machine_.next_deadline();
-    if (now >= deadline) {
-      machine_.on_deadline(now);
-    } else {
-      waiter_.idle(now, fabric_, deadline);
-    }
+    auto worked = work(now, waiter_.looks_per_turn(), operation);
+    if (!worked) return std::move(worked).error();
+    if (!*worked) waiter_.idle(now, fabric_, machine_.next_deadline());
   }
   return {};
 }
@@ -169,6 +158,20 @@ Result<void> Messenger::turn_until(Finished&& finished, std::optional<Operation>
 void Messenger::look_for_peer(Instant now, Operation of) {
   const auto peer = machine_.peer_of(of);
   if (peer && !machine_.is_up(*peer)) waiter_.miss(now, *peer);
+}
+
+Result<bool> Messenger::work(Instant now, int looks, std::optional<Operation> operation) {
+  if (auto news = waiter_.news(now); !news && !failure_) failure_ = news.error();
+  if (failure_) return *failure_;
+  if (std::exchange(has_moved_, false)) waiter_.busy(now);
+  if (turn(now, looks)) {
+    waiter_.busy(now);
+    return true;
+  }
+  if (operation && !machine_.is_done(*operation)) look_for_peer(now, *operation);
+  if (now < machine_.next_deadline()) return false;
+  machine_.on_deadline(now);
+  return true;
 }
 
 Result<std::size_t> Messenger::wait(Operation operation) {
@@ -188,11 +191,8 @@ Result<std::size_t> Messenger::wait(Operation operation) {
 bool Messenger::is_done(Operation operation) {
   if (!refused_.empty() && is_refused(operation)) return true;
   if (machine_.is_done(operation)) return true;
-  const Instant now = waiter_.now();
-  if (turn(now, 1)) waiter_.busy(now);
-  if (machine_.is_done(operation)) return true;
-  look_for_peer(now, operation);
-  return false;
+  const bool goes_on = work(waiter_.now(), 1, operation).ok();
+  return !goes_on || machine_.is_done(operation) || is_over();
 }
 
 Result<bool> Messenger::ask_to_begin() {

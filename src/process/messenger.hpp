@@ -59,7 +59,7 @@ class Messenger final : private MessageHistory {
   Operation start_receive(NodeId from, const message::FlowKey& flow, std::span<std::byte> into);
   /// Turns until it is done; see Communicator::wait.
   Result<std::size_t> wait(Operation operation);
-  /// Turns once.
+  /// Turns once, and does all that `wait` does in a turn but sleep.
   bool is_done(Operation operation);
   /// Before the program begins, where an earlier life of this process may have got through: asks
   /// node 0. False: all programs are over. Errors: node 0 is gone for good; word from outside.
@@ -92,6 +92,8 @@ class Messenger final : private MessageHistory {
 
   std::size_t post_what_can_go();
   void end_offenders();
+  /// A turn with all that belongs to it. False: nothing happened, and nothing is due at `now`.
+  Result<bool> work(Instant now, int looks, std::optional<Operation> operation);
   /// Until `finished` says so.
   template <class Finished>
   Result<void> turn_until(Finished&& finished, std::optional<Operation> operation = {});

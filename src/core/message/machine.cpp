@@ -36,7 +36,6 @@ MessageMachine::MessageMachine(const MessageOptions& options, Instant now, const
     : options_(adjusted(options)),
       sent_bodies_(outbox.limit, outbox.memory),
       received_bodies_(ByteCount(std::numeric_limits<std::uint64_t>::max())),
-      log_(options.log_length),
       peers_(options.nodes),
       departure_(options.self, options.nodes) {
   for (Peer& peer : peers_) peer.down_since = now;
@@ -46,7 +45,7 @@ MessageMachine::Pair& MessageMachine::pair(NodeId id) {
   Peer& peer = peers_[id.value()];
   if (peer.pair == nullptr) {
     peer.pair = std::make_unique<Pair>(options_, id, window_of(options_), sent_bodies_,
-                                       received_bodies_, operations_, log_);
+                                       received_bodies_, operations_);
     if (peer.up) begin_connection(id, *peer.pair);
   }
   return *peer.pair;
@@ -61,7 +60,9 @@ Operation MessageMachine::send(NodeId to, const FlowKey& flow, std::span<const s
   Pair& p = pair(to);
   if (to != options_.self) {
     touch(to);
-    return p.out.send(flow, bytes);
+    const Operation operation = p.out.send(flow, bytes);
+    if (!peers_[to.value()].up) miss(to);
+    return operation;
   }
   p.in.deliver(flow, p.out.skip(flow), bytes);
   return Operations::done(bytes.size());
@@ -73,6 +74,7 @@ Operation MessageMachine::receive(NodeId from, const FlowKey& flow, std::span<st
   Pair& p = pair(from);
   const Operation operation = p.in.receive(flow, into, region);
   if (p.in.has_word()) touch(from);
+  if (!peers_[from.value()].up) miss(from);
   return operation;
 }
 
@@ -134,6 +136,8 @@ void MessageMachine::on_down(Instant now, NodeId id, TransmitQueue& out) {
   peer.up = false;
   peer.down_since = now;
   departure_.on_down(id);
+  peer.missing = false;  // since another time
+  miss(id);
   std::erase(offenders_, id);
   // What has not been handed to the fabric yet refers to memory that may be given up now.
   out.drop(id, [&](const TxOp& op) {
@@ -232,11 +236,13 @@ bool MessageMachine::on_departure_frame(NodeId from, FrameKind kind) {
 void MessageMachine::ask_to_begin() {
   departure_.ask();
   touch(NodeId(0));
+  if (!peers_[0].up) miss(NodeId(0));
 }
 
 void MessageMachine::finish() {
   departure_.finish();
   for (std::uint32_t i = 0; i < peers_.size(); ++i) touch(NodeId(i));
+  miss_all();
 }
 
 void MessageMachine::let_go() {
@@ -361,7 +367,7 @@ bool MessageMachine::pump_departure(NodeId id, TransmitQueue& out) {
   return true;
 }
 
-bool MessageMachine::waits_for(NodeId id) const {
+bool MessageMachine::is_waited_for(NodeId id) const {
   const Peer& peer = peers_[id.value()];
   return departure_.waits_for(id) ||
          (peer.pair != nullptr && (peer.pair->in.waits() || peer.pair->out.waits()));
@@ -372,25 +378,47 @@ Duration MessageMachine::patience() const {
                               : options_.give_up_after;
 }
 
-Instant MessageMachine::next_deadline() const {
-  Instant next = Instant::never();
-  if (operations_.pending() == 0 && !departure_.is_under_way()) return next;
+/// Of a peer that has no connection: it fails what waits for it in time.
+void MessageMachine::miss(NodeId id) {
+  Peer& peer = peers_[id.value()];
+  if (peer.missing || id == options_.self || !is_waited_for(id)) return;
+  peer.missing = true;
+  missing_.push({.since = peer.down_since, .id = id});
+}
+
+void MessageMachine::miss_all() {
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
-    const Peer& peer = peers_[i];
-    if (peer.up || NodeId(i) == options_.self || !waits_for(NodeId(i))) continue;
-    if (patience() != Duration::max()) next = std::min(next, peer.down_since + patience());
+    if (!peers_[i].up) miss(NodeId(i));
   }
-  return next;
+}
+
+void MessageMachine::drop_found() {
+  while (!missing_.empty()) {
+    const auto [since, id] = missing_.top();
+    Peer& peer = peers_[id.value()];
+    ++deadline_looks_;
+    const bool is_this = peer.missing && peer.down_since == since;
+    if (is_this && !peer.up && is_waited_for(id)) return;
+    if (is_this) peer.missing = false;
+    missing_.pop();
+  }
+}
+
+Instant MessageMachine::next_deadline() {
+  if (operations_.pending() == 0 && !departure_.is_under_way()) return Instant::never();
+  drop_found();
+  if (missing_.empty() || patience() == Duration::max()) return Instant::never();
+  return missing_.top().since + patience();
 }
 
 void MessageMachine::on_deadline(Instant now) {
-  if (now < next_deadline()) return;
-  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
-    Peer& peer = peers_[i];
-    const bool gone = !peer.up && now - peer.down_since >= patience();
-    if (!gone || NodeId(i) == options_.self || !waits_for(NodeId(i))) continue;
-    departure_.on_gone(NodeId(i));
-    if (departure_.waits_for(NodeId(i))) missed_ = NodeId(i);
+  while (now >= next_deadline()) {
+    const NodeId id = missing_.top().id;
+    missing_.pop();
+    Peer& peer = peers_[id.value()];
+    peer.missing = false;
+    departure_.on_gone(id);
+    if (departure_.waits_for(id)) missed_ = id;
     if (peer.pair == nullptr) continue;
     peer.pair->in.fail_all(Failure::peer_gone);
     peer.pair->out.fail_all(Failure::peer_gone);

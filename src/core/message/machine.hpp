@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <queue>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,6 @@
 #include "core/message/options.hpp"
 #include "core/message/pair_in.hpp"
 #include "core/message/pair_out.hpp"
-#include "core/message/received_log.hpp"
 #include "core/transmit/transmit_queue.hpp"
 
 namespace weft::message {
@@ -76,7 +76,9 @@ class MessageMachine {
   void cancel_all();
   /// What has waited for too long fails.
   void on_deadline(Instant now);
-  Instant next_deadline() const;
+  Instant next_deadline();
+  /// How many peers were looked at for deadlines so far.
+  std::uint64_t deadline_looks() const { return deadline_looks_; }
 
   /// What `go_on` needs in a later life. Errors: operations under way; messages to itself that were
   /// not received.
@@ -106,7 +108,6 @@ class MessageMachine {
   std::optional<NodeId> missed() const { return missed_; }
 
   std::size_t eager_limit() const { return options_.eager_limit; }
-  const ReceivedLog& log() const { return log_; }
   /// Bytes of messages that are kept for others, and that wait to be received.
   ByteCount outbox_bytes() const { return sent_bodies_.in_use(); }
   ByteCount inbox_bytes() const { return received_bodies_.in_use(); }
@@ -121,8 +122,8 @@ class MessageMachine {
  private:
   struct Pair {
     Pair(const MessageOptions& options, NodeId id, std::uint64_t window, BodyPool& sent,
-         BodyPool& received, Operations& operations, ReceivedLog& log)
-        : out(options, id, sent, operations), in(options, id, window, received, operations, log) {}
+         BodyPool& received, Operations& operations)
+        : out(options, id, sent, operations), in(options, id, window, received, operations) {}
     PairOut out;
     PairIn in;
     bool greeted = false;  // the peer said hello
@@ -140,6 +141,17 @@ class MessageMachine {
     Instant down_since{};
     bool up = false;
     bool dirty = false;
+    bool missing = false;  // since `down_since`, and in `missing_`
+  };
+  /// A peer without a connection that something waits for.
+  struct Missing {
+    Instant since{};
+    NodeId id{};
+  };
+  struct IsLater {
+    bool operator()(const Missing& a, const Missing& b) const {
+      return a.since != b.since ? a.since > b.since : a.id > b.id;
+    }
   };
 
   Pair& pair(NodeId id);
@@ -165,17 +177,22 @@ class MessageMachine {
   bool pump_peer(NodeId id, TransmitQueue& out);
   bool pump_departure(NodeId id, TransmitQueue& out);
   bool say(NodeId to, const Frame& frame, std::uint64_t context, TransmitQueue& out);
-  bool waits_for(NodeId id) const;
+  bool is_waited_for(NodeId id) const;
+  void miss(NodeId id);
+  void miss_all();
+  void drop_found();
   Duration patience() const;
 
   MessageOptions options_;
   BodyPool sent_bodies_, received_bodies_;
   Operations operations_;
-  ReceivedLog log_;
   std::vector<Peer> peers_;
   Departure departure_;
   std::vector<std::uint64_t> marks_;  // by peer, in orders of its PairOut; empty: none
   std::vector<NodeId> dirty_;
+  /// The longest missing one first. What has come back, or is waited for no more, leaves it there.
+  std::priority_queue<Missing, std::vector<Missing>, IsLater> missing_;
+  std::uint64_t deadline_looks_ = 0;
   std::vector<NodeId> offenders_;
   std::optional<NodeId> missed_;
   std::uint64_t refused_ = 0;

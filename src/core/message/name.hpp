@@ -37,13 +37,4 @@ struct FlowKeyHash {
 /// The number of a message within its flow, from 0.
 using Serial = std::uint64_t;
 
-/// A message that was received, as the log keeps it.
-struct ReceivedName {
-  NodeId sender{};
-  FlowKey flow;
-  Serial serial = 0;
-
-  bool operator==(const ReceivedName&) const = default;
-};
-
 }  // namespace weft::message

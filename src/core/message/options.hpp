@@ -30,8 +30,6 @@ struct MessageOptions {
   std::string run;
   /// Operations with a peer that is gone for longer fail. Duration::max(): they wait for ever.
   Duration give_up_after = Duration::seconds(10);
-  /// How many names of received messages are remembered.
-  std::size_t log_length = 4096;
 };
 
 }  // namespace weft::message

@@ -266,9 +266,6 @@ void PairIn::fill(Flow& flow, Slot& slot, std::span<const std::byte> body) {
 }
 
 void PairIn::finish(Flow& flow, Slot& slot, std::uint64_t size, Failure failure) {
-  if (failure == Failure::none) {
-    log_.add({.sender = peer_, .flow = flow.key, .serial = slot.serial});
-  }
   operations_.finish(slot.operation, size, failure);
   erase(flow, slot);
 }

@@ -13,7 +13,6 @@
 #include "core/message/history.hpp"
 #include "core/message/operations.hpp"
 #include "core/message/options.hpp"
-#include "core/message/received_log.hpp"
 #include "core/transmit/transmit_queue.hpp"
 
 namespace weft::message {
@@ -24,13 +23,8 @@ class PairIn {
  public:
   /// `window`: bytes of credit.
   PairIn(const MessageOptions& options, NodeId peer, std::uint64_t window, BodyPool& bodies,
-         Operations& operations, ReceivedLog& log)
-      : options_(options),
-        peer_(peer),
-        window_(window),
-        bodies_(bodies),
-        operations_(operations),
-        log_(log) {}
+         Operations& operations)
+      : options_(options), peer_(peer), window_(window), bodies_(bodies), operations_(operations) {}
   PairIn(const PairIn&) = delete;
   PairIn& operator=(const PairIn&) = delete;
 
@@ -113,7 +107,6 @@ class PairIn {
   std::uint64_t window_;
   BodyPool& bodies_;
   Operations& operations_;
-  ReceivedLog& log_;
   std::unordered_map<FlowKey, Flow, FlowKeyHash> flows_;
   Flow* latest_ = nullptr;    // most look-ups are for the same one
   GrowingRing<Place> asks_;   // to be sent
