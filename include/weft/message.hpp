@@ -43,17 +43,20 @@ class MessageHistory {
 
   /// This process has failed before.
   virtual bool is_later_life() const = 0;
+  /// Something was sent or received in this life: it is too late to go on from elsewhere.
+  virtual bool has_begun() const = 0;
   /// This process's place in all flows of all groups, and the messages that it keeps for others.
   /// Errors: operations under way.
-  virtual Result<std::vector<std::byte>> store() const = 0;
+  virtual Result<std::vector<std::byte>> store() = 0;
+  /// What `store` returned last lies where it outlives this process, and each later life goes on
+  /// from there or from a newer one: the others need not keep what this process had received by
+  /// then. A process that begins at its beginning when it is started anew never calls it.
+  virtual void commit() = 0;
+  /// Whether an earlier life of this process stored that in this run of the job.
+  virtual bool knows(std::span<const std::byte> stored) const = 0;
   /// In a later life, before anything is sent or received: goes on from there. Errors: not_found
   /// when it was stored in another run; damaged; something was sent already; the outbox is full.
   virtual Result<void> go_on(std::span<const std::byte> stored) = 0;
-  /// All that was sent so far is what the next `trim` speaks of.
-  virtual void mark() = 0;
-  /// No process's later life will ask for what this one sent before the last mark: what all had
-  /// received before they were stored.
-  virtual void trim() = 0;
   /// Bytes of messages that are kept for others.
   virtual ByteCount kept() const = 0;
 };

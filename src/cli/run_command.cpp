@@ -107,6 +107,8 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
              "for messages that come before they are wanted, per process", "16MiB");
   add_parsed(*command, "--outbox", s.launch.outbox, parse_byte_count,
              "for messages that are kept for others, per process", "no limit");
+  command->add_flag("--outbox-fails", s.launch.outbox_fails,
+                    "a message beyond the outbox fails, instead of waiting for checkpoints");
   command->add_option("--spill", s.launch.spill, "directory for what exceeds the outbox")
       ->type_name("DIR");
   add_simulation_options(*command, s.simulation);

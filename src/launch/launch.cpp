@@ -274,6 +274,10 @@ class Launcher final : private HostListener {
       case launch_message::cannot_start:
         cannot_start(rank, message.text);
         break;
+      case launch_message::diverged:
+        // The next life would have to repeat what this one could not.
+        on_failure(message.text);
+        break;
       default:  // one that failed has said so itself; its end follows
         break;
     }

@@ -27,6 +27,7 @@ struct LaunchOptions {
   Duration timeout = Duration::seconds(10);
   ByteCount inbox = ByteCount::mib(16);  ///< per process
   ByteCount outbox;                      ///< per process; zero: no limit
+  bool outbox_fails = false;             ///< what is beyond it fails; else it waits
   std::string spill;                     ///< directory for what is beyond it; empty: none
   std::size_t eager = 0;                 ///< bytes; zero: the default
   std::uint32_t connections = 0;         ///< of TCP, per process at a time; zero: the default

@@ -29,6 +29,7 @@ JobDescription describe_job(const LaunchOptions& options, const JobSecret& secre
           .timeout = options.restart ? Duration::max() : options.timeout,
           .inbox = options.inbox,
           .outbox = options.outbox,
+          .outbox_fails = options.outbox_fails,
           .spill = options.spill,
           .eager = options.eager,
           .connections = options.connections,

@@ -32,6 +32,7 @@ std::string to_text(const JobDescription& job) {
       {"timeout_ns", job.timeout.ticks()},
       {"inbox", job.inbox.value()},
       {"outbox", job.outbox.value()},
+      {"outbox_fails", job.outbox_fails},
       {"spill", job.spill},
       {"eager", job.eager},
       {"connections", job.connections},
@@ -64,6 +65,7 @@ Result<JobDescription> read_job_description(const std::string& text) {
     job.timeout = Duration(json.at("timeout_ns").get<std::int64_t>());
     job.inbox = ByteCount(json.at("inbox").get<std::uint64_t>());
     job.outbox = ByteCount(json.at("outbox").get<std::uint64_t>());
+    job.outbox_fails = json.at("outbox_fails").get<bool>();
     job.spill = json.at("spill").get<std::string>();
     job.eager = json.at("eager").get<std::size_t>();
     job.connections = json.at("connections").get<std::uint32_t>();

@@ -28,7 +28,8 @@ inline constexpr char over = 'o';      ///< launcher → process: all programs h
 inline constexpr char needs = 'n';     ///< process → launcher: waits for that node, which is gone
 inline constexpr char cannot_start = 's';  ///< forked process → launcher: why there is no program
 inline constexpr char failed = 'f';        ///< process → launcher: why it cannot go on
-inline constexpr char report = 'r';        ///< simulation → launcher: what it predicts, as JSON
+inline constexpr char diverged = 'v';  ///< process → launcher: why no other life can do better
+inline constexpr char report = 'r';    ///< simulation → launcher: what it predicts, as JSON
 }  // namespace launch_message
 
 /// Name of the environment's variable with the channel's descriptor.
@@ -56,6 +57,7 @@ struct JobDescription {
   Duration timeout = Duration::seconds(10);  ///< until what waits for a process fails
   ByteCount inbox = ByteCount::mib(16);
   ByteCount outbox;               ///< zero: no limit
+  bool outbox_fails = false;      ///< a message beyond it does; else its sender waits
   std::string spill;              ///< directory for what is beyond the outbox; empty: none
   std::size_t eager = 0;          ///< zero: the default
   std::uint32_t connections = 0;  ///< of TCP, at a time; zero: the default

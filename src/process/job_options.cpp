@@ -44,6 +44,7 @@ message::MessageOptions message_options(const JobDescription& job) {
                                   .incarnation = job.incarnation,
                                   .inbox = job.inbox,
                                   .retain = job.retain,
+                                  .fails_when_full = job.outbox_fails,
                                   .run = job.run,
                                   .give_up_after = job.timeout};
   if (job.eager != 0) options.eager_limit = job.eager;

@@ -293,7 +293,11 @@ Result<void> JobProcess::leave() {
 }
 
 void JobProcess::fail(const std::string& why) {
-  if (link_ != nullptr) link_->tell(launch_message::failed, why);
+  if (link_ == nullptr) return;
+  const bool diverged =
+      messenger_ != nullptr && messenger_->end() && messenger_->machine().divergence().has_value();
+  if (!diverged) return link_->tell(launch_message::failed, why);
+  link_->tell(launch_message::diverged, messenger_->end()->message);
 }
 
 }  // namespace weft

@@ -129,11 +129,23 @@ void Messenger::end_offenders() {
   }
 }
 
+void Messenger::note_divergence() {
+  const auto& [receiver, flow, serial] = *machine_.divergence();
+  failure_ =
+      Error{ErrorCode::corrupt,
+            fmt::format(
+                "what this life of rank {} has sent to rank {} (tag {}, up to message {}) differs "
+                "from what an earlier one sent; a program that is started anew has to repeat "
+                "itself: no clocks, no random numbers without a seed, no input that changes",
+                machine_.self().value(), receiver.value(), flow.tag.value(), serial)};
+}
+
 bool Messenger::turn(Instant now, int looks) {
   std::size_t n = 0;
   while (n == 0 && looks-- > 0) n = fabric_.poll(now, completions_);
   for (std::size_t i = 0; i < n; ++i) machine_.on_completion(now, completions_[i], out_);
   if (!machine_.offenders().empty()) end_offenders();
+  if (machine_.divergence() && !failure_) note_divergence();
   return post_what_can_go() > 0 || n > 0;
 }
 

@@ -78,20 +78,24 @@ class Messenger final : private MessageHistory {
   MessageHistory* history() { return is_stored_ ? this : nullptr; }
   Waiter& waiter() { return waiter_; }
   Duration give_up_after() const { return give_up_after_; }
+  /// Why nothing works any more.
+  const std::optional<Error>& end() const { return failure_; }
 
  private:
   /// Looks at the fabric until there is something, at most so often. False: nothing happened.
   bool turn(Instant now, int looks);
   // MessageHistory
   bool is_later_life() const override { return incarnation_ > Incarnation(1); }
-  Result<std::vector<std::byte>> store() const override { return machine_.store(); }
+  bool has_begun() const override { return machine_.has_begun(); }
+  Result<std::vector<std::byte>> store() override { return machine_.store(); }
+  void commit() override { machine_.commit(); }
+  bool knows(std::span<const std::byte> stored) const override { return machine_.knows(stored); }
   Result<void> go_on(std::span<const std::byte> stored) override { return machine_.go_on(stored); }
-  void mark() override { machine_.mark(); }
-  void trim() override { machine_.trim(); }
   ByteCount kept() const override { return machine_.outbox_bytes(); }
 
   std::size_t post_what_can_go();
   void end_offenders();
+  void note_divergence();
   /// A turn with all that belongs to it. False: nothing happened, and nothing is due at `now`.
   Result<bool> work(Instant now, int looks, std::optional<Operation> operation);
   /// Until `finished` says so.

@@ -152,10 +152,14 @@ struct Checkpoint::State {
   Image own{};            // in memory: this rank's
   Image before{};         // and that of the rank before it
   Result<void> stored{};  // what became of the last history
+  bool goes_on = false;   // later lives of this process ask for what was saved
 
   MessageHistory* history() const { return group.communicator().history(); }
   /// This rank's place among the messages, as of here.
   Result<void> store_history(const std::string& path) const;
+  /// The newest step that an earlier life of this process stored in this run of the job.
+  std::optional<std::uint64_t> newest_of_this_run(const std::string& directory) const;
+  Result<void> go_on_from(const std::string& directory, std::uint64_t step);
   Result<void> read_back(const std::string& directory, std::uint64_t step,
                          const std::function<Result<void>(const Result<void>&)>& together);
 
@@ -198,10 +202,9 @@ Result<void> Checkpoint::save(const std::string& directory, std::uint64_t step) 
     std::filesystem::remove(history_name(directory, each, rank), ignored);
     std::filesystem::remove(file_name(directory, each, rank), ignored);
   }
-  if (MessageHistory* const history = state_->history()) {
-    history->trim();
-    history->mark();
+  if (MessageHistory* const history = state_->history(); history != nullptr && state_->goes_on) {
     state_->stored = state_->store_history(history_name(directory, step, rank));
+    if (state_->stored.ok()) history->commit();
   }
   return {};
 }
@@ -215,28 +218,44 @@ Result<void> Checkpoint::State::store_history(const std::string& path) const {
   return written.ok() ? file->commit() : std::move(written);
 }
 
-Result<std::optional<std::uint64_t>> Checkpoint::resume(const std::string& directory) {
-  MessageHistory* const history = state_->history();
-  if (history == nullptr || !history->is_later_life()) return std::optional<std::uint64_t>();
-  const Rank rank = state_->group.rank();
+std::optional<std::uint64_t> Checkpoint::State::newest_of_this_run(
+    const std::string& directory) const {
+  if (history() == nullptr || !history()->is_later_life()) return std::nullopt;
+  const Rank rank = group.rank();
   for (const std::uint64_t step : steps_in(directory, rank, "history-")) {
-    const std::string path = history_name(directory, step, rank);
-    const auto stored = read_whole(path);
-    if (!stored.ok()) return stored.error();
-    const auto gone_on = history->go_on(*stored);
-    // Left by another run, which may have come further.
-    if (!gone_on.ok() && gone_on.error().code == ErrorCode::not_found) continue;
-    if (!gone_on.ok()) {
-      return Error{gone_on.error().code, fmt::format("{}: {}", path, gone_on.error().message)};
-    }
-    const auto alone = [](const Result<void>& own) { return own; };
-    if (auto read = state_->read_back(directory, step, alone); !read.ok()) return read.error();
-    return std::optional(step);
+    const auto stored = read_whole(history_name(directory, step, rank));
+    // Others were left by another run, which may have come further.
+    if (stored.ok() && history()->knows(*stored)) return step;
   }
-  return std::optional<std::uint64_t>();
+  return std::nullopt;
+}
+
+/// Alone: the others need not know.
+Result<void> Checkpoint::State::go_on_from(const std::string& directory, std::uint64_t step) {
+  const std::string path = history_name(directory, step, group.rank());
+  const auto stored = read_whole(path);
+  if (!stored.ok()) return stored.error();
+  if (auto gone_on = history()->go_on(*stored); !gone_on.ok()) {
+    return Error{gone_on.error().code, fmt::format("{}: {}", path, gone_on.error().message)};
+  }
+  return read_back(directory, step, [](const Result<void>& own) { return own; });
+}
+
+Result<std::optional<std::uint64_t>> Checkpoint::resume(const std::string& directory) {
+  state_->goes_on = true;
+  const auto step = state_->newest_of_this_run(directory);
+  if (!step) return step;
+  if (auto done = state_->go_on_from(directory, *step); !done.ok()) return done.error();
+  return step;
 }
 
 Result<std::optional<std::uint64_t>> Checkpoint::newest(const std::string& directory) const {
+  // When something was sent before, a later life can only repeat that, and all behind it.
+  const MessageHistory* const history = state_->history();
+  if (history != nullptr && !history->has_begun()) {
+    state_->goes_on = true;
+    if (const auto step = state_->newest_of_this_run(directory)) return std::optional(*step);
+  }
   Steps own;
   for (const std::uint64_t step : steps_in(directory, state_->group.rank())) {
     if (own.count < own.step.size()) own.step[own.count++] = step;
@@ -248,6 +267,11 @@ Result<std::optional<std::uint64_t>> Checkpoint::newest(const std::string& direc
 }
 
 Result<void> Checkpoint::restore(const std::string& directory, std::uint64_t step) {
+  const MessageHistory* const history = state_->history();
+  if (history != nullptr && !history->has_begun() && state_->goes_on &&
+      state_->newest_of_this_run(directory) == step) {
+    return state_->go_on_from(directory, step);
+  }
   return state_->read_back(directory, step,
                            [&](const Result<void>& own) { return agree(state_->group, own); });
 }

@@ -33,12 +33,17 @@ class Checkpoint {
   /// then moves it there. When all have, each removes its own older ones but the one before.
   /// Collective. Errors: those of the file; then nothing was removed.
   ///
-  /// In a job that starts anew what fails (`weft run --restart on-failure`) each rank then stores
-  /// its place among the messages beside it, history-STEP-of-RANK.weft, for `resume`; messages from
-  /// before the checkpoint before are not kept any longer. If that file cannot be written, the next
-  /// save fails on all ranks. No operations may be under way.
+  /// In a job that starts anew what fails (`weft run --restart on-failure`), when `resume` or
+  /// `newest` was called of this object before, each rank then stores its place among the messages
+  /// beside it, history-STEP-of-RANK.weft, and tells the others that they need not keep what it has
+  /// received so far. What ranks outside of the group may ask for is kept for them. A process that
+  /// saves by several objects goes on from the one that it called last. If that file cannot be
+  /// written, the next save fails on all ranks. No operations may be under way.
   Result<void> save(const std::string& directory, std::uint64_t step);
-  /// The highest step of which every rank has a file; nothing when there is none. Collective.
+  /// The highest step of which every rank has a file; nothing when there is none. Collective. In a
+  /// later life of this process that has sent nothing yet: the newest step that it saved in this
+  /// run of the job, not collective; `restore` of that step then does as `resume`. When it has
+  /// saved nothing yet, as in its first life.
   Result<std::optional<std::uint64_t>> newest(const std::string& directory) const;
   /// The values as they were. Errors: a file that is not there, damaged (CRC-32C), or of other
   /// containers, partitionings or ranks; values are then as before. Collective.

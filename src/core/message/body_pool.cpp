@@ -34,15 +34,24 @@ BodyPool::~BodyPool() = default;
 
 const std::byte* BodyPool::keep(std::span<const std::byte> bytes, Body& body) {
   body.reset();
-  const std::size_t size = rounded(bytes.size());
-  if (size > limit_ - in_use_) return nullptr;
+  if (in_use_ + rounded(bytes.size()) > limit_) return nullptr;
   std::byte* memory = take(bytes.size());
   if (memory == nullptr) return nullptr;
-  in_use_ += size;
+  in_use_ += rounded(bytes.size());
   copy_bytes(memory, bytes.data(), bytes.size());
   body.pool_ = this;
   body.bytes_ = {memory, bytes.size()};
   return memory;
+}
+
+bool BodyPool::take_beyond_limit(std::size_t bytes, Body& body) {
+  body.reset();
+  std::byte* memory = take(bytes);
+  if (memory == nullptr) return false;
+  in_use_ += rounded(bytes);
+  body.pool_ = this;
+  body.bytes_ = {memory, bytes};
+  return true;
 }
 
 std::byte* BodyPool::take(std::size_t bytes) {

@@ -38,6 +38,7 @@ class Body {
     return *this;
   }
   std::span<const std::byte> view() const { return bytes_; }
+  std::span<std::byte> memory() { return bytes_; }
   bool owns() const { return pool_ != nullptr; }
   void reset();
 
@@ -51,6 +52,8 @@ class Body {
 /// below. One thread.
 class BodyPool {
  public:
+  static constexpr std::size_t smallest = 64;
+
   /// `limit`: of all bodies together, as rounded up. `memory` outlives the pool; null: the heap.
   explicit BodyPool(ByteCount limit, BodyMemory* memory = nullptr);
   ~BodyPool();
@@ -59,16 +62,19 @@ class BodyPool {
 
   /// Whether a small body would be kept, whatever becomes of the memory below.
   bool has_block(std::size_t bytes) const {
-    return class_of(bytes) < classes && rounded(bytes) <= limit_ - in_use_;
+    return class_of(bytes) < classes && in_use_ + rounded(bytes) <= limit_;
   }
+  bool is_full() const { return in_use_ >= limit_; }
   /// A copy of the bytes, which `body` owns; null when that would exceed the limit.
   const std::byte* keep(std::span<const std::byte> bytes, Body& body);
+  /// Memory for `body`, whatever the limit: for what saves more than it takes. False: there is
+  /// none.
+  bool take_beyond_limit(std::size_t bytes, Body& body);
   ByteCount in_use() const { return ByteCount(in_use_); }
   ByteCount limit() const { return ByteCount(limit_); }
 
  private:
   friend class Body;
-  static constexpr std::size_t smallest = 64;
   static constexpr std::size_t classes = 10;  // … 32 KiB
   static constexpr std::size_t blocks_at_once = 16;
 

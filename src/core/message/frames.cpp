@@ -2,6 +2,7 @@
 #include "core/message/frames.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace weft::message {
 namespace {
@@ -15,6 +16,8 @@ bool names_message(FrameKind kind) {
     case FrameKind::have:
     case FrameKind::gone:
     case FrameKind::too_long:
+    case FrameKind::forget:
+    case FrameKind::diverged:
       return true;
     default:
       return false;
@@ -22,7 +25,7 @@ bool names_message(FrameKind kind) {
 }
 
 bool known(FrameKind kind) {
-  return kind >= FrameKind::hello && kind <= FrameKind::begin;
+  return kind >= FrameKind::hello && kind <= FrameKind::pull;
 }
 
 constexpr std::size_t start_bytes = 4;  // of all frames; in those with a name the tag follows
@@ -60,9 +63,11 @@ bool decode_into(std::span<const std::byte> bytes, Frame& frame) {
   const auto rest = bytes.subspan(header_bytes);
   if (frame.kind == FrameKind::eager) {
     frame.body = rest;
+    frame.digest = std::exchange(frame.size, rest.size());
     return decode_eager(bytes).has_value();
   }
   wire::Reader in(rest);
+  if (frame.kind == FrameKind::announce) frame.digest = in.get<std::uint64_t>();
   if (frame.kind == FrameKind::get) {
     frame.region.key = in.get<std::uint64_t>();
     frame.region.base = in.get<std::uint64_t>();
@@ -76,6 +81,7 @@ bool decode_into(std::span<const std::byte> bytes, Frame& frame) {
 void encode(wire::Writer& out, const Frame& frame) {
   if (names_message(frame.kind)) {
     out.put(header_of(frame));
+    if (frame.kind == FrameKind::announce) out.put(frame.digest);
     if (frame.kind == FrameKind::get) {
       out.put(frame.region.key);
       out.put(frame.region.base);

@@ -16,7 +16,7 @@
 
 namespace weft::message {
 
-inline constexpr std::uint16_t protocol_version = 1;
+inline constexpr std::uint16_t protocol_version = 2;
 inline constexpr std::size_t header_bytes = 32;
 inline constexpr std::size_t longest_control_frame = 64;
 
@@ -26,33 +26,36 @@ inline std::uint64_t credit_cost(std::uint64_t eager_bytes) {
 }
 
 enum class FrameKind : std::uint8_t {
-  hello = 1,     ///< first on each connection: version, credit
-  eager = 2,     ///< a message (paper 4, TRY; with `asked` the answer to a GET)
-  announce = 3,  ///< there is a message, to be asked for
-  get = 4,       ///< asks for a message, which may not exist yet (4.4.3)
-  written = 5,   ///< the message is in the memory that `get` named
-  credit = 6,    ///< how much may be sent unasked, and what has arrived
-  have = 7,      ///< that message was received before: no need to send it
-  gone = 8,      ///< what was asked for is not kept any more
-  too_long = 9,  ///< what was asked for does not fit
-  done = 10,     ///< the sender's program is over; to node 0
-  leave = 11,    ///< all programs are over; from node 0
-  left = 12,     ///< the sender leaves; to node 0
-  ask = 13,      ///< may the sender's program begin? To node 0
-  begin = 14,    ///< it may: not all programs are over; from node 0
+  hello = 1,      ///< first on each connection: version, credit
+  eager = 2,      ///< a message (paper 4, TRY; with `asked` the answer to a GET)
+  announce = 3,   ///< there is a message, to be asked for
+  get = 4,        ///< asks for a message, which may not exist yet (4.4.3)
+  written = 5,    ///< the message is in the memory that `get` named
+  credit = 6,     ///< how much may be sent unasked, and what has arrived
+  have = 7,       ///< that message was received before: no need to send it
+  gone = 8,       ///< what was asked for is not kept any more
+  too_long = 9,   ///< what was asked for does not fit
+  done = 10,      ///< the sender's program is over; to node 0
+  leave = 11,     ///< all programs are over; from node 0
+  left = 12,      ///< the sender leaves; to node 0
+  ask = 13,       ///< may the sender's program begin? To node 0
+  begin = 14,     ///< it may: not all programs are over; from node 0
+  forget = 15,    ///< no life of the receiver asks for what comes before that message
+  diverged = 16,  ///< an earlier life of the sender of that message said something else up to it
+  pull = 17,      ///< what was sent before this connection comes only when it is asked for
 };
 
 /// Any frame; which fields count depends on its kind.
 struct Frame {
   FrameKind kind = FrameKind::hello;
-  /// eager, written: the sender waits to hear that it arrived. hello: what was sent to earlier
-  /// lives of the receiver comes only when it is asked for.
+  /// eager, written: the sender waits to hear that it arrived. hello: as `pull`.
   bool urgent = false;
   bool asked = false;  ///< eager
   FlowKey flow;
   Serial serial = 0;
-  std::uint64_t size = 0;  ///< of the message
-  RemoteRegion region;     ///< get; length 0: none, the answer comes as `eager`
+  std::uint64_t size = 0;    ///< of the message; not of an eager one, which is there
+  std::uint64_t digest = 0;  ///< eager, announce: of the flow up to it; 0: unknown
+  RemoteRegion region;       ///< get; length 0: none, the answer comes as `eager`
   std::uint16_t version = 0;
   std::uint64_t granted = 0;        ///< hello, credit: bytes since the connection began
   std::uint64_t received = 0;       ///< credit: frames with or about messages, likewise
@@ -66,14 +69,16 @@ inline std::uint8_t flags_of(const Frame& frame) {
 }
 
 /// What a frame that names a message begins with: kind, flags, type and tag in the first word, then
-/// generation, serial and size. Whole words, since each message pays for putting them together.
+/// generation, serial, and the size or, of an eager one, the digest. Whole words, since each
+/// message pays for putting them together.
 using FrameHeader = std::array<std::uint64_t, 4>;
 static_assert(sizeof(FrameHeader) == header_bytes);
 inline FrameHeader header_of(const Frame& frame) {
   return {std::uint64_t{frame.flow.tag.value()} << 32 |
               static_cast<std::uint64_t>(frame.flow.type) << 16 |
               std::uint64_t{flags_of(frame)} << 8 | static_cast<std::uint64_t>(frame.kind),
-          frame.flow.generation.value(), frame.serial, frame.size};
+          frame.flow.generation.value(), frame.serial,
+          frame.kind == FrameKind::eager ? frame.digest : frame.size};
 }
 
 /// A message that comes with its bytes: most frames are.
@@ -82,8 +87,13 @@ struct EagerFrame {
   bool asked = false;
   FlowKey flow;
   Serial serial = 0;
+  std::uint64_t digest = 0;
   std::span<const std::byte> body;
 };
+
+constexpr bool is_departure(FrameKind kind) {
+  return kind >= FrameKind::done && kind <= FrameKind::begin;
+}
 
 constexpr bool is_known(MessageType type) {
   return type == MessageType::point_to_point || type == MessageType::collective;
@@ -98,8 +108,7 @@ inline std::optional<EagerFrame> decode_eager(std::span<const std::byte> bytes) 
   // All of it but the known flags and the type.
   constexpr std::uint32_t fixed = ~(0x00ff'0000u | (urgent_bit | asked_bit) << 8);
   const auto type = static_cast<MessageType>(static_cast<std::uint8_t>(start >> 16));
-  if ((start & fixed) != static_cast<std::uint32_t>(FrameKind::eager) || !is_known(type) ||
-      header[3] != bytes.size() - sizeof header) {
+  if ((start & fixed) != static_cast<std::uint32_t>(FrameKind::eager) || !is_known(type)) {
     return std::nullopt;
   }
   return EagerFrame{.urgent = (start >> 8 & urgent_bit) != 0,
@@ -108,6 +117,7 @@ inline std::optional<EagerFrame> decode_eager(std::span<const std::byte> bytes) 
                              .tag = Tag(static_cast<std::uint32_t>(header[0] >> 32)),
                              .type = type},
                     .serial = header[2],
+                    .digest = header[3],
                     .body = bytes.subspan(sizeof header)};
 }
 

@@ -30,10 +30,10 @@ TEST(frames, an_eager_message_is_its_name_and_its_bytes) {
                     .asked = true,
                     .flow = {.generation = Generation(0x0102030405060708), .tag = Tag(7)},
                     .serial = 9,
-                    .size = 3};
+                    .digest = 0x4443};
   EXPECT_EQ(encoded(frame, body),
-            bytes_of({2, 2, 1, 0, 7, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2,    1,    9,   0,
-                      0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0xaa, 0xbb, 0xcc}));
+            bytes_of({2, 2, 1, 0, 7, 0, 0,    0,    8, 7, 6, 5, 4, 3, 2,    1,    9,   0,
+                      0, 0, 0, 0, 0, 0, 0x43, 0x44, 0, 0, 0, 0, 0, 0, 0xaa, 0xbb, 0xcc}));
   const auto bytes = encoded(frame, body);
   EXPECT_EQ(bytes.size(), header_bytes + 3);
   const auto read = decode(bytes);
@@ -42,6 +42,8 @@ TEST(frames, an_eager_message_is_its_name_and_its_bytes) {
   EXPECT_FALSE(read->urgent);
   EXPECT_EQ(read->flow, frame.flow);
   EXPECT_EQ(read->serial, 9u);
+  EXPECT_EQ(read->digest, 0x4443u);
+  EXPECT_EQ(read->size, 3u);
   EXPECT_TRUE(std::equal(body.begin(), body.end(), read->body.begin(), read->body.end()));
   const auto eager = decode_eager(bytes);
   ASSERT_TRUE(eager);
@@ -49,16 +51,17 @@ TEST(frames, an_eager_message_is_its_name_and_its_bytes) {
   EXPECT_FALSE(eager->urgent);
   EXPECT_EQ(eager->flow, frame.flow);
   EXPECT_EQ(eager->serial, 9u);
+  EXPECT_EQ(eager->digest, 0x4443u);
   EXPECT_EQ(eager->body.data(), bytes.data() + header_bytes);
   EXPECT_EQ(eager->body.size(), 3u);
 }
 
 TEST(frames, only_an_eager_message_is_read_as_one) {
   const std::vector<std::byte> body = bytes_of({1, 2});
-  const auto good = encoded({.kind = FrameKind::eager, .urgent = true, .size = 2}, body);
+  const auto good = encoded({.kind = FrameKind::eager, .urgent = true}, body);
   ASSERT_TRUE(decode_eager(good));
   EXPECT_TRUE(decode_eager(good)->urgent);
-  for (std::size_t length = 0; length < good.size(); ++length) {
+  for (std::size_t length = 0; length < header_bytes; ++length) {
     EXPECT_FALSE(decode_eager(std::span(good).first(length))) << length << " bytes";
   }
   for (std::size_t at = 0; at < 4; ++at) {
@@ -85,6 +88,17 @@ TEST(frames, a_get_names_the_memory_to_write_into) {
   EXPECT_EQ(read->region.length, 7u);
 }
 
+TEST(frames, an_announcement_has_size_and_digest) {
+  const Frame frame{.kind = FrameKind::announce, .serial = 3, .size = 1 << 20, .digest = 7};
+  const auto bytes = encoded(frame);
+  EXPECT_EQ(bytes.size(), header_bytes + 8);
+  const auto read = decode(bytes);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->size, 1u << 20);
+  EXPECT_EQ(read->digest, 7u);
+  EXPECT_FALSE(decode(std::span(bytes).first(header_bytes)));
+}
+
 TEST(frames, what_is_no_frame_is_refused) {
   const Frame hello{.kind = FrameKind::hello, .version = 1, .granted = 1000};
   const auto good = encoded(hello);
@@ -95,13 +109,12 @@ TEST(frames, what_is_no_frame_is_refused) {
   auto longer = good;
   longer.push_back(std::byte{});
   EXPECT_FALSE(decode(longer));
-  for (const auto& [at, value] : {std::pair(0, 0), {0, 13}, {0, 255}, {1, 4}, {3, 1}}) {
+  for (const auto& [at, value] : {std::pair(0, 0), {0, 18}, {0, 255}, {1, 4}, {3, 1}}) {
     auto bad = good;
     bad[static_cast<std::size_t>(at)] = static_cast<std::byte>(value);
     EXPECT_FALSE(decode(bad)) << "byte " << at << " is " << value;
   }
-  const Frame eager{.kind = FrameKind::eager, .size = 4};
-  EXPECT_FALSE(decode(encoded(eager, bytes_of({1, 2, 3})))) << "a body shorter than its size";
+  const Frame eager{.kind = FrameKind::eager};
   auto kind = encoded(eager, bytes_of({1, 2, 3, 4}));
   ASSERT_TRUE(decode(kind));
   kind[2] = std::byte{3};

@@ -9,10 +9,10 @@
 namespace weft::message {
 namespace {
 
-constexpr std::uint64_t magic = 0x3153'4948'5446'4557;  // "WEFTHIS1"
+constexpr std::uint64_t magic = 0x3253'4948'5446'4557;  // "WEFTHIS2"
 constexpr std::uint32_t longest_run = 1024;
 constexpr std::size_t flow_bytes = 13;
-constexpr std::size_t message_bytes = 17;
+constexpr std::size_t message_bytes = 9;
 
 /// Appends to memory that grows.
 class Collector {
@@ -51,11 +51,12 @@ bool take_flow(wire::Reader& in, FlowKey& flow) {
 bool take_sends(wire::Reader& in, StoredSends& sends) {
   if (!take_flow(in, sends.flow)) return false;
   sends.first = in.get<std::uint64_t>();
+  sends.digest_before = in.get<std::uint64_t>();
+  sends.digest = in.get<std::uint64_t>();
   const auto count = in.get<std::uint64_t>();
   if (!may_follow(in, count, message_bytes) || sends.first > UINT64_MAX - count) return false;
   for (std::uint64_t i = 0; i < count; ++i) {
     StoredMessage message;
-    message.order = in.get<std::uint64_t>();
     const auto gone = in.get<std::uint8_t>();
     message.is_gone = gone == 1;
     const auto size = in.get<std::uint64_t>();
@@ -68,18 +69,18 @@ bool take_sends(wire::Reader& in, StoredSends& sends) {
 
 bool take_pair(wire::Reader& in, StoredPair& pair) {
   pair.peer = NodeId(in.get<std::uint32_t>());
-  pair.next_order = in.get<std::uint64_t>();
   const auto sends = in.get<std::uint32_t>();
   const auto receives = in.get<std::uint32_t>();
-  if (!may_follow(in, sends, flow_bytes + 16)) return false;
+  if (!may_follow(in, sends, flow_bytes + 32)) return false;
   for (std::uint32_t i = 0; i < sends; ++i) {
     if (!take_sends(in, pair.sends.emplace_back())) return false;
   }
-  if (!may_follow(in, receives, flow_bytes + 8)) return false;
+  if (!may_follow(in, receives, flow_bytes + 16)) return false;
   for (std::uint32_t i = 0; i < receives; ++i) {
     StoredReceives& flow = pair.receives.emplace_back();
     if (!take_flow(in, flow.flow)) return false;
     flow.next = in.get<std::uint64_t>();
+    flow.digest = in.get<std::uint64_t>();
   }
   return in.ok();
 }
@@ -93,7 +94,7 @@ bool take_history(wire::Reader& in, History& history) {
   history.self = NodeId(in.get<std::uint32_t>());
   history.nodes = in.get<std::uint32_t>();
   const auto pairs = in.get<std::uint32_t>();
-  if (!may_follow(in, pairs, 20) || pairs > history.nodes) return false;
+  if (!may_follow(in, pairs, 12) || pairs > history.nodes) return false;
   for (std::uint32_t i = 0; i < pairs; ++i) {
     StoredPair& pair = history.pairs.emplace_back();
     if (!take_pair(in, pair) || pair.peer.value() >= history.nodes) return false;
@@ -116,15 +117,15 @@ std::vector<std::byte> encode(const History& history) {
   out.put(static_cast<std::uint32_t>(history.pairs.size()));
   for (const StoredPair& pair : history.pairs) {
     out.put(pair.peer.value());
-    out.put(pair.next_order);
     out.put(static_cast<std::uint32_t>(pair.sends.size()));
     out.put(static_cast<std::uint32_t>(pair.receives.size()));
     for (const StoredSends& sends : pair.sends) {
       out.put_flow(sends.flow);
       out.put(sends.first);
+      out.put(sends.digest_before);
+      out.put(sends.digest);
       out.put(std::uint64_t{sends.kept.size()});
       for (const StoredMessage& message : sends.kept) {
-        out.put(message.order);
         out.put(std::uint8_t{message.is_gone});
         out.put(std::uint64_t{message.bytes.size()});
         out.put_bytes(message.bytes);
@@ -133,6 +134,7 @@ std::vector<std::byte> encode(const History& history) {
     for (const StoredReceives& receives : pair.receives) {
       out.put_flow(receives.flow);
       out.put(receives.next);
+      out.put(receives.digest);
     }
   }
   out.put(crc32c(out.view()));

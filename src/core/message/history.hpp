@@ -16,25 +16,26 @@ namespace weft::message {
 
 /// A message that is kept for its receiver.
 struct StoredMessage {
-  std::uint64_t order = 0;  ///< among all that were sent to that peer
-  bool is_gone = false;     ///< nobody needs it any more; it only has its place
+  bool is_gone = false;  ///< nobody needs it any more; it only has its place
   std::span<const std::byte> bytes;
 };
 
 struct StoredSends {
   FlowKey flow;
-  Serial first = 0;  ///< of `kept`
+  Serial first = 0;                 ///< of `kept`
+  std::uint64_t digest_before = 0;  ///< of the flow, before them; 0: unknown
+  std::uint64_t digest = 0;         ///< and behind them
   std::vector<StoredMessage> kept;
 };
 
 struct StoredReceives {
   FlowKey flow;
   Serial next = 0;
+  std::uint64_t digest = 0;  ///< of the messages before it, as their sender said; 0: unknown
 };
 
 struct StoredPair {
   NodeId peer{};
-  std::uint64_t next_order = 0;
   std::vector<StoredSends> sends;
   std::vector<StoredReceives> receives;
 };

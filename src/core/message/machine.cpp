@@ -61,6 +61,9 @@ Operation MessageMachine::send(NodeId to, const FlowKey& flow, std::span<const s
   if (to != options_.self) {
     touch(to);
     const Operation operation = p.out.send(flow, bytes);
+    if (p.out.waits_for_room() && !std::exchange(p.waits_for_room, true)) {
+      waiting_for_room_.push_back(to);
+    }
     if (!peers_[to.value()].up) miss(to);
     return operation;
   }
@@ -126,8 +129,9 @@ void MessageMachine::begin_connection(NodeId id, Pair& pair) {
   const Incarnation life = peers_[id.value()].incarnation;
   pair.greeted = false;
   pair.owes_hello = true;
-  pair.granted = pair.in.begin();
-  pair.new_life = pair.heard && *pair.heard != life;
+  pair.owes_pull = false;
+  pair.granted = pair.in.begin(life);
+  pair.pulls = pair.went_on || (pair.heard && *pair.heard != life);
   touch(id);
 }
 
@@ -163,12 +167,12 @@ bool MessageMachine::on_bytes(NodeId from, std::span<const std::byte> bytes) {
 }
 
 void MessageMachine::on_heard(NodeId from, Pair& pair) {
-  pair.heard = peers_[from.value()].incarnation;
+  if (!pair.heard) pair.heard = peers_[from.value()].incarnation;
   if (pair.in.has_word() || pair.out.has_work()) touch(from);
 }
 
 bool MessageMachine::on_frame(NodeId from, const Frame& frame) {
-  if (frame.kind >= FrameKind::done) {
+  if (is_departure(frame.kind)) {
     touch(from);
     return on_departure_frame(from, frame.kind);
   }
@@ -177,7 +181,7 @@ bool MessageMachine::on_frame(NodeId from, const Frame& frame) {
     touch(from);
     return on_hello(from, frame);
   }
-  if (!p.greeted || !on_message_frame(p, frame)) return false;
+  if (!p.greeted || !on_message_frame(from, p, frame)) return false;
   on_heard(from, p);
   return true;
 }
@@ -191,12 +195,12 @@ bool MessageMachine::on_hello(NodeId from, const Frame& hello) {
     return false;
   }
   p.greeted = true;
-  p.out.connected(hello.granted, p.new_life);
+  p.out.connected(hello.granted, p.pulls);
   p.in.connected(hello.urgent);
   return true;
 }
 
-bool MessageMachine::on_message_frame(Pair& pair, const Frame& frame) {
+bool MessageMachine::on_message_frame(NodeId from, Pair& pair, const Frame& frame) {
   switch (frame.kind) {
     case FrameKind::announce:
       return pair.in.on_announce(frame);
@@ -210,8 +214,22 @@ bool MessageMachine::on_message_frame(Pair& pair, const Frame& frame) {
       return true;
     case FrameKind::get:
       return pair.out.on_get(frame);
-    case FrameKind::credit:
-      return pair.out.on_credit(frame);
+    case FrameKind::credit: {
+      const bool good = pair.out.on_credit(frame);
+      use_room();
+      return good;
+    }
+    case FrameKind::forget:
+      pair.out.on_forget(frame);
+      touch(from);
+      use_room();
+      return true;
+    case FrameKind::diverged:
+      if (!divergence_) divergence_ = Divergence{from, frame.flow, frame.serial};
+      return true;
+    case FrameKind::pull:
+      pair.in.pull();
+      return true;
     case FrameKind::have:
       pair.out.on_have(frame);
       return true;
@@ -258,50 +276,79 @@ void MessageMachine::cancel_all() {
   }
 }
 
-Result<std::vector<std::byte>> MessageMachine::store() const {
+/// Receivers have forgotten something: others wait for that.
+void MessageMachine::use_room() {
+  while (!waiting_for_room_.empty()) {
+    Pair& p = pair(waiting_for_room_.back());
+    if (!p.out.copy_waiting()) return;
+    p.waits_for_room = false;
+    waiting_for_room_.pop_back();
+  }
+}
+
+Result<std::vector<std::byte>> MessageMachine::store() {
   const Peer& self = peers_[options_.self.value()];
   if (operations_.pending() > 0 || (self.pair != nullptr && self.pair->in.holds_any())) {
     return Error{ErrorCode::invalid_argument,
                  "a process cannot be stored while it sends or receives; wait for it before"};
   }
   History history{.run = options_.run, .self = options_.self, .nodes = options_.nodes, .pairs = {}};
+  stored_.clear();
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
     if (peers_[i].pair == nullptr) continue;
     StoredPair& stored = history.pairs.emplace_back();
     stored.peer = NodeId(i);
     peers_[i].pair->out.store(stored);
     peers_[i].pair->in.store(stored);
+    stored_.emplace_back(NodeId(i), stored.receives);
   }
   return encode(history);
+}
+
+bool MessageMachine::is_ours(const History& history) const {
+  return history.run == options_.run && history.self == options_.self &&
+         history.nodes == options_.nodes;
+}
+
+bool MessageMachine::knows(std::span<const std::byte> stored) const {
+  const auto history = decode_history(stored);
+  return history.ok() && is_ours(*history);
+}
+
+bool MessageMachine::has_begun() const {
+  return std::any_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
+    return peer.pair != nullptr && (peer.pair->out.has_begun() || peer.pair->in.has_begun());
+  });
 }
 
 Result<void> MessageMachine::go_on(std::span<const std::byte> stored) {
   const auto history = decode_history(stored);
   if (!history) return history.error();
-  if (history->run != options_.run || history->self != options_.self ||
-      history->nodes != options_.nodes) {
+  if (!is_ours(*history)) {
     return Error{ErrorCode::not_found, "it is of another run of the job"};
+  }
+  if (operations_.pending() > 0) {
+    return Error{ErrorCode::invalid_argument,
+                 "the process sends or receives; it goes on from where it was stored before that"};
   }
   for (const StoredPair& from : history->pairs) {
     Pair& to = pair(from.peer);
     if (auto good = to.out.go_on(from); !good) return good;
     to.in.go_on(from);
+    to.went_on = true;
+    // If it has not said hello yet, that says so.
+    to.owes_pull = peers_[from.peer.value()].up && !to.owes_hello && !to.pulls;
+    to.pulls = true;
     touch(from.peer);
   }
-  mark();
   return {};
 }
 
-void MessageMachine::mark() {
-  marks_.assign(peers_.size(), 0);
-  for (std::size_t i = 0; i < peers_.size(); ++i) {
-    if (peers_[i].pair != nullptr) marks_[i] = peers_[i].pair->out.next_order();
-  }
-}
-
-void MessageMachine::trim() {
-  for (std::size_t i = 0; i < marks_.size(); ++i) {
-    if (peers_[i].pair != nullptr) peers_[i].pair->out.trim(marks_[i]);
+void MessageMachine::commit() {
+  for (const auto& [peer, receives] : std::exchange(stored_, {})) {
+    if (peer == options_.self) continue;
+    pair(peer).in.forget(receives);
+    touch(peer);
   }
 }
 
@@ -332,11 +379,15 @@ bool MessageMachine::pump_peer(NodeId id, TransmitQueue& out) {
   if (Pair* p = peer.pair.get()) {
     if (p->owes_hello) {
       const Frame hello{.kind = FrameKind::hello,
-                        .urgent = p->new_life,
+                        .urgent = p->pulls,
                         .version = protocol_version,
                         .granted = p->granted};
       if (!say(id, hello, 0, out)) return false;
       p->owes_hello = false;
+    }
+    if (p->owes_pull) {
+      if (!say(id, {.kind = FrameKind::pull}, 0, out)) return false;
+      p->owes_pull = false;
     }
     if (p->greeted && !(p->in.pump(out) && p->out.pump(out))) return false;
   }
@@ -402,6 +453,20 @@ void MessageMachine::drop_found() {
     if (is_this) peer.missing = false;
     missing_.pop();
   }
+}
+
+std::uint64_t MessageMachine::looks() const {
+  std::uint64_t sum = 0;
+  for (const Peer& peer : peers_) sum += peer.pair != nullptr ? peer.pair->in.looks() : 0;
+  return sum;
+}
+
+std::size_t MessageMachine::active_flows() const {
+  std::size_t sum = 0;
+  for (const Peer& peer : peers_) {
+    if (peer.pair != nullptr) sum += peer.pair->in.active_flows() + peer.pair->out.active_flows();
+  }
+  return sum;
 }
 
 Instant MessageMachine::next_deadline() {

@@ -79,18 +79,25 @@ class MessageMachine {
   Instant next_deadline();
   /// How many peers were looked at for deadlines so far.
   std::uint64_t deadline_looks() const { return deadline_looks_; }
+  /// And how many messages, to find those that came or are wanted.
+  std::uint64_t looks() const;
+  /// Flows that are not at rest.
+  std::size_t active_flows() const;
 
   /// What `go_on` needs in a later life. Errors: operations under way; messages to itself that were
   /// not received.
-  Result<std::vector<std::byte>> store() const;
+  Result<std::vector<std::byte>> store();
+  /// Something was sent or received.
+  bool has_begun() const;
+  /// An earlier life of this process stored that in this run of the job.
+  bool knows(std::span<const std::byte> stored) const;
   /// Before anything else in a later life: it goes on from where an earlier one was stored. Errors:
   /// it is another's or another run's (not_found), damaged, too late, or more than the outbox
   /// holds.
   Result<void> go_on(std::span<const std::byte> stored);
-  /// What was sent so far is what `trim` speaks of.
-  void mark();
-  /// No process's later life asks for what was sent before the last mark.
-  void trim();
+  /// What `store` returned last outlives this process: its later lives go on from there, so that
+  /// the others need not keep what it had received by then.
+  void commit();
   /// Not node 0, before its program begins: asks node 0 whether all programs are over, since
   /// earlier lives of this process may have got through.
   void ask_to_begin();
@@ -115,6 +122,13 @@ class MessageMachine {
   std::uint64_t refused_frames() const { return refused_; }
   /// Peers whose connection shall be ended, since they say what cannot be: Fabric::remove_peer.
   std::span<const NodeId> offenders() const { return offenders_; }
+  /// What this process has sent otherwise than an earlier life of it: nothing can go on.
+  struct Divergence {
+    NodeId receiver{};
+    FlowKey flow;
+    Serial serial = 0;
+  };
+  const std::optional<Divergence>& divergence() const { return divergence_; }
   bool is_up(NodeId peer) const { return peers_[peer.value()].up; }
   NodeId self() const { return options_.self; }
   std::uint32_t nodes() const { return options_.nodes; }
@@ -129,10 +143,15 @@ class MessageMachine {
     bool greeted = false;  // the peer said hello
     bool owes_hello = false;
     std::uint64_t granted = 0;  // to say in it
-    bool new_life = false;      // another than the one that was heard
-    // The last life that is known to have heard this process's hello: it said something behind its
-    // own. A connection that the peer never saw, or both lost at once, changes nothing.
+    bool owes_pull = false;
+    // What was sent before this connection comes only when the peer asks for it: it has another
+    // life than the one that was heard first, or this process went on from where it was stored.
+    bool pulls = false;
+    bool went_on = false;
+    // The life that heard this process's hello first: it said something behind its own. A
+    // connection that the peer never saw, or both lost at once, changes nothing.
     std::optional<Incarnation> heard;
+    bool waits_for_room = false;
   };
   /// Most pairs of a large job never say a word to each other: what they need comes then.
   struct Peer {
@@ -172,7 +191,9 @@ class MessageMachine {
   bool on_frame(NodeId from, const Frame& frame);
   void on_heard(NodeId from, Pair& pair);
   bool on_hello(NodeId from, const Frame& hello);
-  bool on_message_frame(Pair& pair, const Frame& frame);
+  bool on_message_frame(NodeId from, Pair& pair, const Frame& frame);
+  void use_room();
+  bool is_ours(const History& history) const;
   bool on_departure_frame(NodeId from, FrameKind kind);
   bool pump_peer(NodeId id, TransmitQueue& out);
   bool pump_departure(NodeId id, TransmitQueue& out);
@@ -188,7 +209,9 @@ class MessageMachine {
   Operations operations_;
   std::vector<Peer> peers_;
   Departure departure_;
-  std::vector<std::uint64_t> marks_;  // by peer, in orders of its PairOut; empty: none
+  std::vector<std::pair<NodeId, std::vector<StoredReceives>>> stored_;  // last, not committed yet
+  std::vector<NodeId> waiting_for_room_;
+  std::optional<Divergence> divergence_;
   std::vector<NodeId> dirty_;
   /// The longest missing one first. What has come back, or is waited for no more, leaves it there.
   std::priority_queue<Missing, std::vector<Missing>, IsLater> missing_;

@@ -14,26 +14,25 @@ namespace {
 using namespace weft;
 using namespace weft::message;
 
-}  // namespace
-
-/// The input is a list of (what happens, peer, length, bytes).
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void run(std::span<const std::byte> input, bool retain) {
   constexpr std::uint32_t nodes = 3;
   MessageMachine machine({.self = NodeId(0),
                           .nodes = nodes,
                           .eager_limit = 64,
                           .inbox = ByteCount::kib(32),
+                          .retain = retain,
                           .give_up_after = Duration::seconds(1)},
                          Instant());
   TransmitQueue out(64, 16 << 10);
   std::array<std::byte, 256> sent{}, room{};
   std::vector<std::uint64_t> writes;
-  wire::Reader in(std::as_bytes(std::span(data, size)));
+  wire::Reader in(input);
   while (in.left() > 0 && in.ok()) {
     const auto what = in.get<std::uint8_t>();
     const NodeId peer(1 + in.get<std::uint8_t>() % (nodes - 1));
     const std::size_t length = std::min<std::size_t>(in.get<std::uint8_t>(), in.left());
     const auto bytes = in.get_bytes(length);
+    if (what >= 0xf0 && machine.store().ok()) machine.commit();
     const FlowKey flow{.generation = Generation(what % 2), .tag = Tag(what % 3)};
     switch (what % 6) {
       case 0:
@@ -62,5 +61,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     out.posted(out.tx.size());
     if (machine.inbox_bytes() > ByteCount::kib(64)) std::abort();
   }
+}
+
+}  // namespace
+
+/// The input is a list of (what happens, peer, length, bytes).
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto input = std::as_bytes(std::span(data, size));
+  run(input, false);
+  run(input, true);
   return 0;
 }

@@ -289,7 +289,7 @@ class Conversation {
 };
 
 // Connections that cross may be there for one side only, for a moment.
-TEST(machine, tells_a_new_life_that_it_has_to_ask_until_that_has_heard_it) {
+TEST(machine, tells_a_new_life_in_each_connection_that_it_has_to_ask) {
   Conversation with({.self = NodeId(0), .nodes = 2, .retain = true});
   const Frame hello{.kind = FrameKind::hello, .version = protocol_version, .granted = 1 << 20};
   (void)with.machine.take(with.machine.send(NodeId(1), {.tag = Tag(1)}, {}));
@@ -320,7 +320,10 @@ TEST(machine, tells_a_new_life_that_it_has_to_ask_until_that_has_heard_it) {
   with.event(CompletionKind::peer_down, 2);
   with.event(CompletionKind::peer_up, 2);
   with.hears(hello);
-  EXPECT_FALSE(with.says().front().urgent);
+  // What the first life had is not sent to this one by itself, however often connections break.
+  const auto after = with.says();
+  ASSERT_EQ(after.size(), 1u);
+  EXPECT_TRUE(after[0].urgent);
 }
 
 }  // namespace

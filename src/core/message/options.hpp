@@ -26,6 +26,9 @@ struct MessageOptions {
   ByteCount inbox = ByteCount::mib(16);
   /// Keep everything that was sent, so that a peer's next life can ask for it again (4.5.7).
   bool retain = false;
+  /// A message for which the outbox has no room fails. Else it is sent, and its sender waits until
+  /// receivers forget enough.
+  bool fails_when_full = false;
   /// Names this run of the job, for what a process stores of its messages. Empty: nothing is.
   std::string run;
   /// Operations with a peer that is gone for longer fail. Duration::max(): they wait for ever.

@@ -16,72 +16,94 @@ constexpr std::uint64_t most_untold = 256;
 
 }  // namespace
 
-PairIn::Flow& PairIn::look_up(const FlowKey& key) {
-  Flow& found = flows_[key];
-  found.key = key;
-  latest_ = &found;
-  return found;
+void PairIn::rest_idle_flows() {
+  for (std::size_t i = 0; i < asks_.size(); ++i) asks_[i].flow->in_use = true;
+  for (std::size_t i = 0; i < haves_.size(); ++i) haves_[i].flow->in_use = true;
+  // Most messages come without having been asked for, and leave their flow in here.
+  std::erase_if(unasked_flows_, [](Flow* flow) {
+    flow->has_unasked = !flow->posted.empty();
+    return !flow->has_unasked;
+  });
+  for (Flow* const flow : unasked_flows_) flow->in_use = true;
+  flows_.rest(asks_.size() + haves_.size() + unasked_flows_.size());
 }
 
-PairIn::Slot* PairIn::find(Flow& flow, Serial serial) {
-  for (std::size_t i = 0; i < flow.slots.size(); ++i) {
-    if (flow.slots[i].serial == serial) return &flow.slots[i];
+PairIn::Posted* PairIn::find_posted(Flow& flow, Serial serial) {
+  const Serial first = flow.next - flow.posted.size();
+  if (serial < first || serial >= flow.next) return nullptr;
+  Posted& posted = flow.posted[serial - first];
+  return posted.operation == Operation{} ? nullptr : &posted;
+}
+
+/// Of the first that is not before `serial`. Mostly messages come in their order, and are wanted in
+/// it.
+std::size_t PairIn::place_of_early(Flow& flow, Serial serial) {
+  const auto& early = flow.early;
+  ++looks_;
+  if (early.empty() || early[early.size() - 1].serial < serial) return early.size();
+  std::size_t from = 0, to = early.size() - 1;
+  while (from < to) {
+    ++looks_;
+    const std::size_t middle = from + (to - from) / 2;
+    if (early[middle].serial < serial) {
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
   }
-  return nullptr;
+  return from;
 }
 
-// Behind those with lower serials, which mostly are all that there are.
-PairIn::Slot& PairIn::insert(Flow& flow, Serial serial) {
-  flow.slots.emplace_back(serial);
-  std::size_t i = flow.slots.size() - 1;
-  for (; i > 0 && flow.slots[i - 1].serial > serial; --i) {
-    std::swap(flow.slots[i - 1], flow.slots[i]);
+bool PairIn::has_early(Flow& flow, Serial serial) {
+  const std::size_t at = place_of_early(flow, serial);
+  return at < flow.early.size() && flow.early[at].serial == serial;
+}
+
+PairIn::Early& PairIn::insert_early(Flow& flow, Serial serial) {
+  const std::size_t at = place_of_early(flow, serial);
+  flow.early.emplace_back(serial);
+  for (std::size_t i = flow.early.size() - 1; i > at; --i) {
+    ++looks_;
+    std::swap(flow.early[i - 1], flow.early[i]);
   }
-  return flow.slots[i];
-}
-
-void PairIn::erase(Flow& flow, const Slot& slot) {
-  std::size_t i = 0;
-  while (&flow.slots[i] != &slot) ++i;
-  flow.slots.erase(i);
+  return flow.early[at];
 }
 
 Operation PairIn::receive(const FlowKey& key, std::span<std::byte> into,
                           const RemoteRegion& region) {
   Flow& from = flow(key);
   const Serial serial = from.next++;
+  has_begun_ = true;
   const Operation operation = operations_.start(OperationState::Kind::receive, peer_, key, serial);
-  Slot* slot = find(from, serial);
-  if (slot == nullptr) slot = &insert(from, serial);
-  slot->operation = operation;
-  slot->into = into;
-  slot->region = region;
-  if (slot->state == State::arrived) {
-    const Body body = std::move(slot->body);
-    give_back(slot->credit);
-    fill(from, *slot, body.view());
-    check_credit();
-    return operation;
-  }
-  const bool announced = slot->state == State::announced;
-  slot->state = State::posted;
+  Posted& posted = from.posted.emplace_back(operation, into, region);
   ++posted_;
   ++unasked_;
-  if (announced) {
-    give_back(slot->credit);
-    ask(from, *slot);
+  if (!from.early.empty() && from.early.front().serial == serial) {
+    take_early(from, serial, posted);
   } else {
-    ask_if_needed(from, *slot);
+    ask_if_needed(from, serial, posted);
   }
   return operation;
 }
 
-std::uint64_t PairIn::begin() {
+void PairIn::take_early(Flow& flow, Serial serial, Posted& posted) {
+  const Early early = std::move(flow.early.front());
+  flow.early.pop_front();
+  give_back(early.credit);
+  if (early.is_announced) return ask(flow, serial, posted);
+  come(posted);
+  fill(flow, posted, early.body.view());
+  check_credit();
+}
+
+std::uint64_t PairIn::begin(Incarnation life) {
   ++connection_;
   up_ = false;
   asks_.clear();
   haves_.clear();
-  owes_credit_ = false;
+  forgets_.clear();
+  owes_credit_ = owes_diverged_ = false;
+  if (std::exchange(life_, life) != life) diverged_.reset();
   spent_ = freed_ = received_ = received_told_ = 0;
   base_ = granted_ = window_ > held_ ? window_ - held_ : 0;
   return base_;
@@ -90,14 +112,33 @@ std::uint64_t PairIn::begin() {
 void PairIn::connected(bool pull) {
   up_ = true;
   pull_ = pull;
-  for (auto& [key, flow] : flows_) {
-    for (std::size_t i = 0; i < flow.slots.size(); ++i) {
-      Slot& slot = flow.slots[i];
-      if (slot.state != State::posted) continue;
-      if (std::exchange(slot.asked, false)) ++unasked_;
-      ask_if_needed(flow, slot);
+  owes_diverged_ = diverged_.has_value();
+  for (Flow* const flow : std::exchange(unasked_flows_, {})) flow->has_unasked = false;
+  flows_.for_each_active([&](Flow& flow) {
+    const Serial first = flow.next - flow.posted.size();
+    for (std::size_t i = 0; i < flow.posted.size(); ++i) {
+      Posted& posted = flow.posted[i];
+      if (posted.operation == Operation{}) continue;
+      if (std::exchange(posted.asked, false)) ++unasked_;
+      ask_if_needed(flow, first + i, posted);
     }
-  }
+    if (flow.forgotten > 0) forgets_.emplace_back(flow.key, flow.forgotten);
+  });
+  flows_.for_each_resting([&](const FlowKey& key, const FlowPlace& place) {
+    if (place.forgotten > 0) forgets_.emplace_back(key, place.forgotten);
+  });
+}
+
+void PairIn::pull() {
+  pull_ = true;
+  flows_.for_each_active([&](Flow& flow) {
+    flow.connection = 0;
+    const Serial first = flow.next - flow.posted.size();
+    for (std::size_t i = 0; i < flow.posted.size(); ++i) {
+      Posted& posted = flow.posted[i];
+      if (posted.operation != Operation{}) ask_if_needed(flow, first + i, posted);
+    }
+  });
 }
 
 Serial PairIn::pushed_from(Flow& flow) {
@@ -112,31 +153,37 @@ void PairIn::note_pushed(Flow& flow, Serial serial) {
   if (serial < pushed_from(flow)) flow.pushed_from = serial;
 }
 
-void PairIn::ask_if_needed(Flow& flow, Slot& slot) {
-  if (!up_) return;
-  const bool large = slot.into.size() > options_.eager_limit;
-  if (large || slot.serial < pushed_from(flow)) {
-    ask(flow, slot);
-  } else {
-    check_credit();
+void PairIn::ask_if_needed(Flow& flow, Serial serial, Posted& posted) {
+  if (!up_ || posted.asked) return;
+  const bool large = posted.into.size() > options_.eager_limit;
+  if (large || serial < pushed_from(flow)) return ask(flow, serial, posted);
+  if (!flow.has_unasked) {
+    flow.has_unasked = true;
+    flow.unasked_from = serial;
+    unasked_flows_.push_back(&flow);
   }
+  check_credit();
 }
 
-void PairIn::ask(Flow& flow, Slot& slot) {
-  if (slot.asked || !up_) return;
-  slot.asked = true;
+void PairIn::ask(Flow& flow, Serial serial, Posted& posted) {
+  if (posted.asked || !up_) return;
+  posted.asked = true;
   --unasked_;
-  asks_.push_back({&flow, slot.serial});
+  asks_.push_back({&flow, serial});
 }
 
 /// The peer may be out of credit: what it holds back comes when it is asked for.
 void PairIn::ask_for_all() {
-  for (auto& [key, flow] : flows_) {
-    for (std::size_t i = 0; i < flow.slots.size(); ++i) {
-      Slot& slot = flow.slots[i];
-      if (slot.state == State::posted) ask(flow, slot);
+  for (Flow* const flow : unasked_flows_) {
+    flow->has_unasked = false;
+    const Serial first = flow->next - flow->posted.size();
+    for (Serial s = std::max(first, flow->unasked_from); s < flow->next; ++s) {
+      ++looks_;
+      Posted& posted = flow->posted[s - first];
+      if (posted.operation != Operation{}) ask(*flow, s, posted);
     }
   }
+  unasked_flows_.clear();
 }
 
 bool PairIn::spend(std::uint64_t cost) {
@@ -164,6 +211,26 @@ void PairIn::check_credit() {
   }
 }
 
+/// False: the peer's present life says something else there than an earlier one did.
+bool PairIn::has_said(Flow& flow, Serial serial, std::uint64_t digest) {
+  if (diverged_) return false;
+  if (digest == 0 || serial + 1 < flow.digest_of) return true;
+  const bool is_new = serial + 1 > flow.digest_of || flow.digest == 0;
+  if (!is_new && flow.digest != digest) {
+    diverged_ = Name{flow.key, serial};
+    owes_diverged_ = true;
+    return false;
+  }
+  flow.digest_of = serial + 1;
+  flow.digest = digest;
+  return true;
+}
+
+void PairIn::come(const Posted& posted) {
+  --posted_;
+  if (!posted.asked) --unasked_;
+}
+
 bool PairIn::on_eager(const EagerFrame& frame) {
   Flow& from = flow(frame.flow);
   ++received_;
@@ -171,19 +238,21 @@ bool PairIn::on_eager(const EagerFrame& frame) {
   const std::uint64_t cost = frame.asked ? 0 : credit_cost(frame.body.size());
   if (!spend(cost)) return false;
   if (!frame.asked) note_pushed(from, frame.serial);
-  Slot* slot = find(from, frame.serial);
-  if (slot != nullptr && slot->state == State::posted) {
+  Posted* const posted = find_posted(from, frame.serial);
+  if (!has_said(from, frame.serial, frame.digest)) {
     freed_ += cost;
-    --posted_;
-    if (!slot->asked) --unasked_;
-    fill(from, *slot, frame.body);
-  } else if (slot != nullptr || frame.serial < from.next) {
+  } else if (posted != nullptr) {
+    freed_ += cost;
+    come(*posted);
+    fill(from, *posted, frame.body);
+  } else if (frame.serial < from.next || has_early(from, frame.serial)) {
     freed_ += cost;  // it came before
   } else {
-    Slot& kept = insert(from, frame.serial);
-    kept.state = State::arrived;
-    kept.credit = cost;
-    if (!bodies_.keep(frame.body, kept.body)) return false;
+    Body body;
+    if (!bodies_.keep(frame.body, body)) return false;
+    Early& early = insert_early(from, frame.serial);
+    early.credit = cost;
+    early.body = std::move(body);
     held_ += cost;
   }
   check_credit();
@@ -196,18 +265,20 @@ bool PairIn::on_announce(const Frame& frame) {
   const std::uint64_t cost = credit_cost(0);
   if (!spend(cost)) return false;
   note_pushed(from, frame.serial);
-  Slot* slot = find(from, frame.serial);
-  if (slot != nullptr && slot->state == State::posted) {
+  Posted* const posted = find_posted(from, frame.serial);
+  if (!has_said(from, frame.serial, frame.digest)) {
     freed_ += cost;
-    ask(from, *slot);
-  } else if (slot != nullptr) {
+  } else if (posted != nullptr) {
     freed_ += cost;
+    ask(from, frame.serial, *posted);
   } else if (frame.serial < from.next) {
     freed_ += cost;
     haves_.push_back({&from, frame.serial});
+  } else if (has_early(from, frame.serial)) {
+    freed_ += cost;
   } else {
-    Slot& announced = insert(from, frame.serial);
-    announced.state = State::announced;
+    Early& announced = insert_early(from, frame.serial);
+    announced.is_announced = true;
     announced.credit = cost;
     held_ += cost;
   }
@@ -219,119 +290,155 @@ bool PairIn::on_written(const Frame& frame) {
   Flow& from = flow(frame.flow);
   ++received_;
   owes_credit_ = true;
-  Slot* slot = find(from, frame.serial);
-  if (slot == nullptr || slot->state != State::posted || !slot->asked ||
-      frame.size > slot->into.size()) {
-    return false;
-  }
-  --posted_;
-  finish(from, *slot, frame.size, Failure::none);
+  Posted* const posted = find_posted(from, frame.serial);
+  if (posted == nullptr || !posted->asked || frame.size > posted->into.size()) return false;
+  come(*posted);
+  finish(from, *posted, frame.size, Failure::none);
   return true;
 }
 
 void PairIn::on_gone(const Frame& frame) {
   Flow& from = flow(frame.flow);
-  Slot* slot = find(from, frame.serial);
-  if (slot == nullptr || slot->state != State::posted || !slot->asked) return;
-  --posted_;
-  finish(from, *slot, 0, Failure::not_kept);
+  Posted* const posted = find_posted(from, frame.serial);
+  if (posted == nullptr || !posted->asked) return;
+  come(*posted);
+  finish(from, *posted, 0, Failure::not_kept);
 }
 
 void PairIn::on_too_long(const Frame& frame) {
   Flow& from = flow(frame.flow);
-  Slot* slot = find(from, frame.serial);
-  if (slot == nullptr || slot->state != State::posted || !slot->asked) return;
-  --posted_;
-  finish(from, *slot, frame.size, Failure::too_long);
+  Posted* const posted = find_posted(from, frame.serial);
+  if (posted == nullptr || !posted->asked) return;
+  come(*posted);
+  finish(from, *posted, frame.size, Failure::too_long);
 }
 
 void PairIn::deliver(const FlowKey& key, Serial serial, std::span<const std::byte> body) {
   Flow& from = flow(key);
-  Slot* slot = find(from, serial);
-  if (slot != nullptr) {
-    --posted_;
-    if (!slot->asked) --unasked_;
-    fill(from, *slot, body);
-    return;
+  if (Posted* const posted = find_posted(from, serial)) {
+    come(*posted);
+    return fill(from, *posted, body);
   }
-  Slot& kept = insert(from, serial);
-  kept.state = State::arrived;
-  WEFT_CHECK(bodies_.keep(body, kept.body), "no memory for a message of {} bytes", body.size());
+  Early& early = insert_early(from, serial);
+  WEFT_CHECK(bodies_.keep(body, early.body), "no memory for a message of {} bytes", body.size());
 }
 
-void PairIn::fill(Flow& flow, Slot& slot, std::span<const std::byte> body) {
-  if (body.size() > slot.into.size()) return finish(flow, slot, body.size(), Failure::too_long);
-  copy_bytes(slot.into.data(), body.data(), body.size());
-  finish(flow, slot, body.size(), Failure::none);
+void PairIn::fill(Flow& flow, Posted& posted, std::span<const std::byte> body) {
+  if (body.size() > posted.into.size()) {
+    return finish(flow, posted, body.size(), Failure::too_long);
+  }
+  copy_bytes(posted.into.data(), body.data(), body.size());
+  finish(flow, posted, body.size(), Failure::none);
 }
 
-void PairIn::finish(Flow& flow, Slot& slot, std::uint64_t size, Failure failure) {
-  operations_.finish(slot.operation, size, failure);
-  erase(flow, slot);
+void PairIn::finish(Flow& flow, Posted& posted, std::uint64_t size, Failure failure) {
+  operations_.finish(std::exchange(posted.operation, {}), size, failure);
+  while (!flow.posted.empty() && flow.posted.front().operation == Operation{}) {
+    flow.posted.pop_front();
+  }
 }
 
 void PairIn::fail_all(Failure failure) {
-  for (auto& [key, flow] : flows_) {
-    for (std::size_t i = flow.slots.size(); i-- > 0;) {
-      Slot& slot = flow.slots[i];
-      if (slot.state != State::posted) continue;
-      --posted_;
-      if (!slot.asked) --unasked_;
-      finish(flow, slot, 0, failure);
+  flows_.for_each_active([&](Flow& flow) {
+    for (std::size_t i = flow.posted.size(); i-- > 0;) {
+      Posted& posted = flow.posted[i];
+      if (posted.operation == Operation{}) continue;
+      come(posted);
+      finish(flow, posted, 0, failure);
     }
-  }
+  });
 }
 
-void PairIn::store(StoredPair& into) const {
-  for (const auto& [key, flow] : flows_) into.receives.push_back({key, flow.next});
+void PairIn::store(StoredPair& into) {
+  const auto add = [&](const FlowKey& key, const FlowPlace& place) {
+    into.receives.push_back({.flow = key, .next = place.next, .digest = place.digest});
+  };
+  flows_.for_each_active([&](Flow& flow) { add(flow.key, flow.place()); });
+  flows_.for_each_resting([&](const FlowKey& key, FlowPlace& place) { add(key, place); });
 }
 
 void PairIn::go_on(const StoredPair& from) {
   for (const StoredReceives& stored : from.receives) {
     Flow& to = flow(stored.flow);
-    to.next = stored.next;
-    for (std::size_t i = to.slots.size(); i-- > 0;) {
-      if (to.slots[i].serial >= stored.next) continue;
-      give_back(to.slots[i].credit);
-      erase(to, to.slots[i]);
+    WEFT_CHECK(to.posted.empty());
+    to.next = to.digest_of = stored.next;
+    to.digest = stored.digest;
+    while (!to.early.empty() && to.early.front().serial < stored.next) {
+      give_back(to.early.front().credit);
+      to.early.pop_front();
     }
   }
+  has_begun_ = true;
+  forget(from.receives);
   check_credit();
 }
 
+void PairIn::forget(std::span<const StoredReceives> before) {
+  for (const StoredReceives& stored : before) {
+    if (stored.next == 0) continue;
+    Flow* const active = flows_.find_active(stored.flow);
+    FlowPlace* const resting = flows_.find_resting(stored.flow);
+    if (active == nullptr && resting == nullptr) continue;
+    Serial& forgotten = active != nullptr ? active->forgotten : resting->forgotten;
+    if (forgotten >= stored.next) continue;
+    forgotten = stored.next;
+    if (up_) forgets_.emplace_back(stored.flow, forgotten);
+  }
+}
+
 bool PairIn::holds_any() const {
-  return std::any_of(flows_.begin(), flows_.end(),
-                     [](const auto& entry) { return !entry.second.slots.empty(); });
+  bool any = false;
+  flows_.for_each_active([&](const Flow& flow) { any = any || !flow.is_idle(); });
+  return any;
+}
+
+bool PairIn::say(const Frame& frame, TransmitQueue& out) {
+  if (!out.has_room(1, longest_control_frame)) return false;
+  out.send(peer_, options_.level, longest_control_frame,
+           [&](wire::Writer& w) { encode(w, frame); });
+  return true;
+}
+
+bool PairIn::pump_asks(TransmitQueue& out) {
+  for (; !asks_.empty(); asks_.pop_front()) {
+    const auto [flow, serial] = asks_.front();
+    const Posted* const posted = find_posted(*flow, serial);
+    if (posted == nullptr) continue;  // it came by itself
+    if (!say({.kind = FrameKind::get,
+              .flow = flow->key,
+              .serial = serial,
+              .size = posted->into.size(),
+              .region = posted->region},
+             out)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 bool PairIn::pump(TransmitQueue& out) {
   if (!up_) return true;
-  const auto say = [&](const Frame& frame) {
-    out.send(peer_, options_.level, longest_control_frame,
-             [&](wire::Writer& w) { encode(w, frame); });
-  };
-  for (; !asks_.empty(); asks_.pop_front()) {
-    const auto [flow, serial] = asks_.front();
-    const Slot* slot = find(*flow, serial);
-    if (slot == nullptr || slot->state != State::posted) continue;  // it came by itself
-    if (!out.has_room(1, longest_control_frame)) return false;
-    say({.kind = FrameKind::get,
-         .flow = flow->key,
-         .serial = serial,
-         .size = slot->into.size(),
-         .region = slot->region});
+  if (owes_diverged_) {
+    const auto [key, serial] = *diverged_;
+    if (!say({.kind = FrameKind::diverged, .flow = key, .serial = serial}, out)) return false;
+    owes_diverged_ = false;
   }
+  if (!pump_asks(out)) return false;
   for (; !haves_.empty(); haves_.pop_front()) {
-    if (!out.has_room(1, longest_control_frame)) return false;
-    say({.kind = FrameKind::have,
-         .flow = haves_.front().flow->key,
-         .serial = haves_.front().serial});
+    const auto [flow, serial] = haves_.front();
+    if (!say({.kind = FrameKind::have, .flow = flow->key, .serial = serial}, out)) return false;
+  }
+  for (; !forgets_.empty(); forgets_.pop_front()) {
+    const auto [key, serial] = forgets_.front();
+    if (!say({.kind = FrameKind::forget, .flow = key, .serial = serial}, out)) return false;
   }
   if (owes_credit_) {
-    if (!out.has_room(1, longest_control_frame)) return false;
-    granted_ = base_ + freed_;
+    const std::uint64_t granted = base_ + freed_;
+    if (!say({.kind = FrameKind::credit, .granted = granted, .received = received_}, out)) {
+      return false;
+    }
+    granted_ = granted;
     received_told_ = received_;
-    say({.kind = FrameKind::credit, .granted = granted_, .received = received_});
     owes_credit_ = false;
   }
   return true;

@@ -4,11 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/growing_ring.hpp"
 #include "core/message/body_pool.hpp"
+#include "core/message/flow_table.hpp"
 #include "core/message/frames.hpp"
 #include "core/message/history.hpp"
 #include "core/message/operations.hpp"
@@ -31,10 +34,13 @@ class PairIn {
   /// `region`: `into`, opened to the fabric; needed for more than the eager limit.
   Operation receive(const FlowKey& key, std::span<std::byte> into, const RemoteRegion& region);
 
-  /// A connection begins: what a hello shall grant.
-  std::uint64_t begin();
-  /// The peer has said hello. `pull`: what it sent to earlier lives comes only when asked for.
+  /// A connection to that life of the peer begins: what a hello shall grant.
+  std::uint64_t begin(Incarnation life);
+  /// The peer has said hello. `pull`: what it sent before this connection comes only when asked
+  /// for.
   void connected(bool pull);
+  /// From now on it is so.
+  void pull();
   void disconnected() { up_ = false; }
 
   /// False: the peer says what cannot be.
@@ -47,70 +53,118 @@ class PairIn {
   void deliver(const FlowKey& key, Serial serial, std::span<const std::byte> body);
 
   /// This process's place in each flow.
-  void store(StoredPair& into) const;
-  /// As if all before that had been received by this process.
+  void store(StoredPair& into);
+  /// As if all before that had been received by this process, which has received nothing.
   void go_on(const StoredPair& from);
+  /// Later lives go on from there: the peer need not keep what comes before.
+  void forget(std::span<const StoredReceives> before);
   /// A message has come that nobody has received yet.
   bool holds_any() const;
+  /// This process has started to receive something.
+  bool has_begun() const { return has_begun_; }
 
   /// Puts into the queue what there is to say and room for. False when room was short.
   bool pump(TransmitQueue& out);
   /// Whether there is anything to say.
-  bool has_word() const { return owes_credit_ || !asks_.empty() || !haves_.empty(); }
+  bool has_word() const {
+    return owes_credit_ || !asks_.empty() || !haves_.empty() || !forgets_.empty() || owes_diverged_;
+  }
   void fail_all(Failure failure);
   bool waits() const { return posted_ > 0; }
+  /// How many messages were looked at to find others: nearly none.
+  std::uint64_t looks() const { return looks_; }
+  std::size_t active_flows() const { return flows_.active(); }
 
  private:
-  enum class State : std::uint8_t { posted, arrived, announced };
-  struct Slot {
-    Serial serial = 0;
-    State state = State::posted;
-    bool asked = false;
-    Operation operation{};
+  /// A receive that was started. They are for consecutive messages, so that the place in the flow's
+  /// ring follows from the serial; what is over leaves when all before it are.
+  struct Posted {
+    Operation operation{};  // none: it is over
     std::span<std::byte> into;
     RemoteRegion region;
-    Body body;
+    bool asked = false;
+  };
+  /// A message that came, or was announced, before it was wanted.
+  struct Early {
+    Serial serial = 0;
     std::uint64_t credit = 0;  // to give back when it is taken
+    Body body;
+    bool is_announced = false;
   };
   struct Flow {
+    Flow(const FlowKey& k, const FlowPlace& from)
+        : key(k),
+          next(from.next),
+          digest_of(from.next),
+          digest(from.digest),
+          forgotten(from.forgotten) {}
+    bool is_idle() const { return posted.empty() && early.empty(); }
+    FlowPlace place() const {
+      return {.next = next, .digest = digest_of == next ? digest : 0, .forgotten = forgotten};
+    }
+    void shrink() {
+      if (posted.empty()) posted = GrowingRing<Posted>();
+      if (early.empty()) early = GrowingRing<Early>();
+    }
+
     FlowKey key;
     Serial next = 0;               // of the receive to come
     std::uint32_t connection = 0;  // that `pushed_from` speaks of
+    bool has_unasked = false;      // in `unasked_flows_`
+    bool in_use = false;           // FlowTable
     Serial pushed_from = 0;        // from here on messages come by themselves
-    GrowingRing<Slot> slots;       // few, in the order of their serials
+    Serial unasked_from = 0;       // with `has_unasked`: those before have been asked for
+    Serial digest_of = 0;          // messages before this one
+    std::uint64_t digest = 0;      // as their sender said; 0: unknown
+    Serial forgotten = 0;          // the peer was told so
+    GrowingRing<Posted> posted;    // those before `next`; the first is not over
+    GrowingRing<Early> early;      // from `next` on, by their serials
   };
   struct Place {
     Flow* flow = nullptr;
     Serial serial = 0;
   };
+  struct Name {
+    FlowKey key;
+    Serial serial = 0;
+  };
 
   Flow& flow(const FlowKey& key) {
-    return latest_ != nullptr && latest_->key == key ? *latest_ : look_up(key);
+    if (!flows_.is_latest(key) && flows_.is_crowded()) rest_idle_flows();
+    return flows_.at(key);
   }
-  Flow& look_up(const FlowKey& key);
-  Slot* find(Flow& flow, Serial serial);
-  Slot& insert(Flow& flow, Serial serial);
-  void erase(Flow& flow, const Slot& slot);
+  void rest_idle_flows();
+  Posted* find_posted(Flow& flow, Serial serial);
+  std::size_t place_of_early(Flow& flow, Serial serial);
+  bool has_early(Flow& flow, Serial serial);
+  Early& insert_early(Flow& flow, Serial serial);
+  void take_early(Flow& flow, Serial serial, Posted& posted);
   Serial pushed_from(Flow& flow);
   void note_pushed(Flow& flow, Serial serial);
-  void ask_if_needed(Flow& flow, Slot& slot);
-  void ask(Flow& flow, Slot& slot);
+  bool has_said(Flow& flow, Serial serial, std::uint64_t digest);
+  void ask_if_needed(Flow& flow, Serial serial, Posted& posted);
+  void ask(Flow& flow, Serial serial, Posted& posted);
   void ask_for_all();
   bool spend(std::uint64_t cost);
   void give_back(std::uint64_t cost);
-  void fill(Flow& flow, Slot& slot, std::span<const std::byte> body);
-  void finish(Flow& flow, Slot& slot, std::uint64_t size, Failure failure);
+  void fill(Flow& flow, Posted& posted, std::span<const std::byte> body);
+  void finish(Flow& flow, Posted& posted, std::uint64_t size, Failure failure);
+  void come(const Posted& posted);
   void check_credit();
+  bool pump_asks(TransmitQueue& out);
+  bool say(const Frame& frame, TransmitQueue& out);
 
   const MessageOptions& options_;
   NodeId peer_;
   std::uint64_t window_;
   BodyPool& bodies_;
   Operations& operations_;
-  std::unordered_map<FlowKey, Flow, FlowKeyHash> flows_;
-  Flow* latest_ = nullptr;    // most look-ups are for the same one
-  GrowingRing<Place> asks_;   // to be sent
-  GrowingRing<Place> haves_;  // likewise
+  FlowTable<Flow> flows_;
+  std::vector<Flow*> unasked_flows_;  // with receives that were not asked for
+  GrowingRing<Place> asks_;           // to be sent
+  GrowingRing<Place> haves_;          // likewise
+  GrowingRing<Name> forgets_;         // likewise
+  std::uint64_t looks_ = 0;
   std::size_t posted_ = 0;
   std::size_t unasked_ = 0;  // of the posted
   std::uint64_t spent_ = 0;  // by the peer, in this connection
@@ -124,6 +178,12 @@ class PairIn {
   bool up_ = false;
   bool pull_ = false;
   bool owes_credit_ = false;
+  bool owes_diverged_ = false;
+  bool has_begun_ = false;
+  Incarnation life_{};  // of the peer
+  /// Which message it has said otherwise than an earlier life of it: it is not listened to any
+  /// more.
+  std::optional<Name> diverged_;
 };
 
 }  // namespace weft::message

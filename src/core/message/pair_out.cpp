@@ -15,34 +15,44 @@ constexpr std::size_t most_asked = 1 << 20;
 
 }  // namespace
 
-PairOut::Flow& PairOut::look_up(const FlowKey& key) {
-  Flow& found = flows_[key];
-  found.key = key;
-  latest_ = &found;
-  return found;
+void PairOut::rest_idle_flows() {
+  const auto mark = [](const Place& place) {
+    if (place.flow != nullptr) place.flow->in_use = true;
+  };
+  for (std::size_t i = 0; i < pushes_.size(); ++i) mark(pushes_[i]);
+  for (std::size_t i = 0; i < answers_.size(); ++i) mark(answers_[i].place);
+  for (std::size_t i = 0; i < unheard_.size(); ++i) mark(unheard_[i].place);
+  for (std::size_t i = 0; i < uncopied_.size(); ++i) mark(uncopied_[i]);
+  for (const Write& write : writes_) mark(write.place);
+  flows_.rest(pushes_.size() + answers_.size() + unheard_.size() + uncopied_.size() +
+              writes_.size());
 }
 
 Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   Flow& to = flow(key);
   const Serial serial = to.next();
-  const bool copies = bytes.size() <= options_.eager_limit || options_.retain;
-  Kept kept = copies ? copy_of(bytes) : Kept{.bytes = bytes, .order = next_order_++};
+  Kept kept{.bytes = bytes, .order = next_order_};
   Operation operation = Operations::done(bytes.size());
-  if (!kept.body.owns()) {
+  const bool copies = !is_large(bytes) || options_.retain;
+  if (copies && bodies_.keep(bytes, kept.body) != nullptr) {
+    kept.bytes = kept.body.view();
+  } else {
     operation = operations_.start(OperationState::Kind::send, peer_, key, serial);
-    if (options_.retain) {
+    if (options_.retain && options_.fails_when_full) {
       operations_.finish(operation, 0, Failure::outbox_full);
       return operation;
     }
     kept.operation = operation;
     ++pending_;
+    if (options_.retain) uncopied_.push_back({&to, serial});
   }
+  ++next_order_;
+  kept.digest = digest_with(to, bytes);
+  if (options_.retain) to.digest = kept.digest;
   to.kept.push_back(std::move(kept));
-  const auto asked = std::find_if(to.asked.begin(), to.asked.end(),
-                                  [&](const Asked& a) { return a.serial == serial; });
-  if (asked != to.asked.end()) {
-    const RemoteRegion region = asked->region;
-    to.asked.erase(asked);
+  if (!to.asked.empty() && to.asked.front().serial == serial) {
+    const RemoteRegion region = to.asked.front().region;
+    to.asked.pop_front();
     answer(to, serial, region);
   } else {
     pushes_.push_back({&to, serial});
@@ -50,17 +60,13 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   return operation;
 }
 
-PairOut::Kept PairOut::copy_of(std::span<const std::byte> bytes) {
-  Kept kept{.bytes = bytes, .order = next_order_++};
-  if (bodies_.keep(bytes, kept.body)) kept.bytes = kept.body.view();
-  return kept;
-}
-
-void PairOut::left(Flow& to, std::span<const std::byte> bytes) {
+void PairOut::left(Flow& to, std::span<const std::byte> bytes, std::uint64_t digest) {
   unheard_.emplace_back(Place{&to, to.next()}, true);
   Kept& kept = to.kept.emplace_back();
   kept.order = next_order_++;
   kept.sent_in = connection_;
+  kept.digest = digest;
+  if (digest != 0) to.digest = digest;
   const std::byte* const copy = bodies_.keep(bytes, kept.body);
   WEFT_CHECK(copy != nullptr, "no memory for a message of {} bytes", bytes.size());
   kept.bytes = {copy, bytes.size()};
@@ -70,36 +76,30 @@ void PairOut::left(Flow& to, std::span<const std::byte> bytes) {
 Serial PairOut::skip(const FlowKey& key) {
   Flow& to = flow(key);
   WEFT_CHECK(to.kept.empty());
+  ++next_order_;
   return to.first++;
 }
 
-void PairOut::connected(std::uint64_t granted, bool new_life) {
+void PairOut::connected(std::uint64_t granted, bool pull) {
   ++connection_;
   up_ = true;
   granted_ = granted;
   spent_ = heard_ = 0;
-  if (new_life) {
-    pushes_.clear();
-    for (auto& [key, flow] : flows_) {
-      for (std::size_t i = 0; i < flow.kept.size(); ++i) {
-        Kept& kept = flow.kept[i];
-        if (kept.arrived && !is_gone(kept)) kept.arrived = false;
-      }
-    }
-    return;
-  }
-  push_unarrived_again();
+  push_again(!pull);
 }
 
-void PairOut::push_unarrived_again() {
+/// What is not known to have arrived; `all`: not only what no connection has seen yet.
+void PairOut::push_again(bool all) {
   pushes_.clear();
   std::vector<std::tuple<std::uint64_t, Place>> places;
-  for (auto& [key, flow] : flows_) {
+  flows_.for_each_active([&](Flow& flow) {
     for (std::size_t i = 0; i < flow.kept.size(); ++i) {
-      if (flow.kept[i].arrived) continue;
-      places.emplace_back(flow.kept[i].order, Place{&flow, flow.first + i});
+      const Kept& kept = flow.kept[i];
+      const bool is_fresh = kept.sent_in == 0 && kept.answered_in == 0;
+      if (kept.arrived || !(all || is_fresh)) continue;
+      places.emplace_back(kept.order, Place{&flow, flow.first + i});
     }
-  }
+  });
   std::sort(places.begin(), places.end(),
             [](const auto& a, const auto& b) { return std::get<0>(a) < std::get<0>(b); });
   for (const auto& [order, place] : places) pushes_.push_back(place);
@@ -109,29 +109,40 @@ void PairOut::disconnected() {
   up_ = false;
   answers_.clear();
   unheard_.clear();
-  for (auto& [key, flow] : flows_) flow.asked.clear();
+  flows_.for_each_active([](Flow& flow) { flow.asked.clear(); });
 }
 
 bool PairOut::on_get(const Frame& get) {
   Flow& from = flow(get.flow);
   if (get.serial >= from.next()) {
     if (from.asked.size() >= most_asked) return false;
-    from.asked.push_back({get.serial, get.region});
+    // Behind those for earlier messages, which mostly are all that there are.
+    from.asked.emplace_back(get.serial, get.region);
+    for (std::size_t i = from.asked.size() - 1; i > 0; --i) {
+      if (from.asked[i - 1].serial <= get.serial) break;
+      std::swap(from.asked[i - 1], from.asked[i]);
+    }
     return true;
   }
-  Kept* kept = from.find(get.serial);
-  if (kept == nullptr || is_gone(*kept)) {
-    answers_.push_back({.place = {&from, get.serial}, .region = {}, .gone = true});
-    return true;
-  }
-  const bool on_its_way = kept->sent_in == connection_ && !is_large(*kept);
-  if (!on_its_way && kept->answered_in != connection_) answer(from, get.serial, get.region);
+  const Kept* kept = from.find(get.serial);
+  const bool on_its_way = kept != nullptr && kept->sent_in == connection_ && !is_large(kept->bytes);
+  const bool answered = kept != nullptr && kept->answered_in == connection_;
+  if (!on_its_way && !answered) answer(from, get.serial, get.region);
   return true;
 }
 
 void PairOut::answer(Flow& from, Serial serial, const RemoteRegion& region) {
-  from.find(serial)->answered_in = connection_;
+  if (Kept* const kept = from.find(serial)) kept->answered_in = connection_;
   answers_.push_back({.place = {&from, serial}, .region = region});
+}
+
+/// Of what exists by now.
+void PairOut::answer_what_was_asked(Flow& flow) {
+  while (!flow.asked.empty() && flow.asked.front().serial < flow.next()) {
+    const Asked asked = flow.asked.front();
+    flow.asked.pop_front();
+    answer(flow, asked.serial, asked.region);
+  }
 }
 
 bool PairOut::on_credit(const Frame& credit) {
@@ -153,11 +164,30 @@ void PairOut::on_have(const Frame& have) {
   if (of.find(have.serial) != nullptr) arrived({&of, have.serial});
 }
 
+void PairOut::on_forget(const Frame& forget) {
+  Flow& of = flow(forget.flow);
+  of.forgotten = std::max(of.forgotten, forget.serial);
+  of.archive.forget(of.forgotten);
+  for (std::size_t i = 0; i < of.kept.size() && of.first + i < of.forgotten; ++i) {
+    Kept& kept = of.kept[i];
+    const bool is_in_use = kept.sent_in == connection_ || kept.answered_in == connection_;
+    const bool was_sent = kept.sent_in != 0 || kept.answered_in != 0;
+    if (!was_sent || kept.arrived || (is_in_use && kept.operation != Operation{})) continue;
+    // It was received, though its receiver has not said so yet.
+    kept.arrived = true;
+    // It may have been sent once more, and not have left the queue.
+    if (is_in_use && kept.writes_out == 0) dying_.push_back(std::move(kept.body));
+    release(of, of.first + i, kept);
+  }
+  drop_front(of);
+}
+
 void PairOut::arrived(const Place& place) {
   Kept* kept = place.flow->find(place.serial);
   if (kept == nullptr || kept->arrived) return;
   kept->arrived = true;
-  settle(*place.flow, *kept);
+  release(*place.flow, place.serial, *kept);
+  drop_front(*place.flow);
 }
 
 void PairOut::finish(Kept& kept, Failure failure) {
@@ -166,58 +196,93 @@ void PairOut::finish(Kept& kept, Failure failure) {
   --pending_;
 }
 
-/// The caller's bytes are its own again when neither the peer nor the fabric needs them.
-void PairOut::settle(Flow& flow, Kept& kept) {
-  if (!kept.arrived || kept.writes_out > 0) return;
-  if (kept.operation != Operation{}) finish(kept, Failure::none);
-  if (is_gone(kept)) {
+/// The caller's bytes are its own again when neither the peer, nor a later life of it, nor the
+/// fabric needs them.
+bool PairOut::may_be_reused(const Flow& flow, Serial serial, const Kept& kept) const {
+  if (kept.writes_out > 0) return false;
+  if (kept.arrived) return kept.body.owns() || !is_needed(flow, serial);
+  return kept.body.owns() && kept.sent_in != connection_ && kept.answered_in != connection_;
+}
+
+void PairOut::release(const Flow& flow, Serial serial, Kept& kept) {
+  if (kept.operation != Operation{} && may_be_reused(flow, serial, kept)) {
+    finish(kept, Failure::none);
+  }
+  if (kept.arrived && kept.writes_out == 0 && kept.operation == Operation{} &&
+      !is_needed(flow, serial)) {
     kept.body.reset();
     kept.bytes = {};
-    drop_front(flow);
   }
 }
 
 void PairOut::drop_front(Flow& flow) {
-  while (!flow.kept.empty() && is_gone(flow.kept.front()) && flow.kept.front().writes_out == 0) {
+  while (!flow.kept.empty()) {
+    Kept& front = flow.kept.front();
+    if (!front.arrived || front.writes_out > 0 || front.operation != Operation{}) return;
+    if (is_needed(flow, flow.first)) {
+      if (front.is_lost) {
+        flow.archive.add_gone(flow.first);
+      } else if (!flow.archive.add(bodies_, flow.first, front.bytes, front.body,
+                                   flow.archived_digest, front.digest)) {
+        return;
+      }
+    }
+    flow.archived_digest = front.digest;
     flow.kept.pop_front();
     ++flow.first;
   }
 }
 
-void PairOut::trim(std::uint64_t order) {
-  for (auto& [key, flow] : flows_) {
-    for (std::size_t i = 0; i < flow.kept.size(); ++i) {
-      Kept& kept = flow.kept[i];
-      if (kept.order >= order) break;
-      // It was received, though its receiver has not said so yet.
-      kept.arrived = kept.trimmed = true;
-      if (kept.writes_out > 0) continue;
-      kept.body.reset();
-      kept.bytes = {};
+bool PairOut::copy_waiting() {
+  for (; !uncopied_.empty(); uncopied_.pop_front()) {
+    const auto [flow, serial] = uncopied_.front();
+    Kept* const kept = flow->find(serial);
+    if (kept == nullptr || kept->operation == Operation{} || kept->body.owns()) continue;
+    if (is_needed(*flow, serial)) {
+      if (bodies_.keep(kept->bytes, kept->body) == nullptr) return false;
+      kept->bytes = kept->body.view();
     }
-    drop_front(flow);
+    release(*flow, serial, *kept);
+    drop_front(*flow);
   }
+  return true;
 }
 
-void PairOut::store(StoredPair& into) const {
-  into.next_order = next_order_;
-  for (const auto& [key, flow] : flows_) {
+void PairOut::store(StoredPair& into) {
+  flows_.for_each_active([&](Flow& flow) {
     StoredSends& sends = into.sends.emplace_back();
-    sends.flow = key;
+    sends.flow = flow.key;
     sends.first = flow.first;
+    sends.digest_before = flow.archived_digest;
+    sends.digest = flow.digest;
+    if (!flow.archive.empty()) {
+      sends.first = std::max(flow.archive.first(), std::min(flow.forgotten, flow.first));
+      const bool is_whole = sends.first == flow.archive.first();
+      const auto before = is_whole ? std::nullopt : flow.archive.find(sends.first - 1);
+      sends.digest_before = is_whole ? flow.archive.digest_before() : before ? before->digest : 0;
+    }
+    for (Serial s = sends.first; s < flow.first; ++s) {
+      const auto message = flow.archive.find(s);
+      sends.kept.push_back({.is_gone = message->is_gone, .bytes = message->bytes});
+    }
     for (std::size_t i = 0; i < flow.kept.size(); ++i) {
       const Kept& kept = flow.kept[i];
-      sends.kept.push_back({.order = kept.order, .is_gone = is_gone(kept), .bytes = kept.bytes});
+      const bool is_gone = kept.is_lost || (kept.arrived && !is_needed(flow, flow.first + i));
+      sends.kept.push_back({is_gone, is_gone ? std::span<const std::byte>() : kept.bytes});
     }
-  }
+  });
+  flows_.for_each_resting([&](const FlowKey& key, const FlowPlace& place) {
+    StoredSends& sends = into.sends.emplace_back();
+    sends.flow = key;
+    sends.first = place.next;
+    sends.digest_before = sends.digest = place.digest;
+  });
 }
 
 Result<void> PairOut::go_on(const StoredPair& from) {
   for (const StoredSends& sends : from.sends) {
     if (auto good = go_on(sends); !good) return good;
   }
-  next_order_ = from.next_order;
-  if (up_) push_unarrived_again();
   return {};
 }
 
@@ -228,35 +293,39 @@ Result<void> PairOut::go_on(const StoredSends& from) {
                  "messages were sent before the process went on from where it was stored"};
   }
   to.first = from.first;
+  to.archived_digest = from.digest_before;
   for (const StoredMessage& message : from.kept) {
-    Kept kept{.order = message.order, .arrived = message.is_gone, .trimmed = message.is_gone};
-    if (!message.is_gone) {
-      if (!bodies_.keep(message.bytes, kept.body)) {
-        return Error{ErrorCode::exhausted, "the outbox is full; use a larger --outbox or --spill"};
-      }
-      kept.bytes = kept.body.view();
+    const std::uint64_t before = to.archived_digest;
+    std::uint64_t& after = to.archived_digest;
+    if (before != 0) after = digest_after(before, to.first, message.bytes);
+    Body body;
+    const bool is_large = message.bytes.size() > Archive::most_shared;
+    const bool has_room = message.is_gone || !is_large || bodies_.keep(message.bytes, body);
+    if (message.is_gone) {
+      after = 0;
+      to.archive.add_gone(to.first);
+    } else if (!has_room || bodies_.is_full() ||
+               !to.archive.add(bodies_, to.first, message.bytes, body, before, after)) {
+      return Error{ErrorCode::exhausted, "the outbox is full; use a larger --outbox or --spill"};
     }
-    to.kept.push_back(std::move(kept));
+    ++to.first;
   }
-  // What the peer has asked for meanwhile.
-  for (const Asked& asked : std::exchange(to.asked, {})) {
-    (void)on_get(
-        {.kind = FrameKind::get, .flow = to.key, .serial = asked.serial, .region = asked.region});
-  }
+  to.digest = to.archived_digest = from.digest;
+  answer_what_was_asked(to);
   return {};
 }
 
 void PairOut::fail_all(Failure failure) {
-  for (auto& [key, flow] : flows_) {
+  flows_.for_each_active([&](Flow& flow) {
     for (std::size_t i = 0; i < flow.kept.size(); ++i) {
       Kept& kept = flow.kept[i];
       if (kept.operation == Operation{}) continue;
       finish(kept, failure);
       kept.bytes = {};
-      kept.arrived = kept.trimmed = true;
+      kept.arrived = kept.is_lost = true;
     }
     drop_front(flow);
-  }
+  });
 }
 
 std::uint32_t PairOut::take_write(const Place& place) {
@@ -267,23 +336,27 @@ std::uint32_t PairOut::take_write(const Place& place) {
   const std::uint32_t slot = free_write_;
   free_write_ = writes_[slot].next_free;
   writes_[slot].place = place;
-  ++writes_out_;
   return slot;
 }
 
 void PairOut::on_write_over(std::uint64_t slot) {
   WEFT_CHECK(slot < writes_.size());
-  const Place place = writes_[slot].place;
+  const Place place = std::exchange(writes_[slot].place, {});
   writes_[slot].next_free = free_write_;
   free_write_ = static_cast<std::uint32_t>(slot);
-  --writes_out_;
-  Kept* kept = place.flow->find(place.serial);
-  WEFT_CHECK(kept != nullptr && kept->writes_out > 0);
+  Kept* const kept = place.flow->find(place.serial);
+  if (kept == nullptr) {
+    place.flow->archive.end_write(place.serial);
+    return place.flow->archive.forget(place.flow->forgotten);
+  }
+  WEFT_CHECK(kept->writes_out > 0);
   --kept->writes_out;
-  settle(*place.flow, *kept);
+  release(*place.flow, place.serial, *kept);
+  drop_front(*place.flow);
 }
 
 bool PairOut::pump(TransmitQueue& out) {
+  if (out.tx.empty()) dying_.clear();
   if (!up_) return true;
   while (!answers_.empty()) {
     if (!pump_answer(answers_.front(), out)) return false;
@@ -295,7 +368,7 @@ bool PairOut::pump(TransmitQueue& out) {
     const bool needed = kept != nullptr && !kept->arrived && kept->sent_in != connection_ &&
                         kept->answered_in != connection_;
     if (needed) {
-      const std::uint64_t cost = credit_cost(is_large(*kept) ? 0 : kept->bytes.size());
+      const std::uint64_t cost = credit_cost(is_large(kept->bytes) ? 0 : kept->bytes.size());
       if (spent_ + cost > granted_) return true;  // until there is credit, or it is asked for
       if (!pump_push(place, out)) return false;
       spent_ += cost;
@@ -306,10 +379,10 @@ bool PairOut::pump(TransmitQueue& out) {
 }
 
 bool PairOut::pump_push(const Place& place, TransmitQueue& out) {
-  if (!out.has_room(1, header_bytes)) return false;
+  if (!out.has_room(1, longest_control_frame)) return false;
   Kept& kept = *place.flow->find(place.serial);
-  if (is_large(kept)) {
-    send_about(FrameKind::announce, *place.flow, place.serial, kept.bytes.size(), false, out);
+  if (is_large(kept.bytes)) {
+    send_about(FrameKind::announce, place, kept.bytes.size(), kept.digest, out);
     unheard_.push_back({.place = place, .delivers = false});
   } else {
     send_body(*place.flow, place.serial, kept, false, out);
@@ -319,44 +392,74 @@ bool PairOut::pump_push(const Place& place, TransmitQueue& out) {
 }
 
 bool PairOut::pump_answer(Answer& answer, TransmitQueue& out) {
-  if (!out.has_room(1, header_bytes)) return false;
+  if (!out.has_room(1, longest_control_frame)) return false;
   const auto [flow, serial] = answer.place;
-  Kept* kept = flow->find(serial);
-  if (answer.gone || kept == nullptr) {
-    send_about(FrameKind::gone, *flow, serial, 0, false, out);
-    return true;
-  }
-  if (!is_large(*kept)) {
+  Kept* const kept = flow->find(serial);
+  const bool is_there =
+      kept != nullptr && !kept->is_lost && !(kept->arrived && !is_needed(*flow, serial));
+  if (is_there && !is_large(kept->bytes)) {
     send_body(*flow, serial, *kept, true, out);
     return true;
   }
-  if (kept->bytes.size() > answer.region.length) {
-    send_about(FrameKind::too_long, *flow, serial, kept->bytes.size(), false, out);
+  if (is_there) return pump_written(answer, kept->bytes, out);
+  const auto archived = kept == nullptr ? flow->archive.find(serial) : std::nullopt;
+  if (archived && !archived->is_gone) return pump_archived(answer, *archived, out);
+  send_about(FrameKind::gone, answer.place, 0, 0, out);
+  return true;
+}
+
+/// Small ones are copied into the queue: an archive moves what it has.
+bool PairOut::pump_archived(Answer& answer, const Archive::Message& message, TransmitQueue& out) {
+  if (is_large(message.bytes)) return pump_written(answer, message.bytes, out);
+  const std::size_t size = header_bytes + message.bytes.size();
+  if (!out.has_room(1, size)) return false;
+  const Frame frame{.kind = FrameKind::eager,
+                    .asked = true,
+                    .flow = answer.place.flow->key,
+                    .serial = answer.place.serial,
+                    .digest = message.digest};
+  out.send(peer_, options_.level, size, [&](wire::Writer& w) {
+    encode(w, frame);
+    w.put_bytes(message.bytes);
+  });
+  unheard_.push_back({.place = answer.place, .delivers = true});
+  return true;
+}
+
+/// Into the memory that the peer named.
+bool PairOut::pump_written(Answer& answer, std::span<const std::byte> bytes, TransmitQueue& out) {
+  if (bytes.size() > answer.region.length) {
+    send_about(FrameKind::too_long, answer.place, bytes.size(), 0, out);
     arrived(answer.place);
     return true;
   }
-  if (!pump_writes(answer, *kept, out)) return false;
-  send_about(FrameKind::written, *flow, serial, kept->bytes.size(), true, out);
+  if (!pump_writes(answer, bytes, out)) return false;
+  send_about(FrameKind::written, answer.place, bytes.size(), 0, out);
   unheard_.push_back({.place = answer.place, .delivers = true});
   return true;
 }
 
 // Leaves room for the word that follows the last write.
-bool PairOut::pump_writes(Answer& answer, const Kept& kept, TransmitQueue& out) {
-  while (answer.offset < kept.bytes.size()) {
-    if (!out.has_room(2, header_bytes)) return false;
+bool PairOut::pump_writes(Answer& answer, std::span<const std::byte> bytes, TransmitQueue& out) {
+  const auto [flow, serial] = answer.place;
+  while (answer.offset < bytes.size()) {
+    if (!out.has_room(2, longest_control_frame)) return false;
     const std::size_t n =
-        std::min<std::uint64_t>(kept.bytes.size() - answer.offset, options_.fabric.max_write);
+        std::min<std::uint64_t>(bytes.size() - answer.offset, options_.fabric.max_write);
     TxOp op;
     op.kind = OpKind::write;
     op.service_level = options_.level;
     op.peer = peer_;
     op.context = write_context | take_write(answer.place);
-    op.segments[0] = kept.bytes.subspan(answer.offset, n);
+    op.segments[0] = bytes.subspan(answer.offset, n);
     op.region = answer.region;
     op.region_offset = answer.offset;
     out.tx.push_back(op);
-    ++answer.place.flow->find(answer.place.serial)->writes_out;
+    if (Kept* const kept = flow->find(serial)) {
+      ++kept->writes_out;
+    } else {
+      flow->archive.begin_write(serial);
+    }
     answer.offset += n;
   }
   return true;
@@ -368,17 +471,22 @@ void PairOut::send_body(Flow& flow, Serial serial, Kept& kept, bool asked, Trans
                     .asked = asked,
                     .flow = flow.key,
                     .serial = serial,
-                    .size = kept.bytes.size()};
+                    .digest = kept.digest};
   out.send(
       peer_, options_.level, header_bytes, [&](wire::Writer& w) { encode(w, frame); }, kept.bytes);
   unheard_.push_back({.place = {&flow, serial}, .delivers = true});
 }
 
-void PairOut::send_about(FrameKind kind, const Flow& flow, Serial serial, std::uint64_t size,
-                         bool urgent, TransmitQueue& out) {
-  const Frame frame{
-      .kind = kind, .urgent = urgent, .flow = flow.key, .serial = serial, .size = size};
-  out.send(peer_, options_.level, header_bytes, [&](wire::Writer& w) { encode(w, frame); });
+void PairOut::send_about(FrameKind kind, const Place& place, std::uint64_t size,
+                         std::uint64_t digest, TransmitQueue& out) {
+  const Frame frame{.kind = kind,
+                    .urgent = kind == FrameKind::written,
+                    .flow = place.flow->key,
+                    .serial = place.serial,
+                    .size = size,
+                    .digest = digest};
+  out.send(peer_, options_.level, longest_control_frame,
+           [&](wire::Writer& w) { encode(w, frame); });
 }
 
 }  // namespace weft::message

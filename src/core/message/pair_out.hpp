@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/growing_ring.hpp"
+#include "core/message/archive.hpp"
 #include "core/message/body_pool.hpp"
+#include "core/message/digest.hpp"
+#include "core/message/flow_table.hpp"
 #include "core/message/frames.hpp"
 #include "core/message/history.hpp"
 #include "core/message/operations.hpp"
@@ -25,7 +27,7 @@ inline constexpr std::uint64_t write_context = std::uint64_t{1} << 63;
 
 /// Messages leave in the order sent, as far as the receiver's credit goes; those that it asks for
 /// leave at once. A message is kept until it is known to have arrived, with
-/// MessageOptions::retain until `trim`.
+/// MessageOptions::retain until its receiver forgets it.
 class PairOut {
  public:
   PairOut(const MessageOptions& options, NodeId peer, BodyPool& bodies, Operations& operations)
@@ -42,24 +44,26 @@ class PairOut {
                                         Post&& post) {
     if (!can_leave_at_once(bytes.size())) return std::nullopt;
     Flow& to = flow(key);
-    const FrameHeader header = header_of(
-        {.kind = FrameKind::eager, .flow = key, .serial = to.next(), .size = bytes.size()});
+    const std::uint64_t digest = digest_with(to, bytes);
+    const FrameHeader header =
+        header_of({.kind = FrameKind::eager, .flow = key, .serial = to.next(), .digest = digest});
     if (!to.asked.empty() || !post(std::as_bytes(std::span(header)))) return std::nullopt;
-    left(to, bytes);
+    left(to, bytes, digest);
     return Operations::done(bytes.size());
   }
   /// The next message of a flow goes another way: its serial.
   Serial skip(const FlowKey& key);
 
   /// A connection is there and the peer has said hello. What is unsure to have arrived is sent
-  /// again; to a new life of the peer, only what it asks for.
-  void connected(std::uint64_t granted, bool new_life);
+  /// again; with `pull` only when it is asked for.
+  void connected(std::uint64_t granted, bool pull);
   void disconnected();
 
   /// False: the peer says what cannot be.
   bool on_get(const Frame& get);
   bool on_credit(const Frame& credit);
   void on_have(const Frame& have);
+  void on_forget(const Frame& forget);
   /// A write of this peer's is over, carried out or not.
   void on_write_over(std::uint64_t slot);
 
@@ -67,12 +71,8 @@ class PairOut {
   bool pump(TransmitQueue& out);
   /// Whether there is anything to send, if there is credit for it.
   bool has_work() const { return !answers_.empty() || !pushes_.empty(); }
-  /// What was sent before `order` was received, and no life of the peer asks for it.
-  void trim(std::uint64_t order);
-  /// Of the next message that is sent.
-  std::uint64_t next_order() const { return next_order_; }
   /// What is kept, in its place. It refers to memory of this.
-  void store(StoredPair& into) const;
+  void store(StoredPair& into);
   /// As if all that had been sent by this process. Errors: something was sent already; the outbox
   /// is full.
   Result<void> go_on(const StoredPair& from);
@@ -80,6 +80,13 @@ class PairOut {
   void fail_all(Failure failure);
   /// Somebody waits for one of its operations.
   bool waits() const { return pending_ > 0; }
+  /// This process has sent something.
+  bool has_begun() const { return next_order_ > 1; }
+  /// Messages wait for room in the outbox.
+  bool waits_for_room() const { return !uncopied_.empty(); }
+  /// There may be some. False: not for all.
+  bool copy_waiting();
+  std::size_t active_flows() const { return flows_.active(); }
 
  private:
   struct Kept {
@@ -87,25 +94,44 @@ class PairOut {
     Body body;              // empty: the caller's bytes, until `operation` is done
     Operation operation{};  // 0: was done when it was copied
     std::uint64_t order = 0;
+    std::uint64_t digest = 0;       // of the flow up to it
     std::uint32_t sent_in = 0;      // connection in which it was pushed; 0: none
     std::uint32_t answered_in = 0;  // in which the peer's asking was answered
     std::uint32_t writes_out = 0;
     bool arrived = false;
-    bool trimmed = false;
+    bool is_lost = false;  // its sender did not wait for it any more
   };
   struct Asked {
     Serial serial = 0;
     RemoteRegion region;
   };
   struct Flow {
-    FlowKey key;
-    Serial first = 0;  // of `kept`
-    GrowingRing<Kept> kept;
-    std::vector<Asked> asked;  // for messages that do not exist yet
+    Flow(const FlowKey& k, const FlowPlace& from)
+        : key(k),
+          first(from.next),
+          digest(from.next == 0 ? first_digest : from.digest),
+          archived_digest(digest),
+          forgotten(from.forgotten) {}
     Serial next() const { return first + kept.size(); }
     Kept* find(Serial serial) {
       return serial < first || serial >= next() ? nullptr : &kept[serial - first];
     }
+    bool is_idle() const { return kept.empty() && asked.empty() && archive.empty(); }
+    FlowPlace place() const { return {.next = first, .digest = digest, .forgotten = forgotten}; }
+    void shrink() {
+      if (kept.empty()) kept = GrowingRing<Kept>();
+      if (asked.empty()) asked = GrowingRing<Asked>();
+    }
+
+    FlowKey key;
+    Serial first = 0;  // of `kept`; those before are in the archive, or forgotten
+    GrowingRing<Kept> kept;
+    GrowingRing<Asked> asked;           // for messages that do not exist yet, by their serials
+    std::uint64_t digest = 0;           // of all messages
+    std::uint64_t archived_digest = 0;  // of those before `first`
+    Serial forgotten = 0;               // by the peer: what comes before
+    Archive archive;
+    bool in_use = false;  // FlowTable
   };
   struct Place {
     Flow* flow = nullptr;
@@ -114,7 +140,6 @@ class PairOut {
   struct Answer {
     Place place;
     RemoteRegion region;
-    bool gone = false;
     std::uint64_t offset = 0;  // written so far
   };
   struct Unheard {
@@ -122,7 +147,7 @@ class PairOut {
     bool delivers = false;  // it brings the message, not only word of it
   };
   struct Write {
-    Place place;
+    Place place;  // no flow: the slot is free
     std::uint32_t next_free = 0;
   };
 
@@ -130,40 +155,52 @@ class PairOut {
     return up_ && !has_work() && bytes <= options_.eager_limit &&
            spent_ + credit_cost(bytes) <= granted_ && bodies_.has_block(bytes);
   }
-  void left(Flow& to, std::span<const std::byte> bytes);
-  Kept copy_of(std::span<const std::byte> bytes);
-  bool is_large(const Kept& kept) const { return kept.bytes.size() > options_.eager_limit; }
-  Flow& flow(const FlowKey& key) {
-    return latest_ != nullptr && latest_->key == key ? *latest_ : look_up(key);
+  std::uint64_t digest_with(const Flow& flow, std::span<const std::byte> bytes) const {
+    // Only what is sent again can differ.
+    if (!options_.retain || flow.digest == 0) return 0;
+    return digest_after(flow.digest, flow.next(), bytes);
   }
-  Flow& look_up(const FlowKey& key);
+  void left(Flow& to, std::span<const std::byte> bytes, std::uint64_t digest);
+  bool is_large(std::span<const std::byte> bytes) const {
+    return bytes.size() > options_.eager_limit;
+  }
+  Flow& flow(const FlowKey& key) {
+    if (!flows_.is_latest(key) && flows_.is_crowded()) rest_idle_flows();
+    return flows_.at(key);
+  }
+  void rest_idle_flows();
   void answer(Flow& flow, Serial serial, const RemoteRegion& region);
+  void answer_what_was_asked(Flow& flow);
   bool pump_answer(Answer& answer, TransmitQueue& out);
-  bool pump_writes(Answer& answer, const Kept& kept, TransmitQueue& out);
+  bool pump_archived(Answer& answer, const Archive::Message& message, TransmitQueue& out);
+  bool pump_written(Answer& answer, std::span<const std::byte> bytes, TransmitQueue& out);
+  bool pump_writes(Answer& answer, std::span<const std::byte> bytes, TransmitQueue& out);
   bool pump_push(const Place& place, TransmitQueue& out);
   void send_body(Flow& flow, Serial serial, Kept& kept, bool asked, TransmitQueue& out);
-  void send_about(FrameKind kind, const Flow& flow, Serial serial, std::uint64_t size, bool urgent,
+  void send_about(FrameKind kind, const Place& place, std::uint64_t size, std::uint64_t digest,
                   TransmitQueue& out);
   std::uint32_t take_write(const Place& place);
   void arrived(const Place& place);
   void finish(Kept& kept, Failure failure);
-  void settle(Flow& flow, Kept& kept);
+  bool may_be_reused(const Flow& flow, Serial serial, const Kept& kept) const;
+  void release(const Flow& flow, Serial serial, Kept& kept);
   void drop_front(Flow& flow);
   Result<void> go_on(const StoredSends& from);
-  bool is_gone(const Kept& kept) const {
-    return kept.arrived && (!options_.retain || kept.trimmed);
+  bool is_needed(const Flow& flow, Serial serial) const {
+    return options_.retain && serial >= flow.forgotten;
   }
-  void push_unarrived_again();
+  void push_again(bool all);
 
   const MessageOptions& options_;
   NodeId peer_;
   BodyPool& bodies_;
   Operations& operations_;
-  std::unordered_map<FlowKey, Flow, FlowKeyHash> flows_;
-  Flow* latest_ = nullptr;  // most look-ups are for the same one
+  FlowTable<Flow> flows_;
   GrowingRing<Place> pushes_;
   GrowingRing<Answer> answers_;
   GrowingRing<Unheard> unheard_;  // in the order of their frames: what a credit's count speaks of
+  GrowingRing<Place> uncopied_;   // for which the outbox has no room
+  std::vector<Body> dying_;       // until the queue of the fabric is empty
   std::vector<Write> writes_;
   std::uint32_t free_write_ = 0xffff'ffff;
   std::uint64_t next_order_ = 1;
@@ -172,7 +209,6 @@ class PairOut {
   std::uint64_t heard_ = 0;       // frames that the peer has counted
   std::size_t pending_ = 0;       // operations
   std::uint32_t connection_ = 0;  // counts them; 0 before the first
-  std::size_t writes_out_ = 0;
   bool up_ = false;
 };
 

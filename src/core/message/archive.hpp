@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Archive: messages of one flow that have arrived, kept for later lives of their receiver.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/growing_ring.hpp"
+#include "core/message/body_pool.hpp"
+#include "core/message/name.hpp"
+
+namespace weft::message {
+
+/// Messages with consecutive serials. Small ones lie behind each other in runs, each with its
+/// length in one or two bytes in front; a larger one is a run of its own. What is forgotten leaves
+/// run by run. The pool outlives it.
+class Archive {
+ public:
+  struct Message {
+    std::span<const std::byte> bytes;  ///< until something is added or forgotten
+    std::uint64_t digest = 0;          ///< of the flow up to it; 0: unknown
+    bool is_gone = false;              ///< there is only its place
+  };
+
+  /// Messages of at most so many bytes share runs.
+  static constexpr std::size_t most_shared = 1024;
+
+  bool empty() const { return runs_.empty(); }
+  /// Appends the message `serial`, which follows the last one. `digest`: of the flow before and
+  /// after it. A large body is taken over. False: the pool has no memory; nothing has changed.
+  bool add(BodyPool& pool, Serial serial, std::span<const std::byte> bytes, Body& body,
+           std::uint64_t digest_before, std::uint64_t digest);
+  /// A message that nobody can have any more.
+  void add_gone(Serial serial);
+  std::optional<Message> find(Serial serial);
+  /// Of the messages that are there: the first, and the flow's digest before it. Not when empty.
+  Serial first() const { return runs_[0].first; }
+  std::uint64_t digest_before() const { return runs_[0].digest_before; }
+  /// Nobody asks for messages before that one. Those that the fabric still reads stay.
+  void forget(Serial before);
+  /// The fabric reads the message, or has done so.
+  void begin_write(Serial serial);
+  void end_write(Serial serial);
+
+ private:
+  struct Run {
+    Serial first = 0;
+    std::uint64_t digest_before = 0;
+    std::uint64_t digest = 0;  // of all
+    Body body;
+    std::uint32_t count = 0;
+    std::uint32_t used = 0;  // bytes
+    std::uint32_t writes_out = 0;
+    bool is_shared = false;
+    bool is_gone = false;
+  };
+  /// Where reading has come to, as mostly the next one is wanted.
+  struct Cursor {
+    Serial run = 0;  // its first
+    Serial serial = 0;
+    std::size_t offset = 0;
+    std::uint64_t digest = 0;  // before it
+    bool is_valid = false;
+  };
+
+  Run* run_of(Serial serial);
+  bool make_room(BodyPool& pool, Run& run, std::size_t bytes);
+  Message find_shared(Run& run, Serial serial);
+
+  GrowingRing<Run> runs_;
+  Cursor cursor_;
+};
+
+}  // namespace weft::message

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// What grows with the length of a program, or with what is outstanding: counted, not timed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/message/archive.hpp"
+#include "core/message/machine.hpp"
+
+namespace weft::message {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// Two machines whose frames the test hands over, in order.
+class Couple {
+ public:
+  explicit Couple(bool retain, ByteCount outbox = ByteCount::gib(1), bool fails_when_full = false) {
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      machines_.push_back(
+          std::make_unique<MessageMachine>(MessageOptions{.self = NodeId(i),
+                                                          .nodes = 2,
+                                                          .retain = retain,
+                                                          .fails_when_full = fails_when_full,
+                                                          .run = "run"},
+                                           Instant(), OutboxRoom{.limit = outbox}));
+    }
+    for (std::uint32_t i = 0; i < 2; ++i) meet(i, 1);
+    exchange();
+  }
+  MessageMachine& operator[](std::uint32_t i) { return *machines_[i]; }
+  void meet(std::uint32_t self, std::uint32_t life) {
+    Completion up{.kind = CompletionKind::peer_up, .peer = NodeId(1 - self)};
+    up.incarnation = Incarnation(life);
+    machines_[self]->on_completion(Instant(), up, out_);
+  }
+  /// Its program begins anew.
+  void restart(std::uint32_t i, std::uint32_t life) {
+    const std::uint32_t other = 1 - i;
+    machines_[other]->on_completion(Instant(),
+                                    {.kind = CompletionKind::peer_down, .peer = NodeId(i)}, out_);
+    machines_[i] = std::make_unique<MessageMachine>(
+        MessageOptions{.self = NodeId(i), .nodes = 2, .retain = true, .run = "run"}, Instant());
+    meet(i, 1);
+    meet(other, life);
+  }
+  /// All that they have to say to each other.
+  void exchange() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::uint32_t i = 0; i < 2; ++i) {
+        machines_[i]->pump(out_);
+        for (const TxOp& op : out_.tx) {
+          Bytes bytes(op.segments[0].begin(), op.segments[0].end());
+          bytes.insert(bytes.end(), op.segments[1].begin(), op.segments[1].end());
+          frames_.emplace_back(1 - i, std::move(bytes));
+        }
+        out_.posted(out_.tx.size());
+        for (; !frames_.empty(); frames_.pop_front()) {
+          moved = true;
+          const auto& [to, bytes] = frames_.front();
+          Completion completion{.peer = NodeId(1 - to), .data = bytes};
+          completion.kind = CompletionKind::received;
+          machines_[to]->on_completion(Instant(), completion, out_);
+        }
+      }
+    }
+    EXPECT_EQ(machines_[0]->refused_frames() + machines_[1]->refused_frames(), 0u);
+  }
+  Operation send(std::uint64_t value, std::uint32_t tag = 0) {
+    return machines_[0]->send(NodeId(1), {.tag = Tag(tag)}, std::as_bytes(std::span(&value, 1)));
+  }
+  Operation receive(std::uint64_t& into, std::uint32_t tag = 0) {
+    return machines_[1]->receive(NodeId(0), {.tag = Tag(tag)},
+                                 std::as_writable_bytes(std::span(&into, 1)));
+  }
+
+ private:
+  std::vector<std::unique_ptr<MessageMachine>> machines_;
+  TransmitQueue out_;
+  std::deque<std::pair<std::uint32_t, Bytes>> frames_;
+};
+
+TEST(growth, a_message_that_nobody_waits_for_yet_is_found_without_a_search) {
+  constexpr std::uint64_t messages = 30'000;
+  Couple both(false);
+  for (std::uint64_t i = 0; i < messages; ++i) {
+    (void)both[0].take(both.send(i));
+    if (i % 500 == 0) both.exchange();
+  }
+  both.exchange();
+  for (std::uint64_t i = 0; i < messages; ++i) {
+    std::uint64_t got = 0;
+    const Operation operation = both.receive(got);
+    ASSERT_TRUE(both[1].is_done(operation)) << i;
+    (void)both[1].take(operation);
+    ASSERT_EQ(got, i);
+  }
+  EXPECT_LE(both[1].looks(), 4 * messages);
+}
+
+TEST(growth, a_receive_is_started_without_a_look_at_those_before_it) {
+  constexpr std::uint64_t messages = 4'096;
+  Couple both(false);
+  std::vector<std::uint64_t> got(messages);
+  std::vector<Operation> operations;
+  for (std::uint64_t& each : got) operations.push_back(both.receive(each));
+  for (std::uint64_t i = 0; i < messages; ++i) {
+    (void)both[0].take(both.send(i));
+    if (i % 500 == 0) both.exchange();
+  }
+  both.exchange();
+  for (std::uint64_t i = 0; i < messages; ++i) {
+    ASSERT_TRUE(both[1].is_done(operations[i]));
+    (void)both[1].take(operations[i]);
+    ASSERT_EQ(got[i], i);
+  }
+  EXPECT_LE(both[1].looks(), 4 * messages);
+}
+
+TEST(growth, flows_without_anything_under_way_rest_and_go_on_where_they_were) {
+  constexpr std::uint32_t tags = 20'000;
+  Couple both(false);
+  for (std::uint64_t turn = 0; turn < 2; ++turn) {
+    for (std::uint32_t tag = 0; tag < tags; ++tag) {
+      std::uint64_t got = 0;
+      const Operation receives = both.receive(got, tag);
+      (void)both[0].take(both.send(turn * tags + tag, tag));
+      both.exchange();
+      ASSERT_TRUE(both[1].is_done(receives));
+      const OperationState state = both[1].take(receives);
+      ASSERT_EQ(state.serial, turn);
+      ASSERT_EQ(got, turn * tags + tag);
+    }
+    EXPECT_LE(both[0].active_flows(), 2'000u);
+    EXPECT_LE(both[1].active_flows(), 2'000u);
+  }
+}
+
+TEST(growth, small_messages_are_kept_for_later_lives_in_little_more_than_their_bytes) {
+  constexpr std::uint64_t messages = 20'000;
+  Couple both(true);
+  std::uint64_t got = 0;
+  const auto pass = [&](std::uint64_t value) {
+    const Operation receives = both.receive(got);
+    (void)both[0].take(both.send(value));
+    both.exchange();
+    ASSERT_TRUE(both[1].is_done(receives));
+    (void)both[1].take(receives);
+    ASSERT_EQ(got, value);
+  };
+  for (std::uint64_t i = 0; i < messages; ++i) pass(i);
+  EXPECT_LE(both[0].outbox_bytes(), ByteCount(12 * messages));
+  // All of them are there for a later life, and leave once it has stored itself.
+  both.restart(1, 2);
+  for (std::uint64_t i = 0; i < messages; ++i) {
+    const Operation receives = both.receive(got);
+    both.exchange();
+    ASSERT_TRUE(both[1].is_done(receives)) << i;
+    (void)both[1].take(receives);
+    ASSERT_EQ(got, i);
+  }
+  ASSERT_TRUE(both[1].store().ok());
+  both[1].commit();
+  both.exchange();
+  EXPECT_LE(both[0].outbox_bytes(), ByteCount(128 << 10));
+  pass(messages);
+}
+
+TEST(growth, a_full_outbox_lets_a_sender_wait_until_receivers_forget) {
+  Couple both(true, ByteCount::kib(4));
+  std::uint64_t sent = 0;
+  Operation operation;
+  std::array<std::byte, 512> large{};
+  for (;; ++sent) {
+    large[0] = static_cast<std::byte>(sent);
+    std::array<std::byte, 512> room{};
+    operation = both[0].send(NodeId(1), {}, large);
+    const Operation receives = both[1].receive(NodeId(0), {}, room);
+    both.exchange();
+    ASSERT_TRUE(both[1].is_done(receives));
+    (void)both[1].take(receives);
+    EXPECT_EQ(room, large);
+    if (!both[0].is_done(operation)) break;
+    (void)both[0].take(operation);
+    ASSERT_LT(sent, 100u);
+  }
+  EXPECT_GT(sent, 2u);
+  ASSERT_TRUE(both[1].store().ok());
+  both[1].commit();
+  both.exchange();
+  ASSERT_TRUE(both[0].is_done(operation));
+  EXPECT_EQ(both[0].take(operation).failure, Failure::none);
+}
+
+TEST(growth, a_full_outbox_fails_a_send_where_that_is_wanted) {
+  Couple both(true, ByteCount::kib(4), true);
+  const Bytes large(8 << 10);
+  const Operation operation = both[0].send(NodeId(1), {}, large);
+  ASSERT_TRUE(both[0].is_done(operation));
+  EXPECT_EQ(both[0].take(operation).failure, Failure::outbox_full);
+}
+
+TEST(divergence, of_a_later_life_is_found_before_anything_new_is_taken_from_it) {
+  for (const std::uint64_t differs_at : {0u, 3u, 9u, 100u}) {
+    Couple both(true);
+    std::uint64_t got = 0;
+    for (std::uint64_t i = 0; i < 10; ++i) {
+      const Operation receives = both.receive(got);
+      (void)both[0].take(both.send(i));
+      both.exchange();
+      (void)both[1].take(receives);
+    }
+    both.restart(0, 2);
+    const Operation receives = both.receive(got);
+    for (std::uint64_t i = 0; i < 11; ++i) {
+      (void)both[0].take(both.send(i == differs_at ? i + 1 : i));
+      both.exchange();
+    }
+    const bool repeats = differs_at > 10;
+    EXPECT_EQ(both[1].is_done(receives), repeats) << differs_at;
+    EXPECT_EQ(both[0].divergence().has_value(), !repeats) << differs_at;
+    if (repeats) continue;
+    EXPECT_EQ(both[0].divergence()->receiver, NodeId(1));
+    EXPECT_EQ(both[0].divergence()->serial, 9u);
+  }
+}
+
+TEST(archive, gives_back_messages_of_any_size_until_they_are_forgotten) {
+  BodyPool pool(ByteCount::gib(1));
+  Archive archive;
+  std::vector<Bytes> all;
+  std::uint64_t digest = first_digest;
+  for (std::size_t i = 0; i < 3000; ++i) {
+    Bytes bytes(i % 7 == 0 ? 0 : i * i % 3001);
+    for (std::size_t k = 0; k < bytes.size(); ++k) bytes[k] = static_cast<std::byte>(i + k);
+    Body body;
+    ASSERT_NE(pool.keep(bytes, body), nullptr);
+    const std::uint64_t after = digest_after(digest, i, bytes);
+    ASSERT_TRUE(archive.add(pool, i, bytes, body, std::exchange(digest, after), after));
+    all.push_back(std::move(bytes));
+  }
+  std::uint64_t expected = first_digest;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto found = archive.find(i);
+    ASSERT_TRUE(found);
+    expected = digest_after(expected, i, all[i]);
+    EXPECT_EQ(found->digest, expected);
+    EXPECT_TRUE(std::ranges::equal(found->bytes, all[i])) << i;
+  }
+  for (const std::size_t i : {2999u, 17u, 1500u, 3u}) {
+    EXPECT_TRUE(std::ranges::equal(archive.find(i)->bytes, all[i])) << i;
+  }
+  EXPECT_FALSE(archive.find(all.size()));
+  archive.forget(1500);
+  EXPECT_FALSE(archive.find(0));
+  EXPECT_TRUE(std::ranges::equal(archive.find(1500)->bytes, all[1500]));
+  archive.forget(all.size());
+  EXPECT_TRUE(archive.empty());
+  EXPECT_EQ(pool.in_use(), ByteCount(0));
+}
+
+}  // namespace
+}  // namespace weft::message
