@@ -85,18 +85,15 @@ void Network::join_round(std::uint32_t m) {
   round.round_tail = m;
 }
 
-/// LogGP's g: between the first packets of two messages of a host lies at least the gap.
+/// LogGP's g: between the first packets of two messages of a host lies at least the gap. Asked of
+/// every lane that might be chosen; `make_packet` charges the one that is.
 bool Network::gap_is_over(LinkId l, std::uint32_t lane_index) {
   if (options_.injection_gap == PicoDuration{}) return true;
   const Message& message = messages_[lane(l, lane_index).round_head];
   if (message.to_send < message.request.bytes) return true;
-  PicoInstant& next_start = next_starts_[message.request.source];
-  if (next_start > engine_.now()) {
-    wake_at(l, next_start);
-    return false;
-  }
-  next_start = engine_.now() + options_.injection_gap;
-  return true;
+  const PicoInstant next_start = next_starts_[message.request.source];
+  if (next_start > engine_.now()) wake_at(l, next_start);
+  return next_start <= engine_.now();
 }
 
 std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
@@ -106,6 +103,9 @@ std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
   const MessageRequest& request = message.request;
   const auto payload =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(message.to_send, options_.mtu));
+  if (message.to_send >= request.bytes) {  // its first packet
+    next_starts_[request.source] = engine_.now() + options_.injection_gap;
+  }
   message.to_send -= payload;
   ++message.packets;
   const std::uint32_t p = packets_.take();

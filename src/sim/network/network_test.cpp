@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -267,6 +268,20 @@ TEST_F(network, messages_start_no_closer_than_the_injection_gap) {
   run();
   EXPECT_EQ(arrived_,
             (std::vector<Arrived>{{1, 1 * us + 120 * ns}, {2, 3 * us + 1 * us + 120 * ns}}));
+}
+
+TEST_F(network, the_injection_gap_leaves_the_shares_of_levels_alone) {
+  NetworkOptions o = simple();
+  o.levels = {{.weight = 1}, {.weight = 7}};
+  o.injection_gap = PicoDuration::nanoseconds(200);
+  build(star_of(2), o);
+  for (int i = 0; i < 200; ++i) {
+    for (std::uint8_t level = 0; level < 2; ++level) send(0, 1, 1000, level, level);
+  }
+  run(161 * us);
+  std::array<int, 2> packets{};
+  for (const Arrived& a : arrived_) ++packets[a.tag];
+  EXPECT_EQ(packets, (std::array<int, 2>{20, 140}));
 }
 
 TEST_F(network, messages_to_one_host_go_one_after_the_other) {
