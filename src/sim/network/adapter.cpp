@@ -74,22 +74,22 @@ void Network::join_round(std::uint32_t m) {
   const MessageRequest& request = messages_[m].request;
   const LinkId l = topology_.link({topology_.host(request.source), PortNumber(0)});
   const std::uint32_t lane_index = request.level * channels_;  // hosts send in class 0
-  Lane& round = lane(l, lane_index);
+  Round& round = lane(l, lane_index).round;
   messages_[m].next = kNone;
-  if (round.round_head == kNone) {
-    round.round_head = m;
+  if (round.head == kNone) {
+    round.head = m;
     transmitters_[l.value()].waiting |= std::uint64_t{1} << lane_index;
   } else {
-    messages_[round.round_tail].next = m;
+    messages_[round.tail].next = m;
   }
-  round.round_tail = m;
+  round.tail = m;
 }
 
 /// LogGP's g: between the first packets of two messages of a host lies at least the gap. Asked of
 /// every lane that might be chosen; `make_packet` charges the one that is.
 bool Network::gap_is_over(LinkId l, std::uint32_t lane_index) {
   if (options_.injection_gap == PicoDuration{}) return true;
-  const Message& message = messages_[lane(l, lane_index).round_head];
+  const Message& message = messages_[lane(l, lane_index).round.head];
   if (message.to_send < message.request.bytes) return true;
   const PicoInstant next_start = next_starts_[message.request.source];
   if (next_start > engine_.now()) wake_at(l, next_start);
@@ -97,8 +97,8 @@ bool Network::gap_is_over(LinkId l, std::uint32_t lane_index) {
 }
 
 std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
-  Lane& round = lane(l, lane_index);
-  const std::uint32_t m = round.round_head;
+  Round& round = lane(l, lane_index).round;
+  const std::uint32_t m = round.head;
   Message& message = messages_[m];
   const MessageRequest& request = message.request;
   const auto payload =
@@ -114,16 +114,16 @@ std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
       .message = m, .bytes = payload + options_.packet_overhead, .last = message.to_send == 0};
   router_.start(packet.route, request.source, request.destination, request.flow,
                 rngs_[request.source]);
-  round.round_head = message.next;
-  if (round.round_head == kNone) {
+  round.head = message.next;
+  if (round.head == kNone) {
     transmitters_[l.value()].waiting &= ~(std::uint64_t{1} << lane_index);
   }
   if (packet.last) {
     end_turns(m);
-  } else if (options_.uneven_turns > 0 && round.round_head != kNone &&
+  } else if (options_.uneven_turns > 0 && round.head != kNone &&
              rngs_[request.source].uniform() < options_.uneven_turns) {
-    message.next = round.round_head;  // once more
-    round.round_head = m;
+    message.next = round.head;  // once more
+    round.head = m;
   } else {
     join_round(m);
   }

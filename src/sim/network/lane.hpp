@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lane: a transmitter's side of one virtual lane: what waits for it and how much room there is in
+// Lane: a transmitter's side of one virtual lane: what waits for it, and how much room there is in
 // the buffer behind the link.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "sim/network/pool.hpp"
@@ -14,6 +15,7 @@ namespace weft::sim {
 struct CreditReturn {
   PicoInstant at{};
   std::uint32_t bytes = 0;
+  std::uint32_t lane = 0;
   std::uint32_t next = kNone;
 };
 
@@ -24,15 +26,56 @@ struct InputQueue {
   std::uint32_t next = kNone;  ///< in the lane's round of inputs
 };
 
-/// At a switch the round consists of input queues, at a host of messages that take turns.
-struct Lane {
-  std::int64_t credits = 0;  ///< free bytes of the buffer, as far as known
-  std::uint32_t round_head = kNone;
-  std::uint32_t round_tail = kNone;
-  std::uint32_t returns_head = kNone;  ///< in order of their time
-  std::uint32_t returns_tail = kNone;
-  std::int32_t allowance = 0;  ///< bytes that the lane may still send in its turn
-  bool starved = false;        ///< waits for credits
+/// Packets that wait for a lane. At a switch the round consists of input queues, at a host of
+/// messages that take turns.
+struct Round {
+  std::uint32_t head = kNone;
+  std::uint32_t tail = kNone;
+  std::uint32_t queues = kNone;  ///< the first of as many input queues as there are inputs
 };
+
+/// What the levels of one channel class share of the buffer behind a link: each has its reserve,
+/// and what they take beyond it comes from here.
+struct Room {
+  std::uint32_t shared = 0;            ///< bytes that are free, as far as known
+  std::uint32_t returns_head = kNone;  ///< of all lanes of the class, in order of their time
+  std::uint32_t returns_tail = kNone;
+  bool starved = false;    ///< a lane of the class waits for credits
+  PicoDuration latency{};  ///< of the link: what a credit takes
+
+  /// Bytes that a lane has of the shared room when it has `used` in all.
+  static std::uint32_t beyond(std::uint32_t used, std::uint32_t reserve) {
+    return used > reserve ? used - reserve : 0;
+  }
+  bool fits(std::uint32_t used, std::uint32_t bytes, std::uint32_t reserve) const {
+    return beyond(used + bytes, reserve) - beyond(used, reserve) <= shared;
+  }
+  void take(std::uint32_t& used, std::uint32_t bytes, std::uint32_t reserve) {
+    shared -= beyond(used + bytes, reserve) - beyond(used, reserve);
+    used += bytes;
+  }
+  void give_back(std::uint32_t& used, std::uint32_t bytes, std::uint32_t reserve) {
+    shared += beyond(used, reserve) - beyond(used - bytes, reserve);
+    used -= bytes;
+  }
+};
+
+/// A service level at one transmitter.
+struct LevelState {
+  std::int32_t allowance = 0;  ///< bytes that it may still send in its turn
+  std::uint32_t queued = 0;    ///< bytes that wait; of switches only
+  std::uint64_t packets = 0;   ///< sent
+  std::uint64_t bytes = 0;     ///< sent, headers included
+};
+
+/// A cache line. `level` counts in the lane of the level's first class, `room` in the one of the
+/// class's first level.
+struct alignas(64) Lane {
+  Round round;
+  std::uint32_t used = 0;  ///< bytes of the buffer behind the link, as far as known
+  LevelState level;
+  Room room;
+};
+static_assert(sizeof(Lane) == 64);
 
 }  // namespace weft::sim

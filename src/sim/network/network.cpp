@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "base/check.hpp"
 
@@ -33,8 +34,7 @@ Network::Network(const Topology& topology, const Router& router, const NetworkOp
       engine_(engine),
       lane_count_(static_cast<std::uint32_t>(options.levels.size()) * router.channels()),
       channels_(router.channels()),
-      queued_(topology.links(), 0),
-      counters_(topology.links()),
+      reserve_(level_reserve(options)),
       loss_rng_(Rng(seed).split(0x1055'0000'0000)) {
   WEFT_CHECK(check_network(options).ok() && lane_count_ <= 64);
   engine.handle(EventKind::packet_arrives, *this);
@@ -44,53 +44,59 @@ Network::Network(const Topology& topology, const Router& router, const NetworkOp
   rngs_.reserve(topology.vertices());
   for (std::uint32_t v = 0; v < topology.vertices(); ++v) rngs_.push_back(root.split(v));
 
-  Lane lane;
-  lane.credits = options.buffer_bytes;
-  lanes_.assign(std::size_t{topology.links()} * lane_count_, lane);
-  transmitters_.reserve(topology.links());
-  std::size_t queues = 0;
-  for (std::uint32_t i = 0; i < topology.links(); ++i) {
-    const PortRef own = topology.port(LinkId(i));
-    const LinkOptions& like = options_of(options, topology.kind(LinkId(i)));
-    Transmitter t{.link = net::LinkModel({.rate = like.rate, .latency = like.latency}),
-                  .peer = topology.peer(LinkId(i))};
-    t.at_host = topology.is_host(own.vertex);
-    t.to_host = topology.is_host(t.peer.vertex);
-    if (!t.at_host) {
-      t.inputs = static_cast<std::uint16_t>(topology.ports(own.vertex));
-      t.base_queue = static_cast<std::uint32_t>(queues);
-      queues += std::size_t{t.inputs} * lane_count_;
-    }
-    transmitters_.push_back(t);
+  for (std::uint32_t l = 0; l < lane_count_; ++l) {
+    level_of_[l] = static_cast<std::uint8_t>(l / channels_);
   }
-  WEFT_CHECK(queues < kNone, "{} queues are more than can be numbered", queues);
-  queues_.resize(queues);
+  build_transmitters();
   adapters_.resize(std::size_t{topology.hosts()} * options.levels.size());
   next_starts_.resize(topology.hosts());
   set_levels(options.levels);
 }
 
+void Network::build_transmitters() {
+  lanes_.resize(std::size_t{topology_.links()} * lane_count_);
+  transmitters_.reserve(topology_.links());
+  for (std::uint32_t i = 0; i < topology_.links(); ++i) {
+    const LinkId l(i);
+    const Vertex own = topology_.port(l).vertex;
+    const LinkOptions& like = options_of(options_, topology_.kind(l));
+    Transmitter t{.link = net::LinkModel({.rate = like.rate, .latency = like.latency}),
+                  .peer = topology_.peer(l),
+                  .own = own};
+    t.at_host = topology_.is_host(own);
+    t.to_host = topology_.is_host(t.peer.vertex);
+    // In order of arrival all inputs are one queue.
+    const std::uint32_t inputs = options_.output_queues ? 1 : topology_.ports(own);
+    if (!t.at_host) t.queue_kind = queues_.kind(inputs);
+    transmitters_.push_back(t);
+    for (std::uint32_t channel = 0; channel < channels_; ++channel) {
+      Room& room = lane(l, channel).room;
+      room.shared = options_.buffer_bytes - reserve_;
+      room.latency = like.latency;
+    }
+  }
+}
+
 void Network::set_levels(std::span<const LevelOptions> levels) {
   WEFT_CHECK(levels.size() * channels_ == lane_count_);
   options_.levels.assign(levels.begin(), levels.end());
-  std::vector<std::uint8_t> priorities;
-  for (const LevelOptions& level : levels) priorities.push_back(level.priority);
-  std::sort(priorities.rbegin(), priorities.rend());
-  priorities.erase(std::unique(priorities.begin(), priorities.end()), priorities.end());
-  priority_lanes_.clear();
-  for (const std::uint8_t priority : priorities) {
-    std::uint64_t mask = 0;
-    for (std::uint32_t l = 0; l < lane_count_; ++l) {
-      if (levels[l / channels_].priority == priority) mask |= std::uint64_t{1} << l;
-    }
-    priority_lanes_.push_back(mask);
+  std::map<std::uint8_t, Priority, std::greater<>> by_priority;
+  for (std::uint32_t l = 0; l < lane_count_; ++l) {
+    Priority& of = by_priority[levels[level_of_[l]].priority];
+    of.lanes |= std::uint64_t{1} << l;
+    of.levels = static_cast<std::uint16_t>(of.levels | 1U << level_of_[l]);
   }
-  // Each round begins with the lane behind the last one: the first.
-  turns_.clear();
-  for (std::uint32_t l = 0; l < topology_.links(); ++l) {
-    for (const std::uint64_t mask : priority_lanes_) {
-      turns_.push_back(static_cast<std::uint8_t>(63 - std::countl_zero(mask)));
-    }
+  priorities_.clear();
+  // Each round begins with the level behind the last one: the first.
+  std::uint64_t turns = 0;
+  for (const auto& [number, priority] : by_priority) {
+    const auto last = static_cast<std::uint64_t>(std::bit_width(priority.levels) - 1);
+    turns |= last << (4 * priorities_.size());
+    priorities_.push_back(priority);
+  }
+  for (Transmitter& t : transmitters_) {
+    t.turns = turns;
+    t.passed_over = 0;
   }
 }
 
@@ -116,7 +122,7 @@ void Network::send(const MessageRequest& request) {
   }
   if (observer_ != nullptr) {
     const LinkId link = topology_.link({topology_.host(request.source), PortNumber(0)});
-    observer_->on_queued(engine_.now(), link, request.bytes);
+    observer_->on_queued(engine_.now(), link, request.level, request.bytes);
   }
   add_message(m);
 }
@@ -148,10 +154,12 @@ void Network::on_arrival(const Event& event) {
   Packet& packet = packets_[p];
   const PortNumber in(event.detail);
   const LinkId first = topology_.link({at, PortNumber(0)});
-  const PortLoad load({queued_.data() + first.value(), topology_.ports(at)});
+  const std::uint32_t level = level_of_[packet.lane];
+  const Transmitter& t = transmitters_[first.value()];
+  const PortLoad load({&lane(first, level * channels_).level.queued, lane_count_ * sizeof(Lane)},
+                      {&t.free_at, sizeof t}, {&t.link.parameters().rate, sizeof t}, engine_.now());
   const Hop hop = router_.next(at, in, packet.route, load, rngs_[at.value()]);
   packet.route.channel = hop.channel;
-  const std::uint32_t level = packet.lane / channels_;
   enqueue(LinkId(first.value() + hop.port.value()), level * channels_ + hop.channel, in, p);
 }
 
@@ -171,13 +179,17 @@ void Network::deliver(std::uint32_t p) {
 }
 
 void Network::enqueue(LinkId out, std::uint32_t lane_index, PortNumber in, std::uint32_t p) {
-  Transmitter& t = transmitters_[out.value()];
-  // In order of arrival all inputs are one queue.
-  InputQueue& queue = input_queue(t, lane_index, options_.output_queues ? PortNumber(0) : in);
   Packet& packet = packets_[p];
+  const std::uint8_t level = level_of_[lane_index];
+  if (observer_ != nullptr) observer_->on_queued(engine_.now(), out, level, packet.bytes);
+  if (passes_at_once(out, lane_index, packet.bytes)) return transmit(out, lane_index, p);
+  Transmitter& t = transmitters_[out.value()];
+  Round& round = lane(out, lane_index).round;
+  if (round.queues == kNone) round.queues = queues_.take(t.queue_kind);
+  const std::uint32_t q = round.queues + (options_.output_queues ? 0 : in.value());
+  InputQueue& queue = queues_[q];
   packet.next = kNone;
-  queued_[out.value()] += packet.bytes;
-  if (observer_ != nullptr) observer_->on_queued(engine_.now(), out, packet.bytes);
+  level_state(out, level).queued += packet.bytes;
   if (queue.head != kNone) {
     packets_[queue.tail].next = p;
     queue.tail = p;
@@ -185,20 +197,20 @@ void Network::enqueue(LinkId out, std::uint32_t lane_index, PortNumber in, std::
   }
   queue.head = queue.tail = p;
   queue.next = kNone;
-  const auto q = static_cast<std::uint32_t>(&queue - queues_.data());
-  Lane& to = lane(out, lane_index);
-  if (to.round_head == kNone) {
-    to.round_head = q;
+  if (round.head == kNone) {
+    round.head = q;
   } else {
-    queues_[to.round_tail].next = q;
+    queues_[round.tail].next = q;
   }
-  to.round_tail = q;
+  round.tail = q;
   t.waiting |= std::uint64_t{1} << lane_index;
   serve(out);
 }
 
 void Network::set_rate(LinkId link, Bandwidth rate) {
-  transmitters_[link.value()].link.set_rate(engine_.now(), rate);
+  Transmitter& t = transmitters_[link.value()];
+  t.link.set_rate(engine_.now(), rate);
+  t.free_at = t.link.idle_from();
   serve(link);
 }
 
@@ -211,25 +223,49 @@ void Network::set_up(LinkId link, bool up) {
   if (up) serve(link);
 }
 
+std::uint32_t Network::links_down() const {
+  const auto down = std::count_if(transmitters_.begin(), transmitters_.end(),
+                                  [](const Transmitter& t) { return !t.up; });
+  return static_cast<std::uint32_t>(down);
+}
+
 bool Network::at_rest() const {
   if (packets_.in_use() != 0 || messages_.in_use() != 0) return false;
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    std::int64_t credits = lanes_[i].credits;
-    for (std::uint32_t r = lanes_[i].returns_head; r != kNone; r = returns_[r].next) {
-      credits += returns_[r].bytes;
+  // What is used must be on its way back.
+  std::vector<std::uint32_t> used(lane_count_);
+  for (std::size_t first = 0; first < lanes_.size(); first += lane_count_) {
+    for (std::uint32_t i = 0; i < lane_count_; ++i) used[i] = lanes_[first + i].used;
+    for (std::uint32_t channel = 0; channel < channels_; ++channel) {
+      std::uint32_t r = lanes_[first + channel].room.returns_head;
+      for (; r != kNone; r = returns_[r].next) used[returns_[r].lane] -= returns_[r].bytes;
     }
-    if (credits != options_.buffer_bytes) return false;
+    const auto is_whole = [](std::uint32_t bytes) { return bytes == 0; };
+    if (!std::all_of(used.begin(), used.end(), is_whole)) return false;
   }
   return true;
+}
+
+LinkCounters Network::counters(LinkId link, std::uint8_t level) const {
+  const LevelState& of = lanes_[first_lane(link) + level * channels_].level;
+  return {.packets = of.packets, .bytes = of.bytes};
+}
+
+LinkCounters Network::counters(LinkId link) const {
+  LinkCounters all;
+  for (std::uint8_t level = 0; level < options_.levels.size(); ++level) {
+    const LinkCounters one = counters(link, level);
+    all.packets += one.packets;
+    all.bytes += one.bytes;
+  }
+  return all;
 }
 
 std::size_t Network::memory_bytes() const {
   std::size_t flows = 0;
   for (const Adapter& adapter : adapters_) flows += adapter.flows.memory_bytes();
   return flows + transmitters_.capacity() * sizeof(Transmitter) + lanes_.capacity() * sizeof(Lane) +
-         queued_.capacity() * sizeof(std::uint32_t) + counters_.capacity() * sizeof(LinkCounters) +
-         queues_.capacity() * sizeof(InputQueue) + rngs_.capacity() * sizeof(Rng) +
-         packets_.capacity_bytes() + messages_.capacity_bytes() + returns_.capacity_bytes() +
+         queues_.capacity_bytes() + rngs_.capacity() * sizeof(Rng) + packets_.capacity_bytes() +
+         messages_.capacity_bytes() + returns_.capacity_bytes() +
          adapters_.capacity() * sizeof(Adapter);
 }
 

@@ -7,6 +7,7 @@
 // buffer comes back to the sender as an entry in a list that is looked at when it matters.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -24,6 +25,7 @@
 #include "sim/network/observer.hpp"
 #include "sim/network/options.hpp"
 #include "sim/network/packet.hpp"
+#include "sim/network/queue_blocks.hpp"
 #include "sim/routing/router.hpp"
 #include "sim/topology/topology.hpp"
 
@@ -91,6 +93,7 @@ class Network final : public EventHandler {
   Bandwidth rate(LinkId link) const;
   /// A link that is down keeps its packets until it is up again.
   void set_up(LinkId link, bool up);
+  std::uint32_t links_down() const;
   /// Declares a link lossy: from now on it loses so many of a million packets, each on its own. The
   /// room a packet would have taken is free when it would have been, and its bytes are sent again
   /// by their host (NetworkOptions::retransmit_after). 0: it loses none. In a divided network all
@@ -99,9 +102,8 @@ class Network final : public EventHandler {
   /// Shares and priorities of levels at every port, from now on.
   void set_levels(std::span<const LevelOptions> levels);
 
-  const LinkCounters& counters(LinkId link) const { return counters_[link.value()]; }
-  /// Bytes that wait at the transmitter.
-  std::uint32_t queued(LinkId link) const { return queued_[link.value()]; }
+  LinkCounters counters(LinkId link) const;
+  LinkCounters counters(LinkId link, std::uint8_t level) const;
   std::uint64_t packet_hops() const { return hops_; }
   std::uint64_t packets_delivered() const { return delivered_; }
   std::uint64_t packets_lost() const { return lost_; }
@@ -113,16 +115,26 @@ class Network final : public EventHandler {
   std::size_t memory_bytes() const;
 
  private:
-  struct Transmitter {
+  struct alignas(64) Transmitter {
     net::LinkModel link;
+    PicoInstant free_at{};                    // the link's idle_from
     PicoInstant wake = PicoInstant::never();  // it is scheduled to look then
+    std::uint64_t waiting = 0;                // a bit for each lane that has packets
+    std::uint64_t turns = 0;        // four bits for each priority: the level whose turn it is
+    std::uint64_t class_turns = 0;  // four bits for each level: the class that sent last
     PortRef peer;
-    std::uint64_t waiting = 0;     // a bit for each lane that has packets
-    std::uint32_t base_queue = 0;  // switches: its first InputQueue
-    std::uint16_t inputs = 0;      // switches: ports of the vertex
+    Vertex own;
+    std::uint16_t passed_over = 0;  // a bit for each level that could not use all of its turn
+    std::uint16_t queue_kind = 0;   // switches: of QueueBlocks
     bool up = true;
     bool at_host = false;
     bool to_host = false;
+  };
+  static_assert(sizeof(Transmitter) == 128);
+  /// Levels of one priority.
+  struct Priority {
+    std::uint64_t lanes = 0;
+    std::uint16_t levels = 0;
   };
   /// Messages of one level that wait at a host for their turns: the first ones of their flows.
   struct Adapter {
@@ -132,22 +144,38 @@ class Network final : public EventHandler {
     std::uint32_t in_turn = 0;
   };
 
-  Lane& lane(LinkId l, std::uint32_t index) { return lanes_[l.value() * lane_count_ + index]; }
-  InputQueue& input_queue(const Transmitter& t, std::uint32_t lane, PortNumber in) {
-    return queues_[t.base_queue + lane * t.inputs + in.value()];
+  std::size_t first_lane(LinkId l) const { return std::size_t{l.value()} * lane_count_; }
+  Lane& lane(LinkId l, std::uint32_t index) { return lanes_[first_lane(l) + index]; }
+  LevelState& level_state(LinkId l, std::uint32_t level) {
+    return lane(l, level * channels_).level;
+  }
+  Room& room(LinkId l, std::uint32_t lane_index) {
+    return lane(l, lane_index - level_of_[lane_index] * channels_).room;
   }
 
   void on_arrival(const Event& event);
   void deliver(std::uint32_t packet);
+  void build_transmitters();
   void enqueue(LinkId out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
   // network_serve.cpp: what a transmitter does
   bool serve(LinkId l);  // true: sent something
   void wake_at(LinkId l, PicoInstant at);
+  bool passes_at_once(LinkId l, std::uint32_t lane_index, std::uint32_t bytes);
   std::uint32_t head_bytes(const Transmitter& t, const Lane& lane) const;
-  int pick_lane(LinkId l);
-  std::uint32_t turn_of(LinkId l, std::size_t priority, std::uint64_t able);
-  bool has_credit(LinkId l, Lane& lane);
-  PicoInstant credit_time(Lane& lane, std::uint32_t bytes);
+  void take_returns(LinkId l, Room& room);
+  bool has_credit(LinkId l, std::uint32_t lane_index);
+  std::uint16_t waiting_levels(std::uint64_t lanes) const;
+  std::uint32_t able_lane(LinkId l, std::uint32_t level);
+  std::uint32_t pick(LinkId l);
+  std::uint32_t choose(LinkId l, std::uint32_t priority, std::uint16_t waiting);
+  void charge(LinkId l, std::uint32_t priority, std::uint32_t lane_index, std::uint16_t waiting,
+              std::uint32_t bytes);
+  void pass(LinkId l, std::uint32_t level, bool starved);
+  void move_turn(LinkId l, std::uint32_t priority, std::uint32_t level, std::uint16_t waiting);
+  /// The level whose turn it is.
+  static std::uint32_t turn_of(const Transmitter& t, std::uint32_t priority) {
+    return static_cast<std::uint32_t>(t.turns >> (4 * priority) & 15);
+  }
   std::uint32_t take_packet(LinkId l, std::uint32_t lane_index);
   void transmit(LinkId l, std::uint32_t lane_index, std::uint32_t packet);
   void return_credit(LinkId l, std::uint32_t lane_index, std::uint32_t bytes, PicoInstant at);
@@ -185,14 +213,13 @@ class Network final : public EventHandler {
   Engine& engine_;
   std::uint32_t lane_count_;  // levels · channel classes
   std::uint32_t channels_;
-  std::vector<std::uint64_t> priority_lanes_;  // lanes of each priority, the highest first
+  std::uint32_t reserve_;                    // bytes of each lane behind a link
+  std::array<std::uint8_t, 64> level_of_{};  // by lane
+  std::vector<Priority> priorities_;         // the highest first
 
-  std::vector<Transmitter> transmitters_;  // by LinkId, as the next four
-  std::vector<Lane> lanes_;
-  std::vector<std::uint32_t> queued_;  // switches only
-  std::vector<LinkCounters> counters_;
-  std::vector<InputQueue> queues_;
-  std::vector<std::uint8_t> turns_;       // by LinkId and priority: the lane that may go on
+  std::vector<Transmitter> transmitters_;  // by LinkId
+  std::vector<Lane> lanes_;                // by LinkId, level and class
+  QueueBlocks queues_;
   std::vector<Rng> rngs_;                 // by vertex
   std::vector<Adapter> adapters_;         // by host and level
   std::vector<PicoInstant> next_starts_;  // by host: the injection gap

@@ -71,7 +71,8 @@ void Network::send_again(const Event& event) {
   message.to_send += again;
   if (observer_ != nullptr) {
     const Vertex host = topology_.host(message.request.source);
-    observer_->on_queued(engine_.now(), topology_.link({host, PortNumber(0)}), again);
+    observer_->on_queued(engine_.now(), topology_.link({host, PortNumber(0)}),
+                         message.request.level, again);
   }
   if (!is_waiting) add_message(m);
 }

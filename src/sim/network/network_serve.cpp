@@ -9,34 +9,41 @@
 #include "sim/network/network.hpp"
 
 namespace weft::sim {
+namespace {
+
+/// The next member of the set behind `level`, round about: `level` itself if there is no other.
+std::uint32_t after(std::uint32_t level, std::uint16_t members) {
+  const std::uint32_t behind = members & ~((2U << level) - 1);
+  return static_cast<std::uint32_t>(std::countr_zero(behind != 0 ? behind : members));
+}
+
+}  // namespace
 
 void Network::wake_at(LinkId l, PicoInstant at) {
   Transmitter& t = transmitters_[l.value()];
   if (t.wake <= at) return;
   t.wake = at;
-  engine_.schedule_wake(topology_.port(l).vertex.value(), at, EventKind::port_wakes, l.value());
+  engine_.schedule_wake(t.own.value(), at, EventKind::port_wakes, l.value());
 }
 
 bool Network::serve(LinkId l) {
   {
     const Transmitter& t = transmitters_[l.value()];
     if (t.waiting == 0 || !t.up) return false;
-    const PicoInstant free = t.link.idle_from();
-    if (free > engine_.now()) {
-      wake_at(l, free);
+    if (t.free_at > engine_.now()) {
+      wake_at(l, t.free_at);
       return false;
     }
   }
-  const int chosen = pick_lane(l);
-  if (chosen < 0) return false;
-  const auto lane_index = static_cast<std::uint32_t>(chosen);
+  const std::uint32_t lane_index = pick(l);
+  if (lane_index == kNone) return false;
   const bool at_host = transmitters_[l.value()].at_host;
   const std::uint32_t p = at_host ? make_packet(l, lane_index) : take_packet(l, lane_index);
   const bool message_sent = at_host && packets_[p].last;
   const std::uint32_t m = packets_[p].message;
   transmit(l, lane_index, p);
   const Transmitter& t = transmitters_[l.value()];
-  const PicoInstant free = t.link.idle_from();
+  const PicoInstant free = t.free_at;
   if (t.waiting != 0) wake_at(l, free);
   // Last, since the user may post more.
   if (message_sent && !std::exchange(messages_[m].sent, true)) {
@@ -46,105 +53,191 @@ bool Network::serve(LinkId l) {
   return true;
 }
 
+/// A packet that meets nobody goes on without having waited: the link is free, there is room behind
+/// it, and it is the turn of its level as it would be if it had been queued.
+bool Network::passes_at_once(LinkId l, std::uint32_t lane_index, std::uint32_t bytes) {
+  const Transmitter& t = transmitters_[l.value()];
+  if (t.waiting != 0 || !t.up || t.free_at > engine_.now()) return false;
+  Room& behind = room(l, lane_index);
+  take_returns(l, behind);
+  if (!behind.fits(lane(l, lane_index).used, bytes, reserve_)) return false;
+  std::uint32_t priority = 0;
+  while ((priorities_[priority].lanes >> lane_index & 1) == 0) ++priority;
+  const std::uint32_t level = level_of_[lane_index];
+  charge(l, priority, lane_index, static_cast<std::uint16_t>(1U << level), bytes);
+  return true;
+}
+
 std::uint32_t Network::head_bytes(const Transmitter& t, const Lane& lane) const {
-  if (!t.at_host) return packets_[queues_[lane.round_head].head].bytes;
-  const std::uint64_t left = messages_[lane.round_head].to_send;
+  if (!t.at_host) return packets_[queues_[lane.round.head].head].bytes;
+  const std::uint64_t left = messages_[lane.round.head].to_send;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(left, options_.mtu)) +
          options_.packet_overhead;
 }
 
-PicoInstant Network::credit_time(Lane& lane, std::uint32_t bytes) {
-  const PicoInstant now = engine_.now();
-  while (lane.returns_head != kNone && returns_[lane.returns_head].at <= now) {
-    const std::uint32_t r = lane.returns_head;
-    lane.credits += returns_[r].bytes;
-    lane.returns_head = returns_[r].next;
+/// Room that has come back by now.
+void Network::take_returns(LinkId l, Room& of) {
+  while (of.returns_head != kNone && returns_[of.returns_head].at <= engine_.now()) {
+    const std::uint32_t r = of.returns_head;
+    of.give_back(lane(l, returns_[r].lane).used, returns_[r].bytes, reserve_);
+    of.returns_head = returns_[r].next;
     returns_.give_back(r);
   }
-  if (lane.returns_head == kNone) lane.returns_tail = kNone;
-  if (lane.credits >= bytes) return now;
-  std::int64_t credits = lane.credits;
-  for (std::uint32_t r = lane.returns_head; r != kNone; r = returns_[r].next) {
-    credits += returns_[r].bytes;
-    if (credits >= bytes) return returns_[r].at;
-  }
-  return PicoInstant::never();
+  if (of.returns_head == kNone) of.returns_tail = kNone;
 }
 
 /// Whether the lane's next packet fits into the buffer behind the link; if not, sees to it that the
-/// transmitter looks again when it does. That may be earlier than is known now: more credits may
-/// become known, not in the order of their time.
-bool Network::has_credit(LinkId l, Lane& lane) {
-  const std::uint32_t bytes = head_bytes(transmitters_[l.value()], lane);
-  const PicoInstant when = credit_time(lane, bytes);
-  lane.starved = when > engine_.now();
-  if (lane.starved) wake_at(l, when);
-  return !lane.starved;
+/// transmitter looks again when some room comes back. That may be earlier than is known now: more
+/// credits may become known, not in the order of their time.
+bool Network::has_credit(LinkId l, std::uint32_t lane_index) {
+  Room& behind = room(l, lane_index);
+  take_returns(l, behind);
+  const Lane& of = lane(l, lane_index);
+  behind.starved = !behind.fits(of.used, head_bytes(transmitters_[l.value()], of), reserve_);
+  if (behind.starved && behind.returns_head != kNone) {
+    wake_at(l, returns_[behind.returns_head].at);
+  }
+  return !behind.starved;
 }
 
-int Network::pick_lane(LinkId l) {
+std::uint16_t Network::waiting_levels(std::uint64_t lanes) const {
+  if (channels_ == 1) return static_cast<std::uint16_t>(lanes);
+  std::uint32_t levels = 0;
+  for (; lanes != 0; lanes &= lanes - 1) levels |= 1U << level_of_[std::countr_zero(lanes)];
+  return static_cast<std::uint16_t>(levels);
+}
+
+/// The lane of the level that may send: its channel classes take turns. kNone: none can.
+std::uint32_t Network::able_lane(LinkId l, std::uint32_t level) {
+  const Transmitter& t = transmitters_[l.value()];
+  const std::uint32_t first = level * channels_;
+  if (t.at_host) {  // hosts send in class 0
+    return gap_is_over(l, first) && has_credit(l, first) ? first : kNone;
+  }
+  const auto last = static_cast<std::uint32_t>(t.class_turns >> (4 * level) & 15);
+  for (std::uint32_t i = 1; i <= channels_; ++i) {
+    const std::uint32_t lane_index = first + (last + i) % channels_;
+    if ((t.waiting >> lane_index & 1) != 0 && has_credit(l, lane_index)) return lane_index;
+  }
+  return kNone;
+}
+
+/// The lane that sends next, charged for its packet; kNone: none can.
+std::uint32_t Network::pick(LinkId l) {
   const std::uint64_t waiting = transmitters_[l.value()].waiting;
-  for (std::size_t priority = 0; priority < priority_lanes_.size(); ++priority) {
-    std::uint64_t able = 0;
-    for (std::uint64_t left = waiting & priority_lanes_[priority]; left != 0; left &= left - 1) {
-      const auto i = static_cast<std::uint32_t>(std::countr_zero(left));
-      if (has_credit(l, lane(l, i)) && (!transmitters_[l.value()].at_host || gap_is_over(l, i))) {
-        able |= std::uint64_t{1} << i;
-      }
-    }
-    if (able == 0) continue;
-    if (std::has_single_bit(priority_lanes_[priority])) return std::countr_zero(able);
-    return static_cast<int>(turn_of(l, priority, able));
+  for (std::uint32_t priority = 0; priority < priorities_.size(); ++priority) {
+    const std::uint16_t levels = waiting_levels(waiting & priorities_[priority].lanes);
+    if (levels == 0) continue;
+    const std::uint32_t lane_index = choose(l, priority, levels);
+    if (lane_index == kNone) continue;
+    const std::uint32_t bytes = head_bytes(transmitters_[l.value()], lane(l, lane_index));
+    charge(l, priority, lane_index, levels, bytes);
+    return lane_index;
   }
-  return -1;
+  return kNone;
 }
 
-/// Weighted round robin among lanes of one priority: the lane whose turn it is goes on until its
-/// allowance is used up, or it cannot; then it is the next one's turn. What a packet exceeds the
-/// allowance by is taken from the next one, so that shares hold in bytes.
-std::uint32_t Network::turn_of(LinkId l, std::size_t priority, std::uint64_t able) {
-  const std::uint64_t members = priority_lanes_[priority];
-  const auto quantum = static_cast<std::int32_t>(options_.mtu + options_.packet_overhead);
-  std::uint8_t& turn = turns_[l.value() * priority_lanes_.size() + priority];
-  for (;;) {
-    Lane& candidate = lane(l, turn);
-    const bool can = (able >> turn & 1) != 0;
-    if (can && candidate.allowance > 0) {
-      candidate.allowance -=
-          static_cast<std::int32_t>(head_bytes(transmitters_[l.value()], candidate));
-      return turn;
-    }
-    // An unused allowance is not saved up; a debt is kept.
-    candidate.allowance = std::min(candidate.allowance, 0);
-    const std::uint64_t behind = members & ~((std::uint64_t{2} << turn) - 1);
-    turn = static_cast<std::uint8_t>(std::countr_zero(behind != 0 ? behind : members));
-    // A packet is at most the quantum, and so is a debt: whoever can has its turn within a round.
-    if ((able >> turn & 1) != 0) {
-      lane(l, turn).allowance += options_.levels[turn / channels_].weight * quantum;
-    }
+/// Weighted round robin among the waiting levels of one priority: the level whose turn it is goes
+/// on until its allowance is used up; then it is the next one's turn. A level that waits for
+/// credits in its turn is passed over; it keeps what it may still send, and goes first when it can.
+/// Changes nothing of that: how often it is asked depends on how the work is split.
+std::uint32_t Network::choose(LinkId l, std::uint32_t priority, std::uint16_t waiting) {
+  if (std::has_single_bit(waiting)) {
+    return able_lane(l, static_cast<std::uint32_t>(std::countr_zero(waiting)));
   }
+  const Transmitter& t = transmitters_[l.value()];
+  for (std::uint32_t left = t.passed_over & waiting; left != 0; left &= left - 1) {
+    const std::uint32_t able = able_lane(l, static_cast<std::uint32_t>(std::countr_zero(left)));
+    if (able != kNone) return able;
+  }
+  const std::uint32_t turn = turn_of(t, priority);
+  if ((waiting >> turn & 1) != 0 && level_state(l, turn).allowance > 0) {
+    const std::uint32_t able = able_lane(l, turn);
+    if (able != kNone) return able;
+  }
+  for (std::uint32_t next = after(turn, waiting), i = std::popcount(waiting); i > 0; --i) {
+    const std::uint32_t able = able_lane(l, next);
+    if (able != kNone) return able;
+    next = after(next, waiting);
+  }
+  return kNone;
+}
+
+/// The lane sends so many bytes: its level's turn comes, if it was not, and is charged. What a
+/// packet exceeds the allowance by is taken from the next one, so that shares hold in bytes.
+void Network::charge(LinkId l, std::uint32_t priority, std::uint32_t lane_index,
+                     std::uint16_t waiting, std::uint32_t bytes) {
+  Transmitter& t = transmitters_[l.value()];
+  const std::uint32_t level = level_of_[lane_index];
+  if (channels_ > 1) {
+    const std::uint64_t channel = lane_index - level * channels_;
+    t.class_turns &= ~(std::uint64_t{15} << (4 * level));
+    t.class_turns |= channel << (4 * level);
+  }
+  const std::uint16_t members = priorities_[priority].levels;
+  if (std::has_single_bit(members)) return;
+  // A level that has nothing to send saves nothing up.
+  for (std::uint32_t left = t.passed_over & members & ~waiting; left != 0; left &= left - 1) {
+    pass(l, static_cast<std::uint32_t>(std::countr_zero(left)), false);
+  }
+  LevelState& of = level_state(l, level);
+  const bool passed_over = (t.passed_over >> level & 1) != 0;
+  const bool goes_on = turn_of(t, priority) == level && of.allowance > 0;
+  if (!passed_over && !goes_on) move_turn(l, priority, level, waiting);
+  of.allowance -= static_cast<std::int32_t>(bytes);
+  if (of.allowance <= 0) pass(l, level, false);
+}
+
+/// The turn is over for the level: one that waits for credits keeps its allowance, others only a
+/// debt.
+void Network::pass(LinkId l, std::uint32_t level, bool starved) {
+  Transmitter& t = transmitters_[l.value()];
+  LevelState& of = level_state(l, level);
+  if (!starved) of.allowance = std::min(of.allowance, 0);
+  const std::uint32_t others = t.passed_over & ~(1U << level);
+  t.passed_over = static_cast<std::uint16_t>(of.allowance > 0 ? others | 1U << level : others);
+}
+
+/// From the level whose turn it was to the one that sends now. Those in between wait for credits:
+/// each gets what it could have sent in this round, and no more than that is saved up.
+void Network::move_turn(LinkId l, std::uint32_t priority, std::uint32_t level,
+                        std::uint16_t waiting) {
+  Transmitter& t = transmitters_[l.value()];
+  const std::uint32_t before = turn_of(t, priority);
+  pass(l, before, (waiting >> before & 1) != 0);
+  const auto quantum = static_cast<std::int32_t>(options_.mtu + options_.packet_overhead);
+  for (std::uint32_t next = after(before, waiting);; next = after(next, waiting)) {
+    LevelState& of = level_state(l, next);
+    const std::int32_t share = options_.levels[next].weight * quantum;
+    of.allowance = std::min(of.allowance + share, share);
+    if (next == level) break;
+    pass(l, next, true);
+  }
+  t.turns &= ~(std::uint64_t{15} << (4 * priority));
+  t.turns |= std::uint64_t{level} << (4 * priority);
 }
 
 std::uint32_t Network::take_packet(LinkId l, std::uint32_t lane_index) {
   Transmitter& t = transmitters_[l.value()];
-  Lane& from = lane(l, lane_index);
-  const std::uint32_t q = from.round_head;
+  Round& from = lane(l, lane_index).round;
+  const std::uint32_t q = from.head;
   InputQueue& queue = queues_[q];
   const std::uint32_t p = queue.head;
   queue.head = packets_[p].next;
-  from.round_head = queue.next;
+  from.head = queue.next;
   queue.next = kNone;
   if (queue.head != kNone) {  // to the end of the round
-    if (from.round_head == kNone) {
-      from.round_head = q;
+    if (from.head == kNone) {
+      from.head = q;
     } else {
-      queues_[from.round_tail].next = q;
+      queues_[from.tail].next = q;
     }
-    from.round_tail = q;
-  } else if (from.round_head == kNone) {
+    from.tail = q;
+  } else if (from.head == kNone) {
     t.waiting &= ~(std::uint64_t{1} << lane_index);
+    queues_.give_back(t.queue_kind, std::exchange(from.queues, kNone));
   }
-  queued_[l.value()] -= packets_[p].bytes;
+  level_state(l, level_of_[lane_index]).queued -= packets_[p].bytes;
   return p;
 }
 
@@ -157,25 +250,27 @@ void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
     transit.departure = packet.tail;
     transit.arrival = packet.tail + t.link.parameters().latency;
   }
+  t.free_at = t.link.idle_from();
   if (packet.arrived_by != kNone) {
     const LinkId by(packet.arrived_by);
-    const PicoDuration back = transmitters_[by.value()].link.parameters().latency;
-    const PicoInstant returned = transit.departure + back;
-    const Vertex sender = topology_.port(by).vertex;
-    if (owns(sender)) {
+    const PicoInstant returned = transit.departure + room(by, packet.lane).latency;
+    if (border_ == nullptr || owns(topology_.port(by).vertex)) {
       return_credit(by, packet.lane, packet.bytes, returned);
     } else {
       border_->send(
-          sender,
+          topology_.port(by).vertex,
           CreditCrossing{
               .link = by.value(), .lane = packet.lane, .bytes = packet.bytes, .at = returned});
     }
   }
-  Lane& to = lane(l, lane_index);
-  to.credits -= packet.bytes;
-  WEFT_CHECK(to.credits >= 0, "link {} overruns the buffer behind it", l.value());
-  counters_[l.value()].packets += 1;
-  counters_[l.value()].bytes += packet.bytes;
+  Room& behind = room(l, lane_index);
+  std::uint32_t& used = lane(l, lane_index).used;
+  WEFT_CHECK(behind.fits(used, packet.bytes, reserve_), "link {} overruns the buffer behind it",
+             l.value());
+  behind.take(used, packet.bytes, reserve_);
+  LevelState& level = level_state(l, level_of_[lane_index]);
+  level.packets += 1;
+  level.bytes += packet.bytes;
   if (observer_ != nullptr) {
     const std::uint64_t waited = packet.bytes - (t.at_host ? options_.packet_overhead : 0);
     observer_->on_transmit(l, packet, messages_[packet.message], waited, transit);
@@ -197,15 +292,15 @@ void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
     }
   }
   if (!owns(t.peer.vertex)) return send_across(l, at, p);
-  engine_.schedule(topology_.port(l).vertex.value(), at, EventKind::packet_arrives,
-                   t.peer.vertex.value(), t.peer.port.value(), p);
+  engine_.schedule(t.own.value(), at, EventKind::packet_arrives, t.peer.vertex.value(),
+                   t.peer.port.value(), p);
 }
 
 void Network::return_credit(LinkId l, std::uint32_t lane_index, std::uint32_t bytes,
                             PicoInstant at) {
-  Lane& to = lane(l, lane_index);
+  Room& to = room(l, lane_index);
   const std::uint32_t r = returns_.take();
-  returns_[r] = {.at = at, .bytes = bytes, .next = kNone};
+  returns_[r] = {.at = at, .bytes = bytes, .lane = lane_index, .next = kNone};
   if (to.returns_head == kNone) {
     to.returns_head = to.returns_tail = r;
   } else if (returns_[to.returns_tail].at <= at) {
@@ -217,7 +312,10 @@ void Network::return_credit(LinkId l, std::uint32_t lane_index, std::uint32_t by
     returns_[r].next = *link;
     *link = r;
   }
-  if (to.starved) wake_at(l, credit_time(to, head_bytes(transmitters_[l.value()], to)));
+  if (!to.starved) return;
+  // Room may have come back already while the link was busy with another lane.
+  const PicoInstant free = std::max(transmitters_[l.value()].free_at, engine_.now());
+  wake_at(l, std::max(free, returns_[to.returns_head].at));
 }
 
 }  // namespace weft::sim

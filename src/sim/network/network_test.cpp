@@ -25,11 +25,13 @@ class StarRouter final : public Router {
     state.source = source;
     state.destination = destination;
   }
-  Hop next(Vertex, PortNumber, RouteState& state, const PortLoad&, Rng&) const override {
+  Hop next(Vertex, PortNumber, RouteState& state, const PortLoad& load, Rng&) const override {
+    ahead.push_back(load.ahead(PortNumber(static_cast<std::uint16_t>(state.destination))));
     return {.port = PortNumber(static_cast<std::uint16_t>(state.destination))};
   }
   void choices(Vertex, PortNumber, const RouteState&, std::vector<Choice>&) const override {}
   void starts(std::uint32_t, std::uint32_t, std::vector<RouteState>&) const override {}
+  mutable std::vector<std::uint64_t> ahead;  // of each packet at its output
 };
 
 NetworkOptions simple() {
@@ -352,6 +354,22 @@ TEST_F(network, a_message_of_one_packet_does_not_wait_behind_large_ones_to_other
   EXPECT_EQ(arrived_,
             (std::vector<Arrived>{
                 {3, 2500 * ns + 120 * ns}, {1, 3500 * ns + 120 * ns}, {2, 6500 * ns + 120 * ns}}));
+}
+
+TEST_F(network, a_router_sees_the_queue_of_the_packets_level_and_the_packet_on_the_wire) {
+  NetworkOptions o = simple();
+  o.levels = {{}, {}};
+  o.cut_through = false;
+  build(star_of(4), o);
+  send(0, 3, 1000, 0);
+  run(500 * ns);
+  send(1, 3, 2000, 1);
+  run(1 * us);
+  send(2, 3, 1000, 2, 1);
+  run();
+  // There at 1.11 us, 1.61 us, 2.11 us (level 1) and 2.61 us; the output sends from 1.11 us on.
+  // The packet of level 1 meets the end of the first one, behind which one of level 0 waits.
+  EXPECT_EQ(router_.ahead, (std::vector<std::uint64_t>{0, 500, 0, 500}));
 }
 
 TEST_F(network, a_change_of_rate_acts_on_the_next_packet) {

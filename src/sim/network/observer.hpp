@@ -16,9 +16,9 @@ namespace weft::sim {
 class NetworkObserver {
  public:
   virtual ~NetworkObserver() = default;
-  /// So many bytes more wait for the link: a packet in the buffers of its switch, with its header;
-  /// or payload of a message at its host. They wait until `on_transmit`.
-  virtual void on_queued(PicoInstant now, LinkId link, std::uint64_t bytes) = 0;
+  /// So many bytes more of the service level wait for the link: a packet in the buffers of its
+  /// switch, with its header; or payload of a message at its host. They wait until `on_transmit`.
+  virtual void on_queued(PicoInstant now, LinkId link, std::uint8_t level, std::uint64_t bytes) = 0;
   /// A packet of `message` goes onto the link; `waited` are the bytes of it that were queued. The
   /// link is busy from `transit.start`, which is now, to `transit.departure`.
   virtual void on_transmit(LinkId link, const Packet& packet, const Message& message,

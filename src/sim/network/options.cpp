@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace weft::sim {
@@ -99,6 +100,11 @@ Result<NetworkOptions> network_preset(std::string_view name) {
                                                         name, fmt::join(network_presets(), ", "))};
 }
 
+std::uint32_t level_reserve(const NetworkOptions& o) {
+  const std::uint32_t two_packets = 2 * (o.mtu + o.packet_overhead);
+  return std::min(o.buffer_bytes, o.reserve_bytes != 0 ? o.reserve_bytes : two_packets);
+}
+
 Result<void> check_network(const NetworkOptions& o) {
   for (const LinkOptions* l : {&o.host_link, &o.local_link, &o.global_link}) {
     if (l->rate == Bandwidth{}) return wrong("rate", 0, "a link needs one, such as 100Gbit");
@@ -116,6 +122,11 @@ Result<void> check_network(const NetworkOptions& o) {
     return wrong("buffer", o.buffer_bytes, "it must hold a packet (mtu and packet-overhead)");
   }
   if (o.buffer_bytes > (1U << 30)) return wrong("buffer", o.buffer_bytes, "use at most 1 GiB");
+  const bool holds_packet = o.reserve_bytes >= o.mtu + o.packet_overhead;
+  if (o.reserve_bytes != 0 && (!holds_packet || o.reserve_bytes > o.buffer_bytes)) {
+    return wrong("reserve", o.reserve_bytes,
+                 "it must hold a packet (mtu and packet-overhead) and be at most the buffer");
+  }
   if (o.levels.empty() || o.levels.size() > 16) {
     return wrong("levels", o.levels.size(), "use 1 to 16");
   }

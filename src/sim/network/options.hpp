@@ -20,7 +20,7 @@ struct LinkOptions {
       PicoDuration::nanoseconds(10);  ///< of the cable; for data and credits; > 0
 };
 
-/// One service level: a virtual lane on every link.
+/// One service level: virtual lanes on every link, one per channel class of the router.
 struct LevelOptions {
   /// Levels of a higher priority always go first.
   std::uint8_t priority = 0;
@@ -35,7 +35,11 @@ struct NetworkOptions {
 
   std::uint32_t mtu = 4096;           ///< payload bytes of a packet at most
   std::uint32_t packet_overhead = 0;  ///< header bytes that each packet has on links and in buffers
-  std::uint32_t buffer_bytes = 65536;  ///< of each input port, for each lane; at least one packet
+  /// Of each input port and channel class: what one level has there when no other uses any. At
+  /// least one packet. Levels share it; for each level but one the port has a reserve more.
+  std::uint32_t buffer_bytes = 65536;
+  /// Of it, for each level alone: at least one packet. 0: two packets, or all if that is less.
+  std::uint32_t reserve_bytes = 0;
   PicoDuration switch_delay = PicoDuration::nanoseconds(100);
   /// A packet may leave a switch before all of it has come in.
   bool cut_through = true;
@@ -63,6 +67,9 @@ struct NetworkOptions {
 /// numbers and where they come from. Errors: unknown name, with those that there are.
 Result<NetworkOptions> network_preset(std::string_view name);
 std::vector<std::string_view> network_presets();
+
+/// What each level has for itself behind every link, by class: `reserve_bytes` or its default.
+std::uint32_t level_reserve(const NetworkOptions& options);
 
 /// Checks ranges. Errors name the field, its value and what it may be.
 Result<void> check_network(const NetworkOptions& options);

@@ -50,6 +50,11 @@ TEST(network_options, what_cannot_be_is_named) {
   o.buffer_bytes = 100;
   EXPECT_THAT(check_network(o).error().message, HasSubstr("buffer is 100"));
   o = {};
+  for (const std::uint32_t reserve : {100U, 1U << 17}) {
+    o.reserve_bytes = reserve;
+    EXPECT_THAT(check_network(o).error().message, HasSubstr("reserve is"));
+  }
+  o = {};
   o.levels.assign(17, {});
   EXPECT_THAT(check_network(o).error().message, HasSubstr("levels is 17"));
   o = {};

@@ -173,7 +173,7 @@ class DragonflyRouter final : public Router {
       const Ports ports = ahead(here, way);
       const std::uint32_t chosen =
           ports.count == 1 ? 0 : hashed_choice(way.spare, here, ports.count);
-      return std::uint64_t{load.queued(ports.at(chosen))} * hops(here, way);
+      return load.ahead(ports.at(chosen)) * hops(here, way);
     };
     if (cost(state) > cost(detour)) state = detour;
   }

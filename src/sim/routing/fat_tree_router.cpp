@@ -97,11 +97,11 @@ struct LeastQueued {
   static std::uint32_t choose(const Tree& tree, const TreeSwitch& here, Vertex, RouteState&,
                               const PortLoad& load, Rng& rng) {
     const std::uint32_t ups = tree.ups(here);
-    const auto queued = [&](std::uint32_t up) { return load.queued(Tree::up(here, up)); };
-    std::uint32_t least = queued(0);
+    const auto queued = [&](std::uint32_t up) { return load.ahead(Tree::up(here, up)); };
+    std::uint64_t least = queued(0);
     std::uint32_t ties = 1;
     for (std::uint32_t up = 1; up < ups; ++up) {
-      const std::uint32_t bytes = queued(up);
+      const std::uint64_t bytes = queued(up);
       ties = bytes < least ? 1 : ties + (bytes == least ? 1 : 0);
       least = std::min(least, bytes);
     }

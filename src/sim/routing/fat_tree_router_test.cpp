@@ -100,6 +100,27 @@ TEST(tree_adaptive, takes_the_least_queued_port) {
   EXPECT_THAT(adaptive_choices({9, 8, 7, 6, 5, 6, 7, 8}, 10), ElementsAre(0, 0, 0, 0, 10, 0, 0, 0));
 }
 
+TEST(tree_adaptive, sees_the_packet_that_is_on_the_wire) {
+  const Topology t = topology_of("fat-tree:1024");
+  const auto router = router_of("adaptive", t);
+  const PicoInstant now(1'000'000);
+  const std::vector<std::uint32_t> queued(16, 0);
+  const std::vector<Bandwidth> rates(16, Bandwidth::bytes_per_second(1'000'000'000));
+  // All links but the one at port 13 have 500 bytes of a packet to send.
+  std::vector<PicoInstant> free_at(16, now + PicoDuration::nanoseconds(500));
+  free_at[13] = now - PicoDuration::nanoseconds(1);
+  const PortLoad load({queued.data(), sizeof queued[0]}, {free_at.data(), sizeof free_at[0]},
+                      {rates.data(), sizeof rates[0]}, now);
+  EXPECT_EQ(load.ahead(PortNumber(8)), 500u);
+  EXPECT_EQ(load.ahead(PortNumber(13)), 0u);
+  Rng rng(7);
+  for (int i = 0; i < 50; ++i) {
+    RouteState state;
+    router->start(state, 0, 1023, 0, rng);
+    EXPECT_EQ(router->next(t.switch_at(0), PortNumber(0), state, load, rng).port, PortNumber(13));
+  }
+}
+
 TEST(tree_adaptive, breaks_ties_without_bias) {
   // Chi-square with 7 and 2 degrees of freedom: 24.3 and 13.8 are exceeded once in a thousand.
   double chi_square = 0;

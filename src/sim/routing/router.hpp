@@ -14,7 +14,9 @@
 
 #include "base/rng.hpp"
 #include "sim/topology/topology.hpp"
+#include "weft/ids.hpp"
 #include "weft/result.hpp"
+#include "weft/time.hpp"
 
 namespace weft::sim {
 
@@ -28,14 +30,50 @@ struct RouteState {
   std::uint16_t spare = 0;
 };
 
-/// Bytes that wait at this switch for each of its output ports.
-class PortLoad {
+/// One member of records that stand at equal distances, one for each port of a switch.
+template <class T>
+class PortFigures {
  public:
-  explicit PortLoad(std::span<const std::uint32_t> queued_bytes) : queued_(queued_bytes) {}
-  std::uint32_t queued(PortNumber p) const { return queued_[p.value()]; }
+  PortFigures() = default;
+  PortFigures(const T* first, std::size_t stride_bytes)
+      : first_(reinterpret_cast<const std::byte*>(first)), stride_(stride_bytes) {}
+  const T& operator[](PortNumber p) const {
+    return *reinterpret_cast<const T*>(first_ + p.value() * stride_);
+  }
+  bool empty() const { return first_ == nullptr; }
 
  private:
-  std::span<const std::uint32_t> queued_;
+  const std::byte* first_ = nullptr;
+  std::size_t stride_ = 0;
+};
+
+/// What a packet finds ahead of it at each output port of its switch.
+class PortLoad {
+ public:
+  /// `queued`: bytes of its level that wait; links are free at `free_at` and send at `rates`.
+  PortLoad(PortFigures<std::uint32_t> queued, PortFigures<PicoInstant> free_at,
+           PortFigures<Bandwidth> rates, PicoInstant now)
+      : queued_(queued), free_at_(free_at), rates_(rates), now_(now) {}
+  /// All links are free.
+  explicit PortLoad(std::span<const std::uint32_t> queued_bytes)
+      : queued_(queued_bytes.data(), sizeof(std::uint32_t)) {}
+
+  /// Bytes of the packet's own level that wait, and what is left of the packet on the wire.
+  std::uint64_t ahead(PortNumber p) const {
+    std::uint64_t on_wire = 0;
+    if (!free_at_.empty() && free_at_[p] > now_) {
+      // Exact up to 18 MB: a packet has one at most.
+      const auto left = static_cast<std::uint64_t>((free_at_[p] - now_).ticks());
+      on_wire = left * rates_[p].bytes_per_second() / PicosecondTick::per_second;
+    }
+    return queued_[p] + on_wire;
+  }
+
+ private:
+  PortFigures<std::uint32_t> queued_;
+  PortFigures<PicoInstant> free_at_;
+  PortFigures<Bandwidth> rates_;
+  PicoInstant now_{};
 };
 
 /// Where to, next.

@@ -116,6 +116,7 @@ class ScenarioFile {
     s.bytes("mtu", o.mtu, 1 << 20);
     s.bytes("packet-overhead", o.packet_overhead, 1 << 16);
     s.bytes("buffer", o.buffer_bytes, 1 << 30);
+    s.bytes("reserve", o.reserve_bytes, 1 << 30);
     s.duration("switch-delay", o.switch_delay);
     s.flag("cut-through", o.cut_through);
     s.flag("output-queues", o.output_queues);

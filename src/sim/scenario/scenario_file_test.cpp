@@ -24,6 +24,7 @@ local-link = {latency = "50ns"}
 mtu = 2048
 packet-overhead = "30B"
 buffer = "64KiB"
+reserve = "16KiB"
 switch-delay = "120ns"
 cut-through = false
 output-queues = true
@@ -91,6 +92,7 @@ TEST(scenario_file, says_everything_about_the_network) {
   EXPECT_EQ(n.mtu, 2048u);
   EXPECT_EQ(n.packet_overhead, 30u);
   EXPECT_EQ(n.buffer_bytes, 65536u);
+  EXPECT_EQ(n.reserve_bytes, 16384u);
   EXPECT_EQ(n.switch_delay, PicoDuration::nanoseconds(120));
   EXPECT_FALSE(n.cut_through);
   EXPECT_TRUE(n.output_queues);
@@ -369,7 +371,7 @@ TEST(scenario_file, every_key_refuses_what_is_wrong_with_its_line_and_value) {
   const std::pair<const char*, std::vector<const char*>> sections[] = {
       {"network",
        {"topology", "router", "preset", "host-link", "local-link", "global-link", "mtu",
-        "packet-overhead", "buffer", "switch-delay", "cut-through", "host-overhead",
+        "packet-overhead", "buffer", "reserve", "switch-delay", "cut-through", "host-overhead",
         "injection-gap", "retransmit-after", "interleaved-messages"}},
       {"placement", {"kind"}},
       {"fabric", {"copied-bytes", "acknowledgement", "death-notice"}},

@@ -23,7 +23,7 @@ void Recorder::finish(PicoInstant end) {
   if (trace_) trace_->finish();
 }
 
-void Recorder::on_queued(PicoInstant now, LinkId link, std::uint64_t bytes) {
+void Recorder::on_queued(PicoInstant now, LinkId link, std::uint8_t, std::uint64_t bytes) {
   links_.queued(now, link, bytes);
   if (trace_) trace_->queued(now, link, bytes);
 }

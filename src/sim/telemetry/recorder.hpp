@@ -37,7 +37,7 @@ class Recorder final : public NetworkObserver {
   const LinkTelemetry& links() const { return links_; }
   const FlowTelemetry& flows() const { return flows_; }
 
-  void on_queued(PicoInstant now, LinkId link, std::uint64_t bytes) override;
+  void on_queued(PicoInstant now, LinkId link, std::uint8_t level, std::uint64_t bytes) override;
   void on_transmit(LinkId link, const Packet& packet, const Message& message, std::uint64_t waited,
                    const net::Transit& transit) override;
   void on_delivered(PicoInstant now, const Message& message) override;
