@@ -368,8 +368,9 @@ TEST_F(network, a_router_sees_the_queue_of_the_packets_level_and_the_packet_on_t
   send(2, 3, 1000, 2, 1);
   run();
   // There at 1.11 us, 1.61 us, 2.11 us (level 1) and 2.61 us; the output sends from 1.11 us on.
-  // The packet of level 1 meets the end of the first one, behind which one of level 0 waits.
-  EXPECT_EQ(router_.ahead, (std::vector<std::uint64_t>{0, 500, 0, 500}));
+  // The packet of level 1 meets the end of the first one, behind which one of level 0 waits, and
+  // has its turn before that: the last one meets both.
+  EXPECT_EQ(router_.ahead, (std::vector<std::uint64_t>{0, 500, 0, 1500}));
 }
 
 TEST_F(network, a_change_of_rate_acts_on_the_next_packet) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <unordered_set>
 
 #include "base/check.hpp"
@@ -49,6 +50,7 @@ class Explorer {
   }
 
   std::size_t sources() const { return sources_.size(); }
+  std::uint64_t steps() const { return steps_; }
 
   void follow_to(std::uint32_t destination) {
     seen_.clear();
@@ -89,6 +91,7 @@ class Explorer {
                  router_.name(), topology_.label(here.vertex), waiting.state.destination);
       return;
     }
+    ++steps_;
     choices_.clear();
     router_.choices(here.vertex, here.port, waiting.state, choices_);
     WEFT_CHECK(!choices_.empty(), "{} is at a loss at {}", router_.name(),
@@ -120,6 +123,7 @@ class Explorer {
   std::vector<Router::Choice> choices_;
   std::vector<Dependency> dependencies_;
   std::size_t unique_ = 1u << 16;
+  std::uint64_t steps_ = 0;
 };
 
 /// Depth-first search in the sorted dependencies; the first cycle that it meets, or nothing.
@@ -181,6 +185,14 @@ class CycleSearch {
   std::vector<std::uint32_t> cycle_;
 };
 
+/// Steps of this length visit each of `count` places once, and wherever they end they have been
+/// all over: it is near the golden section.
+std::uint64_t stride_through(std::uint64_t count) {
+  auto stride = std::max<std::uint64_t>(1, count * 618 / 1000);
+  while (std::gcd(stride, count) != 1) ++stride;
+  return stride;
+}
+
 }  // namespace
 
 DeadlockCheck check_deadlock(const Topology& topology, const Router& router,
@@ -192,8 +204,10 @@ DeadlockCheck check_deadlock(const Topology& topology, const Router& router,
   const std::uint64_t sources = std::max<std::uint64_t>(1, explorer.sources());
   const std::uint64_t wanted =
       std::clamp<std::uint64_t>(options.most_pairs / sources, 1, topology.hosts());
-  for (std::uint64_t i = 0; i < wanted; ++i) {
-    explorer.follow_to(static_cast<std::uint32_t>(i * topology.hosts() / wanted));
+  const std::uint64_t stride = stride_through(wanted);
+  for (std::uint64_t i = 0; i < wanted && explorer.steps() < options.most_steps; ++i) {
+    const std::uint64_t place = i * stride % wanted;
+    explorer.follow_to(static_cast<std::uint32_t>(place * topology.hosts() / wanted));
     ++result.destinations;
   }
   const std::vector<Dependency> dependencies = std::move(explorer).dependencies();
@@ -203,6 +217,15 @@ DeadlockCheck check_deadlock(const Topology& topology, const Router& router,
                             .channel = static_cast<std::uint8_t>(c % router.channels())});
   }
   return result;
+}
+
+Result<void> refuse_deadlocks(const Topology& topology, const Router& router) {
+  const DeadlockCheck check = check_deadlock(topology, router, {.most_steps = 1u << 20});
+  if (check.free()) return {};
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("router {} lets packets on {} wait for each other in a circle ({}); use "
+                           "router updown",
+                           router.name(), topology.name(), check.describe(topology))};
 }
 
 std::string DeadlockCheck::describe(const Topology& topology) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/routing/router.hpp"
+#include "weft/result.hpp"
 
 namespace weft::sim {
 
@@ -31,6 +32,8 @@ struct DeadlockCheck {
 struct DeadlockOptions {
   /// Pairs of an edge switch and a destination to follow. Above it destinations are sampled evenly.
   std::uint64_t most_pairs = 1u << 22;
+  /// Choices to look at: no further destination is begun after so many.
+  std::uint64_t most_steps = ~std::uint64_t{0};
 };
 
 /// Follows all choices of the router, from one host of each edge switch (which host it is makes no
@@ -39,5 +42,10 @@ struct DeadlockOptions {
 /// that does not exist.
 DeadlockCheck check_deadlock(const Topology& topology, const Router& router,
                              const DeadlockOptions& options = {});
+
+/// What a simulation asks before it begins: a check that takes at most some tenths of a second,
+/// whatever the size of the network; beyond it destinations are sampled. Errors: the router can
+/// make packets wait in a circle, which the message names, with a router that cannot.
+Result<void> refuse_deadlocks(const Topology& topology, const Router& router);
 
 }  // namespace weft::sim

@@ -161,5 +161,17 @@ TEST(deadlock, samples_destinations_evenly_when_there_are_too_many) {
   EXPECT_TRUE(check.free());
 }
 
+TEST(deadlock, a_bound_of_steps_samples_destinations_all_over_and_still_finds_the_cycle) {
+  const Topology t = topology_of("dragonfly:72");
+  const auto router = router_of("ugal", t);
+  const DeadlockCheck all = check_deadlock(t, *router);
+  const DeadlockCheck some = check_deadlock(t, *router, {.most_steps = 10'000});
+  EXPECT_TRUE(some.free());
+  EXPECT_EQ(all.destinations, 72u);
+  EXPECT_GT(some.destinations, 0u);
+  EXPECT_LT(some.destinations, 72u);
+  EXPECT_FALSE(check_deadlock(t, WithoutClasses(*router), {.most_steps = 10'000}).free());
+}
+
 }  // namespace
 }  // namespace weft::sim

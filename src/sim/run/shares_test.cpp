@@ -95,7 +95,7 @@ void expect_shares(const std::vector<double>& measured, const std::vector<double
 
 TEST(shares, inputs_of_a_star_share_an_output_equally) {
   const Topology t = topology_of("star:6");
-  Flows flows(t, "shortest", plain(), {{0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 5}});
+  Flows flows(t, "d-mod-k", plain(), {{0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 5}});
   expect_shares(flows.shares(100, 1000), {0.2, 0.2, 0.2, 0.2, 0.2});
 }
 
@@ -121,9 +121,9 @@ TEST(shares, weights_from_1_1_to_1_255_hold_from_one_host_and_from_two) {
     o.levels = {{.weight = 1}, {.weight = weight}};
     const double light = 1.0 / (1.0 + weight);
     const std::int64_t rounds = 200 * (1 + weight);
-    Flows one(t, "shortest", o, {{0, 2, 0}, {0, 2, 1}});
+    Flows one(t, "d-mod-k", o, {{0, 2, 0}, {0, 2, 1}});
     expect_shares(one.shares(rounds, rounds), {light, 1 - light});
-    Flows two(t, "shortest", o, {{0, 2, 0}, {0, 2, 1}, {1, 2, 0}, {1, 2, 1}});
+    Flows two(t, "d-mod-k", o, {{0, 2, 0}, {0, 2, 1}, {1, 2, 0}, {1, 2, 1}});
     const auto shares = two.shares(rounds, rounds);
     expect_shares({shares[0] + shares[2], shares[1] + shares[3]}, {light, 1 - light});
   }
@@ -138,7 +138,7 @@ TEST(shares, a_level_that_waits_for_credits_keeps_its_share) {
   o.buffer_bytes = 3 * packet;
   o.reserve_bytes = 3 * packet;
   o.levels = {{.weight = 64}, {.weight = 32}};
-  Flows flows(t, "shortest", o, {{0, 1, 0}, {0, 1, 1}});
+  Flows flows(t, "d-mod-k", o, {{0, 1, 0}, {0, 1, 1}});
   expect_shares(flows.shares(1000, 20'000), {2.0 / 3, 1.0 / 3});
 }
 
@@ -149,7 +149,7 @@ TEST(shares, a_level_whose_buffer_is_small_has_what_that_carries_and_the_other_t
   o.host_link.latency = PicoDuration::microseconds(1);
   o.buffer_bytes = 2 * packet;
   o.levels = {{.weight = 64}, {.weight = 1}};
-  Flows flows(t, "shortest", o, {{0, 1, 0}, {0, 1, 1}});
+  Flows flows(t, "d-mod-k", o, {{0, 1, 0}, {0, 1, 1}});
   // It may have two packets on their way, and credits take 3.1 us: two of four packets.
   const auto shares = flows.shares(1000, 20'000);
   EXPECT_NEAR(shares[0], 0.5, 0.05);
@@ -176,7 +176,7 @@ TEST(shares, sixteen_levels_do_not_have_the_memory_of_sixteen) {
   // A level that nobody disturbs has the whole buffer, as it would alone: 32 packets of it go out
   // to a host that takes none. With all levels it is their reserves on top.
   const auto sent = [&](std::uint8_t levels) {
-    const auto router = router_of("shortest", t);
+    const auto router = router_of("d-mod-k", t);
     Engine engine(t.vertices());
     Network network(t, *router, o, engine, 1);
     class : public NetworkUser {

@@ -12,7 +12,9 @@
 #include "sim/engine/agent.hpp"
 #include "sim/partition/partition.hpp"
 #include "sim/partition/windows.hpp"
+#include "sim/routing/deadlock.hpp"
 #include "sim/routing/routers.hpp"
+#include "sim/run/stuck.hpp"
 #include "sim/run/tally.hpp"
 #include "sim/topology/builders.hpp"
 
@@ -59,6 +61,8 @@ Result<std::unique_ptr<Prepared>> prepare(const UniformOptions& o, const std::st
                             prepared->topology);
   if (!router) return std::move(router).error();
   prepared->router = std::move(router).value();
+  auto free = refuse_deadlocks(prepared->topology, *prepared->router);
+  if (!free) return std::move(free).error();
   if (auto good = check_network(o.network); !good) return std::move(good).error();
   const TrafficOptions sample{.load = o.load, .message_bytes = o.packet_bytes};
   auto good = Traffic::check(sample, prepared->topology.hosts());
@@ -134,6 +138,9 @@ Result<UniformOutcome> run_uniform(const UniformOptions& o, Exchange& exchange,
   outcome.memory_bytes = exchange.first_of_process() ? resident_bytes_at_most() : 0;
   outcome.trace_hash = engine.trace_hash();
   add_up(exchange, outcome, in_time, latencies);
+  if (auto good = check_arrival(outcome.messages, outcome.delivered, 0); !good) {
+    return std::move(good).error();
+  }
   outcome.goodput_of_links = static_cast<double>(in_time) /
                              (static_cast<double>(o.network.host_link.rate.bytes_per_second()) *
                               o.duration.to_seconds() * topology.hosts());

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/partition/partition.hpp"
+#include "sim/routing/deadlock.hpp"
 #include "sim/routing/routers.hpp"
 #include "sim/topology/builders.hpp"
 
@@ -75,6 +76,10 @@ Result<std::unique_ptr<World>> World::prepare(const Scenario& scenario) {
                             router.error());
   }
   world->router_ = std::move(router).value();
+  if (auto good = refuse_deadlocks(world->topology_, *world->router_); !good) {
+    return scenario.located(scenario.router.empty() ? "network.topology" : "network.router",
+                            good.error());
+  }
   return world;
 }
 

@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "sim/run/stuck.hpp"
+#include "sim/run/uniform.hpp"
+
 namespace weft::sim {
 namespace {
 
@@ -53,6 +58,38 @@ class Shares {
   }
   std::unique_ptr<World> world_;
 };
+
+TEST(world, a_router_that_can_deadlock_is_refused_with_the_circle_and_the_way_out) {
+  const std::string file = testing::TempDir() + "/ring-of-five.toml";
+  std::ofstream(file) << R"(hosts = ["h0", "h1", "h2", "h3", "h4"]
+switches = ["s0", "s1", "s2", "s3", "s4"]
+cables = [["h0", "s0"], ["h1", "s1"], ["h2", "s2"], ["h3", "s3"], ["h4", "s4"],
+          ["s0", "s1"], ["s1", "s2"], ["s2", "s3"], ["s3", "s4"], ["s4", "s0"]]
+)";
+  Scenario s;
+  s.topology = "file:" + file;
+  s.router = "shortest";
+  const auto world = World::make(s);
+  ASSERT_FALSE(world.ok());
+  EXPECT_EQ(world.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(world.error().message, HasSubstr("router shortest"));
+  EXPECT_THAT(world.error().message, HasSubstr("s1, class 0"));
+  EXPECT_THAT(world.error().message, HasSubstr("use router updown"));
+  const auto uniform = run_uniform({.topology = s.topology, .router = "shortest"});
+  ASSERT_FALSE(uniform.ok());
+  EXPECT_THAT(uniform.error().message, HasSubstr("use router updown"));
+  s.router = "updown";
+  EXPECT_TRUE(World::make(s).ok());
+}
+
+TEST(world, messages_that_never_arrive_are_an_error_unless_a_link_is_down) {
+  EXPECT_TRUE(check_arrival(1169, 1169, 0).ok());
+  EXPECT_TRUE(check_arrival(1169, 39, 2).ok());
+  const auto stuck = check_arrival(1169, 39, 0);
+  ASSERT_FALSE(stuck.ok());
+  EXPECT_EQ(stuck.error().code, ErrorCode::unavailable);
+  EXPECT_THAT(stuck.error().message, HasSubstr("1130 of 1169 messages"));
+}
 
 TEST(world, weights_of_levels_change_when_the_scenario_says) {
   Scenario s = two_levels();

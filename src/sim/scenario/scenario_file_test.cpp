@@ -234,7 +234,7 @@ TEST(scenario_file, later_errors_get_the_line_of_their_key) {
   const Error error{ErrorCode::invalid_argument, "load is wrong"};
   EXPECT_EQ(s->located("network.router", error).message,
             "w.toml:7: network.router = adaptive: load is wrong");
-  EXPECT_THAT(s->located("traffic[0]", error).message, StartsWith("w.toml:48: "));
+  EXPECT_THAT(s->located("traffic[0]", error).message, StartsWith("w.toml:49: "));
   EXPECT_EQ(s->located("nothing", error).message, "w.toml: load is wrong");
   EXPECT_EQ(Scenario().located("network.router", error).message, "load is wrong");
 }

@@ -12,6 +12,7 @@
 #include "base/check.hpp"
 #include "sim/faults/network_faults.hpp"
 #include "sim/faults/random_faults.hpp"
+#include "sim/run/stuck.hpp"
 #include "sim/run/tally.hpp"
 #include "sim/run/world.hpp"
 #include "stream/simulated/network_fault_player.hpp"
@@ -153,9 +154,15 @@ Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario, sim:
     counts[i].latencies = t.latencies();
   }
   add_up(exchange, outcome, counts);
+  std::uint64_t sent = 0, delivered = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     outcome.traffic.push_back(figures_of(bounded.traffic[i], counts[i]));
+    sent += counts[i].sent;
+    delivered += counts[i].latencies.count;
   }
+  // All parts see the same links.
+  auto good = sim::check_arrival(sent, delivered, world.network().links_down());
+  if (!good) return std::move(good).error();
   return outcome;
 }
 
