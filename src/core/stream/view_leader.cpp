@@ -164,10 +164,12 @@ void ViewLeader::find_done(const View& current, View& next) const {
 std::optional<View> ViewLeader::decide(const View& current) {
   if (!pending_ || pending_->base != current.number) return std::nullopt;
   TimesliceIndex next{};
+  TimesliceIndex joiners_next{};
   for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
     if (!is_member(NodeId(i), pending_->inputs, pending_->computes)) continue;
     if (!promises_[i]) return std::nullopt;
     next = std::max(next, promises_[i]->next);
+    if (!current.inputs.contains(i)) joiners_next = std::max(joiners_next, promises_[i]->next);
   }
   View view{.number = pending_->number,
             .end = current.number == 0 ? end_ : current.end,
@@ -180,6 +182,9 @@ std::optional<View> ViewLeader::decide(const View& current) {
   if (current.number > 0 && !is_majority(current.inputs)) {
     view.repeated_below = std::max(view.repeated_below, next);
   }
+  // Nodes that come from a view of their own have delivered up to there, flagged: what follows has
+  // to say so as well.
+  if (!majority_only_) view.repeated_below = std::max(view.repeated_below, joiners_next);
   find_done(current, view);
   if (stop_wanted_) view.end = std::min(view.end, std::max(view.first, next));
   return view;
