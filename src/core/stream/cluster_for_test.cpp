@@ -106,6 +106,7 @@ std::unique_ptr<Cluster::Node> Cluster::make(NodeId id, Incarnation incarnation)
   config.microslices_per_timeslice = options_.microslices_per_timeslice;
   config.late_after = options_.late_after;
   config.give_up_after = options_.give_up_after;
+  config.credit_delay = options_.credit_delay;
   std::vector<PairMemory> memory;
   node->descriptors.resize(roster.inputs);
   for (std::uint32_t i = 0; i < roster.inputs; ++i) {

@@ -36,6 +36,7 @@ struct ClusterOptions {
   std::map<std::uint32_t, std::uint64_t> short_sources;
   Duration late_after = Duration::max();
   Duration give_up_after = Duration::max();
+  Duration credit_delay{};
   bool open_end = false;  ///< runs until `stop`
   Duration promise_timeout = Duration::max();
   bool majority_only = false;

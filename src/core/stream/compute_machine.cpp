@@ -109,7 +109,7 @@ bool ComputeMachine::on_written(Instant now, std::uint32_t input, const Written&
       break;
   }
   while (const auto arrival = pair.take_arrival()) on_arrival(now, input, *arrival);
-  owe(input, owes_credit);
+  owe_credit(input);
   if (written.ended != peers_[input].ended) on_end(input, written.ended);
   return !pair.corrupt();
 }
@@ -220,7 +220,7 @@ void ComputeMachine::deliver(Assembly& assembly) {
 void ComputeMachine::free_component(std::uint32_t input, const Component& component) {
   pairs_[input].release(component.record);
   if (pairs_[input].offered()) {
-    owe(input, owes_credit);
+    owe_credit(input);
   } else {
     offer(input);
   }
@@ -334,7 +334,7 @@ void ComputeMachine::give_up_on(Instant now, std::uint32_t input, TimesliceIndex
 }
 
 Instant ComputeMachine::next_deadline() const {
-  return std::min(next_give_up_, schedule_->next_deadline());
+  return std::min({next_give_up_, credits_due_, schedule_->next_deadline()});
 }
 
 void ComputeMachine::turn(Instant now, Outbox& out) {
@@ -349,6 +349,7 @@ void ComputeMachine::turn(Instant now, Outbox& out) {
   built_.erase(built_.begin(), built_.begin() + static_cast<std::ptrdiff_t>(b));
   send_schedule_messages(now, out);
   say_bye_when_done();
+  owe_waiting_credits(now);
   pay_debts(out);
 }
 
@@ -371,6 +372,30 @@ void ComputeMachine::owe(std::uint32_t input, std::uint8_t what) {
   Peer& peer = peers_[input];
   if (peer.owes == 0) debtors_.push_back(input);
   peer.owes |= what;
+}
+
+/// Much of it, or the last of a stream that ends, is told at once.
+void ComputeMachine::owe_credit(std::uint32_t input) {
+  Peer& peer = peers_[input];
+  const bool ends = peer.ended != TimesliceIndex::max();
+  if (config_.credit_delay == Duration{} || ends || pairs_[input].owes_much_credit()) {
+    owe(input, owes_credit);
+  } else if (!std::exchange(peer.credit_waits, true)) {
+    credits_.push_back(input);
+  }
+}
+
+void ComputeMachine::owe_waiting_credits(Instant now) {
+  if (credits_.empty()) return;
+  // What came in since the last turn begins to wait now.
+  if (credits_due_ == Instant::never()) credits_due_ = now + config_.credit_delay;
+  if (now < credits_due_) return;
+  credits_due_ = Instant::never();
+  for (const std::uint32_t input : credits_) {
+    peers_[input].credit_waits = false;
+    owe(input, owes_credit);
+  }
+  credits_.clear();
 }
 
 void ComputeMachine::send_suspicion(std::uint32_t suspect, Outbox& out) {
@@ -403,6 +428,7 @@ void ComputeMachine::pay_debts(Outbox& out) {
       }
       if ((peer.owes & owes_credit) && pairs_[input].offered()) {
         send([&](wire::Writer& w) { encode(pairs_[input].credit(), w); });
+        pairs_[input].told_credit();
       }
       if (peer.owes & owes_given_up) {
         send([&](wire::Writer& w) {

@@ -34,6 +34,9 @@ struct ComputeConfig {
   /// is, flagged. By default one waits for every input node that lives.
   Duration give_up_after = Duration::max();
   ServiceLevel control_level{};
+  /// A Credit waits for others at most that long, or until much of the ring is free again. Zero
+  /// where the schedule needs to know when a contribution has arrived.
+  Duration credit_delay{};
 };
 
 struct ComputeCounters {
@@ -80,6 +83,7 @@ class ComputeMachine {
     TimesliceIndex given_up{};              // in this view: not waited for below
     Instant late_since = Instant::never();  // nothing of it came in time from then on
     std::uint8_t owes = 0;
+    bool credit_waits = false;
     Written deferred;  // counts of a view that has not come here yet
     bool has_deferred = false;
   };
@@ -114,6 +118,8 @@ class ComputeMachine {
   void give_up_on(Instant now, std::uint32_t input, TimesliceIndex t);
   IndexSet expected(TimesliceIndex t) const;
   void owe(std::uint32_t input, std::uint8_t what);
+  void owe_credit(std::uint32_t input);
+  void owe_waiting_credits(Instant now);
   void send_schedule_messages(Instant now, Outbox& out);
   void send_suspicion(std::uint32_t suspect, Outbox& out);
   void pay_debts(Outbox& out);
@@ -124,6 +130,8 @@ class ComputeMachine {
   std::vector<PairReceiver> pairs_;
   std::vector<Peer> peers_;  // input nodes
   std::vector<std::uint32_t> debtors_;
+  std::vector<std::uint32_t> credits_;      // inputs whose credit waits for others
+  Instant credits_due_ = Instant::never();  // but not longer than that
   View view_;
   bool takes_part_ = false;  // in the view
   bool is_outside_ = false;  // of the view, and has not told the input nodes

@@ -19,6 +19,7 @@ void PairReceiver::restart(std::uint32_t view) {
   WEFT_CHECK(drained());
   view_ = view;
   written_ = seen_ = released_ = position_ = released_bytes_ = 0;
+  told_released_ = told_bytes_ = 0;
   corrupt_ = false;
   offered_ = true;
 }

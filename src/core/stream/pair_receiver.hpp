@@ -56,6 +56,16 @@ class PairReceiver {
   /// The contribution of that record was consumed.
   void release(std::uint64_t record);
   Credit credit() const { return {view_, seen_, released_, released_bytes_}; }
+  /// What the input node was told last, and whether an eighth of the ring has become free since:
+  /// so much that it should not wait for company.
+  void told_credit() {
+    told_released_ = released_;
+    told_bytes_ = released_bytes_;
+  }
+  bool owes_much_credit() const {
+    return (released_ - told_released_) * 8 >= slots_ ||
+           (released_bytes_ - told_bytes_) * 8 >= memory_.data.size;
+  }
   /// Content bytes in place, contiguous.
   std::span<const std::byte> content(std::uint64_t position, std::uint32_t size) const {
     return memory_.data.at(position, size);
@@ -84,6 +94,8 @@ class PairReceiver {
   std::uint64_t released_ = 0;
   std::uint64_t position_ = 0;
   std::uint64_t released_bytes_ = 0;
+  std::uint64_t told_released_ = 0;
+  std::uint64_t told_bytes_ = 0;
 };
 
 }  // namespace weft::stream

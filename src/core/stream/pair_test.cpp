@@ -56,6 +56,17 @@ class pair_of_nodes : public ::testing::Test {
   std::vector<std::size_t> writes_;
 };
 
+TEST_F(pair_of_nodes, an_eighth_of_the_ring_that_is_free_again_is_much_credit) {
+  send(0, 5);
+  ASSERT_EQ(announce(), PairReceiver::Accepted::yes);
+  ASSERT_TRUE(receiver_->take_arrival());
+  EXPECT_FALSE(receiver_->owes_much_credit()) << "nothing was consumed";
+  receiver_->release(0);
+  EXPECT_TRUE(receiver_->owes_much_credit()) << "one of four descriptors";
+  receiver_->told_credit();
+  EXPECT_FALSE(receiver_->owes_much_credit());
+}
+
 TEST_F(pair_of_nodes, a_contribution_at_the_end_of_the_ring_is_written_in_two) {
   send(0, 70);
   ASSERT_EQ(announce(), PairReceiver::Accepted::yes);

@@ -17,6 +17,8 @@ constexpr std::size_t spreads_kept = 1 << 16;
 constexpr std::size_t buckets_kept = 1 << 16;
 /// Rings that a sample looks at: with more input nodes than that they take turns.
 constexpr std::size_t fills_per_sample = 256;
+/// Short against what rings hold on any network, long against the time of a small contribution.
+constexpr Duration credit_delay = Duration::microseconds(20);
 
 class ComputeNode final : public StreamNode {
  public:
@@ -240,6 +242,8 @@ Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& optio
   config.late_after = options.late_after;
   config.give_up_after = options.give_up_after;
   config.control_level = options.control_level;
+  // dfs takes a Credit for the acknowledgement whose time it measures.
+  if (options.schedule != "dfs") config.credit_delay = credit_delay;
   return std::unique_ptr<StreamNode>(std::make_unique<ComputeNode>(
       options, config, std::move(rings).value(), std::move(descriptors), std::move(memory).value(),
       std::move(runner), restarted));
