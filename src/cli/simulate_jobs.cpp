@@ -255,7 +255,8 @@ class JobsCommand {
                                  .duration = of_job.local.limit_duration};
       auto rate = is_single ? best_limit(quiet, config) : limit_of(quiet, j, config);
       if (!rate) return std::move(rate).error();
-      stream::set_limit(of_job.stream, *rate, records[j]);
+      const double limit = stream::limit_of(*rate, std::span(&records[j], 1));
+      stream::set_limit(of_job.stream, limit, records[j]);
     }
     if (is_single) report::attach_references(settings_[0].references, records);
     return {};

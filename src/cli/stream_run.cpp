@@ -27,9 +27,8 @@ Result<void> measure_limit(const StreamSettings& settings, std::vector<report::R
   // The runs are whole: a signal that comes now ends the command with their report.
   if (!limit && limit.error().code == ErrorCode::cancelled) return {};
   if (!limit) return std::move(limit).error();
-  for (auto& run : runs) {
-    stream::set_limit(settings.stream, limit->limit_bytes_per_s, run);
-  }
+  const double rate = stream::limit_of(*limit->limit_bytes_per_s, runs);
+  for (auto& run : runs) stream::set_limit(settings.stream, rate, run);
   report::attach_references(settings.references, runs);
   return {};
 }

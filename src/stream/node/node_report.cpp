@@ -268,6 +268,12 @@ std::vector<report::ComputeRow> rows_by_compute(std::uint64_t end, const Roster&
 
 }  // namespace
 
+double limit_of(double bare_writes_bytes_per_s, std::span<const report::RunRecord> runs) {
+  double limit = bare_writes_bytes_per_s;
+  for (const report::RunRecord& run : runs) limit = std::max(limit, run.goodput_bytes_per_s);
+  return limit;
+}
+
 void set_limit(const StreamOptions& options, std::optional<double> limit_bytes_per_s,
                report::RunRecord& record) {
   record.limit_bytes_per_s = limit_bytes_per_s;

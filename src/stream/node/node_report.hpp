@@ -99,6 +99,9 @@ NodeReport remains_of(NodeId node, Instant started, std::span<const ProgressSamp
 report::RunRecord merge_reports(const StreamOptions& options,
                                 const std::vector<NodeReport>& reports);
 report::RunRecord merge_reports(const StreamOptions& options, const JobReport& job);
+/// The limit of runs on the same fabric, bytes per second: what bare writes reached there, or one
+/// of the runs where that is more. Writes without a schedule get into each other's way.
+double limit_of(double bare_writes_bytes_per_s, std::span<const report::RunRecord> runs);
 /// Adds what the many-to-many write benchmark reached, and with it the floor of the spread.
 void set_limit(const StreamOptions& options, std::optional<double> limit_bytes_per_s,
                report::RunRecord& record);

@@ -156,5 +156,16 @@ TEST(node_report, a_node_that_never_saw_a_view_does_no_harm) {
   EXPECT_TRUE(record.series.goodput.empty());
 }
 
+TEST(node_report, no_run_exceeds_the_limit_that_it_is_measured_by) {
+  std::vector<report::RunRecord> runs(2);
+  runs[0].goodput_bytes_per_s = 90;
+  runs[1].goodput_bytes_per_s = 120;
+  EXPECT_DOUBLE_EQ(limit_of(200, runs), 200);
+  const double limit = limit_of(100, runs);
+  for (auto& run : runs) set_limit(two_by_one(), limit, run);
+  EXPECT_DOUBLE_EQ(*runs[0].goodput_of_limit, 0.75);
+  EXPECT_DOUBLE_EQ(*runs[1].goodput_of_limit, 1) << "bare writes reached 100";
+}
+
 }  // namespace
 }  // namespace weft::stream
