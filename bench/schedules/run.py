@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Question: is there a quiet network on which another schedule beats the default one?
+
+    bench/schedules/run.py --weft build/release/weft --out out/schedules           # everything
+    bench/schedules/run.py --quick                     # few sizes, simulated cells, two minutes
+    bench/schedules/run.py --only 'sim-.*/8x8/'        # cells whose name matches; several allowed
+
+Each cell runs every schedule on one fabric, with one number of nodes and one size of contributions.
+The quiet cells are promises: goodput of grant at least 95 % of the best schedule's, and where links
+decide (the best schedule fills 85 % of them) a median spread of at most 1.5 floors. The exit code
+is 1 when one is broken. Cells with disturbances are shown as they are.
+
+Leaves DIR/matrix.json and DIR/matrix.html, one page without other files. Simulated cells are
+deterministic. The others are medians of --rounds rounds, each of which runs every schedule once:
+they mean something on a machine that does nothing else.
+"""
+import argparse
+import itertools
+import json
+import pathlib
+import re
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from page import page
+
+SCHEDULES = ("best-effort", "offset", "dfs", "grant")
+KIB = 1024
+SIZES = {"1KiB": KIB, "4KiB": 4 * KIB, "16KiB": 16 * KIB, "64KiB": 64 * KIB, "256KiB": 256 * KIB,
+         "1MiB": 1024 * KIB}
+SHAPES = ("1x1", "2x2", "8x8")
+SIMULATED_RATE = 5e9  # bytes/s, 40Gbit
+SHAPED_RATE = 25e6    # 200Mbit
+SHARE = 0.95          # of the best schedule's goodput
+FLOORS = 1.5
+LINKS_DECIDE = 0.85   # of what the links carry
+SCENARIO = """[network]
+topology = "star:{nodes}"
+host-link = {{rate = "40Gbit", latency = "{latency}"}}
+buffer = "1MiB"
+
+[fabric]
+copied-bytes = "512B"
+"""
+# Sizes with the same mean as 64 KiB: most are small, some are 16 times as large.
+HEAVY_TAIL = [8 * KIB] * 24 + [64 * KIB] * 5 + [512 * KIB] * 3
+# Name: (places, shape, options). 8 inputs are host0 to host7.
+DISTURBED = {
+    "pauses of 50us each 1ms": ("8x8", ["--set", "noise.every=1ms", "--set", "noise.mean=50us"]),
+    "pauses of 200us each 2ms": ("8x8", ["--set", "noise.every=2ms", "--set", "noise.mean=200us"]),
+    "pauses of 500us each 1.3ms": ("8x8", ["--set", "noise.every=1300us", "--set",
+                                           "noise.mean=500us"]),
+    "pauses of 2ms each 20ms": ("8x8", ["--set", "noise.every=20ms", "--set", "noise.mean=2ms"]),
+    "heavy-tailed sizes": ("8x8", []),
+    "one of eight inputs at half rate": ("8x8", ["--fault", "at=0s slow host3 20Gbit"]),
+    "two of eight inputs at half rate": ("8x8", ["--fault", "at=0s slow host3 20Gbit",
+                                                 "--fault", "at=0s slow host6 20Gbit"]),
+    "four of eight inputs at half rate": ("8x8", list(itertools.chain.from_iterable(
+        ["--fault", f"at=0s slow host{i} 20Gbit"] for i in (1, 3, 5, 7)))),
+    "a compute node at half rate": ("8x8", ["--fault", "at=0s slow host11 20Gbit"]),
+    "32x2": ("32x2", []),
+    "2x32": ("2x32", []),
+}
+
+
+class Cell:
+    """One fabric, number of nodes, size of contributions and disturbance."""
+
+    def __init__(self, place, shape, size, disturbance=None):
+        self.place, self.shape, self.size, self.disturbance = place, shape, size, disturbance
+        self.inputs, self.computes = map(int, shape.split("x"))
+        self.name = f"{place}/{disturbance or shape}/{size}"
+        self.simulated = place.startswith("sim-")
+        self.rate = (SIMULATED_RATE if self.simulated else
+                     SHAPED_RATE if place.startswith("link-") else None)
+
+    def options(self, scratch, seconds):
+        size = SIZES[self.size]
+        source = f"pattern:?size={size}&fill=header"
+        if self.disturbance == "heavy-tailed sizes":
+            (scratch / "sizes").write_text("".join(f"{s}\n" for s in HEAVY_TAIL))
+            source = f"pattern:?sizes={scratch / 'sizes'}&fill=header"
+            size = max(HEAVY_TAIL)
+        options = ["--inputs", str(self.inputs), "--computes", str(self.computes), "--no-limit",
+                   "--source", source, "--timeslices-per-interval", str(16 * self.computes),
+                   "--sink", "null:", "--buffer", str(max(KIB * KIB, 4 * size))]
+        if not self.simulated:
+            place = {"shm": ["--fabric", "libfabric:shm"], "tcp": ["--fabric", "tcp"]}.get(
+                self.place, ["--link", f"200Mbit,{self.place.removeprefix('link-')}"])
+            return options + place + ["--duration", f"{seconds}s"]
+        scenario = scratch / f"{self.place}-{self.shape}.toml"
+        scenario.write_text(SCENARIO.format(nodes=self.inputs + self.computes,
+                                            latency=self.place.removeprefix("sim-")))
+        length = ("60ms" if self.disturbance else "10ms" if size < 16 * KIB else
+                  "30ms" if size < 256 * KIB else "120ms")
+        extra = DISTURBED[self.disturbance][1] if self.disturbance else []
+        return options + ["--fabric", f"sim:{scenario}", "--duration", length] + extra
+
+
+def all_cells(quick):
+    sizes = ("1KiB", "16KiB", "64KiB", "1MiB") if quick else tuple(SIZES)
+    places = ("sim-1us", "sim-25us") if quick else ("sim-1us", "sim-25us", "shm", "tcp",
+                                                    "link-20us", "link-5ms")
+    cells = [Cell(*c) for c in itertools.product(places, SHAPES, sizes)]
+    return cells + [Cell("sim-1us", shape, "64KiB", name)
+                    for name, (shape, _) in DISTURBED.items()]
+
+
+def run(weft, cell, schedule, options):
+    command = [weft, "stream", "compare", "--schedules", schedule, "--json", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    try:
+        record = json.loads(done.stdout)["runs"][0]
+    except (ValueError, KeyError, IndexError):
+        print(f"{cell.name}: {shlex.join(command)}: {done.stderr.strip()}", file=sys.stderr)
+        return None
+    spread = record["spread_us"]["median"] if record["spread_us"] else None
+    return {"goodput": record["goodput_bytes_per_s"], "spread_us": spread}
+
+
+def median(values):
+    values = [v for v in values if v is not None]
+    return statistics.median(values) if values else None
+
+
+def measure(arguments, cell, scratch):
+    rounds = [{} for _ in range(1 if cell.simulated else arguments.rounds)]
+    options = cell.options(scratch, arguments.seconds)
+    for figures in rounds:
+        for schedule in arguments.schedules.split(","):
+            figures[schedule] = run(arguments.weft, cell, schedule, options)
+    runs = {}
+    for schedule in rounds[0]:
+        there = [f[schedule] for f in rounds if f[schedule]]
+        if there:
+            runs[schedule] = {key: median([r[key] for r in there])
+                              for key in ("goodput", "spread_us")}
+    return judge(cell, runs)
+
+
+def judge(cell, runs):
+    result = {"name": cell.name, "place": cell.place, "shape": cell.disturbance or cell.shape,
+              "size": cell.size, "promise": cell.disturbance is None, "runs": runs}
+    if "grant" not in runs:
+        return result | {"broken": ["grant did not run"]}
+    grant, best = runs["grant"], max(r["goodput"] for r in runs.values())
+    result["of_best"] = grant["goodput"] / best if best else 0
+    broken = [] if result["of_best"] >= SHARE else ["goodput"]
+    if cell.rate and cell.inputs > 1 and grant["spread_us"] is not None:
+        floor = (cell.inputs - 1) * (SIZES[cell.size] + 32) / cell.rate * 1e6
+        result["floors"] = grant["spread_us"] / floor
+        capacity = min(cell.inputs, cell.computes) * cell.rate
+        result["of_links"] = best / capacity
+        if best >= LINKS_DECIDE * capacity and result["floors"] > FLOORS:
+            broken.append("spread")
+    return result | {"broken": broken if result["promise"] else []}
+
+
+def line(result):
+    floors = f"{result['floors']:6.2f} floors" if "floors" in result else " " * 13
+    goodputs = "  ".join(f"{s} {r['goodput'] / 1e6:.5g}" for s, r in result["runs"].items())
+    mark = "BROKEN " + ", ".join(result["broken"]) if result["broken"] else ""
+    return (f"{result['name']:<42} {100 * result.get('of_best', 0):5.1f} % {floors}  "
+            f"{goodputs} MB/s {mark}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    root = pathlib.Path(__file__).resolve().parents[2]
+    parser.add_argument("--weft", default=str(root / "build" / "release" / "weft"))
+    parser.add_argument("--out", type=pathlib.Path, default=root / "out" / "schedules")
+    parser.add_argument("--only", action="append", help="run cells whose name matches (a regex)")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3, help="of cells that are not simulated")
+    parser.add_argument("--seconds", type=float, default=2, help="of runs that are not simulated")
+    parser.add_argument("--schedules", default=",".join(SCHEDULES))
+    arguments = parser.parse_args()
+    cells = [c for c in all_cells(arguments.quick)
+             if not arguments.only or any(re.search(o, c.name) for o in arguments.only)]
+    if not cells:
+        parser.error(f"--only {' '.join(arguments.only)}: no cell has such a name")
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    results = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for cell in cells:
+            results.append(measure(arguments, cell, pathlib.Path(scratch)))
+            print(line(results[-1]), flush=True)
+    record = {"share": SHARE, "floors": FLOORS, "cells": results}
+    (arguments.out / "matrix.json").write_text(json.dumps(record, indent=1) + "\n")
+    (arguments.out / "matrix.html").write_text(page(record))
+    broken = sum(bool(r["broken"]) for r in results)
+    print(f"{len(results)} cells, {broken} broken; {arguments.out / 'matrix.html'}")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
