@@ -64,7 +64,8 @@ void add_schedule_options(CLI::App& command, StreamSettings& s) {
   command.add_option("--grant-min-in-flight", grant.min_in_flight, "fewest grants out per node")
       ->group(group)
       ->capture_default_str();
-  command.add_option("--grant-max-in-flight", grant.max_in_flight, "most grants out per node")
+  command
+      .add_option("--grant-max-in-flight", grant.max_in_flight, "most grants out per pair of nodes")
       ->group(group)
       ->capture_default_str();
   command

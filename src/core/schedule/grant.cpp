@@ -1,151 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
+// The compute node's part; the input node's is in grant_input.cpp.
 #include "core/schedule/grant.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
-#include "wire/codec.hpp"
+#include "core/schedule/grant_messages.hpp"
 
 namespace weft::schedule {
 namespace {
 
 constexpr std::size_t latencies_kept = 63;
-/// Grants that one input node may have from one compute node: the next one is there when it has
-/// served the last.
-constexpr std::uint64_t grants_per_input = 2;
 /// Who answers after so many times what is late was not queued somewhere but absent.
 constexpr std::int64_t absent_factor = 3;
+/// An input node may have so many times its share of what is out, but always two: the next one is
+/// there when it has served the last.
+constexpr std::uint64_t shares_per_input = 2;
+/// A grant waits until it adds this part of an input node's share, or as much is left of it.
+constexpr std::uint64_t grants_per_share = 4;
 
-enum class Kind : std::uint8_t {
-  // From a compute node.
-  grant = 0,
-  grant_and_tell = 1,  // also wants to hear what is agreed on
-  // From an input node: it will not send what was granted, because its stream ends before (so for
-  // all that follow), or because it is done already.
-  ended = 2,
-  passed = 3,
-  agreed = 4,  // so many grants are agreed on
-};
-
-struct Said {
-  Kind kind{};
-  TimesliceIndex timeslice{};
-  std::uint16_t grants = 0;  // in `agreed`; the compute node's wish with a grant
-};
-
-void say(std::uint32_t to, const Said& said, MessageBox& out) {
-  Message m;
-  m.to = to;
-  wire::Writer writer(m.bytes);
-  writer.put(static_cast<std::uint8_t>(said.kind));
-  writer.put(said.timeslice.value());
-  writer.put(said.grants);
-  m.size = static_cast<std::uint32_t>(writer.size());
-  out.push_back(m);
-}
-
-bool understand(std::span<const std::byte> bytes, Said& said) {
-  wire::Reader in(bytes);
-  said.kind = static_cast<Kind>(in.get<std::uint8_t>());
-  said.timeslice = TimesliceIndex(in.get<std::uint64_t>());
-  said.grants = in.get<std::uint16_t>();
-  return in.done() && said.kind <= Kind::agreed;
-}
-
-template <class T>
-void remove_at(FixedVec<T>& v, std::size_t i) {
-  std::copy(v.begin() + i + 1, v.end(), v.begin() + i);
-  const std::size_t left = v.size() - 1;
-  v.clear();
-  v.extend(left);
-}
+/// Bytes that are always out, where contributions are that small: with less the messages that go
+/// with them would be too many.
+constexpr double least_window = 96 << 10;
 
 }  // namespace
-
-GrantInput::GrantInput(const GrantOptions& options, std::uint32_t computes_max)
-    : granted_(std::size_t{2} * computes_max * options.open_timeslices),
-      declined_(std::size_t{2} * computes_max * options.open_timeslices),
-      agreement_(computes_max) {}
-
-void GrantInput::on_grid(Instant, const RoundGrid& grid) {
-  grid_ = grid;
-  declined_.clear();
-  granted_.clear();
-  agreement_.restart(grid.computes);
-}
-
-Choice GrantInput::choose(Instant, const SendState& state) {
-  Choice wait;
-  Choice oldest;
-  std::size_t i = 0;
-  while (i < granted_.size()) {
-    const TimesliceIndex t = granted_[i];
-    const Readiness readiness = state.readiness(t);
-    const bool over = readiness == Readiness::started || readiness == Readiness::after_end;
-    if (over && !declined_.full()) {
-      declined_.push_back({t, readiness == Readiness::after_end});
-      remove_at(granted_, i);
-      continue;
-    }
-    if (i == 0) wait.timeslice = t;
-    ++i;
-    if (readiness != Readiness::sendable) continue;
-    const bool is_older =
-        oldest.kind == Choice::Kind::wait || grid_.round_of(t) < grid_.round_of(oldest.timeslice);
-    if (is_older) oldest = {.kind = Choice::Kind::send, .timeslice = t};
-  }
-  return oldest.kind == Choice::Kind::send ? oldest : wait;
-}
-
-void GrantInput::on_started(Instant, TimesliceIndex t) {
-  auto* const found = std::find(granted_.begin(), granted_.end(), t);
-  if (found != granted_.end()) {
-    remove_at(granted_, static_cast<std::size_t>(found - granted_.begin()));
-  }
-}
-
-void GrantInput::on_message(Instant, std::uint32_t from, std::span<const std::byte> bytes) {
-  Said said;
-  if (!understand(bytes, said)) return;
-  if (said.kind != Kind::grant && said.kind != Kind::grant_and_tell) return;
-  agreement_.on_wish(from, said.grants);
-  if (said.kind == Kind::grant_and_tell) agreement_.on_listener(from);
-  if (!granted_.full() && said.timeslice >= grid_.first) granted_.push_back(said.timeslice);
-}
-
-void GrantInput::write_messages(Instant, MessageBox& out) {
-  std::size_t done = 0;
-  for (const Declined& d : declined_.view()) {
-    if (out.full()) break;
-    const Kind kind = d.ended ? Kind::ended : Kind::passed;
-    say(grid_.compute_of(d.timeslice), {.kind = kind, .timeslice = d.timeslice}, out);
-    ++done;
-  }
-  declined_.drop_front(done);
-  while (!out.full()) {
-    const auto listener = agreement_.take_untold();
-    if (!listener) break;
-    say(*listener, {.kind = Kind::agreed, .grants = agreement_.agreed()}, out);
-  }
-}
 
 GrantCompute::GrantCompute(const GrantOptions& options, std::uint32_t inputs)
     : options_(options),
       inputs_(inputs),
-      outstanding_(std::size_t{inputs} * grants_per_input),
       pace_({.min_in_flight = options.min_in_flight,
              .first_in_flight = options.first_in_flight,
              .max_in_flight = options.max_in_flight,
              .first_ahead = options.first_ahead,
              .max_ahead = options.open_timeslices},
             inputs),
-      latencies_(latencies_kept, 0) {}
+      latencies_(latencies_kept, 0) {
+  holding_up_.reserve(inputs);
+}
 
 void GrantCompute::on_grid(Instant now, const RoundGrid& grid, std::uint32_t self) {
   grid_ = grid;
   active_ = true;
-  outstanding_.clear();
-  for (Input& input : inputs_) input = {.up = input.up};
+  for (Input& input : inputs_) {
+    input.granted = input.told = 1;
+    input.arrived = 0;
+    input.ended = none;
+    input.batches.clear();
+    input.batches.push_back({.until = 1, .at = now, .solicited = false});
+  }
   look_again_ = true;
   self_ = self;
   find_teller();
@@ -155,17 +58,14 @@ void GrantCompute::on_grid(Instant now, const RoundGrid& grid, std::uint32_t sel
   had_in_flight_ = false;
   pace_.restart(now);
   together_.restart();
+  slow_round_ = 0;
 }
 
-void GrantCompute::on_input(Instant now, std::uint32_t input, bool up) {
+void GrantCompute::on_input(Instant, std::uint32_t input, bool up) {
   if (input >= inputs_.size()) return;
   inputs_[input].up = up;
   look_again_ = true;
   find_teller();
-  if (up) return;
-  for (std::size_t i = outstanding_.size(); i-- > 0;) {
-    if (outstanding_[i].input == input) settle(now, input, outstanding_[i].round, false);
-  }
 }
 
 void GrantCompute::find_teller() {
@@ -176,69 +76,78 @@ void GrantCompute::find_teller() {
   }
 }
 
-void GrantCompute::on_contribution(Instant now, std::uint32_t input, TimesliceIndex t, ByteCount) {
+void GrantCompute::on_contribution(Instant now, std::uint32_t i, TimesliceIndex t,
+                                   ByteCount bytes) {
   if (!active_ || t < grid_.first || grid_.compute_of(t) != self_) return;
   const std::uint64_t round = grid_.round_of(t);
-  settle(now, input, round, true);
-  if (input == pace_.slow()) {
-    together_.on_slow_arrival(now, round);
+  Input& input = inputs_[i];
+  if (round < input.arrived) return;
+  if (!input.batches.empty()) learn(now, input.batches[0], pace_.is_slow(i));
+  const auto size = static_cast<double>(bytes.value());
+  mean_bytes_ += (size - mean_bytes_) / (mean_bytes_ == 0 ? 1 : 16);
+  pace_.set_least(static_cast<std::uint32_t>(least_window / std::max(mean_bytes_, 1.0)));
+  settle(input, round + 1);
+  if (pace_.is_slow(i)) {
+    note_slow(now);
   } else {
     together_.on_arrival(now, round);
   }
-  inputs_[input].arrived = std::max(inputs_[input].arrived, round + 1);
-  inputs_[input].granted = std::max(inputs_[input].granted, round + 1);
 }
 
-void GrantCompute::on_given_up(Instant now, std::uint32_t input, TimesliceIndex below) {
+/// What is below that round has come, or will not.
+void GrantCompute::settle(Input& input, std::uint64_t round) {
+  input.arrived = std::max(input.arrived, round);
+  input.told = std::max(input.told, round);
+  input.granted = std::max(input.granted, round);
+  std::size_t done = 0;
+  while (done < input.batches.size() && input.batches[done].until <= input.arrived) ++done;
+  input.batches.drop_front(done);
+}
+
+/// A round counts as delivered by slow input nodes when all of them have.
+void GrantCompute::note_slow(Instant now) {
+  std::uint64_t least = none;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const Input& input = inputs_[i];
+    if (input.up && pace_.is_slow(i) && input.arrived < input.ended) {
+      least = std::min(least, input.arrived);
+    }
+  }
+  if (least == none || least <= slow_round_) return;
+  slow_round_ = least;
+  together_.on_slow_arrival(now, least - 1);
+}
+
+void GrantCompute::on_given_up(Instant, std::uint32_t input, TimesliceIndex below) {
   const TimesliceIndex own = grid_.first.plus(self_);
   if (!active_ || input >= inputs_.size() || below <= own) return;
   // Of its own timeslices, those of the rounds before this one are below.
-  const std::uint64_t round = (below.value() - own.value() - 1) / grid_.computes + 1;
-  inputs_[input].arrived = std::max(inputs_[input].arrived, round);
-  inputs_[input].granted = std::max(inputs_[input].granted, round);
-  for (std::size_t i = outstanding_.size(); i-- > 0;) {
-    const Outstanding o = outstanding_[i];
-    if (o.input == input && o.round < round) settle(now, input, o.round, false);
-  }
+  settle(inputs_[input], (below.value() - own.value() - 1) / grid_.computes + 1);
 }
 
-void GrantCompute::on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) {
-  Said said;
-  if (!active_ || from >= inputs_.size() || !understand(bytes, said)) return;
-  if (said.kind == Kind::agreed) pace_.agree(said.grants);
-  const bool declines = said.kind == Kind::ended || said.kind == Kind::passed;
-  if (!declines || said.timeslice < grid_.first) return;
+void GrantCompute::on_message(Instant, std::uint32_t from, std::span<const std::byte> bytes) {
+  GrantMessage said;
+  if (!active_ || from >= inputs_.size() || !decode(bytes, said)) return;
   Input& input = inputs_[from];
-  const std::uint64_t round = grid_.round_of(said.timeslice);
-  if (said.kind == Kind::ended) input.ended = std::min(input.ended, round);
-  if (round >= input.granted) return;  // nobody asked
-  if (said.kind == Kind::passed) input.arrived = std::max(input.arrived, round + 1);
-  settle(now, from, round, false);
+  if (said.kind == GrantKind::agreed) pace_.agree(said.number);
+  if (said.kind == GrantKind::ended) input.ended = std::min(input.ended, said.round);
+  // Nothing is passed over that nobody asked for.
+  if (said.kind == GrantKind::passed && said.round <= input.told) settle(input, said.round);
 }
 
-void GrantCompute::settle(Instant now, std::uint32_t input, std::uint64_t round, bool arrived) {
-  for (std::size_t i = 0; i < outstanding_.size(); ++i) {
-    if (outstanding_[i].input != input || outstanding_[i].round != round) continue;
-    const Duration latency = now - outstanding_[i].granted;
-    remove_at(outstanding_, i);
-    if (!arrived) return;
-    ++arrivals_;
-    if (latency < Duration{}) {  // the clock was set back in between and tells nothing
-      pace_.restart(now);
-      return;
-    }
-    learn(latency);
-    pace_.on_arrival(now, latency);
-    if (input != pace_.slow() && late_after() != Duration::max() &&
-        latency > late_after() * absent_factor) {
-      pace_.on_absent_sender(late_after());
-    }
+void GrantCompute::learn(Instant now, const Batch& batch, bool of_slow) {
+  if (!batch.solicited) return;
+  const Duration latency = now - batch.at;
+  ++arrivals_;
+  if (latency < Duration{}) {  // the clock was set back in between and tells nothing
+    pace_.restart(now);
     return;
   }
-}
-
-void GrantCompute::learn(Duration latency) {
+  if (!of_slow && late_after() != Duration::max() && latency > late_after() * absent_factor) {
+    pace_.on_absent_sender(late_after());
+  }
   latencies_[latencies_seen_++ % latencies_kept] = latency.ticks();
+  pace_.on_arrival(now, latency);
   const std::size_t n = std::min(latencies_seen_, latencies_kept);
   // The median moves slowly: looking at it now and then is enough.
   if (n < 8 || latencies_seen_ % 8 != 0) return;
@@ -252,22 +161,21 @@ Duration GrantCompute::late_after() const {
   return usual_ == Duration{} ? Duration::max() : usual_ * options_.late_factor;
 }
 
-bool GrantCompute::is_late(Instant granted, Instant now) const {
-  return late_after() != Duration::max() && now - granted > late_after();
+bool GrantCompute::is_late(const Input& input, Instant now) const {
+  return late_after() != Duration::max() && !input.batches.empty() &&
+         now - input.batches[0].at > late_after();
 }
 
-const GrantCompute::Outstanding* GrantCompute::first_not_late(Instant now) const {
-  return std::partition_point(outstanding_.begin(), outstanding_.end(),
-                              [&](const Outstanding& o) { return is_late(o.granted, now); });
-}
-
-std::size_t GrantCompute::in_flight(Instant now) const {
-  const auto late = static_cast<std::size_t>(first_not_late(now) - outstanding_.begin());
-  // When most are late it is the network that is slow, not a sender.
-  const std::size_t forgiven = std::min(late, std::max<std::size_t>(1, inputs_.size() / 2));
-  const auto of_slow = std::count_if(first_not_late(now), outstanding_.end(),
-                                     [&](const Outstanding& o) { return o.input == pace_.slow(); });
-  return outstanding_.size() - forgiven - static_cast<std::size_t>(of_slow);
+/// At most what the rings hold and half as much: with less a grant that waits until it is worth a
+/// message would keep room from being used. Credit keeps input nodes from writing more.
+std::uint64_t GrantCompute::in_flight() const {
+  std::uint64_t each = options_.pair_descriptors;
+  if (mean_bytes_ > 0) {
+    each = std::min(
+        each, static_cast<std::uint64_t>(static_cast<double>(options_.pair_bytes) / mean_bytes_));
+  }
+  each = std::max<std::uint64_t>(1, each + each / 2);
+  return std::min<std::uint64_t>(pace_.in_flight(), each * inputs_.size());
 }
 
 /// The first of those that have come least far. They only get on, so whoever it was stays it until
@@ -292,97 +200,130 @@ std::size_t GrantCompute::furthest_behind() {
   return behind;
 }
 
-bool GrantCompute::may_grant(std::size_t i, Instant now, std::uint64_t end) const {
-  const Input& input = inputs_[i];
-  if (!input.up || input.granted >= input.ended) return false;
-  // Who is slow goes on without a stop, but does not mix up what it has to send.
-  const bool is_slow = i == pace_.slow();
-  if (input.granted >= end && !is_slow) return false;
-  if (input.granted <= input.arrived) return true;
-  // Who does not answer is not asked for more.
-  return input.granted < input.arrived + grants_per_input && !is_slow && !is_late(input.asked, now);
+GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest) {
+  const std::uint64_t window = in_flight();
+  const std::size_t n = inputs_.size();
+  Standing standing{.lowest = lowest, .end = lowest + pace_.ahead() + window / n};
+  standing.share = std::max<std::uint64_t>(1, window / n);
+  if (std::exchange(slow_, pace_.slow_inputs()) != pace_.slow_inputs()) together_.restart();
+  for (std::uint64_t round = lowest; slow_ > 0 && round < standing.end; ++round) {
+    const Instant opens = together_.opens(round);
+    if (opens <= now) continue;
+    deadline_ = std::min(deadline_, opens);
+    standing.end = round;
+    standing.waits_for_slow = true;
+  }
+  // When most are late it is the network that is slow, not a sender.
+  std::size_t forgiven = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Input& input = inputs_[i];
+    if (!input.up || input.out() == 0 || pace_.is_slow(i)) continue;
+    if (is_late(input, now) && forgiven < std::max<std::size_t>(1, n / 2)) {
+      ++forgiven;
+      continue;
+    }
+    standing.out += input.out();
+    if (late_after() == Duration::max() || input.batches.empty()) continue;
+    // What turns late frees its place.
+    const Instant late = input.batches[0].at + late_after() + Duration(1);
+    if (late > now) deadline_ = std::min(deadline_, late);
+  }
+  return standing;
 }
 
-std::size_t GrantCompute::choose(Instant now, std::uint64_t lowest, std::uint64_t end) const {
+bool GrantCompute::may_grant(std::size_t i, Instant now, const Standing& standing) const {
+  const Input& input = inputs_[i];
+  if (!input.up || pace_.is_slow(i) || input.granted >= std::min(input.ended, standing.end)) {
+    return false;
+  }
+  // Who does not answer is not asked for more.
+  return input.out() == 0 ||
+         (input.out() < shares_per_input * standing.share && !is_late(input, now));
+}
+
+std::size_t GrantCompute::choose(Instant now, const Standing& standing) const {
   std::size_t best = inputs_.size();
-  for (std::size_t k = 0; k < inputs_.size(); ++k) {
-    const std::size_t i = next_ + k < inputs_.size() ? next_ + k : next_ + k - inputs_.size();
+  // Downwards: so each input node is asked by one compute node after the other, upwards.
+  std::size_t i = next_;
+  for (std::size_t k = 0; k < inputs_.size(); ++k, i = (i == 0 ? inputs_.size() : i) - 1) {
     if (best != inputs_.size() && inputs_[i].granted >= inputs_[best].granted) continue;
-    if (!may_grant(i, now, end)) continue;
+    if (!may_grant(i, now, standing)) continue;
     best = i;
-    if (inputs_[i].granted <= lowest) break;  // nobody can be further behind
+    if (inputs_[i].granted <= standing.lowest) break;  // nobody can be further behind
   }
   return best;
 }
 
-void GrantCompute::grant(Instant now, std::size_t i, MessageBox& out) {
-  Input& input = inputs_[i];
-  const std::uint64_t round = input.granted++;
-  input.asked = now;
-  const auto to = static_cast<std::uint32_t>(i);
-  outstanding_.push_back({.input = to, .round = round, .granted = now});
-  if (i != pace_.slow()) together_.on_grant(now, round);
-  say(to,
-      {.kind = i == teller_ ? Kind::grant_and_tell : Kind::grant,
-       .timeslice = grid_.timeslice(round, self_),
-       .grants = pace_.wish()},
-      out);
-  next_ = i + 1 < inputs_.size() ? i + 1 : 0;
+/// A slow input node goes on without a stop: it has its share of what is out, whatever the others
+/// wait for.
+void GrantCompute::grant_slow(const Standing& standing) {
+  const std::uint64_t places = standing.share;
+  for (std::size_t i = 0; i < inputs_.size() && slow_ > 0; ++i) {
+    Input& input = inputs_[i];
+    if (!input.up || !pace_.is_slow(i)) continue;
+    const std::uint64_t most = std::min(
+        {input.arrived + places, input.ended, standing.lowest + places + options_.open_timeslices});
+    input.granted = std::max(input.granted, most);
+  }
+}
+
+void GrantCompute::held_up(Instant now, const Standing& standing) {
+  holding_up_.clear();
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    const Input& input = inputs_[i];
+    const bool is_behind =
+        input.up && input.arrived < input.ended && input.arrived == standing.lowest;
+    if (standing.waits_for_slow ? pace_.is_slow(i) : is_behind) holding_up_.push_back(i);
+  }
+  pace_.on_held_up(now, holding_up_);
 }
 
 void GrantCompute::write_messages(Instant now, MessageBox& out) {
   deadline_ = Instant::never();
   const std::size_t behind = active_ ? furthest_behind() : inputs_.size();
   if (behind == inputs_.size()) return;
-  std::size_t count = in_flight(now);
-  if (had_in_flight_ && arrivals_ > 0 && count == 0) {
+  Standing state = standing(now, inputs_[behind].arrived);
+  if (had_in_flight_ && arrivals_ > 0 && state.out == 0) {
     pace_.on_own_absence(looked_, now, arrivals_);
   }
-  const std::uint64_t lowest = inputs_[behind].arrived;
-  const std::uint64_t end = first_not_open(now, lowest);
-  if (slow_ != GrantPace::nobody) {
-    while (may_grant(slow_, now, end) && !out.full() && !outstanding_.full())
-      grant(now, slow_, out);
+  grant_slow(state);
+  const std::uint64_t window = in_flight();
+  bool is_held_up = false;
+  for (; state.out < window; ++state.out) {
+    const std::size_t i = choose(now, state);
+    is_held_up = i == inputs_.size();
+    if (is_held_up) break;
+    together_.on_grant(now, inputs_[i].granted++);
+    next_ = i == 0 ? inputs_.size() - 1 : i - 1;
   }
-  bool held_up = false;
-  for (; count < pace_.in_flight() && !out.full() && !outstanding_.full(); ++count) {
-    const std::size_t i = choose(now, lowest, end);
-    held_up = i == inputs_.size();
-    if (held_up) break;
-    grant(now, i, out);
-  }
-  if (held_up && count < pace_.enough()) {
-    const bool waits = end < lowest + pace_.ahead();
-    pace_.on_held_up(now, waits ? slow_ : behind);
+  if (is_held_up && state.out < pace_.enough()) {
+    held_up(now, state);
   } else {
     pace_.on_free(now);
   }
+  tell(now, window, out);
   looked_ = now;
   arrivals_ = 0;
-  had_in_flight_ = count > 1;
-  // A grant that turns late frees its place.
-  const Outstanding* const next = first_not_late(now);
-  if (late_after() != Duration::max() && next != outstanding_.end()) {
-    deadline_ = std::min(deadline_, next->granted + late_after() + Duration(1));
-  }
+  had_in_flight_ = state.out > 1;
 }
 
-std::uint64_t GrantCompute::first_not_open(Instant now, std::uint64_t lowest) {
-  if (std::exchange(slow_, pace_.slow()) != pace_.slow()) together_.restart();
-  const std::uint64_t end = lowest + pace_.ahead();
-  if (slow_ == GrantPace::nobody) return end;
-  for (std::uint64_t round = lowest; round < end; ++round) {
-    const Instant opens = together_.opens(round);
-    if (opens <= now) continue;
-    deadline_ = opens;
-    return round;
+void GrantCompute::tell(Instant now, std::uint64_t window, MessageBox& out) {
+  const std::uint64_t step =
+      std::max<std::uint64_t>(1, window / (grants_per_share * inputs_.size()));
+  for (std::size_t i = 0; i < inputs_.size() && !out.full(); ++i) {
+    Input& input = inputs_[i];
+    if (!input.up || input.granted <= input.told) continue;
+    if (input.granted - input.told < step && input.told - input.arrived > step) continue;
+    if (input.batches.full()) {
+      input.batches.end()[-1].until = input.granted;
+    } else {
+      input.batches.push_back({.until = input.granted, .at = now});
+    }
+    input.told = input.granted;
+    const GrantKind kind = i == teller_ ? GrantKind::grant_and_tell : GrantKind::grant;
+    encode(static_cast<std::uint32_t>(i),
+           {.kind = kind, .round = input.told, .number = pace_.wish()}, out);
   }
-  return end;
-}
-
-std::unique_ptr<InputSchedule> make_grant_input(const GrantOptions& options,
-                                                std::uint32_t computes_max) {
-  return std::make_unique<GrantInput>(options, computes_max);
 }
 
 std::unique_ptr<ComputeSchedule> make_grant_compute(const GrantOptions& options,

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// grant: the receiver-driven schedule. A compute node asks for each contribution by a grant, few at
-// a time: always the input node that is furthest behind, among equals in an order in which all
+// grant: the receiver-driven schedule. A compute node asks for contributions by grants. A grant is
+// cumulative: it says up to which round an input node may send to this compute node, so that a
+// second one, or one that comes twice, does no harm, and one message may be for many contributions.
+// The node asks the input node that is furthest behind, among equals in an order in which all
 // compute nodes walk over the input nodes one behind the other (compute c begins at input c). Its
-// own link paces it: the next grant goes out when a contribution has arrived, so no rate is
-// configured, no clock is shared, and a disturbance is over when its cause is.
+// own link paces it: there is more to grant when contributions have arrived, so no rate is
+// configured, no clock is shared, and a disturbance is over when its cause is. The first round
+// needs no grant.
 //
 // What makes it hold up (docs/schedules.md has the reasoning and the measurements):
-//  1. How many grants are out, and how many timeslices the others may be ahead of the last one,
-//     follows from what the nodes see of their paths and of stragglers (GrantPace). All compute
-//     nodes have the same number out (GrantAgreement), and input nodes serve who is behind first.
-//  2. A grant much older than usual does not count as out. Its sender is waited for only when the
-//     others are as far ahead as they may be.
-//  3. An input node that always holds up the rest is asked first, for one contribution at a time,
-//     and the others so that all arrive together (GrantTogether).
+//  1. How much is out, and how many timeslices the others may be ahead of the last one, follows
+//     from what the nodes see of their paths and of stragglers (GrantPace). All compute nodes have
+//     the same number out (GrantAgreement), and input nodes serve the oldest round first.
+//  2. What was granted to an input node that takes much longer than usual does not count as out.
+//     The node waits for it only when the others are as far ahead as they may be.
+//  3. Input nodes that always hold up the rest are paced by themselves, and the others so that all
+//     arrive together (GrantTogether).
 //  4. Nothing is granted to input nodes that left; what an input node cannot send any more (its
 //     stream ended) it declines.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -30,7 +34,10 @@ namespace weft::schedule {
 struct GrantOptions {
   std::uint32_t min_in_flight = 1;
   std::uint32_t first_in_flight = 4;  ///< before anything is known
-  std::uint32_t max_in_flight = 256;
+  std::uint32_t max_in_flight = 1 << 16;
+  /// What a pair's ring holds: more is never granted.
+  std::uint64_t pair_bytes = ~std::uint64_t{0};
+  std::uint32_t pair_descriptors = ~std::uint32_t{0};
   /// A grant is late when it is older than this many times the usual time to its contribution.
   std::uint32_t late_factor = 2;
   /// Timeslices, from the oldest incomplete one on, that one compute node grants: before anything
@@ -41,7 +48,7 @@ struct GrantOptions {
 
 class GrantInput final : public InputSchedule {
  public:
-  GrantInput(const GrantOptions& options, std::uint32_t computes_max);
+  GrantInput(std::uint32_t input, std::uint32_t computes_max);
 
   void on_grid(Instant now, const RoundGrid& grid) override;
   Choice choose(Instant now, const SendState& state) override;
@@ -51,13 +58,23 @@ class GrantInput final : public InputSchedule {
   void write_messages(Instant now, MessageBox& out) override;
 
  private:
-  RoundGrid grid_;
-  FixedVec<TimesliceIndex> granted_;  // in the order in which they came
-  struct Declined {
-    TimesliceIndex timeslice{};
-    bool ended = false;  // otherwise it is done already
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  /// Rounds of one compute node's timeslices.
+  struct Compute {
+    std::uint64_t granted = 0;   // the first that is not
+    std::uint64_t next = 0;      // the first not served
+    std::uint64_t order = 0;     // among others of the same round
+    std::uint64_t passed = 0;    // what is below is done already and will not be sent
+    std::uint64_t ended = none;  // the stream ends before it
+    bool declines = false;       // has to be told one of these
   };
-  FixedVec<Declined> declined_;
+  bool skip_over(Compute& compute, Readiness readiness);
+
+  std::uint32_t self_;
+  RoundGrid grid_;
+  std::vector<Compute> computes_;
+  std::uint64_t order_ = 0;
+  bool declines_ = false;  // one of them
   GrantAgreement agreement_;
 };
 
@@ -78,51 +95,66 @@ class GrantCompute final : public ComputeSchedule {
 
  private:
   static constexpr std::uint64_t none = ~std::uint64_t{0};
-  struct Outstanding {
-    std::uint32_t input = 0;
-    std::uint64_t round = 0;
-    Instant granted{};
+  static constexpr std::size_t batches_kept = 16;
+  /// Granted by one message: what is below `until`, and not of a batch before.
+  struct Batch {
+    std::uint64_t until = 0;
+    Instant at{};
+    bool solicited = true;
   };
   /// Contributions of one input node, by round: they arrive in order.
   struct Input {
     bool up = false;
-    std::uint64_t granted = 0;   // the first round not granted to it
+    std::uint64_t granted = 0;   // the first round that it is not to have yet
+    std::uint64_t told = 0;      // the first that it was not told that it has
     std::uint64_t arrived = 0;   // the first that has not arrived
     std::uint64_t ended = none;  // the first that it declined
-    Instant asked{};             // when it was last granted one
+    FixedVec<Batch> batches{batches_kept};
+
+    std::uint64_t out() const { return std::min(granted, ended) - std::min(arrived, ended); }
+  };
+  /// How things stand, found anew whenever there may be something to grant.
+  struct Standing {
+    std::uint64_t lowest = 0;  // nobody is further behind
+    std::uint64_t end = 0;     // rounds from here on are for slow input nodes only
+    std::uint64_t share = 1;   // of one input node in what may be out
+    bool waits_for_slow = false;
+    std::uint64_t out = 0;  // and not late, nor of slow input nodes
   };
   void find_teller();
-  void settle(Instant now, std::uint32_t input, std::uint64_t round, bool arrived);
+  void settle(Input& input, std::uint64_t round);
+  void learn(Instant now, const Batch& batch, bool of_slow);
+  void note_slow(Instant now);
   Duration late_after() const;
-  bool is_late(Instant granted, Instant now) const;
-  const Outstanding* first_not_late(Instant now) const;
-  void learn(Duration latency);
-  /// Grants that are out and not late.
-  std::size_t in_flight(Instant now) const;
-  /// Who holds up the oldest timeslice; the number of inputs when everybody has ended or left.
+  bool is_late(const Input& input, Instant now) const;
+  std::uint64_t in_flight() const;
+  /// Of the input nodes that hold up the oldest timeslice: the first. The number of inputs when
+  /// everybody has ended or left.
   std::size_t furthest_behind();
-  /// Rounds from `end` on are for nobody but who is slow, and that for one of them at a time.
-  bool may_grant(std::size_t input, Instant now, std::uint64_t end) const;
-  /// Who is asked next; the number of inputs when nobody may be. `lowest`: no input is behind it.
-  std::size_t choose(Instant now, std::uint64_t lowest, std::uint64_t end) const;
-  void grant(Instant now, std::size_t input, MessageBox& out);
-  /// The first round, from the lowest on, that others than who is slow are not asked for yet.
-  std::uint64_t first_not_open(Instant now, std::uint64_t lowest);
+  Standing standing(Instant now, std::uint64_t lowest);
+  bool may_grant(std::size_t input, Instant now, const Standing& standing) const;
+  /// Who is asked next; the number of inputs when nobody may be.
+  std::size_t choose(Instant now, const Standing& standing) const;
+  void grant_slow(const Standing& standing);
+  void held_up(Instant now, const Standing& standing);
+  void tell(Instant now, std::uint64_t window, MessageBox& out);
 
   GrantOptions options_;
   RoundGrid grid_;
   bool active_ = false;
   std::uint32_t self_ = 0;
   std::vector<Input> inputs_;
-  FixedVec<Outstanding> outstanding_;  // oldest first
-  std::size_t next_ = 0;               // where the walk over the inputs goes on
-  std::size_t teller_ = 0;             // the input that tells what is agreed on
-  std::size_t behind_ = 0;             // who held up the oldest timeslice when looked for last
-  std::uint64_t behind_arrived_ = 0;   // how far it was: nobody can be further back
-  bool look_again_ = true;             // somebody has come who may be
+  std::size_t next_ = 0;              // where the walk over the inputs goes on
+  std::size_t teller_ = 0;            // the input that tells what is agreed on
+  std::size_t behind_ = 0;            // who held up the oldest timeslice when looked for last
+  std::uint64_t behind_arrived_ = 0;  // how far it was: nobody can be further back
+  bool look_again_ = true;            // somebody has come who may be
   GrantPace pace_;
   GrantTogether together_;
-  std::size_t slow_ = GrantPace::nobody;  // that `together_` knows
+  std::size_t slow_ = 0;          // how many `together_` knows
+  std::uint64_t slow_round_ = 0;  // the first that not all of them have delivered
+  double mean_bytes_ = 0;         // of a contribution
+  std::vector<std::uint32_t> holding_up_;
   // Since the node last looked.
   Instant looked_{};
   std::size_t arrivals_ = 0;
@@ -133,8 +165,7 @@ class GrantCompute final : public ComputeSchedule {
   Instant deadline_ = Instant::never();
 };
 
-std::unique_ptr<InputSchedule> make_grant_input(const GrantOptions& options,
-                                                std::uint32_t computes_max);
+std::unique_ptr<InputSchedule> make_grant_input(std::uint32_t input, std::uint32_t computes_max);
 std::unique_ptr<ComputeSchedule> make_grant_compute(const GrantOptions& options,
                                                     std::uint32_t inputs);
 

@@ -8,8 +8,10 @@
 namespace weft::schedule {
 namespace {
 
-/// More than half, so that a median between two numbers does not make it go to and fro.
+/// More than half, so that a median between two numbers does not make it go to and fro; and a
+/// share of large numbers.
 constexpr double reluctance = 0.6;
+constexpr double reluctant_share = 0.08;
 
 }  // namespace
 
@@ -38,8 +40,8 @@ void GrantAgreement::on_wish(std::uint32_t compute, Wish wish) {
   const auto middle = sorted_.begin() + static_cast<std::ptrdiff_t>(sorted_.size() / 2);
   std::nth_element(sorted_.begin(), middle, sorted_.end());
   const double median = *middle / wish_unit;
-  if (std::abs(median - agreed_) < reluctance) return;
-  agreed_ = static_cast<std::uint16_t>(std::max(1L, std::lround(median)));
+  if (std::abs(median - agreed_) < std::max(reluctance, reluctant_share * agreed_)) return;
+  agreed_ = static_cast<std::uint32_t>(std::max(1L, std::lround(median)));
   untold_ = 0;
 }
 

@@ -14,7 +14,7 @@
 namespace weft::schedule {
 
 /// A number of grants that a compute node would like, in sixteenths. Zero: it does not know.
-using Wish = std::uint16_t;
+using Wish = std::uint32_t;
 inline constexpr double wish_unit = 16;
 
 /// What an input node knows of it. A machine without I/O.
@@ -31,19 +31,19 @@ class GrantAgreement {
   void on_listener(std::uint32_t compute);
   /// The median wish, looked at anew once in a round of grants, in whole grants; zero as long as
   /// there is none.
-  std::uint16_t agreed() const { return agreed_; }
+  std::uint32_t agreed() const { return agreed_; }
   /// A compute node that has to be told that now; it counts as told then.
   std::optional<std::uint32_t> take_untold();
 
  private:
   struct Listener {
     std::uint32_t compute = 0;
-    std::uint16_t told = 0;
+    std::uint32_t told = 0;
   };
   std::vector<Wish> wishes_;  // by compute node
   std::vector<Wish> sorted_;
   std::size_t heard_ = 0;  // since then
-  std::uint16_t agreed_ = 0;
+  std::uint32_t agreed_ = 0;
   FixedVec<Listener> listeners_;
   std::size_t untold_ = 0;  // listeners before it have been told
 };

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace weft::schedule {
@@ -13,6 +12,13 @@ namespace {
 /// In flight: so many times what the path holds, and so many more.
 constexpr double spare = 2.5;
 constexpr double spare_places = 0.6;
+constexpr std::uint32_t short_period = 8;  // contributions
+/// Shares of the arrivals that came when the node had nothing else on its way: above one it asks
+/// for more, below the other it could do with less.
+constexpr double often_dry = 0.1;
+constexpr double hardly_dry = 0.02;
+/// While it looks for the shortest time the node has so much of what the path holds out.
+constexpr double probed = 0.75;
 /// Shares of the time that something was in the way: above one there must be a remedy, below the
 /// other it needs none.
 constexpr double often = 0.05;
@@ -34,10 +40,6 @@ constexpr double unthinkable = 1e6;
 
 double share_of(Duration part, Duration whole) {
   return whole > Duration{} ? part.to_seconds() / whole.to_seconds() : 0;
-}
-
-Duration sum(const std::vector<Duration>& durations) {
-  return std::accumulate(durations.begin(), durations.end(), Duration{});
 }
 
 }  // namespace
@@ -65,10 +67,10 @@ GrantPace::GrantPace(const PaceOptions& options, std::size_t inputs)
     : options_(options),
       period_(std::max<std::uint32_t>(32, 4 * static_cast<std::uint32_t>(inputs))),
       ahead_(options.first_ahead, std::max(1u, options.max_ahead)),
-      cover_(0, static_cast<std::uint32_t>(inputs / 4)),
-      held_by_(inputs),
-      blamed_(inputs) {
+      cover_(0, options.max_in_flight),
+      suspects_(inputs) {
   options_.max_in_flight = std::max(options.min_in_flight, options.max_in_flight);
+  behind_.reserve(inputs);
 }
 
 void GrantPace::restart(Instant now) {
@@ -80,12 +82,18 @@ void GrantPace::restart(Instant now) {
 
 void GrantPace::begin_period(Instant now) {
   since_ = now;
-  // A probe is short.
-  arrivals_ = probing_ ? period_ - std::min(period_, 8u) : 0;
-  taken_ = absent_ = {};
+  arrivals_ = dry_ = 0;
+  // What is out comes in batches: a period sees more than one of them. A probe outlasts what was
+  // out before it.
+  if (probing_) {
+    wanted_ = std::max(short_period, 2 * enough_);
+  } else {
+    wanted_ = std::max(periods_ < options_.short_periods ? short_period : period_, in_flight());
+  }
+  taken_ = absent_ = held_ = {};
   absences_ = 0;
   judged_ = false;
-  std::fill(held_by_.begin(), held_by_.end(), Duration{});
+  for (Suspect& s : suspects_) s.held = {};
 }
 
 double GrantPace::best_rate() const {
@@ -99,7 +107,8 @@ void GrantPace::on_arrival(Instant now, Duration since_grant) {
     running_ = true;
     return;
   }
-  if (++arrivals_ >= period_ && now > since_) end_period(now);
+  // What comes within less than the path's time may have been on its way together.
+  if (++arrivals_ >= wanted_ && now > since_ && now - since_ >= shortest()) end_period(now);
 }
 
 void GrantPace::end_period(Instant now) {
@@ -107,7 +116,7 @@ void GrantPace::end_period(Instant now) {
   if (!probing_) {
     const Duration length = now - since_;
     // At a slow input's rate the node's own path is idle half the time.
-    if (slow_ == nobody) rates_[rates_seen_++ % rates_kept] = arrivals_ / length.to_seconds();
+    if (!any_slow()) rates_[rates_seen_++ % rates_kept] = arrivals_ / length.to_seconds();
     places_taken_ += (share_of(taken_, length) - places_taken_) / 2;
     set_cover(length);
     if (!judged_) set_ahead(length);
@@ -124,10 +133,13 @@ void GrantPace::set_cover(Duration length) {
     const double each = absent_.to_seconds() / absences_;
     absence_ += (each - absence_) / 4;
   }
-  if (absent_share_ > 2 * often) {
+  const double dry = static_cast<double>(dry_) / arrivals_;
+  if (dry > often_dry) {
+    cover_.grow(cover_.value() + in_flight());
+  } else if (absent_share_ > 2 * often) {
     const double places = std::min(absence_ * best_rate(), unthinkable);
     cover_.grow(std::max(cover_.value() + 1, static_cast<std::uint32_t>(places)));
-  } else if (absent_share_ < often) {
+  } else if (absent_share_ < often && dry < hardly_dry) {
     cover_.calm();
   } else {
     cover_.busy();
@@ -136,74 +148,97 @@ void GrantPace::set_cover(Duration length) {
 
 void GrantPace::set_in_flight() {
   const double rate = best_rate();
-  const Duration shortest = std::min(shortest_, shortest_before_);
-  if (rate == 0 || shortest == Duration::max()) return;
-  const double path = std::min(rate * shortest.to_seconds(), unthinkable);
-  enough_ = std::max(1u, static_cast<std::uint32_t>(std::ceil(path)));
-  const double undisturbed = spare * path + spare_places;
+  if (rate == 0 || shortest() == Duration::max()) return;
+  path_ = std::min(rate * shortest().to_seconds(), unthinkable);
+  enough_ = std::max(1u, static_cast<std::uint32_t>(std::ceil(path_)));
+  const double undisturbed = spare * path_ + spare_places;
   // Absences that are long enough to be known as such are few of many, where there are many.
   const bool is_noisy = absent_share_ > noisy;
   const double taken =
       is_noisy ? std::min(unseen * places_taken_, most_unseen * absent_share_ * undisturbed)
                : std::min(places_taken_, unthinkable);
   const double wanted = undisturbed + taken + cover_.value();
-  const double most = std::numeric_limits<Wish>::max();
-  wish_ = static_cast<Wish>(std::clamp(std::round(wanted * wish_unit), 1.0, most));
+  wish_ = static_cast<Wish>(std::clamp(std::round(wanted * wish_unit), 1.0, unthinkable));
 }
 
 std::uint32_t GrantPace::in_flight() const {
-  if (probing_) return options_.min_in_flight;
+  if (probing_) {
+    return std::max(options_.min_in_flight, static_cast<std::uint32_t>(probed * path_));
+  }
   std::uint32_t grants = agreed_;
   if (grants == 0) grants = static_cast<std::uint32_t>(std::lround(wish_ / wish_unit));
   if (grants == 0) grants = options_.first_in_flight;
-  return std::clamp(grants, options_.min_in_flight, options_.max_in_flight);
+  return std::clamp(std::max(grants, least_), options_.min_in_flight, options_.max_in_flight);
 }
 
 void GrantPace::set_ahead(Duration length) {
-  // When the others may be less far ahead, they wait once for who is behind: that says nothing.
+  // When the others may be less far ahead, they wait once for an input that is behind: that says
+  // nothing.
   if (std::exchange(settling_, false)) return;
-  const Duration held = sum(held_by_);
-  const double share = share_of(held, length);
+  const double share = share_of(held_, length);
   const bool again = std::exchange(often_held_up_, share > often);
   if (share > often) {
-    const bool by_the_same = blame();
+    const bool by_the_same = blame(held_);
     const std::uint32_t value = ahead_.value();
     // Once is a pause: who had it catches up the sooner the less the others go on.
-    const bool remedy = again && slow_ == nobody && !by_the_same;
+    const bool remedy = again && !any_slow() && !by_the_same;
     if (remedy) ahead_.grow(value + std::max(1u, value / 2));
     ahead_.busy();
   } else if (share < hardly) {
-    if (slow_ != nobody && ++doubts_ >= convincing) slow_ = nobody;
+    for (std::size_t i = 0; i < suspects_.size(); ++i) acquit(i);
     settling_ = ahead_.calm();
   } else {
     ahead_.busy();
   }
 }
 
-/// Whether one input held the node up most of that time, and may have done so before. What was
+void GrantPace::acquit(std::size_t input) {
+  Suspect& s = suspects_[input];
+  if (!s.slow || ++s.doubts < convincing) return;
+  s = {};
+  --slow_;
+}
+
+/// Whether inputs that held the node up most of that time did so before, or may have. What was
 /// before counts half as much.
-bool GrantPace::blame() {
-  for (std::size_t i = 0; i < blamed_.size(); ++i) blamed_[i] = blamed_[i] / 2 + held_by_[i];
-  const auto most = std::max_element(blamed_.begin(), blamed_.end());
-  const auto who = static_cast<std::size_t>(most - blamed_.begin());
-  const double fair = 1.0 / static_cast<double>(blamed_.size());
-  const double share = share_of(*most, sum(blamed_));
-  const bool stands_out = share > fair + (1 - fair) * always_the_same;
-  const bool again = stands_out && (suspect_ == nobody || who == suspect_);
-  same_ = again ? same_ + 1 : 0;
-  suspect_ = stands_out ? who : nobody;
-  if (same_ >= convincing) slow_ = who;
-  doubts_ = again ? 0 : doubts_ + 1;
-  if (slow_ != nobody && doubts_ >= convincing) slow_ = nobody;
-  return again;
+bool GrantPace::blame(Duration held) {
+  blamed_ = blamed_ / 2 + held;
+  const double fair = 1.0 / static_cast<double>(suspects_.size());
+  const double limit = fair + (1 - fair) * always_the_same;
+  std::size_t standing_out = 0;
+  bool before = false;
+  for (Suspect& s : suspects_) {
+    s.blamed = s.blamed / 2 + s.held;
+    standing_out += share_of(s.blamed, blamed_) > limit ? 1 : 0;
+    before = before || s.streak > 0;
+  }
+  // When most are, it is the network that is slow.
+  const bool is_network = standing_out > suspects_.size() / 2;
+  bool first = false, again = false;
+  for (std::size_t i = 0; i < suspects_.size(); ++i) {
+    Suspect& s = suspects_[i];
+    if (is_network || share_of(s.blamed, blamed_) <= limit) {
+      s.streak = 0;
+      acquit(i);
+      continue;
+    }
+    s.doubts = 0;
+    (++s.streak > 1 ? again : first) = true;
+    if (s.streak < convincing || s.slow) continue;
+    s.slow = true;
+    ++slow_;
+  }
+  return again || (first && !before);
 }
 
 void GrantPace::add_held_up(Instant now) {
-  held_by_[behind_] += now - held_since_;
-  held_since_ = now;
+  const Duration held = now - std::exchange(held_since_, now);
+  held_ += held;
+  for (const std::uint32_t i : behind_) suspects_[i].held += held;
 }
 
 void GrantPace::on_own_absence(Instant before, Instant now, std::size_t arrivals) {
+  dry_ += static_cast<std::uint32_t>(arrivals);
   const double rate = best_rate();
   if (rate == 0) return;
   const double idle = (now - before).to_seconds() - static_cast<double>(arrivals) / rate;
@@ -212,26 +247,22 @@ void GrantPace::on_own_absence(Instant before, Instant now, std::size_t arrivals
   ++absences_;
 }
 
-void GrantPace::on_held_up(Instant now, std::size_t behind) {
-  if (held_up_ && behind != behind_) on_free(now);
-  if (held_up_) {
-    add_held_up(now);
-    return;
-  }
+void GrantPace::on_held_up(Instant now, std::span<const std::uint32_t> behind) {
+  if (held_up_) add_held_up(now);
   held_up_ = true;
   held_since_ = now;
-  behind_ = behind;
+  behind_.assign(behind.begin(), behind.end());
 }
 
 void GrantPace::on_free(Instant now) {
   if (!std::exchange(held_up_, false)) return;
   add_held_up(now);
   // Half a round lost is enough to see: the period may take very long like that.
-  const Duration held = sum(held_by_);
-  if (held.to_seconds() * best_rate() * 2 < static_cast<double>(held_by_.size())) return;
-  set_ahead(std::max(now - since_, held));
+  if (held_.to_seconds() * best_rate() * 2 < static_cast<double>(suspects_.size())) return;
+  set_ahead(std::max(now - since_, held_));
   judged_ = true;
-  std::fill(held_by_.begin(), held_by_.end(), Duration{});
+  held_ = {};
+  for (Suspect& s : suspects_) s.held = {};
 }
 
 }  // namespace weft::schedule

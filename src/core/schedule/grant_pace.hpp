@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/schedule/grant_agreement.hpp"
@@ -18,9 +19,11 @@ namespace weft::schedule {
 struct PaceOptions {
   std::uint32_t min_in_flight = 1;
   std::uint32_t first_in_flight = 4;  ///< before anything is known
-  std::uint32_t max_in_flight = 256;
+  std::uint32_t max_in_flight = 1 << 16;
   std::uint32_t first_ahead = 2;  ///< timeslices, from the oldest incomplete one on
   std::uint32_t max_ahead = 16;
+  /// The first periods are short: little is out, and it has to become what the path holds.
+  std::uint32_t short_periods = 10;
 };
 
 /// A number that grows as soon as it has to and shrinks in times of calm. Growing again after
@@ -49,17 +52,19 @@ class ReluctantNumber {
 };
 
 /// In flight: what the path holds when nothing queues, that is the best rate of late times the
-/// shortest time from a grant to its contribution, two and a half times, so that something is on
-/// its way in every stage of it. On top, the places that grants to absent input nodes took, and
-/// enough to last through the node's own absences when those cost it time (up to a quarter of the
-/// input nodes). That is the node's wish; what counts is what all of them agree on
-/// (GrantAgreement), if they do. Now and then the number goes down to the minimum for a moment, to
-/// see the shortest time without the node's own queue.
+/// shortest time from a grant to its contribution, and some more, so that something is on its way
+/// in every stage of it. As long as the path holds more than is out the rate grows with the number,
+/// and with it the number, each period. On top, the places that grants to absent input nodes took,
+/// and enough to last through the node's own absences when those cost it time, or when it finds
+/// again and again that all it asked for is there: then wake-ups decide, not links. That is the
+/// node's wish; what counts is what all of them agree on (GrantAgreement), if they do. Now and then
+/// the number goes below what the path holds for a moment, to see the shortest time without the
+/// node's own queue.
 ///
 /// Ahead: when stragglers left so few grants to give that the node's link ran dry for more than a
-/// twentieth of the time, twice in a row, and they were not always the same one, the others may be
-/// further ahead; when it hardly ever did, less far. One input node that is always behind is slow:
-/// to run ahead of it gains nothing, and fills buffers, so the others keep to its timeslice.
+/// twentieth of the time, twice in a row, and they were not always the same ones, the others may be
+/// further ahead; when it hardly ever did, less far. Input nodes that are always behind are slow:
+/// to run ahead of them gains nothing, and fills buffers, so the others keep to their timeslice.
 class GrantPace {
  public:
   GrantPace(const PaceOptions& options, std::size_t inputs);
@@ -67,14 +72,18 @@ class GrantPace {
   std::uint32_t in_flight() const;
   /// With fewer out than this the node's link runs dry.
   std::uint32_t enough() const { return enough_; }
-  std::uint32_t ahead() const { return slow_ != nobody ? 1 : ahead_.value(); }
+  std::uint32_t ahead() const { return any_slow() ? 1 : ahead_.value(); }
   /// How many the node would like to have in flight; zero before anything is known.
   Wish wish() const { return wish_; }
+  /// With fewer than that a message would be for too few.
+  void set_least(std::uint32_t grants) { least_ = grants; }
   /// The compute nodes have agreed on so many; zero: they have not.
-  void agree(std::uint16_t grants) { agreed_ = grants; }
-  /// The input that is slow; nobody: none is.
-  std::size_t slow() const { return slow_; }
-  static constexpr std::size_t nobody = ~std::size_t{0};
+  void agree(std::uint32_t grants) { agreed_ = grants; }
+  bool is_slow(std::size_t input) const { return suspects_[input].slow; }
+  bool any_slow() const { return slow_ > 0; }
+  std::size_t slow_inputs() const { return slow_; }
+  /// From a grant to its contribution, at least; the largest duration before anything is known.
+  Duration shortest() const { return std::min(shortest_, shortest_before_); }
 
   /// A contribution has come, so long after its grant; not less than zero.
   void on_arrival(Instant now, Duration since_grant);
@@ -83,8 +92,8 @@ class GrantPace {
   /// Between `before` and `now` the node did not look; when it did, everything it had asked for,
   /// `arrivals` contributions, was there. For some of that time its link had nothing to do.
   void on_own_absence(Instant before, Instant now, std::size_t arrivals);
-  /// From `now` on the node may, or may not, grant anything, for the sake of input `behind`.
-  void on_held_up(Instant now, std::size_t behind);
+  /// From `now` on the node may not grant anything for the sake of the inputs `behind`, or it may.
+  void on_held_up(Instant now, std::span<const std::uint32_t> behind);
   void on_free(Instant now);
   /// The stream paused or changed its shape: what was measured does not count.
   void restart(Instant now);
@@ -100,13 +109,25 @@ class GrantPace {
   void set_cover(Duration length);
   void set_in_flight();
   void set_ahead(Duration length);
-  bool blame();
+  bool blame(Duration held);
+  void acquit(std::size_t input);
+
+  /// What is known of an input node that may be slow.
+  struct Suspect {
+    Duration held{};           // the node, in this period
+    Duration blamed{};         // the same, of before and fading
+    std::uint32_t streak = 0;  // times in a row that it stood out
+    std::uint32_t doubts = 0;  // and that it did not, although it is slow
+    bool slow = false;
+  };
 
   PaceOptions options_;
   std::uint32_t period_;  // contributions
+  double path_ = 1;       // what it holds
   std::uint32_t enough_ = 1;
   Wish wish_ = 0;
-  std::uint16_t agreed_ = 0;
+  std::uint32_t agreed_ = 0;
+  std::uint32_t least_ = 0;
   ReluctantNumber ahead_;
   ReluctantNumber cover_;  // places for the node's own absences
   bool running_ = false;
@@ -122,22 +143,22 @@ class GrantPace {
   // Of this period.
   Instant since_{};
   std::uint32_t arrivals_ = 0;
+  std::uint32_t wanted_ = 0;  // arrivals
   Duration taken_{};
   Duration absent_{};
   std::uint32_t absences_ = 0;
-  std::vector<Duration> held_by_;  // by input
-  bool judged_ = false;            // `ahead_` has been set already
-  // Who holds the node up.
-  std::vector<Duration> blamed_;  // by input, fading
+  std::uint32_t dry_ = 0;  // arrivals that were all that had been asked for
+  Duration held_{};
+  bool judged_ = false;  // `ahead_` has been set already
+  // Inputs that hold the node up.
+  std::vector<Suspect> suspects_;  // by input
+  std::size_t slow_ = 0;           // of them
+  Duration blamed_{};              // for as long as that, fading
   bool held_up_ = false;
   Instant held_since_{};
-  std::size_t behind_ = 0;
+  std::vector<std::uint32_t> behind_;
   bool settling_ = false;       // `ahead_` has become less
   bool often_held_up_ = false;  // when looked at last
-  std::size_t slow_ = nobody;
-  std::size_t suspect_ = nobody;
-  std::uint32_t same_ = 0;    // times in a row that the suspect was the same
-  std::uint32_t doubts_ = 0;  // and that the slow one was not
 };
 
 }  // namespace weft::schedule

@@ -29,12 +29,13 @@ std::byte pattern(std::uint64_t microslice, std::uint32_t input, std::size_t i) 
 
 ClusterOptions with_grants(ClusterOptions options) {
   const Roster roster = options.roster;
-  options.input_schedule = [roster](std::uint32_t) {
-    return schedule::make_grant_input({}, roster.computes);
+  options.input_schedule = [roster](std::uint32_t i) {
+    return schedule::make_grant_input(i, roster.computes);
   };
   options.compute_schedule = [roster](std::uint32_t, bool) {
     return schedule::make_grant_compute({}, roster.inputs);
   };
+  options.credit_delay = Duration::microseconds(20);
   return options;
 }
 

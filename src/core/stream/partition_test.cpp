@@ -59,6 +59,7 @@ TEST(stream, only_the_part_with_a_majority_of_the_input_nodes_goes_on) {
 
 TEST(stream, without_a_quorum_no_half_builds_first_and_silently_what_the_other_does) {
   ClusterOptions options = four_by_four();
+  options.timeslices = 4 * options.timeslices;  // they last beyond the reunion
   Cluster cluster(options);
   for (int i = 0; i < 60; ++i) cluster.step();
   cluster.separate({{0, 1, 4, 5}, {2, 3, 6, 7}});

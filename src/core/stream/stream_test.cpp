@@ -40,6 +40,18 @@ TEST(stream, grants_build_every_timeslice_once) {
   expect_all_complete(cluster, options);
 }
 
+TEST(stream, credits_that_wait_for_others_come_also_when_no_others_do) {
+  ClusterOptions options = with_grants({});
+  // Much room: nothing is much of it. The input buffer fills long before.
+  options.ring_bytes = 1 << 16;
+  options.descriptors = 64;
+  options.timeslices = 200;
+  options.credit_delay = Duration::microseconds(50);
+  Cluster cluster(options);
+  ASSERT_TRUE(cluster.run()) << cluster.describe();
+  expect_all_complete(cluster, options);
+}
+
 TEST(stream, more_inputs_than_computes_and_the_other_way_round) {
   for (const Roster roster : {Roster{5, 2}, Roster{2, 5}, Roster{1, 1}, Roster{1, 4}}) {
     for (int kind = 0; kind < 3; ++kind) {
@@ -141,7 +153,7 @@ TEST(stream, timeslices_of_a_killed_compute_node_are_built_elsewhere) {
 TEST(stream, timeslices_without_a_killed_input_are_flagged_and_the_rest_goes_on) {
   for (const std::uint32_t victim : {0u, 2u}) {  // the leader, and not the leader
     ClusterOptions options = with_grants({});
-    options.timeslices = 200;
+    options.timeslices = 800;
     Cluster cluster(options);
     for (int i = 0; i < 60; ++i) cluster.step();
     cluster.kill(NodeId(victim));
@@ -159,7 +171,7 @@ TEST(stream, timeslices_without_a_killed_input_are_flagged_and_the_rest_goes_on)
 
 TEST(stream, a_killed_compute_node_joins_again_and_takes_its_share) {
   ClusterOptions options = with_grants({});
-  options.timeslices = 400;
+  options.timeslices = 1600;
   Cluster cluster(options);
   const NodeId victim = options.roster.compute_node(0);
   for (int i = 0; i < 60; ++i) cluster.step();

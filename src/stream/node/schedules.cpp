@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include <algorithm>
+
 #include "core/schedule/dfs/dfs.hpp"
 #include "core/schedule/grant.hpp"
 #include "core/schedule/in_order.hpp"
@@ -26,8 +28,12 @@ schedule::DfsOptions dfs_options(const StreamOptions& options) {
 }
 
 schedule::GrantOptions grant_options(const StreamOptions& options) {
+  const std::uint64_t most =
+      std::min<std::uint64_t>(std::uint64_t{options.grant.max_in_flight} * options.inputs, 1 << 20);
   return {.min_in_flight = options.grant.min_in_flight,
-          .max_in_flight = options.grant.max_in_flight,
+          .max_in_flight = static_cast<std::uint32_t>(most),
+          .pair_bytes = options.buffer.value(),
+          .pair_descriptors = options.descriptors,
           .late_factor = options.grant.late_factor,
           .open_timeslices = options.grant.open_timeslices};
 }
@@ -67,7 +73,7 @@ std::unique_ptr<schedule::InputSchedule> make_input_schedule(const StreamOptions
     return schedule::make_dfs_input(dfs_options(options), input, options.inputs, options.computes);
   }
   if (options.schedule == "grant") {
-    return schedule::make_grant_input(grant_options(options), options.computes);
+    return schedule::make_grant_input(input, options.computes);
   }
   if (options.schedule == "offset") return schedule::make_offset_input(input);
   return schedule::make_best_effort_input();
