@@ -136,7 +136,8 @@ void add_cluster_options(CLI::App& node, NodeCommand& state) {
                   "rank r listens for data at this port + r; 0: any free port")
       ->group(group)
       ->capture_default_str();
-  node.add_option("--metrics", state.run.metrics, "OpenMetrics endpoint of rank 0, as :9100")
+  node.add_option("--metrics", state.run.metrics,
+                  "OpenMetrics endpoint of rank 0, as :9100 (this machine only) or 0.0.0.0:9100")
       ->group(group);
   node.add_option("--log", state.run.log_level, "error, warning, info or debug")
       ->group(group)

@@ -204,7 +204,10 @@ void add_local_options(CLI::App& command, StreamSettings& s) {
       ->type_name("KEY=VALUE")
       ->group(group);
   command.add_flag("--restart", l.restart, "start nodes again that were killed")->group(group);
-  command.add_option("--metrics", l.metrics, "OpenMetrics endpoint, as :9100")->group(group);
+  command
+      .add_option("--metrics", l.metrics,
+                  "OpenMetrics endpoint, as :9100 (this machine only) or 0.0.0.0:9100")
+      ->group(group);
   command.add_flag("--no-limit", s.no_limit, "do not measure the limit first")->group(group);
   add_parsed(command, "--limit-duration", s.limit_duration, parse_duration,
              "how long the limit is measured; half of --duration in a simulation, else 2s")

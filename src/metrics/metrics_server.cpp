@@ -20,12 +20,14 @@
 namespace weft::metrics {
 namespace {
 
+/// Anybody who reaches the port reads the figures, so other machines are let in only when asked.
+const std::string default_host = "127.0.0.1";
 constexpr Duration accept_pause = Duration::milliseconds(100);
 /// How much of what a client still sends is read, so that closing does not cut off the answer.
 constexpr std::size_t most_drained = 64 * 1024;
 
 struct HostPort {
-  std::string host;  ///< empty: every address
+  std::string host;  ///< empty: loopback
   std::string port;
 };
 
@@ -78,10 +80,10 @@ Result<int> listen_somewhere(std::string_view address, const HostPort& place) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  hints.ai_flags = AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const char* host = place.host.empty() ? nullptr : place.host.c_str();
-  const int failed = ::getaddrinfo(host, place.port.c_str(), &hints, &found);
+  const std::string& host = place.host.empty() ? default_host : place.host;
+  const int failed = ::getaddrinfo(host.c_str(), place.port.c_str(), &hints, &found);
   if (failed != 0) return refused(address, ::gai_strerror(failed));
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
   int error = 0;
@@ -141,7 +143,7 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::open(std::string_view addr
   if (!place) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("metrics address \"{}\": not [HOST]:PORT; write it like :9100, "
-                             "localhost:9100 or [::1]:9100",
+                             "0.0.0.0:9100 or [::1]:9100",
                              address)};
   }
   const Result<int> listener = listen_somewhere(address, *place);

@@ -30,9 +30,10 @@ class MetricsServer {
   static constexpr std::size_t largest_head = 8192;
   static constexpr Duration request_time = Duration::seconds(5);
 
-  /// Listens on "[HOST]:PORT": ":9100" (every address of this machine), "localhost:9100",
-  /// "10.0.0.7:9100", "[::1]:9100". Port 0 takes a free one. `registry` must outlive the server.
-  /// Errors name the address and why it cannot be used.
+  /// Listens on "[HOST]:PORT": ":9100" (127.0.0.1, so that only this machine reads it),
+  /// "10.0.0.7:9100", "0.0.0.0:9100" (every address of this machine), "[::1]:9100". Port 0 takes a
+  /// free one. `registry` must outlive the server. Errors name the address and why it cannot be
+  /// used.
   static Result<std::unique_ptr<MetricsServer>> open(std::string_view address,
                                                      const Registry& registry);
   ~MetricsServer();

@@ -31,12 +31,12 @@ constexpr Instant start{1'000'000};
 /// A TCP client on loopback that never blocks.
 class Client {
  public:
-  explicit Client(std::uint16_t port) {
+  explicit Client(std::uint16_t port, in_addr_t host = INADDR_LOOPBACK) {
     fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in where{};
     where.sin_family = AF_INET;
     where.sin_port = htons(port);
-    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    where.sin_addr.s_addr = htonl(host);
     // The kernel completes the connection before the server accepts it.
     connected_ = ::connect(fd_, reinterpret_cast<const sockaddr*>(&where), sizeof where) == 0;
   }
@@ -262,11 +262,17 @@ TEST(metrics_server_open, a_port_in_use_is_named) {
   EXPECT_THAT(second.error().message, HasSubstr(address));
 }
 
-TEST(metrics_server_open, an_empty_host_takes_clients_of_every_address) {
+// A socket that listens at every address of the machine also takes clients of 127.0.0.2.
+TEST(metrics_server_open, only_this_machine_reads_the_figures_unless_an_address_is_given) {
+  constexpr in_addr_t another_address = INADDR_LOOPBACK + 1;
   const Registry registry;
-  const auto opened = MetricsServer::open(":0", registry);
-  ASSERT_TRUE(opened.ok()) << opened.error().message;
-  EXPECT_TRUE(Client((*opened)->port()).connected());
+  const auto narrow = MetricsServer::open(":0", registry);
+  ASSERT_TRUE(narrow.ok()) << narrow.error().message;
+  EXPECT_TRUE(Client((*narrow)->port()).connected());
+  EXPECT_FALSE(Client((*narrow)->port(), another_address).connected());
+  const auto wide = MetricsServer::open("0.0.0.0:0", registry);
+  ASSERT_TRUE(wide.ok()) << wide.error().message;
+  EXPECT_TRUE(Client((*wide)->port(), another_address).connected());
 }
 
 }  // namespace

@@ -85,9 +85,12 @@ Result<std::unique_ptr<Fabric>> open_libfabric_fabric(const FabricChoice& choice
           ? choice.heartbeat
           : std::min(libfabric.heartbeat_interval, choice.peer_timeout / 4);
   libfabric.service_level = choice.service_level;
-  // "host:port" without its port; libfabric's own choice when nothing was asked for.
-  libfabric.bind_address =
-      place.listen.empty() ? "" : place.listen.substr(0, place.listen.rfind(':'));
+  // "host:port" without its port; libfabric's own choice of a device that is no host's network.
+  if (!place.listen.empty()) {
+    libfabric.bind_address = place.listen.substr(0, place.listen.rfind(':'));
+  } else if (listens_at_address(choice.name)) {
+    libfabric.bind_address = "127.0.0.1";
+  }
   return open_libfabric(libfabric);
 }
 
@@ -138,6 +141,16 @@ std::span<const std::string_view> fabric_names() {
       "auto",          "tcp",           "tcp:unix",           "shm",
       "libfabric:tcp", "libfabric:shm", "libfabric:PROVIDER", "sim:SCENARIO.toml"};
   return names;
+}
+
+bool listens_at_address(std::string_view fabric) {
+  if (fabric == "tcp" || fabric == "auto") return true;
+  constexpr std::string_view kPrefix = "libfabric:";
+  if (!fabric.starts_with(kPrefix)) return false;
+  const std::string_view provider = fabric.substr(kPrefix.size());
+  // Layers over them are named after them: "tcp;ofi_rxm".
+  const std::string_view core = provider.substr(0, provider.find(';'));
+  return core == "tcp" || core == "sockets" || core == "net" || core == "udp";
 }
 
 JobSecret make_job_secret() {

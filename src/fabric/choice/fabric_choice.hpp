@@ -45,7 +45,9 @@ struct FabricChoice {
 struct FabricPlace {
   NodeId self{};
   Incarnation incarnation{};
-  std::string listen;     ///< of TCP; empty: loopback, any port
+  /// Of TCP, and of libfabric's providers that use the host's network (`listens_at_address`);
+  /// empty: loopback, any port.
+  std::string listen;
   std::string advertise;  ///< numeric host to tell peers, when not the one listened on
   /// The address that all peers know this endpoint by without having been told by it. Those of this
   /// host then work out where its shared memory is (`address_here`). Empty: it tells them.
@@ -57,6 +59,10 @@ struct OpenedFabric {
   std::unique_ptr<Fabric> fabric;
   ShapedFabric* shaped = nullptr;
 };
+
+/// Whether endpoints of the fabric of that name listen at an address of the host's network, where
+/// anybody may knock: "tcp", "auto", "libfabric:tcp", not "libfabric:verbs".
+bool listens_at_address(std::string_view fabric);
 
 /// Does what can be done once for all processes that a launcher is about to fork. Errors: a library
 /// that the fabric needs is not there.

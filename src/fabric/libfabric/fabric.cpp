@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sodium.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "fabric/libfabric/endpoint_address.hpp"
 #include "fabric/libfabric/provider_library.hpp"
 #include "fabric/libfabric/spin_lock.hpp"
 
@@ -64,14 +64,6 @@ Result<void> validate(const LibfabricOptions& options) {
   return {};
 }
 
-std::string hex(std::span<const std::byte> bytes) {
-  std::string text(bytes.size() * 2 + 1, '\0');
-  sodium_bin2hex(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
-                 bytes.size());
-  text.pop_back();
-  return text;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Fabric>> LibfabricFabric::open(const LibfabricOptions& options,
@@ -114,7 +106,11 @@ Result<void> LibfabricFabric::set_up(const Restrictions& restrictions) {
   const Traits& traits = endpoint_->traits();
   limits_ = {options_.max_message, traits.max_write, options_.max_outstanding, traits.native_write};
   name_ = "libfabric:" + options_.provider;
-  address_ = options_.provider + "/" + hex(endpoint_->name());
+  own_nonce_ = fresh_nonce();
+  address_ =
+      EndpointAddress{
+          options_.provider, {endpoint_->name().begin(), endpoint_->name().end()}, own_nonce_}
+          .text();
   spdlog::debug(
       "{}: native writes {}, delivery complete {}, ordered send/write {}, ordered writes {}, "
       "inject {} bytes, wait descriptor {}, yielding spin locks {}",
@@ -160,19 +156,16 @@ void LibfabricFabric::say_goodbye() {
 
 Result<void> LibfabricFabric::add_peer(NodeId id, Incarnation incarnation,
                                        std::string_view address) {
-  const std::string prefix = options_.provider + "/";
   const auto refuse = [&](std::string_view why) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("address \"{}\" of node {} {}", address, id.value(), why)};
   };
   if (id == options_.self) return refuse("is this node's own: it cannot be its own peer");
-  if (!address.starts_with(prefix)) {
+  if (!address.starts_with(options_.provider + "/")) {
     return refuse(fmt::format("is not one of {}: all nodes need the same fabric", name_));
   }
-  const std::string_view digits = address.substr(prefix.size());
-  if (digits.empty() || digits.size() % 2 != 0 || address.size() > kMaxAddressText ||
-      digits.find_first_not_of("0123456789abcdefABCDEF") != std::string_view::npos) {
-    return refuse("is not hexadecimal: pass what the peer's address() returned");
+  if (address.size() > kMaxAddressText || !parse_endpoint_address(address)) {
+    return refuse("cannot be read: pass what the peer's address() returned");
   }
   Life life{incarnation, std::string(address)};
   auto& slot = peers_[id];

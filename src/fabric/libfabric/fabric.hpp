@@ -98,7 +98,8 @@ class LibfabricFabric final : public Fabric {
   void on_hello(Peer& peer, std::span<const std::byte> payload);
   void on_welcome(Peer& peer, std::span<const std::byte> payload);
   bool proven(Peer& peer, FrameKind kind, std::span<const std::byte> payload, const Proof& proof);
-  void answer_hello(Peer& peer, const Nonce& nonce);
+  void answer_hello(Peer& peer, const Hello& hello);
+  static void note_attempt(Peer& peer, const Nonce& nonce, std::uint64_t attempt);
   void go_up(Peer& peer, const Welcome& welcome);
   void begin_closing(Peer& peer, std::string_view reason, Duration drain, Link then);
   void finish_closing(Peer& peer);
@@ -147,6 +148,8 @@ class LibfabricFabric final : public Fabric {
   FabricLimits limits_;
   std::string name_;
   std::string address_;
+  Nonce own_nonce_{};           // of this endpoint, in its address: whoever says hello names it
+  std::uint64_t attempts_ = 0;  // to begin a session, with any peer
 
   bool holds_shm_ = false;
   std::unique_ptr<Doorbell> doorbell_;  // unlinked after the endpoint closed

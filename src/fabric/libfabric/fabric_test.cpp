@@ -83,15 +83,16 @@ TEST(add_peer, refuses_addresses_that_are_not_of_this_fabric) {
   const std::unique_ptr<Fabric> fabric = std::move(*opened);
   const std::string good = fabric->address();
   EXPECT_THAT(good, ::testing::StartsWith("tcp/"));
-  for (const std::string& bad : {std::string("shm/00"), std::string("tcp/"), std::string("tcp/0g"),
-                                 std::string("tcp/123"), "tcp/" + std::string(2000, '0')}) {
+  for (const std::string& bad :
+       {std::string("shm/00"), std::string("tcp/"), std::string("tcp/0g"), std::string("tcp/123"),
+        std::string("tcp/0200"), std::string("tcp/0200/00"), "tcp/" + std::string(2000, '0')}) {
     const auto added = fabric->add_peer(NodeId(1), Incarnation(1), bad);
     ASSERT_FALSE(added.ok()) << bad;
     EXPECT_THAT(added.error().message, HasSubstr("node 1"));
   }
   EXPECT_FALSE(fabric->add_peer(NodeId(0), Incarnation(1), good).ok());
   // An address of the wrong length never connects and harms nothing.
-  EXPECT_TRUE(fabric->add_peer(NodeId(1), Incarnation(1), "tcp/0200").ok());
+  EXPECT_TRUE(fabric->add_peer(NodeId(1), Incarnation(1), "tcp/0200/" + std::string(32, '0')).ok());
   std::array<Completion, 4> completions;
   for (int i = 0; i < 100; ++i) EXPECT_EQ(fabric->poll(now(), completions), 0u);
 }

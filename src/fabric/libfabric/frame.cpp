@@ -31,6 +31,8 @@ std::optional<Hello> decode_hello(std::span<const std::byte> payload) {
   hello.to = NodeId(in.get<std::uint32_t>());
   hello.incarnation = Incarnation(in.get<std::uint32_t>());
   hello.nonce = in.get<Nonce>();
+  hello.receiver = in.get<Nonce>();
+  hello.attempt = in.get<std::uint64_t>();
   const auto length = in.get<std::uint16_t>();
   if (length > kMaxAddressText) return std::nullopt;
   const auto address = in.get_bytes(length);
@@ -46,6 +48,8 @@ std::size_t encode(const Hello& hello, std::span<std::byte> out) {
   writer.put(hello.to.value());
   writer.put(hello.incarnation.value());
   writer.put(hello.nonce);
+  writer.put(hello.receiver);
+  writer.put(hello.attempt);
   writer.put(static_cast<std::uint16_t>(hello.address.size()));
   writer.put_bytes(std::as_bytes(std::span(hello.address)));
   writer.put(hello.proof);
@@ -60,6 +64,7 @@ std::optional<Welcome> decode_welcome(std::span<const std::byte> payload) {
   welcome.to_incarnation = Incarnation(in.get<std::uint32_t>());
   welcome.nonce = in.get<Nonce>();
   welcome.to_nonce = in.get<Nonce>();
+  welcome.attempt = in.get<std::uint64_t>();
   welcome.window = in.get<std::uint32_t>();
   welcome.max_message = in.get<std::uint32_t>();
   welcome.proof = in.get<Proof>();
@@ -74,6 +79,7 @@ std::size_t encode(const Welcome& welcome, std::span<std::byte> out) {
   writer.put(welcome.to_incarnation.value());
   writer.put(welcome.nonce);
   writer.put(welcome.to_nonce);
+  writer.put(welcome.attempt);
   writer.put(welcome.window);
   writer.put(welcome.max_message);
   writer.put(welcome.proof);

@@ -14,7 +14,7 @@
 
 namespace weft::ofi {
 
-inline constexpr std::uint8_t kProtocolVersion = 1;
+inline constexpr std::uint8_t kProtocolVersion = 2;
 inline constexpr std::size_t kMaxAddressText = 512;
 
 enum class FrameKind : std::uint8_t {
@@ -46,11 +46,14 @@ static_assert(sizeof(FrameHeader) == 24);
 using Nonce = std::array<std::byte, 16>;
 using Proof = std::array<std::byte, 32>;
 
-/// Payload of `hello`. `address` points into the decoded bytes.
+/// Payload of `hello`. `address` points into the decoded bytes. Recorded, it is worth nothing: it
+/// is for the one endpoint whose nonce it names, and that one knows later attempts.
 struct Hello {
   NodeId to;
   Incarnation incarnation;
   Nonce nonce{};
+  Nonce receiver{};           ///< of the endpoint that is spoken to; part of its address
+  std::uint64_t attempt = 0;  ///< of the sender's endpoint, at any session; they only grow
   std::string_view address;
   Proof proof{};
 };
@@ -62,6 +65,7 @@ struct Welcome {
   Incarnation to_incarnation;  ///< which life of the receiver is meant
   Nonce nonce{};               ///< the sender's
   Nonce to_nonce{};            ///< the receiver's, from its hello
+  std::uint64_t attempt = 0;   ///< of the sender, the one of `nonce`
   std::uint32_t window = 0;    ///< messages the receiver may send at first
   std::uint32_t max_message = 0;
   Proof proof{};

@@ -57,6 +57,8 @@ TEST(frame, hello_survives_the_wire_and_no_byte_of_it_may_be_missing) {
   hello.to = NodeId(3);
   hello.incarnation = Incarnation(9);
   hello.nonce.fill(std::byte{0xAB});
+  hello.receiver.fill(std::byte{0xEF});
+  hello.attempt = 0x1122334455667788;
   hello.address = "tcp/0200";
   hello.proof.fill(std::byte{0xCD});
   std::vector<std::byte> bytes(256);
@@ -67,6 +69,8 @@ TEST(frame, hello_survives_the_wire_and_no_byte_of_it_may_be_missing) {
   EXPECT_EQ(back->to, hello.to);
   EXPECT_EQ(back->incarnation, hello.incarnation);
   EXPECT_EQ(back->nonce, hello.nonce);
+  EXPECT_EQ(back->receiver, hello.receiver);
+  EXPECT_EQ(back->attempt, hello.attempt);
   EXPECT_EQ(back->address, hello.address);
   EXPECT_EQ(back->proof, hello.proof);
   EXPECT_EQ(proven_part(bytes).size(), size - sizeof(Proof));
@@ -79,7 +83,7 @@ TEST(frame, hello_with_a_huge_address_length_is_refused) {
   std::vector<std::byte> bytes(2048);
   encode(hello, bytes);
   const std::uint16_t length = kMaxAddressText + 1;
-  std::memcpy(bytes.data() + 24, &length, sizeof length);
+  std::memcpy(bytes.data() + 48, &length, sizeof length);
   EXPECT_FALSE(decode_hello(bytes));
 }
 
@@ -90,6 +94,7 @@ TEST(frame, welcome_survives_the_wire) {
   welcome.to_incarnation = Incarnation(3);
   welcome.nonce.fill(std::byte{4});
   welcome.to_nonce.fill(std::byte{5});
+  welcome.attempt = 8;
   welcome.window = 6;
   welcome.max_message = 7;
   std::vector<std::byte> bytes(256);
@@ -98,6 +103,7 @@ TEST(frame, welcome_survives_the_wire) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->to_incarnation, Incarnation(3));
   EXPECT_EQ(back->to_nonce, welcome.to_nonce);
+  EXPECT_EQ(back->attempt, 8u);
   EXPECT_EQ(back->window, 6u);
   EXPECT_EQ(back->max_message, 7u);
   bytes.push_back(std::byte{});

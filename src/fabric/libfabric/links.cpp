@@ -5,12 +5,12 @@
 // then on every frame carries the session's token and a count. Heartbeats keep it up; an error of
 // the provider, a gap, a bad write, a goodbye or silence ends it.
 #include <fmt/format.h>
-#include <sodium.h>
 
 #include <algorithm>
 
 #include "base/log.hpp"
 #include "fabric/libfabric/connections.hpp"
+#include "fabric/libfabric/endpoint_address.hpp"
 #include "fabric/libfabric/fabric.hpp"
 
 namespace weft::ofi {
@@ -27,16 +27,6 @@ constexpr Duration kLongestStall = Duration::seconds(1);
 // How often a writer speaks up that has nothing to say but its writes.
 constexpr Duration kWriterSilence = Duration::milliseconds(5);
 
-std::vector<std::byte> decoded_address(std::string_view address) {
-  const std::string_view digits = address.substr(address.find('/') + 1);
-  std::vector<std::byte> bytes(digits.size() / 2);
-  std::size_t length = 0;
-  const int result = sodium_hex2bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(),
-                                    digits.data(), digits.size(), nullptr, &length, nullptr);
-  bytes.resize(result == 0 ? length : 0);
-  return bytes;
-}
-
 }  // namespace
 
 void LibfabricFabric::start_life(Peer& peer, Life life) {
@@ -45,6 +35,7 @@ void LibfabricFabric::start_life(Peer& peer, Life life) {
     peer.where.reset();
   }
   peer.doorbell.reset();
+  if (life.incarnation != peer.life.incarnation) peer.their_attempt = 0;
   peer.life = std::move(life);
   start_connecting(peer);
 }
@@ -53,6 +44,7 @@ void LibfabricFabric::start_connecting(Peer& peer) {
   peer.link = Link::connecting;
   peer.broken = false;
   peer.my_nonce = fresh_nonce();
+  peer.my_attempt = ++attempts_;
   peer.knows_their_nonce = false;
   peer.next_hello = now_;
   peer.hello_delay = kFirstRetry;
@@ -61,7 +53,7 @@ void LibfabricFabric::start_connecting(Peer& peer) {
 
 bool LibfabricFabric::ensure_address(Peer& peer) {
   if (peer.where) return true;
-  const std::vector<std::byte> name = decoded_address(peer.life.address);
+  const std::vector<std::byte> name = parse_endpoint_address(peer.life.address)->name;
   // Providers read as many bytes as their own addresses have, or up to a terminating zero.
   const bool terminated = !name.empty() && name.back() == std::byte{0};
   if (name.size() != endpoint_->address_size() && !terminated) return false;
@@ -168,6 +160,8 @@ void LibfabricFabric::send_hello(Peer& peer) {
     hello.to = peer.id;
     hello.incarnation = options_.incarnation;
     hello.nonce = peer.my_nonce;
+    hello.receiver = parse_endpoint_address(peer.life.address)->nonce;
+    hello.attempt = peer.my_attempt;
     hello.address = address_;
     std::array<std::byte, 128 + kMaxAddressText> payload;
     const std::size_t size = encode(hello, payload);
@@ -196,6 +190,7 @@ LibfabricFabric::Outcome LibfabricFabric::send_welcome(Peer& peer) {
   welcome.to_incarnation = peer.life.incarnation;
   welcome.nonce = peer.my_nonce;
   welcome.to_nonce = peer.their_nonce;
+  welcome.attempt = peer.my_attempt;
   welcome.window = static_cast<std::uint32_t>(options_.receive_window);
   welcome.max_message = static_cast<std::uint32_t>(options_.max_message);
   std::array<std::byte, 128> payload;
@@ -219,45 +214,50 @@ bool LibfabricFabric::proven(Peer& peer, FrameKind kind, std::span<const std::by
 void LibfabricFabric::on_hello(Peer& peer, std::span<const std::byte> payload) {
   const auto hello = decode_hello(payload);
   if (!hello || hello->to != options_.self || peer.removed) return;
+  // Said to another life of this node, maybe recorded then.
+  if (hello->receiver != own_nonce_) return;
   const Life& known = peer.next_life ? *peer.next_life : peer.life;
   if (hello->incarnation < known.incarnation) return;
   if (!proven(peer, FrameKind::hello, payload, hello->proof)) return;
   if (hello->incarnation > known.incarnation) {
     // It was restarted, and tells us where it is before anybody else does.
-    const Nonce nonce = hello->nonce;
+    const Hello said = *hello;
     if (!add_peer(peer.id, hello->incarnation, hello->address)) return;
-    if (peer.link == Link::connecting) answer_hello(peer, nonce);
+    if (peer.link == Link::connecting) answer_hello(peer, said);
     return;
   }
   if (peer.next_life) return;  // of the life that is about to begin: it will be repeated
-  const bool same = peer.knows_their_nonce && peer.their_nonce == hello->nonce;
+  if (hello->attempt < peer.their_attempt) return;  // late, or recorded
+  const bool is_new = hello->attempt > peer.their_attempt;
   switch (peer.link) {
     case Link::waiting:
+      if (!is_new) break;
       start_connecting(peer);
-      answer_hello(peer, hello->nonce);
+      answer_hello(peer, *hello);
       break;
     case Link::connecting:
-      answer_hello(peer, hello->nonce);
+      answer_hello(peer, *hello);
       break;
     case Link::up:
-      if (same) {
-        answer_hello(peer, hello->nonce);  // our welcome has not arrived
-      } else {
-        const Nonce nonce = hello->nonce;
-        begin_closing(peer, "it began a new session", kDrain, Link::connecting);
-        if (peer.link == Link::connecting) answer_hello(peer, nonce);
-      }
+      // An attempt that is known: our welcome has not arrived.
+      if (is_new) begin_closing(peer, "it began a new session", kDrain, Link::connecting);
+      if (peer.link != Link::closing) answer_hello(peer, *hello);
       break;
     case Link::closing:
       break;  // it will be repeated
   }
 }
 
-void LibfabricFabric::answer_hello(Peer& peer, const Nonce& nonce) {
-  peer.their_nonce = nonce;
-  peer.knows_their_nonce = true;
+void LibfabricFabric::answer_hello(Peer& peer, const Hello& hello) {
+  note_attempt(peer, hello.nonce, hello.attempt);
   peer.dues.welcome = true;
   send_due(peer);
+}
+
+void LibfabricFabric::note_attempt(Peer& peer, const Nonce& nonce, std::uint64_t attempt) {
+  peer.their_nonce = nonce;
+  peer.their_attempt = attempt;
+  peer.knows_their_nonce = true;
 }
 
 void LibfabricFabric::on_welcome(Peer& peer, std::span<const std::byte> payload) {
@@ -290,7 +290,7 @@ void LibfabricFabric::go_up(Peer& peer, const Welcome& welcome) {
   next_tick_ = now_;
   ensure_doorbell(peer);
   if (endpoint_->traits().peeks_at_headers) {
-    widen_receive_buffers(endpoint_->name(), decoded_address(peer.life.address));
+    widen_receive_buffers(endpoint_->name(), parse_endpoint_address(peer.life.address)->name);
   }
   Completion completion;
   completion.kind = CompletionKind::peer_up;
@@ -300,7 +300,10 @@ void LibfabricFabric::go_up(Peer& peer, const Welcome& welcome) {
   // Our welcome has to go before anything else in this session: it makes the peer listen.
   const bool welcomed =
       peer.knows_their_nonce && peer.their_nonce == welcome.nonce && !peer.dues.welcome;
-  if (!welcomed) answer_hello(peer, welcome.nonce);
+  note_attempt(peer, welcome.nonce, welcome.attempt);
+  if (welcomed) return;
+  peer.dues.welcome = true;
+  send_due(peer);
 }
 
 void LibfabricFabric::begin_closing(Peer& peer, std::string_view reason, Duration drain,

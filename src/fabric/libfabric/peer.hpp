@@ -64,7 +64,9 @@ struct Peer {
   Nonce my_nonce{};
   Nonce their_nonce{};
   bool knows_their_nonce = false;
-  bool refusal_reported = false;  ///< that its proof is wrong was logged
+  std::uint64_t my_attempt = 0;     ///< the one of my_nonce
+  std::uint64_t their_attempt = 0;  ///< the latest that this life of it was heard to make
+  bool refusal_reported = false;    ///< that its proof is wrong was logged
 
   // Of the session.
   std::uint64_t token_out = 0;

@@ -63,6 +63,7 @@ class Group {
     return static_cast<std::size_t>(
         std::ranges::count_if(seen[node], [&](const Completion& c) { return c.kind == kind; }));
   }
+  Fabric& fabric(std::size_t i) { return *fabrics_[i]; }
   void close(std::size_t i) { fabrics_[i].reset(); }
 
   std::vector<std::vector<Completion>> seen;

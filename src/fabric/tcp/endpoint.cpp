@@ -2,7 +2,6 @@
 #include "fabric/tcp/endpoint.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/socket_file.hpp"
 
 namespace weft {
 
@@ -105,7 +105,7 @@ Endpoint::Endpoint(const TcpOptions& options, Descriptor listener, Descriptor ep
 }
 
 Endpoint::~Endpoint() {
-  if (const std::string path = bound_.path(); !path.empty()) ::unlink(path.c_str());
+  if (const std::string path = bound_.path(); !path.empty()) remove_socket_file(path);
 }
 
 Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_view address) {

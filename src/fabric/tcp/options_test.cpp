@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "fabric/tcp/tcp_test_support.hpp"
 
@@ -111,6 +112,25 @@ TEST(tcp_options, a_unix_path_is_taken_over_from_the_dead_only_and_removed_in_th
   EXPECT_TRUE(std::filesystem::exists(path));
   EXPECT_EQ(complaint(options), "");
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(tcp_options, a_unix_path_that_is_no_socket_is_refused_and_left_alone) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("weft-test-file-" + std::to_string(::getpid()));
+  TcpOptions options = options_for(0);
+  options.listen = "unix:" + path.string();
+  std::ofstream(path) << "somebody's results";
+  EXPECT_NE(complaint(options).find(path.string()), std::string::npos);
+  EXPECT_EQ(std::filesystem::file_size(path), 18u);
+  std::filesystem::remove(path);
+  {
+    const Party listener(options);
+    // Somebody put a file of that name where the socket was.
+    std::filesystem::remove(path);
+    std::ofstream(path) << "somebody's results";
+  }
+  EXPECT_TRUE(std::filesystem::exists(path));
+  std::filesystem::remove(path);
 }
 
 TEST(tcp_options, a_node_is_not_its_own_peer) {

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/socket_file.hpp"
+
 namespace weft::tcp {
 namespace {
 
@@ -77,7 +79,8 @@ Descriptor make_socket(int family) {
   return Descriptor(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
-// True when nobody listens at the path and it was removed.
+// True when nobody listens at the socket of that path and it was removed. To a file that is no
+// socket one cannot connect either.
 bool remove_dead_socket(const SocketAddress& address) {
   const std::string path = address.path();
   if (path.empty()) return false;
@@ -85,7 +88,7 @@ bool remove_dead_socket(const SocketAddress& address) {
   if (::connect(probe.get(), address.get(), address.length) == 0 || errno != ECONNREFUSED) {
     return false;
   }
-  return ::unlink(path.c_str()) == 0;
+  return remove_socket_file(path);
 }
 
 Error listen_error(const SocketAddress& address, int code) {

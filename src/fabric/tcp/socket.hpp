@@ -39,7 +39,7 @@ struct SocketSettings {
 };
 
 /// Binds and listens. `address` becomes the one bound to. A Unix socket's path that a dead process
-/// left behind is taken over.
+/// left behind is taken over; a file that is no socket is left alone, and is an error.
 Result<Descriptor> listen_on(SocketAddress& address, const SocketSettings& settings);
 
 enum class ConnectState : std::uint8_t {

@@ -51,7 +51,7 @@ Result<std::string> read_secret(const std::string& path) {
   auto bytes = read_all(file, path);
   ::close(file);
   if (!known || !S_ISREG(status.st_mode)) return wrong(path, "is not a file");
-  if ((status.st_mode & (S_IRWXO | S_IWGRP)) != 0) {
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return wrong(path, fmt::format("can be read or changed by others (mode {:04o}); do: chmod 600 "
                                    "{}",
                                    status.st_mode & 07777, path));

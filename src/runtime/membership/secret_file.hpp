@@ -13,8 +13,8 @@ constexpr std::size_t shortest_secret = 16;
 constexpr std::size_t longest_secret = 4096;
 
 /// The bytes of the file without line ends at its end: at least 16, at most 4096. Refused when
-/// others than its owner and group can read it, or others than its owner can change it. Errors
-/// begin with `asked_by`: the option, or the line of a file, that names the path.
+/// its mode lets the group or others read, change or run it. Errors begin with `asked_by`: the
+/// option, or the line of a file, that names the path.
 Result<std::string> read_secret_file(const std::string& path,
                                      std::string_view asked_by = "--secret-file");
 

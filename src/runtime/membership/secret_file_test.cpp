@@ -39,13 +39,15 @@ TEST_F(secret_file, is_read_without_the_end_of_its_line) {
   EXPECT_EQ(read_secret_file(path_)->size(), 17u);
 }
 
-TEST_F(secret_file, that_others_may_read_or_change_is_refused_with_the_fix) {
-  for (const mode_t mode : {0644, 0604, 0602, 0620, 0777}) {
+TEST_F(secret_file, that_the_group_or_others_may_read_or_change_is_refused_with_the_fix) {
+  for (const mode_t mode : {0644, 0640, 0660, 0604, 0602, 0620, 0777}) {
     write("sixteen bytes ok", mode);
     EXPECT_THAT(error(), HasSubstr("chmod 600 " + path_)) << mode;
   }
-  write("sixteen bytes ok", 0640);
-  EXPECT_EQ(error(), "none");
+  for (const mode_t mode : {0600, 0400}) {
+    write("sixteen bytes ok", mode);
+    EXPECT_EQ(error(), "none") << mode;
+  }
 }
 
 TEST_F(secret_file, that_is_too_short_or_too_long_is_refused) {

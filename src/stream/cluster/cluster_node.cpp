@@ -509,11 +509,9 @@ Result<ClusterOutcome> run_cluster_node(const StreamOptions& options, const Clus
   // Pacing at microseconds needs timers that are not rounded to 50.
   prctl(PR_SET_TIMERSLACK, 1000);
   set_up_log(run.log_level, fmt::format("node {}", joined.self.value()));
-  const bool by_address = options.fabric == "tcp" || options.fabric == "libfabric:tcp" ||
-                          options.fabric == "libfabric:sockets";
   for (;;) {
     FabricPlace place{.self = joined.self, .incarnation = joined.incarnation};
-    if (by_address) {
+    if (listens_at_address(options.fabric)) {
       place.listen = joined.listen;
       place.advertise = joined.advertise;
     }

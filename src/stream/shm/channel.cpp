@@ -3,13 +3,14 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "base/socket_file.hpp"
 
 namespace weft::shm {
 namespace {
@@ -47,13 +48,6 @@ std::string display(const Address& address) {
                            : fmt::format("{} (compute {})", address.name, address.compute);
 }
 
-bool belongs_to_us(int socket) {
-  ucred peer{};
-  socklen_t size = sizeof(peer);
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         peer.uid == ::geteuid();
-}
-
 OwnedDescriptor make_socket() {
   return OwnedDescriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
@@ -65,16 +59,20 @@ Error system_error(std::string_view what, const Address& address) {
 
 // A socket file that a killed process left behind: nobody answers there any more.
 bool remove_stale(const Address& address) {
-  struct stat info {};
-  const std::string path = path_of(address);
-  if (::lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) return false;
   const OwnedDescriptor probe = make_socket();
   const SocketAddress a = to_socket_address(address);
   if (::connect(probe.get(), a.get(), a.size) == 0 || errno != ECONNREFUSED) return false;
-  return ::unlink(path.c_str()) == 0;
+  return remove_socket_file(path_of(address));
 }
 
 }  // namespace
+
+bool belongs_to_us(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         peer.uid == ::geteuid();
+}
 
 Result<void> check_name(std::string_view name) {
   constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1 - 6;  // ".4095" and zero
@@ -116,7 +114,7 @@ Result<OwnedDescriptor> listen_at(const Address& address) {
 }
 
 void unlink_address(const Address& address) {
-  if (address.is_path()) ::unlink(path_of(address).c_str());
+  if (address.is_path()) remove_socket_file(path_of(address));
 }
 
 Result<OwnedDescriptor> connect_to(const Address& address) {
@@ -138,12 +136,14 @@ Result<OwnedDescriptor> connect_to(const Address& address) {
                            display(address))};
 }
 
-OwnedDescriptor accept_from(int listener) {
-  for (;;) {
+OwnedDescriptor accept_from(int listener, bool (*admits)(int socket)) {
+  for (int i = 0; i < most_turned_away; ++i) {
     OwnedDescriptor socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.get() < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-    if (socket.get() < 0 || belongs_to_us(socket.get())) return socket;
+    if (socket.get() < 0 || admits(socket.get())) return socket;
   }
+  errno = EAGAIN;
+  return {};
 }
 
 Transfer send_message(int socket, std::span<const std::byte> message, int attached) {

@@ -33,8 +33,15 @@ Result<OwnedDescriptor> listen_at(const Address& address);
 void unlink_address(const Address& address);
 /// Errors: not_found when nobody listens, unauthorised when the listener is another user's.
 Result<OwnedDescriptor> connect_to(const Address& address);
-/// The next connection, not blocking; −1 when there is none. Another user's are closed unread.
-OwnedDescriptor accept_from(int listener);
+/// Whether the process at the other end runs as this one's user.
+bool belongs_to_us(int socket);
+
+/// How many connections one call of `accept_from` closes at most.
+constexpr int most_turned_away = 16;
+/// The next connection that `admits` lets in, not blocking. The others are closed unread, at most
+/// `most_turned_away` of them: others who connect all the time must not keep the caller. −1 with
+/// EAGAIN when there is none, or none among those; the listener then stays readable.
+OwnedDescriptor accept_from(int listener, bool (*admits)(int socket) = belongs_to_us);
 
 enum class Transfer : std::uint8_t { done, would_block, closed };
 /// Sends one message, with a memory file when `attached` ≥ 0. Never blocks, never raises SIGPIPE.

@@ -176,8 +176,9 @@ void Server::handle_event(std::uint64_t tag, std::uint32_t events, Turn& turn) {
   }
 }
 
+// A bounded number: the listener stays readable, and consumers that are there have their turn.
 void Server::accept_all() {
-  for (;;) {
+  for (int i = 0; i < accepts_per_turn; ++i) {
     if (spare_.get() < 0) spare_ = OwnedDescriptor(::eventfd(0, EFD_CLOEXEC));
     OwnedDescriptor socket = accept_from(listener_.get());
     if (socket.get() < 0 && (errno == EMFILE || errno == ENFILE) && spare_.get() >= 0) {

@@ -10,10 +10,12 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -349,6 +351,34 @@ TEST(shm_channel, messages_of_a_peer_that_closed_with_others_unread_are_not_lost
   std::array<std::byte, 16> buffer;
   EXPECT_EQ(shm::receive_message(server.get(), buffer, false).size, 3u);
   EXPECT_EQ(shm::receive_message(server.get(), buffer, false).state, shm::Transfer::closed);
+}
+
+TEST(shm_channel, one_call_turns_away_a_bounded_number_of_strangers) {
+  const std::string name = unique_name();
+  const auto listener = shm::listen_at({name, 0});
+  ASSERT_TRUE(listener.ok());
+  std::vector<shm::OwnedDescriptor> crowd;
+  for (int i = 0; i < shm::most_turned_away + 4; ++i) {
+    auto stranger = shm::connect_to({name, 0});
+    ASSERT_TRUE(stranger.ok());
+    crowd.push_back(std::move(*stranger));
+  }
+  const auto nobody = [](int) { return false; };
+  EXPECT_LT(shm::accept_from(listener->get(), nobody).get(), 0);
+  EXPECT_EQ(errno, EAGAIN);
+  for (int left = 4; left > 0; --left) EXPECT_GE(shm::accept_from(listener->get()).get(), 0);
+  EXPECT_LT(shm::accept_from(listener->get()).get(), 0);
+}
+
+TEST(shm_sink, a_path_that_is_no_socket_is_refused_and_left_alone) {
+  const auto folder = std::filesystem::temp_directory_path() / unique_name();
+  std::filesystem::create_directory(folder);
+  const std::string name = (folder / "socket").string();
+  std::ofstream(name + ".0") << "somebody's results";
+  EXPECT_FALSE(shm::listen_at({name, 0}).ok());
+  shm::unlink_address({name, 0});
+  EXPECT_TRUE(std::filesystem::exists(name + ".0"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(shm_sink, interrupt_ends_a_wait_for_consumers) {
