@@ -33,35 +33,44 @@ bool same(const sockaddr_storage& address, std::span<const std::byte> wanted) {
   return false;
 }
 
-bool is_between(int descriptor, std::span<const std::byte> own, std::span<const std::byte> peer) {
+bool is_connected_to(int descriptor, std::span<const std::byte> peer) {
   sockaddr_storage address{};
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
   socklen_t size = sizeof address;
-  if (::getsockname(descriptor, generic, &size) != 0) return false;
-  if (same(address, own)) return true;
-  address = {};
-  size = sizeof address;
-  return ::getpeername(descriptor, generic, &size) == 0 && same(address, peer);
+  return ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+         same(address, peer);
 }
 
 }  // namespace
 
-int widen_receive_buffers(std::span<const std::byte> own, std::span<const std::byte> peer) {
-  int count = 0;
+void for_each_descriptor(const std::function<void(int descriptor)>& with) {
   std::error_code error;
   for (std::filesystem::directory_iterator it("/proc/self/fd", error), end; !error && it != end;
        it.increment(error)) {
     const std::string name = it->path().filename().string();
     int descriptor = -1;
     std::from_chars(name.data(), name.data() + name.size(), descriptor);
-    if (descriptor < 0 || !is_between(descriptor, own, peer)) continue;
+    if (descriptor >= 0) with(descriptor);
+  }
+}
+
+bool is_bound_to(int descriptor, std::span<const std::byte> own) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  return ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+         same(address, own);
+}
+
+int widen_receive_buffers(std::span<const std::byte> own, std::span<const std::byte> peer) {
+  int count = 0;
+  for_each_descriptor([&](int descriptor) {
+    if (!is_bound_to(descriptor, own) && !is_connected_to(descriptor, peer)) return;
     ++count;
     int size = 0;
     socklen_t length = sizeof size;
-    if (::getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, &length) != 0) continue;
-    if (size >= kReceiveBuffer) continue;
+    if (::getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, &length) != 0) return;
+    if (size >= kReceiveBuffer) return;
     (void)::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
-  }
+  });
   return count;
 }
 

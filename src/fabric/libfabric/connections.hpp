@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 
 namespace weft::ofi {
@@ -15,5 +16,10 @@ namespace weft::ofi {
 /// `sockaddr`s, a receive buffer of several segments. What is no socket address matches nothing.
 /// Returns how many sockets there are.
 int widen_receive_buffers(std::span<const std::byte> own, std::span<const std::byte> peer);
+
+/// Calls `with` for each open descriptor of this process.
+void for_each_descriptor(const std::function<void(int descriptor)>& with);
+/// Whether a socket is bound to `own`, a `sockaddr`: the listener and what it accepted.
+bool is_bound_to(int descriptor, std::span<const std::byte> own);
 
 }  // namespace weft::ofi

@@ -106,6 +106,9 @@ Result<void> LibfabricFabric::set_up(const Restrictions& restrictions) {
   const Traits& traits = endpoint_->traits();
   limits_ = {options_.max_message, traits.max_write, options_.max_outstanding, traits.native_write};
   name_ = "libfabric:" + options_.provider;
+  if (traits.hides_connections) {
+    visitors_.emplace(endpoint_->name(), traits.answers_connections);
+  }
   own_nonce_ = fresh_nonce();
   address_ =
       EndpointAddress{
@@ -233,6 +236,7 @@ std::size_t LibfabricFabric::poll(Instant now, std::span<Completion> completions
   drain_ready();
   read_events();
   if (now_ >= next_tick_) tick();
+  if (visitors_ && now_ >= visitors_->next_look()) visitors_->look(now_);
   send_listed();
   receives_->post_backlog();
   drain_ready();

@@ -20,6 +20,7 @@
 #include "fabric/libfabric/operations.hpp"
 #include "fabric/libfabric/peer.hpp"
 #include "fabric/libfabric/regions.hpp"
+#include "fabric/libfabric/visitors.hpp"
 #include "weft/fabric.hpp"
 
 namespace weft::ofi {
@@ -154,6 +155,7 @@ class LibfabricFabric final : public Fabric {
   bool holds_shm_ = false;
   std::unique_ptr<Doorbell> doorbell_;  // unlinked after the endpoint closed
   std::unique_ptr<Endpoint> endpoint_;
+  std::optional<Visitors> visitors_;  // where strangers can connect
   std::unique_ptr<OperationPool> operations_;
   std::unique_ptr<ReceivePool> receives_;
   LocalRegions regions_;

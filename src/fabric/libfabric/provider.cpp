@@ -83,6 +83,7 @@ Traits traits_of(const fi_info& info, const Request& request) {
   traits.shared_memory = name == "shm";
   traits.hides_connections = name == "net" || name == "sockets" || name.ends_with("ofi_rxm");
   traits.peeks_at_headers = name == "sockets";
+  traits.answers_connections = name == "tcp;ofi_rxm";
   traits.inject_size = info.tx_attr->inject_size;
   traits.segments = std::max<std::size_t>(info.tx_attr->iov_limit, 1);
   traits.key_bytes = std::min<std::size_t>(info.domain_attr->mr_key_size, 8);

@@ -22,16 +22,17 @@ using InfoPointer = std::unique_ptr<fi_info, InfoDeleter>;
 
 /// What the chosen provider granted.
 struct Traits {
-  bool native_write = false;        ///< one-sided writes, and ordered or completed well enough
-  bool delivery_complete = false;   ///< a write's completion can mean that it is in place
-  bool send_after_write = false;    ///< a message is received after earlier writes
-  bool write_after_write = false;   ///< overlapping writes land in order
-  bool local_registration = false;  ///< local buffers must be registered
-  bool virtual_addresses = false;   ///< remote addresses are the target's, else offsets
-  bool endpoint_regions = false;    ///< regions are bound to the endpoint
-  bool hides_connections = false;   ///< connects on demand and does not report lost connections
-  bool peeks_at_headers = false;    ///< needs connections.hpp
-  bool shared_memory = false;       ///< provider shm: no wait descriptor, no word of dead peers
+  bool native_write = false;         ///< one-sided writes, and ordered or completed well enough
+  bool delivery_complete = false;    ///< a write's completion can mean that it is in place
+  bool send_after_write = false;     ///< a message is received after earlier writes
+  bool write_after_write = false;    ///< overlapping writes land in order
+  bool local_registration = false;   ///< local buffers must be registered
+  bool virtual_addresses = false;    ///< remote addresses are the target's, else offsets
+  bool endpoint_regions = false;     ///< regions are bound to the endpoint
+  bool hides_connections = false;    ///< connects on demand and does not report lost connections
+  bool peeks_at_headers = false;     ///< needs connections.hpp
+  bool answers_connections = false;  ///< sends something over each that it accepts from a peer
+  bool shared_memory = false;        ///< provider shm: no wait descriptor, no word of dead peers
   std::size_t inject_size = 0;
   std::size_t segments = 1;  ///< local segments per write
   std::size_t key_bytes = 8;
