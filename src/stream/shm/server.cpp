@@ -25,6 +25,7 @@ constexpr std::uint64_t stop_tag = 1;
 constexpr std::uint64_t first_connection = 2;
 constexpr std::int64_t longest_linger_s = 366 * 86'400;
 constexpr int messages_per_turn = 64;  // of one connection before others get their turn
+constexpr int accepts_per_turn = 16;
 
 bool watch(int epoll, int operation, int descriptor, std::uint64_t tag, std::uint32_t events) {
   epoll_event event{};
