@@ -2,21 +2,40 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing of scripts/packages.txt, as root or through sudo; does nothing (and needs
 # no privilege) when nothing is missing. Needs bash, coreutils and apt, no more.
-#   scripts/install-packages.sh            install what is missing
-#   scripts/install-packages.sh --missing  only name what is missing
+#   scripts/install-packages.sh [SECTION…]            installs: sections build and test, all by default
+#   scripts/install-packages.sh --missing [SECTION…]  only names what is missing
 set -euo pipefail
 
 list="$(dirname -- "${BASH_SOURCE[0]}")/packages.txt"
 
 fail() {
   printf 'weft: %s\n' "$*" >&2
-  exit 3
+  exit "${status:-3}"
 }
 
+only_name=no
+if [[ ${1:-} == --missing ]]; then
+  only_name=yes
+  shift
+fi
+
+declare -A sections=() wanted_sections=()
+for section in "$@"; do wanted_sections[$section]=yes; done
 wanted=()
+section=
 while read -r package _ || [[ -n $package ]]; do
-  [[ -z $package || $package == '#'* ]] || wanted+=("$package")
+  [[ -z $package || $package == '#'* ]] && continue
+  if [[ $package == '['*']' ]]; then
+    section=${package:1:-1}
+    sections[$section]=yes
+  elif (($# == 0)) || [[ -n ${wanted_sections[$section]:-} ]]; then
+    wanted+=("$package")
+  fi
 done <"$list" || fail "cannot read $list"
+for section in "$@"; do
+  [[ -n ${sections[$section]:-} ]] ||
+    status=2 fail "install-packages: '$section' is no section of $list: use ${!sections[*]}"
+done
 
 command -v apt-get >/dev/null && command -v dpkg-query >/dev/null ||
   fail "this is no Debian system (no apt-get): install by other means what $list names"
@@ -27,18 +46,18 @@ while read -r status names; do
   [[ $status == installed ]] || continue
   for name in ${names//,/ }; do installed[$name]=yes; done
 done < <(dpkg-query -W -f '${db:Status-Status} ${Package} ${Provides}\n')
+unset status
 
 missing=()
 for package in "${wanted[@]}"; do
   [[ -n ${installed[$package]:-} ]] || missing+=("$package")
 done
 
-if [[ ${1:-} == --missing ]]; then
+if [[ $only_name == yes ]]; then
   ((${#missing[@]} == 0)) || printf '%s\n' "${missing[@]}"
   exit 0
 fi
 ((${#missing[@]} > 0)) || exit 0
-
 by_hand="run as root: apt-get install --no-install-recommends ${missing[*]}"
 if ((EUID == 0)); then
   as_root=(env)

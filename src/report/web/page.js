@@ -65,10 +65,14 @@ function keyList(items, theme) {
     'sign' in item ? sign(item.sign) : keySwatch(item, theme), item.text)));
 }
 
+// The libraries are the script before this one, or a comment.
+const hasCharts = typeof vegaEmbed !== 'undefined';
+
 function dataTable({ head, rows }, label) {
   const row = (cells, name, scope) => element('tr', {}, ...cells.map((cell, i) =>
     (i === 0 || scope === 'col' ? element('th', { scope }, cell) : element(name, {}, cell))));
-  return element('details', {}, element('summary', {}, 'The figures as a table'),
+  return element('details', hasCharts ? {} : { open: '' },
+    element('summary', {}, 'The figures as a table'),
     element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label },
       element('table', {}, element('thead', {}, row(head, 'th', 'col')),
         element('tbody', {}, ...rows.map((cells) => row(cells, 'td', 'row'))))));
@@ -80,6 +84,13 @@ function describe(name, { head, rows }) {
     .map((cell, i) => `${head[i + 1]} ${cell}`).join(', ')}`);
   const more = rows.length > told.length ? ` And ${rows.length - told.length} more rows.` : '';
   return `${name}. ${told.join('. ')}.${more}`;
+}
+
+/** What stands where charts would be, in a weft that was built where npm could not be reached. */
+function noCharts() {
+  return element('p', { class: 'no-charts' },
+    'No chart: this weft was built without its chart libraries. Configure and build it again where '
+    + 'npm’s registry can be reached.');
 }
 
 function saveButton(title, views) {
@@ -109,12 +120,13 @@ async function drawFigure(section, context) {
       ? [element('h3', {}, sign(chart.sign), chart.title)] : [];
     return { chart, host, panel: element('div', { class: 'panel' }, ...head, image) };
   });
-  box.replaceChildren(...hosts.map((h) => h.panel));
+  box.replaceChildren(...(hasCharts ? hosts.map((h) => h.panel) : [noCharts()]));
   section.querySelectorAll('.key, .below').forEach((old) => old.remove());
   if (figure.key?.length > 0) box.before(keyList(figure.key, context.theme));
 
   const views = [];
-  for (const { chart, host } of hosts) {
+  // Without the libraries that draw, the tables say it all.
+  for (const { chart, host } of hasCharts ? hosts : []) {
     const { view } = await vegaEmbed(host, chart.spec, { actions: false, ast: true,
       renderer: 'svg', defaultStyle: false, config: chartConfig(context.theme),
       tooltip: { disableDefaultStyle: true } });
@@ -122,7 +134,7 @@ async function drawFigure(section, context) {
   }
   const title = section.querySelector('h2').firstChild.textContent.trim();
   box.after(element('div', { class: 'below' }, dataTable(figure.table, title),
-    saveButton(title, views)));
+    ...(hasCharts ? [saveButton(title, views)] : [])));
   return views;
 }
 

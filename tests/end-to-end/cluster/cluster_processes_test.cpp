@@ -83,6 +83,8 @@ TEST_F(cluster, a_wrong_secret_is_refused_and_harms_nothing) {
 TEST_F(cluster, options_that_differ_are_named) {
   write_cluster(2, "timeslices = 50");
   auto first = start_rank(0);
+  // A signal that comes before its handler ends it otherwise.
+  ASSERT_TRUE(first.says("waiting for 1 other node")) << first.errors();
   auto second = start_rank(1, {"--schedule", "offset"});
   EXPECT_EQ(second.wait(), 2);
   EXPECT_THAT(second.errors(), HasSubstr("--schedule grant instead of --schedule offset"));

@@ -25,12 +25,24 @@ function writeReport(files) {
   return spawnSync(program, [...args, home], { encoding: 'utf8' });
 }
 
+// What fetch-libraries.sh leaves where npm's registry cannot be reached.
+const noLibraries = '// weft was built without its chart libraries.';
+function withoutLibraries(html) {
+  return html.replace(/<script>\n[\s\S]*?<\/script>/, `<script>\n${noLibraries}\n</script>`);
+}
+
 /** Writes the sample's report and calls `body` with a browser and the report's address. */
 async function withReport(body) {
-  const written = writeReport(samples[test]);
+  const written = writeReport(samples[test === 'without_charts' ? 'comparison' : test]);
   assert.equal(written.status, 0, written.stderr);
   const file = path.join(home, 'report.html');
   assert.equal(written.stdout.trim(), file);
+  if (test === 'without_charts') {
+    fs.writeFileSync(file, withoutLibraries(fs.readFileSync(file, 'utf8')));
+  } else if (fs.readFileSync(file, 'utf8').includes(noLibraries)) {
+    console.log('skipped: built where npm could not be reached, without charts');
+    process.exit(77);
+  }
   const browser = await Browser.start(chromium, path.join(home, 'profile'));
   try {
     await body(browser, pathToFileURL(path.resolve(file)).href);
@@ -127,6 +139,25 @@ async function showsTextOnly(browser, url) {
   await page.close();
 }
 
+/** Where charts would be, a page says why there are none, and its tables are open. */
+async function showsTables(browser, url) {
+  const page = await browser.open(url, { width: 1280 });
+  await page.until(chartsDrawn);
+  const seen = await page.run(() => [...document.querySelectorAll('section.figure')].map((s) => ({
+    said: s.querySelector('.no-charts')?.textContent ?? '',
+    rows: s.querySelectorAll('details[open] tbody tr').length,
+    drawn: s.querySelectorAll('svg').length,
+  })));
+  assert.equal(seen.length, streamFigures.length);
+  for (const figure of seen) {
+    assert.match(figure.said, /built without its chart libraries/);
+    assert.ok(figure.rows > 0);
+    assert.equal(figure.drawn, 0);
+  }
+  checkQuiet(page, url);
+  await page.close();
+}
+
 const tests = {
   comparison: draws(streamFigures, async (browser, url) => {
     await followsTheme(browser, url);
@@ -143,6 +174,7 @@ const tests = {
   many: draws(streamFigures),
   sparse: draws(['goodput']),
   tiny: draws(streamFigures),
+  without_charts: () => withReport(showsTables),
   hostile: draws(streamFigures, showsTextOnly),
   refuses_a_directory_without_runs: async () => {
     const written = writeReport({});

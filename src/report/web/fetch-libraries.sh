@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# fetch-libraries.sh NPM NODE DIRECTORY: makes DIRECTORY/libraries.js of the chart libraries at the
+# versions of package-lock.json. npm checks what it gets against the hashes there. Where the registry
+# cannot be reached, says so in one line and leaves a libraries.js without charts, with which reports
+# have tables only. Anything else that goes wrong is an error.
+set -euo pipefail
+npm=$1 node=$2 out=$3
+web=$(cd "$(dirname "$0")" && pwd)
+
+mkdir -p "$out"
+cp "$web/package.json" "$web/package-lock.json" "$out"
+install=("$npm" ci --prefix "$out" --ignore-scripts --no-audit --no-fund --no-update-notifier
+  --loglevel=error)
+
+# What is in npm's cache needs no network. Without it npm would try for six minutes: one question
+# with one answer tells whether somebody is there.
+if ! "${install[@]}" --offline >/dev/null 2>&1; then
+  if ! timeout 20 "$npm" view vega-embed version --fetch-retries=0 --fetch-timeout=8000 \
+    --prefer-online --no-update-notifier --loglevel=silent >/dev/null 2>&1; then
+    echo "weft: reports will have tables and no charts: npm's registry $("$npm" config get registry --loglevel=silent) cannot be" \
+      "reached; configure and build again when it can" >&2
+    echo "// weft was built without its chart libraries." >"$out/libraries.js"
+    exit 0
+  fi
+  "${install[@]}" --fetch-retries=2 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 \
+    --fetch-timeout=60000
+fi
+"$node" "$web/bundle.mjs" "$out/node_modules" "$out/libraries.js"

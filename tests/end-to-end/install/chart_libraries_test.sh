@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Where npm's registry cannot be reached the build goes on without charts, soon, and says so in one
+# line. The limit of the whole is far above what it takes and far below npm's own six minutes.
+#   chart_libraries_test.sh SOURCE_DIR NPM NODE
+set -euo pipefail
+source=$1 npm=$2 node=$3
+work="$(mktemp -d)"
+trap 'rm -rf -- "$work"' EXIT
+fail() {
+  printf 'chart_libraries_test: %s\n' "$*" >&2
+  exit 1
+}
+
+# Nobody listens at port 1, and nothing is in this cache.
+export npm_config_registry=http://127.0.0.1:1/ npm_config_cache="$work/cache"
+timeout 60 "$source/src/report/web/fetch-libraries.sh" "$npm" "$node" "$work/web" 2>"$work/said" ||
+  fail "the build would fail: $(cat "$work/said")"
+[[ $(grep -c '' "$work/said") == 1 ]] || fail "it said: $(cat "$work/said")"
+grep -q "no charts: npm's registry http://127.0.0.1:1/ cannot be reached" "$work/said" ||
+  fail "it said: $(cat "$work/said")"
+grep -q '^// weft was built without its chart libraries' "$work/web/libraries.js" ||
+  fail "no libraries.js that says so"

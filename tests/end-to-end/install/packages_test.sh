@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What ./run installs: nothing that starts daemons, and no package that only tests use.
+#   packages_test.sh SOURCE_DIR
+set -euo pipefail
+cd "$1"
+fail() {
+  printf 'packages_test: %s\n' "$*" >&2
+  exit 1
+}
+section() {
+  awk -v wanted="[$1]" '/^\[/ { on = $0 == wanted; next } on && !/^#/ && NF { print $1 }' scripts/packages.txt
+}
+build=$(section build)
+tests=$(section test)
+[[ -n $build && -n $tests ]] || fail "a section is empty"
+twice=$(printf '%s\n%s\n' "$build" "$tests" | sort | uniq -d)
+[[ -z $twice ]] || fail "listed twice: $twice"
+for package in openssh-server slurm-wlm munge chromium libgtest-dev clang-14; do
+  grep -qx "$package" <<<"$build" && fail "$package is not for building"
+  grep -qx "$package" <<<"$tests" || fail "$package is missing from [test]"
+done
+for package in make g++ cmake ninja-build nodejs npm; do
+  grep -qx "$package" <<<"$build" || fail "$package is missing from [build]"
+done
+status=0
+said=$(scripts/install-packages.sh --missing nonsense 2>&1) || status=$?
+[[ $status == 2 && $said == *"'nonsense' is no section"* ]] || fail "said '$said', exit $status"
