@@ -126,7 +126,7 @@ int run(int argc, char** argv) {
       "  weft stream compare --link 200Mbit,20us --duration 5s --out out\n"
       "  weft stream local --sink check: --duration 5s\n"
       "  weft simulate examples/scenarios/faults.toml --check-determinism\n"
-      "  weft run -n 4 --restart on-failure -- build/examples/jac3d 100\n"
+      "  weft run -n 4 --restart on-failure -- build/release/examples/jac3d 100\n"
       "  weft archive info run.tsa");
   Outcome outcome;
   outcome.command_line = shell_line(argc, argv);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known about the commands that the documentation shows.
+
+/** What is not run, and why. Everything else is. */
+export const skips = [
+  { like: /^\.\/(run|test)\b/, why: 'builds or tests everything; this is one of those tests' },
+  { like: /^(ctest|cmake --preset)\b/, why: 'builds or tests everything' },
+  { like: /^scripts\/fuzz\.sh|^bench\//, why: 'takes minutes, and needs another build' },
+  { like: /…|SCENARIO|\bDIR\b/, why: 'stands for several commands' },
+  { like: /^srun\b/, why: 'needs a cluster with Slurm; slurm_test.sh has one' },
+  { like: /--hosts hosts\.txt/, why: 'needs several machines; launch/hosts has them' },
+  { like: /cluster\.toml|job\.conf/, why: 'one process of several; cluster_processes_test starts them all' },
+  { like: /my_analysis|my_monitor|shm:demo/, why: 'a program of the reader; tests/end-to-end/shm has some' },
+  { like: /another-program|\.\/my/, why: 'a program of the reader' },
+  { like: /\| jq\b|xdg-open/, why: 'needs programs that weft does not' },
+  { like: /\.msa\b/, why: 'needs an archive of microslices; archive_test has some' },
+  { like: /WEFT_FABRIC=mpi/, why: 'needs an MPI; fabric_mpi_test has two' },
+  { like: /^mpirun .*(swarm|fat-tree:16384)|--parts 2/, why: 'takes minutes' },
+];
+
+/** What a page needs that its reader has. */
+const archives = ['weft stream local --timeslices 40 --inputs 1 --computes 2 --sink "tsa:run_%n.tsa"',
+  'cp run_0000.tsa run.tsa', 'cp run_0000.tsa node_0.tsa', 'cp run_0001.tsa node_1.tsa', 'mkdir raw'];
+export const fixtures = {
+  help: archives,
+  'help archive info': archives,
+  'help archive check': archives,
+  'help archive cut': archives,
+  'help archive merge': archives,
+};
+
+/** The same command, sooner done: streams of three seconds, few seeds, few simulated processes. */
+export function shorten(command) {
+  return command
+    .replace(/--duration (\d+)(s|min)/g, (all, n, unit) =>
+      (unit === 'min' || Number(n) > 5 ? '--duration 5s' : all))
+    .replace(/--seeds (\d+)\.\.\d{3,}/g, '--seeds $1..20')
+    .replace(/-n 1000\b/g, '-n 100')
+    .replace(/^mpirun /, 'mpirun --oversubscribe --allow-run-as-root ');
+}
