@@ -32,7 +32,8 @@ constexpr const char* help =
     "  weft run -n 8 --restart on-failure -- build/release/examples/markov2 400 10\n"
     "  weft run -n 4 --fabric tcp --link 1Gbit,20us -- build/release/examples/spmv2 10 1000\n"
     "  weft run --hosts hosts.txt -- build/release/examples/jac3d 100\n"
-    "  weft run -n 1000 --fabric sim:examples/scenarios/programs.toml -- build/release/examples/jac3d 100";
+    "  weft run -n 1000 --fabric sim:examples/scenarios/programs.toml -- "
+    "build/release/examples/jac3d 100";
 
 struct RunCommand {
   LaunchOptions launch;
