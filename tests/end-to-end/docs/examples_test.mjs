@@ -29,7 +29,7 @@ function commandsOf(markdown) {
   for (const line of markdown.split('\n')) {
     if (line.startsWith('```')) fence = fence ? '' : line;
     else if (fence === '```') lines.push(line);
-    else if (!fence && /^ {4}\S/.test(line)) lines.push(line.slice(4));
+    else if (!fence && /^ {4}\s*\S/.test(line)) lines.push(line.slice(4));
     else lines.push('');
   }
   return joined(lines).filter(isCommand);
