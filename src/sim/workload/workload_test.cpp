@@ -144,7 +144,7 @@ TEST(ranks, need_less_than_a_kibibyte) {
 /// Levels that a network's messages have, by the ranks between which they go.
 class LevelsSeen final : public NetworkObserver {
  public:
-  void on_queued(PicoInstant, LinkId, std::uint64_t) override {}
+  void on_queued(PicoInstant, LinkId, std::uint8_t, std::uint64_t) override {}
   void on_transmit(LinkId, const Packet&, const Message&, std::uint64_t,
                    const net::Transit&) override {}
   void on_delivered(PicoInstant, const Message& message) override {
