@@ -89,14 +89,5 @@ TEST(admission, this_machine_has_something) {
   EXPECT_GT(limits.mappings, 100u);
 }
 
-TEST(admission, timeslices_whose_descriptors_exceed_the_buffer_are_refused) {
-  StreamOptions options{.timeslices = 1};
-  options.overlap_microslices = 4'000'000'000;
-  EXPECT_THAT(check_options(options).error().message, HasSubstr("--overlap: 4000000001"));
-  options.overlap_microslices = 0;
-  options.microslices_per_timeslice = 4'000'000'000;
-  EXPECT_THAT(check_options(options).error().message, HasSubstr("--microslices-per-timeslice"));
-}
-
 }  // namespace
 }  // namespace weft::stream

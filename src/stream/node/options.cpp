@@ -10,7 +10,6 @@
 #include "stream/node/ring_sizes.hpp"
 #include "stream/node/schedules.hpp"
 #include "weft/stream.hpp"
-#include "weft/timeslice.hpp"
 
 namespace weft {
 namespace {
@@ -72,16 +71,6 @@ Result<void> stream::check_nodes(const StreamOptions& o) {
 Result<void> check_options(const StreamOptions& o) {
   if (auto good = stream::check_nodes(o); !good) return good;
   if (auto good = check_sizes(o); !good) return good;
-  // A contribution has 32 bytes for each of its microslices in front of their contents.
-  const std::uint64_t microslices = stream::microslices_per_contribution(o);
-  if (const ByteCount least(microslices * sizeof(MicrosliceDescriptor)); least > o.buffer) {
-    return wrong(fmt::format(
-        "{}: {} microslices of a timeslice have descriptors of {}, more than "
-        "--buffer {}; use fewer, or a larger buffer",
-        o.overlap_microslices > o.microslices_per_timeslice ? "--overlap"
-                                                            : "--microslices-per-timeslice",
-        microslices, to_text(least), to_text(o.buffer)));
-  }
   const bool nobody_looks =
       !o.make_sink && std::all_of(o.sinks.begin(), o.sinks.end(), [](const std::string& sink) {
         return sink.starts_with("null:");
