@@ -110,8 +110,8 @@ void add_help_command(CLI::App& app, Outcome& outcome) {
     const CLI::App* const command = find_command(app, *words, error);
     if (command == nullptr) return report_error({ErrorCode::invalid_argument, error}, outcome);
     // Not App::help, which shows the help of the command that was chosen: this one.
-    const std::string before = command == &app ? "" : full_name(*command->get_parent());
-    fmt::print("{}", app.get_formatter()->make_help(command, before, CLI::AppFormatMode::Normal));
+    fmt::print("{}", app.get_formatter()->make_help(command, full_name(*command),
+                                                    CLI::AppFormatMode::Normal));
   });
 }
 
