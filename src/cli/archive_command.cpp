@@ -230,14 +230,14 @@ void add_info_and_check(CLI::App& archive, Outcome& outcome) {
 something is wrong. An archive cut exactly between two items cannot be told from a shorter one.
 
 Examples:
-  weft archive check run_0000.tsa
+  weft archive check run_0.tsa
   weft archive check --json *.tsa > check.json
   weft archive check *.tsa && rm -r raw
 )help"
             : R"help(Examples:
-  weft archive info run_0000.tsa
+  weft archive info run_0.tsa
   weft archive info --json *.msa
-  weft archive info --json run_0000.tsa | jq '.[0].channels'
+  weft archive info --json run_0.tsa | jq '.[0].channels'
 )help");
     command->callback([options, check, &outcome] {
       inspect_all(options->files, check, options->as_json, outcome);
@@ -297,7 +297,7 @@ void add_archive_command(CLI::App& root, Outcome& outcome) {
 FLESnet has written.
 
 Examples:
-  weft archive info run_0000.tsa
+  weft archive info run_0.tsa
   weft archive check *.tsa
   weft archive merge node_0.tsa node_1.tsa --out run.tsa
 )help");

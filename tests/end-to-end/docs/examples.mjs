@@ -19,14 +19,15 @@ export const skips = [
 ];
 
 /** What a page needs that its reader has. */
-const archives = ['weft stream local --timeslices 40 --inputs 1 --computes 2 --sink "tsa:run_%n.tsa"',
-  'cp run_0000.tsa run.tsa', 'cp run_0000.tsa node_0.tsa', 'cp run_0001.tsa node_1.tsa', 'mkdir raw'];
+const make = 'weft stream local --no-limit --timeslices 12000 --inputs 1 --computes 2 '
+  + "--source 'pattern:?size=64' --sink 'tsa:run_%n.tsa'";
+const archives = [make, 'cp run_0.tsa run.tsa', 'mkdir raw'];
 export const fixtures = {
   help: archives,
   'help archive info': archives,
   'help archive check': archives,
   'help archive cut': archives,
-  'help archive merge': archives,
+  'help archive merge': [make, 'mv run_0.tsa node_0.tsa', 'mv run_1.tsa node_1.tsa'],
 };
 
 /** The same command, sooner done: streams of three seconds, few seeds, few simulated processes. */

@@ -146,7 +146,7 @@ async function showsTables(browser, url) {
   const seen = await page.run(() => [...document.querySelectorAll('section.figure')].map((s) => ({
     said: s.querySelector('.no-charts')?.textContent ?? '',
     rows: s.querySelectorAll('details[open] tbody tr').length,
-    drawn: s.querySelectorAll('svg').length,
+    drawn: s.querySelectorAll('.chart').length,
   })));
   assert.equal(seen.length, streamFigures.length);
   for (const figure of seen) {

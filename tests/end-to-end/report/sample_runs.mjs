@@ -83,6 +83,7 @@ export function streamRun(schedule, options = {}) {
     limit_bytes_per_s: limit, goodput_of_limit: shape.share,
     spread_us: quantiles(data.timeslices.map((s) => s.spread_us)), spread_floor_us: floorUs,
     buffer_fill: quantiles(data.buffer_fill.map((s) => s.fill)), credit_waits: shape.waits,
+    quorum_wait_s: 0,
     intervals: schedule === 'dfs' ? intervals(next, seconds) : [], seed, version: '0.1.0',
     checks: { errors: 0, first_error: '', dropped: 0, repeated: 0, late: 0 },
     parameters: { inputs: String(inputs), computes: String(computes), schedule,
@@ -116,7 +117,7 @@ export function limitRun(fabric, options = {}) {
   return { ...streamRun('best-effort', { inputs, computes, count: 1 }), schedule: 'limit', fabric,
     timeslices_sent: 0, timeslices_complete: 0, goodput_bytes_per_s: best, limit_bytes_per_s: null,
     goodput_of_limit: null, spread_us: null, spread_floor_us: null, buffer_fill: null,
-    credit_waits: 0, parameters: { sizes: '1KiB..1MiB', mix: 'yes' },
+    credit_waits: 0, quorum_wait_s: 0, parameters: { sizes: '1KiB..1MiB', mix: 'yes' },
     command: `weft stream limit --fabric ${fabric} --sizes 1KiB..1MiB --mix --out out`,
     series: { timeslices: [], goodput: [], buffer_fill: [] }, limit: rows };
 }
