@@ -15,6 +15,7 @@ export const skips = [
   { like: /\| jq\b|xdg-open/, why: 'needs programs that weft does not' },
   { like: /\.msa\b/, why: 'needs an archive of microslices; archive_test has some' },
   { like: /WEFT_FABRIC=mpi/, why: 'needs an MPI; fabric_mpi_test has two' },
+  { like: /--duration 250ms/, why: 'a quarter of a second of 128 simulated nodes takes minutes' },
   { like: /^mpirun .*(swarm|fat-tree:16384)|--parts 2/, why: 'takes minutes' },
 ];
 
@@ -35,7 +36,7 @@ export function shorten(command) {
   return command
     .replace(/--duration (\d+)(s|min)/g, (all, n, unit) =>
       (unit === 'min' || Number(n) > 5 ? '--duration 5s' : all))
-    .replace(/--seeds (\d+)\.\.\d{3,}/g, '--seeds $1..20')
+    .replace(/--seeds 1\.\.\d{3,}/g, '--seeds 1..20')
     .replace(/-n 1000\b/g, '-n 100')
     .replace(/^mpirun /, 'mpirun --oversubscribe --allow-run-as-root ');
 }
