@@ -76,12 +76,12 @@ TEST(run_record, summary_form_has_the_documented_members_in_order) {
   const auto j = nlohmann::ordered_json::parse(to_json(sample_record(), RecordForm::summary));
   std::vector<std::string> names;
   for (const auto& item : j.items()) names.push_back(item.key());
-  EXPECT_THAT(
-      names, ElementsAre("schedule", "fabric", "inputs", "computes", "timeslices_sent",
-                         "timeslices_complete", "timeslices_incomplete", "timeslices_lost", "bytes",
-                         "seconds", "goodput_bytes_per_s", "limit_bytes_per_s", "goodput_of_limit",
-                         "spread_us", "spread_floor_us", "buffer_fill", "credit_waits", "intervals",
-                         "seed", "version", "checks", "interrupted", "published"));
+  EXPECT_THAT(names, ElementsAre("schedule", "fabric", "inputs", "computes", "timeslices_sent",
+                                 "timeslices_complete", "timeslices_incomplete", "timeslices_lost",
+                                 "bytes", "seconds", "goodput_bytes_per_s", "limit_bytes_per_s",
+                                 "goodput_of_limit", "spread_us", "spread_floor_us", "buffer_fill",
+                                 "credit_waits", "quorum_wait_s", "intervals", "seed", "version",
+                                 "checks", "interrupted", "published"));
   EXPECT_EQ(j["spread_us"]["median"], 3.5);
   EXPECT_EQ(j["intervals"][1]["proposed_us"], 990);
   EXPECT_TRUE(j["intervals"][0]["proposed_us"].is_null());

@@ -17,6 +17,11 @@ constexpr std::uint32_t short_period = 8;  // contributions
 /// for more, below the other it could do with less.
 constexpr double often_dry = 0.1;
 constexpr double hardly_dry = 0.02;
+/// Twice as much in flight has to make the node so much faster. If it does not, links decide, and
+/// the node waits so many periods before it tries again.
+constexpr double worth_it = 1.04;
+constexpr std::uint32_t least_pause = 8;
+constexpr std::uint32_t most_pause = 256;
 /// While it looks for the shortest time the node has so much of what the path holds out.
 constexpr double probed = 0.75;
 /// Shares of the time that something was in the way: above one there must be a remedy, below the
@@ -134,8 +139,10 @@ void GrantPace::set_cover(Duration length) {
     absence_ += (each - absence_) / 4;
   }
   const double dry = static_cast<double>(dry_) / arrivals_;
-  if (dry > often_dry) {
-    cover_.grow(cover_.value() + in_flight());
+  const double rate = arrivals_ / length.to_seconds();
+  const bool may_try = is_worth_trying_more(rate);
+  if (dry > often_dry && may_try) {
+    try_more(rate);
   } else if (absent_share_ > 2 * often) {
     const double places = std::min(absence_ * best_rate(), unthinkable);
     cover_.grow(std::max(cover_.value() + 1, static_cast<std::uint32_t>(places)));
@@ -144,6 +151,30 @@ void GrantPace::set_cover(Duration length) {
   } else {
     cover_.busy();
   }
+}
+
+/// Judges what is on trial, once it had a period to settle and one to show.
+bool GrantPace::is_worth_trying_more(double rate) {
+  if (trial_.pause > 0) --trial_.pause;
+  // Short periods tell too little.
+  if (!trial_.runs) return trial_.pause == 0 && periods_ >= options_.short_periods;
+  if (++trial_.periods < 2) return false;
+  trial_.runs = false;
+  if (rate >= trial_.rate * worth_it) {
+    trial_.patience = least_pause;
+    return true;
+  }
+  cover_.take_back(trial_.cover);
+  trial_.pause = std::exchange(trial_.patience, std::min(trial_.patience * 2, most_pause));
+  return false;
+}
+
+void GrantPace::try_more(double rate) {
+  trial_.runs = true;
+  trial_.periods = 0;
+  trial_.rate = rate;
+  trial_.cover = cover_.value();
+  cover_.grow(cover_.value() + in_flight());
 }
 
 void GrantPace::set_in_flight() {

@@ -5,6 +5,7 @@
 // reasoning and the measurements.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +39,8 @@ class ReluctantNumber {
   bool calm();
   /// A period has passed in which it could not.
   void busy() { calm_ = 0; }
+  /// Growing to more than `to` was of no use.
+  void take_back(std::uint32_t to) { value_ = std::clamp(to, least_, value_); }
 
  private:
   static constexpr std::uint32_t least_patience = 3;  // periods
@@ -56,10 +59,10 @@ class ReluctantNumber {
 /// in every stage of it. As long as the path holds more than is out the rate grows with the number,
 /// and with it the number, each period. On top, the places that grants to absent input nodes took,
 /// and enough to last through the node's own absences when those cost it time, or when it finds
-/// again and again that all it asked for is there: then wake-ups decide, not links. That is the
-/// node's wish; what counts is what all of them agree on (GrantAgreement), if they do. Now and then
-/// the number goes below what the path holds for a moment, to see the shortest time without the
-/// node's own queue.
+/// again and again that all it asked for is there: wake-ups may decide then, not links. More is
+/// tried, and taken back unless it makes the node faster. That is the node's wish; what counts is
+/// what all of them agree on (GrantAgreement), if they do. Now and then the number goes below what
+/// the path holds for a moment, to see the shortest time without the node's own queue.
 ///
 /// Ahead: when stragglers left so few grants to give that the node's link ran dry for more than a
 /// twentieth of the time, twice in a row, and they were not always the same ones, the others may be
@@ -107,6 +110,8 @@ class GrantPace {
   void end_period(Instant now);
   void begin_period(Instant now);
   void set_cover(Duration length);
+  bool is_worth_trying_more(double rate);
+  void try_more(double rate);
   void set_in_flight();
   void set_ahead(Duration length);
   bool blame(Duration held);
@@ -130,6 +135,15 @@ class GrantPace {
   std::uint32_t least_ = 0;
   ReluctantNumber ahead_;
   ReluctantNumber cover_;  // places for the node's own absences
+  /// More places on trial: they stay if they make the node faster.
+  struct Trial {
+    bool runs = false;
+    std::uint32_t periods = 0;   // since it began
+    double rate = 0;             // before
+    std::uint32_t cover = 0;     // before
+    std::uint32_t pause = 0;     // periods until the next one
+    std::uint32_t patience = 8;  // the next pause
+  } trial_;
   bool running_ = false;
   bool probing_ = false;
   std::uint32_t periods_ = 0;

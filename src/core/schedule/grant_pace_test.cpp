@@ -158,14 +158,39 @@ TEST_F(pace, opens_while_all_that_was_asked_for_is_there_each_time_the_node_look
   pace_.on_own_absence(now_, now_, 4);
   arrive(period, tenth_ms, fifth_ms);
   EXPECT_EQ(pace_.in_flight(), 12u);
-  // One: it keeps that.
+  // One, and contributions come in faster by a tenth: it keeps that.
   for (int i = 0; i < 10; ++i) {
     pace_.on_own_absence(now_, now_, 1);
-    arrive(period, tenth_ms, fifth_ms);
+    arrive(period, Duration::microseconds(90), fifth_ms);
   }
   EXPECT_EQ(pace_.in_flight(), 12u);
   calm_periods(40);
   EXPECT_EQ(pace_.in_flight(), 6u);
+}
+
+TEST_F(pace, takes_back_what_made_it_no_faster_and_waits_before_it_tries_again) {
+  start();
+  arrive(period, tenth_ms, fifth_ms);
+  const auto dry_period = [&] {
+    pace_.on_own_absence(now_, now_, 4);
+    arrive(period, tenth_ms, fifth_ms);
+  };
+  dry_period();
+  ASSERT_EQ(pace_.in_flight(), 12u);
+  dry_period();
+  EXPECT_EQ(pace_.in_flight(), 12u) << "one period to settle";
+  dry_period();
+  EXPECT_EQ(pace_.in_flight(), 6u);
+  // Eight periods of rest, then another try; twice as many after that has failed, too.
+  for (int i = 0; i < 7; ++i) dry_period();
+  EXPECT_EQ(pace_.in_flight(), 6u);
+  dry_period();
+  EXPECT_EQ(pace_.in_flight(), 12u);
+  for (int i = 0; i < 2; ++i) dry_period();
+  for (int i = 0; i < 15; ++i) dry_period();
+  EXPECT_EQ(pace_.in_flight(), 6u);
+  dry_period();
+  EXPECT_EQ(pace_.in_flight(), 12u);
 }
 
 TEST_F(pace, a_rate_seen_within_less_than_the_paths_time_does_not_count) {

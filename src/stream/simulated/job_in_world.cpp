@@ -196,12 +196,13 @@ std::vector<NodeReport> JobInWorld::reports() {
   return reports;
 }
 
-Result<JobReport> JobInWorld::report(std::vector<NodeReport> nodes) const {
+Result<JobReport> JobInWorld::report(std::vector<NodeReport> nodes,
+                                     std::vector<NodeReport> remains) const {
   if (nodes.empty() && !nodes_.empty()) {
     return Error{ErrorCode::unavailable, "all nodes of the job are lost"};
   }
   return JobReport{.nodes = std::move(nodes),
-                   .remains = remains_,
+                   .remains = std::move(remains),
                    .faults = played_,
                    .interrupted = interrupted_};
 }
@@ -286,13 +287,11 @@ StreamProgress JobInWorld::progress(StreamProgress sum) const {
   return sum;
 }
 
-/// What a compute node delivered in the life that ends now. In a divided simulation the parts would
-/// know of different lives.
+/// What a compute node delivered in the life that ends now: the part that has the node knows.
 void JobInWorld::keep_remains(std::uint32_t host) {
-  const bool undivided =
-      std::all_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node->is_here(); });
-  if (!undivided || host < options_.inputs || remains_.size() == most_remains) return;
-  if (nodes_[host]->started()) remains_.push_back(nodes_[host]->report());
+  const SimulatedNode& node = *nodes_[host];
+  if (!node.is_here() || host < options_.inputs || remains_.size() == most_remains) return;
+  if (node.started()) remains_.push_back(nodes_[host]->report());
 }
 
 Result<void> JobInWorld::kill(std::uint32_t host) {

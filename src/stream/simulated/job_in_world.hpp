@@ -64,8 +64,10 @@ class JobInWorld final : private sim::HostedJob, private sim::Agent {
   void interrupt();
   /// What its nodes report that are here, once it is over.
   std::vector<NodeReport> reports();
-  /// Of the job, from what nodes of all parts report. Errors: none is left to report.
-  Result<JobReport> report(std::vector<NodeReport> nodes) const;
+  /// What compute nodes that are here delivered in lives that ended early.
+  const std::vector<NodeReport>& remains() const { return remains_; }
+  /// Of the job, from what nodes of all parts report, and remains. Errors: none is left to report.
+  Result<JobReport> report(std::vector<NodeReport> nodes, std::vector<NodeReport> remains) const;
   /// Takes the nodes away, once they have reported: others may still run.
   void retire();
   /// How often to look around, in simulated time.

@@ -66,7 +66,9 @@ class Simulation {
       for (std::size_t i = 0; i < running_.size(); ++i) {
         if (auto good = running_[i]->look_around(); !good) return named(i, good.error());
         if (!running_[i]->over() || reports_[i]) continue;
-        auto report = running_[i]->report(gather_reports(exchange_, running_[i]->reports()));
+        auto nodes = gather_reports(exchange_, running_[i]->reports());
+        auto remains = gather_reports(exchange_, running_[i]->remains());
+        auto report = running_[i]->report(std::move(nodes), std::move(remains));
         if (!report) return named(i, report.error());
         reports_[i] = std::move(report).value();
         if (--left_ > 0) running_[i]->retire();
