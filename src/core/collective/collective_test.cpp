@@ -17,7 +17,6 @@ namespace {
 struct Affine {
   std::uint64_t scale = 1;
   std::uint64_t shift = 0;
-  friend bool operator==(const Affine&, const Affine&) = default;
 };
 
 Affine compose(const Affine& left, const Affine& right) {

@@ -468,7 +468,7 @@ bool InputMachine::finished() const {
 }
 
 std::vector<BuiltBy> InputMachine::built_by() const {
-  std::vector<BuiltBy> built = left_;
+  std::vector<BuiltBy> built = built_before_;
   const auto grid = view_.grid();
   for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
     const TimesliceIndex first = grid.timeslice(0, rank);

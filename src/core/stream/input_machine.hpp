@@ -100,8 +100,7 @@ class InputMachine final : public schedule::SendState {
   /// Timeslices whose contribution of this node was consumed, all below.
   TimesliceIndex consumed() const { return window_.oldest(); }
 
-  /// What the compute nodes have built as far as this node knows: all that those of the view have
-  /// in it, and for earlier views what those had that left with them.
+  /// What the compute nodes have built as far as this node knows, in the view and in those before.
   std::vector<BuiltBy> built_by() const;
 
   /// One line that says where this node stands, for logs and failed tests.
@@ -150,7 +149,7 @@ class InputMachine final : public schedule::SendState {
   void promise_when_connected();
   Promise make_promise() const;
   void apply(Instant now, const View& view);
-  void remember_leaving(const View& next);
+  void remember_built(const View& next);
   void roll_back();
   void skip_done();
   TimesliceIndex done_end() const;
@@ -190,7 +189,7 @@ class InputMachine final : public schedule::SendState {
   std::vector<std::optional<Hello>> hellos_;  // not used yet: of a view still to come
   SendWindow window_;
   mutable std::vector<std::uint64_t> next_round_;  // per member: its next round of the grid
-  std::vector<BuiltBy> left_;                      // what compute nodes had built that left a view
+  std::vector<BuiltBy> built_before_;              // what compute nodes built in earlier views
   std::vector<TimesliceIndex> given_up_;           // per member: it does not wait for any below
   std::vector<std::uint32_t> suspects_;            // nodes, ascending, each once
   schedule::MessageBox messages_;

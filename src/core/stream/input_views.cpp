@@ -197,7 +197,7 @@ void InputMachine::lead(Instant now) {
 }
 
 void InputMachine::apply(Instant now, const View& next) {
-  remember_leaving(next);
+  remember_built(next);
   const bool took_part = std::exchange(takes_part_, false);
   writes_out_of_view_ = 0;
   const View before = std::exchange(view_, next);
@@ -245,18 +245,18 @@ void InputMachine::apply(Instant now, const View& next) {
   });
 }
 
-void InputMachine::remember_leaving(const View& next) {
+/// All of them: which compute nodes will not live to report it nobody knows yet.
+void InputMachine::remember_built(const View& next) {
   if (!takes_part_) return;
   const auto grid = view_.grid();
   for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
-    const std::uint32_t compute = members_[rank];
-    if (next.computes.contains(compute) && !next.forgotten.contains(compute)) continue;
     std::uint64_t rounds = 0;
     const auto is_done = [&](TimesliceIndex t) {
       return next.is_done(t) || window_.state(t) == SendWindow::State::done;
     };
     while (is_done(grid.timeslice(rounds, rank))) ++rounds;
-    if (rounds > 0) left_.push_back({compute, {grid.timeslice(0, rank), grid.computes, rounds}});
+    if (rounds == 0) continue;
+    built_before_.push_back({members_[rank], {grid.timeslice(0, rank), grid.computes, rounds}});
   }
 }
 

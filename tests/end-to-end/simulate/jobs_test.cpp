@@ -144,7 +144,7 @@ TEST_F(SimulatedJob, says_what_the_simulation_did) {
 
 TEST_F(SimulatedJob, leaves_a_record_that_says_what_the_scenario_was) {
   const std::string out = directory_ / "out";
-  expect_all_complete(simulate({"--out", out}));
+  expect_all_complete(simulate({"--out", out, "--set", "job.timeslices=1500"}));
   const auto record = nlohmann::json::parse(read_file(out + "/run.json"));
   EXPECT_EQ(record["parameters"]["scenario: network.topology"], "star:8");
   EXPECT_GT(record["series"]["buffer_fill"].size(), 5u);
