@@ -66,7 +66,7 @@ expect_failure 1 "--fabric: 'carrier-pigeon'" "$weft" run -n 2 --fabric carrier-
 expect_failure 1 "--spill: '$dir/none'" "$weft" run -n 2 --spill "$dir/none" --outbox 1MiB -- \
   "$examples/vsum2"
 expect_failure 1 "outbox is full" "$weft" run -n 2 --restart on-failure --most-restarts 0 \
-  --outbox 1KiB -- "$examples/vsum2"
+  --outbox-fails --outbox 1KiB -- "$examples/vsum2"
 mkdir "$dir/spill"
 results -n 2 --restart on-failure --outbox 1KiB --spill "$dir/spill" -- "$examples/vsum2" >/dev/null
 [[ -z $(ls "$dir/spill") ]] || fail "something is left in the spill directory"
