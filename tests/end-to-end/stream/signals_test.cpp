@@ -81,8 +81,8 @@ TEST(stream_signals, end_compare_in_order_with_the_runs_so_far) {
   for (const int number : {SIGINT, SIGTERM}) {
     ScratchDirectory directory;
     std::filesystem::create_directory(directory / "archives");
-    WeftProcess process(endless({"compare", "--schedules", "best-effort,offset", "--sink",
-                                 "tsa:" + (directory / "archives/%n.tsa"), "--out",
+    WeftProcess process(endless({"compare", "--force", "--schedules", "best-effort,offset",
+                                 "--sink", "tsa:" + (directory / "archives/%n.tsa"), "--out",
                                  directory / "out", "--source", "pattern:?size=4KiB&rate=1kHz"}));
     ASSERT_TRUE(has_begun(directory / "archives"));
     process.signal(number);
