@@ -86,7 +86,7 @@ int flushed(int code) {
   return static_cast<int>(ExitCode::system);
 }
 
-/// What is wrong with a command line that the parser refuses.
+/// The error in a command line that the parser refuses.
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const bool of_words = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
                         dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;

@@ -26,7 +26,7 @@ TEST(suggest, finds_what_is_near_and_nothing_else) {
   EXPECT_EQ(nearest("--colour", known), "");
 }
 
-/// What is said of a command line.
+/// The error for a command line.
 std::string said(const std::string& line) {
   CLI::App root("", "weft");
   root.require_subcommand(1);

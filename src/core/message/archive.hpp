@@ -14,8 +14,8 @@
 namespace weft::message {
 
 /// Messages with consecutive serials. Small ones lie behind each other in runs, each with its
-/// length in one or two bytes in front; a larger one is a run of its own. What is forgotten leaves
-/// run by run. The pool outlives it.
+/// length in one or two bytes in front; a larger one is a run of its own. A forgotten message
+/// leaves run by run. The pool outlives it.
 class Archive {
  public:
   struct Message {

@@ -144,7 +144,7 @@ class MessageMachine {
     bool owes_hello = false;
     std::uint64_t granted = 0;  // to say in it
     bool owes_pull = false;
-    // What was sent before this connection comes only when the peer asks for it: it has another
+    // Earlier messages come only when the peer asks for it: it has another
     // life than the one that was heard first, or this process went on from where it was stored.
     bool pulls = false;
     bool went_on = false;
@@ -213,7 +213,7 @@ class MessageMachine {
   std::vector<NodeId> waiting_for_room_;
   std::optional<Divergence> divergence_;
   std::vector<NodeId> dirty_;
-  /// The longest missing one first. What has come back, or is waited for no more, leaves it there.
+  /// The longest missing one first. Messages that came back stay in it.
   std::priority_queue<Missing, std::vector<Missing>, IsLater> missing_;
   std::uint64_t deadline_looks_ = 0;
   std::vector<NodeId> offenders_;
