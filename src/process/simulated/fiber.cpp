@@ -11,7 +11,16 @@
 
 #include "base/check.hpp"
 
+// GCC says so by a macro, Clang by a feature.
 #if defined(__SANITIZE_ADDRESS__)
+#define WEFT_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WEFT_ADDRESS_SANITIZER
+#endif
+#endif
+
+#if defined(WEFT_ADDRESS_SANITIZER)
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -23,14 +32,14 @@ namespace context = boost::context;
 // The address sanitizer keeps a picture of the stack that is in use.
 void begin_switch([[maybe_unused]] void** kept, [[maybe_unused]] const void* bottom,
                   [[maybe_unused]] std::size_t size) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(WEFT_ADDRESS_SANITIZER)
   __sanitizer_start_switch_fiber(kept, bottom, size);
 #endif
 }
 
 void end_switch([[maybe_unused]] void* kept, [[maybe_unused]] const void** bottom,
                 [[maybe_unused]] std::size_t* size) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(WEFT_ADDRESS_SANITIZER)
   __sanitizer_finish_switch_fiber(kept, bottom, size);
 #endif
 }
