@@ -17,6 +17,7 @@ struct TreeSwitch {
   std::uint32_t hosts = 0;
   std::uint16_t first_up = 0;
   std::uint16_t level = 0;
+  std::uint16_t cables = 1;  // parallel ones, to each switch below
 };
 
 /// What all routers of a tree know.
@@ -25,6 +26,8 @@ class Tree {
   explicit Tree(const Topology& topology) : topology_(topology) {
     const auto& shape = std::get<FatTreeShape>(topology.shape());
     const std::uint32_t in_pod = shape.hosts_per_leaf * shape.leaves_per_pod;
+    cables_ = static_cast<std::uint16_t>(shape.cables);
+    highest_ = shape.middle_ups > 0 ? 2 : 1;
     width_ = {shape.leaf_ups, shape.middle_ups, 0};
     below_ = {Divisor(1), Divisor(shape.hosts_per_leaf), Divisor(in_pod)};
     digit_weight_ = {Divisor(1), Divisor(std::max(1u, shape.leaf_ups)), Divisor(1)};
@@ -34,7 +37,7 @@ class Tree {
       add(0, leaf * shape.hosts_per_leaf, shape.hosts_per_leaf);
     }
     for (std::uint32_t middle = 0; middle < shape.middles; ++middle) {
-      add(1, middle / shape.leaf_ups * in_pod, in_pod);
+      add(1, middle / (shape.leaf_ups / (highest_ == 1 ? shape.cables : 1)) * in_pod, in_pod);
     }
     for (std::uint32_t top = 0; top < shape.tops; ++top) add(2, 0, topology.hosts());
   }
@@ -44,13 +47,17 @@ class Tree {
   static std::uint32_t offset(const TreeSwitch& here, std::uint32_t destination) {
     return destination - here.first_host;
   }
+  /// The first of the parallel cables to what the destination is below.
   PortNumber down(const TreeSwitch& here, std::uint32_t offset) const {
-    return PortNumber(static_cast<std::uint16_t>(below_[here.level].quotient(offset)));
+    return PortNumber(
+        static_cast<std::uint16_t>(below_[here.level].quotient(offset) * here.cables));
+  }
+  /// Of the parallel cables down, the one of the same number as the cable up.
+  std::uint32_t parallel(const TreeSwitch& here, std::uint32_t destination) const {
+    const std::size_t below = std::max<std::size_t>(here.level, 1) - 1;
+    return digit_[below].remainder(digit_weight_[below].quotient(destination)) % here.cables;
   }
   std::uint32_t ups(const TreeSwitch& here) const { return width_[here.level]; }
-  static PortNumber up(const TreeSwitch& here, std::uint32_t number) {
-    return PortNumber(static_cast<std::uint16_t>(here.first_up + number));
-  }
   /// D-mod-k: the destination's digit at this level.
   std::uint32_t digit(const TreeSwitch& here, std::uint32_t destination) const {
     return digit_[here.level].remainder(digit_weight_[here.level].quotient(destination));
@@ -62,10 +69,13 @@ class Tree {
     switches_.push_back({.first_host = first_host,
                          .hosts = std::min(most, topology_.hosts() - first_host),
                          .first_up = static_cast<std::uint16_t>(topology_.ports(v) - width_[level]),
-                         .level = level});
+                         .level = level,
+                         .cables = level == highest_ ? cables_ : std::uint16_t{1}});
   }
 
   const Topology& topology_;
+  std::uint16_t cables_ = 1;
+  std::uint16_t highest_ = 1;                       // level
   std::array<std::uint32_t, most_levels> width_{};  // ports up
   std::array<Divisor, most_levels> below_;          // hosts below a port down
   std::array<Divisor, most_levels> digit_weight_;
@@ -73,41 +83,51 @@ class Tree {
   std::vector<TreeSwitch> switches_;
 };
 
+/// Ports side by side that lead to the destination alike: all those up, or parallel ones down.
+struct Ports {
+  std::uint16_t first = 0;
+  std::uint32_t count = 0;
+  bool down = false;
+  PortNumber at(std::uint32_t number) const {
+    return PortNumber(static_cast<std::uint16_t>(first + number));
+  }
+};
+
 struct DestinationDigit {
   static constexpr std::string_view name = "d-mod-k";
   static constexpr bool one_way = true;
   static std::uint32_t choose(const Tree& tree, const TreeSwitch& here, Vertex, RouteState& state,
-                              const PortLoad&, Rng&) {
-    return tree.digit(here, state.destination);
+                              const PortLoad&, Rng&, const Ports& ports) {
+    return ports.down ? tree.parallel(here, state.destination)
+                      : tree.digit(here, state.destination);
   }
 };
 
 struct FlowHash {
   static constexpr std::string_view name = "ecmp";
   static constexpr bool one_way = false;
-  static std::uint32_t choose(const Tree& tree, const TreeSwitch& here, Vertex at,
-                              RouteState& state, const PortLoad&, Rng&) {
-    return hashed_choice(state.waypoint, at.value(), tree.ups(here));
+  static std::uint32_t choose(const Tree&, const TreeSwitch&, Vertex at, RouteState& state,
+                              const PortLoad&, Rng&, const Ports& ports) {
+    return hashed_choice(state.waypoint, at.value(), ports.count);
   }
 };
 
 struct LeastQueued {
   static constexpr std::string_view name = "adaptive";
   static constexpr bool one_way = false;
-  static std::uint32_t choose(const Tree& tree, const TreeSwitch& here, Vertex, RouteState&,
-                              const PortLoad& load, Rng& rng) {
-    const std::uint32_t ups = tree.ups(here);
-    const auto queued = [&](std::uint32_t up) { return load.ahead(Tree::up(here, up)); };
+  static std::uint32_t choose(const Tree&, const TreeSwitch&, Vertex, RouteState&,
+                              const PortLoad& load, Rng& rng, const Ports& ports) {
+    const auto queued = [&](std::uint32_t number) { return load.ahead(ports.at(number)); };
     std::uint64_t least = queued(0);
     std::uint32_t ties = 1;
-    for (std::uint32_t up = 1; up < ups; ++up) {
-      const std::uint64_t bytes = queued(up);
+    for (std::uint32_t number = 1; number < ports.count; ++number) {
+      const std::uint64_t bytes = queued(number);
       ties = bytes < least ? 1 : ties + (bytes == least ? 1 : 0);
       least = std::min(least, bytes);
     }
     auto skip = ties == 1 ? 0 : static_cast<std::uint32_t>(rng.below(ties));
-    for (std::uint32_t up = 0;; ++up) {
-      if (queued(up) == least && skip-- == 0) return up;
+    for (std::uint32_t number = 0;; ++number) {
+      if (queued(number) == least && skip-- == 0) return number;
     }
   }
 };
@@ -131,23 +151,21 @@ class FatTreeRouter final : public Router {
            Rng& rng) const override {
     const TreeSwitch& here = tree_.at(at);
     const std::uint32_t offset = Tree::offset(here, state.destination);
-    if (offset < here.hosts) return {.port = tree_.down(here, offset)};
-    return {.port = Tree::up(here, Policy::choose(tree_, here, at, state, load, rng))};
+    const Ports ports = ports_of(here, offset);
+    if (ports.count == 1) return {.port = ports.at(0)};
+    return {.port = ports.at(Policy::choose(tree_, here, at, state, load, rng, ports))};
   }
 
   void choices(Vertex at, PortNumber, const RouteState& state,
                std::vector<Choice>& out) const override {
     const TreeSwitch& here = tree_.at(at);
     const std::uint32_t offset = Tree::offset(here, state.destination);
-    if (offset < here.hosts) {
-      out.push_back({.hop = {.port = tree_.down(here, offset)}, .after = state});
-    } else if (Policy::one_way) {
-      out.push_back(
-          {.hop = {.port = Tree::up(here, tree_.digit(here, state.destination))}, .after = state});
-    } else {
-      for (std::uint32_t up = 0; up < tree_.ups(here); ++up) {
-        out.push_back({.hop = {.port = Tree::up(here, up)}, .after = state});
-      }
+    const Ports ports = ports_of(here, offset);
+    const std::uint32_t digit =
+        ports.down ? tree_.parallel(here, state.destination) : tree_.digit(here, state.destination);
+    for (std::uint32_t number = 0; number < ports.count; ++number) {
+      if (Policy::one_way && number != digit) continue;
+      out.push_back({.hop = {.port = ports.at(number)}, .after = state});
     }
   }
 
@@ -157,6 +175,11 @@ class FatTreeRouter final : public Router {
   }
 
  private:
+  Ports ports_of(const TreeSwitch& here, std::uint32_t offset) const {
+    if (offset >= here.hosts) return {.first = here.first_up, .count = tree_.ups(here)};
+    return {.first = tree_.down(here, offset).value(), .count = here.cables, .down = true};
+  }
+
   Tree tree_;
 };
 

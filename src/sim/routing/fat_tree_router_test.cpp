@@ -51,6 +51,19 @@ TEST(d_mod_k, wraps_in_two_levels_when_hosts_outnumber_the_tops) {
   }
 }
 
+TEST(d_mod_k, comes_down_by_the_parallel_cable_that_it_would_have_gone_up_by) {
+  // 8 leaves, each with two cables to each of 4 spines: up by 8 + d mod 8, so to spine d mod 8 / 2.
+  const Topology t = topology_of("fat-tree:64,levels=2,radix=16,cables=2");
+  EXPECT_EQ(t.switches(), 8u + 4u);
+  for (std::uint32_t to = 8; to < 64; ++to) {
+    const std::uint32_t digit = to % 8;
+    EXPECT_THAT(d_mod_k(t, 0, to),
+                ElementsAre(Step{0, static_cast<std::uint16_t>(8 + digit)},
+                            Step{8 + digit / 2, static_cast<std::uint16_t>(to / 8 * 2 + digit % 2)},
+                            Step{to / 8, static_cast<std::uint16_t>(to % 8)}));
+  }
+}
+
 TEST(d_mod_k, gives_each_cable_the_same_number_of_destinations) {
   const Topology t = topology_of("fat-tree:128,levels=3,radix=8");
   std::map<std::pair<std::uint32_t, std::uint16_t>, int> up, top;

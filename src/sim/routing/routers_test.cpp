@@ -58,9 +58,11 @@ INSTANTIATE_TEST_SUITE_P(
                     "fat-tree:19,levels=2,radix=8", "fat-tree:64,levels=2,radix=12",
                     "fat-tree:54,levels=3,radix=6", "fat-tree:100,levels=3,radix=8",
                     "fat-tree:150,levels=3,radix=12,taper=3", "fat-tree:101,taper=3:2",
-                    "dragonfly:72", "dragonfly:50", "dragonfly:9,groups=3",
-                    "dragonfly:40,groups=2,routers=5", "dragonfly:6,groups=6,routers=1",
-                    "dragonfly:100,shape=xc40", "dragonfly:90,shape=xc40,groups=3,routers=30",
+                    "fat-tree:30,levels=2,radix=12,cables=2",
+                    "fat-tree:64,levels=3,radix=8,cables=2", "dragonfly:72", "dragonfly:50",
+                    "dragonfly:9,groups=3", "dragonfly:40,groups=2,routers=5",
+                    "dragonfly:6,groups=6,routers=1", "dragonfly:100,shape=xc40",
+                    "dragonfly:90,shape=xc40,groups=3,routers=30",
                     "dragonfly:120,shape=xc40,groups=5,routers=48,global=1", "torus:7",
                     "torus:2x3x4", "torus:5x4,hosts=3", "torus:1x1x6", "torus:2x2x2x2"));
 

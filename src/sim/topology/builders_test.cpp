@@ -64,6 +64,18 @@ TEST(fat_tree, leaves_unused_ports_out_when_hosts_do_not_fill_it) {
   EXPECT_EQ(pod.ports(pod.switch_at(3)), 3u);
 }
 
+TEST(fat_tree, fills_the_switches_of_the_highest_level_with_parallel_cables) {
+  const Topology two = made("fat-tree:324,levels=2,radix=36,cables=2");
+  EXPECT_EQ(two.name(), "fat-tree:324,levels=2,radix=36,taper=1,cables=2");
+  EXPECT_EQ(two.switches(), 18u + 9u);
+  EXPECT_EQ(two.ports(two.switch_at(18)), 36u);
+  const Topology three = made("fat-tree:1296,levels=3,radix=36,cables=9");
+  EXPECT_EQ(three.switches(), 72u + 72u + 36u);
+  EXPECT_EQ(three.ports(three.switch_at(144)), 36u);
+  EXPECT_THAT(refusal("fat-tree:64,levels=2,radix=16,cables=3"), HasSubstr("use cables=1 or"));
+  EXPECT_THAT(refusal("fat-tree:64,levels=2,radix=16,cables=4"), HasSubstr("use cables=2 or"));
+}
+
 TEST(fat_tree, tapers_at_the_leaves) {
   const Topology t = made("fat-tree:1024,levels=3,radix=16,taper=2");
   // Leaves of 10 hosts and 5 cables up, 8 leaves to a pod: 103 leaves in 13 pods.

@@ -77,15 +77,36 @@ Result<void> choose(FatTreeOptions& options) {
   return {};
 }
 
+/// Parallel cables must come out even, and their switch must have ports for all of them.
+Result<void> check_cables(const FatTreeOptions& options, const FatTreeShape& shape) {
+  const std::uint32_t ups = shape.middle_ups > 0 ? shape.middle_ups : shape.leaf_ups;
+  const std::uint32_t below = shape.middle_ups > 0 ? shape.pods() : shape.leaves;
+  if (options.cables == 0 || ups % options.cables != 0) {
+    return impossible(
+        "topology fat-tree: {} cables up from a switch are not a multiple of {}; use "
+        "cables=1 or a divisor of {}",
+        ups, options.cables, ups);
+  }
+  if (ups > 0 && std::uint64_t{below} * options.cables > options.radix) {
+    return impossible(
+        "topology fat-tree: {} switches with {} cables each are more than a switch "
+        "of radix {} has ports for; use cables={} or fewer",
+        below, options.cables, options.radix, options.radix / below);
+  }
+  return {};
+}
+
 FatTreeShape shape_of(const FatTreeOptions& options) {
   const std::uint32_t per_leaf = hosts_of(options.radix, options.taper);
   FatTreeShape shape{.levels = options.levels, .hosts_per_leaf = per_leaf};
   shape.leaves = (options.hosts + per_leaf - 1) / per_leaf;
   shape.leaves_per_pod = options.levels == 3 ? options.radix / 2 : shape.leaves;
   shape.leaf_ups = shape.leaves > 1 ? ups_of(options.radix, options.taper) : 0;
+  shape.cables = std::max(1U, options.cables);
   shape.middles = shape.leaf_ups * shape.pods();
   shape.middle_ups = shape.pods() > 1 ? options.radix / 2 : 0;
-  shape.tops = shape.leaf_ups * shape.middle_ups;
+  shape.tops = shape.leaf_ups * shape.middle_ups / shape.cables;
+  if (shape.middle_ups == 0) shape.middles /= shape.cables;
   return shape;
 }
 
@@ -93,17 +114,19 @@ void connect_all(Topology& tree, const FatTreeShape& shape) {
   for (std::uint32_t h = 0; h < tree.hosts(); ++h) {
     tree.connect(tree.host(h), tree.switch_at(h / shape.hosts_per_leaf), CableKind::host);
   }
+  const std::uint32_t to_middle = shape.middle_ups > 0 ? 1 : shape.cables;
   for (std::uint32_t leaf = 0; leaf < shape.leaves; ++leaf) {
     const std::uint32_t first = shape.leaves + leaf / shape.leaves_per_pod * shape.leaf_ups;
     for (std::uint32_t up = 0; up < shape.leaf_ups; ++up) {
-      tree.connect(tree.switch_at(leaf), tree.switch_at(first + up), CableKind::local);
+      tree.connect(tree.switch_at(leaf), tree.switch_at(first + up / to_middle), CableKind::local);
     }
   }
   for (std::uint32_t middle = 0; shape.middle_ups > 0 && middle < shape.middles; ++middle) {
     const std::uint32_t plane = middle % shape.leaf_ups;
-    const std::uint32_t first = shape.leaves + shape.middles + plane * shape.middle_ups;
+    const std::uint32_t first =
+        shape.leaves + shape.middles + plane * (shape.middle_ups / shape.cables);
     for (std::uint32_t up = 0; up < shape.middle_ups; ++up) {
-      tree.connect(tree.switch_at(shape.leaves + middle), tree.switch_at(first + up),
+      tree.connect(tree.switch_at(shape.leaves + middle), tree.switch_at(first + up / shape.cables),
                    CableKind::local);
     }
   }
@@ -119,8 +142,10 @@ Result<Topology> make_fat_tree(const FatTreeOptions& asked) {
   FatTreeOptions options = asked;
   if (auto chosen = choose(options); !chosen) return std::move(chosen).error();
   const FatTreeShape shape = shape_of(options);
-  const std::string name = fmt::format("fat-tree:{},levels={},radix={},taper={}", options.hosts,
-                                       options.levels, options.radix, taper_text(options.taper));
+  if (auto fits = check_cables(options, shape); !fits) return std::move(fits).error();
+  std::string name = fmt::format("fat-tree:{},levels={},radix={},taper={}", options.hosts,
+                                 options.levels, options.radix, taper_text(options.taper));
+  if (options.cables > 1) name += fmt::format(",cables={}", options.cables);
   const std::uint64_t cables = options.hosts + std::uint64_t{shape.leaves} * shape.leaf_ups +
                                std::uint64_t{shape.middles} * shape.middle_ups;
   if (auto fits = detail::check_size(name, options.hosts, cables); !fits) {

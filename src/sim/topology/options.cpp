@@ -118,7 +118,8 @@ std::string read_fat_tree(std::string_view words, FatTreeOptions& options) {
   if (why.empty()) {
     why = apply(words, {{"levels", levels},
                         count_setter("radix", 65'534, options.radix),
-                        {"taper", [&](auto value) { return take_taper(value, options.taper); }}});
+                        {"taper", [&](auto value) { return take_taper(value, options.taper); }},
+                        count_setter("cables", 65'534, options.cables)});
   }
   return why;
 }

@@ -34,6 +34,9 @@ struct FatTreeOptions {
   std::uint32_t levels = 0;  ///< 2 or 3
   std::uint32_t radix = 0;   ///< ports per switch, even
   Taper taper;
+  /// Parallel ones between a switch of the highest level and each one below it: fewer switches
+  /// there, with more of their ports used.
+  std::uint32_t cables = 1;
 };
 
 /// A dragonfly (Kim et al. 2008). What is 0 is chosen: balanced, that is with twice as many

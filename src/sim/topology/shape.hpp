@@ -12,7 +12,8 @@ namespace weft::sim {
 /// A folded Clos network of 1 (a star), 2 or 3 levels. Switches are numbered leaves first, then
 /// those of the second level (by pod), then those of the third (by plane: all that the same
 /// switch of each pod reaches). Hosts fill leaves in order, leaves fill pods in order. Ports: those
-/// down first, in the order of what is below; then those up, in the order of what is above.
+/// down first, in the order of what is below; then those up, in the order of what is above;
+/// parallel cables side by side.
 struct FatTreeShape {
   std::uint32_t levels = 1;
   std::uint32_t hosts_per_leaf = 0;  ///< of a full leaf; the last may have fewer
@@ -22,6 +23,7 @@ struct FatTreeShape {
   std::uint32_t leaves = 0;
   std::uint32_t middles = 0;  ///< second level, in all pods
   std::uint32_t tops = 0;     ///< third level
+  std::uint32_t cables = 1;   ///< parallel ones from the highest level to each switch below it
   std::uint32_t pods() const { return (leaves + leaves_per_pod - 1) / leaves_per_pod; }
 };
 
