@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 
 #include "base/units.hpp"
 #include "cli/config_file.hpp"
@@ -149,13 +148,14 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
   add_parsed(command, "--peer-timeout", o.peer_timeout, parse_duration,
              "a node that cannot be reached for so long is taken for dead", "10s");
   command
-      .add_option(
-          "--quorum", o.quorum,
+      .add_option_function<std::string>(
+          "--quorum",
+          [&o](const std::string& name) {
+            o.quorum = name == "majority" ? Quorum::majority : Quorum::none;
+          },
           "majority: without more than half of the input nodes a job waits; none: each part "
           "goes on, and flags what another may build too")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Quorum>{{"majority", Quorum::majority}, {"none", Quorum::none}}))
-      ->type_name("majority|none")
+      ->check(CLI::IsMember({"majority", "none"}))
       ->default_str(o.quorum == Quorum::majority ? "majority" : "none");
   add_parsed(command, "--stall-timeout", o.stall_timeout, parse_duration,
              "leave a compute node out that takes nothing and does not answer for so long", "30s");

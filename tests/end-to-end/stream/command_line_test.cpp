@@ -93,6 +93,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{
             "options_in_front_of_a_command", {"simulate", "--json", "uniform"}, "behind uniform"},
         Refusal{"jobs_without_seeds", {"run", "--jobs", "2", "--", "true"}, "--seeds"},
+        Refusal{"failing_outbox_without_outbox",
+                {"run", "--outbox-fails", "--", "true"},
+                "--outbox SIZE"},
         Refusal{
             "restarts_without_restart", {"run", "--most-restarts", "2", "--", "true"}, "--restart"},
         Refusal{"unknown_command", {"strem", "local"}, "did you mean stream?"},
@@ -197,6 +200,33 @@ TEST(command_line, help_is_that_of_the_command) {
     EXPECT_THAT(help.output, HasSubstr(fabric));
   }
   EXPECT_EQ(run_weft({"help"}).output, run_weft({"--help"}).output);
+}
+
+/// The help of a command and of those below it is text: no control character but the line's end.
+/// How many commands there are.
+std::size_t expect_plain_help(const std::vector<std::string>& command) {
+  std::vector<std::string> arguments = command;
+  arguments.emplace_back("--help");
+  const Ended help = run_weft(arguments);
+  EXPECT_EQ(help.code, 0) << help.describe();
+  const auto is_control = [](unsigned char c) { return (c < ' ' && c != '\n') || c == 127; };
+  EXPECT_EQ(std::count_if(help.output.begin(), help.output.end(), is_control), 0)
+      << help.describe();
+  std::size_t commands = 1;
+  std::istringstream lines(help.output);
+  bool lists_commands = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (lists_commands && line.starts_with("  ") && line[2] != ' ') {
+      arguments.back() = line.substr(2, line.find(' ', 2) - 2);
+      commands += expect_plain_help(arguments);
+    }
+    lists_commands = line == "Subcommands:" || (lists_commands && !line.empty());
+  }
+  return commands;
+}
+
+TEST(command_line, no_help_has_a_control_character) {
+  EXPECT_GE(expect_plain_help({}), 15u);
 }
 
 TEST(command_line, tables_fit_80_columns_of_a_pipe) {
