@@ -55,6 +55,9 @@ Result<void> check_needed(const CLI::App& app, const LaunchOptions& launch) {
   } else if (app.count("--spill") > 0 && launch.outbox == LaunchOptions().outbox) {
     given = "--spill";
     lacks = "--outbox SIZE";
+  } else if (app.count("--outbox-fails") > 0 && launch.outbox == LaunchOptions().outbox) {
+    given = "--outbox-fails";
+    lacks = "--outbox SIZE";
   }
   if (given == nullptr) return {};
   return Error{ErrorCode::invalid_argument,

@@ -53,6 +53,7 @@ Result<void> find_by_file(const CLI::App& command, const std::string& path, Laun
   take(command, "--heartbeat", file->heartbeat, launch.heartbeat);
   take(command, "--inbox", file->inbox, launch.inbox);
   take(command, "--outbox", file->outbox, launch.outbox);
+  take(command, "--outbox-fails", file->outbox_fails, launch.outbox_fails);
   take(command, "--connections", file->connections, launch.connections);
   if (command.count("--spill") == 0) launch.spill = file->spill;
   return {};

@@ -95,6 +95,7 @@ Result<JobDescription> describe_by(const JobFileWatch& watch) {
   job.timeout = !file.timeout && job.retain ? Duration::max() : timeout;
   job.inbox = file.inbox.value_or(job.inbox);
   job.outbox = file.outbox.value_or(job.outbox);
+  job.outbox_fails = file.outbox_fails.value_or(job.outbox_fails);
   job.spill = file.spill;
   job.connections = file.connections.value_or(0);
   job.file = file.path;

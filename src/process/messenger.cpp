@@ -6,11 +6,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.hpp"
+#include "base/units.hpp"
+
 namespace weft {
 namespace {
 
 constexpr std::size_t queued_operations = 256;
 constexpr std::size_t queued_bytes = 64 << 10;
+/// Receivers that save checkpoints may take some time for it; one that saves none takes for ever.
+constexpr Duration full_without_a_word = Duration::seconds(2);
 /// Of operations that the machine does not know of: no number of its own has this bit.
 constexpr std::uint64_t refused_bit = std::uint64_t{1} << 62;
 
@@ -161,7 +166,9 @@ Result<void> Messenger::turn_until(Finished&& finished, std::optional<Operation>
     const Instant now = waiter_.now();
     auto worked = work(now, waiter_.looks_per_turn(), operation);
     if (!worked) return std::move(worked).error();
-    if (!*worked) waiter_.idle(now, fabric_, machine_.next_deadline());
+    if (*worked) continue;
+    look_for_room(now);
+    waiter_.idle(now, fabric_, next_deadline());
   }
   return {};
 }
@@ -170,6 +177,28 @@ Result<void> Messenger::turn_until(Finished&& finished, std::optional<Operation>
 void Messenger::look_for_peer(Instant now, Operation of) {
   const auto peer = machine_.peer_of(of);
   if (peer && !machine_.is_up(*peer)) waiter_.miss(now, *peer);
+}
+
+Instant Messenger::next_deadline() {
+  const Instant deadline = machine_.next_deadline();
+  if (!full_since_ || has_said_full_) return deadline;
+  return std::min(deadline, *full_since_ + full_without_a_word);
+}
+
+/// As an error, since programs show no less: without a word their user sees a job that hangs.
+void Messenger::look_for_room(Instant now) {
+  if (has_said_full_) return;
+  if (!machine_.waits_for_room()) return full_since_.reset();
+  if (!full_since_) full_since_ = now;
+  if (now < *full_since_ + full_without_a_word) return;
+  has_said_full_ = true;
+  const auto full = machine_.full_outbox();
+  spdlog::error(
+      "rank {} waits to send to rank {}: its outbox of {} has no room and keeps {} for later lives "
+      "of other ranks, most of it ({}) for rank {}, until they save checkpoints; let the program "
+      "save checkpoints, or use a larger --outbox, --spill DIR, or --outbox-fails",
+      machine_.self().value(), full.receiver.value(), to_text(full.limit),
+      to_text(machine_.outbox_bytes()), to_text(full.kept_for_it), full.most_kept_for.value());
 }
 
 Result<bool> Messenger::work(Instant now, int looks, std::optional<Operation> operation) {

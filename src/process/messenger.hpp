@@ -103,6 +103,9 @@ class Messenger final : private MessageHistory {
   Result<void> turn_until(Finished&& finished, std::optional<Operation> operation = {});
   bool missed();
   void look_for_peer(Instant now, Operation of);
+  /// Says once that this process stands still for want of room in the outbox.
+  void look_for_room(Instant now);
+  Instant next_deadline();
   Error failure(const message::OperationState& state) const;
   void close_region(Operation operation);
   Operation refuse(NodeId from, const message::FlowKey& flow, std::size_t size, const Error& why);
@@ -123,6 +126,8 @@ class Messenger final : private MessageHistory {
   std::vector<std::pair<Operation, Region>> regions_;  // of receives under way
   std::vector<std::pair<Operation, Error>> refused_;   // not started, and not waited for yet
   std::uint64_t refusals_ = 0;
+  std::optional<Instant> full_since_;  // messages wait for room in the outbox
+  bool has_said_full_ = false;
   std::optional<Error> failure_;  // of the job: nothing works any more
 };
 

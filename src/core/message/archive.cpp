@@ -80,6 +80,12 @@ void Archive::add_gone(Serial serial) {
   run.is_gone = true;
 }
 
+std::uint64_t Archive::bytes() const {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < runs_.size(); ++i) sum += runs_[i].body.view().size();
+  return sum;
+}
+
 Archive::Run* Archive::run_of(Serial serial) {
   if (runs_.empty() || serial < runs_[0].first) return nullptr;
   std::size_t from = 0, to = runs_.size();

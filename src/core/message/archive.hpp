@@ -28,6 +28,8 @@ class Archive {
   static constexpr std::size_t most_shared = 1024;
 
   bool empty() const { return runs_.empty(); }
+  /// Of the pool's memory that it uses.
+  std::uint64_t bytes() const;
   /// Appends the message `serial`, which follows the last one. `digest`: of the flow before and
   /// after it. A large body is taken over. False: the pool has no memory; nothing has changed.
   bool add(BodyPool& pool, Serial serial, std::span<const std::byte> bytes, Body& body,

@@ -191,9 +191,15 @@ TEST(growth, a_full_outbox_lets_a_sender_wait_until_receivers_forget) {
     ASSERT_LT(sent, 100u);
   }
   EXPECT_GT(sent, 2u);
+  ASSERT_TRUE(both[0].waits_for_room());
+  const auto full = both[0].full_outbox();
+  EXPECT_EQ(full.receiver, NodeId(1));
+  EXPECT_EQ(full.most_kept_for, NodeId(1));
+  EXPECT_EQ(full.kept_for_it, both[0].outbox_bytes());
   ASSERT_TRUE(both[1].store().ok());
   both[1].commit();
   both.exchange();
+  EXPECT_FALSE(both[0].waits_for_room());
   ASSERT_TRUE(both[0].is_done(operation));
   EXPECT_EQ(both[0].take(operation).failure, Failure::none);
 }

@@ -286,6 +286,20 @@ void MessageMachine::use_room() {
   }
 }
 
+MessageMachine::FullOutbox MessageMachine::full_outbox() const {
+  WEFT_CHECK(waits_for_room());
+  FullOutbox full{.limit = sent_bodies_.limit()};
+  full.receiver = full.most_kept_for = waiting_for_room_.back();
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    if (peers_[i].pair == nullptr) continue;
+    const ByteCount kept = peers_[i].pair->out.kept();
+    if (kept <= full.kept_for_it) continue;
+    full.kept_for_it = kept;
+    full.most_kept_for = NodeId(i);
+  }
+  return full;
+}
+
 Result<std::vector<std::byte>> MessageMachine::store() {
   const Peer& self = peers_[options_.self.value()];
   if (operations_.pending() > 0 || (self.pair != nullptr && self.pair->in.holds_any())) {

@@ -118,6 +118,17 @@ class MessageMachine {
   /// Bytes of messages that are kept for others, and that wait to be received.
   ByteCount outbox_bytes() const { return sent_bodies_.in_use(); }
   ByteCount inbox_bytes() const { return received_bodies_.in_use(); }
+  /// A message for which the outbox has no room: its receiver, and the peer for which most is kept,
+  /// whose checkpoints make room soonest.
+  struct FullOutbox {
+    NodeId receiver{};
+    NodeId most_kept_for{};
+    ByteCount kept_for_it;
+    ByteCount limit;
+  };
+  bool waits_for_room() const { return !waiting_for_room_.empty(); }
+  /// One of those that wait. It looks at all that is kept. `waits_for_room` holds.
+  FullOutbox full_outbox() const;
   /// Frames that could not be: their connections were ended.
   std::uint64_t refused_frames() const { return refused_; }
   /// Peers whose connection shall be ended, since they say what cannot be: Fabric::remove_peer.

@@ -248,6 +248,17 @@ bool PairOut::copy_waiting() {
   return true;
 }
 
+ByteCount PairOut::kept() const {
+  std::uint64_t sum = 0;
+  flows_.for_each_active([&](const Flow& flow) {
+    sum += flow.archive.bytes();
+    for (std::size_t i = 0; i < flow.kept.size(); ++i) {
+      if (flow.kept[i].body.owns()) sum += flow.kept[i].bytes.size();
+    }
+  });
+  return ByteCount(sum);
+}
+
 void PairOut::store(StoredPair& into) {
   flows_.for_each_active([&](Flow& flow) {
     StoredSends& sends = into.sends.emplace_back();

@@ -84,6 +84,8 @@ class PairOut {
   bool has_begun() const { return next_order_ > 1; }
   /// Messages wait for room in the outbox.
   bool waits_for_room() const { return !uncopied_.empty(); }
+  /// Bytes of the outbox that are kept for the peer. It looks at all flows.
+  ByteCount kept() const;
   /// There may be some. False: not for all.
   bool copy_waiting();
   std::size_t active_flows() const { return flows_.active(); }

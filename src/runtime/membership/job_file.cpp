@@ -326,6 +326,12 @@ std::string set_spill(Parser& p, std::string_view text) {
   return good;
 }
 
+std::string set_outbox_fails(Parser& p, std::string_view text) {
+  if (text != "true" && text != "false") return "is neither true nor false";
+  p.file.outbox_fails = text == "true";
+  return good;
+}
+
 constexpr std::array keys{
     Key{"timeout", set_timeout},
     Key{"peer_timeout",
@@ -337,6 +343,7 @@ constexpr std::array keys{
         [](Parser& p, std::string_view v) { return set(p.file.inbox, v, parse_byte_count); }},
     Key{"outbox",
         [](Parser& p, std::string_view v) { return set(p.file.outbox, v, parse_byte_count); }},
+    Key{"outbox_fails", set_outbox_fails},
     Key{"spill", set_spill},
     Key{"restart", set_restart},
     Key{"connections", set_connections},

@@ -39,6 +39,7 @@ struct JobFile {
   std::optional<Duration> heartbeat;
   std::optional<ByteCount> inbox;
   std::optional<ByteCount> outbox;
+  std::optional<bool> outbox_fails;
   std::optional<std::uint32_t> connections;
   std::optional<bool> retain;  ///< sent messages are kept, so that processes may be started anew
   std::string fabric;          ///< "auto" or "tcp"; empty: not said

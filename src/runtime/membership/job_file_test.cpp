@@ -118,6 +118,7 @@ TEST(job_file, names_what_it_refuses_by_line_and_says_what_to_write) {
             "the lines in order, or name it rank0");
   EXPECT_THAT(complaint("[general]\ntimeout = soon\n"), HasSubstr("job.conf:2: timeout = soon: "));
   EXPECT_THAT(complaint("[general]\noutbox_size = -2\n"), HasSubstr("-1 keeps everything"));
+  EXPECT_THAT(complaint("[general]\noutbox_fails = 3\n"), HasSubstr("neither true nor false"));
   EXPECT_THAT(complaint(std::string_view("[general]\nx\0y = 1\n", 18)), HasSubstr("control"));
 }
 
