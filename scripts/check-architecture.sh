@@ -43,6 +43,9 @@ process/simulated: base core fabric process sim testbed
 program:      base process
 launch:       base wire fabric runtime process
 qos:          base core sim
+trace/events: base core
+trace/goal:   base trace/events
+trace/replay: base core sim trace/events trace/goal
 stream/shm:   base wire runtime/memory stream
 stream/simulated: base core fabric runtime report sim stream testbed
 stream/swarm: base core report runtime sim stream testbed

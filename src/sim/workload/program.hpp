@@ -15,6 +15,8 @@ struct Action {
     send,           ///< `bytes` to `peer`, not waited for
     receive,        ///< `bytes` from `peer`, not waited for
     wait_all,       ///< until all that this rank started has completed
+    wait_for,       ///< until the send or receive `request` has completed
+    wait_any,       ///< until one of those that are open completes
     mark_progress,  ///< an iteration is done (paper 5, Fig. 2)
     end,            ///< of the program
   };
@@ -25,7 +27,13 @@ struct Action {
   std::uint64_t match = 0;
   std::uint64_t bytes = 0;
   PicoDuration time{};
+  /// Of a send or receive: a number that no other open one of this rank has, if it is waited for by
+  /// its number.
+  std::uint32_t request = 0;
 };
+
+/// The size of a receive that takes its message as long as it is.
+inline constexpr std::uint64_t any_bytes = ~std::uint64_t{0};
 
 /// Where a rank is in its program.
 struct Cursor {
@@ -39,6 +47,17 @@ class Program {
   virtual std::uint32_t ranks() const = 0;
   /// The rank's action at the cursor, which moves to the next one. Depends on nothing else.
   virtual Action next(std::uint32_t rank, Cursor& cursor) const = 0;
+};
+
+/// Actions from something with a state of its own, such as a trace that is read as it is replayed.
+class Feed {
+ public:
+  virtual ~Feed() = default;
+  virtual std::uint32_t ranks() const = 0;
+  /// The rank's next action; not called again after `end`.
+  virtual Action next(std::uint32_t rank) = 0;
+  /// A send or receive of the rank has completed; within `next`'s actions or later.
+  virtual void on_completed(std::uint32_t rank, std::uint32_t request) = 0;
 };
 
 }  // namespace weft::sim

@@ -30,7 +30,7 @@ std::optional<Open> take(std::vector<Open>& list, std::uint32_t peer, std::uint6
 
 Ranks::Ranks(const Program& program, const RankOptions& options, std::vector<std::uint32_t> hosts,
              Network& network, Agents& agents)
-    : program_(program),
+    : program_(&program),
       options_(options),
       hosts_(std::move(hosts)),
       rank_at_(network.topology().hosts(), no_rank),
@@ -40,12 +40,30 @@ Ranks::Ranks(const Program& program, const RankOptions& options, std::vector<std
       user_(network.add_user(*this)) {
   WEFT_CHECK(program.ranks() == hosts_.size(), "{} ranks on {} hosts", program.ranks(),
              hosts_.size());
-  const Rng noise(options.seed);
+  start();
+}
+
+Ranks::Ranks(Feed& feed, const RankOptions& options, std::vector<std::uint32_t> hosts,
+             Network& network, Agents& agents)
+    : feed_(&feed),
+      options_(options),
+      hosts_(std::move(hosts)),
+      rank_at_(network.topology().hosts(), no_rank),
+      network_(network),
+      agents_(agents),
+      agent_(agents.add(*this)),
+      user_(network.add_user(*this)) {
+  WEFT_CHECK(feed.ranks() == hosts_.size(), "{} ranks on {} hosts", feed.ranks(), hosts_.size());
+  start();
+}
+
+void Ranks::start() {
+  const Rng noise(options_.seed);
   for (std::uint32_t r = 0; r < hosts_.size(); ++r) {
     WEFT_CHECK(rank_at_[hosts_[r]] == no_rank, "two ranks on host {}", hosts_[r]);
     rank_at_[hosts_[r]] = r;
     ranks_.push_back({.noise = noise.split(r)});
-    const PicoInstant at = std::max(options.start, agents.engine().now());
+    const PicoInstant at = std::max(options_.start, agents_.engine().now());
     agents_.set_timer(agent_, hosts_[r], at, 0, r);
   }
 }
@@ -73,7 +91,8 @@ void Ranks::on_timer(std::uint16_t, std::uint64_t rank) {
 void Ranks::run(std::uint32_t r) {
   for (std::uint32_t i = 0; error_.empty(); ++i) {
     WEFT_CHECK(i < most_actions_at_once, "rank {} neither computes nor communicates", r);
-    if (!act(r, program_.next(r, ranks_[r].cursor))) return;
+    const Action action = feed_ != nullptr ? feed_->next(r) : program_->next(r, ranks_[r].cursor);
+    if (!act(r, action)) return;
   }
 }
 
@@ -89,12 +108,16 @@ bool Ranks::act(std::uint32_t r, const Action& action) {
       receive(r, action);
       return true;
     case Action::Kind::wait_all:
-      return wait(r);
+    case Action::Kind::wait_for:
+    case Action::Kind::wait_any:
+      return wait(r, action);
     case Action::Kind::mark_progress:
       ++ranks_[r].iterations;
       return true;
     case Action::Kind::end:
       ++ended_;
+      ranks_[r].ended = true;
+      last_end_ = agents_.engine().now();
       return false;
   }
   return false;
@@ -121,10 +144,14 @@ void Ranks::send(std::uint32_t r, const Action& action) {
   ++messages_sent_;
   if (action.bytes <= options_.eager_bytes) {
     put(Kind::eager, r, action.peer, action.match, action.bytes);
+    if (feed_ != nullptr) feed_->on_completed(r, action.request);
     return;
   }
   ++rank.open;
-  rank.sends.push_back({.peer = action.peer, .match = action.match, .bytes = action.bytes});
+  rank.sends.push_back({.peer = action.peer,
+                        .match = action.match,
+                        .bytes = action.bytes,
+                        .request = action.request});
   put(Kind::announce, r, action.peer, action.match, 0);
 }
 
@@ -134,28 +161,49 @@ void Ranks::receive(std::uint32_t r, const Action& action) {
              action.peer);
   rank.overhead += network_.options().host_overhead;
   const auto early = take(rank.unexpected, action.peer, action.match);
-  if (early && early->bytes != action.bytes) {
+  if (early && early->bytes != action.bytes && action.bytes != any_bytes) {
     fail(r, action.peer, action.bytes, early->bytes);
     return;
   }
-  if (early && !early->announced) return;
+  if (early && !early->announced) {
+    if (feed_ != nullptr) feed_->on_completed(r, action.request);
+    return;
+  }
   ++rank.open;
-  rank.receives.push_back({.peer = action.peer, .match = action.match, .bytes = action.bytes});
+  rank.receives.push_back({.peer = action.peer,
+                           .match = action.match,
+                           .bytes = action.bytes,
+                           .request = action.request});
   if (early) put(Kind::ask, r, action.peer, action.match, 0);
 }
 
-bool Ranks::wait(std::uint32_t r) {
+bool Ranks::is_satisfied(const Rank& rank, const Action& wait) const {
+  if (wait.kind == Action::Kind::wait_for) {
+    const auto is_it = [&](const Open& open) { return open.request == wait.request; };
+    return std::none_of(rank.receives.begin(), rank.receives.end(), is_it) &&
+           std::none_of(rank.sends.begin(), rank.sends.end(), is_it);
+  }
+  return rank.open == 0;
+}
+
+bool Ranks::wait(std::uint32_t r, const Action& action) {
   Rank& rank = ranks_[r];
-  if (rank.open == 0) return compute(r, PicoDuration{});
+  if (is_satisfied(rank, action)) return compute(r, PicoDuration{});
   rank.waiting = true;
+  rank.waits_for = action.kind;
+  rank.request = action.request;
   rank.since = agents_.engine().now();
   return false;
 }
 
-/// One of the rank's operations has completed; what it waited for may be all there.
-void Ranks::complete(std::uint32_t r) {
+/// One of the rank's operations has completed; it may be what the rank waits for.
+void Ranks::complete(std::uint32_t r, std::uint32_t request) {
+  if (feed_ != nullptr) feed_->on_completed(r, request);
   Rank& rank = ranks_[r];
-  if (--rank.open > 0 || !rank.waiting) return;
+  --rank.open;
+  if (!rank.waiting) return;
+  if (rank.waits_for == Action::Kind::wait_all && rank.open > 0) return;
+  if (rank.waits_for == Action::Kind::wait_for && request != rank.request) return;
   const PicoInstant now = agents_.engine().now();
   const PicoInstant free = rank.since + std::exchange(rank.overhead, PicoDuration{});
   rank.waiting = false;
@@ -180,7 +228,12 @@ void Ranks::put(Kind kind, std::uint32_t from, std::uint32_t to, std::uint64_t m
 
 void Ranks::on_sent(const Message& message, PicoInstant) {
   const auto kind = static_cast<Kind>(message.request.tag >> kind_shift);
-  if (kind == Kind::content && error_.empty()) complete(rank_at_[message.request.source]);
+  if (kind != Kind::content || !error_.empty()) return;
+  const std::uint32_t from = rank_at_[message.request.source];
+  const std::uint32_t to = rank_at_[message.request.destination];
+  const auto sent = take(ranks_[from].sends, to, message.request.tag & match_mask);
+  WEFT_CHECK(sent.has_value());
+  complete(from, sent->request);
 }
 
 void Ranks::on_arrived(const Message& message) {
@@ -205,8 +258,7 @@ void Ranks::on_arrived(const Message& message) {
       on_asked(to, from, match);
       break;
     case Kind::content:
-      take(ranks_[to].receives, from, match);
-      complete(to);
+      complete(to, take(ranks_[to].receives, from, match)->request);
       break;
   }
 }
@@ -221,12 +273,12 @@ void Ranks::on_offer(std::uint32_t r, std::uint32_t from, std::uint64_t match, s
         {.peer = from, .match = match, .bytes = bytes, .announced = announced});
     return;
   }
-  if (posted->bytes != bytes) {
+  if (posted->bytes != bytes && posted->bytes != any_bytes) {
     fail(r, from, posted->bytes, bytes);
     return;
   }
   if (!announced) {
-    complete(r);
+    complete(r, posted->request);
     return;
   }
   rank.receives.push_back(*posted);
@@ -234,8 +286,10 @@ void Ranks::on_offer(std::uint32_t r, std::uint32_t from, std::uint64_t match, s
 }
 
 void Ranks::on_asked(std::uint32_t r, std::uint32_t from, std::uint64_t match) {
-  const auto sent = take(ranks_[r].sends, from, match);
-  WEFT_CHECK(sent.has_value());
+  const auto& sends = ranks_[r].sends;
+  const auto sent = std::find_if(sends.begin(), sends.end(),
+                                 [&](const Open& o) { return o.peer == from && o.match == match; });
+  WEFT_CHECK(sent != sends.end());
   put(Kind::content, r, from, match, sent->bytes);
 }
 

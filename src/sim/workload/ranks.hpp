@@ -32,6 +32,9 @@ class Ranks final : public Agent, public NetworkUser {
   /// Rank r runs on host `hosts[r]`, alone: no two the same.
   Ranks(const Program& program, const RankOptions& options, std::vector<std::uint32_t> hosts,
         Network& network, Agents& agents);
+  /// The same with actions from a feed, which outlives it.
+  Ranks(Feed& feed, const RankOptions& options, std::vector<std::uint32_t> hosts, Network& network,
+        Agents& agents);
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
@@ -52,6 +55,9 @@ class Ranks final : public Agent, public NetworkUser {
   std::uint64_t messages_sent() const { return messages_sent_; }
   /// All ranks have come to the end of their programs.
   bool ended() const { return ended_ == ranks_.size(); }
+  bool ended(std::uint32_t rank) const { return ranks_[rank].ended; }
+  /// When the last of those that have ended did.
+  PicoInstant last_end() const { return last_end_; }
   /// Sends and receives that do not fit each other, the first of them; empty: none. The job stands
   /// still then.
   const std::string& error() const { return error_; }
@@ -63,12 +69,16 @@ class Ranks final : public Agent, public NetworkUser {
     std::uint32_t peer = 0;
     std::uint64_t match = 0;
     std::uint64_t bytes = 0;
+    std::uint32_t request = 0;
     bool announced = false;  // unexpected: only its announcement has come
   };
   struct Rank {
     Cursor cursor;
     std::uint32_t open = 0;  // operations that have not completed
     bool waiting = false;
+    bool ended = false;
+    Action::Kind waits_for = Action::Kind::wait_all;
+    std::uint32_t request = 0;  // that it waits for
     std::uint8_t level = no_level;
     PicoInstant since{};      // when it began to wait
     PicoDuration overhead{};  // of its processor, not spent yet
@@ -77,7 +87,7 @@ class Ranks final : public Agent, public NetworkUser {
     std::uint64_t bytes_sent = 0;
     std::vector<Open> receives;    // posted, in order
     std::vector<Open> unexpected;  // arrived, or announced
-    std::vector<Open> sends;       // announced
+    std::vector<Open> sends;       // announced, until the content has left
     Rng noise;
   };
   static constexpr std::uint8_t no_level = 0xff;
@@ -89,8 +99,10 @@ class Ranks final : public Agent, public NetworkUser {
   bool compute(std::uint32_t rank, PicoDuration time);
   void send(std::uint32_t rank, const Action& action);
   void receive(std::uint32_t rank, const Action& action);
-  bool wait(std::uint32_t rank);
-  void complete(std::uint32_t rank);
+  bool wait(std::uint32_t rank, const Action& action);
+  bool is_satisfied(const Rank& rank, const Action& wait) const;
+  void complete(std::uint32_t rank, std::uint32_t request);
+  void start();
   void put(Kind kind, std::uint32_t from, std::uint32_t to, std::uint64_t match,
            std::uint64_t bytes);
   void on_offer(std::uint32_t rank, std::uint32_t from, std::uint64_t match, std::uint64_t bytes,
@@ -99,7 +111,8 @@ class Ranks final : public Agent, public NetworkUser {
   void fail(std::uint32_t rank, std::uint32_t from, std::uint64_t expected, std::uint64_t bytes);
   std::uint8_t level_of(std::uint32_t from, std::uint32_t to) const;
 
-  const Program& program_;
+  const Program* program_ = nullptr;
+  Feed* feed_ = nullptr;  // one of the two
   RankOptions options_;
   std::vector<std::uint32_t> hosts_;
   std::vector<std::uint32_t> rank_at_;  // by host
@@ -110,6 +123,7 @@ class Ranks final : public Agent, public NetworkUser {
   std::uint16_t user_;
   std::uint64_t messages_sent_ = 0;
   std::size_t ended_ = 0;
+  PicoInstant last_end_{};
   std::string error_;
 };
 

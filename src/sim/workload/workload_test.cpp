@@ -118,6 +118,66 @@ TEST(ranks, match_messages_by_their_names_whatever_comes_first) {
   EXPECT_EQ(waited_ns(script, 1, bare), way_ns(20) + 10);  // behind the first one on both links
 }
 
+/// A script whose actions come from a feed, which remembers what completed.
+class ScriptFeed final : public Feed {
+ public:
+  explicit ScriptFeed(std::vector<std::vector<Action>> actions)
+      : completed(actions.size()), actions_(std::move(actions)), step_(actions_.size()) {}
+  std::uint32_t ranks() const override { return static_cast<std::uint32_t>(actions_.size()); }
+  Action next(std::uint32_t rank) override {
+    const std::size_t step = step_[rank]++;
+    return step < actions_[rank].size() ? actions_[rank][step] : Action{};
+  }
+  void on_completed(std::uint32_t rank, std::uint32_t request) override {
+    completed[rank].push_back(request);
+  }
+  std::vector<std::vector<std::uint32_t>> completed;
+
+ private:
+  std::vector<std::vector<Action>> actions_;
+  std::vector<std::size_t> step_;
+};
+
+Action numbered(Action action, std::uint32_t request) {
+  action.request = request;
+  return action;
+}
+
+std::int64_t end_ns(ScriptFeed& feed, std::uint32_t rank) {
+  const auto world = star(feed.ranks());
+  Ranks ranks(feed, bare, first_hosts(feed.ranks()), world->network(), world->agents());
+  world->run_until(PicoInstant(1'000'000'000));
+  EXPECT_TRUE(ranks.ended(rank));
+  return (ranks.last_end() - PicoInstant{}).to_nanoseconds();
+}
+
+TEST(ranks, wait_for_one_request_and_leave_the_others_open) {
+  const Action wait_for_8{.kind = Kind::wait_for, .request = 8};
+  ScriptFeed feed({{compute_ns(5000), send_to(1, 10, 1)},
+                   {numbered(receive_from(0, 10, 1), 7), numbered(receive_from(2, 500, 2), 8),
+                    wait_for_8, compute_ns(9000), wait},
+                   {send_to(1, 500, 2)}});
+  EXPECT_EQ(end_ns(feed, 1), way_ns(500) + 9000);
+  EXPECT_EQ(feed.completed[1], (std::vector<std::uint32_t>{8, 7}));
+}
+
+TEST(ranks, wait_for_whatever_completes_first) {
+  ScriptFeed feed({{compute_ns(5000), send_to(1, 10, 1)},
+                   {numbered(receive_from(0, 10, 1), 7),
+                    numbered(receive_from(2, 500, 2), 8),
+                    {.kind = Kind::wait_any},
+                    compute_ns(9000),
+                    wait},
+                   {send_to(1, 500, 2)}});
+  EXPECT_EQ(end_ns(feed, 1), way_ns(500) + 9000);
+}
+
+TEST(ranks, take_a_message_of_any_size_if_they_ask_for_that) {
+  ScriptFeed feed({{send_to(1, 500)}, {numbered(receive_from(0, any_bytes), 1), wait}});
+  end_ns(feed, 1);
+  EXPECT_EQ(feed.completed[1], (std::vector<std::uint32_t>{1}));
+}
+
 TEST(ranks, stand_still_with_an_error_when_sizes_do_not_fit) {
   const Script script({{send_to(1, 10), wait}, {receive_from(0, 20), wait}});
   const auto world = star(2);
