@@ -25,8 +25,10 @@ inline NetworkRecord small_network() {
                           {2, 1, "host", 12.5e9}}};
   NetworkRun run{
       .name = "grant", .trace_hash = "0123456789abcdef", .end_us = 20, .step_us = 10, .steps = 2};
-  run.links = {
-      {0.5, 10, 40960, 0, 0}, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, {0.25, 10, 40960, 512, 4096}};
+  run.links = {{0.5, 10, 40960, 0, 0},
+               {0, 0, 0, 0, 0},
+               {0, 0, 0, 0, 0},
+               {0.25, 10, 40960, 512, 4096, {{2, 10, 40960, 1.5}}}};
   run.series = {{0, {0.75, 0.25}, {0, 0}}, {3, {0.5, 0}, {1024, 0}}};
   run.messages = {{.name = "uniform",
                    .messages = 10,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
 
 #include "base/check.hpp"
@@ -152,6 +153,62 @@ void add_links(Page& page, const NetworkRecord& record, const NetworkRun& run, s
   page.raw("</tbody>\n</table>\n</div>\n");
 }
 
+/// What all links did for one service level.
+struct LevelTotals {
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;
+  double waited_us = 0;
+  std::uint32_t busiest = 0;  ///< the link with most bytes of it
+  std::uint64_t most_bytes = 0;
+};
+
+std::map<std::uint8_t, LevelTotals> level_totals(const NetworkRun& run) {
+  std::map<std::uint8_t, LevelTotals> totals;
+  for (std::uint32_t l = 0; l < run.links.size(); ++l) {
+    for (const LevelLoad& v : run.links[l].levels) {
+      LevelTotals& of = totals[v.level];
+      of.packets += v.packets;
+      of.bytes += v.bytes;
+      of.waited_us += v.waited_us;
+      if (v.bytes <= of.most_bytes) continue;
+      of.most_bytes = v.bytes;
+      of.busiest = l;
+    }
+  }
+  return totals;
+}
+
+/// Only where there are several: of one, the table of links says it all.
+void add_levels(Page& page, const NetworkRecord& record) {
+  const auto several = [](const NetworkRun& run) { return level_totals(run).size() > 1; };
+  if (std::none_of(record.runs.begin(), record.runs.end(), several)) return;
+  page.raw(R"(<section aria-labelledby="levels-title">
+<h2 id="levels-title">Service levels</h2>
+<p class="reading">What all links did for each level. A packet waits at its host from the posting of
+its message, and in the buffers of every switch that it crosses.</p>
+<div class="scroll" tabindex="0" role="region" aria-labelledby="levels-title">
+<table class="levels">
+<thead><tr><th scope="col">Level</th><th scope="col">Packets, over all links</th>
+<th scope="col">Bytes, over all links</th><th scope="col">Wait of a packet for a link, mean</th>
+<th scope="col">Most used link</th><th scope="col">Bytes there</th></tr></thead>
+<tbody>
+)");
+  for (const NetworkRun& run : record.runs) {
+    const std::string of = run_name(record, run);
+    for (const auto& [level, t] : level_totals(run)) {
+      page.add(
+          "<tr><th scope=\"row\">{}{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
+          "</tr>\n",
+          of.empty() ? "" : html_escape(of) + ": ", level, with_thousands(t.packets),
+          as_bytes(static_cast<double>(t.bytes)),
+          as_time(t.packets == 0 ? 0 : t.waited_us / static_cast<double>(t.packets)),
+          html_escape(link_name(record.topology, t.busiest)),
+          as_bytes(static_cast<double>(t.most_bytes)));
+    }
+  }
+  page.raw("</tbody>\n</table>\n</div>\n</section>\n");
+}
+
 struct Figure {
   const char* id;
   const char* title;
@@ -280,6 +337,7 @@ std::string network_page(const NetworkRecord& record) {
   add_head(page, title);
   add_summary(page, record, title);
   add_messages(page, record);
+  add_levels(page, record);
   add_figures(page, record);
   page.raw(
       "<section aria-labelledby=\"links-title\">\n<h2 id=\"links-title\">Links in figures</h2>"

@@ -38,6 +38,17 @@ TEST(network_page, figures_depend_on_what_was_recorded) {
   EXPECT_THAT(network_page(record), Not(HasSubstr("id=\"latency\"")));
 }
 
+TEST(network_page, service_levels_are_compared_where_there_are_several) {
+  NetworkRecord record = small_network();
+  EXPECT_THAT(network_page(record), Not(HasSubstr("Service levels")));
+  record.runs[0].links[0].levels = {{0, 4, 16384, 2}, {3, 6, 24576, 12}};
+  record.runs[0].links[3].levels = {{3, 6, 24576, 24}};
+  EXPECT_THAT(network_page(record),
+              HasSubstr("<tr><th scope=\"row\">3</th><td>12</td><td>48.0 KiB</td>"
+                        "<td>3 µs</td><td>host 0 → switch 0</td>"
+                        "<td>24.0 KiB</td></tr>"));
+}
+
 TEST(network_page, hostile_text_stays_text) {
   const std::string attack = "</script><script>alert(1)</script><img src=x onerror=alert(1)>'\"";
   NetworkRecord r = small_network();

@@ -200,6 +200,13 @@ void read_run(const In& in, NetworkRun& r, std::size_t links) {
     row.whole("bytes", l.bytes);
     row.real("queue_mean_bytes", l.queue_mean_bytes);
     row.whole("queue_peak_bytes", l.queue_peak_bytes);
+    if (row.find("levels") == nullptr) return;
+    row.rows("levels", l.levels, [](const In& of, LevelLoad& v) {
+      of.whole("level", v.level, 15);
+      of.whole("packets", v.packets);
+      of.whole("bytes", v.bytes);
+      of.real("waited_us", v.waited_us);
+    });
   });
   if (in.good() && r.links.size() != links) {
     return in.fail("links",

@@ -66,7 +66,15 @@ void write(Writer& w, const LinkLoad& l) {
   w.number(l.utilisation);
   w.add(",\"packets\":{},\"bytes\":{},\"queue_mean_bytes\":", l.packets, l.bytes);
   w.number(l.queue_mean_bytes);
-  w.add(",\"queue_peak_bytes\":{}}}", l.queue_peak_bytes);
+  w.add(",\"queue_peak_bytes\":{},\"levels\":[", l.queue_peak_bytes);
+  for (std::size_t i = 0; i < l.levels.size(); ++i) {
+    const LevelLoad& v = l.levels[i];
+    w.add("{}{{\"level\":{},\"packets\":{},\"bytes\":{},\"waited_us\":", i == 0 ? "" : ",", v.level,
+          v.packets, v.bytes);
+    w.number(v.waited_us);
+    w.add("}}");
+  }
+  w.add("]}}");
 }
 
 void write(Writer& w, const LinkSeries& s) {

@@ -46,6 +46,16 @@ struct NetworkTopology {
   bool operator==(const NetworkTopology&) const = default;
 };
 
+/// What a link did for one service level.
+struct LevelLoad {
+  std::uint8_t level = 0;
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;
+  double waited_us = 0;  ///< by all packets together before they went onto the link
+
+  bool operator==(const LevelLoad&) const = default;
+};
+
 /// What a link did in all; by the number of the link.
 struct LinkLoad {
   double utilisation = 0;  ///< share of the time in which it was busy, 0 to 1
@@ -53,6 +63,7 @@ struct LinkLoad {
   std::uint64_t bytes = 0;
   double queue_mean_bytes = 0;
   std::uint64_t queue_peak_bytes = 0;
+  std::vector<LevelLoad> levels = {};  ///< those that it was used by, in order
 
   bool operator==(const LinkLoad&) const = default;
 };

@@ -106,6 +106,7 @@ std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
   if (message.to_send >= request.bytes) {  // its first packet
     next_starts_[request.source] = engine_.now() + options_.injection_gap;
   }
+  lane(l, lane_index).level.waited += ticks_of(engine_.now()) - ticks_of(message.posted);
   message.to_send -= payload;
   ++message.packets;
   const std::uint32_t p = packets_.take();

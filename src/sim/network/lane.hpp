@@ -11,6 +11,11 @@
 
 namespace weft::sim {
 
+/// For sums of instants, which may wrap.
+inline std::uint64_t ticks_of(PicoInstant t) {
+  return static_cast<std::uint64_t>(t.ticks());
+}
+
 /// Room that the buffer behind a link will give back.
 struct CreditReturn {
   PicoInstant at{};
@@ -40,8 +45,8 @@ struct Room {
   std::uint32_t shared = 0;            ///< bytes that are free, as far as known
   std::uint32_t returns_head = kNone;  ///< of all lanes of the class, in order of their time
   std::uint32_t returns_tail = kNone;
-  bool starved = false;    ///< a lane of the class waits for credits
-  PicoDuration latency{};  ///< of the link: what a credit takes
+  bool starved = false;   ///< a lane of the class waits for credits
+  std::uint8_t kind = 0;  ///< of the link (CableKind)
 
   /// Bytes that a lane has of the shared room when it has `used` in all.
   static std::uint32_t beyond(std::uint32_t used, std::uint32_t reserve) {
@@ -66,6 +71,9 @@ struct LevelState {
   std::uint32_t queued = 0;    ///< bytes that wait; of switches only
   std::uint64_t packets = 0;   ///< sent
   std::uint64_t bytes = 0;     ///< sent, headers included
+  /// Instants at which packets went on, less those since when they waited, in ps and modulo 2^64:
+  /// of switches also of packets that wait still, which have only begun.
+  std::uint64_t waited = 0;
 };
 
 /// A cache line. `level` counts in the lane of the level's first class, `room` in the one of the

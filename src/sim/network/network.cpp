@@ -72,7 +72,8 @@ void Network::build_transmitters() {
     for (std::uint32_t channel = 0; channel < channels_; ++channel) {
       Room& room = lane(l, channel).room;
       room.shared = options_.buffer_bytes - reserve_;
-      room.latency = like.latency;
+      room.kind = static_cast<std::uint8_t>(topology_.kind(l));
+      latencies_[room.kind] = like.latency;
     }
   }
 }
@@ -189,7 +190,9 @@ void Network::enqueue(LinkId out, std::uint32_t lane_index, PortNumber in, std::
   const std::uint32_t q = round.queues + (options_.output_queues ? 0 : in.value());
   InputQueue& queue = queues_[q];
   packet.next = kNone;
-  level_state(out, level).queued += packet.bytes;
+  LevelState& of_level = level_state(out, level);
+  of_level.queued += packet.bytes;
+  of_level.waited -= ticks_of(engine_.now());
   if (queue.head != kNone) {
     packets_[queue.tail].next = p;
     queue.tail = p;
@@ -245,17 +248,31 @@ bool Network::at_rest() const {
   return true;
 }
 
+/// In the switch.
+std::uint64_t Network::packets_waiting(LinkId link, std::uint32_t level) const {
+  if (transmitters_[link.value()].at_host) return 0;
+  std::uint64_t count = 0;
+  for (std::uint32_t channel = 0; channel < channels_; ++channel) {
+    std::uint32_t q = lanes_[first_lane(link) + level * channels_ + channel].round.head;
+    for (; q != kNone; q = queues_[q].next) {
+      for (std::uint32_t p = queues_[q].head; p != kNone; p = packets_[p].next) ++count;
+    }
+  }
+  return count;
+}
+
 LinkCounters Network::counters(LinkId link, std::uint8_t level) const {
   const LevelState& of = lanes_[first_lane(link) + level * channels_].level;
-  return {.packets = of.packets, .bytes = of.bytes};
+  const std::uint64_t waited = of.waited + packets_waiting(link, level) * ticks_of(engine_.now());
+  return {.packets = of.packets,
+          .bytes = of.bytes,
+          .waited = PicoDuration(static_cast<std::int64_t>(waited))};
 }
 
 LinkCounters Network::counters(LinkId link) const {
   LinkCounters all;
   for (std::uint8_t level = 0; level < options_.levels.size(); ++level) {
-    const LinkCounters one = counters(link, level);
-    all.packets += one.packets;
-    all.bytes += one.bytes;
+    all += counters(link, level);
   }
   return all;
 }

@@ -44,9 +44,25 @@ class NetworkUser {
   virtual void on_told(std::span<const std::byte> word);
 };
 
+/// What went onto a link, and how long it waited for that.
 struct LinkCounters {
   std::uint64_t packets = 0;
   std::uint64_t bytes = 0;  ///< headers included
+  /// All packets' waits added up: in the buffers of a switch, until now if a packet waits still; at
+  /// a host from the posting of the message, once the packet goes.
+  PicoDuration waited{};
+
+  LinkCounters& operator+=(const LinkCounters& more) {
+    packets += more.packets;
+    bytes += more.bytes;
+    waited += more.waited;
+    return *this;
+  }
+  /// What happened since `before`.
+  LinkCounters operator-(const LinkCounters& before) const {
+    return {packets - before.packets, bytes - before.bytes, waited - before.waited};
+  }
+  bool operator==(const LinkCounters&) const = default;
 };
 
 class Network final : public EventHandler {
@@ -102,6 +118,8 @@ class Network final : public EventHandler {
   /// Shares and priorities of levels at every port, from now on.
   void set_levels(std::span<const LevelOptions> levels);
 
+  /// Since the beginning, of all levels or of one. Looks at every packet that waits in a switch for
+  /// the link: once in a while, not for each packet.
   LinkCounters counters(LinkId link) const;
   LinkCounters counters(LinkId link, std::uint8_t level) const;
   std::uint64_t packet_hops() const { return hops_; }
@@ -156,6 +174,7 @@ class Network final : public EventHandler {
   void on_arrival(const Event& event);
   void deliver(std::uint32_t packet);
   void build_transmitters();
+  std::uint64_t packets_waiting(LinkId link, std::uint32_t level) const;
   void enqueue(LinkId out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
   // network_serve.cpp: what a transmitter does
   bool serve(LinkId l);  // true: sent something
@@ -215,6 +234,7 @@ class Network final : public EventHandler {
   std::uint32_t channels_;
   std::uint32_t reserve_;                    // bytes of each lane behind a link
   std::array<std::uint8_t, 64> level_of_{};  // by lane
+  std::array<PicoDuration, 3> latencies_{};  // by CableKind: what a credit takes
   std::vector<Priority> priorities_;         // the highest first
 
   std::vector<Transmitter> transmitters_;  // by LinkId

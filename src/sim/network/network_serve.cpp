@@ -237,7 +237,9 @@ std::uint32_t Network::take_packet(LinkId l, std::uint32_t lane_index) {
     t.waiting &= ~(std::uint64_t{1} << lane_index);
     queues_.give_back(t.queue_kind, std::exchange(from.queues, kNone));
   }
-  level_state(l, level_of_[lane_index]).queued -= packets_[p].bytes;
+  LevelState& level = level_state(l, level_of_[lane_index]);
+  level.queued -= packets_[p].bytes;
+  level.waited += ticks_of(engine_.now());
   return p;
 }
 
@@ -253,7 +255,7 @@ void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
   t.free_at = t.link.idle_from();
   if (packet.arrived_by != kNone) {
     const LinkId by(packet.arrived_by);
-    const PicoInstant returned = transit.departure + room(by, packet.lane).latency;
+    const PicoInstant returned = transit.departure + latencies_[room(by, packet.lane).kind];
     if (border_ == nullptr || owns(topology_.port(by).vertex)) {
       return_credit(by, packet.lane, packet.bytes, returned);
     } else {

@@ -9,15 +9,24 @@ Recorder::Recorder(Network& network, std::string router, TraceFile* trace)
     : network_(&network),
       topology_(network.topology()),
       router_(std::move(router)),
+      levels_(static_cast<std::uint8_t>(network.options().levels.size())),
       links_(topology_.links()) {
   rates_.reserve(topology_.links());
   for (std::uint32_t l = 0; l < topology_.links(); ++l) rates_.push_back(network.rate(LinkId(l)));
+  for (std::uint32_t l = 0; l < topology_.links(); ++l) {
+    for (std::uint8_t v = 0; v < levels_; ++v) counters_.push_back(network.counters(LinkId(l), v));
+  }
   if (trace != nullptr) trace_.emplace(topology_, *trace);
   network.set_observer(this);
 }
 
 void Recorder::finish(PicoInstant end) {
   network_->set_observer(nullptr);
+  for (std::size_t i = 0; i < counters_.size(); ++i) {
+    const auto link = LinkId(static_cast<std::uint32_t>(i / levels_));
+    const auto now = network_->counters(link, static_cast<std::uint8_t>(i % levels_));
+    counters_[i] = now - counters_[i];
+  }
   network_ = nullptr;
   links_.finish(end);
   if (trace_) trace_->finish();

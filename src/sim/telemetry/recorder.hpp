@@ -35,6 +35,11 @@ class Recorder final : public NetworkObserver {
   /// As it was at the beginning.
   Bandwidth rate(LinkId link) const { return rates_[link.value()]; }
   const LinkTelemetry& links() const { return links_; }
+  std::uint8_t levels() const { return levels_; }
+  /// What the link did for one service level while this looked on. After finish().
+  const LinkCounters& counters(LinkId link, std::uint8_t level) const {
+    return counters_[std::size_t{link.value()} * levels_ + level];
+  }
   const FlowTelemetry& flows() const { return flows_; }
 
   void on_queued(PicoInstant now, LinkId link, std::uint8_t level, std::uint64_t bytes) override;
@@ -47,6 +52,8 @@ class Recorder final : public NetworkObserver {
   Topology topology_;  // its own, for whoever asks when the simulation is gone
   std::string router_;
   std::vector<Bandwidth> rates_;
+  std::uint8_t levels_;
+  std::vector<LinkCounters> counters_;  // by link and level; until finish() as at the beginning
   LinkTelemetry links_;
   FlowTelemetry flows_;
   std::optional<NetworkTrace> trace_;

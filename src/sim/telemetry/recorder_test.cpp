@@ -53,8 +53,8 @@ struct Watched final : NetworkUser {
 
   void on_sent(const Message&, PicoInstant) override {}
   void on_arrived(const Message&) override {}
-  void send(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) {
-    network.send({.source = from, .destination = to, .bytes = bytes, .user = user});
+  void send(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint8_t level = 0) {
+    network.send({.source = from, .destination = to, .bytes = bytes, .level = level, .user = user});
   }
   const LinkTelemetry& finish(std::int64_t end_ps) {
     engine.run_until(PicoInstant::never());
@@ -128,6 +128,39 @@ TEST(recorder, two_flows_on_a_link_fill_it_and_its_queue) {
   EXPECT_DOUBLE_EQ(links.queue(down, 35), 1000);
   EXPECT_DOUBLE_EQ(links.queue(down, 41), 100);  // until 4.11 us
   EXPECT_DOUBLE_EQ(links.queue(down, 42), 0);
+}
+
+NetworkOptions two_levels() {
+  NetworkOptions o = simple();
+  o.levels = {{}, {}};
+  return o;
+}
+
+TEST(recorder, links_count_the_bytes_and_waits_of_each_level) {
+  Watched w(3, two_levels());
+  w.send(0, 2, 2000, 0);
+  w.send(1, 2, 2000, 1);
+  w.finish(10 * us);
+  const LinkId down = w.down(2);
+  // At 1.11 us both first packets are at the switch, at 2.11 us the second ones. The levels take
+  // turns: level 0's packets go at once and at 3.11 us, level 1's at 2.11 and 4.11 us.
+  EXPECT_EQ(w.recorder.counters(down, 0), (LinkCounters{2, 2000, PicoDuration(1 * us)}));
+  EXPECT_EQ(w.recorder.counters(down, 1), (LinkCounters{2, 2000, PicoDuration(3 * us)}));
+  // A message's second packet leaves its host a microsecond after it was posted.
+  EXPECT_EQ(w.recorder.counters(w.up(1), 1), (LinkCounters{2, 2000, PicoDuration(1 * us)}));
+  EXPECT_EQ(w.recorder.counters(w.up(1), 0), LinkCounters());
+}
+
+TEST(recorder, packets_that_still_wait_count_until_now) {
+  Watched w(3, two_levels());
+  w.send(0, 2, 1000, 0);
+  w.send(1, 2, 1000, 1);
+  w.engine.run_until(PicoInstant(1'610 * ns));
+  EXPECT_EQ(w.network.counters(w.down(2), 1).waited, PicoDuration(500 * ns));
+  EXPECT_EQ(w.network.counters(w.down(2), 1).packets, 0u);
+  EXPECT_EQ(w.network.counters(w.down(2)).waited, PicoDuration(500 * ns));
+  w.finish(4 * us);
+  EXPECT_EQ(w.network.counters(w.down(2), 1), (LinkCounters{1, 1000, PicoDuration(1 * us)}));
 }
 
 TEST(recorder, incast_queues_what_the_last_link_cannot_carry) {

@@ -145,6 +145,19 @@ report::MessageFigures messages_of(const sim::FlowFigures& flows, std::string na
   return m;
 }
 
+std::vector<report::LevelLoad> level_loads(const sim::Recorder& recorder, sim::LinkId link) {
+  std::vector<report::LevelLoad> levels;
+  for (std::uint8_t level = 0; level < recorder.levels(); ++level) {
+    const sim::LinkCounters& did = recorder.counters(link, level);
+    if (did == sim::LinkCounters()) continue;
+    levels.push_back({.level = level,
+                      .packets = did.packets,
+                      .bytes = did.bytes,
+                      .waited_us = in_us(did.waited)});
+  }
+  return levels;
+}
+
 }  // namespace
 
 report::NetworkTopology network_topology(const sim::Recorder& recorder) {
@@ -195,7 +208,8 @@ report::NetworkRun network_run(const sim::Recorder& recorder, std::uint64_t trac
                          .packets = totals.packets,
                          .bytes = totals.bytes,
                          .queue_mean_bytes = links.queue(sim::LinkId(l)),
-                         .queue_peak_bytes = totals.queue_peak});
+                         .queue_peak_bytes = totals.queue_peak,
+                         .levels = level_loads(recorder, sim::LinkId(l))});
   }
   for (const sim::LinkId l : links.most_loaded(recorder.topology(), report::most_link_series)) {
     report::LinkSeries series{.link = l.value()};
