@@ -13,6 +13,7 @@ cd -- "${1:-$(dirname -- "${BASH_SOURCE[0]}")/..}"
 allowed_includes='
 base:
 wire:         base
+wire/capture: base wire
 net:          base wire
 sim:          base wire net
 sim/topology: base

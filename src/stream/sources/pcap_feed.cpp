@@ -2,17 +2,16 @@
 #include "stream/sources/pcap_feed.hpp"
 
 #include <fmt/format.h>
-#include <pcap/pcap.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "base/crc32c.hpp"
 #include "base/units.hpp"
 #include "stream/sources/pattern.hpp"
-#include "wire/archive/system_error.hpp"
+#include "wire/capture/capture_reader.hpp"
 
 namespace weft {
 namespace {
@@ -22,67 +21,48 @@ constexpr std::uint64_t longest_gap = 1'000'000;  // empty microslices in a row
 
 struct Packet {
   PacketHeader header;
-  std::span<const std::byte> bytes;  ///< libpcap's, until the next packet is read
+  std::span<const std::byte> bytes;  ///< the reader's, until the next packet is read
   std::uint64_t number = 0;
 };
 
-/// A capture file, packet by packet.
+/// A capture file, packet by packet, which can be opened anew.
 class Capture {
  public:
   explicit Capture(std::string path) : path_(std::move(path)) {}
-  ~Capture() { close(); }
-  Capture(const Capture&) = delete;
-  Capture& operator=(const Capture&) = delete;
 
-  Result<void> open() {
-    close();
-    std::FILE* const stream = std::fopen(path_.c_str(), "rbe");
-    if (!stream) return wire::system_error("open", path_, errno);
-    return open(stream);
-  }
+  Result<void> open() { return hold(wire::CaptureReader::open(path_)); }
   /// Takes `stream` over.
-  Result<void> open(std::FILE* stream) {
-    std::array<char, PCAP_ERRBUF_SIZE> problem{};
-    pcap_ = pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO,
-                                                     problem.data());
-    if (!pcap_) {
-      std::fclose(stream);
-      return Error{ErrorCode::corrupt,
-                   fmt::format("'{}' is no packet capture: {}", path_, problem.data())};
-    }
-    packets_ = 0;
-    return {};
-  }
+  Result<void> open(std::FILE* stream) { return hold(wire::CaptureReader::open(stream, path_)); }
+
   /// False at the end.
   Result<bool> next(Packet& packet) {
-    pcap_pkthdr* header = nullptr;
-    const u_char* bytes = nullptr;
-    const int got = pcap_next_ex(pcap_, &header, &bytes);
-    if (got == PCAP_ERROR_BREAK) return false;
-    if (got != 1) {
+    wire::CapturedFrame frame;
+    const auto more = reader_->next(frame);
+    if (!more) {
       return Error{ErrorCode::corrupt,
-                   fmt::format("'{}': packet {}: {}", path_, packets_, pcap_geterr(pcap_))};
+                   fmt::format("'{}': packet {}: {}", path_, packets_, more.error().message)};
     }
-    // With nanosecond precision asked for, tv_usec counts nanoseconds.
-    packet.header.time = static_cast<std::uint64_t>(header->ts.tv_sec) * 1'000'000'000 +
-                         static_cast<std::uint64_t>(header->ts.tv_usec);
-    packet.header.captured = header->caplen;
-    packet.header.original = header->len;
-    packet.bytes = std::as_bytes(std::span(bytes, header->caplen));
+    if (!*more) return false;
+    packet.header.time = frame.time_ns;
+    packet.header.captured = static_cast<std::uint32_t>(frame.bytes.size());
+    packet.header.original = frame.original;
+    packet.bytes = frame.bytes;
     packet.number = packets_++;
     return true;
   }
-  int link_type() const { return pcap_datalink(pcap_); }
+  std::uint32_t link_type() const { return reader_->link_type(); }
   const std::string& path() const { return path_; }
 
  private:
-  void close() {
-    if (pcap_) pcap_close(pcap_);
-    pcap_ = nullptr;
+  Result<void> hold(Result<wire::CaptureReader> reader) {
+    if (!reader) return std::move(reader).error();
+    reader_.emplace(std::move(reader).value());
+    packets_ = 0;
+    return {};
   }
 
   std::string path_;
-  pcap_t* pcap_ = nullptr;
+  std::optional<wire::CaptureReader> reader_;
   std::uint64_t packets_ = 0;
 };
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// CaptureReader: the frames of a capture file, one after the other, in constant memory. Reads pcap
+// (both byte orders, microseconds and nanoseconds), pcapng and ERF; ERF records within pcap and
+// pcapng, as ibdump writes them, come out as the frames that they hold.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/result.hpp"
+#include "wire/capture/frame.hpp"
+
+namespace weft::wire {
+
+struct CapturedFrame {
+  std::uint64_t number = 0;          ///< from 1, as Wireshark counts
+  std::uint64_t time_ns = 0;         ///< since 1970
+  LinkType link{};                   ///< never erf; other numbers than the enumeration's may occur
+  std::uint32_t original = 0;        ///< bytes that were on the wire
+  std::span<const std::byte> bytes;  ///< what was kept of them; valid until the next call
+};
+
+/// One thread. Bytes may be hostile: whatever they say, memory stays below 32 MiB.
+class CaptureReader {
+ public:
+  /// Errors: the file cannot be opened, or is no capture.
+  static Result<CaptureReader> open(const std::string& path);
+  /// The same from an open stream, which the reader closes.
+  static Result<CaptureReader> open(std::FILE* stream, const std::string& name);
+
+  /// The next frame; false at the end. Errors, `corrupt`: what is wrong with the next packet,
+  /// without the file's name, such as "truncated"; the reader is of no use afterwards.
+  Result<bool> next(CapturedFrame& frame);
+
+  /// Of the file, or of its first interface: 0 as long as a pcapng file has named none.
+  std::uint32_t link_type() const { return link_; }
+
+ private:
+  enum class Format : std::uint8_t { pcap, pcapng, erf };
+  struct Interface {
+    std::uint32_t link = 0;
+    std::uint32_t ticks_per_second_log = 6;  ///< a power of ten, or of two
+    bool binary_ticks = false;
+    std::int64_t offset_s = 0;
+  };
+  struct Closer {
+    void operator()(std::FILE* stream) const { std::fclose(stream); }
+  };
+
+  explicit CaptureReader(std::FILE* stream) : stream_(stream) {}
+
+  Result<void> recognise(const std::string& name);
+  bool fill(
+      std::size_t bytes);  // makes so many bytes available at at_; false: the file ends before
+  Result<void> skip(std::uint64_t bytes);
+  std::span<const std::byte> take(std::size_t bytes);
+  std::uint32_t u32(std::span<const std::byte> from, std::size_t at) const;
+  std::uint16_t u16(std::span<const std::byte> from, std::size_t at) const;
+
+  Result<bool> next_pcap(CapturedFrame& frame);
+  Result<bool> next_pcapng(CapturedFrame& frame);
+  Result<bool> read_block(std::uint32_t type, std::span<const std::byte> body,
+                          CapturedFrame& frame);
+  Result<void> read_section();
+  void read_interface(std::span<const std::byte> body);
+  Result<bool> next_erf(CapturedFrame& frame);
+  Result<void> unwrap_erf(CapturedFrame& frame) const;
+
+  std::unique_ptr<std::FILE, Closer> stream_;
+  std::vector<std::byte> buffer_;
+  std::size_t at_ = 0;
+  std::size_t end_ = 0;
+  Format format_ = Format::pcap;
+  bool swapped_ = false;  // numbers are big-endian
+  std::uint32_t link_ = 0;
+  std::uint64_t tick_ns_ = 1'000;
+  std::vector<Interface> interfaces_;
+  std::uint64_t packets_ = 0;
+};
+
+}  // namespace weft::wire
