@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "weft/ids.hpp"
 #include "weft/result.hpp"
@@ -45,6 +47,11 @@ class MessageHistory {
   virtual bool is_later_life() const = 0;
   /// Something was sent or received in this life: it is too late to go on from elsewhere.
   virtual bool has_begun() const = 0;
+  /// Names this run of the job.
+  virtual std::string_view run() const = 0;
+  /// How many sends and receives all lives of this process together have started by this point of
+  /// the program. A later life has the same number at the same point.
+  virtual std::uint64_t place() const = 0;
   /// This process's place in all flows of all groups, and the messages that it keeps for others.
   /// Errors: operations under way.
   virtual Result<std::vector<std::byte>> store() = 0;

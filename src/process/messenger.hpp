@@ -87,6 +87,8 @@ class Messenger final : private MessageHistory {
   // MessageHistory
   bool is_later_life() const override { return incarnation_ > Incarnation(1); }
   bool has_begun() const override { return machine_.has_begun(); }
+  std::string_view run() const override { return machine_.run(); }
+  std::uint64_t place() const override { return machine_.place(); }
   Result<std::vector<std::byte>> store() override { return machine_.store(); }
   void commit() override { machine_.commit(); }
   bool knows(std::span<const std::byte> stored) const override { return machine_.knows(stored); }

@@ -18,6 +18,7 @@
 #include "spmd/agreement.hpp"
 #include "spmd/checkpoint_image.hpp"
 #include "spmd/operations.hpp"
+#include "spmd/told_steps.hpp"
 
 namespace weft::spmd {
 namespace {
@@ -159,6 +160,8 @@ struct Checkpoint::State {
   Result<void> store_history(const std::string& path) const;
   /// The newest step that an earlier life of this process stored in this run of the job.
   std::optional<std::uint64_t> newest_of_this_run(const std::string& directory) const;
+  /// The steps of which this rank has files, as it tells the others.
+  std::vector<std::uint64_t> steps_to_tell(const std::string& directory) const;
   Result<void> go_on_from(const std::string& directory, std::uint64_t step);
   Result<void> read_back(const std::string& directory, std::uint64_t step,
                          const std::function<Result<void>(const Result<void>&)>& together);
@@ -230,6 +233,19 @@ std::optional<std::uint64_t> Checkpoint::State::newest_of_this_run(
   return std::nullopt;
 }
 
+/// A life that was killed between its file and its history, or that never goes on from one, begins
+/// anew with more files than the first life found. It still tells what that one told.
+std::vector<std::uint64_t> Checkpoint::State::steps_to_tell(const std::string& directory) const {
+  std::vector<std::uint64_t> steps = steps_in(directory, group.rank());
+  if (history() == nullptr) return steps;
+  ToldSteps told(fmt::format("{}/newest-of-{}.weft", directory, group.rank().value()),
+                 history()->run());
+  if (auto before = told.at(history()->place())) return *std::move(before);
+  // Where this cannot be written, no checkpoint can.
+  (void)told.add(history()->place(), steps);
+  return steps;
+}
+
 /// Alone: the others need not know.
 Result<void> Checkpoint::State::go_on_from(const std::string& directory, std::uint64_t step) {
   const std::string path = history_name(directory, step, group.rank());
@@ -257,7 +273,7 @@ Result<std::optional<std::uint64_t>> Checkpoint::newest(const std::string& direc
     if (const auto step = state_->newest_of_this_run(directory)) return std::optional(*step);
   }
   Steps own;
-  for (const std::uint64_t step : steps_in(directory, state_->group.rank())) {
+  for (const std::uint64_t step : state_->steps_to_tell(directory)) {
     if (own.count < own.step.size()) own.step[own.count++] = step;
   }
   auto all = reduce_value(state_->group, own, Reduction<Steps>::of(Steps(), common, Grouping::any));

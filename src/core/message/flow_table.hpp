@@ -81,6 +81,10 @@ class FlowTable {
   void for_each_active(Visit&& visit) const {
     for (const auto& [key, flow] : active_) visit(flow);
   }
+  template <class Visit>
+  void for_each_resting(Visit&& visit) const {
+    for (const auto& [key, place] : resting_) visit(key, place);
+  }
   /// Of those at rest: `visit(const FlowKey&, FlowPlace&)`.
   template <class Visit>
   void for_each_resting(Visit&& visit) {

@@ -335,6 +335,14 @@ bool MessageMachine::has_begun() const {
   });
 }
 
+std::uint64_t MessageMachine::place() const {
+  std::uint64_t sum = 0;
+  for (const Peer& peer : peers_) {
+    if (peer.pair != nullptr) sum += peer.pair->out.started() + peer.pair->in.started();
+  }
+  return sum;
+}
+
 Result<void> MessageMachine::go_on(std::span<const std::byte> stored) {
   const auto history = decode_history(stored);
   if (!history) return history.error();

@@ -89,6 +89,10 @@ class MessageMachine {
   Result<std::vector<std::byte>> store();
   /// Something was sent or received.
   bool has_begun() const;
+  const std::string& run() const { return options_.run; }
+  /// How many sends and receives were started, those before the place that it went on from
+  /// included.
+  std::uint64_t place() const;
   /// An earlier life of this process stored that in this run of the job.
   bool knows(std::span<const std::byte> stored) const;
   /// Before anything else in a later life: it goes on from where an earlier one was stored. Errors:

@@ -392,6 +392,13 @@ bool PairIn::holds_any() const {
   return any;
 }
 
+std::uint64_t PairIn::started() const {
+  std::uint64_t sum = 0;
+  flows_.for_each_active([&](const Flow& flow) { sum += flow.next; });
+  flows_.for_each_resting([&](const FlowKey&, const FlowPlace& place) { sum += place.next; });
+  return sum;
+}
+
 bool PairIn::say(const Frame& frame, TransmitQueue& out) {
   if (!out.has_room(1, longest_control_frame)) return false;
   out.send(peer_, options_.level, longest_control_frame,

@@ -61,6 +61,8 @@ class PairIn {
   /// A message has come that nobody has received yet.
   bool holds_any() const;
   /// This process has started to receive something.
+  /// Receives so far, in all flows.
+  std::uint64_t started() const;
   bool has_begun() const { return has_begun_; }
 
   /// Puts into the queue what there is to say and room for. False when room was short.

@@ -248,6 +248,13 @@ bool PairOut::copy_waiting() {
   return true;
 }
 
+std::uint64_t PairOut::started() const {
+  std::uint64_t sum = 0;
+  flows_.for_each_active([&](const Flow& flow) { sum += flow.next(); });
+  flows_.for_each_resting([&](const FlowKey&, const FlowPlace& place) { sum += place.next; });
+  return sum;
+}
+
 ByteCount PairOut::kept() const {
   std::uint64_t sum = 0;
   flows_.for_each_active([&](const Flow& flow) {

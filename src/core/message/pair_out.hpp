@@ -82,6 +82,8 @@ class PairOut {
   bool waits() const { return pending_ > 0; }
   /// This process has sent something.
   bool has_begun() const { return next_order_ > 1; }
+  /// Messages so far, in all flows.
+  std::uint64_t started() const;
   /// Messages wait for room in the outbox.
   bool waits_for_room() const { return !uncopied_.empty(); }
   /// Bytes of the outbox that are kept for the peer. It looks at all flows.

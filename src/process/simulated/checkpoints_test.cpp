@@ -196,6 +196,47 @@ TEST(checkpoints_of_programs, are_gone_on_from_by_a_process_that_restores_the_ne
   });
 }
 
+// Between a rank's first file and its history it waits for the others: a life that is killed there
+// leaves a file of which the first one knew nothing when it asked for the newest.
+TEST(checkpoints_of_programs, of_a_rank_killed_while_it_saves_do_not_change_what_it_says) {
+  bool is_between = false;
+  std::vector<Duration> saving;  // of rank 1, when it began and when it was done
+  const auto program = [&](const std::string& directory) -> Program {
+    return [&, directory](Process& process, auto) {
+      Communicator& world = process.world();
+      const std::uint32_t self = world.rank().value(), n = world.size();
+      const std::string of_rank = "-1-of-" + std::to_string(self) + ".weft";
+      is_between = is_between || (std::filesystem::exists(directory + "/checkpoint" + of_rank) &&
+                                  !std::filesystem::exists(directory + "/history" + of_rank));
+      Saved saved{spmd::Group(world)};
+      const auto step = require(saved.checkpoint.newest(directory));
+      if (step) require(saved.checkpoint.restore(directory, *step));
+      for (std::uint64_t i = step.value_or(0); i < 2; ++i) {
+        process.compute(Duration::microseconds(2));
+        send(world, (self + 1) % n, saved.own());
+        saved.own() = saved.own() * 3 + receive(world, (self + n - 1) % n) + i + self;
+        if (self == 1) saving.push_back(process.elapsed());
+        require(saved.checkpoint.save(directory, i + 1));
+        if (self == 1) saving.push_back(process.elapsed());
+      }
+      EXPECT_EQ(saved.own(), self == 0 ? 19u : self == 1 ? 21u : 26u);
+      return 0;
+    };
+  };
+  const Directory calm;
+  ASSERT_EQ(run(program(calm.path()), {}).code, 0);
+  ASSERT_GE(saving.size(), 2u);
+  const Duration begun = saving[0], step = (saving[1] - saving[0]) / 4;
+  for (int quarter = 0; quarter <= 4; ++quarter) {
+    const Directory other;
+    const std::string at = std::to_string((begun + step * quarter).ticks());
+    const Told told = run(program(other.path()), {"at=" + at + "ns kill host1"});
+    EXPECT_EQ(told.code, 0) << at << " ns: " << told.error;
+    EXPECT_EQ(told.restarts, 1u) << at << " ns";
+  }
+  EXPECT_TRUE(is_between);
+}
+
 TEST(checkpoints_of_programs, that_nobody_goes_on_from_let_nobody_forget_anything) {
   expect_same_results_when_killed(
       [](spmd::Checkpoint&, const std::string&) { return std::uint64_t{0}; });
