@@ -60,12 +60,14 @@ cli:          base wire net sim core fabric runtime metrics stream report testbe
 
 longest_file=600      # lines
 longest_function=60   # lines between its braces
+longest_prose=120     # characters of a line of documentation
 
 find_files() {
   find . \( -name build -o -name node_modules -o -name .git \) -prune -o -type f "$@" -print |
     sed 's|^\./||' | LC_ALL=C sort
 }
 mapfile -t cpp_files < <(find_files \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.c' \))
+mapfile -t pages < <(find_files \( -path './README.md' -o -path './src/README.md' -o -path './docs/*.md' \))
 mapfile -t other_files < <(find_files \( -name 'CMakeLists.txt' -o -name '*.cmake' -o -name '*.sh' \
   -o -name '*.py' -o -name '*.js' -o -name '*.mjs' -o -path './run' -o -path './test' \
   -o -path './.ci/run' \))
@@ -202,6 +204,21 @@ awk -v allowed_includes="$allowed_includes" -v longest="$longest_function" '
     }
   }
 ' "${cpp_files[@]}" >>"$violations"
+
+# ---- documentation: prose that fits a window; tables and code are as wide as they are
+if ((${#pages[@]} > 0)); then
+  LC_ALL=C awk -v longest="$longest_prose" '
+    FNR == 1 { fenced = 0 }
+    /^ *```/ { fenced = !fenced }
+    fenced || /^ *[|]/ || /^    / { next }
+    {
+      text = $0
+      gsub(/[\200-\277]/, "", text)  # characters, not bytes
+      if (length(text) > longest && text ~ /[^ ] +[^ ]/)
+        print FILENAME ":" FNR ": the line has more than " longest " characters: wrap it"
+    }
+  ' "${pages[@]}" >>"$violations"
+fi
 
 # ---- layout
 format="$(command -v clang-format-14 || command -v clang-format || true)"

@@ -100,4 +100,12 @@ expect src/net/a.cpp ""
 put src/stream/shm/a.cpp <<<$'void f() {\n  if (is_simulated()) g();\n}'
 expect src/stream/shm/a.cpp "src/stream/shm/a.cpp:3: code asks whether it is simulated"
 
+mkdir "$tree/docs"
+long="$(printf 'word %.0s' {1..25})"
+echo "$long" >"$tree/docs/a.md"
+expect docs/a.md "docs/a.md:1: the line has more than 120 characters"
+
+printf '%s\n' "| $long |" "    $long" '```' "$long" '```' "$(printf 'µs…%.0s' {1..40})" >"$tree/docs/a.md"
+expect docs/a.md ""
+
 exit "$failed"
