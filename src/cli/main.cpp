@@ -126,12 +126,14 @@ int run(int argc, char** argv) {
       "  weft stream compare --link 200Mbit,20us --duration 5s --out out\n"
       "  weft stream local --sink check: --duration 5s\n"
       "  weft simulate examples/scenarios/faults.toml --check-determinism\n"
+      "  weft qos --scenario examples/scenarios/qos-small.toml --iterations 20 --placements 1\n"
       "  weft run -n 4 --restart on-failure -- build/release/examples/jac3d 100\n"
       "  weft archive info run.tsa");
   Outcome outcome;
   outcome.command_line = shell_line(argc, argv);
   add_stream_command(app, outcome);
   add_simulate_command(app, outcome);
+  add_qos_command(app, outcome);
   add_run_command(app, outcome);
   add_archive_command(app, outcome);
   add_report_command(app, outcome);

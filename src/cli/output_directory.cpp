@@ -28,6 +28,7 @@ constexpr std::array own_files{
     OwnFile{"compare.json", "\"runs\""},
     OwnFile{"network.json", "\"version\""},
     OwnFile{"simulation.json", "\"scenario\""},
+    OwnFile{"qos.json", "\"controller\""},
     OwnFile{"report.html", "content=\"weft report\""},
     OwnFile{"network.html", "content=\"weft report\""},
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/qos/controllers.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "sim/network/options.hpp"
 #include "stream/node/schedules.hpp"
@@ -21,9 +22,12 @@ Suggestions suggestions() {
   for (const std::string_view name : sim::network_presets()) presets.emplace_back(name);
   std::vector<std::string> schedules;
   for (const std::string_view name : stream::schedule_names()) schedules.emplace_back(name);
+  std::vector<std::string> controllers;
+  for (const std::string_view name : qos::controller_names()) controllers.emplace_back(name);
   return {
       {"--fabric", fabrics},
       {"--schedules", schedules},
+      {"--controller", controllers},
       {"--source", {"pattern:", "file:", "tsa:", "msa:", "pcap:"}},
       {"--sink", {"check:", "null:", "tsa:", "file:", "exec:", "shm:"}},
       {"weft simulate uniform --topology", {"star:", "fat-tree:", "dragonfly:", "torus:", "file:"}},

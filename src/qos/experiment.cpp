@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
 
-#include "base/rng.hpp"
-#include "qos/window.hpp"
+#include "qos/calibration.hpp"
+#include "qos/track.hpp"
 #include "sim/topology/builders.hpp"
 
 namespace weft::qos {
@@ -25,11 +25,15 @@ double share(std::uint64_t work, std::uint64_t of) {
 class Progress {
  public:
   Progress(const ExperimentProgress& tell, std::uint64_t all) : tell_(tell), all_(all) {}
-  bool add(std::uint64_t windows) {
+  bool add() {
     const std::lock_guard lock(mutex_);
-    done_ += windows;
+    ++done_;
     if (tell_ && !tell_(done_, all_)) stopped_ = true;
     return !stopped_;
+  }
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
   }
 
  private:
@@ -40,120 +44,101 @@ class Progress {
   bool stopped_ = false;
 };
 
-/// One assignment of processes to nodes, from the first window to the last.
-class Placement {
- public:
-  Placement(const ExperimentOptions& options, const std::vector<WorkloadJob>& jobs,
-            std::uint32_t hosts, std::uint32_t index)
-      : options_(options), jobs_(jobs), index_(index), rng_(seed_of(options, index)) {
-    std::vector<std::uint32_t> order(hosts);
-    for (std::uint32_t i = 0; i < hosts; ++i) order[i] = i;
-    for (std::uint32_t i = hosts; i > 1; --i) std::swap(order[i - 1], order[rng_.below(i)]);
-    auto next = order.begin();
-    for (const WorkloadJob& job : jobs) {
-      programs_.push_back(std::move(sim::make_pattern(job.pattern)).value());
-      placed_.push_back({.job = &job,
-                         .program = programs_.back().get(),
-                         .hosts = {next, next + job.pattern.ranks}});
-      next += job.pattern.ranks;
-      outcome_.push_back({.name = job.name,
-                          .kind = std::string(sim::to_text(job.pattern.pattern)),
-                          .placement = index});
-    }
-  }
-
-  Result<void> run(Progress& progress) {
-    Algorithm1 controller(options_.algorithm_1, seed_of(options_, index_));
-    const bool controls = options_.controller != "none";
-    std::vector<std::uint32_t> processes;
-    for (const WorkloadJob& job : jobs_) processes.push_back(job.pattern.ranks);
-    controller.on_jobs(processes);
-    for (std::uint32_t i = 0; i < options_.iterations; ++i) {
-      const auto variants = draw_variants();
-      if (auto isolated = add_isolated(variants); !isolated) return isolated;
-      const auto on_default = window(nullptr);
-      if (!on_default) return on_default.error();
-      const auto controlled = controls ? window(&controller.configuration()) : on_default;
-      if (!controlled) return controlled.error();
-      std::vector<JobWindow> seen;
-      for (std::size_t j = 0; j < jobs_.size(); ++j) {
-        outcome_[j].default_work += JobWindow{(*on_default)[j]}.work();
-        seen.push_back({(*controlled)[j]});
-        outcome_[j].controlled_work += seen.back().work();
-      }
-      controller.on_window(seen);
-      if (!controller.is_settled()) settled_after_ = i + 1;
-      if (!progress.add(1)) {
-        return Error{ErrorCode::unavailable, "the experiment was ended before it was done"};
-      }
-    }
-    return {};
-  }
-  const std::vector<JobOutcome>& outcome() const { return outcome_; }
-  std::uint32_t settled_after() const { return settled_after_; }
-
- private:
-  static std::uint64_t seed_of(const ExperimentOptions& options, std::uint32_t placement) {
-    return options.scenario.seed * 1'000'003 + placement;
-  }
-  std::vector<std::uint32_t> draw_variants() {
-    std::vector<std::uint32_t> variants;
-    for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      variants.push_back(static_cast<std::uint32_t>(rng_.below(options_.variants)));
-      placed_[j].noise_seed = (j + 1) * 1'000 + variants.back();
-    }
-    return variants;
-  }
-  Result<WindowWork> window(const Configuration* configuration) const {
-    return run_window(options_.scenario, placed_, configuration, options_.algorithm_1.levels,
-                      to_pico(options_.period));
-  }
-  /// Alone on its nodes a job does the same whenever its variant is the same.
-  Result<void> add_isolated(const std::vector<std::uint32_t>& variants) {
-    for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      const auto key = std::pair{j, variants[j]};
-      auto known = isolated_.find(key);
-      if (known == isolated_.end()) {
-        const auto work = run_window(options_.scenario, {placed_[j]}, nullptr,
-                                     options_.algorithm_1.levels, to_pico(options_.period));
-        if (!work) return work.error();
-        known = isolated_.emplace(key, JobWindow{work->front()}.work()).first;
-      }
-      outcome_[j].isolated_work += known->second;
-    }
-    return {};
-  }
-
-  const ExperimentOptions& options_;
-  const std::vector<WorkloadJob>& jobs_;
-  std::uint32_t index_;
-  Rng rng_;
-  std::vector<std::unique_ptr<sim::Program>> programs_;
-  std::vector<PlacedJob> placed_;
-  std::vector<JobOutcome> outcome_;
-  std::map<std::pair<std::size_t, std::uint32_t>, std::uint64_t> isolated_;  // (job, variant)
-  std::uint32_t settled_after_ = 0;
-};
-
 Result<void> check(const ExperimentOptions& o, const std::vector<WorkloadJob>& jobs,
                    std::uint32_t hosts) {
   const auto refuse = [](std::string text) {
     return Error{ErrorCode::invalid_argument, std::move(text)};
   };
-  if (o.controller != "none" && o.controller != "algorithm-1") {
-    return refuse(
-        fmt::format("no controller is called '{}': there are algorithm-1 and none", o.controller));
+  if (auto known = make_controller(o.controller, o.algorithm_1, 1); !known) {
+    return std::move(known).error();
   }
-  std::uint64_t processes = 0;
-  for (const WorkloadJob& job : jobs) processes += job.pattern.ranks;
-  if (processes > hosts) {
-    return refuse(
-        fmt::format("the jobs have {} processes and the network {} hosts: use a larger "
-                    "topology or fewer processes",
-                    processes, hosts));
+  if (const std::uint64_t processes = most_processes(jobs); processes > hosts) {
+    return o.scenario.located(
+        "jobs[0]",
+        refuse(fmt::format("the jobs have {} processes at once and the network {} hosts: use a "
+                           "larger topology, fewer copies or fewer ranks",
+                           processes, hosts)));
   }
   if (o.period <= Duration{} || o.iterations == 0 || o.placements == 0 || o.variants == 0) {
     return refuse("period, iterations, placements and variants must be above 0");
+  }
+  return {};
+}
+
+/// Runs all tracks, as many at once as there are threads. The first error that is no cancellation,
+/// else that.
+Result<void> run_all(std::vector<std::unique_ptr<Track>>& tracks, unsigned threads,
+                     Progress& progress) {
+  std::vector<Result<void>> done(tracks.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < tracks.size(); i = next++) {
+      done[i] = tracks[i]->run([&] { return progress.add(); });
+      if (!done[i]) progress.stop();
+    }
+  };
+  std::vector<std::thread> others;
+  for (unsigned t = 1; t < std::min<std::size_t>(threads, tracks.size()); ++t) {
+    others.emplace_back(work);
+  }
+  work();
+  for (std::thread& thread : others) thread.join();
+  Result<void> worst;
+  for (const Result<void>& result : done) {
+    if (result.ok()) continue;
+    if (worst.ok() || worst.error().code == ErrorCode::cancelled) worst = result;
+  }
+  return worst;
+}
+
+std::uint64_t least(const std::vector<std::uint64_t>& iterations) {
+  return JobWindow{.iterations = iterations}.work();
+}
+
+/// Adds up what both tracks of a placement did.
+void add_outcome(const std::vector<WorkloadJob>& jobs, const Placement& placement,
+                 std::uint32_t index, const Track& on_default, const Track& controlled,
+                 ExperimentOutcome& outcome) {
+  std::vector<JobOutcome> rows;
+  for (const WorkloadJob& job : jobs) {
+    rows.push_back({.name = job.name,
+                    .kind = std::string(sim::to_text(job.pattern.pattern)),
+                    .placement = index});
+  }
+  PlacementOutcome about{.levels = controlled.last_levels(),
+                         .settled_after = controlled.settled_after(),
+                         .improvements = {},
+                         .accepted = controlled.accepted()};
+  for (std::uint32_t w = 0; w < on_default.windows().size(); ++w) {
+    const KeptWindow& before = on_default.windows()[w];
+    const KeptWindow& after = controlled.windows()[w];
+    const auto present = placement.in_window(w);
+    std::vector<std::uint64_t> works, defaults;
+    for (std::size_t j = 0; j < present.size(); ++j) {
+      JobOutcome& row = rows[present[j].job];
+      works.push_back(least(after.iterations[j]));
+      defaults.push_back(least(before.iterations[j]));
+      row.isolated_work += before.isolated[j];
+      row.default_work += defaults.back();
+      row.controlled_work += works.back();
+    }
+    about.improvements.push_back(improvement(works, defaults));
+  }
+  outcome.iterations_to_best = std::max(outcome.iterations_to_best, about.settled_after);
+  outcome.placements.push_back(std::move(about));
+  std::erase_if(rows, [](const JobOutcome& row) { return row.isolated_work == 0; });
+  outcome.jobs.insert(outcome.jobs.end(), rows.begin(), rows.end());
+}
+
+Result<void> calibrate_all(const ExperimentOptions& options, std::vector<WorkloadJob>& jobs,
+                           std::uint32_t hosts) {
+  // Computation is a program's, the same wherever it runs: found at one placement.
+  const Placement anywhere(jobs, hosts, 1, options.scenario.seed);
+  const PicoDuration window = to_pico(std::min(options.period, Duration::milliseconds(20)));
+  for (std::uint32_t j = 0; j < jobs.size(); ++j) {
+    auto found = calibrate(jobs[j], options.scenario, anywhere.hosts_of(j),
+                           options.algorithm_1.levels, window);
+    if (!found) return found;
   }
   return {};
 }
@@ -172,38 +157,32 @@ double JobOutcome::improvement() const {
 
 Result<ExperimentOutcome> run_experiment(const ExperimentOptions& options,
                                          const ExperimentProgress& tell) {
-  const auto jobs = workloads_of(options.scenario);
+  auto jobs = workloads_of(options.scenario);
   if (!jobs) return jobs.error();
   const auto topology = sim::make_topology(options.scenario.topology);
   if (!topology) return options.scenario.located("network.topology", topology.error());
   if (auto good = check(options, *jobs, topology->hosts()); !good) return good.error();
+  if (auto good = calibrate_all(options, *jobs, topology->hosts()); !good) return good.error();
 
+  // Without a controller the default level is all there is.
+  std::vector<Track::Kind> kinds = {Track::Kind::on_default};
+  if (options.controller != "none") kinds.push_back(Track::Kind::controlled);
   std::vector<std::unique_ptr<Placement>> placements;
+  std::vector<std::unique_ptr<Track>> tracks;
   for (std::uint32_t i = 0; i < options.placements; ++i) {
-    placements.push_back(std::make_unique<Placement>(options, *jobs, topology->hosts(), i));
-  }
-  Progress progress(tell, std::uint64_t{options.placements} * options.iterations);
-  std::vector<Result<void>> done(placements.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < placements.size(); i = next++) {
-      done[i] = placements[i]->run(progress);
+    placements.push_back(std::make_unique<Placement>(*jobs, topology->hosts(), options.variants,
+                                                     options.scenario.seed * 1'000'003 + i));
+    for (const auto kind : kinds) {
+      tracks.push_back(std::make_unique<Track>(options, *jobs, *placements.back(), i, kind));
     }
-  };
-  std::vector<std::thread> threads;
-  for (unsigned t = 1; t < std::min<std::size_t>(options.threads, placements.size()); ++t) {
-    threads.emplace_back(work);
   }
-  work();
-  for (std::thread& thread : threads) thread.join();
+  Progress progress(tell, tracks.size() * std::uint64_t{options.iterations});
+  if (auto ran = run_all(tracks, options.threads, progress); !ran) return std::move(ran).error();
 
   ExperimentOutcome outcome;
-  for (std::size_t i = 0; i < placements.size(); ++i) {
-    if (!done[i]) return done[i].error();
-    const auto& of = placements[i]->outcome();
-    outcome.jobs.insert(outcome.jobs.end(), of.begin(), of.end());
-    outcome.iterations_to_best =
-        std::max(outcome.iterations_to_best, placements[i]->settled_after());
+  for (std::uint32_t i = 0; i < options.placements; ++i) {
+    add_outcome(*jobs, *placements[i], i, *tracks[i * kinds.size()],
+                *tracks[(i + 1) * kinds.size() - 1], outcome);
   }
   return outcome;
 }

@@ -9,37 +9,32 @@
 #include <string>
 #include <vector>
 
-#include "core/qos/algorithm_1.hpp"
+#include "core/qos/controllers.hpp"
+#include "qos/workload_job.hpp"
 #include "sim/scenario/scenario.hpp"
-#include "sim/workload/patterns.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
 namespace weft::qos {
 
-/// One job of a scenario: `[[jobs]]` with `kind = "workload"`.
-struct WorkloadJob {
-  std::string name;
-  sim::PatternOptions pattern;
-  std::uint64_t eager_bytes = 16 << 10;
-  double compute_noise = 0.02;
-};
-
-/// The scenario's jobs, several where one says `copies`. Errors name file, line, key, value and
-/// fix.
-Result<std::vector<WorkloadJob>> workloads_of(const sim::Scenario& scenario);
-
 struct ExperimentOptions {
   sim::Scenario scenario;  ///< network, router and seed; its jobs are those of workloads_of
-  std::string controller = "algorithm-1";  ///< or "none"
+  std::string controller = "best";
   Algorithm1Options algorithm_1;
   Duration period = Duration::milliseconds(60);  ///< P
   std::uint32_t iterations = 500;
   std::uint32_t placements = 8;
   /// Every job has so many runs that differ by their noise, and one is drawn for each window.
   std::uint32_t variants = 5;
-  unsigned threads = 1;  ///< placements at a time; the result does not depend on it
+  unsigned threads = 1;  ///< simulations at a time; the result does not depend on it
+  /// Where what was simulated is kept, so that the same experiment goes on from there; empty:
+  /// nowhere.
+  std::string directory;
+  bool replaces = false;  ///< what another experiment left there
 };
+
+/// What the scenario's [qos] says, and its jobs need. Errors name file, line, key, value and fix.
+Result<ExperimentOptions> options_of(sim::Scenario scenario);
 
 /// A job at one placement, over all windows. Work is that of its slowest process, window by window.
 struct JobOutcome {
@@ -58,8 +53,19 @@ struct JobOutcome {
   double improvement() const;
 };
 
+/// One assignment of processes to hosts.
+struct PlacementOutcome {
+  Configuration levels;             ///< that held in the last window
+  std::uint32_t settled_after = 0;  ///< windows in which the controller tried something, at the end
+  /// The mean of the jobs' improvements in each window.
+  std::vector<double> improvements;
+  /// Configurations accepted by the beginning of each window (Fig. 16).
+  std::vector<std::uint32_t> accepted;
+};
+
 struct ExperimentOutcome {
   std::vector<JobOutcome> jobs;  ///< placement by placement
+  std::vector<PlacementOutcome> placements;
   /// The first iteration after which a controller tried nothing any more, at the slowest placement;
   /// the number of all iterations, if it never ended.
   std::uint32_t iterations_to_best = 0;
@@ -70,7 +76,8 @@ struct ExperimentOutcome {
 using ExperimentProgress = std::function<bool(std::uint64_t done, std::uint64_t of)>;
 
 /// Errors: what the scenario's network refuses; more processes than hosts; an unknown controller;
-/// ErrorCode::unavailable when `progress` ended it.
+/// a directory that another experiment left its windows in; ErrorCode::cancelled when `progress`
+/// ended it: what was simulated is in the directory.
 Result<ExperimentOutcome> run_experiment(const ExperimentOptions& options,
                                          const ExperimentProgress& progress = {});
 

@@ -41,6 +41,7 @@ sim::Scenario scenario_of(const std::string& text) {
 ExperimentOptions short_experiment() {
   ExperimentOptions options;
   options.scenario = scenario_of(two_jobs);
+  options.controller = "algorithm-1";
   options.period = Duration::milliseconds(1);
   options.iterations = 6;
   options.placements = 2;
@@ -94,21 +95,22 @@ TEST(experiment, ends_when_it_is_told_to) {
     return false;
   });
   ASSERT_FALSE(outcome.ok());
-  EXPECT_EQ(outcome.error().code, ErrorCode::unavailable);
-  EXPECT_EQ(all, 12U);
+  EXPECT_EQ(outcome.error().code, ErrorCode::cancelled);
+  EXPECT_EQ(all, 24U);  // on the default level and controlled
 }
 
 TEST(experiment, refuses_what_cannot_be) {
   ExperimentOptions options = short_experiment();
   options.controller = "best-of-all";
   EXPECT_EQ(run_experiment(options).error().message,
-            "no controller is called 'best-of-all': there are algorithm-1 and none");
+            "no controller is called 'best-of-all': there are best, algorithm-1, none");
   options = short_experiment();
   options.scenario.topology = "star:10";
   options.scenario.router.clear();
-  EXPECT_EQ(run_experiment(options).error().message,
-            "the jobs have 16 processes and the network 10 hosts: use a larger topology or fewer "
-            "processes");
+  EXPECT_EQ(
+      run_experiment(options).error().message,
+      "test.toml:7: the jobs have 16 processes at once and the network 10 hosts: use a larger "
+      "topology, fewer copies or fewer ranks");
 }
 
 TEST(window, a_job_on_a_heavier_level_gets_more_of_a_link_that_it_shares) {
@@ -125,7 +127,7 @@ TEST(window, a_job_on_a_heavier_level_gets_more_of_a_link_that_it_shares) {
   const auto alike = run_window(scenario, placed, nullptr, 16, PicoDuration::milliseconds(20));
   const auto apart = run_window(scenario, placed, &raised, 16, PicoDuration::milliseconds(20));
   ASSERT_TRUE(alike.ok() && apart.ok());
-  const auto work = [](const WindowWork& w, std::size_t j) { return JobWindow{w[j]}.work(); };
+  const auto work = [](const WindowWork& w, std::size_t j) { return w[j].work(); };
   EXPECT_NEAR(static_cast<double>(work(*alike, 0)), static_cast<double>(work(*alike, 1)),
               0.05 * static_cast<double>(work(*alike, 0)));
   EXPECT_GT(work(*apart, 1), 2 * work(*apart, 0));

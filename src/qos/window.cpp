@@ -25,6 +25,7 @@ Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<P
   for (const PlacedJob& job : jobs) {
     const sim::RankOptions options{.eager_bytes = job.job->eager_bytes,
                                    .compute_noise = job.job->compute_noise,
+                                   .first_iteration = job.first_iteration,
                                    .level = default_level,
                                    .seed = job.noise_seed};
     running.push_back(std::make_unique<sim::Ranks>(*job.program, options, job.hosts,
@@ -39,8 +40,11 @@ Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<P
   WindowWork work;
   for (const auto& ranks : running) {
     if (!ranks->error().empty()) return Error{ErrorCode::corrupt, ranks->error()};
-    auto& iterations = work.emplace_back();
-    for (std::uint32_t r = 0; r < ranks->size(); ++r) iterations.push_back(ranks->iterations(r));
+    JobWork& job = work.emplace_back();
+    for (std::uint32_t r = 0; r < ranks->size(); ++r) {
+      job.iterations.push_back(ranks->iterations(r));
+      job.waited.push_back(ranks->waited(r));
+    }
   }
   return work;
 }

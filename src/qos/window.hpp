@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "core/qos/controller.hpp"
-#include "qos/experiment.hpp"
+#include "qos/workload_job.hpp"
+#include "sim/scenario/scenario.hpp"
 #include "sim/workload/program.hpp"
 
 namespace weft::qos {
@@ -19,10 +20,18 @@ struct PlacedJob {
   const sim::Program* program = nullptr;
   std::vector<std::uint32_t> hosts;
   std::uint64_t noise_seed = 0;
+  std::uint64_t first_iteration = 0;
 };
 
-/// Iterations of every process, by job.
-using WindowWork = std::vector<std::vector<std::uint64_t>>;
+/// What the processes of a job did.
+struct JobWork {
+  std::vector<std::uint64_t> iterations;
+  std::vector<PicoDuration> waited;
+
+  /// Of the slowest process.
+  std::uint64_t work() const { return JobWindow{.iterations = iterations}.work(); }
+};
+using WindowWork = std::vector<JobWork>;
 
 /// Levels of processes are those of `configuration`, over all jobs in their order; without one all
 /// have the default level. The network has `levels` lanes in either case, so that buffers are

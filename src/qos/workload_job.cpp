@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workloads of a scenario, from the words of its file.
+#include "qos/workload_job.hpp"
+
 #include <fmt/format.h>
 
-#include <charconv>
 #include <utility>
 
-#include "base/units.hpp"
-#include "qos/experiment.hpp"
+#include "qos/option_text.hpp"
 
 namespace weft::qos {
 namespace {
-
-Error refuse(std::string text) {
-  return Error{ErrorCode::invalid_argument, std::move(text)};
-}
-
-template <class T>
-Result<T> number_of(const std::string& text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return refuse("it is not a number in range; write one");
-  }
-  return value;
-}
 
 /// Reads one job's options into it.
 class JobReader {
@@ -55,21 +41,19 @@ class JobReader {
     if (key == "drift") return assign(p.drift, number_of<double>(text));
     if (key == "noise") return assign(job_.compute_noise, number_of<double>(text));
     if (key == "seed") return assign(p.seed, number_of<std::uint64_t>(text));
+    if (key == "computation") return assign(job_.computation, number_of<double>(text));
+    if (key == "arrives") return assign(job_.arrives, number_of<std::uint32_t>(text));
+    if (key == "leaves") return assign(job_.leaves, number_of<std::uint32_t>(text));
+    if (key == "ages") return assign(job_.ages_per_window, number_of<std::uint64_t>(text));
     return refuse(fmt::format(
         "a workload has no '{}': it has pattern, ranks, copies, messages, message, eager, compute, "
-        "least-compute, one-computes, drift, noise and seed",
+        "computation, least-compute, one-computes, drift, ages, noise, arrives, leaves and seed",
         key));
   }
 
   static Result<void> take_kind(const std::string& text) {
     if (text == "workload") return {};
     return refuse("only workloads take part; write workload");
-  }
-  template <class T, class From>
-  static Result<void> assign(T& target, const Result<From>& value) {
-    if (!value) return value.error();
-    target = *value;
-    return {};
   }
   static Result<void> take_bytes(std::uint64_t& target, const std::string& text) {
     const auto bytes = parse_byte_count(text);
@@ -109,6 +93,16 @@ Result<void> check_ranges(const WorkloadJob& job, std::uint32_t copies) {
   }
   if (!(job.compute_noise >= 0 && job.compute_noise < 1)) {
     return refuse(fmt::format("noise is {}: use 0 to 0.99", job.compute_noise));
+  }
+  if (!(job.computation >= 0 && job.computation <= 0.99)) {
+    return refuse(fmt::format("computation is {}: use 0 to 0.99", job.computation));
+  }
+  if (job.computation > 0 && job.pattern.compute > PicoDuration{}) {
+    return refuse("computation is the share of what compute says in time: leave one of them out");
+  }
+  if (job.leaves <= job.arrives) {
+    return refuse(fmt::format("leaves is {}: use a window after it arrives, above {}", job.leaves,
+                              job.arrives));
   }
   const auto program = sim::make_pattern(job.pattern);
   return program ? Result<void>() : program.error();

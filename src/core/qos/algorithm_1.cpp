@@ -14,10 +14,10 @@ Algorithm1::Algorithm1(const Algorithm1Options& options, std::uint64_t seed)
   WEFT_CHECK(options.default_windows >= 1 && options.largest_weight >= 2);
 }
 
-void Algorithm1::on_jobs(std::span<const std::uint32_t> processes) {
-  jobs_ = processes.size();
+void Algorithm1::on_jobs(std::span<const JobFacts> jobs) {
+  jobs_ = jobs.size();
   processes_ = 0;
-  for (const std::uint32_t count : processes) processes_ += count;
+  for (const JobFacts& job : jobs) processes_ += job.processes;
   accepted_ = 0;
   restart();
 }

@@ -35,12 +35,11 @@ class Algorithm1 final : public Controller {
   Algorithm1(const Algorithm1Options& options, std::uint64_t seed);
 
   std::string_view name() const override { return "algorithm-1"; }
-  void on_jobs(std::span<const std::uint32_t> processes) override;
+  void on_jobs(std::span<const JobFacts> jobs) override;
   const Configuration& configuration() const override { return now_; }
   void on_window(std::span<const JobWindow> jobs) override;
   bool is_settled() const override { return state_ == State::idle; }
-  /// Assignments that made the jobs faster than all before them (6.8).
-  std::uint32_t accepted() const { return accepted_; }
+  std::uint32_t accepted() const override { return accepted_; }
 
  private:
   enum class State : std::uint8_t { on_default, running, idle };

@@ -16,10 +16,16 @@ void tell(Controller& controller, const Work& work) {
   controller.on_window(windows);
 }
 
-Algorithm1 controller_of(std::vector<std::uint32_t> processes, Algorithm1Options options = {},
-                         std::uint64_t seed = 1) {
+std::vector<JobFacts> jobs_of(const std::vector<std::uint32_t>& processes) {
+  std::vector<JobFacts> jobs;
+  for (const std::uint32_t count : processes) jobs.push_back({.processes = count});
+  return jobs;
+}
+
+Algorithm1 controller_of(const std::vector<std::uint32_t>& processes,
+                         Algorithm1Options options = {}, std::uint64_t seed = 1) {
   Algorithm1 controller(options, seed);
-  controller.on_jobs(processes);
+  controller.on_jobs(jobs_of(processes));
   return controller;
 }
 
@@ -125,8 +131,7 @@ TEST(algorithm_1, starts_anew_when_it_is_worse_than_the_default) {
 TEST(algorithm_1, starts_anew_when_the_mix_of_jobs_changes) {
   auto controller = controller_of({2});
   tell(controller, {{100, 100}});
-  const std::uint32_t processes[] = {2, 1};
-  controller.on_jobs(processes);
+  controller.on_jobs(jobs_of({2, 1}));
   EXPECT_EQ(controller.configuration().level_of, std::vector<Level>(3, default_level));
 }
 

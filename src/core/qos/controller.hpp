@@ -23,9 +23,18 @@ struct Configuration {
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
+/// What is known of a job before it runs.
+struct JobFacts {
+  std::uint32_t processes = 0;
+  std::uint64_t message_bytes = 0;  ///< of its longest messages
+};
+
 /// What the processes of a job did in one window.
 struct JobWindow {
   std::span<const std::uint64_t> iterations;  ///< calls of mark_progress, by process
+  /// The share of the window that each process waited for messages, in [0, 1]; empty where nobody
+  /// measures it.
+  std::span<const double> waited = {};
 
   /// The work of the job: its slowest process's (paper 5, 5.2). Zero for a job without processes.
   std::uint64_t work() const;
@@ -37,14 +46,16 @@ class Controller {
   virtual ~Controller() = default;
 
   virtual std::string_view name() const = 0;
-  /// The mix of jobs is another one now: so many processes each. Everything starts anew (line 35).
-  virtual void on_jobs(std::span<const std::uint32_t> processes) = 0;
+  /// The mix of jobs is another one now. Everything starts anew (line 35).
+  virtual void on_jobs(std::span<const JobFacts> jobs) = 0;
   /// What holds in the window that comes. Valid until the next call of another function.
   virtual const Configuration& configuration() const = 0;
   /// That window is over: one entry for every job, in the order of `on_jobs`.
   virtual void on_window(std::span<const JobWindow> jobs) = 0;
   /// The controller tries nothing out any more: the configuration stays as long as the jobs do.
   virtual bool is_settled() const = 0;
+  /// Configurations since the last `on_jobs` that were better than all before them (6.8).
+  virtual std::uint32_t accepted() const = 0;
 };
 
 /// The mean of each job's improvement, as a fraction of its work on the default level (3.3). A job

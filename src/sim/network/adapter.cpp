@@ -6,6 +6,14 @@
 #include "sim/network/network.hpp"
 
 namespace weft::sim {
+namespace {
+
+/// Hosts are fewer than 2^20, so the queue has a bit of its own.
+std::uint32_t queue_pair(const MessageRequest& request) {
+  return request.destination | std::uint32_t{request.queue} << 30;
+}
+
+}  // namespace
 
 Network::Adapter& Network::adapter_of(const MessageRequest& request) {
   return adapters_[std::size_t{request.source} * options_.levels.size() + request.level];
@@ -19,7 +27,7 @@ bool Network::is_small(const MessageRequest& request) const {
 void Network::add_message(std::uint32_t m) {
   const MessageRequest& request = messages_[m].request;
   Adapter& adapter = adapter_of(request);
-  Flow& flow = adapter.flows.at(request.destination);
+  Flow& flow = adapter.flows.at(queue_pair(request));
   messages_[m].behind = kNone;
   if (flow.tail != kNone) {
     messages_[flow.tail].behind = m;
@@ -65,7 +73,7 @@ void Network::end_turns(std::uint32_t m) {
   if (next != kNone) {
     line_up(adapter, next);
   } else {
-    adapter.flows.erase(request.destination);
+    adapter.flows.erase(queue_pair(request));
   }
   admit(adapter);
 }

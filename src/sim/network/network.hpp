@@ -73,8 +73,8 @@ class Network final : public EventHandler {
 
   /// Its number for MessageRequest::user.
   std::uint16_t add_user(NetworkUser& user);
-  /// Hands a message to its source host's adapter, now. Messages of a level to one
-  /// host go out in the order posted, those to different hosts in turn.
+  /// Hands a message to its source host's adapter, now. Messages of a level and
+  /// queue to one host go out in the order posted, others in turn.
   void send(const MessageRequest& request);
   void on_event(const Event& event) override;
 

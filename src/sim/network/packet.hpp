@@ -28,6 +28,7 @@ struct MessageRequest {
   std::uint32_t destination = 0;  ///< host; not the source
   std::uint64_t bytes = 0;        ///< payload; at least 1
   std::uint8_t level = 0;
+  std::uint8_t queue = 0;  ///< 0 or 1: messages keep their order, and wait, within their queue pair
   std::uint16_t user = 0;  ///< whose listener is told (Network::add_user)
   std::uint64_t flow = 0;  ///< routers that hash keep one flow on one path
   std::uint64_t tag = 0;   ///< handed back

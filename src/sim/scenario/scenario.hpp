@@ -114,6 +114,7 @@ struct Scenario {
   ProgramOptions programs;
   Duration duration = Duration::milliseconds(1);  ///< of sending, when there is no job
   std::vector<ScenarioJob> jobs;                  ///< [job] first; empty: there is traffic only
+  std::vector<JobOption> qos;  ///< [qos]: of experiments with service levels, which read them
   std::uint64_t seed = 1;
   std::vector<ScenarioEntry> entries;  ///< everything that the file says, in its order of keys
 

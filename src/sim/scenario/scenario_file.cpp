@@ -70,6 +70,7 @@ class ScenarioFile {
     read_faults(top);
     read_programs(top);
     read_jobs(top);
+    read_qos(top);
     top.integer("seed", scenario_.seed, 0, std::numeric_limits<std::int64_t>::max());
     top.duration("duration", scenario_.duration);
     top.finish();
@@ -363,6 +364,15 @@ class ScenarioFile {
       s.refuse(table, "[{}] is empty; say how many inputs and computes it has", job.key);
     }
     scenario_.jobs.push_back(std::move(job));
+  }
+
+  void read_qos(TomlSection& top) {
+    const toml::table* table = top.section("qos");
+    if (table == nullptr) return;
+    const TomlSection s(file_, *table, "qos");
+    for (const auto& [key, node] : *table) {
+      scenario_.qos.push_back(job_option(s, std::string(key.str()), node));
+    }
   }
 
   /// Names of jobs are names of directories and beginnings of words.

@@ -62,7 +62,7 @@ void Ranks::start() {
   for (std::uint32_t r = 0; r < hosts_.size(); ++r) {
     WEFT_CHECK(rank_at_[hosts_[r]] == no_rank, "two ranks on host {}", hosts_[r]);
     rank_at_[hosts_[r]] = r;
-    ranks_.push_back({.noise = noise.split(r)});
+    ranks_.push_back({.cursor = {.iteration = options_.first_iteration}, .noise = noise.split(r)});
     const PicoInstant at = std::max(options_.start, agents_.engine().now());
     agents_.set_timer(agent_, hosts_[r], at, 0, r);
   }
@@ -221,6 +221,7 @@ void Ranks::put(Kind kind, std::uint32_t from, std::uint32_t to, std::uint64_t m
                  .destination = hosts_[to],
                  .bytes = bytes + options_.header_bytes,
                  .level = level_of(from, to),
+                 .queue = is_control(kind) ? std::uint8_t{1} : std::uint8_t{0},
                  .user = user_,
                  .flow = std::uint64_t{from} << 32 | to,
                  .tag = static_cast<std::uint64_t>(kind) << kind_shift | match});

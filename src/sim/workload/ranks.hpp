@@ -22,7 +22,8 @@ struct RankOptions {
   /// Every computation takes a random share up to so much more or less; in [0, 1).
   double compute_noise = 0;
   PicoInstant start{};
-  std::uint8_t level = 0;  ///< of processes that have none of their own
+  std::uint64_t first_iteration = 0;  ///< of its program: it has run so many before
+  std::uint8_t level = 0;             ///< of processes that have none of their own
   std::uint64_t seed = 1;
 };
 
@@ -65,6 +66,9 @@ class Ranks final : public Agent, public NetworkUser {
 
  private:
   enum class Kind : std::uint8_t { eager, announce, ask, content };
+  /// These do not wait behind contents, as adapters serve reads and writes of memory beside what is
+  /// sent: otherwise the two ways of an exchange would follow each other.
+  static bool is_control(Kind kind) { return kind == Kind::announce || kind == Kind::ask; }
   struct Open {
     std::uint32_t peer = 0;
     std::uint64_t match = 0;

@@ -112,6 +112,16 @@ TEST(ranks, ask_for_an_announced_message_when_they_want_it) {
   EXPECT_EQ(waited_ns(script, 1, options), way_ns(8) + way_ns(508));
 }
 
+TEST(ranks, exchange_long_messages_both_ways_at_once_even_if_one_rank_is_late) {
+  RankOptions options = bare;
+  options.header_bytes = 8;
+  const std::int64_t content_ns = 20'000;
+  const Script script({{send_to(1, 20'000), receive_from(1, 20'000), wait},
+                       {compute_ns(5000), receive_from(0, 20'000), send_to(0, 20'000), wait}});
+  // Rank 0 asks for rank 1's message while its own leaves: the question must not wait behind it.
+  EXPECT_LT(waited_ns(script, 1, options), content_ns * 3 / 2);
+}
+
 TEST(ranks, match_messages_by_their_names_whatever_comes_first) {
   const Script script({{send_to(1, 10, 1), send_to(1, 20, 2), wait},
                        {receive_from(0, 20, 2), receive_from(0, 10, 1), wait}});

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// [qos] of a scenario.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "qos/experiment.hpp"
+#include "qos/option_text.hpp"
+
+namespace weft::qos {
+namespace {
+
+Result<void> take(ExperimentOptions& o, const std::string& key, const std::string& text) {
+  if (key == "controller") return assign(o.controller, Result<std::string>(text));
+  if (key == "period") return assign(o.period, parse_duration(text));
+  if (key == "iterations") return assign(o.iterations, number_of<std::uint32_t>(text));
+  if (key == "placements") return assign(o.placements, number_of<std::uint32_t>(text));
+  if (key == "variants") return assign(o.variants, number_of<std::uint32_t>(text));
+  Algorithm1Options& a = o.algorithm_1;
+  if (key == "threshold") return assign(a.threshold, number_of<double>(text));
+  if (key == "levels") return assign(a.levels, number_of<std::uint32_t>(text));
+  if (key == "default-windows") return assign(a.default_windows, number_of<std::uint32_t>(text));
+  if (key == "largest-weight") return assign(a.largest_weight, number_of<std::uint8_t>(text));
+  return refuse(fmt::format(
+      "[qos] has no '{}': it has controller, period, iterations, placements, variants, threshold, "
+      "levels, default-windows and largest-weight",
+      key));
+}
+
+/// Errors begin with the key that is wrong.
+Result<void> check(const ExperimentOptions& o) {
+  const Algorithm1Options& a = o.algorithm_1;
+  if (auto known = make_controller(o.controller, {}, 1); !known) {
+    return refuse(fmt::format("controller is {}: {}", o.controller, known.error().message));
+  }
+  if (!(a.threshold > 0 && a.threshold <= 1)) {
+    return refuse(
+        fmt::format("threshold is {}: use a number above 0 and at most 1, as 0.9", a.threshold));
+  }
+  if (a.levels < 2 || a.levels > 16) {
+    return refuse(fmt::format("levels is {}: a network has 2 to 16", a.levels));
+  }
+  if (a.largest_weight < 2) {
+    return refuse(fmt::format("largest-weight is {}: the default level has 1; use 2 to 255",
+                              a.largest_weight));
+  }
+  const std::pair<const char*, std::uint32_t> counts[] = {{"iterations", o.iterations},
+                                                          {"placements", o.placements},
+                                                          {"variants", o.variants},
+                                                          {"default-windows", a.default_windows}};
+  for (const auto& [key, value] : counts) {
+    if (value >= 1 && value <= 1'000'000) continue;
+    return refuse(fmt::format("{} is {}: use 1 to 1000000", key, value));
+  }
+  if (o.period <= Duration{} || o.period > Duration::seconds(3600)) {
+    return refuse(fmt::format("period is {} ns: use a time above 0 and up to an hour, as 60ms",
+                              o.period.ticks()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ExperimentOptions> options_of(sim::Scenario scenario) {
+  ExperimentOptions options;
+  for (const sim::JobOption& option : scenario.qos) {
+    Result<void> taken = option.values.size() == 1 ? take(options, option.name, option.values[0])
+                                                   : refuse("it has several values; write one");
+    if (!taken) return scenario.located("qos." + option.name, taken.error());
+  }
+  if (auto good = check(options); !good) return scenario.located("qos", good.error());
+  options.scenario = std::move(scenario);
+  return options;
+}
+
+}  // namespace weft::qos
