@@ -55,7 +55,7 @@ stream:       base wire net core fabric runtime metrics report
 metrics:      base
 report:       base wire metrics
 testbed:      base
-cli:          base wire net sim core fabric runtime metrics stream report testbed launch
+cli:          base wire net sim core fabric runtime metrics stream qos report testbed launch
 '
 
 longest_file=600      # lines

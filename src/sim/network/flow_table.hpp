@@ -15,7 +15,7 @@ namespace weft::sim {
 /// What a host has for one destination at one level, in order: a queue pair, a connection.
 struct Flow {
   std::uint32_t destination = kNone;  ///< with the queue in its high bits
-  std::uint32_t tail = kNone;  ///< its last message
+  std::uint32_t tail = kNone;         ///< its last message
 };
 
 /// Open addressing, linear probing, at most half full.
