@@ -15,6 +15,8 @@ base:
 wire:         base
 wire/capture: base wire
 net:          base wire
+net/rc:       base wire/capture
+rdma:         base net wire
 sim:          base wire net
 sim/topology: base
 sim/routing:  base sim/topology
@@ -55,7 +57,7 @@ stream:       base wire net core fabric runtime metrics report
 metrics:      base
 report:       base wire metrics
 testbed:      base
-cli:          base wire net sim core fabric runtime metrics stream qos report testbed launch
+cli:          base wire net sim core fabric runtime metrics stream qos report testbed launch rdma
 '
 
 longest_file=600      # lines

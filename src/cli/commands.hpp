@@ -42,6 +42,7 @@ void report_error(const Error& error, Outcome& outcome);
 void run_stoppable(Outcome& outcome, const std::function<void()>& body);
 
 void add_archive_command(CLI::App& root, Outcome& outcome);
+void add_odp_command(CLI::App& root, Outcome& outcome);
 void add_qos_command(CLI::App& root, Outcome& outcome);
 void add_report_command(CLI::App& root, Outcome& outcome);
 /// `weft stream node`, below `weft stream`.

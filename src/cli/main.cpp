@@ -136,6 +136,7 @@ int run(int argc, char** argv) {
   add_qos_command(app, outcome);
   add_run_command(app, outcome);
   add_archive_command(app, outcome);
+  add_odp_command(app, outcome);
   add_report_command(app, outcome);
   add_testbed_command(app, outcome);
   add_help_command(app, outcome);

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// weft odp: the pitfalls of on-demand paging, reproduced on modelled adapters.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/units.hpp"
+#include "cli/commands.hpp"
+#include "cli/parsed_option.hpp"
+#include "rdma/benchmark.hpp"
+#include "rdma/tap_file.hpp"
+
+namespace weft::cli {
+namespace {
+
+using rdma::BenchmarkOptions;
+using rdma::BenchmarkResult;
+
+struct SimulateCommand {
+  BenchmarkOptions options;
+  std::uint32_t trials = 1;
+  std::string capture;
+  bool json = false;
+};
+
+struct Outcomes {
+  BenchmarkResult first;
+  std::uint32_t with_timeout = 0;
+};
+
+nlohmann::ordered_json to_json(const SimulateCommand& command, const Outcomes& outcomes) {
+  const BenchmarkResult& r = outcomes.first;
+  nlohmann::ordered_json json = {{"execution_us", r.execution.to_microseconds()},
+                                 {"timeouts", r.timeouts},
+                                 {"rnr_naks", r.rnr_naks},
+                                 {"sequence_naks", r.sequence_naks},
+                                 {"packets", r.packets},
+                                 {"retransmissions", r.retransmissions},
+                                 {"page_faults", r.page_faults},
+                                 {"damming", r.damming()},
+                                 {"flood", r.flood()},
+                                 {"failed", r.failed},
+                                 {"device", command.options.profile.name},
+                                 {"odp", to_text(command.options.paged)},
+                                 {"seed", command.options.seed}};
+  if (command.trials > 1) {
+    json["trials"] = command.trials;
+    json["timeout_probability"] = static_cast<double>(outcomes.with_timeout) / command.trials;
+  }
+  return json;
+}
+
+void print_text(const SimulateCommand& command, const Outcomes& outcomes) {
+  const BenchmarkOptions& o = command.options;
+  const BenchmarkResult& r = outcomes.first;
+  fmt::print("{} READs of {} over {} queue pairs, {}, paged: {}\n", o.operations,
+             to_text(ByteCount(o.size)), o.queue_pairs, o.profile.name, to_text(o.paged));
+  fmt::print("execution    {}{}\n", to_text(r.execution),
+             r.failed > 0 ? fmt::format(", {} operations failed: retries exceeded", r.failed) : "");
+  fmt::print("packets      {}, {} of them sent again\n", r.packets, r.retransmissions);
+  fmt::print("recovery     {} timeouts, {} RNR NAKs, {} sequence NAKs\n", r.timeouts, r.rnr_naks,
+             r.sequence_naks);
+  fmt::print("page faults  {}\n", r.page_faults);
+  if (r.damming()) fmt::print("damming      {} timeouts of requests lost in a wait\n", r.dammed);
+  if (r.flood()) fmt::print("flood        {} requests sent again and again\n", r.flooded);
+  if (command.trials > 1) {
+    fmt::print("trials       {} of {} with a timeout\n", outcomes.with_timeout, command.trials);
+  }
+}
+
+Result<void> check(const BenchmarkOptions& o) {
+  if (o.paged != rdma::PagedSide::none && !o.profile.has_paging) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--device: {} has no on-demand paging; use --odp none, or connectx-4",
+                             o.profile.name)};
+  }
+  return {};
+}
+
+Result<Outcomes> run(const SimulateCommand& command) {
+  Outcomes outcomes;
+  std::optional<rdma::TapFile> file;
+  if (!command.capture.empty()) {
+    auto created = rdma::TapFile::create(command.capture);
+    if (!created) {
+      return Error{created.error().code, fmt::format("--capture: {}", created.error().message)};
+    }
+    file.emplace(std::move(created).value());
+  }
+  BenchmarkOptions options = command.options;
+  for (std::uint32_t trial = 0; trial < command.trials; ++trial, ++options.seed) {
+    const bool is_first = trial == 0;
+    std::function<void(const rdma::TappedPacket&)> tap;
+    if (is_first && file) tap = [&](const rdma::TappedPacket& tapped) { file->write(tapped); };
+    const BenchmarkResult result = rdma::run_benchmark(options, tap);
+    if (result.timeouts > 0) ++outcomes.with_timeout;
+    if (is_first) outcomes.first = result;
+  }
+  if (file) {
+    if (auto good = file->commit(); !good) return std::move(good).error();
+  }
+  return outcomes;
+}
+
+void run_simulate(const SimulateCommand& command, Outcome& outcome) {
+  if (auto good = check(command.options); !good) return report_error(good.error(), outcome);
+  const auto outcomes = run(command);
+  if (!outcomes) return report_error(outcomes.error(), outcome);
+  if (command.json) {
+    fmt::print("{}\n", to_json(command, *outcomes).dump());
+  } else {
+    print_text(command, *outcomes);
+  }
+}
+
+Result<std::uint8_t> parse_rnr_delay(const std::string& text) {
+  const auto delay = parse_duration(text);
+  if (!delay) return delay.error();
+  const auto code = delay->ticks() >= 0 ? wire::rnr_code_of(delay->ticks()) : std::nullopt;
+  if (code) return *code;
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("'{}' is no delay of an RNR NAK: give 10us to 655.36ms", text)};
+}
+
+Result<net::rc::Verb> parse_verb(const std::string& text) {
+  if (text == "read") return net::rc::Verb::read;
+  if (text == "write") return net::rc::Verb::write;
+  if (text == "send") return net::rc::Verb::send;
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("'{}' is no operation: use read, write or send", text)};
+}
+
+/// "smallest-rnr,dummy,reissue,prefetch,bound" or "all".
+Result<rdma::Avoidance> parse_avoidance(const std::string& text) {
+  rdma::Avoidance avoidance;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    const bool all = word == "all";
+    const bool known = all || word == "smallest-rnr" || word == "dummy" || word == "reissue" ||
+                       word == "prefetch" || word == "bound" || word == "none";
+    if (!known) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("'{}' avoids nothing: use smallest-rnr, dummy, reissue, prefetch, "
+                               "bound, all or none",
+                               word)};
+    }
+    if (all || word == "smallest-rnr") avoidance.smallest_rnr_delay = true;
+    if (all || word == "dummy") avoidance.dummy_after = rdma::dummy_after;
+    if (all || word == "reissue") avoidance.reissue_after = rdma::reissue_after;
+    if (all || word == "prefetch") avoidance.prefetch = true;
+    if (all || word == "bound") avoidance.queue_pairs_per_page = rdma::bound_per_page;
+    at = end + 1;
+  }
+  return avoidance;
+}
+
+void add_load_options(CLI::App& simulate, SimulateCommand& s) {
+  simulate.add_option("--size", s.options.size, "bytes of each operation")
+      ->check(CLI::Range(1U, 1U << 24))
+      ->capture_default_str();
+  simulate.add_option("--num-ops", s.options.operations, "how many operations")
+      ->check(CLI::Range(1U, 1U << 22))
+      ->capture_default_str();
+  simulate.add_option("--num-qps", s.options.queue_pairs, "queue pairs that take turns")
+      ->check(CLI::Range(1U, 16'384U))
+      ->capture_default_str();
+  add_parsed(simulate, "--interval", s.options.interval, parse_duration, "between two operations",
+             "0s")
+      ->type_name("TIME");
+  add_parsed(simulate, "--then", s.options.second_verb, parse_verb,
+             "what follows the first READ: read, write or send", "read")
+      ->type_name("WORD");
+}
+
+void add_simulate(CLI::App& odp, Outcome& outcome) {
+  auto* simulate = odp.add_subcommand(
+      "simulate", "run the micro-benchmark of the paper on two modelled adapters");
+  auto state = std::make_shared<SimulateCommand>();
+  SimulateCommand& s = *state;
+  s.options.profile = *net::rc::device_profile("connectx-4");
+  add_parsed(*simulate, "--device", s.options.profile, net::rc::device_profile,
+             "connectx-3, connectx-4, connectx-5, connectx-6, adaptive or ideal", "connectx-4")
+      ->type_name("NAME");
+  add_parsed(*simulate, "--odp", s.options.paged, rdma::parse_paged_side,
+             "whose memory is paged: none, client, server or both", "both")
+      ->type_name("SIDE");
+  add_load_options(*simulate, s);
+  add_parsed(*simulate, "--rnr-delay", s.options.rnr_timer, parse_rnr_delay,
+             "minimal RNR NAK delay; the next one of the 32 there are", "1.28ms")
+      ->type_name("TIME");
+  simulate->add_option("--ack-timeout", s.options.ack_timeout, "code C of 4.096us * 2^C; 0: none")
+      ->check(CLI::Range(0, 31))
+      ->capture_default_str();
+  simulate->add_option("--retries", s.options.retry_count, "timeouts until an operation fails")
+      ->check(CLI::Range(0, 7))
+      ->capture_default_str();
+  add_parsed(*simulate, "--avoid", s.options.avoidance, parse_avoidance,
+             "smallest-rnr, dummy, reissue, prefetch, bound, or all", "none")
+      ->type_name("LIST");
+  simulate->add_option("--trials", s.trials, "runs, each with the next seed")
+      ->check(CLI::Range(1U, 100'000U))
+      ->capture_default_str();
+  simulate->add_option("--seed", s.options.seed, "of everything random")->capture_default_str();
+  simulate->add_option("--capture", s.capture, "packets at the client: .pcap, .pcapng or .erf")
+      ->type_name("FILE");
+  simulate->add_flag("--json", s.json, "print one JSON object");
+  refuse_negative_numbers(*simulate);
+  simulate->footer(
+      "Examples:\n"
+      "  weft odp simulate --device connectx-4 --odp server --num-ops 2 --interval 1ms --json\n"
+      "  weft odp simulate --odp client --num-qps 128 --num-ops 128 --size 32\n"
+      "  weft odp simulate --interval 1ms --capture damming.pcap");
+  simulate->callback([state, &outcome] { run_simulate(*state, outcome); });
+}
+
+}  // namespace
+
+void add_odp_command(CLI::App& root, Outcome& outcome) {
+  auto* odp = root.add_subcommand("odp", "Reproduce and find pitfalls of on-demand paging in RDMA");
+  odp->require_subcommand(1);
+  add_simulate(*odp, outcome);
+  odp->footer(
+      "Examples:\n"
+      "  weft odp simulate --odp server --interval 1ms\n"
+      "  weft help odp simulate");
+}
+
+}  // namespace weft::cli

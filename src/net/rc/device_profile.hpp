@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeviceProfile: how an adapter deals with lost packets and with pages that are not there, as data.
+// Paper 2 (Fukuoka, Sato, Taura: Pitfalls of InfiniBand with On-Demand Paging) is the source where
+// nothing else is said; what it does not measure is named an assumption.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "weft/ids.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft::net::rc {
+
+struct DeviceProfile {
+  std::string_view name;
+  std::string_view source;  ///< where its figures come from, one line
+
+  bool has_paging = true;
+  /// Smallest local ACK timeout code that the adapter accepts; smaller ones count as this one.
+  std::uint8_t ack_timeout_floor = 16;
+  /// What a timeout takes as a multiple of 4.096 us * 2^code: 500 ms of 268 ms (Fig. 2).
+  double timeout_factor = 1.863;
+  /// Timeouts begin short and double with each retry up to the ordinary one.
+  bool adaptive_timeout = false;
+  Duration first_adaptive_timeout = Duration::milliseconds(1);
+
+  /// What the wait after an RNR NAK takes as a multiple of the one asked for: 4.5 ms of 1.28 ms
+  /// (Fig. 1).
+  double rnr_wait_factor = 3.5;
+  /// After a response that found no page, until the request goes out again (Fig. 1).
+  Duration client_retry = Duration::microseconds(500);
+  /// From a packet that finds no page until the adapter has stopped the queue pair for it. Shorter
+  /// intervals showed no stall (Fig. 4).
+  Duration fault_detection = Duration::microseconds(60);
+  /// Until a page is there: at least the first, the rest exponential with the second's mean, at
+  /// most the third ("250-1000 us", Fig. 9).
+  Duration fault_least = Duration::microseconds(250);
+  Duration fault_mean_rest = Duration::microseconds(80);
+  Duration fault_most = Duration::microseconds(1'000);
+
+  /// While a queue pair waits to send a request again, requests that are posted to it leave its
+  /// send queue, count as sent, and are lost (Section V). Otherwise they wait behind it.
+  bool loses_posts_while_waiting = false;
+  /// A request whose response found no page learns late that the page has come (Section VI).
+  bool page_status_lags = false;
+  /// The engine that tells requests about pages: time per request told. Fig. 11a: 128 requests on
+  /// one page complete between 1 and 6 ms.
+  Duration status_update = Duration::microseconds(14);
+  /// Its time per discarded response; it looks at these first. Assumption, fitted to Figs. 9
+  /// and 11.
+  Duration discard_cost = Duration::nanoseconds(3'300);
+  /// How many of these it takes at most before it tells the next request. Assumption, as above.
+  std::uint32_t discards_per_update = 16'384;
+  /// Sending a request again is firmware's work, one at a time. Assumption, fitted to the number of
+  /// packets in Fig. 9b.
+  Duration resend_cost = Duration::nanoseconds(1'000);
+
+  std::uint32_t most_reads = 16;  ///< READs without answer per queue pair
+  Bandwidth rate = Bandwidth::bits_per_second(56'000'000'000);
+};
+
+/// All profiles that have a name.
+std::span<const DeviceProfile> device_profiles();
+/// Errors: no such name; the message lists those there are.
+Result<DeviceProfile> device_profile(std::string_view name);
+
+/// T_tr of the paper: 4.096 us * 2^code; code 0 stands for none and yields zero.
+Duration ack_timeout(std::uint8_t code);
+/// T_o: how long the adapter really takes, with its floor, at the given retry (from 0).
+Duration detected_timeout(const DeviceProfile& profile, std::uint8_t code, std::uint32_t retry = 0);
+
+}  // namespace weft::net::rc
