@@ -103,7 +103,7 @@ TEST(experiment, refuses_what_cannot_be) {
   ExperimentOptions options = short_experiment();
   options.controller = "best-of-all";
   EXPECT_EQ(run_experiment(options).error().message,
-            "no controller is called 'best-of-all': there are best, algorithm-1, none");
+            "no controller is called 'best-of-all': there are best, algorithm-1, climb, none");
   options = short_experiment();
   options.scenario.topology = "star:10";
   options.scenario.router.clear();

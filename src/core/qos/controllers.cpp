@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/qos/climb.hpp"
+
 namespace weft::qos {
 namespace {
 
@@ -28,7 +30,7 @@ class NoController final : public Controller {
 }  // namespace
 
 std::vector<std::string_view> controller_names() {
-  return {"best", "algorithm-1", "none"};
+  return {"best", "algorithm-1", "climb", "none"};
 }
 
 Result<std::unique_ptr<Controller>> make_controller(std::string_view name,
@@ -36,9 +38,8 @@ Result<std::unique_ptr<Controller>> make_controller(std::string_view name,
                                                     std::uint64_t seed) {
   std::unique_ptr<Controller> made;
   if (name == "none") made = std::make_unique<NoController>();
-  if (name == "algorithm-1" || name == "best") {
-    made = std::make_unique<Algorithm1>(options, seed);
-  }
+  if (name == "algorithm-1") made = std::make_unique<Algorithm1>(options, seed);
+  if (name == "climb" || name == "best") made = std::make_unique<Climb>(ClimbOptions());
   if (made) return made;
   return Error{ErrorCode::invalid_argument,
                fmt::format("no controller is called '{}': there are {}", name,
