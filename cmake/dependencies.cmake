@@ -18,3 +18,5 @@ pkg_check_modules(libfabric REQUIRED IMPORTED_TARGET libfabric)
 pkg_check_modules(ompi REQUIRED IMPORTED_TARGET ompi-c)
 pkg_check_modules(mpich REQUIRED IMPORTED_TARGET mpich)
 pkg_check_modules(pmix REQUIRED IMPORTED_TARGET pmix)
+# Traces of other tools; without it weft reads and writes none.
+pkg_check_modules(otf2 IMPORTED_TARGET otf2)

@@ -48,7 +48,8 @@ launch:       base wire fabric runtime process
 qos:          base core sim
 trace/events: base core
 trace/goal:   base trace/events
-trace/replay: base core sim trace/events trace/goal
+trace/otf2:   trace/events
+trace/replay: base core sim trace/events trace/goal trace/otf2
 stream/shm:   base wire runtime/memory stream
 stream/simulated: base core fabric runtime report sim stream testbed
 stream/swarm: base core report runtime sim stream testbed
@@ -57,7 +58,7 @@ stream:       base wire net core fabric runtime metrics report
 metrics:      base
 report:       base wire metrics
 testbed:      base
-cli:          base wire net sim core fabric runtime metrics stream qos report testbed launch rdma
+cli:          base wire net sim core fabric runtime metrics stream qos report testbed launch rdma trace
 '
 
 longest_file=600      # lines

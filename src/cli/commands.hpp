@@ -53,6 +53,7 @@ void add_stream_command(CLI::App& root, Outcome& outcome);
 /// `weft simulate swarm`, below `weft simulate`.
 void add_swarm_command(CLI::App& simulate, Outcome& outcome);
 void add_testbed_command(CLI::App& root, Outcome& outcome);
+void add_trace_command(CLI::App& root, Outcome& outcome);
 /// `weft simulate uniform`, below `weft simulate`.
 void add_uniform_command(CLI::App& simulate, Outcome& outcome);
 

@@ -139,6 +139,7 @@ int run(int argc, char** argv) {
   add_odp_command(app, outcome);
   add_report_command(app, outcome);
   add_testbed_command(app, outcome);
+  add_trace_command(app, outcome);
   add_help_command(app, outcome);
   add_generate_command(app, WEFT_VERSION, suggestions());
   try {

@@ -20,6 +20,7 @@ class Examination {
   Examination(EventStream& stream, const std::string& file)
       : stream_(stream), file_(file), open_(stream.ranks()) {
     summary_.ranks = stream.ranks();
+    summary_.is_measured = true;
   }
 
   Result<Summary> run() {

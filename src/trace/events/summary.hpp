@@ -17,7 +17,8 @@ struct Summary {
   /// Sends without their receive, receives without their send, collectives that not all members of
   /// the group took part in, operations of unequal size or kind.
   std::uint64_t unmatched = 0;
-  double seconds = 0;  ///< from the first event to the last; of GOAL: the longest computation
+  double seconds = 0;        ///< from the first event to the last; of GOAL: the longest computation
+  bool is_measured = false;  ///< `seconds` is how long a real run took
   /// The first of the unmatched: which rank, which event of it, what is wrong, and how many more
   /// there are. Empty: none.
   std::string problem;

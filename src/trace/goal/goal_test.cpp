@@ -11,7 +11,7 @@ using Kind = GoalOperation::Kind;
 GoalTrace parsed(std::string_view text) {
   auto trace = parse_goal(text, "a.goal");
   EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().message);
-  return trace ? *std::move(trace) : GoalTrace{};
+  return trace ? std::move(trace).value() : GoalTrace{};
 }
 
 std::string refusal(std::string_view text) {

@@ -11,7 +11,7 @@ namespace {
 GoalTrace goal(std::string_view text) {
   auto trace = parse_goal(text, "a.goal");
   EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().message);
-  return *std::move(trace);
+  return std::move(trace).value();
 }
 
 Result<ReplayOutcome> run(const GoalTrace& trace, double factor = 1) {

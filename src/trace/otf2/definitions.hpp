@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an OTF2 archive defines: its clock, regions, processes and communicators. Private to
+// trace/otf2.
+#pragma once
+
+#include <otf2/otf2.h>
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/events/interpreter.hpp"
+#include "weft/result.hpp"
+
+namespace weft::trace {
+
+struct Otf2Definitions {
+  double ns_per_tick = 1;
+  std::uint64_t first_tick = 0;
+  std::vector<OTF2_LocationRef> locations;                        // by rank
+  std::unordered_map<OTF2_LocationRef, std::uint64_t> events_of;  // by location
+  std::unordered_map<OTF2_RegionRef, Call> calls;                 // MPI's, and marks of progress
+  std::unordered_map<OTF2_CommRef, std::uint32_t> communicator_of;
+  Communicators communicators;
+};
+
+/// Reads an archive's global definitions. Errors name the file and what it lacks.
+Result<Otf2Definitions> read_definitions(OTF2_Reader* reader, const std::string& path);
+
+}  // namespace weft::trace
