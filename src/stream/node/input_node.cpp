@@ -8,6 +8,7 @@
 #include "base/units.hpp"
 #include "core/stream/input_machine.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
+#include "stream/node/held_time.hpp"
 #include "stream/node/ring_sizes.hpp"
 #include "stream/node/schedules.hpp"
 #include "stream/node/source_watch.hpp"
@@ -79,7 +80,7 @@ class InputNode final : public StreamNode {
     report_.built_by = machine_.built_by();
     report_.sent_bytes = machine_.counters().bytes;
     report_.credit_waits = machine_.counters().credit_waits;
-    report_.waited_for_majority = waited_;
+    report_.waited_for_majority = waited_.total();
     report_.repeated_contributions = machine_.counters().repeated;
     if (failure_) report_.error = failure_->message;
     return report_;
@@ -115,9 +116,7 @@ class InputNode final : public StreamNode {
 
   void tell_of_waiting(Instant now) {
     const bool waits = machine_.waits_for_majority();
-    if (waits) waited_ = waited_ + std::max(Duration{}, now - looked_at_waiting_);
-    looked_at_waiting_ = now;
-    if (waits == std::exchange(waits_, waits)) return;
+    if (!waited_.hear(now, waits)) return;
     if (waits) {
       spdlog::warn(
           "this part of the job has no majority of its {} input nodes: waiting for more "
@@ -147,9 +146,7 @@ class InputNode final : public StreamNode {
   Instant feed_at_{};
   SourceWatch news_;
   TimesliceIndex consumed_{};
-  bool waits_ = false;  // for a majority
-  Instant looked_at_waiting_{};
-  Duration waited_{};
+  HeldTime waited_;  // for a majority
   std::optional<Error> failure_;
   NodeReport report_;
 };
