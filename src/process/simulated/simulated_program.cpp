@@ -11,6 +11,8 @@
 #include "base/log.hpp"
 #include "process/simulated/program_faults.hpp"
 #include "process/simulated/program_in_world.hpp"
+#include "sim/partition/exchange.hpp"
+#include "sim/run/stuck.hpp"
 #include "sim/run/world.hpp"
 #include "sim/scenario/scenario_file.hpp"
 
@@ -59,7 +61,10 @@ Result<SimulatedOutcome> simulate_program(const sim::Scenario& scenario, const J
   if (!faults) return std::move(faults).error();
   ProgramInWorld simulation(**world, std::move(hosts).value(), job, program, arguments, say);
   auto outcome = simulation.run(std::move(faults).value());
-  if (outcome) outcome->report.packet_hops = (*world)->network().packet_hops();
+  if (!outcome) return outcome;
+  outcome->report.packet_hops = (*world)->network().packet_hops();
+  sim::AloneExchange alone;
+  if (auto good = sim::check_rest(**world, alone); !good) return std::move(good).error();
   return outcome;
 }
 

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a simulation in which nothing happens any more has delivered all of its messages.
+// Whether what a simulation sent has arrived, or can.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
+#include <functional>
 
 #include "weft/result.hpp"
+#include "weft/time.hpp"
 
 namespace weft::sim {
 
-/// Errors: messages wait in the network although no link is down, so packets wait for each other.
-/// Behind a link that is down they may.
-inline Result<void> check_arrival(std::uint64_t sent, std::uint64_t delivered,
-                                  std::uint32_t links_down) {
-  if (delivered == sent || links_down > 0) return {};
-  return Error{ErrorCode::unavailable,
-               fmt::format("{} of {} messages never arrive, though no link is down: their packets "
-                           "wait for each other; use another router",
-                           sent - delivered, sent)};
-}
+class Exchange;
+class Network;
+class World;
+
+/// Of a simulation in which nothing happens any more. Errors: messages wait in the network although
+/// no link is down, so packets wait for each other. Behind a link that is down they may.
+Result<void> check_arrival(std::uint64_t sent, std::uint64_t delivered, std::uint32_t links_down);
+
+/// When the network's users are done: `run_for` lets simulated time pass until packets have left
+/// it, or until it is seen that they move. In a divided simulation all parts call it. Errors:
+/// packets that do not move although no link is down.
+Result<void> check_rest(const Network& network, Exchange& exchange,
+                        const std::function<void(PicoDuration)>& run_for);
+/// The same of a world, whose traffic ends.
+Result<void> check_rest(World& world, Exchange& exchange);
 
 }  // namespace weft::sim

@@ -6,7 +6,6 @@
 
 #include <fstream>
 
-#include "sim/run/stuck.hpp"
 #include "sim/run/uniform.hpp"
 
 namespace weft::sim {
@@ -80,15 +79,6 @@ cables = [["h0", "s0"], ["h1", "s1"], ["h2", "s2"], ["h3", "s3"], ["h4", "s4"],
   EXPECT_THAT(uniform.error().message, HasSubstr("use router updown"));
   s.router = "updown";
   EXPECT_TRUE(World::make(s).ok());
-}
-
-TEST(world, messages_that_never_arrive_are_an_error_unless_a_link_is_down) {
-  EXPECT_TRUE(check_arrival(1169, 1169, 0).ok());
-  EXPECT_TRUE(check_arrival(1169, 39, 2).ok());
-  const auto stuck = check_arrival(1169, 39, 0);
-  ASSERT_FALSE(stuck.ok());
-  EXPECT_EQ(stuck.error().code, ErrorCode::unavailable);
-  EXPECT_THAT(stuck.error().message, HasSubstr("1130 of 1169 messages"));
 }
 
 TEST(world, weights_of_levels_change_when_the_scenario_says) {

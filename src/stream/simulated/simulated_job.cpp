@@ -11,6 +11,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "runtime/clock.hpp"
+#include "sim/run/stuck.hpp"
 #include "sim/run/tally.hpp"
 #include "sim/run/world.hpp"
 #include "stream/simulated/job_faults.hpp"
@@ -310,6 +311,9 @@ Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
     *trace = trace_of(**world, exchange);
     trace->at_rest = at_rest;
     trace->nodes = std::move(where);
+  }
+  if (reports) {
+    if (auto good = sim::check_rest(**world, exchange); !good) return std::move(good).error();
   }
   return reports;
 }
