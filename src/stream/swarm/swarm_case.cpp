@@ -18,7 +18,16 @@ namespace {
 /// Of all contributions of a job: what keeps it at some ten milliseconds of computing.
 constexpr std::uint64_t most_bytes = 2 << 20;
 
-enum Aspect : std::uint64_t { network, nodes, contents, limits, schedules, disturbances, faults };
+enum Aspect : std::uint64_t {
+  network,
+  nodes,
+  contents,
+  limits,
+  schedules,
+  disturbances,
+  faults,
+  splits
+};
 
 template <class T, std::size_t N>
 T one_of(Rng& rng, const std::array<T, N>& choices) {
@@ -229,7 +238,7 @@ Result<SwarmCase> draw_swarm_case(std::uint64_t seed, const sim::Scenario* like)
   draw_schedule(root.split(Aspect::schedules), o);
   draw_disturbances(root.split(Aspect::disturbances), length, drawn.scenario);
   drawn.patience = Duration::seconds(4) + o.peer_timeout * 50;
-  draw_swarm_faults(root.split(Aspect::faults), length, drawn);
+  draw_swarm_faults(root.split(Aspect::faults), root.split(Aspect::splits), length, drawn);
   if (auto good = check_options(o); !good) return std::move(good).error();
   return drawn;
 }
@@ -240,16 +249,17 @@ std::string to_text(const SwarmCase& c) {
   std::string text = fmt::format(
       "seed {}\n"
       "  network: {} router {} placement {} mtu {}+{} buffer {} {} levels {} interleaved {}\n"
-      "  nodes: {} inputs, {} computes, peer timeout {}, data level {}, control level {}\n"
+      "  nodes: {} inputs, {} computes, peer timeout {}, data level {}, control level {}{}\n"
       "  stream: {} x {}+{} microslices, timeslices {}, duration {}, buffer {}, input buffer {}, "
       "descriptors {}, sink depth {}, late after {} ns, give up after {} ns\n",
       c.seed, c.scenario.topology, c.scenario.router, static_cast<int>(c.scenario.placement.kind),
       net.mtu, net.packet_overhead, net.buffer_bytes,
       net.cut_through ? "cut-through" : "store-and-forward", net.levels.size(),
       net.interleaved_messages, o.inputs, o.computes, to_text(o.peer_timeout), o.data_level.value(),
-      o.control_level.value(), o.source, o.microslices_per_timeslice, o.overlap_microslices,
-      o.timeslices, to_text(o.duration), o.buffer.value(), o.input_buffer.value(), o.descriptors,
-      o.sink_depth, o.late_after.ticks(), o.give_up_after.ticks());
+      o.control_level.value(), o.quorum == Quorum::majority ? ", majority" : "", o.source,
+      o.microslices_per_timeslice, o.overlap_microslices, o.timeslices, to_text(o.duration),
+      o.buffer.value(), o.input_buffer.value(), o.descriptors, o.sink_depth, o.late_after.ticks(),
+      o.give_up_after.ticks());
   text += fmt::format("  schedule: {}", o.schedule);
   if (o.schedule == "dfs") {
     text += fmt::format(" interval {} history {} speed-up {}% at {}% acknowledged {}% engines {}",

@@ -48,6 +48,7 @@ Result<SwarmCase> draw_swarm_case(std::uint64_t seed, const sim::Scenario* netwo
 std::string to_text(const SwarmCase& drawn);
 
 /// The faults of a case that lasts about `length`: appends them, and lowers what may be expected.
-void draw_swarm_faults(Rng rng, Duration length, SwarmCase& drawn);
+/// `split` decides about partitions between input nodes.
+void draw_swarm_faults(Rng rng, Rng split, Duration length, SwarmCase& drawn);
 
 }  // namespace weft::stream

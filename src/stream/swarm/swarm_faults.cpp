@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which faults a swarm case gets. Left out on purpose, because weft promises nothing there: input
-// nodes that are cut off from each other together with compute nodes (there is no quorum), the loss
-// of every input node, or of every compute node for good.
+// Which faults a swarm case gets. Left out on purpose, because weft promises nothing there: the
+// loss of every input node, or of every compute node for good.
 #include <algorithm>
 #include <array>
 
@@ -25,7 +24,16 @@ class FaultDraw {
         kept_compute_(inputs_ + static_cast<std::uint32_t>(rng_.below(nodes_ - inputs_))),
         free_from_(nodes_) {}
 
-  void draw() {
+  /// With a split the input nodes lose each other for a while.
+  void draw(Rng split) {
+    draw_usual();
+    if (inputs_ > 1 && split.uniform() < 0.2) draw_split(split);
+    std::stable_sort(case_.faults.begin(), case_.faults.end(),
+                     [](const auto& a, const auto& b) { return a.at < b.at; });
+  }
+
+ private:
+  void draw_usual() {
     // Who is stopped by the time agrees on the end by a view, and others' traffic may hold answers
     // up for longer than the peer timeout.
     if (case_.expected.ends_by_time && !case_.scenario.traffic.empty()) leaves();
@@ -35,11 +43,8 @@ class FaultDraw {
     if (case_.expected.ends_by_time && may_seem_silent_) leaves();
     // When a view changes, answers behind much data or after a clock's leap count as silence.
     if (!case_.expected.calm && may_seem_silent_) case_.expected.may_miss_components = true;
-    std::stable_sort(case_.faults.begin(), case_.faults.end(),
-                     [](const auto& a, const auto& b) { return a.at < b.at; });
   }
 
- private:
   void draw_one() {
     testbed::Fault fault;
     fault.at = scaled(length_, rng_.uniform() * 1.2);
@@ -148,6 +153,28 @@ class FaultDraw {
     count_outage(fault.lasts, false);
   }
 
+  /// Both parts have input nodes, and may have compute nodes: each could go on.
+  void draw_split(Rng& rng) {
+    testbed::Fault fault;
+    fault.kind = Kind::partition;
+    fault.groups.resize(2);
+    const auto first = static_cast<std::uint32_t>(rng.below(inputs_));
+    const auto second = (first + 1 + static_cast<std::uint32_t>(rng.below(inputs_ - 1))) % inputs_;
+    for (std::uint32_t n = 0; n < nodes_; ++n) {
+      const bool goes_second = n != first && (n == second || rng.uniform() < 0.5);
+      fault.groups[goes_second ? 1 : 0].push_back(n);
+    }
+    const double lasts = rng.uniform() < 0.3 ? 0.01 + 0.4 * rng.uniform() : 1 + 4 * rng.uniform();
+    fault.lasts = scaled(case_.options.peer_timeout, lasts);
+    fault.at = std::max(scaled(length_, rng.uniform()), partitions_free_from_);
+    case_.faults.push_back(fault);
+    count_outage(fault.lasts, true);
+    // Without a majority that comes back a job waits for ever.
+    const bool all_return = std::none_of(free_from_.begin(), free_from_.begin() + inputs_,
+                                         [](Duration d) { return d == Duration::max(); });
+    if (all_return && rng.uniform() < 0.5) case_.options.quorum = Quorum::majority;
+  }
+
   /// Outages may overlap or follow each other closely: together they must be short.
   void count_outage(Duration lasts, bool of_input) {
     out_of_reach_ = out_of_reach_ + lasts;
@@ -176,8 +203,8 @@ class FaultDraw {
 
 }  // namespace
 
-void draw_swarm_faults(Rng rng, Duration length, SwarmCase& drawn) {
-  FaultDraw(rng, length, drawn).draw();
+void draw_swarm_faults(Rng rng, Rng split, Duration length, SwarmCase& drawn) {
+  FaultDraw(rng, length, drawn).draw(split);
 }
 
 }  // namespace weft::stream

@@ -44,12 +44,18 @@ TEST(swarm, draws_everything_that_it_may) {
   std::set<std::string> schedules, topologies;
   std::set<testbed::Fault::Kind> kinds;
   std::uint32_t calm = 0, tiny = 0;
+  bool splits_inputs = false, has_quorum = false;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     const auto drawn = draw_swarm_case(seed, nullptr);
     ASSERT_TRUE(drawn.ok()) << "seed " << seed << ": " << drawn.error().message;
     schedules.insert(drawn->options.schedule);
     topologies.insert(drawn->scenario.topology);
-    for (const testbed::Fault& fault : drawn->faults) kinds.insert(fault.kind);
+    for (const testbed::Fault& fault : drawn->faults) {
+      kinds.insert(fault.kind);
+      splits_inputs |= fault.kind == testbed::Fault::Kind::partition &&
+                       fault.groups[1].front() < drawn->options.inputs;
+    }
+    has_quorum |= drawn->options.quorum == Quorum::majority;
     calm += drawn->expected.calm;
     const sim::NetworkOptions& net = drawn->scenario.network;
     tiny += net.buffer_bytes < 2 * (net.mtu + net.packet_overhead);
@@ -57,6 +63,8 @@ TEST(swarm, draws_everything_that_it_may) {
   EXPECT_EQ(schedules.size(), 4u);
   EXPECT_EQ(topologies.size(), 14u);
   EXPECT_GE(kinds.size(), 6u);
+  EXPECT_TRUE(splits_inputs);
+  EXPECT_TRUE(has_quorum);
   EXPECT_GT(calm, 100u);
   EXPECT_LT(calm, 450u);
   EXPECT_GT(tiny, 20u) << "buffers of a single packet";
