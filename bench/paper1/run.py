@@ -97,8 +97,9 @@ class Bench:
         command = [self.options.weft, "stream", "local",
                    "--fabric", f"sim:{SCENARIOS}/aries-{nodes}.toml", "--schedule", schedule,
                    "--duration", f"{dfs_ms if schedule == 'dfs' else other_ms}ms",
-                   "--timeslices-per-interval", str(self.options.rounds * nodes // 2),
                    "--no-limit", "--json", *more]
+        if schedule == "dfs":
+            command += ["--timeslices-per-interval", str(self.options.rounds * nodes // 2)]
         return run(command, self.out / f"{name}.json", self.options.cell_timeout)
 
     def limit(self, name, nodes, more):

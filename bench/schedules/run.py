@@ -86,8 +86,7 @@ class Cell:
             source = f"pattern:?sizes={scratch / 'sizes'}&fill=header"
             size = max(HEAVY_TAIL)
         options = ["--inputs", str(self.inputs), "--computes", str(self.computes), "--no-limit",
-                   "--source", source, "--timeslices-per-interval", str(16 * self.computes),
-                   "--sink", "null:", "--buffer", str(max(KIB * KIB, 4 * size))]
+                   "--source", source, "--sink", "null:", "--buffer", str(max(KIB * KIB, 4 * size))]
         if not self.simulated:
             place = {"shm": ["--fabric", "libfabric:shm"], "tcp": ["--fabric", "tcp"]}.get(
                 self.place, ["--link", f"200Mbit,{self.place.removeprefix('link-')}"])
@@ -112,6 +111,8 @@ def all_cells(quick):
 
 def run(weft, cell, schedule, options):
     command = [weft, "stream", "compare", "--schedules", schedule, "--json", *options]
+    if schedule == "dfs":
+        command += ["--timeslices-per-interval", str(16 * cell.computes)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     try:
         record = json.loads(done.stdout)["runs"][0]

@@ -23,11 +23,13 @@ all_jiffies() { awk '/^cpu / { for (i = 2; i <= 9; ++i) sum += $i; print sum }' 
 
 idle="$(idle_jiffies)"
 all="$(all_jiffies)"
+of_dfs=()
+[[ ,$schedules, != *,dfs,* ]] || of_dfs=(--timeslices-per-interval 64)
 for ((run = 1; run <= runs; ++run)); do
   echo "run $run of $runs" >&2
   # A run that lost timeslices ends with an error after it has printed its record.
   "$weft" stream compare --schedules "$schedules" --inputs 8 --computes 8 --no-limit \
-    --testbed 100Mbit,4MiB --timeslices-per-interval 64 --duration "${seconds}s" --twin \
+    --testbed 100Mbit,4MiB "${of_dfs[@]}" --duration "${seconds}s" --twin \
     --seed "$run" --json \
     >"$scratch/$run.json" || echo "run $run failed" >&2
 done

@@ -85,9 +85,30 @@ std::string file_schemes(const OptionDescription& option) {
   return out;
 }
 
+/// `help` takes the names of commands: as if each of them were one of its own.
+void add_topics(std::vector<CommandDescription>& to, const std::string& below,
+                const std::vector<CommandDescription>& commands) {
+  for (const CommandDescription& command : commands) {
+    if (last_word(command) == "help") continue;
+    CommandDescription topic;
+    topic.name = below + " " + last_word(command);
+    topic.text = command.text;
+    add_topics(topic.commands, topic.name, command.commands);
+    to.push_back(std::move(topic));
+  }
+}
+
+CommandDescription with_topics(CommandDescription root) {
+  for (CommandDescription& command : root.commands) {
+    if (last_word(command) == "help") add_topics(command.commands, command.name, root.commands);
+  }
+  return root;
+}
+
 }  // namespace
 
-std::string bash_completion(const CommandDescription& root) {
+std::string bash_completion(const CommandDescription& described) {
+  const CommandDescription root = with_topics(described);
   std::string values;
   std::string words;
   for_each_command(root, [&](const CommandDescription& c) {
@@ -145,7 +166,8 @@ complete -o default -F _{0} {0}
                      root.name, paths, values, words);
 }
 
-std::string zsh_completion(const CommandDescription& root) {
+std::string zsh_completion(const CommandDescription& of) {
+  const CommandDescription root = with_topics(of);
   const auto described = [](std::string_view word, std::string_view text) {
     return quoted(fmt::format("{}:{}", replaced(word, ':', "\\:"), first_line(text)));
   };
@@ -208,7 +230,8 @@ fi
                      root.name, paths, values, words);
 }
 
-std::string fish_completion(const CommandDescription& root) {
+std::string fish_completion(const CommandDescription& described) {
+  const CommandDescription root = with_topics(described);
   std::string out =
       fmt::format(R"(# Completion of {0} for fish. Made by: {0} generate fish
 function __{0}_at

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/suggest.hpp"
@@ -129,12 +130,13 @@ void apply_setting(CLI::App& command, const std::string& where, const std::strin
   }
 }
 
-void add_config_option(CLI::App& command) {
+void add_config_option(CLI::App& command, std::function<void()> before_file) {
   auto* option = command.add_option(option_name, "TOML file with the same names as these options")
                      ->type_name("FILE");
   // Not CLI::App::set_config: that reads files for the outermost command only.
-  command.parse_complete_callback([&command, option] {
+  command.parse_complete_callback([&command, option, before_file = std::move(before_file)] {
     refuse_ignored(command);
+    if (before_file) before_file();
     if (!option->empty()) read_config_file(command, option->results().front());
   });
 }

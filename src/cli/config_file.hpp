@@ -2,6 +2,7 @@
 // Configuration files: TOML with the names of a command's options.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace weft::cli {
 /// the options that the command line did not mention; file names (options of the type FILE) count
 /// from the directory of the configuration. Throws CLI::ParseError, one line with file
 /// and line number, when there is no such file, it is no TOML, or names no option of the command.
-void add_config_option(CLI::App& command);
+/// `before_file` is called in between.
+void add_config_option(CLI::App& command, std::function<void()> before_file = {});
 
 /// Gives the values to the command's option --NAME, unless it has some already; a flag takes "true"
 /// and "false". `where` is "FILE:LINE". Throws CLI::ParseError, which begins with it.

@@ -41,6 +41,8 @@ struct Program {
     limits->add_option("--link", word, "rate")->type_name("RATE");
     CLI::App* report = root.add_subcommand("report", "Make a report");
     report->add_option("FILE", files, "what to read")->required();
+    CLI::App* help = root.add_subcommand("help", "Show what a command does");
+    help->add_option("COMMAND", files, "which");
     CLI::App* secret = root.add_subcommand("secret", "Nobody sees this");
     secret->group("");
     add_generate_command(root, "1.2");
@@ -135,9 +137,11 @@ std::string bash_offers(const std::string& script, const std::string& line) {
 TEST(bash_completion, offers_commands_options_and_choices) {
   Program program;
   const std::string script = bash_completion(program.description());
-  EXPECT_EQ(bash_offers(script, "demo "), "stream report -h --help -v --verbose\n");
+  EXPECT_EQ(bash_offers(script, "demo "), "stream report help -h --help -v --verbose\n");
   EXPECT_EQ(bash_offers(script, "demo st"), "stream\n");
   EXPECT_EQ(bash_offers(script, "demo stream "), "local -h --help\n");
+  EXPECT_EQ(bash_offers(script, "demo help "), "stream report -h --help\n");
+  EXPECT_EQ(bash_offers(script, "demo help stream "), "local\n");
   EXPECT_EQ(bash_offers(script, "demo stream local --o"), "--out\n");
   EXPECT_EQ(bash_offers(script, "demo stream local --schedule "), "offset dfs\n");
   EXPECT_EQ(bash_offers(script, "demo stream local --schedule dfs --in"), "--inputs\n");
@@ -171,6 +175,7 @@ TEST(fish_completion, offers_commands_options_and_choices) {
   EXPECT_THAT(offers("demo st"), HasSubstr("stream\tStreams of data"));
   EXPECT_THAT(offers("demo stream "), HasSubstr("local\tOn this machine"));
   EXPECT_THAT(offers("demo stream "), Not(HasSubstr("report")));
+  EXPECT_THAT(offers("demo help stream "), HasSubstr("local\tOn this machine"));
   EXPECT_THAT(offers("demo stream local --schedule "), HasSubstr("dfs"));
   EXPECT_THAT(offers("demo stream local --fabric "), HasSubstr("tcp:unix"));
   const TemporaryFile scenario("", ".toml");
@@ -196,7 +201,9 @@ TEST(zsh_completion, is_a_script_that_zsh_reads) {
         ".zsh");
     return run_shell("zsh -f " + file.path() + " 2>&1");
   };
-  EXPECT_EQ(offers("demo ''", 2), "stream:Streams of data\nreport:Make a report\n");
+  EXPECT_EQ(offers("demo ''", 2),
+            "stream:Streams of data\nreport:Make a report\nhelp:Show what a command does\n");
+  EXPECT_EQ(offers("demo help ''", 3), "stream:Streams of data\nreport:Make a report\n");
   EXPECT_EQ(offers("demo stream ''", 3), "local:On this machine\n");
   EXPECT_THAT(offers("demo stream local -", 4), HasSubstr("--inputs:how many: 1 or more"));
   EXPECT_EQ(offers("demo stream local --schedule ''", 5), "-- offset dfs\n");

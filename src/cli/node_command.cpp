@@ -92,6 +92,10 @@ void run_node(CLI::App& command, NodeCommand& state, Outcome& outcome) {
     return report_error(checked.error(), outcome);
   }
   complete(settings);
+  const std::string& schedule = settings.stream.schedule;
+  if (auto good = check_schedule_options(settings, {&schedule, 1}); !good) {
+    return report_error(good.error(), outcome);
+  }
   if (auto good = prepare_directory(settings.out, settings.stream.replaces_files); !good) {
     return report_error(good.error(), outcome);
   }

@@ -51,8 +51,10 @@ Result<void> begin(CLI::App& app, StreamCommand& command, const Outcome& outcome
 }
 
 /// Every run of a comparison writes what its sinks write.
-Result<void> check_sinks(const StreamCommand& command) {
+Result<void> check_comparison(const StreamCommand& command) {
   const StreamOptions& o = command.settings.stream;
+  auto good = check_schedule_options(command.settings, command.schedules);
+  if (!good) return good;
   if (command.schedules.size() < 2 || o.replaces_files) return {};
   for (const std::string& sink : o.sinks) {
     if (!sink.starts_with("tsa:") && !sink.starts_with("file:")) continue;
@@ -92,6 +94,10 @@ Result<report::RunRecord> run_one(const StreamSettings& settings, NetworkOutput&
 
 void run_local_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
   if (auto good = begin(app, command, outcome); !good) {
+    return report_error(good.error(), outcome);
+  }
+  const std::string& schedule = command.settings.stream.schedule;
+  if (auto good = check_schedule_options(command.settings, {&schedule, 1}); !good) {
     return report_error(good.error(), outcome);
   }
   NetworkOutput network(command.settings.out, command.trace, command.settings.json);
@@ -181,7 +187,7 @@ void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome
   if (auto good = begin(app, command, outcome); !good) {
     return report_error(good.error(), outcome);
   }
-  if (auto good = check_sinks(command); !good) return report_error(good.error(), outcome);
+  if (auto good = check_comparison(command); !good) return report_error(good.error(), outcome);
   NetworkOutput network(command.settings.out, command.trace, command.settings.json);
   if (auto good = network.check(command.schedules); !good) {
     return report_error(good.error(), outcome);

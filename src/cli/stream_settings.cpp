@@ -2,6 +2,7 @@
 #include "cli/stream_settings.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -77,6 +78,17 @@ void add_schedule_options(CLI::App& command, StreamSettings& s) {
                   "timeslices of a node that may be granted at once")
       ->group(group)
       ->capture_default_str();
+}
+
+void note_schedule_options(const CLI::App& command, StreamSettings& s) {
+  constexpr std::string_view groups = "Schedule ";
+  for (const CLI::Option* option : command.get_options([](const CLI::Option*) { return true; })) {
+    const std::string group = option->get_group();
+    if (option->empty() || !group.starts_with(groups)) continue;
+    const std::string schedule = group.substr(groups.size());
+    s.schedule_options.emplace_back("--" + option->get_lnames().front(),
+                                    schedule.substr(0, schedule.find(' ')));
+  }
 }
 
 void add_data_options(CLI::App& command, StreamSettings& s) {
@@ -167,7 +179,19 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
   add_data_options(command, s);
   add_schedule_options(command, s);
   refuse_negative_numbers(command);
-  add_config_option(command);
+  add_config_option(command, [&command, &s] { note_schedule_options(command, s); });
+}
+
+Result<void> check_schedule_options(const StreamSettings& settings,
+                                    std::span<const std::string> chosen) {
+  for (const auto& [option, schedule] : settings.schedule_options) {
+    if (std::find(chosen.begin(), chosen.end(), schedule) != chosen.end()) continue;
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("{}: is of schedule {}, and {} has no use for it; leave it out, or "
+                             "choose {}",
+                             option, schedule, fmt::join(chosen, ","), schedule)};
+  }
+  return {};
 }
 
 void add_local_options(CLI::App& command, StreamSettings& s) {

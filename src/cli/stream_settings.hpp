@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,9 @@ struct StreamSettings {
   bool twin = false;                          ///< of the testbed: run there too
   std::optional<Duration> sample_every;
   std::optional<Duration> limit_duration;
+  /// Options of schedules that the command line has, each with its schedule. Files may have some of
+  /// schedules that are not chosen, as several commands may share a file.
+  std::vector<std::pair<std::string, std::string>> schedule_options;
   /// Of a simulation: what its scenario says, for the record.
   std::vector<std::pair<std::string, std::string>> scenario;
 };
@@ -41,6 +45,9 @@ void add_local_options(CLI::App& command, StreamSettings& settings);
 /// --duration was given (ten seconds, simulated ten milliseconds), how often samples are taken and
 /// how long the limit is measured. Reads the published figures. Throws CLI::ValidationError.
 void complete(StreamSettings& settings);
+/// Errors: an option on the command line is of a schedule that is none of the chosen ones.
+Result<void> check_schedule_options(const StreamSettings& settings,
+                                    std::span<const std::string> chosen);
 /// The scenario of a job in a simulation (--fabric sim:SCENARIO).
 std::optional<std::string> scenario_path(const StreamOptions& options);
 /// The parameters as a report shows them.

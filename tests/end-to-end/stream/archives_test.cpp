@@ -25,11 +25,11 @@ TEST(file_source, is_put_together_again_behind_the_compute_nodes) {
   write_file(source, some_bytes(20'000'001));
   for (const char* schedule : {"best-effort", "dfs", "grant"}) {
     const std::string target = directory / schedule;
-    const Ended ended =
-        run_weft({"stream", "local", "--inputs", "3", "--computes", "4", "--schedule", schedule,
-                  "--timeslices-per-interval", "16", "--microslices-per-timeslice", "2", "--source",
-                  "file:" + source + "?cut=64KiB", "--sink", "file:" + target + "?cut=64KiB",
-                  "--no-limit", "--json"});
+    const Ended ended = run_weft(by_schedule(
+        {"stream", "local", "--inputs", "3", "--computes", "4", "--microslices-per-timeslice", "2",
+         "--source", "file:" + source + "?cut=64KiB", "--sink", "file:" + target + "?cut=64KiB",
+         "--no-limit", "--json"},
+        schedule, 16));
     expect_all_complete(ended);
     EXPECT_EQ(sha256_of(target), sha256_of(source)) << ended.describe();
   }

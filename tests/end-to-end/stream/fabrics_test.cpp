@@ -41,7 +41,9 @@ TEST_P(Fabrics, deliver_every_timeslice_complete) {
 
 const std::vector<std::string> overlap{"--microslices-per-timeslice", "4", "--overlap", "2"};
 const std::vector<std::string> intervals{"--timeslices-per-interval", "64"};
-const std::vector<std::string> link{"--link", "200Mbit,20us", "--timeslices-per-interval", "64"};
+const std::vector<std::string> link{"--link", "200Mbit,20us"};
+const std::vector<std::string> link_and_intervals{"--link", "200Mbit,20us",
+                                                  "--timeslices-per-interval", "64"};
 const char* const plain = "pattern:?size=16KiB";
 const char* const uniform = "pattern:?size=16KiB&sizes=uniform";
 const char* const poisson = "pattern:?size=8KiB&sizes=poisson&hit=512";
@@ -64,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"libfabric_sockets_dfs", "libfabric:sockets", "dfs", plain, 2, 3},
                     Case{"libfabric_sockets_grant", "libfabric:sockets", "grant", uniform, 3, 2},
                     Case{"shaped_best_effort", "tcp", "best-effort", uniform, 3, 2, link},
-                    Case{"shaped_dfs", "tcp", "dfs", plain, 2, 3, link},
+                    Case{"shaped_dfs", "tcp", "dfs", plain, 2, 3, link_and_intervals},
                     Case{"shaped_grant", "tcp", "grant", poisson, 3, 2, link},
                     Case{"shaped_libfabric_offset", "libfabric:tcp", "offset", plain, 3, 2, link}),
     [](const auto& info) { return std::string(info.param.name); });

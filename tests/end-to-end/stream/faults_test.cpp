@@ -24,30 +24,12 @@ std::vector<std::string> paced_job(std::string_view fabric, const std::string& s
   // libfabric takes longer to connect everybody, and two seconds at least to miss a peer.
   const bool slow = is_slow(fabric);
   const auto source = fmt::format("pattern:?size=16KiB&rate={}Hz", slow ? 500 : 1000);
-  return {"stream",
-          "local",
-          "--inputs",
-          "4",
-          "--computes",
-          "3",
-          "--fabric",
-          std::string(fabric),
-          "--schedule",
-          schedule,
-          "--source",
-          source,
-          "--timeslices",
-          fmt::format("{}", timeslices),
-          "--sink",
-          "check:",
-          "--timeslices-per-interval",
-          "64",
-          "--peer-timeout",
-          slow ? "2s" : "1s",
-          "--start-timeout",
-          "10s",
-          "--no-limit",
-          "--json"};
+  return by_schedule({"stream",          "local",  "--inputs",       "4",
+                      "--computes",      "3",      "--fabric",       std::string(fabric),
+                      "--source",        source,   "--timeslices",   fmt::format("{}", timeslices),
+                      "--sink",          "check:", "--peer-timeout", slow ? "2s" : "1s",
+                      "--start-timeout", "10s",    "--no-limit",     "--json"},
+                     schedule, 64);
 }
 
 Ended run_with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
@@ -173,26 +155,11 @@ TEST(stream_faults, stopped_and_killed_at_full_speed_over_unix_sockets) {
 
 TEST(stream_faults, slower_link_and_faster_again_loses_nothing) {
   for (const char* schedule : {"dfs", "grant"}) {
-    expect_all_complete(run_weft({"stream",
-                                  "local",
-                                  "--inputs",
-                                  "3",
-                                  "--computes",
-                                  "3",
-                                  "--schedule",
-                                  schedule,
-                                  "--link",
-                                  "200Mbit,20us",
-                                  "--timeslices-per-interval",
-                                  "32",
-                                  "--sink",
-                                  "check:",
-                                  "--duration",
-                                  "3s",
-                                  "--no-limit",
-                                  "--json",
-                                  "--fault",
-                                  "at=1s slow host1 50Mbit for=1s"}));
+    expect_all_complete(
+        run_weft(by_schedule({"stream", "local", "--inputs", "3", "--computes", "3", "--link",
+                              "200Mbit,20us", "--sink", "check:", "--duration", "3s", "--no-limit",
+                              "--json", "--fault", "at=1s slow host1 50Mbit for=1s"},
+                             schedule, 32)));
   }
 }
 

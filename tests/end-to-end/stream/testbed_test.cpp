@@ -30,8 +30,7 @@ class StreamTestbed : public testing::Test {
 
 TEST_F(StreamTestbed, delivers_every_timeslice_by_every_schedule) {
   for (const char* schedule : {"best-effort", "dfs", "grant"}) {
-    expect_all_complete(
-        run({"--schedule", schedule, "--timeslices-per-interval", "32", "--timeslices", "500"}));
+    expect_all_complete(run(by_schedule({"--timeslices", "500"}, schedule, 32)));
   }
 }
 

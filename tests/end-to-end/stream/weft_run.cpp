@@ -175,6 +175,16 @@ std::string program() {
   return other != nullptr ? other : WEFT_PROGRAM;
 }
 
+std::vector<std::string> by_schedule(std::vector<std::string> arguments,
+                                     const std::string& schedule, int timeslices_per_interval) {
+  arguments.insert(arguments.end(), {"--schedule", schedule});
+  if (schedule == "dfs") {
+    arguments.insert(arguments.end(),
+                     {"--timeslices-per-interval", fmt::format("{}", timeslices_per_interval)});
+  }
+  return arguments;
+}
+
 Ended run_weft(std::vector<std::string> arguments, int seconds) {
   WeftProcess process(std::move(arguments));
   return process.wait(seconds);

@@ -64,6 +64,9 @@ class WeftProcess {
 /// The path of the program under test.
 std::string program();
 
+/// The arguments with those of a schedule; dfs has intervals, the others have no use for them.
+std::vector<std::string> by_schedule(std::vector<std::string> arguments,
+                                     const std::string& schedule, int timeslices_per_interval);
 /// Runs it to its end.
 Ended run_weft(std::vector<std::string> arguments, int seconds = 60);
 
