@@ -28,6 +28,10 @@ constexpr Duration kLongestFetch = Duration::milliseconds(1);
 // What a peer had published when it looked whether this side sleeps is seen within far less: a
 // microsecond of looking, and then a sleep that ends by itself, for the case that it was not.
 constexpr int kLooksBeforeSleep = 512;
+/// Rings of quiet peers that a poll looks at; with no more peers than that, none is quiet.
+constexpr std::size_t kQuietLooks = 16;
+/// Polls until a peer with nothing to do counts as quiet, and how often such are looked for.
+constexpr std::uint32_t kQuietAfter = 1024, kLeaveEvery = 256;
 constexpr Duration kFirstSleep = Duration::milliseconds(1);
 constexpr std::string_view kScheme = "shm:";
 constexpr std::size_t kHostDigits = 16;
@@ -211,6 +215,7 @@ bool Endpoint::post_one(const TxOp& op) {
     return true;
   }
   if (!peer->is_touched) {
+    become_busy(*peer);
     peer->is_touched = true;
     peer->next_touched = std::exchange(touched_, peer);
   }
@@ -246,15 +251,50 @@ std::size_t Endpoint::poll(Instant now, std::span<Completion> completions) {
   Yield yield{completions};
   if (!graveyard_.empty()) graveyard_.clear();
   if (completed_count_ > 0) yield_completed(yield);
-  if (!up_.empty()) {
-    if (++first_served_ >= up_.size()) first_served_ = 0;
-    for (std::size_t i = first_served_; i < up_.size(); ++i) serve(*up_[i], yield);
-    for (std::size_t i = 0; i < first_served_; ++i) serve(*up_[i], yield);
-  }
+  if (!up_.empty()) serve_peers(yield);
   if (is_control_due()) serve_control(yield);
   if (completed_count_ > 0) yield_completed(yield);
   if (is_said_asleep_ && yield.count > 0) wake_up();
   return yield.count;
+}
+
+// A look at a ring costs little, at hundreds of them more than a message takes. Of many peers most
+// are quiet: they are looked at by turns, so that one that speaks is heard within the time that a
+// look at all takes.
+void Endpoint::serve_peers(Yield& yield) {
+  if (++first_served_ >= busy_.size()) first_served_ = 0;
+  for (std::size_t i = first_served_; i < busy_.size(); ++i) serve(*busy_[i], yield);
+  for (std::size_t i = 0; i < first_served_; ++i) serve(*busy_[i], yield);
+  if (busy_.size() < up_.size()) look_at_quiet_peers(yield);
+  if (up_.size() > kQuietLooks && ++polls_ % kLeaveEvery == 0) leave_quiet_peers();
+}
+
+void Endpoint::look_at_quiet_peers(Yield& yield) {
+  for (std::size_t looks = 0; looks < kQuietLooks; ++looks) {
+    if (++next_quiet_ >= up_.size()) next_quiet_ = 0;
+    Peer& peer = *up_[next_quiet_];
+    if (peer.is_busy || !peer.consumer.has_next()) continue;
+    become_busy(peer);
+    serve(peer, yield);
+  }
+}
+
+void Endpoint::become_busy(Peer& peer) {
+  peer.quiet_for = 0;
+  if (!std::exchange(peer.is_busy, true)) busy_.push_back(&peer);
+}
+
+void Endpoint::leave_quiet_peers() {
+  std::erase_if(busy_, [](Peer* peer) {
+    peer->quiet_for += kLeaveEvery;
+    const bool has_work = !peer->queue.empty() || !peer->fetching.empty() ||
+                          peer->trial.bytes > 0 || peer->consumer.unreleased() > 0 ||
+                          peer->is_streaming;
+    if (has_work) peer->quiet_for = 0;
+    if (peer->quiet_for <= kQuietAfter) return false;
+    peer->is_busy = false;
+    return true;
+  });
 }
 
 // Nobody needs to wake this side any more.
@@ -288,7 +328,11 @@ bool Endpoint::sees_work(Peer& peer) {
 }
 
 bool Endpoint::sees_any_work(int looks) {
-  const auto sees = [this](Peer* peer) { return sees_work(*peer); };
+  const auto sees = [this](Peer* peer) {
+    if (!sees_work(*peer)) return false;
+    become_busy(*peer);
+    return true;
+  };
   do {
     if (std::any_of(up_.begin(), up_.end(), sees)) return true;
     looks -= static_cast<int>(up_.size());

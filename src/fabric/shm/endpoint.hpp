@@ -63,8 +63,10 @@ struct Peer {
   OperationList fetching;   ///< records are in the ring
   bool is_touched = false;  ///< in the endpoint's list
   Peer* next_touched = nullptr;
-  bool is_streaming = false;  ///< there was a record when it was served last
-  bool owes_wake = false;     ///< it is to be woken, and the control endpoint had no room
+  bool is_streaming = false;    ///< there was a record when it was served last
+  bool is_busy = false;         ///< in the endpoint's list of those that each poll looks at
+  std::uint32_t quiet_for = 0;  ///< polls with nothing to do
+  bool owes_wake = false;       ///< it is to be woken, and the control endpoint had no room
 
   // A `pull` record that is carried out in several steps.
   bool is_pulling = false;
@@ -113,6 +115,10 @@ class Endpoint final : public ShmFabric {
   bool post_one(const TxOp& op);
   void complete(CompletionKind kind, const TxOp& op);
   void yield_completed(Yield& yield);
+  void serve_peers(Yield& yield);
+  void look_at_quiet_peers(Yield& yield);
+  void become_busy(Peer& peer);
+  void leave_quiet_peers();
   void wake_up();
   void say_asleep(Instant now);
   bool sees_work(Peer& peer);
@@ -173,9 +179,12 @@ class Endpoint final : public ShmFabric {
 
   std::vector<std::unique_ptr<Peer>> peers_;  // by node id
   std::vector<Peer*> up_;
+  std::vector<Peer*> busy_;     // of those: something came or went of late; each poll looks at them
+  std::size_t next_quiet_ = 0;  // in up_: where the look at the others goes on
+  std::uint32_t polls_ = 0;
   Peer* touched_ = nullptr;         // by the current batch of `post`
   std::vector<Segment> graveyard_;  // messages in them stay valid until the next poll
-  std::size_t first_served_ = 0;    // in up_; goes round, so that nobody is always last
+  std::size_t first_served_ = 0;    // in busy_; goes round, so that nobody is always last
   std::size_t owed_wakes_ = 0;
 
   // Events of the control endpoint that were not dealt with yet.

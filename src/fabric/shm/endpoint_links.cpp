@@ -135,6 +135,7 @@ bool Endpoint::on_hello(Peer& peer, const Note& hello) {
 void Endpoint::report_up(Peer& peer, Yield& yield) {
   peer.is_up = true;
   up_.push_back(&peer);
+  become_busy(peer);
   yield.push(CompletionKind::peer_up, peer.id).incarnation = peer.reported_incarnation;
 }
 
@@ -151,6 +152,8 @@ bool Endpoint::end_link(Peer& peer, Yield& yield) {
     if (completed_count_ > 0 || yield.full()) return false;
     peer.is_up = false;
     std::erase(up_, &peer);
+    std::erase(busy_, &peer);
+    peer.is_busy = false;
     yield.push(CompletionKind::peer_down, peer.id).incarnation = peer.reported_incarnation;
   }
   if (peer.owes_wake) --owed_wakes_;

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { fixtures, shorten, skips } from './examples.mjs';
+import { elsewhere, fixtures, shorten, skips } from './examples.mjs';
 
 const [page, source, build, scratch, ...pages] = process.argv.slice(2);
 const limit = 300_000;  // ms for one command; reached only by one that hangs
@@ -104,7 +104,9 @@ function runPage() {
   let ran = 0;
   const failures = [];
   for (const command of commandsOn(page)) {
-    const skip = skips.find(({ like }) => like.test(command));
+    const other = elsewhere.find((e) => e.page === page && e.like.test(command));
+    const skip = other ? { why: `run on ${other.on}` }
+      : skips.find(({ like }) => like.test(command));
     const needsTestbed = /testbed/.test(command) && !skip;
     if (needsTestbed) testbed ??= hasTestbed(directory);
     if (skip || (needsTestbed && !testbed)) {
@@ -134,6 +136,11 @@ function checkLists() {
     if (command === 'help' || !/^Examples?:$/m.test(helpOf([command]))) continue;
     assert.ok(pages.some((p) => `${p} `.startsWith(`help ${command} `)),
       `the examples of weft ${command} --help are not run`);
+  }
+  for (const { page: of, like, on } of elsewhere) {
+    for (const place of [of, on]) {
+      assert.ok(commandsOn(place).some((command) => like.test(command)), `${place} lacks ${like}`);
+    }
   }
   const all = pages.flatMap(commandsOn);
   assert.ok(all.length > 50, `only ${all.length} commands were found`);
