@@ -83,7 +83,7 @@ class TemporaryFile {
 TEST(describe, finds_commands_options_choices_and_positionals_but_nothing_hidden) {
   Program program;
   const CommandDescription d = program.description();
-  ASSERT_EQ(d.commands.size(), 2u);
+  ASSERT_EQ(d.commands.size(), 3u);
   const CommandDescription& local = d.commands[0].commands.at(0);
   EXPECT_EQ(local.name, "demo stream local");
   ASSERT_EQ(local.options.size(), 6u) << "with --help and the option group's";
