@@ -88,7 +88,7 @@ class Cell:
         options = ["--inputs", str(self.inputs), "--computes", str(self.computes), "--no-limit",
                    "--source", source, "--sink", "null:", "--buffer", str(max(KIB * KIB, 4 * size))]
         if not self.simulated:
-            place = {"shm": ["--fabric", "libfabric:shm"], "tcp": ["--fabric", "tcp"]}.get(
+            place = {"shm": ["--fabric", "shm"], "tcp": ["--fabric", "tcp"]}.get(
                 self.place, ["--link", f"200Mbit,{self.place.removeprefix('link-')}"])
             return options + place + ["--duration", f"{seconds}s"]
         scenario = scratch / f"{self.place}-{self.shape}.toml"

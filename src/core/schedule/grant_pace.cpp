@@ -198,7 +198,7 @@ std::uint32_t GrantPace::in_flight() const {
   }
   std::uint32_t grants = agreed_;
   if (grants == 0) grants = static_cast<std::uint32_t>(std::lround(wish_ / wish_unit));
-  if (grants == 0) grants = options_.first_in_flight;
+  if (grants == 0) grants = std::max(options_.first_in_flight, first_);
   return std::clamp(std::max(grants, least_), options_.min_in_flight, options_.max_in_flight);
 }
 

@@ -80,6 +80,8 @@ class GrantPace {
   Wish wish() const { return wish_; }
   /// With fewer than that a message would be for too few.
   void set_least(std::uint32_t grants) { least_ = grants; }
+  /// Before anything is known of the path so many are out, if that is more than the options say.
+  void set_first(std::uint32_t grants) { first_ = grants; }
   /// The compute nodes have agreed on so many; zero: they have not.
   void agree(std::uint32_t grants) { agreed_ = grants; }
   bool is_slow(std::size_t input) const { return suspects_[input].slow; }
@@ -133,6 +135,7 @@ class GrantPace {
   Wish wish_ = 0;
   std::uint32_t agreed_ = 0;
   std::uint32_t least_ = 0;
+  std::uint32_t first_ = 0;
   ReluctantNumber ahead_;
   ReluctantNumber cover_;  // places for the node's own absences
   /// More places on trial: they stay if they make the node faster.
