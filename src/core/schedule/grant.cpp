@@ -23,10 +23,6 @@ constexpr std::uint64_t grants_per_share = 4;
 /// Bytes that are always out, where contributions are that small: with less the messages that go
 /// with them would be too many.
 constexpr double least_window = 96 << 10;
-/// Bytes that are out before the path is known: about half of what a path of 40 Gbit/s and 100 us
-/// holds. From one small contribution on it would take many round trips to fill it; one that holds
-/// less queues these bytes once.
-constexpr double first_window = 256 << 10;
 
 }  // namespace
 
@@ -90,7 +86,8 @@ void GrantCompute::on_contribution(Instant now, std::uint32_t i, TimesliceIndex 
   const auto size = static_cast<double>(bytes.value());
   mean_bytes_ += (size - mean_bytes_) / (mean_bytes_ == 0 ? 1 : 16);
   pace_.set_least(static_cast<std::uint32_t>(least_window / std::max(mean_bytes_, 1.0)));
-  pace_.set_first(static_cast<std::uint32_t>(first_window / std::max(mean_bytes_, 1.0)));
+  pace_.set_first(static_cast<std::uint32_t>(static_cast<double>(options_.first_window) /
+                                             std::max(mean_bytes_, 1.0)));
   settle(input, round + 1);
   if (pace_.is_slow(i)) {
     note_slow(now);

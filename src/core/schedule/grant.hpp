@@ -34,6 +34,10 @@ namespace weft::schedule {
 struct GrantOptions {
   std::uint32_t min_in_flight = 1;
   std::uint32_t first_in_flight = 4;  ///< before anything is known
+  /// The same in bytes, if that is more contributions: about half of what a path of 40 Gbit/s and
+  /// 100 us holds. From one small contribution on it would take many round trips to fill it; a path
+  /// that holds less queues these bytes once.
+  std::uint64_t first_window = 256 << 10;
   std::uint32_t max_in_flight = 1 << 16;
   /// What a pair's ring holds: more is never granted.
   std::uint64_t pair_bytes = ~std::uint64_t{0};

@@ -85,14 +85,14 @@ class granting_node : public ::testing::Test {
 };
 
 TEST_F(granting_node, lets_everybody_send_the_first_round_without_a_grant) {
-  start(4, 0, {.min_in_flight = 4, .first_in_flight = 4});
+  start(4, 0, {.min_in_flight = 4, .first_in_flight = 4, .first_window = 0});
   EXPECT_TRUE(grants().empty());
   arrive(3, 100);
   EXPECT_EQ(grants(), (std::vector<Granted>{{0, 104}})) << "the walk begins with its own number";
 }
 
 TEST_F(granting_node, walks_over_the_inputs_downwards_beginning_with_its_own_number) {
-  start(4, 2, {.min_in_flight = 1, .first_in_flight = 1, .max_in_flight = 1});
+  start(4, 2, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0, .max_in_flight = 1});
   first_round(4);
   for (const std::uint32_t input : {2u, 1u, 0u, 3u}) {
     EXPECT_EQ(grants(), (std::vector<Granted>{{input, 106}}));
@@ -101,7 +101,7 @@ TEST_F(granting_node, walks_over_the_inputs_downwards_beginning_with_its_own_num
 }
 
 TEST_F(granting_node, keeps_only_so_many_in_flight_and_asks_on_arrival) {
-  start(4, 0, {.min_in_flight = 2, .first_in_flight = 2});
+  start(4, 0, {.min_in_flight = 2, .first_in_flight = 2, .first_window = 0});
   first_round(4);
   EXPECT_EQ(grants(), (std::vector<Granted>{{0, 104}, {3, 104}}));
   EXPECT_TRUE(grants().empty());
@@ -110,7 +110,7 @@ TEST_F(granting_node, keeps_only_so_many_in_flight_and_asks_on_arrival) {
 }
 
 TEST_F(granting_node, grants_many_small_contributions_by_one_message) {
-  start(2, 0, {.min_in_flight = 64, .first_in_flight = 64});
+  start(2, 0, {.min_in_flight = 64, .first_in_flight = 64, .first_window = 0});
   first_round(2);
   EXPECT_EQ(grants().size(), 64u);
   EXPECT_EQ(messages_, 2u) << "32 contributions each";
@@ -126,16 +126,18 @@ TEST_F(granting_node, grants_many_small_contributions_by_one_message) {
 }
 
 TEST_F(granting_node, grants_no_more_than_the_rings_of_the_pairs_hold) {
-  start(2, 0, {.min_in_flight = 64, .first_in_flight = 64, .pair_bytes = 850'000});
+  start(2, 0,
+        {.min_in_flight = 64, .first_in_flight = 64, .first_window = 0, .pair_bytes = 850'000});
   first_round(2);
   EXPECT_EQ(grants().size(), 24u) << "8 contributions of 100,000 bytes in each, and half as many";
-  start(2, 0, {.min_in_flight = 64, .first_in_flight = 64, .pair_descriptors = 5});
+  start(2, 0,
+        {.min_in_flight = 64, .first_in_flight = 64, .first_window = 0, .pair_descriptors = 5});
   first_round(2);
   EXPECT_EQ(grants().size(), 14u);
 }
 
 TEST_F(granting_node, asks_nobody_who_left_or_whose_stream_has_ended) {
-  start(3, 0, {.min_in_flight = 1, .first_in_flight = 1, .max_in_flight = 1});
+  start(3, 0, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0, .max_in_flight = 1});
   first_round(3);
   EXPECT_EQ(grants(), (std::vector<Granted>{{0, 104}}));
   arrive(0, 104);
@@ -165,7 +167,7 @@ TEST_F(granting_node, learns_nothing_from_a_clock_that_is_set_back) {
 }
 
 TEST_F(granting_node, a_timeslice_that_is_done_already_is_passed_over) {
-  start(1, 0, {.min_in_flight = 1, .first_in_flight = 1});
+  start(1, 0, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0});
   first_round(1);
   EXPECT_EQ(grants(), (std::vector<Granted>{{0, 104}}));
   hear(0, passed, 2, 0);
@@ -175,7 +177,7 @@ TEST_F(granting_node, a_timeslice_that_is_done_already_is_passed_over) {
 }
 
 TEST_F(granting_node, asks_for_nothing_too_far_ahead_of_who_is_behind) {
-  start(3, 0, {.min_in_flight = 3, .first_in_flight = 3, .max_in_flight = 3});
+  start(3, 0, {.min_in_flight = 3, .first_in_flight = 3, .first_window = 0, .max_in_flight = 3});
   arrive(0, 100);
   EXPECT_EQ(grants(), (std::vector<Granted>{{0, 104}}));
   arrive(2, 100);
@@ -191,7 +193,7 @@ TEST_F(granting_node, asks_for_nothing_too_far_ahead_of_who_is_behind) {
 }
 
 TEST_F(granting_node, a_straggler_is_asked_for_nothing_more_while_the_others_go_on) {
-  start(4, 0, {.min_in_flight = 2, .first_in_flight = 2, .max_in_flight = 2});
+  start(4, 0, {.min_in_flight = 2, .first_in_flight = 2, .first_window = 0, .max_in_flight = 2});
   first_round(4);
   (void)grants();
   std::uint64_t t = 104;
@@ -216,7 +218,7 @@ TEST_F(granting_node, a_straggler_is_asked_for_nothing_more_while_the_others_go_
 }
 
 TEST_F(granting_node, what_turns_late_frees_its_place) {
-  start(4, 0, {.min_in_flight = 1, .first_in_flight = 1, .max_in_flight = 1});
+  start(4, 0, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0, .max_in_flight = 1});
   first_round(4);
   (void)grants();
   for (std::uint64_t t = 104; t < 128; t += 4) {
@@ -285,7 +287,7 @@ TEST_F(granting_node, others_arrive_together_with_an_input_that_is_always_last) 
 }
 
 TEST_F(granting_node, has_one_input_tell_what_is_agreed_on_and_keeps_to_it) {
-  start(3, 1, {.min_in_flight = 1, .first_in_flight = 1});
+  start(3, 1, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0});
   first_round(3);
   EXPECT_EQ(grants(), (std::vector<Granted>{{1, 105}}));
   EXPECT_EQ(tellers_, (std::vector<std::uint32_t>{1}));
@@ -295,7 +297,7 @@ TEST_F(granting_node, has_one_input_tell_what_is_agreed_on_and_keeps_to_it) {
 }
 
 TEST_F(granting_node, asks_another_input_to_tell_when_that_one_leaves) {
-  start(3, 1, {.min_in_flight = 2, .first_in_flight = 2});
+  start(3, 1, {.min_in_flight = 2, .first_in_flight = 2, .first_window = 0});
   first_round(3);
   node_->on_input(now_, 1, false);
   (void)grants();
@@ -303,7 +305,7 @@ TEST_F(granting_node, asks_another_input_to_tell_when_that_one_leaves) {
 }
 
 TEST_F(granting_node, hostile_messages_change_nothing) {
-  start(2, 0, {.min_in_flight = 1, .first_in_flight = 1});
+  start(2, 0, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0});
   (void)grants();
   node_->on_message(now_, 7, std::vector<std::byte>(message_size));
   node_->on_message(now_, 0, std::vector<std::byte>(3));
