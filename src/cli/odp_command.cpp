@@ -223,10 +223,12 @@ void add_odp_command(CLI::App& root, Outcome& outcome) {
   auto* odp = root.add_subcommand("odp", "Reproduce and find pitfalls of on-demand paging in RDMA");
   odp->require_subcommand(1);
   add_simulate(*odp, outcome);
+  add_odp_diagnose_command(*odp, outcome);
   odp->footer(
       "Examples:\n"
       "  weft odp simulate --odp server --interval 1ms\n"
-      "  weft help odp simulate");
+      "  weft odp simulate --interval 6ms --capture quiet.pcap\n"
+      "  weft odp diagnose quiet.pcap");
 }
 
 }  // namespace weft::cli

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rdma/diagnosis.hpp"
+
+#include <algorithm>
+
+namespace weft::rdma {
+namespace {
+
+constexpr std::size_t most_flows = 1 << 15;
+constexpr std::size_t most_findings = 1 << 16;
+// Candidates looked at per packet on average, so that no capture takes for ever.
+constexpr std::uint64_t candidates_per_packet = 32;
+constexpr std::uint64_t candidates_at_once = 1 << 22;
+// So many responses that answer nothing, and whose they are is asked anew.
+constexpr std::uint32_t most_strange = 3;
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  const std::uint64_t x =
+      (a ^ (b + 0x9E37'79B9'7F4A'7C15 + (a << 6) + (a >> 2))) * 0xFF51'AFD7'ED55'8CCD;
+  return x ^ (x >> 33);
+}
+
+}  // namespace
+
+std::string_view to_text(FindingClass kind) {
+  constexpr std::string_view names[] = {"damming", "damming-rescued", "flood", "loss",
+                                        "rnr-misconfigured"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::string_view advice_for(FindingClass kind) {
+  switch (kind) {
+    case FindingClass::damming:
+    case FindingClass::damming_rescued:
+      return "pin the memory (UCX_IB_REG_METHODS=rcache,direct; libfabric FI_VERBS_USE_ODP=0; "
+             "MVAPICH2-X MV2_USE_ODP=0) or prefetch it (ibv_advise_mr); set the smallest "
+             "min_rnr_timer, 1 (UCX_RC_RNR_TIMEOUT=10us, FI_VERBS_MIN_RNR_TIMER=1); post a small "
+             "READ behind a request that has no answer";
+    case FindingClass::flood:
+      return "pin memory that many queue pairs use, or prefetch it (ibv_advise_mr), on the side "
+             "that issues READs (UCX_IB_REG_METHODS=rcache,direct; libfabric FI_VERBS_USE_ODP=0; "
+             "MVAPICH2-X MV2_USE_ODP=0); let few queue pairs use one page at a time";
+    case FindingClass::loss:
+      return "packets are lost in the network: look at link errors and, with RoCE, at flow control "
+             "and ECN; a smaller local ACK timeout shortens the stall (verbs timeout, "
+             "UCX_RC_TIMEOUT), down to what the adapter accepts";
+    case FindingClass::rnr_misconfigured:
+      return "min_rnr_timer 0 is the longest wait, 655.36 ms, not the shortest: set 1 or what the "
+             "receiver needs (verbs min_rnr_timer, UCX_RC_RNR_TIMEOUT=1ms, "
+             "FI_VERBS_MIN_RNR_TIMER=12), and post receives earlier";
+  }
+  return {};
+}
+
+std::size_t Diagnosis::KeyHash::operator()(const FlowKey& key) const {
+  std::uint64_t h = mix(key.from.low, key.from.high);
+  h = mix(h, key.to.low);
+  h = mix(h, key.to.high);
+  return mix(h, key.queue_pair);
+}
+
+void Diagnosis::add(std::uint64_t number, std::uint64_t time_ns, const wire::RdmaFrame& frame) {
+  ++packets_;
+  if (frame.icrc == wire::IcrcState::wrong) ++wrong_icrcs_;
+  const wire::Opcode opcode = frame.packet.bth.opcode;
+  if (!wire::is_reliable_connection(opcode)) return;
+  const FlowKey key{frame.source, frame.destination, frame.packet.bth.queue_pair};
+  const Seen seen{number, static_cast<std::int64_t>(time_ns & INT64_MAX)};
+  if (wire::is_response(opcode)) {
+    add_response(key, seen, frame);
+  } else {
+    add_request(key, seen, frame);
+  }
+}
+
+void Diagnosis::add_request(const FlowKey& key, const Seen& seen, const wire::RdmaFrame& frame) {
+  auto found = flows_.find(key);
+  if (found == flows_.end()) {
+    if (flows_.size() >= most_flows) forget_old();
+    found = flows_.try_emplace(key).first;
+    found->second.port = frame.source_port;
+    between_[{key.from, key.to}].push_back(key.queue_pair);
+    ++queue_pairs_;
+  }
+  Flow& flow = found->second;
+  flow.last_seen = seen.number;
+  note(key, flow, flow.requests.on_request(seen, frame.packet));
+}
+
+void Diagnosis::add_response(const FlowKey& key, const Seen& seen, const wire::RdmaFrame& frame) {
+  if (answers_.size() >= most_flows && answers_.count(key) == 0) forget_old();
+  Answers& answers = answers_[key];
+  answers.last_seen = seen.number;
+  Flow* const flow = requests_of(answers, key, frame);
+  if (flow == nullptr) return;
+  note(answers.flow, *flow, flow->requests.on_response(seen, frame.packet));
+}
+
+/// No packet names the queue pair that it comes from: responses belong to the requests, between the
+/// same hosts, that wait for their PSNs.
+Diagnosis::Flow* Diagnosis::requests_of(Answers& answers, const FlowKey& key,
+                                        const wire::RdmaFrame& frame) {
+  const std::uint32_t psn = frame.packet.bth.psn;
+  if (answers.is_paired) {
+    const auto flow = flows_.find(answers.flow);
+    if (flow != flows_.end()) {
+      if (flow->second.requests.waits_for(psn)) answers.strange = 0;
+      if (++answers.strange <= most_strange * 100) return &flow->second;
+      flow->second.is_paired = false;
+    }
+    answers.is_paired = false;
+  }
+  const auto candidates = between_.find({key.to, key.from});
+  if (candidates == between_.end()) return nullptr;
+  Flow* best = nullptr;
+  FlowKey best_key;
+  std::pair<int, std::int64_t> best_rank{};
+  for (const std::uint32_t queue_pair : candidates->second) {
+    if (++looked_at_ > candidates_at_once + candidates_per_packet * packets_) break;
+    const FlowKey of{key.to, key.from, queue_pair};
+    const auto flow = flows_.find(of);
+    if (flow == flows_.end() || flow->second.is_paired) continue;
+    const auto since = flow->second.requests.waits_for(psn);
+    if (!since) continue;
+    const std::pair<int, std::int64_t> rank{flow->second.port == frame.source_port ? 0 : 1, *since};
+    if (best != nullptr && rank >= best_rank) continue;
+    best = &flow->second;
+    best_key = of;
+    best_rank = rank;
+  }
+  if (best == nullptr) return nullptr;
+  best->is_paired = answers.is_paired = true;
+  answers.flow = best_key;
+  answers.strange = 0;
+  return best;
+}
+
+void Diagnosis::keep(FindingClass kind, const FlowKey& key, std::uint64_t first, std::uint64_t last,
+                     std::int64_t lost_ns) {
+  if (findings_.size() == most_findings) {
+    ++left_out_;
+    return;
+  }
+  findings_.push_back({kind, key.queue_pair, key.from, key.to, first, last, lost_ns});
+}
+
+void Diagnosis::note(const FlowKey& key, Flow& /*flow*/, const FlowEvent& event) {
+  const auto merged = [&](FindingClass kind, auto& known) {
+    const auto found = known.find(key);
+    if (found == known.end()) {
+      if (findings_.size() < most_findings) known.emplace(key, findings_.size());
+      return keep(kind, key, event.first_packet, event.last_packet, event.lost_ns);
+    }
+    Finding& finding = findings_[found->second];
+    const bool goes_on = kind == FindingClass::flood && event.first_packet <= finding.last_packet;
+    finding.first_packet = std::min(finding.first_packet, event.first_packet);
+    finding.last_packet = std::max(finding.last_packet, event.last_packet);
+    finding.lost_ns =
+        goes_on ? std::max(finding.lost_ns, event.lost_ns) : finding.lost_ns + event.lost_ns;
+  };
+  switch (event.kind) {
+    case FlowEvent::Kind::nothing:
+      return;
+    case FlowEvent::Kind::damming:
+      return keep(FindingClass::damming, key, event.first_packet, event.last_packet, event.lost_ns);
+    case FlowEvent::Kind::damming_rescued:
+      return keep(FindingClass::damming_rescued, key, event.first_packet, event.last_packet,
+                  event.lost_ns);
+    case FlowEvent::Kind::loss:
+      return keep(FindingClass::loss, key, event.first_packet, event.last_packet, event.lost_ns);
+    case FlowEvent::Kind::flood:
+      return merged(FindingClass::flood, floods_);
+    case FlowEvent::Kind::long_rnr_wait:
+      return merged(FindingClass::rnr_misconfigured, misconfigured_);
+  }
+}
+
+/// Keeps the half that was seen last.
+void Diagnosis::forget_old() {
+  const auto halve = [](auto& table) {
+    std::vector<std::uint64_t> seen;
+    seen.reserve(table.size());
+    for (const auto& entry : table) seen.push_back(entry.second.last_seen);
+    const auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
+    std::nth_element(seen.begin(), middle, seen.end());
+    std::erase_if(table, [&](const auto& entry) { return entry.second.last_seen <= *middle; });
+  };
+  if (flows_.size() >= most_flows) halve(flows_);
+  if (answers_.size() >= most_flows) halve(answers_);
+  between_.clear();
+  for (const auto& entry : flows_) {
+    between_[{entry.first.from, entry.first.to}].push_back(entry.first.queue_pair);
+  }
+}
+
+std::vector<Finding> Diagnosis::finish() {
+  // One queue pair that asks often waits for a slow page; several that do are a flood.
+  const bool is_flood = floods_.size() > 1;
+  std::erase_if(findings_, [&](const Finding& finding) {
+    return finding.kind == FindingClass::flood && !is_flood;
+  });
+  std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
+    return a.first_packet < b.first_packet;
+  });
+  return std::move(findings_);
+}
+
+}  // namespace weft::rdma

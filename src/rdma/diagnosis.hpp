@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Diagnosis: finds packet damming, packet flood, plain loss and misconfigured RNR timers in a
+// stream of RDMA packets, in one pass and constant memory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "rdma/request_flow.hpp"
+#include "wire/capture/frame.hpp"
+
+namespace weft::rdma {
+
+enum class FindingClass : std::uint8_t { damming, damming_rescued, flood, loss, rnr_misconfigured };
+/// "damming", "damming-rescued", "flood", "loss", "rnr-misconfigured".
+std::string_view to_text(FindingClass kind);
+/// What to change, in the terms of verbs, UCX, libfabric and MPI.
+std::string_view advice_for(FindingClass kind);
+
+struct Finding {
+  FindingClass kind{};
+  std::uint32_t queue_pair = 0;  ///< the destination of the requests
+  wire::NodeAddress from;        ///< of the requests
+  wire::NodeAddress to;
+  std::uint64_t first_packet = 0;  ///< from 1, as Wireshark counts
+  std::uint64_t last_packet = 0;
+  std::int64_t lost_ns = 0;
+};
+
+/// Feed it the frames of a capture in order, then ask. One thread.
+class Diagnosis {
+ public:
+  /// `number` and `time_ns` as the capture has them.
+  void add(std::uint64_t number, std::uint64_t time_ns, const wire::RdmaFrame& frame);
+  /// Findings in the order of their first packets. The diagnosis takes no more frames.
+  std::vector<Finding> finish();
+
+  /// Connections that carried requests.
+  std::uint64_t queue_pairs() const { return queue_pairs_; }
+  /// RDMA packets.
+  std::uint64_t packets() const { return packets_; }
+  std::uint64_t wrong_icrcs() const { return wrong_icrcs_; }
+  /// Findings beyond the most that are kept.
+  std::uint64_t findings_left_out() const { return left_out_; }
+
+ private:
+  struct FlowKey {
+    wire::NodeAddress from, to;
+    std::uint32_t queue_pair = 0;
+    bool operator==(const FlowKey&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const FlowKey& key) const;
+  };
+  struct Flow {
+    RequestFlow requests;
+    std::uint64_t last_seen = 0;
+    std::uint16_t port = 0;
+    bool is_paired = false;
+  };
+  struct Answers {
+    FlowKey flow;  // the requests that these answer
+    std::uint32_t strange = 0;
+    bool is_paired = false;
+    std::uint64_t last_seen = 0;
+  };
+
+  void add_request(const FlowKey& key, const Seen& seen, const wire::RdmaFrame& frame);
+  void add_response(const FlowKey& key, const Seen& seen, const wire::RdmaFrame& frame);
+  Flow* requests_of(Answers& answers, const FlowKey& key, const wire::RdmaFrame& frame);
+  void keep(FindingClass kind, const FlowKey& key, std::uint64_t first, std::uint64_t last,
+            std::int64_t lost_ns);
+  void note(const FlowKey& key, Flow& flow, const FlowEvent& event);
+  void forget_old();
+
+  std::unordered_map<FlowKey, Flow, KeyHash> flows_;
+  std::unordered_map<FlowKey, Answers, KeyHash> answers_;
+  // Requests from one host to another, by the queue pairs that they go to.
+  std::map<std::pair<wire::NodeAddress, wire::NodeAddress>, std::vector<std::uint32_t>> between_;
+  std::vector<Finding> findings_;
+  std::unordered_map<FlowKey, std::size_t, KeyHash> floods_;  // where in findings_
+  std::unordered_map<FlowKey, std::size_t, KeyHash> misconfigured_;
+  std::uint64_t looked_at_ = 0;  // candidates, when responses were paired
+  std::uint64_t queue_pairs_ = 0;
+  std::uint64_t packets_ = 0;
+  std::uint64_t wrong_icrcs_ = 0;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace weft::rdma

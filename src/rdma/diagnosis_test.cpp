@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rdma/diagnosis.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rdma/benchmark.hpp"
+#include "rdma/diagnosis_score_for_test.hpp"
+#include "rdma/tap_file.hpp"
+
+namespace weft::rdma {
+namespace {
+
+TEST(diagnosis, of_generated_captures_has_99_per_cent_of_precision_and_recall) {
+  expect_good(score(1, 500));
+}
+
+std::vector<Finding> diagnose(const BenchmarkOptions& options) {
+  Diagnosis diagnosis;
+  std::uint64_t number = 0;
+  run_benchmark(options, [&](const TappedPacket& tapped) {
+    diagnosis.add(++number, static_cast<std::uint64_t>(tapped.at.ticks()),
+                  frame_of(tapped, wire::LinkType::ethernet));
+  });
+  return diagnosis.finish();
+}
+
+BenchmarkOptions two_reads(const char* device, PagedSide side, std::int64_t interval_us) {
+  BenchmarkOptions o;
+  o.profile = *net::rc::device_profile(device);
+  o.paged = side;
+  o.interval = Duration::microseconds(interval_us);
+  return o;
+}
+
+TEST(diagnosis, of_the_modelled_benchmark_finds_damming_with_its_packets_and_the_time_lost) {
+  for (const auto side : {PagedSide::server, PagedSide::client, PagedSide::both}) {
+    const auto findings = diagnose(two_reads("connectx-4", side, 300));
+    ASSERT_EQ(findings.size(), 1u) << to_text(side);
+    EXPECT_EQ(findings[0].kind, FindingClass::damming);
+    EXPECT_NEAR(static_cast<double>(findings[0].lost_ns), 0.502e9, 0.004e9);
+    EXPECT_LT(findings[0].first_packet, findings[0].last_packet);
+  }
+}
+
+TEST(diagnosis, of_the_modelled_benchmark_finds_damming_that_a_third_read_rescued) {
+  BenchmarkOptions o = two_reads("connectx-4", PagedSide::both, 3'000);
+  o.operations = 3;
+  const auto findings = diagnose(o);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, FindingClass::damming_rescued);
+}
+
+TEST(diagnosis, of_the_modelled_benchmark_finds_nothing_where_nothing_is_wrong) {
+  for (const char* device : {"connectx-5", "connectx-6", "ideal"}) {
+    for (const auto side :
+         {PagedSide::none, PagedSide::server, PagedSide::client, PagedSide::both}) {
+      for (const std::int64_t interval : {0, 300, 1'000, 6'000}) {
+        EXPECT_TRUE(diagnose(two_reads(device, side, interval)).empty()) << device << interval;
+      }
+    }
+  }
+}
+
+TEST(diagnosis, of_the_modelled_benchmark_finds_flood_on_many_queue_pairs) {
+  BenchmarkOptions o = two_reads("connectx-6", PagedSide::client, 0);
+  o.operations = o.queue_pairs = 128;
+  o.size = 32;
+  const auto findings = diagnose(o);
+  EXPECT_GT(findings.size(), 20u);
+  for (const Finding& f : findings) EXPECT_EQ(f.kind, FindingClass::flood);
+}
+
+TEST(diagnosis, of_the_longest_rnr_timer_says_so) {
+  BenchmarkOptions o = two_reads("connectx-6", PagedSide::server, 0);
+  o.rnr_timer = 0;
+  const auto findings = diagnose(o);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, FindingClass::rnr_misconfigured);
+}
+
+TEST(diagnosis, of_random_packets_ends_with_bounded_findings) {
+  Rng rng(7);
+  Diagnosis diagnosis;
+  for (std::uint64_t i = 1; i <= 30'000; ++i) {
+    wire::RdmaFrame frame;
+    frame.source = wire::NodeAddress::ipv4(static_cast<std::uint32_t>(rng.below(4)));
+    frame.destination = wire::NodeAddress::ipv4(static_cast<std::uint32_t>(rng.below(4)));
+    frame.packet.bth.opcode = static_cast<wire::Opcode>(rng.below(32));
+    frame.packet.bth.queue_pair =
+        static_cast<std::uint32_t>(rng.below(rng.below(2) == 0 ? 8 : 1 << 24));
+    frame.packet.bth.psn = static_cast<std::uint32_t>(rng.below(rng.below(2) == 0 ? 16 : 1 << 24));
+    frame.packet.aeth = wire::Aeth{static_cast<std::uint8_t>(rng.below(256)), 0};
+    diagnosis.add(i, rng.next(), frame);
+  }
+  EXPECT_LE(diagnosis.finish().size(), 65'536u);
+}
+
+}  // namespace
+}  // namespace weft::rdma
