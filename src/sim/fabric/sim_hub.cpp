@@ -23,6 +23,7 @@ SimHub::SimHub(const SimFabricOptions& options, std::vector<std::uint32_t> hosts
                Agents& agents)
     : options_(options),
       hosts_(std::move(hosts)),
+      levels_(static_cast<std::uint32_t>(hosts_.size()), network.options().levels.size()),
       network_(network),
       agents_(agents),
       agent_(agents.add(*this)),
@@ -127,11 +128,10 @@ bool SimHub::launch(std::uint32_t f, std::uint8_t level) {
     set_timer(sender, now() + takes, local_arrival, f);
     return false;
   }
-  const auto levels = static_cast<std::uint8_t>(network_.options().levels.size());
   network_.send({.source = from,
                  .destination = to,
                  .bytes = bytes,
-                 .level = std::min<std::uint8_t>(level, levels - 1),
+                 .level = levels_.of(sender.value(), receiver.value(), level),
                  .user = user_,
                  .flow = std::uint64_t{from} << 32 | to,
                  .tag = is_here(receiver) ? f : hand_over(f)});

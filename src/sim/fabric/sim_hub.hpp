@@ -19,6 +19,7 @@
 
 #include "sim/engine/agent.hpp"
 #include "sim/fabric/flight.hpp"
+#include "sim/network/job_levels.hpp"
 #include "sim/network/network.hpp"
 #include "weft/fabric.hpp"
 
@@ -71,6 +72,9 @@ class SimHub final : public NetworkUser, public Agent {
   /// Nodes of different groups do not reach each other until the next call; nodes that are not
   /// named are a group of their own. What is on its way arrives. In all parts.
   void set_partition(const std::vector<std::vector<std::uint32_t>>& groups);
+
+  /// Levels of messages from now on, in place of those that operations ask for. In all parts.
+  JobLevels& levels() { return levels_; }
 
   const SimFabricOptions& options() const { return options_; }
   PicoInstant now() const { return agents_.engine().now(); }
@@ -128,6 +132,7 @@ class SimHub final : public NetworkUser, public Agent {
 
   SimFabricOptions options_;
   std::vector<std::uint32_t> hosts_;
+  JobLevels levels_;
   Network& network_;
   Agents& agents_;
   std::uint32_t agent_;

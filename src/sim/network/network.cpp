@@ -80,10 +80,10 @@ void Network::build_transmitters() {
 
 void Network::set_levels(std::span<const LevelOptions> levels) {
   WEFT_CHECK(levels.size() * channels_ == lane_count_);
-  options_.levels.assign(levels.begin(), levels.end());
+  options_.levels = std::vector<LevelOptions>(levels.begin(), levels.end());  // may be its own
   std::map<std::uint8_t, Priority, std::greater<>> by_priority;
   for (std::uint32_t l = 0; l < lane_count_; ++l) {
-    Priority& of = by_priority[levels[level_of_[l]].priority];
+    Priority& of = by_priority[options_.levels[level_of_[l]].priority];
     of.lanes |= std::uint64_t{1} << l;
     of.levels = static_cast<std::uint16_t>(of.levels | 1U << level_of_[l]);
   }

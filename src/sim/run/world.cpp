@@ -170,8 +170,7 @@ void World::set_host_loss(std::uint32_t host, std::uint32_t parts_per_million) {
   set_loss(host_links(host), parts_per_million);
 }
 
-World::LevelChanges::LevelChanges(World& world)
-    : world_(world), levels_(world.scenario().network.levels) {
+World::LevelChanges::LevelChanges(World& world) : world_(world) {
   const std::uint32_t agent = world.agents().add(*this);
   for (std::size_t i = 0; i < world.scenario().level_changes.size(); ++i) {
     const Duration at = world.scenario().level_changes[i].at;
@@ -181,10 +180,11 @@ World::LevelChanges::LevelChanges(World& world)
 
 void World::LevelChanges::on_timer(std::uint16_t, std::uint64_t payload) {
   const LevelChange& change = world_.scenario().level_changes[payload];
-  LevelOptions& level = levels_[change.level];
+  std::vector<LevelOptions> levels(world_.levels().begin(), world_.levels().end());
+  LevelOptions& level = levels[change.level];
   level.priority = change.priority.value_or(level.priority);
   level.weight = change.weight.value_or(level.weight);
-  world_.network().set_levels(levels_);
+  world_.set_levels(levels);
 }
 
 }  // namespace weft::sim

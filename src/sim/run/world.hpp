@@ -49,6 +49,11 @@ class World {
   /// Runs all parts: everything before `end` has happened.
   void run_until(PicoInstant end);
 
+  /// Shares and priorities of the network's levels from now on, as many as it has; `levels()` are
+  /// those at present. At any time; in all parts at the same instant.
+  void set_levels(std::span<const LevelOptions> levels) { network_->set_levels(levels); }
+  std::span<const LevelOptions> levels() const { return network_->options().levels; }
+
   /// Cables by the names of what they connect, both ways of each.
   Result<std::vector<LinkId>> cables(std::string_view name) { return cable_names_.find(name); }
   void set_up(std::span<const LinkId> links, bool up);
@@ -80,7 +85,6 @@ class World {
 
    private:
     World& world_;
-    std::vector<LevelOptions> levels_;  // as they are now
   };
 
   Scenario scenario_;

@@ -90,6 +90,26 @@ TEST(world, weights_of_levels_change_when_the_scenario_says) {
   EXPECT_THAT(shares.between(1'200, 2'000), testing::ElementsAre(400, 400));
 }
 
+TEST(world, levels_change_whenever_somebody_says_so) {
+  const Scenario s = two_levels();
+  auto world = World::make(s).value();
+  const LinkId last = world->host_links(0)[1];
+  const auto packets_until = [&](std::int64_t us, std::uint8_t level) {
+    const LinkCounters before = world->network().counters(last, level);
+    world->run_until(PicoInstant() + PicoDuration::microseconds(us));
+    return (world->network().counters(last, level) - before).packets;
+  };
+  packets_until(200, 0);
+  EXPECT_NEAR(static_cast<double>(packets_until(1'000, 0)), 700, 15);
+  std::vector<LevelOptions> levels(world->levels().begin(), world->levels().end());
+  std::swap(levels[0], levels[1]);
+  world->set_levels(levels);
+  packets_until(1'200, 0);
+  EXPECT_NEAR(static_cast<double>(packets_until(2'000, 0)), 100, 15);
+  world->set_levels(world->levels());
+  EXPECT_NEAR(static_cast<double>(packets_until(2'800, 0)), 100, 15);
+}
+
 TEST(world, priorities_of_levels_change_when_the_scenario_says) {
   Scenario s = two_levels();
   s.level_changes = {{.at = Duration::microseconds(1'000), .level = 1, .priority = 3},

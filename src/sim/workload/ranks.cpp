@@ -34,6 +34,7 @@ Ranks::Ranks(const Program& program, const RankOptions& options, std::vector<std
       options_(options),
       hosts_(std::move(hosts)),
       rank_at_(network.topology().hosts(), no_rank),
+      levels_(static_cast<std::uint32_t>(hosts_.size()), network.options().levels.size()),
       network_(network),
       agents_(agents),
       agent_(agents.add(*this)),
@@ -49,6 +50,7 @@ Ranks::Ranks(Feed& feed, const RankOptions& options, std::vector<std::uint32_t> 
       options_(options),
       hosts_(std::move(hosts)),
       rank_at_(network.topology().hosts(), no_rank),
+      levels_(static_cast<std::uint32_t>(hosts_.size()), network.options().levels.size()),
       network_(network),
       agents_(agents),
       agent_(agents.add(*this)),
@@ -58,6 +60,7 @@ Ranks::Ranks(Feed& feed, const RankOptions& options, std::vector<std::uint32_t> 
 }
 
 void Ranks::start() {
+  levels_.set_job(options_.level);
   const Rng noise(options_.seed);
   for (std::uint32_t r = 0; r < hosts_.size(); ++r) {
     WEFT_CHECK(rank_at_[hosts_[r]] == no_rank, "two ranks on host {}", hosts_[r]);
@@ -66,15 +69,6 @@ void Ranks::start() {
     const PicoInstant at = std::max(options_.start, agents_.engine().now());
     agents_.set_timer(agent_, hosts_[r], at, 0, r);
   }
-}
-
-void Ranks::set_level(std::uint32_t rank, std::optional<std::uint8_t> level) {
-  ranks_[rank].level = level.value_or(no_level);
-}
-
-std::uint8_t Ranks::level_of(std::uint32_t from, std::uint32_t to) const {
-  if (ranks_[from].level != no_level) return ranks_[from].level;
-  return ranks_[to].level != no_level ? ranks_[to].level : options_.level;
 }
 
 PicoDuration Ranks::waited(std::uint32_t r) const {
@@ -220,7 +214,7 @@ void Ranks::put(Kind kind, std::uint32_t from, std::uint32_t to, std::uint64_t m
   network_.send({.source = hosts_[from],
                  .destination = hosts_[to],
                  .bytes = bytes + options_.header_bytes,
-                 .level = level_of(from, to),
+                 .level = levels_.of(from, to),
                  .queue = is_control(kind) ? std::uint8_t{1} : std::uint8_t{0},
                  .user = user_,
                  .flow = std::uint64_t{from} << 32 | to,

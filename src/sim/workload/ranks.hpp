@@ -11,6 +11,7 @@
 
 #include "base/rng.hpp"
 #include "sim/engine/agent.hpp"
+#include "sim/network/job_levels.hpp"
 #include "sim/network/network.hpp"
 #include "sim/workload/program.hpp"
 
@@ -43,9 +44,12 @@ class Ranks final : public Agent, public NetworkUser {
   void on_sent(const Message& message, PicoInstant departure) override;
   void on_arrived(const Message& message) override;
 
-  /// The service level of a rank from now on; none: the job's. A message has its sender's, else its
-  /// receiver's, else the job's (paper 5, 4.1).
-  void set_level(std::uint32_t rank, std::optional<std::uint8_t> level);
+  /// The service level of a rank from now on; none: the job's (JobLevels).
+  void set_level(std::uint32_t rank, std::optional<std::uint8_t> level) {
+    levels_.set(rank, level);
+  }
+  /// Of all ranks that have none of their own, from now on.
+  void set_job_level(std::uint8_t level) { levels_.set_job(level); }
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(ranks_.size()); }
   /// Calls of mark_progress so far.
@@ -83,9 +87,8 @@ class Ranks final : public Agent, public NetworkUser {
     bool ended = false;
     Action::Kind waits_for = Action::Kind::wait_all;
     std::uint32_t request = 0;  // that it waits for
-    std::uint8_t level = no_level;
-    PicoInstant since{};      // when it began to wait
-    PicoDuration overhead{};  // of its processor, not spent yet
+    PicoInstant since{};        // when it began to wait
+    PicoDuration overhead{};    // of its processor, not spent yet
     PicoDuration waited{};
     std::uint64_t iterations = 0;
     std::uint64_t bytes_sent = 0;
@@ -94,7 +97,6 @@ class Ranks final : public Agent, public NetworkUser {
     std::vector<Open> sends;       // announced, until the content has left
     Rng noise;
   };
-  static constexpr std::uint8_t no_level = 0xff;
   static constexpr std::uint32_t no_rank = ~std::uint32_t{0};
   static constexpr int kind_shift = 62;
 
@@ -113,7 +115,6 @@ class Ranks final : public Agent, public NetworkUser {
                 bool announced);
   void on_asked(std::uint32_t rank, std::uint32_t from, std::uint64_t match);
   void fail(std::uint32_t rank, std::uint32_t from, std::uint64_t expected, std::uint64_t bytes);
-  std::uint8_t level_of(std::uint32_t from, std::uint32_t to) const;
 
   const Program* program_ = nullptr;
   Feed* feed_ = nullptr;  // one of the two
@@ -121,6 +122,7 @@ class Ranks final : public Agent, public NetworkUser {
   std::vector<std::uint32_t> hosts_;
   std::vector<std::uint32_t> rank_at_;  // by host
   std::vector<Rank> ranks_;
+  JobLevels levels_;
   Network& network_;
   Agents& agents_;
   std::uint32_t agent_;

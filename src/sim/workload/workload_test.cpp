@@ -244,6 +244,19 @@ TEST(ranks, give_messages_their_senders_level_else_their_receivers_else_the_jobs
   EXPECT_EQ((levels.seen[{2, 3}]), 0);  // the job's
 }
 
+TEST(ranks, have_the_levels_that_they_are_given_while_they_run) {
+  const Script script({{send_to(1, 10), compute_ns(10'000), send_to(1, 10)}, {}});
+  const auto world = star(2, 3);
+  Ranks ranks(script, bare, first_hosts(2), world->network(), world->agents());
+  LevelsSeen levels;
+  world->network().set_observer(&levels);
+  world->run_until(PicoInstant() + PicoDuration::microseconds(5));
+  EXPECT_EQ((levels.seen[{0, 1}]), 0);
+  ranks.set_job_level(2);
+  world->run_until(PicoInstant() + PicoDuration::microseconds(30));
+  EXPECT_EQ((levels.seen[{0, 1}]), 2);
+}
+
 // The patterns.
 
 PatternOptions of(Pattern pattern, std::uint32_t ranks) {
