@@ -18,6 +18,18 @@ std::uint64_t digest(const Event& e) {
 
 }  // namespace
 
+void EventHandler::fetch(const Event&, bool) const {}
+
+/// Large networks do not fit into caches: a fetch that begins an event earlier costs nothing.
+void Engine::fetch_ahead() const {
+  if (queue_.empty()) return;
+  const auto fetch = [this](const Event& event, bool is_next) {
+    handlers_[static_cast<std::size_t>(event.kind)]->fetch(event, is_next);
+  };
+  fetch(queue_.front(), true);
+  queue_.look_beyond_front([&](const Event& event) { fetch(event, false); });
+}
+
 std::uint32_t Engine::add_sources(std::uint32_t count) {
   const auto first = static_cast<std::uint32_t>(sequences_.size());
   sequences_.resize(sequences_.size() + count, 0);
@@ -28,6 +40,7 @@ void Engine::run_until(PicoInstant end) {
   stopping_ = false;
   while (!queue_.empty() && queue_.front().time < end) {
     const Event event = queue_.pop();
+    fetch_ahead();
     now_ = event.time;
     ++handled_;
     if (counts(event.kind)) {

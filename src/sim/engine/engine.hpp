@@ -18,6 +18,9 @@ class EventHandler {
  public:
   virtual ~EventHandler() = default;
   virtual void on_event(const Event& event) = 0;
+  /// The event is likely to be the next one or, if not `is_next`, among the next few: time to fetch
+  /// what it needs into the cache. Nothing else may happen.
+  virtual void fetch(const Event& event, bool is_next) const;
 };
 
 /// Single-threaded. Handlers must outlive it.
@@ -120,6 +123,8 @@ class Engine {
   std::uint64_t trace_hash() const { return hash_; }
 
  private:
+  void fetch_ahead() const;
+
   static constexpr std::uint32_t kShared = 0x7fff'ffff;
   static constexpr std::uint32_t kWake = 0x8000'0000;
   static constexpr std::uint32_t kAgentWake = 0xc000'0000;

@@ -4,6 +4,7 @@
 // to ten thousand events at a time) and when holding 100,000 (docs/simulator.md has the figures).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -17,6 +18,12 @@ class EventQueue {
   std::size_t size() const { return events_.size(); }
   /// The first event. Not empty.
   const Event& front() const { return events_.front(); }
+  /// Calls `see(event)` for events that may come next but one, for callers that fetch ahead.
+  template <class See>
+  void look_beyond_front(See see) const {
+    const std::size_t end = std::min(events_.size(), 1 + kFanOut);
+    for (std::size_t i = 1; i < end; ++i) see(events_[i]);
+  }
 
   void push(const Event& event) {
     std::size_t hole = events_.size();

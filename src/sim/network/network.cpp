@@ -144,6 +144,37 @@ void Network::on_event(const Event& event) {
   if (serve(l)) engine_.count_wake();
 }
 
+void Network::fetch(const Event& event, bool is_next) const {
+  if (event.kind == EventKind::packet_arrives) {
+    const Packet& packet = packets_[static_cast<std::uint32_t>(event.payload)];
+    __builtin_prefetch(&packet, 1);
+    if (!is_next) return;
+    if (packet.arrived_by == kNone) {  // it arrives at a host
+      const Message* message = &messages_[packet.message];
+      __builtin_prefetch(message, 1);
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(message) + 64, 1);
+      return;
+    }
+    // Where its room goes back to when it goes on.
+    const std::uint32_t first = packet.lane - level_of_[packet.lane] * channels_;
+    const Lane* by = &lanes_[first_lane(LinkId(packet.arrived_by))];
+    __builtin_prefetch(by + first, 1);
+    __builtin_prefetch(by + packet.lane, 1);
+  } else if (event.kind == EventKind::port_wakes) {
+    const Transmitter& t = transmitters_[event.target];
+    __builtin_prefetch(&t, 1);
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(&t) + sizeof t / 2, 1);
+    const Lane* lanes = &lanes_[first_lane(LinkId(event.target))];
+    __builtin_prefetch(lanes, 1);
+    if (!is_next || lane_count_ == 1) return;
+    // Lanes that wait: the one whose turn may come is among the first behind that of the last turn.
+    std::uint64_t waiting = t.waiting;
+    for (int i = 0; i < 4 && waiting != 0; ++i, waiting &= waiting - 1) {
+      __builtin_prefetch(lanes + std::countr_zero(waiting), 1);
+    }
+  }
+}
+
 void Network::on_arrival(const Event& event) {
   const auto p = static_cast<std::uint32_t>(event.payload);
   const Vertex at(event.target);

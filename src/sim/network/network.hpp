@@ -77,6 +77,7 @@ class Network final : public EventHandler {
   /// queue to one host go out in the order posted, others in turn.
   void send(const MessageRequest& request);
   void on_event(const Event& event) override;
+  void fetch(const Event& event, bool is_next) const override;
 
   /// From now on tells the observer, which outlives the network, of everything; null: nobody.
   void set_observer(NetworkObserver* observer) { observer_ = observer; }

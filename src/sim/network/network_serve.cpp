@@ -17,6 +17,11 @@ std::uint32_t after(std::uint32_t level, std::uint16_t members) {
   return static_cast<std::uint32_t>(std::countr_zero(behind != 0 ? behind : members));
 }
 
+/// Without a count of bits, which is a call on processors of unknown age.
+bool is_single(std::uint16_t members) {
+  return members != 0 && (members & (members - 1)) == 0;
+}
+
 }  // namespace
 
 void Network::wake_at(LinkId l, PicoInstant at) {
@@ -142,7 +147,7 @@ std::uint32_t Network::pick(LinkId l) {
 /// credits in its turn is passed over; it keeps what it may still send, and goes first when it can.
 /// Changes nothing of that: how often it is asked depends on how the work is split.
 std::uint32_t Network::choose(LinkId l, std::uint32_t priority, std::uint16_t waiting) {
-  if (std::has_single_bit(waiting)) {
+  if (is_single(waiting)) {
     return able_lane(l, static_cast<std::uint32_t>(std::countr_zero(waiting)));
   }
   const Transmitter& t = transmitters_[l.value()];
@@ -155,11 +160,13 @@ std::uint32_t Network::choose(LinkId l, std::uint32_t priority, std::uint16_t wa
     const std::uint32_t able = able_lane(l, turn);
     if (able != kNone) return able;
   }
-  for (std::uint32_t next = after(turn, waiting), i = std::popcount(waiting); i > 0; --i) {
+  const std::uint32_t first = after(turn, waiting);
+  std::uint32_t next = first;
+  do {
     const std::uint32_t able = able_lane(l, next);
     if (able != kNone) return able;
     next = after(next, waiting);
-  }
+  } while (next != first);
   return kNone;
 }
 
@@ -175,7 +182,7 @@ void Network::charge(LinkId l, std::uint32_t priority, std::uint32_t lane_index,
     t.class_turns |= channel << (4 * level);
   }
   const std::uint16_t members = priorities_[priority].levels;
-  if (std::has_single_bit(members)) return;
+  if (is_single(members)) return;
   // A level that has nothing to send saves nothing up.
   for (std::uint32_t left = t.passed_over & members & ~waiting; left != 0; left &= left - 1) {
     pass(l, static_cast<std::uint32_t>(std::countr_zero(left)), false);

@@ -10,8 +10,8 @@
 
 namespace weft::sim {
 
-/// A packet on its way. Lies in one list at a time.
-struct Packet {
+/// A packet on its way. Lies in one list at a time. A cache line.
+struct alignas(64) Packet {
   PicoInstant tail{};  ///< when its last byte can leave the switch that it is at
   RouteState route{};
   std::uint32_t message = kNone;  ///< record at the network
@@ -21,6 +21,7 @@ struct Packet {
   std::uint16_t lane = 0;            ///< of that link
   bool last = false;                 ///< no packet of the message follows
 };
+static_assert(sizeof(Packet) == 64);
 
 /// What a user of the network wants moved.
 struct MessageRequest {
