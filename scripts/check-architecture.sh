@@ -31,7 +31,7 @@ sim/scenario: base sim/network sim/topology sim/traffic
 sim/run:      base sim/engine sim/network sim/partition sim/routing sim/scenario sim/telemetry sim/topology sim/traffic
 sim/fabric:   base sim/engine sim/network
 sim/faults:   base sim/engine sim/run sim/scenario testbed
-sim/job:      base sim/engine sim/fabric sim/faults sim/run sim/scenario
+sim/job:      base sim/engine sim/fabric sim/faults sim/partition sim/run sim/scenario sim/workload
 fabric:       base wire net
 fabric/shaped: base wire net fabric
 fabric/choice: base wire net fabric

@@ -15,6 +15,7 @@
 #include "cli/scenario_job.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/stream_run.hpp"
+#include "cli/workload_jobs.hpp"
 #include "report/published.hpp"
 #include "report/run_record.hpp"
 #include "runtime/clock.hpp"
@@ -77,6 +78,7 @@ class JobsCommand {
   JobsCommand(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
               Outcome& outcome)
       : scenario_(scenario),
+        is_single_(scenario.has_single_job()),
         command_(command),
         team_(team),
         outcome_(outcome),
@@ -94,11 +96,12 @@ class JobsCommand {
     if (auto good = measure_limits(records); !good) return report_error(good.error(), outcome_);
     for (std::size_t j = 0; j < records.size(); ++j) {
       describe(settings_[j], records[j]);
-      if (!scenario_.has_single_job()) records[j].job = scenario_.jobs[j].name;
+      if (!is_single_) records[j].job = scenario_.jobs[j].name;
       if (!is_sound(records[j])) outcome_.code = ExitCode::failed;
     }
     if (!command_.json) {
-      print_table(records);
+      if (!records.empty()) print_table(records);
+      workloads_.print();
       print_text(first->whole, scenario_.seed);
     }
     if (command_.check_determinism && !is_interrupted()) {
@@ -134,6 +137,13 @@ class JobsCommand {
   }
 
   Result<void> read_jobs() {
+    if (auto good = workloads_.take_from(scenario_); !good) return good;
+    if (!workloads_.empty() && team_.parts() > 1) {
+      return Error{
+          ErrorCode::invalid_argument,
+          fmt::format("--parts {}: workloads run in one part; leave it out", team_.parts())};
+    }
+    is_single_ = is_single_ && workloads_.empty();
     for (const sim::ScenarioJob& job : scenario_.jobs) {
       StreamSettings settings = job_of(scenario_, job);
       settings.stream.sink_in_loop = settings.stream.source_in_loop = true;
@@ -200,26 +210,28 @@ class JobsCommand {
   }
 
   Result<JobRuns> run(stream::NetworkRecording* network = nullptr) {
-    const StreamSettings& shown = settings_.front();
-    ProgressLine line(
-        scenario_.has_single_job() ? shown.stream.schedule : scenario_.jobs.front().name,
-        shown.stream);
-    LocalOptions& local = settings_.front().local;
-    if (line.wanted() && !command_.json) {
-      local.on_progress = [&line](const StreamProgress& p) { line.show(p); };
+    std::optional<ProgressLine> line;
+    if (!settings_.empty()) {
+      StreamSettings& shown = settings_.front();
+      line.emplace(is_single_ ? shown.stream.schedule : scenario_.jobs.front().name, shown.stream);
+      if (line->wanted() && !command_.json) {
+        shown.local.on_progress = [&line](const StreamProgress& p) { line->show(p); };
+      }
     }
     const Instant start = monotonic_now();
     auto runs = team_.run<JobRuns>(
         [this, network](sim::Exchange& exchange) { return run_part(exchange, network); });
-    local.on_progress = nullptr;
+    if (!settings_.empty()) settings_.front().local.on_progress = nullptr;
     if (runs) runs->whole.wall_s = (monotonic_now() - start).to_seconds();
     return runs;
   }
 
-  Result<JobRuns> run_part(sim::Exchange& exchange, stream::NetworkRecording* network) const {
+  Result<JobRuns> run_part(sim::Exchange& exchange, stream::NetworkRecording* network) {
     stream::SimulationTrace trace;
     stream::SimulationOptions options = watched(exchange);
     options.network = network;
+    const std::vector<stream::JobBeside> beside = workloads_.beside();
+    options.beside = beside;
     const auto reports = stream::run_simulated_jobs(scenario_, jobs(), &trace, options);
     if (!reports) return reports.error();
     JobRuns runs{.records = {},
@@ -241,7 +253,8 @@ class JobsCommand {
   /// Each job's limit is what its nodes reach where they are with nobody beside them, and without
   /// faults.
   Result<void> measure_limits(std::vector<report::RunRecord>& records) {
-    const bool is_single = scenario_.has_single_job();
+    const bool is_single = is_single_;
+    places_ = workloads_.beside();
     if (is_single) report::attach_references(settings_[0].references, records);
     sim::Scenario quiet = scenario_;
     quiet.faults.clear();
@@ -302,6 +315,7 @@ class JobsCommand {
     }
     stream::SimulationOptions options = watched(exchange);
     options.alone = j;
+    options.beside = places_;
     const auto reports = stream::run_simulated_jobs(quiet, beside, nullptr, options);
     if (!reports) return reports.error();
     return stream::limit_row(config, reports->front().nodes).aggregate_bytes_per_s;
@@ -312,15 +326,27 @@ class JobsCommand {
       return Json::parse(report::to_json(record, report::RecordForm::summary));
     };
     Json json = Json::object();
-    if (scenario_.has_single_job()) {
+    if (is_single_) {
       json = summary(records[0]);
     } else {
       json["jobs"] = Json::array();
+      auto workload = workloads_.runs().begin();
+      const auto add_workloads = [&](std::size_t streams) {
+        for (; workload != workloads_.runs().end(); ++workload) {
+          if (workloads_.streams_before(*workload) > streams) return;
+          json["jobs"].push_back(Json::parse(workloads_.to_json(*workload)));
+        }
+      };
+      add_workloads(0);
       for (std::size_t j = 0; j < records.size(); ++j) {
         const sim::ScenarioJob& job = scenario_.jobs[j];
-        Json one{{"name", job.name}, {"level", job.level}, {"start_s", job.start.to_seconds()}};
+        Json one{{"name", job.name},
+                 {"kind", "stream"},
+                 {"level", job.level},
+                 {"start_s", job.start.to_seconds()}};
         one.update(summary(records[j]));
         json["jobs"].push_back(std::move(one));
+        add_workloads(j + 1);
       }
     }
     json["simulation"] = Json::parse(to_json(whole));
@@ -332,7 +358,7 @@ class JobsCommand {
     if (auto written = network_.write(about_network()); !written) {
       return report_error(written.error(), outcome_);
     }
-    if (scenario_.has_single_job()) {
+    if (is_single_) {
       if (write_run(command_.out, records[0])) {
         announce_report(command_.out, command_.json, outcome_);
       }
@@ -344,6 +370,10 @@ class JobsCommand {
       announce_report(directory, true, outcome_);
     }
     forget_record(command_.out, "run.json");
+    if (records.empty()) {
+      forget_record(command_.out, "compare.json");
+      return announce_report(command_.out, command_.json, outcome_);
+    }
     if (auto written = report::write_comparison(command_.out, records); !written) {
       return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome_);
     }
@@ -352,7 +382,7 @@ class JobsCommand {
 
   report::NetworkRecord about_network() const {
     report::NetworkRecord about{.command = outcome_.command_line, .seed = scenario_.seed};
-    if (scenario_.has_single_job()) {
+    if (is_single_) {
       about.parameters = parameters_of(settings_[0]);
       return about;
     }
@@ -369,7 +399,10 @@ class JobsCommand {
     return written.ok();
   }
 
-  const sim::Scenario& scenario_;
+  sim::Scenario scenario_;  // its streams, once `workloads_` has taken the others
+  WorkloadJobs workloads_;
+  std::vector<stream::JobBeside> places_;  // of workloads that do not run
+  bool is_single_;
   const SimulateCommand& command_;
   Team& team_;
   Outcome& outcome_;

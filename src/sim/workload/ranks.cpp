@@ -79,11 +79,11 @@ PicoDuration Ranks::waited(std::uint32_t r) const {
 }
 
 void Ranks::on_timer(std::uint16_t, std::uint64_t rank) {
-  if (error_.empty()) run(static_cast<std::uint32_t>(rank));
+  if (is_running()) run(static_cast<std::uint32_t>(rank));
 }
 
 void Ranks::run(std::uint32_t r) {
-  for (std::uint32_t i = 0; error_.empty(); ++i) {
+  for (std::uint32_t i = 0; is_running(); ++i) {
     WEFT_CHECK(i < most_actions_at_once, "rank {} neither computes nor communicates", r);
     const Action action = feed_ != nullptr ? feed_->next(r) : program_->next(r, ranks_[r].cursor);
     if (!act(r, action)) return;
@@ -232,7 +232,7 @@ void Ranks::on_sent(const Message& message, PicoInstant) {
 }
 
 void Ranks::on_arrived(const Message& message) {
-  if (!error_.empty()) return;
+  if (!is_running()) return;
   const MessageRequest& request = message.request;
   const std::uint32_t from = rank_at_[request.source];
   const std::uint32_t to = rank_at_[request.destination];

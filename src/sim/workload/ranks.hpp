@@ -51,6 +51,9 @@ class Ranks final : public Agent, public NetworkUser {
   /// Of all ranks that have none of their own, from now on.
   void set_job_level(std::uint8_t level) { levels_.set_job(level); }
 
+  /// From now on nothing is posted or computed any more; what is in the network arrives unheard.
+  void stop() { stopped_ = true; }
+
   std::uint32_t size() const { return static_cast<std::uint32_t>(ranks_.size()); }
   /// Calls of mark_progress so far.
   std::uint64_t iterations(std::uint32_t rank) const { return ranks_[rank].iterations; }
@@ -109,6 +112,7 @@ class Ranks final : public Agent, public NetworkUser {
   bool is_satisfied(const Rank& rank, const Action& wait) const;
   void complete(std::uint32_t rank, std::uint32_t request);
   void start();
+  bool is_running() const { return error_.empty() && !stopped_; }
   void put(Kind kind, std::uint32_t from, std::uint32_t to, std::uint64_t match,
            std::uint64_t bytes);
   void on_offer(std::uint32_t rank, std::uint32_t from, std::uint64_t match, std::uint64_t bytes,
@@ -131,6 +135,7 @@ class Ranks final : public Agent, public NetworkUser {
   std::size_t ended_ = 0;
   PicoInstant last_end_{};
   std::string error_;
+  bool stopped_ = false;
 };
 
 }  // namespace weft::sim

@@ -76,6 +76,7 @@ class FaultReader {
     if (owned.job.empty() && jobs_.size() == 1) return take(owned.text, 0);
     if (owned.job.empty()) {
       if (text.find("--") != std::string::npos) return take_cable(text);
+      if (jobs_.empty()) return refused(text, "no job has nodes that it could happen to");
       return refused(text, fmt::format("it does not say whose host; write {}:host0, jobs are {}",
                                        jobs_.front().name, names()));
     }

@@ -8,13 +8,16 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "runtime/clock.hpp"
 #include "sim/telemetry/network_trace.hpp"
+#include "stream/simulated/parts.hpp"
 
 namespace weft::stream {
 namespace {
 
 /// Lives of compute nodes that ended early and are remembered.
 constexpr std::size_t most_remains = 1024;
+constexpr Duration progress_every = Duration::milliseconds(500);
 constexpr auto nodes_process = static_cast<std::uint32_t>(sim::TraceProcess::nodes);
 
 }  // namespace
@@ -32,7 +35,8 @@ JobInWorld::JobInWorld(sim::World& world, std::uint32_t number, std::vector<std:
              .overhead = world.scenario().network.host_overhead,
              .sample_every = job.options.sample_every,
              .on_change = [this] { changed_ = true; }},
-      agent_(world.agents().add(*this)) {}
+      agent_(world.agents().add(*this)),
+      next_progress_(monotonic_now() + progress_every) {}
 
 std::string JobInWorld::node_name(std::uint32_t n) const {
   const bool is_input = n < options_.inputs;
@@ -111,8 +115,8 @@ bool JobInWorld::over() const {
   return known_.unfinished == 0 && !(faults_ && any_will_restart());
 }
 
-JobFacts JobInWorld::facts() const {
-  JobFacts facts{.changed = changed_ ? 1U : 0U, .failed = failure_ ? 1U : 0U};
+sim::JobFacts JobInWorld::facts() const {
+  sim::JobFacts facts{.changed = changed_ ? 1U : 0U, .failed = failure_ ? 1U : 0U};
   for (const auto& node : nodes_) {
     if (!node->is_here()) continue;
     const bool gone = !node->alive() || (node->paused() && !more_faults());
@@ -124,11 +128,11 @@ JobFacts JobInWorld::facts() const {
   return facts;
 }
 
-std::optional<JobFailure> JobInWorld::failure() const {
+std::optional<sim::JobFailure> JobInWorld::failure() const {
   if (failure_) return failure_;
   constexpr std::uint64_t of_nodes = std::uint64_t{1} << 63;
   for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
-    if (const auto error = nodes_[n]->failure()) return JobFailure{of_nodes | n, *error};
+    if (const auto error = nodes_[n]->failure()) return sim::JobFailure{of_nodes | n, *error};
   }
   return std::nullopt;
 }
@@ -196,15 +200,26 @@ std::vector<NodeReport> JobInWorld::reports() {
   return reports;
 }
 
-Result<JobReport> JobInWorld::report(std::vector<NodeReport> nodes,
-                                     std::vector<NodeReport> remains) const {
-  if (nodes.empty() && !nodes_.empty()) {
+Result<void> JobInWorld::conclude(sim::Exchange& exchange) {
+  report_ = {.nodes = gather_reports(exchange, reports()),
+             .remains = gather_reports(exchange, remains_),
+             .faults = played_,
+             .interrupted = interrupted_};
+  if (report_.nodes.empty() && !nodes_.empty()) {
     return Error{ErrorCode::unavailable, "all nodes of the job are lost"};
   }
-  return JobReport{.nodes = std::move(nodes),
-                   .remains = std::move(remains),
-                   .faults = played_,
-                   .interrupted = interrupted_};
+  return {};
+}
+
+bool JobInWorld::wants_progress() const {
+  return local_.on_progress && monotonic_now() >= next_progress_;
+}
+
+void JobInWorld::tell_progress(sim::Exchange& exchange) {
+  const StreamProgress sums = sum_progress(exchange, progress_here());
+  if (exchange.rank() != 0) return;
+  next_progress_ = monotonic_now() + progress_every;
+  local_.on_progress(progress(sums));
 }
 
 void JobInWorld::retire() {

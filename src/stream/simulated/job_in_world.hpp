@@ -3,11 +3,9 @@
 //
 // In a divided simulation every part has one and does the same with it at the same simulated times:
 // faults and ends are decided by all of them alike. What only a node's own part knows of it they
-// tell each other whenever they look around (JobFacts).
+// tell each other whenever they look around (sim::JobFacts).
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,32 +14,16 @@
 
 #include "sim/engine/agent.hpp"
 #include "sim/job/hosted_job.hpp"
+#include "sim/job/job.hpp"
 #include "sim/telemetry/trace_file.hpp"
 #include "stream/simulated/simulated_job.hpp"
 #include "stream/simulated/simulated_node.hpp"
 
 namespace weft::stream {
 
-/// What nodes of one part are at, or those of all parts together.
-struct JobFacts {
-  std::uint64_t changed = 0;     ///< a node has started, finished, failed or been killed
-  std::uint64_t started = 0;     ///< nodes
-  std::uint64_t unfinished = 0;  ///< nodes that live, run or will again, and have not finished
-  std::uint64_t failed = 0;      ///< something is wrong
-
-  static constexpr std::size_t size = 4;
-  std::array<std::uint64_t*, size> all() { return {&changed, &started, &unfinished, &failed}; }
-};
-
-/// What ended a job. Of several failures the least is told, in any number of parts.
-struct JobFailure {
-  std::uint64_t order = 0;  ///< the lesser the earlier
-  Error error;
-};
-
 /// World, hosts and everything in `job` outlive it. `number` tells its random numbers from those of
 /// the simulation's other jobs. Node n runs on host `hosts[n]`.
-class JobInWorld final : private sim::HostedJob, private sim::Agent {
+class JobInWorld final : public sim::Job, private sim::HostedJob, private sim::Agent {
  public:
   JobInWorld(sim::World& world, std::uint32_t number, std::vector<std::uint32_t> hosts,
              const SimulatedJob& job, Duration patience);
@@ -50,39 +32,32 @@ class JobInWorld final : private sim::HostedJob, private sim::Agent {
   void trace_to(sim::TraceFile& trace);
   /// Its processes begin now, or when the job says; faults count from when the stream flows.
   void begin(std::vector<testbed::Fault> faults);
-  /// What is known in this part.
-  JobFacts facts() const;
-  /// What went wrong in this part, if anything.
-  std::optional<JobFailure> failure() const;
-  /// Takes what all parts together know, of which nobody has failed.
-  void learn(const JobFacts& facts) { known_ = facts; }
-  /// What has happened since the last call: errors end the simulation.
-  Result<void> look_around();
+  const std::string& name() const override { return name_; }
+  sim::JobFacts facts() const override;
+  std::optional<sim::JobFailure> failure() const override;
+  void learn(const sim::JobFacts& facts) override { known_ = facts; }
+  Result<void> look_around() override;
   /// Nobody takes part any more, or everybody has finished.
-  bool over() const;
+  bool over() const override;
   /// Ends the stream in agreement; what has not begun does not begin.
-  void interrupt();
-  /// What its nodes report that are here, once it is over.
-  std::vector<NodeReport> reports();
-  /// What compute nodes that are here delivered in lives that ended early.
-  const std::vector<NodeReport>& remains() const { return remains_; }
-  /// Of the job, from what nodes of all parts report, and remains. Errors: none is left to report.
-  Result<JobReport> report(std::vector<NodeReport> nodes, std::vector<NodeReport> remains) const;
-  /// Takes the nodes away, once they have reported: others may still run.
-  void retire();
-  /// How often to look around, in simulated time.
-  PicoDuration slice() const;
-  /// What this part's nodes have done.
-  StreamProgress progress_here();
-  /// The job's, from the sums of what they have done.
-  StreamProgress progress(StreamProgress sums) const;
-  const LocalOptions& local() const { return local_; }
+  void interrupt() override;
+  Result<void> conclude(sim::Exchange& exchange) override;
+  void retire() override;
+  PicoDuration slice() const override;
+  bool wants_progress() const override;
+  void tell_progress(sim::Exchange& exchange) override;
+
+  /// What its nodes reported, once it has been concluded.
+  JobReport& report() { return report_; }
   std::vector<std::string> describe() const;
 
  private:
   enum Timer : std::uint16_t { stop_timer, fault_timer, start_timer };
 
   void start();
+  std::vector<NodeReport> reports();
+  StreamProgress progress_here();
+  StreamProgress progress(StreamProgress sums) const;
   std::string node_name(std::uint32_t n) const;
   std::uint32_t track(std::uint32_t n) const { return number_ << 16 | (n + 1); }
   void trace_timeslices(const NodeReport& report);
@@ -120,10 +95,12 @@ class JobInWorld final : private sim::HostedJob, private sim::Agent {
   std::optional<testbed::FaultPlayer> faults_;
   std::vector<FaultPlayed> played_;
   std::vector<NodeReport> remains_;
-  std::optional<JobFailure> failure_;
+  std::optional<sim::JobFailure> failure_;
   std::uint64_t happened_ = 0;  // faults so far
-  JobFacts known_;
+  sim::JobFacts known_;
+  JobReport report_;
   PicoInstant begun_{};
+  Instant next_progress_;  // of the system's clock
   bool changed_ = false;
   bool interrupted_ = false;
   bool retired_ = false;

@@ -53,36 +53,7 @@ class Reader {
   std::span<const std::byte> left_;
 };
 
-bool is_less(const PartFailure& a, const PartFailure& b) {
-  return a.job != b.job ? a.job < b.job : a.failure.order < b.failure.order;
-}
-
-PartFailure read_failure(const sim::Batch& batch) {
-  Reader reader(batch);
-  PartFailure failure{.job = reader.number(), .failure = {.order = reader.number(), .error = {}}};
-  const auto code = static_cast<ErrorCode>(reader.number());
-  failure.failure.error = {code, std::string(reader.text())};
-  return failure;
-}
-
 }  // namespace
-
-PartFailure least_failure(sim::Exchange& exchange, std::optional<PartFailure> own) {
-  sim::Batch batch;
-  if (own) {
-    append(batch, own->job);
-    append(batch, own->failure.order);
-    append(batch, static_cast<std::uint64_t>(own->failure.error.code));
-    append(batch, own->failure.error.message);
-  }
-  for (const sim::Batch& said : sim::gather(exchange, std::move(batch))) {
-    if (said.empty()) continue;
-    PartFailure failure = read_failure(said);
-    if (!own || is_less(failure, *own)) own = std::move(failure);
-  }
-  WEFT_CHECK(own.has_value());
-  return *std::move(own);
-}
 
 std::vector<NodeReport> gather_reports(sim::Exchange& exchange, std::vector<NodeReport> own) {
   if (exchange.size() == 1) return own;

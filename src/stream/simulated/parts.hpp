@@ -3,25 +3,13 @@
 // are collective; alone, they give back what they are given.
 #pragma once
 
-#include <cstddef>
-#include <optional>
 #include <vector>
 
 #include "sim/partition/exchange.hpp"
 #include "stream/node/node_report.hpp"
-#include "stream/simulated/job_in_world.hpp"
 #include "weft/stream.hpp"
 
 namespace weft::stream {
-
-/// A failure of a job, one of those that run.
-struct PartFailure {
-  std::size_t job = 0;
-  JobFailure failure;
-};
-
-/// Of what all parts give, the first job's least. At least one gives something.
-PartFailure least_failure(sim::Exchange& exchange, std::optional<PartFailure> own);
 
 /// The reports of all parts' nodes, by node.
 std::vector<NodeReport> gather_reports(sim::Exchange& exchange, std::vector<NodeReport> own);

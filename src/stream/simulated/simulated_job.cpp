@@ -9,24 +9,25 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "base/log.hpp"
-#include "runtime/clock.hpp"
+#include "sim/job/job_driver.hpp"
 #include "sim/run/stuck.hpp"
 #include "sim/run/tally.hpp"
 #include "sim/run/world.hpp"
 #include "stream/simulated/job_faults.hpp"
 #include "stream/simulated/job_in_world.hpp"
 #include "stream/simulated/network_fault_player.hpp"
-#include "stream/simulated/parts.hpp"
 
 namespace weft::stream {
 namespace {
 
-constexpr Duration progress_every = Duration::milliseconds(500);
 /// What is still in the network when its users are done is out of it within this.
 constexpr PicoDuration longest_settling = PicoDuration::seconds(8);
-/// Whoever interrupts does not wait longer than this takes to simulate.
-constexpr PicoDuration longest_deafness = PicoDuration::microseconds(10);
+
+/// Hosts by job and node.
+struct Places {
+  std::vector<std::vector<std::uint32_t>> of_streams;
+  std::vector<std::vector<std::uint32_t>> of_beside;
+};
 
 /// Jobs and what happens to the network while they run. In a divided simulation each part has one,
 /// and all of them make the same calls.
@@ -36,14 +37,14 @@ class Simulation {
              const SimulationOptions& options, sim::Exchange& exchange)
       : world_(world), jobs_(jobs), options_(options), exchange_(exchange) {}
 
-  /// `hosts` by job and node.
-  Result<void> start(const std::vector<std::vector<std::uint32_t>>& hosts, JobFaults faults) {
+  Result<void> start(const Places& hosts, JobFaults faults) {
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
       if (options_.alone.value_or(j) != j) continue;
       numbers_.push_back(j);
-      running_.push_back(std::make_unique<JobInWorld>(world_, static_cast<std::uint32_t>(j),
-                                                      hosts[j], jobs_[j], options_.patience));
+      running_.push_back(std::make_unique<JobInWorld>(
+          world_, static_cast<std::uint32_t>(j), hosts.of_streams[j], jobs_[j], options_.patience));
     }
+    if (auto good = make_beside(hosts); !good) return good;
     if (options_.network != nullptr && options_.network->trace != nullptr) {
       options_.network->trace->name_process(static_cast<std::uint32_t>(sim::TraceProcess::nodes),
                                             "nodes of jobs");
@@ -53,36 +54,22 @@ class Simulation {
     for (std::size_t i = 0; i < running_.size(); ++i) {
       running_[i]->begin(std::move(faults.of_jobs[numbers_[i]]));
     }
-    reports_.resize(running_.size());
-    return hear_of_each_other();
+    return {};
   }
 
   /// Drives the simulation until every job is over.
   Result<std::vector<JobReport>> run() {
-    PicoDuration slice = running_[0]->slice();
-    for (const auto& job : running_) slice = std::min(slice, job->slice());
-    next_progress_ = monotonic_now() + progress_every;
-    while (left_ = count_left(), left_ > 0) {
-      if (auto good = advance(slice); !good) return std::move(good).error();
-      for (std::size_t i = 0; i < running_.size(); ++i) {
-        if (auto good = running_[i]->look_around(); !good) return named(i, good.error());
-        if (!running_[i]->over() || reports_[i]) continue;
-        auto nodes = gather_reports(exchange_, running_[i]->reports());
-        auto remains = gather_reports(exchange_, running_[i]->remains());
-        auto report = running_[i]->report(std::move(nodes), std::move(remains));
-        if (!report) return named(i, report.error());
-        reports_[i] = std::move(report).value();
-        if (--left_ > 0) running_[i]->retire();
-      }
-      tell_progress();
-    }
+    sim::JobDriver driver(world_, exchange_, options_.interrupted);
+    for (const auto& job : running_) driver.add(*job);
+    for (const auto& job : beside_) driver.add(*job);
+    if (auto good = driver.run(); !good) return std::move(good).error();
+    for (std::size_t i = 0; i < beside_.size(); ++i) options_.beside[i].on_concluded(*beside_[i]);
     std::vector<JobReport> reports;
-    for (auto& report : reports_) {
-      if (network_faults_) {
-        const auto& played = network_faults_->played();
-        report->faults.insert(report->faults.end(), played.begin(), played.end());
-      }
-      reports.push_back(*std::move(report));
+    for (const auto& job : running_) {
+      JobReport& report = reports.emplace_back(std::move(job->report()));
+      if (!network_faults_) continue;
+      const auto& played = network_faults_->played();
+      report.faults.insert(report.faults.end(), played.begin(), played.end());
     }
     return reports;
   }
@@ -105,6 +92,7 @@ class Simulation {
     for (const auto& traffic : world_.scenario().traffic) patterns.push_back(traffic.pattern);
     std::vector<std::string> names = names_of(patterns);
     for (const std::size_t j : numbers_) names.push_back(jobs_[j].name);
+    for (const auto& job : beside_) names.push_back(job->name());
     return names;
   }
   /// This part's nodes.
@@ -119,76 +107,14 @@ class Simulation {
  private:
   PicoInstant now() const { return world_.engine().now(); }
 
-  std::size_t count_left() const {
-    return static_cast<std::size_t>(std::count(reports_.begin(), reports_.end(), std::nullopt));
-  }
-
-  /// On by so much, or until there is news. Errors: a node cannot go on.
-  Result<void> advance(PicoDuration slice) {
-    const PicoInstant end = now() + slice;
-    while (now() < end) {
-      world_.run_until(std::min(end, now() + longest_deafness));
-      if (auto good = hear_of_each_other(); !good) return good;
-      if (is_news_) break;
+  Result<void> make_beside(const Places& hosts) {
+    if (options_.alone) return {};
+    for (std::size_t i = 0; i < options_.beside.size(); ++i) {
+      auto job = options_.beside[i].make(world_, hosts.of_beside[i]);
+      if (!job) return std::move(job).error();
+      beside_.push_back(std::move(job).value());
     }
     return {};
-  }
-
-  /// What parts know they know together from here on, and what the user wants.
-  Result<void> hear_of_each_other() {
-    const bool asks = exchange_.first_of_process();
-    std::uint64_t interrupts = asks && options_.interrupted && options_.interrupted() ? 1 : 0;
-    wants_progress_ = asks && exchange_.rank() == 0 && running_[0]->local().on_progress &&
-                              monotonic_now() >= next_progress_
-                          ? 1
-                          : 0;
-    std::vector<JobFacts> facts;
-    for (const auto& job : running_) facts.push_back(job->facts());
-    sim::Tally tally;
-    tally.add(interrupts);
-    tally.add(wants_progress_);
-    for (JobFacts& of_job : facts) {
-      for (std::uint64_t* fact : of_job.all()) tally.add(*fact);
-    }
-    tally.sum(exchange_);
-    const auto any = [&](std::uint64_t JobFacts::*fact) {
-      return std::any_of(facts.begin(), facts.end(), [&](const auto& f) { return f.*fact > 0; });
-    };
-    if (any(&JobFacts::failed)) return first_failure();
-    for (std::size_t i = 0; i < running_.size(); ++i) running_[i]->learn(facts[i]);
-    is_news_ = any(&JobFacts::changed);
-    if (interrupts == 0 || interrupted_) return {};
-    interrupted_ = true;
-    spdlog::info("interrupted: the streams end; a second signal kills");
-    for (auto& job : running_) job->interrupt();
-    return {};
-  }
-
-  /// Of those of all parts, the first job's first one.
-  Error first_failure() const {
-    std::optional<PartFailure> own;
-    for (std::size_t i = 0; i < running_.size() && !own; ++i) {
-      auto failure = running_[i]->failure();
-      if (failure) own = {i, std::move(*failure)};
-    }
-    PartFailure first = least_failure(exchange_, std::move(own));
-    return named(first.job, std::move(first.failure.error));
-  }
-
-  void tell_progress() {
-    if (wants_progress_ == 0) return;
-    const StreamProgress sums = sum_progress(exchange_, running_[0]->progress_here());
-    if (exchange_.rank() != 0) return;
-    next_progress_ = monotonic_now() + progress_every;
-    running_[0]->local().on_progress(running_[0]->progress(sums));
-  }
-
-  /// With several jobs, whose error it is.
-  Error named(std::size_t i, Error error) const {
-    if (jobs_.size() > 1) {
-      error.message = fmt::format("job {}: {}", jobs_[numbers_[i]].name, error.message);
-    }
-    return error;
   }
 
   sim::World& world_;
@@ -197,40 +123,57 @@ class Simulation {
   sim::Exchange& exchange_;
   std::vector<std::size_t> numbers_;  // of those that run
   std::vector<std::unique_ptr<JobInWorld>> running_;
-  std::vector<std::optional<JobReport>> reports_;  // of those that are over
+  std::vector<std::unique_ptr<sim::Job>> beside_;
   std::optional<NetworkFaultPlayer> network_faults_;
-  std::size_t left_ = 0;
-  Instant next_progress_ = Instant::never();
-  std::uint64_t wants_progress_ = 0;  // the same in all parts
-  bool is_news_ = false;
-  bool interrupted_ = false;
 };
 
-/// Hosts by job and node: each job on what those before it left.
-Result<std::vector<std::vector<std::uint32_t>>> place_jobs(const sim::World& world,
-                                                           std::span<const SimulatedJob> jobs) {
-  const sim::Scenario& scenario = world.scenario();
-  std::vector<std::uint32_t> free(world.topology().hosts());
-  std::iota(free.begin(), free.end(), 0u);
-  std::vector<std::vector<std::uint32_t>> all;
-  for (const SimulatedJob& job : jobs) {
-    const sim::PlacementOptions& placement = job.placement.value_or(scenario.placement);
-    auto hosts =
-        sim::place(placement, world.topology(), free, job.options.inputs + job.options.computes);
+/// Gives jobs their hosts one after the other: each is on what those before it left.
+class Placer {
+ public:
+  explicit Placer(const sim::World& world) : world_(world), free_(world.topology().hosts()) {
+    std::iota(free_.begin(), free_.end(), 0u);
+  }
+
+  Result<Places> place(std::span<const SimulatedJob> jobs, std::span<const JobBeside> beside) {
+    Places places;
+    std::size_t i = 0;
+    for (std::size_t j = 0; j <= jobs.size(); ++j) {
+      for (; i < beside.size() && beside[i].streams_before == j; ++i) {
+        auto hosts = next(beside[i].placement, beside[i].key, beside[i].hosts);
+        if (!hosts) return std::move(hosts).error();
+        places.of_beside.push_back(std::move(hosts).value());
+      }
+      if (j == jobs.size()) break;
+      const StreamOptions& o = jobs[j].options;
+      auto hosts = next(jobs[j].placement, jobs[j].key, o.inputs + o.computes);
+      if (!hosts) return std::move(hosts).error();
+      places.of_streams.push_back(std::move(hosts).value());
+    }
+    return places;
+  }
+
+ private:
+  Result<std::vector<std::uint32_t>> next(const std::optional<sim::PlacementOptions>& own,
+                                          const std::string& of_job, std::uint32_t count) {
+    const sim::Scenario& scenario = world_.scenario();
+    const sim::PlacementOptions& placement = own.value_or(scenario.placement);
+    auto hosts = sim::place(placement, world_.topology(), free_, count);
     if (!hosts) {
       const bool is_file = placement.kind == sim::PlacementKind::file;
-      const std::string key = !is_file        ? "network.topology"
-                              : job.placement ? job.key + ".placement"
-                                              : "placement.kind";
+      const std::string key = !is_file ? "network.topology"
+                              : own    ? of_job + ".placement"
+                                       : "placement.kind";
       return scenario.located(key, hosts.error());
     }
-    std::erase_if(free, [&](std::uint32_t host) {
+    std::erase_if(free_, [&](std::uint32_t host) {
       return std::find(hosts->begin(), hosts->end(), host) != hosts->end();
     });
-    all.push_back(std::move(hosts).value());
+    return hosts;
   }
-  return all;
-}
+
+  const sim::World& world_;
+  std::vector<std::uint32_t> free_;
+};
 
 /// Links may come to have the rates that faults give them.
 void expect_rates(sim::World& world, const JobFaults& faults) {
@@ -278,15 +221,17 @@ Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
                                                   const SimulationOptions& options) {
   sim::AloneExchange alone;
   sim::Exchange& exchange = options.exchange != nullptr ? *options.exchange : alone;
-  WEFT_CHECK(options.network == nullptr || exchange.size() == 1);
+  WEFT_CHECK((options.network == nullptr && options.beside.empty()) || exchange.size() == 1);
   auto world = make_world(scenario, exchange);
   if (!world) return std::move(world).error();
-  auto hosts = place_jobs(**world, jobs);
+  auto hosts = Placer(**world).place(jobs, options.beside);
   if (!hosts) return std::move(hosts).error();
-  auto faults = parse_job_faults(**world, jobs, *hosts);
+  auto faults = parse_job_faults(**world, jobs, hosts->of_streams);
   if (!faults) return std::move(faults).error();
-  auto& first = faults->of_jobs.front();
-  first.insert(first.end(), options.faults.begin(), options.faults.end());
+  if (!jobs.empty()) {
+    auto& first = faults->of_jobs.front();
+    first.insert(first.end(), options.faults.begin(), options.faults.end());
+  }
   std::optional<sim::Recorder> recorder;
   if (options.network != nullptr) {
     recorder.emplace((*world)->network(), std::string((*world)->router().name()),

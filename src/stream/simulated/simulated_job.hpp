@@ -3,12 +3,15 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "sim/job/job.hpp"
 #include "sim/partition/exchange.hpp"
+#include "sim/run/world.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "stream/node/node_report.hpp"
 #include "stream/node/stream_node.hpp"
@@ -31,6 +34,19 @@ struct SimulationTrace {
   std::vector<std::string> nodes;
 };
 
+/// A job of another kind than streams.
+struct JobBeside {
+  std::string key;                                 ///< in the scenario, for messages
+  std::size_t streams_before = 0;                  ///< how many of the scenario's streams
+  std::uint32_t hosts = 0;                         ///< that it needs
+  std::optional<sim::PlacementOptions> placement;  ///< none: the scenario's
+  /// Makes it, before anything runs. The world outlives it; errors end the simulation.
+  std::function<Result<std::unique_ptr<sim::Job>>(sim::World&, std::vector<std::uint32_t> hosts)>
+      make;
+  /// Called once it has been concluded, before it is destroyed.
+  std::function<void(const sim::Job&)> on_concluded;
+};
+
 /// What only some callers ask for.
 struct SimulationOptions {
   std::vector<testbed::Fault> faults;  ///< of the first job, besides those that the scenario names
@@ -48,6 +64,9 @@ struct SimulationOptions {
   NetworkRecording* network = nullptr;
   /// Only this one of the jobs runs, where it would run beside the others; only it reports.
   std::optional<std::size_t> alone;
+  /// Jobs of other kinds, in the scenario's order; none of them with `alone`, though their hosts
+  /// stay theirs. They need a simulation in one part.
+  std::span<const JobBeside> beside = {};
 };
 
 /// One of the jobs of a simulation. What it refers to outlives the simulation.
@@ -61,9 +80,10 @@ struct SimulatedJob {
   std::optional<sim::PlacementOptions> placement;  ///< none: the scenario's
 };
 
-/// Runs jobs on one network to their ends and returns what their nodes report, in their order. They
-/// are placed one after the other on hosts that are free. Node n of a job is its host n in faults,
-/// whose times count from when its stream flows; with several jobs faults name theirs
+/// Runs jobs, and those beside them, on one network to their ends and returns what their nodes
+/// report, in their order. They are placed one after the other on hosts that are free. Node n of a
+/// job is its host n in faults, whose times count from when its stream flows; with several jobs
+/// faults name theirs
 /// ("JOB:host3"), and those of cables count from the beginning. Single-threaded; the same scenario,
 /// options and build give the same reports, unless interrupted, in any number of parts. Errors:
 /// what the scenario refuses; a node that cannot be made; a job that does not end.

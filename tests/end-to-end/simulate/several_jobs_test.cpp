@@ -65,6 +65,69 @@ TEST(several_jobs, each_has_its_figures_and_its_record) {
   EXPECT_NE(read_file(directory / "out/report.html").find("Jobs side by side"), std::string::npos);
 }
 
+/// Runs the example of a stream beside workloads, with more settings.
+Ended two_kinds(std::vector<std::string> settings) {
+  std::vector<std::string> words = {"simulate", WEFT_EXAMPLES "jobs-of-two-kinds.toml", "--json",
+                                    "--no-limit"};
+  for (std::string& setting : settings) {
+    words.push_back("--set");
+    words.push_back(std::move(setting));
+  }
+  return run_weft(std::move(words));
+}
+
+TEST(several_jobs, workloads_run_beside_a_stream_and_come_and_go) {
+  ScratchDirectory directory;
+  const Ended ended = run_weft({"simulate", WEFT_EXAMPLES "jobs-of-two-kinds.toml", "--json",
+                                "--no-limit", "--check-determinism", "--out", directory / "out"});
+  ASSERT_EQ(ended.code, 0) << ended.describe();
+  const auto json = ended.json();
+  ASSERT_EQ(json["jobs"].size(), 3u) << ended.describe();
+  const auto& stream = json["jobs"][0];
+  EXPECT_EQ(stream["timeslices_complete"], 60) << ended.describe();
+  EXPECT_EQ(stream["checks"]["errors"], 0) << ended.describe();
+  const auto& neighbours = json["jobs"][1];
+  EXPECT_EQ(neighbours["name"], "neighbours");
+  EXPECT_EQ(neighbours["ended"], true);
+  EXPECT_EQ(neighbours["least_iterations"], 50) << ended.describe();
+  EXPECT_EQ(neighbours["most_iterations"], 50) << ended.describe();
+  const auto& visitor = json["jobs"][2];
+  EXPECT_EQ(visitor["ended"], false);
+  EXPECT_DOUBLE_EQ(visitor["elapsed_s"], 500e-6) << ended.describe();
+  EXPECT_GT(visitor["least_iterations"], 3) << ended.describe();
+  EXPECT_EQ(json["simulation"]["deterministic"], true);
+  const std::string network = read_file(directory / "out/network.json");
+  EXPECT_THAT(network, testing::HasSubstr("\"name\":\"visitor\""));
+  EXPECT_THAT(network, testing::HasSubstr("{\"level\":1,\"packets\":"));
+}
+
+TEST(several_jobs, workloads_run_without_any_stream) {
+  const Ended ended = two_kinds(
+      {"jobs=[{kind=\"workload\", ranks=4, iterations=5}, {kind=\"workload\", ranks=2}]"});
+  ASSERT_EQ(ended.code, 0) << ended.describe();
+  EXPECT_EQ(ended.json()["jobs"][0]["least_iterations"], 5) << ended.describe();
+  EXPECT_EQ(ended.json()["jobs"][1]["ended"], false) << ended.describe();
+}
+
+TEST(several_jobs, workloads_that_cannot_be_are_refused_with_the_fix) {
+  const auto refusal = [](const std::string& jobs) {
+    const Ended ended = two_kinds({"jobs=[" + jobs + "]"});
+    EXPECT_EQ(ended.code, 2) << ended.describe();
+    return ended.errors;
+  };
+  EXPECT_THAT(refusal("{kind=\"work\", ranks=4}"), testing::HasSubstr("write stream or workload"));
+  EXPECT_THAT(refusal("{kind=\"workload\", ranks=4}"), testing::HasSubstr("iterations = 100"));
+  EXPECT_THAT(refusal("{kind=\"workload\", ranks=4, iterations=\"x\"}"),
+              testing::HasSubstr("whole number"));
+  EXPECT_THAT(refusal("{kind=\"workload\", start=\"2ms\", end=\"1ms\"}"),
+              testing::HasSubstr("make end larger than start"));
+  EXPECT_THAT(refusal("{kind=\"workload\", ranks=40, iterations=5}"), testing::HasSubstr("32"));
+  const Ended parts =
+      run_weft({"simulate", WEFT_EXAMPLES "jobs-of-two-kinds.toml", "--parts", "2", "--no-limit"});
+  EXPECT_EQ(parts.code, 2) << parts.describe();
+  EXPECT_THAT(parts.errors, testing::HasSubstr("leave it out"));
+}
+
 TEST(several_jobs, cannot_stand_behind_a_command_line) {
   ScratchDirectory directory;
   write_file(directory / "two.toml", two_jobs);

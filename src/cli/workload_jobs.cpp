@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/workload_jobs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/units.hpp"
+#include "cli/terminal.hpp"
+
+namespace weft::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Error refuse(std::string text) {
+  return Error{ErrorCode::invalid_argument, std::move(text)};
+}
+
+/// The only value of an option, which is no option of the job any more; nothing if it has none.
+std::optional<std::string> take_option(sim::ScenarioJob& job, std::string_view name) {
+  const auto at = std::find_if(job.options.begin(), job.options.end(),
+                               [&](const auto& option) { return option.name == name; });
+  if (at == job.options.end()) return std::nullopt;
+  std::string value = at->values.size() == 1 ? at->values.front() : std::string();
+  job.options.erase(at);
+  return value;
+}
+
+Result<std::uint64_t> count_of(const std::string& text) {
+  std::uint64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error == std::errc() && end == text.data() + text.size()) return count;
+  return refuse("it is not a whole number; write one, 0 for a job without an end");
+}
+
+/// When a job is to depart.
+Result<PicoInstant> end_of(const std::string& text, Duration start) {
+  const auto end = parse_duration(text);
+  if (!end) return end.error();
+  if (*end <= start) return refuse("it ends before it starts; make end larger than start");
+  return PicoInstant() + to_pico(*end);
+}
+
+}  // namespace
+
+Result<void> WorkloadJobs::take_from(sim::Scenario& scenario) {
+  std::vector<sim::ScenarioJob> streams;
+  for (std::size_t i = 0; i < scenario.jobs.size(); ++i) {
+    sim::ScenarioJob job = scenario.jobs[i];
+    const std::string kind = take_option(job, "kind").value_or("stream");
+    if (kind == "stream") {
+      streams.push_back(std::move(job));
+    } else if (kind == "workload") {
+      if (auto good = add(scenario, scenario.jobs[i], i, streams.size()); !good) return good;
+    } else {
+      return scenario.located(job.key + ".kind", refuse("write stream or workload"));
+    }
+  }
+  const bool is_endless = !plans_.empty() && streams.empty() &&
+                          std::all_of(plans_.begin(), plans_.end(),
+                                      [](const Plan& plan) { return plan.options.is_endless; });
+  if (is_endless) {
+    return scenario.located(plans_.front().job.key,
+                            refuse("none of the jobs ever ends; write iterations = 100 or end = "
+                                   "\"10ms\""));
+  }
+  scenario.jobs = std::move(streams);
+  return {};
+}
+
+Result<void> WorkloadJobs::add(const sim::Scenario& scenario, sim::ScenarioJob job,
+                               std::size_t position, std::size_t streams_before) {
+  std::uint64_t iterations = 0;
+  PicoInstant end = PicoInstant::never();
+  if (const auto text = take_option(job, "iterations")) {
+    const auto count = count_of(*text);
+    if (!count) return scenario.located(job.key + ".iterations", count.error());
+    iterations = *count;
+  }
+  if (const auto text = take_option(job, "end")) {
+    const auto at = end_of(*text, job.start);
+    if (!at) return scenario.located(job.key + ".end", at.error());
+    end = *at;
+  }
+  sim::Scenario alone = scenario;
+  alone.jobs = {job};
+  auto workloads = qos::workloads_of(alone);
+  if (!workloads) return std::move(workloads).error();
+  for (qos::WorkloadJob& workload : *workloads) {
+    workload.pattern.iterations = iterations;
+    auto program = sim::make_pattern(workload.pattern);
+    if (!program) return scenario.located(job.key, program.error());
+    const std::uint64_t seed = scenario.seed * 1'000'003 + plans_.size();
+    sim::RanksJobOptions options{.name = workload.name,
+                                 .ranks = {.eager_bytes = workload.eager_bytes,
+                                           .compute_noise = workload.compute_noise,
+                                           .start = PicoInstant() + to_pico(job.start),
+                                           .level = job.level,
+                                           .seed = seed},
+                                 .end = end,
+                                 .is_endless = iterations == 0 && end == PicoInstant::never()};
+    plans_.push_back({.position = position,
+                      .streams_before = streams_before,
+                      .job = job,
+                      .workload = workload,
+                      .program = std::move(program).value(),
+                      .options = std::move(options)});
+  }
+  return {};
+}
+
+std::vector<stream::JobBeside> WorkloadJobs::beside() {
+  runs_.resize(plans_.size());
+  std::vector<stream::JobBeside> all;
+  for (std::size_t i = 0; i < plans_.size(); ++i) {
+    const Plan& plan = plans_[i];
+    runs_[i].position = plan.position;
+    const auto make = [&plan](
+                          sim::World& world,
+                          std::vector<std::uint32_t> hosts) -> Result<std::unique_ptr<sim::Job>> {
+      return std::unique_ptr<sim::Job>(
+          std::make_unique<sim::RanksJob>(world, *plan.program, plan.options, std::move(hosts)));
+    };
+    all.push_back({.key = plan.job.key,
+                   .streams_before = plan.streams_before,
+                   .hosts = plan.workload.pattern.ranks,
+                   .placement = plan.job.placement,
+                   .make = make,
+                   .on_concluded = [this, i](const sim::Job& job) {
+                     runs_[i].figures = static_cast<const sim::RanksJob&>(job).figures();
+                   }});
+  }
+  return all;
+}
+
+const WorkloadJobs::Plan& WorkloadJobs::plan_of(const WorkloadRun& run) const {
+  return plans_[static_cast<std::size_t>(&run - runs_.data())];
+}
+
+std::string WorkloadJobs::to_json(const WorkloadRun& run) const {
+  const Plan& plan = plan_of(run);
+  const sim::RanksJobFigures& f = run.figures;
+  return Json{{"name", f.name},
+              {"kind", "workload"},
+              {"pattern", sim::to_text(plan.workload.pattern.pattern)},
+              {"level", plan.job.level},
+              {"start_s", plan.job.start.to_seconds()},
+              {"elapsed_s", f.elapsed_s},
+              {"ended", f.ended},
+              {"ranks", f.ranks},
+              {"least_iterations", f.least_iterations},
+              {"most_iterations", f.most_iterations},
+              {"messages", f.messages},
+              {"bytes", f.bytes},
+              {"waited_s", f.waited_s}}
+      .dump();
+}
+
+void WorkloadJobs::print() const {
+  if (runs_.empty()) return;
+  Table table({"workload", "pattern", "level", "ranks", "iterations", "bytes", "time", "waiting"});
+  for (const WorkloadRun& run : runs_) {
+    const Plan& plan = plan_of(run);
+    const sim::RanksJobFigures& f = run.figures;
+    const double all = f.elapsed_s * f.ranks;
+    table.add({f.name, std::string(sim::to_text(plan.workload.pattern.pattern)),
+               fmt::format("{}", plan.job.level), fmt::format("{}", f.ranks),
+               fmt::format("{}", f.least_iterations), fmt::format("{}", f.bytes),
+               to_text(Duration(static_cast<std::int64_t>(f.elapsed_s * 1e9))),
+               fmt::format("{:.1f} %", all > 0 ? 100 * f.waited_s / all : 0)});
+  }
+  table.print();
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Job: whatever runs on hosts of a simulated network beside others: the nodes of a stream, the
+// ranks of a workload or a trace. JobDriver runs them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sim/partition/exchange.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft::sim {
+
+/// The state of a job's processes in one part of a divided simulation, or in all parts together.
+struct JobFacts {
+  std::uint64_t changed = 0;     ///< a process has started, finished, failed or been killed
+  std::uint64_t started = 0;     ///< processes
+  std::uint64_t unfinished = 0;  ///< processes that live, run or will again, and have not finished
+  std::uint64_t failed = 0;      ///< something is wrong
+
+  static constexpr std::size_t size = 4;
+  std::array<std::uint64_t*, size> all() { return {&changed, &started, &unfinished, &failed}; }
+};
+
+/// What ended a job. Of several failures the least is told, in any number of parts.
+struct JobFailure {
+  std::uint64_t order = 0;  ///< the lesser the earlier
+  Error error;
+};
+
+/// In a divided simulation every part has one and does the same with it at the same simulated
+/// times. One thread.
+class Job {
+ public:
+  virtual ~Job() = default;
+  virtual const std::string& name() const = 0;
+  /// What is known in this part.
+  virtual JobFacts facts() const = 0;
+  /// What went wrong in this part, if anything.
+  virtual std::optional<JobFailure> failure() const = 0;
+  /// Takes what all parts together know, of which nobody has failed.
+  virtual void learn(const JobFacts& facts) = 0;
+  /// Acts on what has happened since the last call. Errors end the simulation.
+  virtual Result<void> look_around() = 0;
+  /// Nothing more will happen in it.
+  virtual bool over() const = 0;
+  /// It ends only when it is interrupted: it does not keep a simulation going.
+  virtual bool is_endless() const { return false; }
+  /// Ends it before its time, in agreement between its processes.
+  virtual void interrupt() = 0;
+  /// Once, when it is over: collects its figures from all parts. Errors: there are none.
+  virtual Result<void> conclude(Exchange& exchange) = 0;
+  /// Takes the processes away, once they have been concluded: other jobs may still run.
+  virtual void retire() = 0;
+  /// How often to look around, in simulated time.
+  virtual PicoDuration slice() const = 0;
+  /// Whether somebody is to hear how far it is, now. Asked of the first job, in the first part; if
+  /// so, `tell_progress` is called in all parts.
+  virtual bool wants_progress() const { return false; }
+  virtual void tell_progress(Exchange&) {}
+};
+
+}  // namespace weft::sim
