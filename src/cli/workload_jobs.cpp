@@ -91,6 +91,11 @@ Result<void> WorkloadJobs::add(const sim::Scenario& scenario, sim::ScenarioJob j
   alone.jobs = {job};
   auto workloads = qos::workloads_of(alone);
   if (!workloads) return std::move(workloads).error();
+  if (workloads->front().computation > 0) {
+    return scenario.located(job.key + ".computation",
+                            refuse("only weft qos measures what that takes; write compute = "
+                                   "\"20us\""));
+  }
   for (qos::WorkloadJob& workload : *workloads) {
     workload.pattern.iterations = iterations;
     auto program = sim::make_pattern(workload.pattern);

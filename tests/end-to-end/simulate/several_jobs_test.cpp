@@ -121,6 +121,8 @@ TEST(several_jobs, workloads_that_cannot_be_are_refused_with_the_fix) {
               testing::HasSubstr("whole number"));
   EXPECT_THAT(refusal("{kind=\"workload\", start=\"2ms\", end=\"1ms\"}"),
               testing::HasSubstr("make end larger than start"));
+  EXPECT_THAT(refusal("{kind=\"workload\", computation=0.5, iterations=5}"),
+              testing::HasSubstr("write compute"));
   EXPECT_THAT(refusal("{kind=\"workload\", ranks=40, iterations=5}"), testing::HasSubstr("32"));
   const Ended parts =
       run_weft({"simulate", WEFT_EXAMPLES "jobs-of-two-kinds.toml", "--parts", "2", "--no-limit"});
