@@ -49,6 +49,7 @@ qos:          base core sim
 trace/events: base core
 trace/goal:   base trace/events
 trace/otf2:   trace/events
+trace/record: base trace/events trace/otf2
 trace/replay: base core sim trace/events trace/goal trace/otf2
 stream/shm:   base wire runtime/memory stream
 stream/simulated: base core fabric runtime report sim stream testbed

@@ -36,6 +36,13 @@ bool is_file(const std::filesystem::path& place) {
 
 }  // namespace
 
+Result<std::string> find_module(const std::string& library) {
+  for (const auto& place : places(library)) {
+    if (is_file(place)) return place.string();
+  }
+  return Error{ErrorCode::not_found, fmt::format("{} is nowhere beside this program", library)};
+}
+
 Result<const void*> load_module_table(const ModuleRequest& request) {
   std::string why;
   for (const auto& place : places(request.library)) {

@@ -26,6 +26,9 @@ struct ModuleRequest {
 /// not_found with one line that says why, for the caller to say what it was for and how to get it.
 Result<const void*> load_module_table(const ModuleRequest& request);
 
+/// Where such a library lies, for another program to load it. Error: not_found.
+Result<std::string> find_module(const std::string& library);
+
 template <class Calls>
 Result<const Calls*> load_module(const ModuleRequest& request) {
   static_assert(offsetof(Calls, version) == 0 && sizeof(Calls::version) == sizeof(std::uint32_t));

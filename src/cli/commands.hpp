@@ -56,6 +56,8 @@ void add_stream_command(CLI::App& root, Outcome& outcome);
 void add_swarm_command(CLI::App& simulate, Outcome& outcome);
 void add_testbed_command(CLI::App& root, Outcome& outcome);
 void add_trace_command(CLI::App& root, Outcome& outcome);
+/// `weft trace record`, below `weft trace`.
+void add_trace_record_command(CLI::App& trace, Outcome& outcome);
 /// `weft simulate uniform`, below `weft simulate`.
 void add_uniform_command(CLI::App& simulate, Outcome& outcome);
 

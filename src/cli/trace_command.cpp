@@ -276,6 +276,7 @@ void add_trace_command(CLI::App& root, Outcome& outcome) {
   check->footer("Example:\n  weft trace check examples/traces/ring-8.goal");
   check->callback([check_state, &outcome] { run_check(*check_state, outcome); });
   add_replay_command(*trace, outcome);
+  add_trace_record_command(*trace, outcome);
   trace->footer(
       "Examples:\n"
       "  weft trace info examples/traces/ring-8.goal\n"

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// weft trace record: runs a program and leaves its trace.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "trace/record/record_program.hpp"
+
+namespace weft::cli {
+namespace {
+
+struct RecordCommand {
+  trace::RecordOptions options{.directory = "trace"};
+  bool json = false;
+};
+
+void run_record(const RecordCommand& command, Outcome& outcome) {
+  auto merged = trace::record_program(command.options);
+  if (!merged) {
+    Error error = merged.error();
+    // Nothing that was given is wrong: the program or its recording is.
+    if (error.code == ErrorCode::corrupt) error.code = ErrorCode::unavailable;
+    return report_error(error, outcome);
+  }
+  const std::string archive = command.options.directory + "/traces.otf2";
+  if (command.json) {
+    const nlohmann::ordered_json json{
+        {"trace", archive}, {"ranks", merged->ranks}, {"records", merged->records}};
+    fmt::print("{}\n", json.dump());
+  } else {
+    fmt::print("{}: {} ranks, {} records\n", archive, merged->ranks, merged->records);
+  }
+}
+
+}  // namespace
+
+void add_trace_record_command(CLI::App& trace, Outcome& outcome) {
+  auto* record = trace.add_subcommand(
+      "record", "run an unmodified MPI program, in C or Fortran, and record it as OTF2");
+  auto state = std::make_shared<RecordCommand>();
+  RecordCommand& s = *state;
+  record->add_option("COMMAND", s.options.command, "mpirun, its options, and the program")
+      ->required()
+      ->type_name("WORDS");
+  record->add_option("--out", s.options.directory, "directory of the archive; must not be there")
+      ->type_name("DIR")
+      ->capture_default_str();
+  record
+      ->add_option("--mpi", s.options.mpi,
+                   "whose mpirun it is: openmpi or mpich; by default as its file is called")
+      ->check(CLI::IsMember({"openmpi", "mpich"}))
+      ->type_name("NAME");
+  record->add_flag("--json", s.json, "print one JSON object");
+  record->positionals_at_end();
+  record->footer("Example:\n  weft trace record --out hello -- mpirun -n 8 ./my-program");
+  record->callback([state, &outcome] { run_record(*state, outcome); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs an MPI program as mpirun starts it, recorded by a module that is loaded before its MPI.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trace/record/recording.hpp"
+#include "weft/result.hpp"
+
+namespace weft::trace {
+
+struct RecordOptions {
+  std::vector<std::string> command;  ///< mpirun and its words
+  std::string directory;             ///< of the archive; must not be there
+  std::string mpi;                   ///< "openmpi", "mpich"; empty: by what mpirun is
+};
+
+/// The MPI whose launcher the command's first word is. Error: it is neither's.
+Result<std::string> mpi_of_launcher(const std::string& launcher);
+
+/// Waits until the program has ended and makes the archive. Errors: there is something in the
+/// archive's place; no module; the program ended with another code than 0; those of
+/// merge_recordings.
+Result<Merged> record_program(const RecordOptions& options);
+
+}  // namespace weft::trace

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorder: writes the records of one rank to its file. Used within programs of others, so that it
+// needs nothing but the C library.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "trace/events/record.hpp"
+
+namespace weft::trace {
+
+/// The environment names the directory of the recordings by it.
+inline constexpr const char* recordings_variable = "WEFT_TRACE_RECORDINGS";
+
+inline std::string recording_path(const std::string& directory, std::uint32_t rank) {
+  return directory + "/rank-" + std::to_string(rank) + ".record";
+}
+
+/// One thread. Records are collected in memory and written a mebibyte at a time, so that a killed
+/// process loses the last ones: its file then has no `end`.
+class Recorder {
+ public:
+  Recorder() = default;
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  ~Recorder() {
+    if (file_ >= 0) ::close(file_);
+  }
+
+  static std::uint64_t now_ns() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(t.tv_nsec);
+  }
+
+  bool is_open() const { return file_ >= 0; }
+  /// False: the file cannot be made. It is made anew.
+  bool open(const std::string& directory, std::uint32_t rank, std::uint32_t ranks) {
+    file_ = ::open(recording_path(directory, rank).c_str(),
+                   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (file_ < 0) return false;
+    records_.reserve(at_once);
+    const RecordingHead head{recording_magic, rank, ranks};
+    put(&head, sizeof head);
+    return file_ >= 0;
+  }
+  void add(const Record& record) {
+    records_.push_back(record);
+    if (records_.size() == at_once) flush();
+  }
+  /// Defines a communicator by the world's ranks of its members.
+  void define(std::uint32_t communicator, std::uint64_t identity,
+              const std::vector<std::uint32_t>& members) {
+    add({.time_ns = now_ns(),
+         .more = identity,
+         .peer = static_cast<std::uint32_t>(members.size()),
+         .communicator = communicator,
+         .kind = Record::Kind::communicator});
+    for (std::size_t i = 0; i < members.size(); i += members_in_record) {
+      std::uint64_t six[3] = {};
+      for (std::size_t j = 0; j < members_in_record && i + j < members.size(); ++j) {
+        six[j / 2] |= std::uint64_t{members[i + j]} << (j % 2 * 32);
+      }
+      add({.time_ns = six[0],
+           .bytes = six[1],
+           .more = six[2],
+           .communicator = communicator,
+           .kind = Record::Kind::members});
+    }
+  }
+  /// The program has ended in order. Nothing is added behind.
+  void finish() {
+    add({.time_ns = now_ns(), .kind = Record::Kind::end});
+    flush();
+    if (file_ >= 0) ::close(file_);
+    file_ = -1;
+  }
+  void flush() {
+    put(records_.data(), records_.size() * sizeof(Record));
+    records_.clear();
+  }
+
+ private:
+  static constexpr std::size_t at_once = (1 << 20) / sizeof(Record);
+
+  void put(const void* data, std::size_t size) {
+    const char* at = static_cast<const char*>(data);
+    while (size > 0 && file_ >= 0) {
+      const ssize_t n = ::write(file_, at, size);
+      if (n <= 0) {
+        std::perror("weft trace record: a recording cannot be written");
+        ::close(file_);
+        file_ = -1;
+        return;
+      }
+      at += n;
+      size -= static_cast<std::size_t>(n);
+    }
+  }
+
+  int file_ = -1;
+  std::vector<Record> records_;
+};
+
+}  // namespace weft::trace
