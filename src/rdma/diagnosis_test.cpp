@@ -71,6 +71,20 @@ TEST(diagnosis, of_the_modelled_benchmark_finds_flood_on_many_queue_pairs) {
   for (const Finding& f : findings) EXPECT_EQ(f.kind, FindingClass::flood);
 }
 
+TEST(diagnosis, finds_damming_of_requests_that_were_lost_many_waits_ago) {
+  BenchmarkOptions o = two_reads("connectx-4", PagedSide::client, 0);
+  o.operations = 512;
+  o.queue_pairs = 128;
+  o.size = 32;
+  std::set<std::uint32_t> dammed;
+  for (const Finding& f : diagnose(o)) {
+    EXPECT_TRUE(f.kind == FindingClass::damming || f.kind == FindingClass::flood)
+        << to_text(f.kind);
+    if (f.kind == FindingClass::damming) dammed.insert(f.queue_pair);
+  }
+  EXPECT_EQ(dammed.size(), run_benchmark(o).dammed);
+}
+
 TEST(diagnosis, of_the_longest_rnr_timer_says_so) {
   BenchmarkOptions o = two_reads("connectx-6", PagedSide::server, 0);
   o.rnr_timer = 0;

@@ -75,6 +75,8 @@ FlowEvent RequestFlow::on_request(const Seen& seen, const wire::TransportPacket&
   if (!goes_on) event = on_repeat(seen, *request);
   request->last = seen;
   request->is_answered = false;
+  request->sent_in_wait = false;
+  request->ended_own_wait = wait_ended_ == seen.number;
   const auto from_front = psn_distance(request->psn, requests_.front().psn);
   // Requests may have several PSNs each, so this is where it is or before.
   unanswered_from_ = std::min(unanswered_from_, static_cast<std::size_t>(std::max(0, from_front)));
@@ -88,19 +90,21 @@ FlowEvent RequestFlow::on_repeat(const Seen& seen, Request& request) {
     if (!wait.is_open || wait.psn != request.psn) continue;
     wait.is_open = false;
     wait.end_ns = seen.time_ns;
+    wait_ended_ = seen.number;
+    mark_wait(wait);
     if (!wait.is_long) return {};
     return {FlowEvent::Kind::long_rnr_wait, wait.begin.number, seen.number,
             seen.time_ns - wait.begin.time_ns};
   }
-  const bool was_in_wait = wait_around(request) != nullptr;
+  const bool in_wait = was_in_wait(request);
   const FlowEvent evidence{FlowEvent::Kind::nothing, request.last.number, seen.number, gap};
   if (nak_psn_ && psn_distance(*nak_psn_, request.psn) >= 0) {
     nak_psn_.reset();
     FlowEvent event = evidence;
-    event.kind = was_in_wait ? FlowEvent::Kind::damming_rescued : FlowEvent::Kind::loss;
+    event.kind = in_wait ? FlowEvent::Kind::damming_rescued : FlowEvent::Kind::loss;
     return event;
   }
-  if (was_in_wait && gap >= timeout_like_ns) {
+  if (in_wait && gap >= timeout_like_ns) {
     FlowEvent event = evidence;
     event.kind = FlowEvent::Kind::damming;
     return event;
@@ -114,7 +118,8 @@ FlowEvent RequestFlow::on_repeat(const Seen& seen, Request& request) {
 /// The answer was thrown away, as its page was not there, or it was lost behind the tap.
 FlowEvent RequestFlow::on_answered_repeat(const Seen& seen, Request& request, std::int64_t gap_ns) {
   if (gap_ns < timeout_like_ns || (request.repeats > 0 && gap_ns < flood_gap_ns)) {
-    add_wait({request.psn, request.answer, seen.time_ns, false, false});
+    mark_wait({request.psn, request.answer, seen.time_ns, false, false});
+    wait_ended_ = seen.number;
     if (++request.repeats <= common_repeats) return {};
     return {FlowEvent::Kind::flood, request.first.number, seen.number,
             seen.time_ns - request.first.time_ns};
@@ -122,19 +127,22 @@ FlowEvent RequestFlow::on_answered_repeat(const Seen& seen, Request& request, st
   return {FlowEvent::Kind::loss, request.last.number, seen.number, gap_ns};
 }
 
-/// The wait of another request in which this one went out, or its own, whose end it was.
-const RequestFlow::Wait* RequestFlow::wait_around(const Request& request) const {
-  for (const Wait& wait : waits_) {
-    if (wait.begin.number == 0) continue;
-    const std::int64_t sent = request.last.time_ns;
-    if (sent < wait.begin.time_ns) continue;
-    const bool own = wait.psn == request.psn;
-    if (own && !wait.is_open && sent == wait.end_ns && !request.is_answered) return &wait;
-    if (!own && psn_distance(request.psn, wait.psn) > 0 && (wait.is_open || sent < wait.end_ns)) {
-      return &wait;
-    }
+/// Notes which requests went out in a wait that has ended.
+void RequestFlow::mark_wait(const Wait& wait) {
+  for (auto request = requests_.rbegin(); request != requests_.rend(); ++request) {
+    if (psn_distance(request->psn, wait.psn) <= 0) return;
+    const std::int64_t sent = request->last.time_ns;
+    if (sent >= wait.begin.time_ns && sent < wait.end_ns) request->sent_in_wait = true;
   }
-  return nullptr;
+}
+
+/// Whether a request went out last in the wait of an earlier one, or at the end of its own.
+bool RequestFlow::was_in_wait(const Request& request) const {
+  if (request.sent_in_wait || (request.ended_own_wait && !request.is_answered)) return true;
+  return std::any_of(waits_.begin(), waits_.end(), [&](const Wait& wait) {
+    return wait.is_open && psn_distance(request.psn, wait.psn) > 0 &&
+           request.last.time_ns >= wait.begin.time_ns;
+  });
 }
 
 void RequestFlow::add_wait(const Wait& wait) {

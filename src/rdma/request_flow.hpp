@@ -49,8 +49,10 @@ class RequestFlow {
     std::uint32_t psn = 0;
     bool is_read = false;
     bool is_answered = false;
-    std::uint32_t repeats = 0;  // went out again though it had been answered
-    Seen first, last;           // when it went out
+    std::uint32_t repeats = 0;    // went out again though it had been answered
+    bool sent_in_wait = false;    // went out last while an earlier one waited
+    bool ended_own_wait = false;  // went out last at the end of its own wait
+    Seen first, last;             // when it went out
     Seen answer;
   };
   /// While the requester waits to send a request again.
@@ -65,7 +67,8 @@ class RequestFlow {
   Request* find(std::uint32_t psn);
   FlowEvent on_repeat(const Seen& seen, Request& request);
   FlowEvent on_answered_repeat(const Seen& seen, Request& request, std::int64_t gap_ns);
-  const Wait* wait_around(const Request& request) const;
+  bool was_in_wait(const Request& request) const;
+  void mark_wait(const Wait& wait);
   void answer_until(const Seen& seen, std::uint32_t psn);
   void add_wait(const Wait& wait);
 
@@ -73,6 +76,7 @@ class RequestFlow {
   std::size_t unanswered_from_ = 0;
   std::array<Wait, 8> waits_{};
   std::size_t next_wait_ = 0;
+  std::uint64_t wait_ended_ = 0;          // the number of the packet that ended the latest wait
   std::optional<std::uint32_t> nak_psn_;  // that a sequence NAK asked for
   Seen nak_;
   std::uint32_t sweep_psn_ = 0;  // the latest packet of a series that goes out again
