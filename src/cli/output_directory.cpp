@@ -29,6 +29,7 @@ constexpr std::array own_files{
     OwnFile{"network.json", "\"version\""},
     OwnFile{"simulation.json", "\"scenario\""},
     OwnFile{"qos.json", "\"controller\""},
+    OwnFile{"qos.html", "content=\"weft report\""},
     OwnFile{"report.html", "content=\"weft report\""},
     OwnFile{"network.html", "content=\"weft report\""},
 };

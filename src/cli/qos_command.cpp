@@ -16,6 +16,7 @@
 #include "cli/commands.hpp"
 #include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
+#include "cli/qos_report.hpp"
 #include "cli/terminal.hpp"
 #include "qos/experiment.hpp"
 #include "report/run_record.hpp"
@@ -171,6 +172,14 @@ void run_qos_command(const QosCommand& command, Outcome& outcome) {
     if (auto written = report::write_file_whole(path, json.dump() + "\n"); !written) {
       return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
     }
+  }
+  if (!command.out.empty()) {
+    const std::string path = (std::filesystem::path(command.out) / "qos.html").string();
+    const std::string page = report::qos_page(record_of(*options, *result, outcome.command_line));
+    if (auto written = report::write_file_whole(path, page); !written) {
+      return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
+    }
+    if (!command.json) fmt::print("report: {}\n", path);
   }
   if (command.json) {
     fmt::print("{}\n", json.dump());

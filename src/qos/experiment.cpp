@@ -143,6 +143,39 @@ Result<void> calibrate_all(const ExperimentOptions& options, std::vector<Workloa
   return {};
 }
 
+/// Simulates the last window once more and looks at the links.
+Result<void> add_loads(const ExperimentOptions& options, const Placement& placement,
+                       ExperimentOutcome& outcome) {
+  std::vector<PlacedJob> placed;
+  for (const Presence& p : placement.in_window(options.iterations - 1)) placed.push_back(p.placed);
+  const Configuration& levels = outcome.placements[0].levels;
+  std::vector<PlaceLoad> before, after;
+  const auto window = [&](const Configuration* configuration, std::vector<PlaceLoad>& loads) {
+    return run_window(options.scenario, placed, configuration, options.algorithm_1.levels,
+                      to_pico(options.period), &loads);
+  };
+  if (auto ran = window(nullptr, before); !ran) return std::move(ran).error();
+  const bool changed = !levels.level_of.empty();
+  if (!changed) after = before;
+  if (changed) {
+    if (auto ran = window(&levels, after); !ran) return std::move(ran).error();
+  }
+  for (std::size_t place = 0; place < before.size(); ++place) {
+    for (Level level = 0; level < options.algorithm_1.levels; ++level) {
+      const double was = before[place].by_level[level];
+      const double is = after[place].by_level[level];
+      if (was == 0 && is == 0) continue;
+      outcome.loads.push_back(
+          {.links = before[place].links,
+           .level = level,
+           .weight = level < levels.weight_of.size() ? levels.weight_of[level] : std::uint8_t{1},
+           .on_default = was,
+           .controlled = is});
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 double JobOutcome::default_of_isolation() const {
@@ -183,6 +216,9 @@ Result<ExperimentOutcome> run_experiment(const ExperimentOptions& options,
   for (std::uint32_t i = 0; i < options.placements; ++i) {
     add_outcome(*jobs, *placements[i], i, *tracks[i * kinds.size()],
                 *tracks[(i + 1) * kinds.size() - 1], outcome);
+  }
+  if (auto added = add_loads(options, *placements[0], outcome); !added) {
+    return std::move(added).error();
   }
   return outcome;
 }

@@ -63,9 +63,19 @@ struct PlacementOutcome {
   std::vector<std::uint32_t> accepted;
 };
 
+/// What links of one kind carried of one level, as a share of what they could have.
+struct LevelLoad {
+  std::string links;
+  Level level = 0;
+  std::uint8_t weight = 1;
+  double on_default = 0;
+  double controlled = 0;
+};
+
 struct ExperimentOutcome {
   std::vector<JobOutcome> jobs;  ///< placement by placement
   std::vector<PlacementOutcome> placements;
+  std::vector<LevelLoad> loads;  ///< in the last window of the first placement
   /// The first iteration after which a controller tried nothing any more, at the slowest placement;
   /// the number of all iterations, if it never ended.
   std::uint32_t iterations_to_best = 0;

@@ -3,8 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+
+#include "qos/calibration.hpp"
+#include "qos/placement.hpp"
 #include "qos/window.hpp"
 #include "sim/scenario/scenario_file.hpp"
+#include "sim/topology/builders.hpp"
 
 namespace weft::qos {
 namespace {
@@ -99,6 +105,123 @@ TEST(experiment, ends_when_it_is_told_to) {
   EXPECT_EQ(all, 24U);  // on the default level and controlled
 }
 
+/// A directory that is gone afterwards.
+class Directory {
+ public:
+  Directory() {
+    std::string name = (std::filesystem::temp_directory_path() / "weft-qos-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ~Directory() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(experiment, goes_on_where_it_was_interrupted_with_the_same_result) {
+  ExperimentOptions options = short_experiment();
+  options.period = Duration::microseconds(300);
+  options.placements = 1;
+  options.controller = "climb";
+  options.iterations = 12;
+  const auto whole = run_experiment(options);
+  const Directory directory;
+  options.directory = directory.path();
+  std::uint64_t windows = 0;
+  const auto interrupted =
+      run_experiment(options, [&](std::uint64_t, std::uint64_t) { return ++windows < 5; });
+  ASSERT_FALSE(interrupted.ok());
+  const auto resumed = run_experiment(options);
+  ASSERT_TRUE(whole.ok() && resumed.ok());
+  for (std::size_t j = 0; j < whole->jobs.size(); ++j) {
+    EXPECT_EQ(resumed->jobs[j].default_work, whole->jobs[j].default_work);
+    EXPECT_EQ(resumed->jobs[j].controlled_work, whole->jobs[j].controlled_work);
+    EXPECT_EQ(resumed->jobs[j].isolated_work, whole->jobs[j].isolated_work);
+  }
+}
+
+TEST(experiment, refuses_windows_of_another_experiment_unless_told_to_replace_them) {
+  const Directory directory;
+  ExperimentOptions options = short_experiment();
+  options.directory = directory.path();
+  options.period = Duration::microseconds(200);
+  options.iterations = options.placements = 1;
+  ASSERT_TRUE(run_experiment(options).ok());
+  options.scenario.seed += 1;
+  const auto other = run_experiment(options);
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(other.error().message.find("another experiment left it; name another directory"),
+            std::string::npos);
+  options.replaces = true;
+  EXPECT_TRUE(run_experiment(options).ok());
+}
+
+TEST(experiment, gives_a_job_that_arrives_the_nodes_of_one_that_left) {
+  const auto jobs = workloads_of(
+      scenario_of("[network]\ntopology = \"star:10\"\n"
+                  "[[jobs]]\nname = \"first\"\nkind = \"workload\"\nranks = 4\nleaves = 3\n"
+                  "[[jobs]]\nname = \"other\"\nkind = \"workload\"\nranks = 6\n"
+                  "[[jobs]]\nname = \"later\"\nkind = \"workload\"\nranks = 4\narrives = 3\n"));
+  ASSERT_TRUE(jobs.ok()) << jobs.error().message;
+  EXPECT_EQ(most_processes(*jobs), 10U);
+  const Placement placement(*jobs, 10, 5, 1);
+  EXPECT_EQ(placement.hosts_of(2), placement.hosts_of(0));
+  EXPECT_EQ(placement.in_window(2).back().job, 1U);
+  EXPECT_EQ(placement.in_window(3).front().job, 1U);
+}
+
+TEST(experiment, finds_how_long_a_job_computes_from_the_share_that_it_shall) {
+  const sim::Scenario scenario = scenario_of(two_jobs);
+  WorkloadJob job{.name = "pair", .pattern = {.ranks = 2, .least_compute = 1}, .computation = 0.5};
+  const auto found = calibrate(job, scenario, {0, 9}, 2, PicoDuration::milliseconds(2));
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  // 64 KiB at 4 GB/s both ways at once, announced and asked for: some 20 us.
+  EXPECT_GT(job.pattern.compute, PicoDuration::microseconds(16));
+  EXPECT_LT(job.pattern.compute, PicoDuration::microseconds(24));
+}
+
+TEST(experiment_options, are_those_of_the_scenario_and_refused_with_line_and_fix) {
+  const std::string network = "[network]\ntopology = \"star:4\"\n";
+  const auto read = options_of(scenario_of(network + "[qos]\nthreshold = 0.4\nperiod = \"5ms\"\n"));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->algorithm_1.threshold, 0.4);
+  EXPECT_EQ(read->period, Duration::milliseconds(5));
+  const auto error = [&](const std::string& line) {
+    const auto refused = options_of(scenario_of(network + "[qos]\n" + line));
+    return refused.ok() ? std::string() : refused.error().message;
+  };
+  EXPECT_EQ(error("levels = 17\n"), "test.toml:4: qos.levels = 17: a network has 2 to 16");
+  EXPECT_EQ(error("largest-weight = 0\n"),
+            "test.toml:4: qos.largest-weight = 0: the default level has 1; use 2 to 255");
+  EXPECT_EQ(error("threshold = 0\n"),
+            "test.toml:4: qos.threshold = 0: use a number above 0 and at most 1, as 0.9");
+  EXPECT_NE(error("weight = 3\n").find("[qos] has no 'weight'"), std::string::npos);
+}
+
+TEST(window, knows_what_links_carried_by_place_and_level) {
+  const sim::Scenario scenario = scenario_of(two_jobs);
+  const auto jobs = workloads_of(scenario);
+  const auto program = sim::make_pattern((*jobs)[0].pattern);
+  const std::vector<PlacedJob> placed = {{.job = &(*jobs)[0],
+                                          .program = program->get(),
+                                          .hosts = {0, 4, 8, 12, 1, 5, 9, 13},
+                                          .noise_seed = 1}};
+  std::vector<PlaceLoad> loads;
+  const Configuration raised{.level_of = std::vector<Level>(8, 1), .weight_of = {1, 2}};
+  ASSERT_TRUE(run_window(scenario, placed, &raised, 2, PicoDuration::milliseconds(1), &loads).ok());
+  std::vector<std::string> places;
+  for (const PlaceLoad& load : loads) places.push_back(load.links);
+  EXPECT_EQ(places,
+            (std::vector<std::string>{"from hosts", "up 1 to 2", "down 2 to 1", "to hosts"}));
+  EXPECT_EQ(loads[0].by_level[0], 0.0);
+  EXPECT_GT(loads[0].by_level[1], 0.1);
+  EXPECT_LT(loads[0].by_level[1], 1.0);
+}
+
 TEST(experiment, refuses_what_cannot_be) {
   ExperimentOptions options = short_experiment();
   options.controller = "best-of-all";
@@ -111,6 +234,25 @@ TEST(experiment, refuses_what_cannot_be) {
       run_experiment(options).error().message,
       "test.toml:7: the jobs have 16 processes at once and the network 10 hosts: use a larger "
       "topology, fewer copies or fewer ranks");
+}
+
+TEST(example_scenarios, are_experiments_whose_jobs_fit) {
+  std::size_t found = 0;
+  for (const auto& file : std::filesystem::directory_iterator(WEFT_EXAMPLES)) {
+    if (!file.path().filename().string().starts_with("qos-")) continue;
+    ++found;
+    SCOPED_TRACE(file.path().string());
+    const auto scenario = sim::read_scenario(file.path().string());
+    ASSERT_TRUE(scenario.ok()) << scenario.error().message;
+    const auto options = options_of(*scenario);
+    ASSERT_TRUE(options.ok()) << options.error().message;
+    const auto jobs = workloads_of(*scenario);
+    ASSERT_TRUE(jobs.ok()) << jobs.error().message;
+    const auto topology = sim::make_topology(scenario->topology);
+    ASSERT_TRUE(topology.ok()) << topology.error().message;
+    EXPECT_LE(most_processes(*jobs), topology->hosts());
+  }
+  EXPECT_GE(found, 16U);
 }
 
 TEST(window, a_job_on_a_heavier_level_gets_more_of_a_link_that_it_shares) {
@@ -155,7 +297,8 @@ TEST(workloads, are_refused_with_line_key_and_fix) {
   const std::string job = "[[jobs]]\nkind = \"workload\"\n";
   EXPECT_EQ(error_of(job + "pattern = \"ring\"\n"),
             "test.toml:5: jobs[0].pattern = ring: no workload is called 'ring': there are "
-            "flood-pairs, nearest-neighbor, random-pairs, all-to-all, mini-paradis, mini-amg");
+            "flood-pairs, nearest-neighbor, random-pairs, all-to-all, mini-paradis, mini-amg, "
+            "crystal-router, pf3d");
   EXPECT_EQ(error_of(job + "ranks = -3\n"),
             "test.toml:5: jobs[0].ranks = -3: it is not a number in range; write one");
   EXPECT_EQ(error_of(job + "copies = 0\n"), "test.toml:5: jobs[0].copies = 0: use 1 to 1024");

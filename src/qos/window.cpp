@@ -10,7 +10,7 @@ namespace weft::qos {
 
 Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<PlacedJob>& jobs,
                               const Configuration* configuration, std::uint32_t levels,
-                              PicoDuration period) {
+                              PicoDuration period, std::vector<PlaceLoad>* loads) {
   sim::Scenario own = scenario;
   own.network.levels.assign(levels, {});
   if (configuration != nullptr) {
@@ -37,6 +37,7 @@ Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<P
     }
   }
   (*world)->run_until(PicoInstant{} + period);
+  if (loads != nullptr) *loads = link_loads((*world)->network(), period);
   WindowWork work;
   for (const auto& ranks : running) {
     if (!ranks->error().empty()) return Error{ErrorCode::corrupt, ranks->error()};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/qos/controller.hpp"
+#include "qos/link_loads.hpp"
 #include "qos/workload_job.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/workload/program.hpp"
@@ -35,9 +36,9 @@ using WindowWork = std::vector<JobWork>;
 
 /// Levels of processes are those of `configuration`, over all jobs in their order; without one all
 /// have the default level. The network has `levels` lanes in either case, so that buffers are
-/// alike.
+/// alike. `loads`: what links carried.
 Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<PlacedJob>& jobs,
                               const Configuration* configuration, std::uint32_t levels,
-                              PicoDuration period);
+                              PicoDuration period, std::vector<PlaceLoad>* loads = nullptr);
 
 }  // namespace weft::qos

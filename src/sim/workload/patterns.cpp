@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -15,8 +16,9 @@ namespace weft::sim {
 namespace {
 
 /// In the order of the enumeration.
-constexpr std::array<std::string_view, 6> pattern_names{
-    "flood-pairs", "nearest-neighbor", "random-pairs", "all-to-all", "mini-paradis", "mini-amg"};
+constexpr std::array<std::string_view, 8> pattern_names{
+    "flood-pairs",  "nearest-neighbor", "random-pairs",   "all-to-all",
+    "mini-paradis", "mini-amg",         "crystal-router", "pf3d"};
 
 /// More messages to one partner in one phase than this would share their names.
 constexpr std::uint32_t most_messages = 4096;
@@ -222,6 +224,47 @@ class MiniAmg final : public GridProgram {
   std::uint32_t levels_ = 1;
 };
 
+/// Nek5000's crystal router: what a rank has for others goes to the half of the ranks where they
+/// are, in one step for each bit of a rank's number.
+class CrystalRouter final : public PhasedProgram {
+ public:
+  using PhasedProgram::PhasedProgram;
+
+ private:
+  std::uint32_t phases() const override {
+    return static_cast<std::uint32_t>(std::bit_width(ranks()) - 1);
+  }
+  std::uint32_t partners(std::uint32_t, std::uint32_t) const override { return 1; }
+  std::uint32_t partner(std::uint32_t rank, std::uint32_t phase, std::uint32_t) const override {
+    return rank ^ (1U << phase);
+  }
+};
+
+/// pF3D's exchanges: all-to-all within the rows of a grid, then within its columns.
+class Pf3d final : public PhasedProgram {
+ public:
+  explicit Pf3d(const PatternOptions& options) : PhasedProgram(options) {
+    rows_ = static_cast<std::uint32_t>(std::sqrt(static_cast<double>(options.ranks)));
+    while (options.ranks % rows_ != 0) --rows_;
+    columns_ = options.ranks / rows_;
+  }
+
+ private:
+  std::uint32_t phases() const override { return 2; }
+  std::uint32_t partners(std::uint32_t, std::uint32_t phase) const override {
+    return (phase == 0 ? columns_ : rows_) - 1;
+  }
+  std::uint32_t partner(std::uint32_t rank, std::uint32_t phase, std::uint32_t i) const override {
+    const std::uint32_t row = rank / columns_;
+    const std::uint32_t column = rank % columns_;
+    if (phase == 0) return row * columns_ + (column + 1 + i) % columns_;
+    return (row + 1 + i) % rows_ * columns_ + column;
+  }
+
+  std::uint32_t rows_ = 1;
+  std::uint32_t columns_ = 1;
+};
+
 Error refuse(std::string text) {
   return Error{ErrorCode::invalid_argument, std::move(text)};
 }
@@ -233,6 +276,9 @@ Result<void> check(const PatternOptions& o) {
   }
   if (in_pairs && o.ranks % 2 != 0) {
     return refuse(fmt::format("ranks is {}: {} needs an even number", o.ranks, to_text(o.pattern)));
+  }
+  if (o.pattern == Pattern::crystal_router && !std::has_single_bit(o.ranks)) {
+    return refuse(fmt::format("ranks is {}: crystal-router needs a power of two", o.ranks));
   }
   if (o.message_bytes == 0 || o.message_bytes > (std::uint64_t{1} << 40)) {
     return refuse(fmt::format("message is {} B: use 1 B to 1 TiB", o.message_bytes));
@@ -287,6 +333,12 @@ Result<std::unique_ptr<Program>> make_pattern(const PatternOptions& options) {
       break;
     case Pattern::mini_amg:
       program = std::make_unique<MiniAmg>(options);
+      break;
+    case Pattern::crystal_router:
+      program = std::make_unique<CrystalRouter>(options);
+      break;
+    case Pattern::pf3d:
+      program = std::make_unique<Pf3d>(options);
       break;
   }
   return program;

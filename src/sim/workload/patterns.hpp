@@ -20,6 +20,8 @@ enum class Pattern : std::uint8_t {
   all_to_all,        ///< everybody with everybody
   mini_paradis,      ///< nearest neighbours; computation drifts apart from iteration to iteration
   mini_amg,          ///< nearest neighbours on ever coarser grids and back: a V-cycle
+  crystal_router,  ///< in phase i with the rank that differs in bit i: many to many in log2 n steps
+  pf3d,            ///< everybody with everybody of its row, then of its column: a transform in 2D
 };
 Result<Pattern> parse_workload_pattern(std::string_view name);
 std::string_view to_text(Pattern pattern);

@@ -347,6 +347,28 @@ std::vector<std::int64_t> compute_of(const PatternOptions& options, std::uint64_
   return times;
 }
 
+TEST(patterns, crystal_router_reaches_everybody_bit_by_bit) {
+  const Exchanges seen = exchanges_of(of(Pattern::crystal_router, 32));
+  EXPECT_EQ(seen.messages, 32U * 5U);
+  for (const auto& [pair, bytes] : seen.bytes) {
+    const std::uint32_t differs = pair.first ^ pair.second;
+    EXPECT_EQ(differs & (differs - 1), 0U) << pair.first << " to " << pair.second;
+    EXPECT_EQ(bytes, 4096U);
+  }
+  const auto odd = make_pattern(of(Pattern::crystal_router, 12));
+  ASSERT_FALSE(odd.ok());
+  EXPECT_EQ(odd.error().message, "ranks is 12: crystal-router needs a power of two");
+}
+
+TEST(patterns, pf3d_is_all_to_all_in_rows_and_then_in_columns) {
+  // 32 ranks in 4 rows of 8.
+  const Exchanges seen = exchanges_of(of(Pattern::pf3d, 32));
+  EXPECT_EQ(seen.messages, 32U * (7U + 3U));
+  for (const auto& [pair, bytes] : seen.bytes) {
+    EXPECT_TRUE(pair.first / 8 == pair.second / 8 || pair.first % 8 == pair.second % 8);
+  }
+}
+
 TEST(patterns, compute_between_the_least_share_and_the_whole) {
   PatternOptions options = of(Pattern::all_to_all, 64);
   options.compute = PicoDuration(1'000'000);

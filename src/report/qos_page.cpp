@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/qos_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "report/assets.hpp"
+#include "report/html.hpp"
+#include "report/page_parts.hpp"
+#include "report/run_record.hpp"
+
+namespace weft::report {
+namespace {
+
+constexpr double chart_width = 640;
+constexpr double chart_height = 260;
+constexpr double left = 56;
+constexpr double bottom = 28;
+
+std::string percent(double fraction) {
+  return fmt::format("{:+.1f} %", fraction * 100);
+}
+
+/// A chart's frame: from values to places, with grid lines.
+class Frame {
+ public:
+  Frame(Page& page, const std::string& title, double least, double most) : page_(page) {
+    const double pad = std::max(0.005, (most - least) * 0.06);
+    least_ = std::min(least - pad, 0.0);
+    most_ = std::max(most + pad, 0.0);
+    page_.add(
+        "<figure><figcaption>{0}</figcaption>\n<svg viewBox=\"0 0 {1} {2}\" width=\"{1}\" "
+        "role=\"img\" aria-label=\"{0}\" style=\"max-width:100%;height:auto\" "
+        "font-size=\"11\" fill=\"currentColor\" stroke=\"none\">\n",
+        html_escape(title), chart_width, chart_height);
+    add_grid();
+  }
+  ~Frame() { page_.raw("</svg></figure>\n"); }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+  double y(double value) const {
+    return 8 + (most_ - value) / (most_ - least_) * (chart_height - bottom - 8);
+  }
+  /// The middle of place `i` of `count` side by side.
+  static double x(double i, double count) {
+    return left + (i + 0.5) * (chart_width - left - 8) / count;
+  }
+  static double width(double count) { return (chart_width - left - 8) / count; }
+  void label(double x, const std::string& text) {
+    page_.add("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x, chart_height - 8,
+              html_escape(text));
+  }
+
+ private:
+  void add_grid() {
+    const double span = most_ - least_;
+    double step = std::pow(10, std::floor(std::log10(span)));
+    if (span / step < 3) step /= 4;
+    if (span / step > 9) step *= 2;
+    for (double value = std::ceil(least_ / step) * step; value <= most_; value += step) {
+      const bool zero = std::abs(value) < step / 2;
+      page_.add(
+          "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"currentColor\" "
+          "stroke-opacity=\"{3}\"{4}/><text x=\"{5}\" y=\"{6:.1f}\" "
+          "text-anchor=\"end\">{7:.{8}f} %</text>\n",
+          left, chart_width - 8, y(value), zero ? 0.8 : 0.15,
+          zero ? " stroke-dasharray=\"5 4\"" : "", left - 6, y(value) + 4, zero ? 0.0 : value * 100,
+          step < 0.01 ? 1 : 0);
+    }
+  }
+
+  Page& page_;
+  double least_ = 0;
+  double most_ = 0;
+};
+
+/// A box from the 25th to the 75th percentile with its median, whiskers to the extremes.
+void add_box(Page& page, const Frame& frame, double x, double width, std::vector<double> values,
+             bool filled) {
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) {
+    const double place = share * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, values.size() - 1);
+    return values[below] + (values[above] - values[below]) * (place - std::floor(place));
+  };
+  page.add(
+      "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" stroke=\"currentColor\"/>",
+      x, frame.y(at(1)), frame.y(at(0)));
+  page.add(
+      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\" "
+      "stroke=\"currentColor\"/>",
+      x - width / 2, frame.y(at(0.75)), width, std::max(1.0, frame.y(at(0.25)) - frame.y(at(0.75))),
+      filled ? "#999" : "#fff");
+  page.add(
+      "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#c2410c\" "
+      "stroke-width=\"2\"/>\n",
+      x - width / 2, x + width / 2, frame.y(at(0.5)), frame.y(at(0.5)));
+}
+
+void add_relative(Page& page, const QosRecord& record) {
+  std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> kinds;
+  double least = 0, most = 0;
+  for (const QosJob& job : record.jobs) {
+    kinds[job.kind].first.push_back(job.default_of_isolation);
+    kinds[job.kind].second.push_back(job.controlled_of_isolation);
+    least = std::min({least, job.default_of_isolation, job.controlled_of_isolation});
+    most = std::max({most, job.default_of_isolation, job.controlled_of_isolation});
+  }
+  Frame frame(page, "Work relative to isolation: default (grey) and controlled (white)", least,
+              most);
+  const auto count = static_cast<double>(kinds.size());
+  double i = 0;
+  for (const auto& [kind, values] : kinds) {
+    const double x = Frame::x(i++, count);
+    const double width = std::min(48.0, Frame::width(count) / 4);
+    add_box(page, frame, x - width * 0.7, width, values.first, true);
+    add_box(page, frame, x + width * 0.7, width, values.second, false);
+    frame.label(x, kind);
+  }
+}
+
+void add_improvements(Page& page, const QosRecord& record) {
+  std::vector<double> sorted;
+  for (const QosJob& job : record.jobs) sorted.push_back(job.improvement);
+  std::sort(sorted.rbegin(), sorted.rend());
+  Frame frame(page, "Improvement over default of each job, from best to worst", sorted.back(),
+              sorted.front());
+  const auto count = static_cast<double>(sorted.size());
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const double y = frame.y(sorted[i]);
+    page.add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n",
+             Frame::x(static_cast<double>(i), count) - Frame::width(count) * 0.4,
+             std::min(y, frame.y(0)), Frame::width(count) * 0.8,
+             std::max(0.5, std::abs(frame.y(0) - y)), sorted[i] >= 0 ? "#2563eb" : "#c2410c");
+  }
+}
+
+void add_steps(Page& page, const QosRecord& record) {
+  if (record.steps.size() < 2) return;
+  double least = 0, most = 0;
+  for (const QosStep& step : record.steps) {
+    least = std::min(least, step.improvement);
+    most = std::max(most, step.improvement);
+  }
+  Frame frame(page, "Improvement against accepted configurations (Fig. 16)", least, most);
+  const auto count = static_cast<double>(record.steps.size());
+  std::string points;
+  for (std::size_t i = 0; i < record.steps.size(); ++i) {
+    points += fmt::format("{:.1f},{:.1f} ", Frame::x(static_cast<double>(i), count),
+                          frame.y(record.steps[i].improvement));
+    const std::size_t each = record.steps.size() / 12 + 1;
+    if (i % each == 0) {
+      frame.label(Frame::x(static_cast<double>(i), count),
+                  fmt::format("{}", record.steps[i].accepted));
+    }
+  }
+  page.add("<polyline points=\"{}\" fill=\"none\" stroke=\"#2563eb\" stroke-width=\"2\"/>\n",
+           points);
+}
+
+/// A table whose cells are escaped.
+void add_table(Page& page, const std::string& title, const std::vector<std::string>& head,
+               const std::vector<std::vector<std::string>>& rows) {
+  if (rows.empty()) return;
+  page.add("<section><h2>{}</h2>\n<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>",
+           html_escape(title));
+  for (const std::string& cell : head) page.add("<th scope=\"col\">{}</th>", html_escape(cell));
+  page.raw("</tr></thead>\n<tbody>\n");
+  for (const auto& row : rows) {
+    page.raw("<tr>");
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i == 0) page.add("<th scope=\"row\">{}</th>", html_escape(row[i]));
+      if (i != 0) page.add("<td>{}</td>", html_escape(row[i]));
+    }
+    page.raw("</tr>\n");
+  }
+  page.raw("</tbody>\n</table></div></section>\n");
+}
+
+void add_tables(Page& page, const QosRecord& record) {
+  std::vector<std::vector<std::string>> rows;
+  for (const QosPublished& p : record.published) rows.push_back({p.what, p.paper, p.ours});
+  add_table(page, "The paper's figures beside ours", {"figure", "paper 5", "here"}, rows);
+  rows.clear();
+  for (const QosLinkLoad& l : record.loads) {
+    rows.push_back({fmt::format("{}, level {}", l.links, l.level), fmt::format("{}", l.weight),
+                    fmt::format("{:.1f} %", l.before * 100),
+                    fmt::format("{:.1f} %", l.after * 100)});
+  }
+  add_table(page, "Load of links by level, first placement, last window",
+            {"links", "weight", "default", "controlled"}, rows);
+  rows.clear();
+  for (const QosJob& job : record.jobs) {
+    rows.push_back({job.name, job.kind, fmt::format("{}", job.placement),
+                    percent(job.default_of_isolation), percent(job.controlled_of_isolation),
+                    percent(job.improvement)});
+  }
+  add_table(page, "Jobs",
+            {"job", "kind", "placement", "default of isolation", "controlled", "improvement"},
+            rows);
+}
+
+}  // namespace
+
+std::string qos_page(const QosRecord& record) {
+  std::vector<double> improvements;
+  double sum = 0;
+  for (const QosJob& job : record.jobs) {
+    improvements.push_back(job.improvement);
+    sum += job.improvement;
+  }
+  const auto quantiles = quantiles_of(improvements).value_or(Quantiles());
+  Page page;
+  add_head(page, "Service levels");
+  page.raw("<body>\n");
+  page.raw(page_brand());
+  page.add(
+      "<h1>{} on {}</h1>\n<p class=\"summary\">{}: {} placements, {} iterations. Improvement over "
+      "default: median {}, mean {}, best {}, worst {}; nothing was tried any more after {} "
+      "iterations.</p>\n</header>\n<main>\n",
+      html_escape(record.controller), html_escape(record.scenario), html_escape(record.topology),
+      record.placements, record.iterations, percent(quantiles.median),
+      percent(sum / static_cast<double>(std::max<std::size_t>(record.jobs.size(), 1))),
+      percent(quantiles.max), percent(quantiles.min), record.iterations_to_best);
+  page.raw("<section>\n");
+  add_relative(page, record);
+  add_improvements(page, record);
+  add_steps(page, record);
+  page.raw("</section>\n");
+  add_tables(page, record);
+  add_command(page, record.command, "The command that made this page:");
+  page.raw("</main>\n</body>\n</html>\n");
+  return page.take();
+}
+
+}  // namespace weft::report
