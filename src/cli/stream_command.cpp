@@ -329,7 +329,7 @@ void add_limit(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
   limit->footer(
       "Examples:\n"
       "  weft stream limit --inputs 4 --computes 4 --sizes 64KiB --mix\n"
-      "  weft stream limit --fabric libfabric:shm --sizes 1KiB..1MiB --out out/limit\n"
+      "  weft stream limit --fabric libfabric:shm --sizes 64KiB..1MiB --out out/limit\n"
       "  weft stream limit --link 200Mbit,20us --sizes 16KiB..256KiB --json");
   limit->callback([limit, &state, &outcome] {
     run_stoppable(outcome, [&] { run_limit_command(*limit, state, outcome); });

@@ -45,7 +45,7 @@ expect_failure() {
   (($(wc -l <"$dir/out") == 1)) || fail "$* says more than a line: $(cat "$dir/out")"
 }
 
-program="markov2 400 40 1200"
+program="markov2 400 40 600"
 begun=$(milliseconds)
 # shellcheck disable=SC2086
 "$weft" run -n 4 --fabric tcp -- "$examples"/$program >"$dir/calm"

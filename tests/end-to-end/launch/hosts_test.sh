@@ -48,7 +48,7 @@ run=("${elsewhere[@]}" "$agent")
 
 nothing_left() { until_gone "wa$$|wp$$" "$1"; }
 
-arguments=(400 40 1200)
+arguments=(400 40 600)
 begun=$(milliseconds)
 "$weft" run -n 4 --fabric tcp -- "$program" "${arguments[@]}" >"$dir/calm"
 lasts=$(($(milliseconds) - begun))
