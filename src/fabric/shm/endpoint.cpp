@@ -215,7 +215,7 @@ bool Endpoint::post_one(const TxOp& op) {
     return true;
   }
   if (!peer->is_touched) {
-    become_busy(*peer);
+    if (!peer->is_busy) become_busy(*peer);
     peer->is_touched = true;
     peer->next_touched = std::exchange(touched_, peer);
   }
@@ -265,8 +265,9 @@ void Endpoint::serve_peers(Yield& yield) {
   if (++first_served_ >= busy_.size()) first_served_ = 0;
   for (std::size_t i = first_served_; i < busy_.size(); ++i) serve(*busy_[i], yield);
   for (std::size_t i = 0; i < first_served_; ++i) serve(*busy_[i], yield);
+  if (up_.size() <= kQuietLooks) return;  // all are busy
   if (busy_.size() < up_.size()) look_at_quiet_peers(yield);
-  if (up_.size() > kQuietLooks && ++polls_ % kLeaveEvery == 0) leave_quiet_peers();
+  if (++polls_ % kLeaveEvery == 0) leave_quiet_peers();
 }
 
 void Endpoint::look_at_quiet_peers(Yield& yield) {
@@ -284,13 +285,18 @@ void Endpoint::become_busy(Peer& peer) {
   if (!std::exchange(peer.is_busy, true)) busy_.push_back(&peer);
 }
 
+void Endpoint::wake_quiet_peers_if_few() {
+  if (up_.size() > kQuietLooks) return;
+  for (Peer* const peer : up_) become_busy(*peer);
+}
+
 void Endpoint::leave_quiet_peers() {
   std::erase_if(busy_, [](Peer* peer) {
-    peer->quiet_for += kLeaveEvery;
+    const std::uint64_t moved = peer->consumer.position() + peer->producer.position();
     const bool has_work = !peer->queue.empty() || !peer->fetching.empty() ||
-                          peer->trial.bytes > 0 || peer->consumer.unreleased() > 0 ||
-                          peer->is_streaming;
-    if (has_work) peer->quiet_for = 0;
+                          peer->trial.bytes > 0 || peer->consumer.unreleased() > 0;
+    const bool has_moved = std::exchange(peer->moved, moved) != moved;
+    peer->quiet_for = has_work || has_moved ? 0 : peer->quiet_for + kLeaveEvery;
     if (peer->quiet_for <= kQuietAfter) return false;
     peer->is_busy = false;
     return true;

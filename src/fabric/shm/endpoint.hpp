@@ -65,7 +65,8 @@ struct Peer {
   Peer* next_touched = nullptr;
   bool is_streaming = false;    ///< there was a record when it was served last
   bool is_busy = false;         ///< in the endpoint's list of those that each poll looks at
-  std::uint32_t quiet_for = 0;  ///< polls with nothing to do
+  std::uint32_t quiet_for = 0;  ///< polls with nothing to do, as far as was looked
+  std::uint64_t moved = 0;      ///< both rings' positions when that was looked at
   bool owes_wake = false;       ///< it is to be woken, and the control endpoint had no room
 
   // A `pull` record that is carried out in several steps.
@@ -119,6 +120,7 @@ class Endpoint final : public ShmFabric {
   void look_at_quiet_peers(Yield& yield);
   void become_busy(Peer& peer);
   void leave_quiet_peers();
+  void wake_quiet_peers_if_few();
   void wake_up();
   void say_asleep(Instant now);
   bool sees_work(Peer& peer);

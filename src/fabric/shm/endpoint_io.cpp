@@ -197,7 +197,6 @@ void Endpoint::serve(Peer& peer, Yield& yield) {
       unreleased > 0 && (!has_next || unreleased >= options_.ring_size / kReleaseFraction)) {
     release(peer);
   }
-  if (has_next) peer.quiet_for = 0;
   if (has_next && !yield.full()) receive(peer, yield);
   peer.is_streaming = has_next;
   if (!peer.fetching.empty()) retire_fetched(peer);

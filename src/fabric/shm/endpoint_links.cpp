@@ -154,6 +154,7 @@ bool Endpoint::end_link(Peer& peer, Yield& yield) {
     std::erase(up_, &peer);
     std::erase(busy_, &peer);
     peer.is_busy = false;
+    wake_quiet_peers_if_few();
     yield.push(CompletionKind::peer_down, peer.id).incarnation = peer.reported_incarnation;
   }
   if (peer.owes_wake) --owed_wakes_;

@@ -108,6 +108,16 @@ TEST_F(ManyPeers, nobody_sleeps_while_a_quiet_one_has_spoken) {
   ASSERT_EQ(hub().received.size(), 1u);
 }
 
+TEST_F(ManyPeers, quiet_ones_are_heard_when_the_others_have_left) {
+  while (all_.size() > 6) all_.pop_back();
+  const Instant give_up = test_now() + Duration::seconds(60);
+  while (hub().up > 5 && test_now() < give_up) hub().poll();
+  ASSERT_EQ(hub().up, 5u);
+  for (std::uint32_t n = 1; n <= 5; ++n) all_[n]->send(NodeId(0), n);
+  hub().poll();
+  EXPECT_EQ(hub().received.size(), 5u);
+}
+
 TEST_F(ManyPeers, what_a_quiet_one_is_sent_and_answers_comes_in_order) {
   for (std::uint32_t round = 0; round < 100; ++round) {
     Member& member = *all_[1 + round * 7 % kPeers];

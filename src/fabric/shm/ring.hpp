@@ -155,6 +155,7 @@ class Consumer {
   Look look(Record& record);
   /// Goes past the record that `look` found. Its memory is the producer's again after `release`.
   void advance() { position_ += extent_; }
+  std::uint64_t position() const { return position_; }
   /// Bytes gone past and not yet released.
   std::uint64_t unreleased() const { return position_ - released_; }
   /// Gives all that was gone past back to the producer. True when the producer is to be woken.
