@@ -69,7 +69,7 @@ class Frame {
           "text-anchor=\"end\">{7:.{8}f} %</text>\n",
           left, chart_width - 8, y(value), zero ? 0.8 : 0.15,
           zero ? " stroke-dasharray=\"5 4\"" : "", left - 6, y(value) + 4, zero ? 0.0 : value * 100,
-          step < 0.01 ? 1 : 0);
+          zero || std::abs(step * 100 - std::round(step * 100)) < 1e-9 ? 0 : 1);
     }
   }
 
