@@ -130,6 +130,19 @@ TEST_F(otf2, refuses_a_truncated_archive) {
   EXPECT_NE(error.find("rank 1"), std::string::npos) << error;
 }
 
+TEST_F(otf2, writes_events_to_the_disk_as_they_come) {
+  auto writer = create_otf2(directory_.string(), 1);
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE((*writer)->begin_rank(0).ok());
+  for (std::uint64_t i = 0; i < 600'000; ++i) {
+    ASSERT_TRUE((*writer)->add(message(1000 * i, Kind::send, 0, i, 0, 5)).ok());
+  }
+  // Of eleven megabytes at most a few are in memory.
+  EXPECT_GT(fs::file_size(directory_ / "traces" / "0.evt"), 1'000'000U);
+  ASSERT_TRUE((*writer)->end_rank().ok());
+  ASSERT_TRUE((*writer)->finish({{0}}).ok());
+}
+
 TEST_F(otf2, refuses_what_is_no_archive) {
   fs::create_directories(directory_);
   const std::string path = (directory_ / "a.otf2").string();

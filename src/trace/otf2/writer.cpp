@@ -3,6 +3,7 @@
 #include <otf2/otf2.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <numeric>
 
@@ -15,6 +16,32 @@ OTF2_FlushType flush(void*, OTF2_FileType, OTF2_LocationRef, void*, bool) {
   return OTF2_FLUSH;
 }
 constexpr OTF2_FlushCallbacks flush_callbacks{.otf2_pre_flush = flush, .otf2_post_flush = nullptr};
+
+/// Memory of one file's buffer. libotf2 flushes when it gets no more: by itself it would keep up to
+/// 128 MiB of each rank's events.
+struct Chunks {
+  std::vector<void*> all;
+};
+void* allocate_chunk(void*, OTF2_FileType file, OTF2_LocationRef, void** buffer,
+                     std::uint64_t bytes) {
+  constexpr std::size_t most_of_events = 4;
+  if (*buffer == nullptr) *buffer = new Chunks;
+  auto& chunks = static_cast<Chunks*>(*buffer)->all;
+  if (file == OTF2_FILETYPE_EVENTS && chunks.size() == most_of_events) return nullptr;
+  chunks.push_back(std::malloc(bytes));
+  return chunks.back();
+}
+void free_chunks(void*, OTF2_FileType, OTF2_LocationRef, void** buffer, bool final) {
+  auto* chunks = static_cast<Chunks*>(*buffer);
+  if (chunks == nullptr) return;
+  for (void* chunk : chunks->all) std::free(chunk);
+  chunks->all.clear();
+  if (!final) return;
+  delete chunks;
+  *buffer = nullptr;
+}
+constexpr OTF2_MemoryCallbacks memory_callbacks{.otf2_allocate = allocate_chunk,
+                                                .otf2_free_all = free_chunks};
 
 /// libotf2 explains errors on standard error; ours are said once.
 OTF2_ErrorCode silent(void*, const char*, std::uint64_t, const char*, OTF2_ErrorCode code,
@@ -34,6 +61,7 @@ class Writer final : public Otf2Writer {
 
   Result<void> start() {
     try_(OTF2_Archive_SetFlushCallbacks(archive_, &flush_callbacks, nullptr));
+    try_(OTF2_Archive_SetMemoryCallbacks(archive_, &memory_callbacks, nullptr));
     try_(OTF2_Archive_SetSerialCollectiveCallbacks(archive_));
     try_(OTF2_Archive_SetCreator(archive_, "weft"));
     try_(OTF2_Archive_OpenEvtFiles(archive_));
