@@ -46,11 +46,15 @@ RankLives::Next RankLives::on_end(std::uint32_t index, const End& end) {
 }
 
 RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
+  // One that had returned is needed only if others say so: that takes no restart.
+  if (options_.restart && options_.decides && rank.returned && end.was_killed) {
+    rank.state = State::resting;
+    return Next::rest;
+  }
   if (may_restart(end)) {
-    const bool rests = rank.returned && end.was_killed && options_.decides;
-    rank.state = rests ? State::resting : State::to_start;
-    if (!rests) ++restarts_;
-    return rests ? Next::rest : Next::start_anew;
+    rank.state = State::to_start;
+    ++restarts_;
+    return Next::start_anew;
   }
   // A program that failed by itself takes the others with it. One that was killed is waited for,
   // until those that need it give up and say what they needed.

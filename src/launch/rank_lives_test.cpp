@@ -36,6 +36,14 @@ TEST(rank_lives, a_rank_that_has_returned_is_started_again_only_when_it_is_neede
   EXPECT_TRUE(lives.over());
 }
 
+TEST(rank_lives, a_rank_that_has_returned_needs_no_restart_where_none_is_left) {
+  RankLives lives = running(2, {.restart = true, .most_restarts = 0});
+  lives.on_returned(0);
+  EXPECT_EQ(lives.on_end(0, killed), Next::rest);
+  lives.on_returned(1);
+  EXPECT_TRUE(lives.over());
+}
+
 TEST(rank_lives, the_job_is_over_when_all_have_returned_and_nothing_is_started_then) {
   RankLives lives = running(2, {.restart = true, .most_restarts = 10});
   lives.on_returned(1);

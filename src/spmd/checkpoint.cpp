@@ -237,7 +237,8 @@ std::optional<std::uint64_t> Checkpoint::State::newest_of_this_run(
 /// anew with more files than the first life found. It still tells what that one told.
 std::vector<std::uint64_t> Checkpoint::State::steps_to_tell(const std::string& directory) const {
   std::vector<std::uint64_t> steps = steps_in(directory, group.rank());
-  if (history() == nullptr) return steps;
+  // Where there are no others nobody was told.
+  if (history() == nullptr || group.size() == 1) return steps;
   ToldSteps told(fmt::format("{}/newest-of-{}.weft", directory, group.rank().value()),
                  history()->run());
   if (auto before = told.at(history()->place())) return *std::move(before);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -20,13 +21,17 @@ using Bytes = std::vector<std::byte>;
 /// Two machines whose frames the test hands over, in order.
 class Couple {
  public:
-  explicit Couple(bool retain, ByteCount outbox = ByteCount::gib(1), bool fails_when_full = false) {
+  explicit Couple(bool retain, ByteCount outbox = ByteCount::gib(1), bool fails_when_full = false,
+                  ByteCount inbox = ByteCount::mib(16))
+      : inbox_(inbox) {
     for (std::uint32_t i = 0; i < 2; ++i) {
       machines_.push_back(
           std::make_unique<MessageMachine>(MessageOptions{.self = NodeId(i),
                                                           .nodes = 2,
+                                                          .inbox = inbox,
                                                           .retain = retain,
                                                           .fails_when_full = fails_when_full,
+
                                                           .run = "run"},
                                            Instant(), OutboxRoom{.limit = outbox}));
     }
@@ -39,13 +44,17 @@ class Couple {
     up.incarnation = Incarnation(life);
     machines_[self]->on_completion(Instant(), up, out_);
   }
-  /// Its program begins anew.
-  void restart(std::uint32_t i, std::uint32_t life) {
+  /// Its program begins anew; the other one does something in between.
+  void restart(
+      std::uint32_t i, std::uint32_t life, const std::function<void()>& meanwhile = [] {}) {
     const std::uint32_t other = 1 - i;
     machines_[other]->on_completion(Instant(),
                                     {.kind = CompletionKind::peer_down, .peer = NodeId(i)}, out_);
+    meanwhile();
     machines_[i] = std::make_unique<MessageMachine>(
-        MessageOptions{.self = NodeId(i), .nodes = 2, .retain = true, .run = "run"}, Instant());
+        MessageOptions{
+            .self = NodeId(i), .nodes = 2, .inbox = inbox_, .retain = true, .run = "run"},
+        Instant());
     meet(i, 1);
     meet(other, life);
   }
@@ -81,6 +90,7 @@ class Couple {
   }
 
  private:
+  ByteCount inbox_;
   std::vector<std::unique_ptr<MessageMachine>> machines_;
   TransmitQueue out_;
   std::deque<std::pair<std::uint32_t, Bytes>> frames_;
@@ -202,6 +212,35 @@ TEST(growth, a_full_outbox_lets_a_sender_wait_until_receivers_forget) {
   EXPECT_FALSE(both[0].waits_for_room());
   ASSERT_TRUE(both[0].is_done(operation));
   EXPECT_EQ(both[0].take(operation).failure, Failure::none);
+}
+
+TEST(growth, a_receive_that_waits_when_the_peer_comes_back_is_asked_for_once) {
+  Couple both(true, ByteCount::gib(1), false, ByteCount::kib(64));
+  // Out of credit: what came early for another tag takes the window.
+  const FlowKey early{.tag = Tag(9)};
+  const Bytes much(31'000);
+  const auto send_early = [&] {
+    for (int i = 0; i < 2; ++i) (void)both[0].send(NodeId(1), early, much);
+    both.exchange();
+  };
+  send_early();
+  std::array<std::byte, 8> small[2]{};
+  std::array<Operation, 2> receives;
+  both.restart(0, 2, [&] {
+    for (int i = 0; i < 2; ++i) receives[i] = both[1].receive(NodeId(0), {}, small[i]);
+  });
+  both.exchange();
+  send_early();
+  for (int i = 0; i < 2; ++i) (void)both[0].send(NodeId(1), {}, small[i]);
+  both.exchange();
+  for (const Operation operation : receives) ASSERT_TRUE(both[1].is_done(operation));
+  // Without credit the next one comes only because it was asked for.
+  Bytes into(5'000);
+  const Operation last = both[1].receive(NodeId(0), {}, into);
+  both.exchange();
+  (void)both[0].send(NodeId(1), {}, Bytes(5'000));
+  both.exchange();
+  EXPECT_TRUE(both[1].is_done(last));
 }
 
 TEST(growth, a_full_outbox_fails_a_send_where_that_is_wanted) {

@@ -392,6 +392,8 @@ bool MessageMachine::pump(TransmitQueue& out) {
     dirty_.pop_back();
     peers_[id.value()].dirty = false;
   }
+  // What was forgotten while it was in the fabric's queue, or being written, is free only now.
+  if (waits_for_room()) use_room();
   return true;
 }
 

@@ -114,13 +114,18 @@ void PairIn::connected(bool pull) {
   pull_ = pull;
   owes_diverged_ = diverged_.has_value();
   for (Flow* const flow : std::exchange(unasked_flows_, {})) flow->has_unasked = false;
+  // All of them first: when credit is short, to ask for one is to ask for all.
+  flows_.for_each_active([&](Flow& flow) {
+    for (std::size_t i = 0; i < flow.posted.size(); ++i) {
+      Posted& posted = flow.posted[i];
+      if (posted.operation != Operation{} && std::exchange(posted.asked, false)) ++unasked_;
+    }
+  });
   flows_.for_each_active([&](Flow& flow) {
     const Serial first = flow.next - flow.posted.size();
     for (std::size_t i = 0; i < flow.posted.size(); ++i) {
       Posted& posted = flow.posted[i];
-      if (posted.operation == Operation{}) continue;
-      if (std::exchange(posted.asked, false)) ++unasked_;
-      ask_if_needed(flow, first + i, posted);
+      if (posted.operation != Operation{}) ask_if_needed(flow, first + i, posted);
     }
     if (flow.forgotten > 0) forgets_.emplace_back(flow.key, flow.forgotten);
   });

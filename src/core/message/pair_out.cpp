@@ -50,6 +50,8 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   kept.digest = digest_with(to, bytes);
   if (options_.retain) to.digest = kept.digest;
   to.kept.push_back(std::move(kept));
+  // A peer may ask twice for one message.
+  while (!to.asked.empty() && to.asked.front().serial < serial) to.asked.pop_front();
   if (!to.asked.empty() && to.asked.front().serial == serial) {
     const RemoteRegion region = to.asked.front().region;
     to.asked.pop_front();

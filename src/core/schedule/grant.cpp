@@ -64,6 +64,7 @@ void GrantCompute::on_grid(Instant now, const RoundGrid& grid, std::uint32_t sel
 void GrantCompute::on_input(Instant, std::uint32_t input, bool up) {
   if (input >= inputs_.size()) return;
   inputs_[input].up = up;
+  pace_.forget(input);
   look_again_ = true;
   find_teller();
 }

@@ -223,6 +223,11 @@ void GrantPace::set_ahead(Duration length) {
   }
 }
 
+void GrantPace::forget(std::size_t input) {
+  if (suspects_[input].slow) --slow_;
+  suspects_[input] = {};
+}
+
 void GrantPace::acquit(std::size_t input) {
   Suspect& s = suspects_[input];
   if (!s.slow || ++s.doubts < convincing) return;

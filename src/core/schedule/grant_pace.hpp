@@ -90,6 +90,9 @@ class GrantPace {
   /// From a grant to its contribution, at least; the largest duration before anything is known.
   Duration shortest() const { return std::min(shortest_, shortest_before_); }
 
+  /// The input has left or come back: what was known of its pace was of another life.
+  void forget(std::size_t input);
+
   /// A contribution has come, so long after its grant; not less than zero.
   void on_arrival(Instant now, Duration since_grant);
   /// It came so late that its sender must have been absent; its grant took a place for `held`.

@@ -37,6 +37,7 @@ void ComputeMachine::on_completion(Instant now, const Completion& completion) {
         peer.ended = TimesliceIndex::max();
       }
       peer.incarnation = completion.incarnation;
+      if (config_.give_up_after != Duration::max()) next_give_up_ = std::min(next_give_up_, now);
       offer(input);
       if (said_bye_) owe(input, owes_bye);
       break;
@@ -188,10 +189,11 @@ void ComputeMachine::deliver_complete() {
   if (!behind_.empty()) tell_behind();
 }
 
-/// Only of what was handed over: until then an input node's contribution may be needed elsewhere.
+/// Only of what the sink has done with: until then an input node's contribution may be needed
+/// elsewhere, because this node may die with it.
 void ComputeMachine::tell_behind() {
   for (const std::uint32_t input : behind_) owe(input, owes_given_up);
-  std::erase_if(behind_, [&](std::uint32_t input) { return peers_[input].given_up <= next_; });
+  std::erase_if(behind_, [&](std::uint32_t input) { return peers_[input].given_up <= consumed_; });
 }
 
 void ComputeMachine::deliver(Assembly& assembly) {
@@ -234,6 +236,12 @@ void ComputeMachine::release(TimesliceIndex t) {
     if (assembly->components[i].present) free_component(i, assembly->components[i]);
   }
   table_.erase(t);
+  while (takes_part_ && consumed_ < next_ && table_.find(consumed_) == nullptr) {
+    consumed_ = next_own(consumed_.plus(view_.computes.count()));
+  }
+  if (!behind_.empty()) tell_behind();
+  if (!std::exchange(awaits_sink_, false)) return;
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) offer(i);
 }
 
 namespace {
@@ -308,6 +316,11 @@ void ComputeMachine::give_up(Instant now) {
       return;
     }
     const IndexSet late = oldest->waiting_for;
+    // Whether to go on without a node that is not connected is for the next view to say: perhaps
+    // it goes on elsewhere.
+    for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+      if (late.contains(i) && !peers_[i].up) return;
+    }
     for (std::uint32_t i = 0; i < peers_.size(); ++i) {
       if (late.contains(i)) give_up_on(now, i, oldest->timeslice);
     }
@@ -432,7 +445,7 @@ void ComputeMachine::pay_debts(Outbox& out) {
       }
       if (peer.owes & owes_given_up) {
         send([&](wire::Writer& w) {
-          encode(GivenUp{view_.number, std::min(peer.given_up, next_)}, w);
+          encode(GivenUp{view_.number, std::min(peer.given_up, consumed_)}, w);
         });
       }
       const auto say = [&](MessageType type) {

@@ -108,6 +108,7 @@ class ComputeMachine {
   void on_view(Instant now, const View& view);
   void discard_all();
   void offer(std::uint32_t input);
+  bool sink_holds_what_is_to_come();
   bool is_own(TimesliceIndex t) const;
   TimesliceIndex next_own(TimesliceIndex t) const;
   void deliver_complete();
@@ -133,13 +134,15 @@ class ComputeMachine {
   std::vector<std::uint32_t> credits_;      // inputs whose credit waits for others
   Instant credits_due_ = Instant::never();  // but not longer than that
   View view_;
-  bool takes_part_ = false;  // in the view
-  bool is_outside_ = false;  // of the view, and has not told the input nodes
-  // Of its own timeslices in this view: all below `next_` were delivered, in ascending order, and
-  // none from `begun_below_` on has begun.
+  bool takes_part_ = false;   // in the view
+  bool is_outside_ = false;   // of the view, and has not told the input nodes
+  bool awaits_sink_ = false;  // before it offers memory in this view
+  // Of its own timeslices in this view: the sink has done with all below `consumed_`, all below
+  // `next_` were delivered, in ascending order, and none from `begun_below_` on has begun.
+  TimesliceIndex consumed_{};
   TimesliceIndex next_{};
   TimesliceIndex begun_below_{};
-  std::vector<std::uint32_t> behind_;  // inputs that were given up on beyond `next_`
+  std::vector<std::uint32_t> behind_;  // inputs that were given up on beyond `consumed_`
   std::optional<Prepare> prepare_;
   NodeId prepared_by_{};
   bool asker_stayed_ = false;     // connected to `prepared_by_` ever since it asked

@@ -13,6 +13,8 @@ void ComputeMachine::offer(std::uint32_t input) {
   if (pair.offered()) return;
   if (pair.view() != view_.number) {
     if (!pair.drained()) return;  // the sink still holds some of it
+    awaits_sink_ = awaits_sink_ || sink_holds_what_is_to_come();
+    if (awaits_sink_) return;
     pair.restart(view_.number);
   } else if (pair.untouched()) {
     pair.offer_again();  // the connection broke before the input node could begin
@@ -20,6 +22,18 @@ void ComputeMachine::offer(std::uint32_t input) {
     return;  // it broke in the middle: only the next view knows where the pair stands
   }
   owe(input, owes_hello);
+}
+
+/// Of earlier views, and not done as this one sees it: what came for such a timeslice now would
+/// meet the old one.
+bool ComputeMachine::sink_holds_what_is_to_come() {
+  bool holds = false;
+  table_.for_each([&](const Assembly& assembly) {
+    const TimesliceIndex t = assembly.timeslice;
+    const bool delivered = assembly.state == Assembly::State::delivered;
+    holds = holds || (delivered && t >= next_ && is_own(t) && !view_.is_done(t));
+  });
+  return holds;
 }
 
 void ComputeMachine::on_prepare(std::uint32_t from, const Prepare& prepare) {
@@ -79,7 +93,7 @@ void ComputeMachine::on_view(Instant now, const View& next) {
   const View before = std::exchange(view_, next);
   promised_ = false;
   messages_.clear();  // they speak of the old grid
-  takes_part_ = false;
+  takes_part_ = awaits_sink_ = false;
   discard_all();
   // A new life of this node is not who the view speaks of, unless it promised to be.
   takes_part_ = promised && next.computes.contains(config_.self);
@@ -96,7 +110,7 @@ void ComputeMachine::on_view(Instant now, const View& next) {
   if (!takes_part_) return;
   const std::uint32_t rank = next.computes.rank(config_.self);
   next_ = next_own(next.first.plus(rank));
-  begun_below_ = next_;
+  begun_below_ = consumed_ = next_;
   schedule_->on_grid(now, next.grid(), rank);
   early_.take(next.number, [&](std::uint32_t input, std::span<const std::byte> payload) {
     schedule_->on_message(now, input, payload);

@@ -146,6 +146,7 @@ void InputMachine::settle(std::uint32_t compute) {
 }
 
 void InputMachine::on_given_up(std::uint32_t compute, const GivenUp& given_up) {
+  if (promised_ && prepare_) return;
   if (given_up.view != view_.number || !takes_part_ || !view_.computes.contains(compute)) return;
   TimesliceIndex& below = given_up_[view_.computes.rank(compute)];
   below = std::max(below, given_up.below);
@@ -157,9 +158,10 @@ bool InputMachine::is_given_up(TimesliceIndex t) const {
   return t >= view_.first && t < given_up_[view_.grid().compute_of(t)];
 }
 
-/// What was given up is done as far as this node is concerned, and needs no room any more.
+/// What was given up is done as far as this node is concerned, and needs no room any more. Once the
+/// node has promised, only what it promised to be done is.
 void InputMachine::pass_given_up() {
-  if (!takes_part_) return;
+  if (!takes_part_ || (promised_ && prepare_)) return;
   const TimesliceIndex before = window_.oldest();
   for (;;) {
     const TimesliceIndex t = window_.oldest();

@@ -249,10 +249,12 @@ void InputMachine::apply(Instant now, const View& next) {
 void InputMachine::remember_built(const View& next) {
   if (!takes_part_) return;
   const auto grid = view_.grid();
+  // A view that builds on another one counts what was built elsewhere, too.
+  const bool follows = promised_ && prepare_ && prepare_->number == next.number;
   for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
     std::uint64_t rounds = 0;
     const auto is_done = [&](TimesliceIndex t) {
-      return next.is_done(t) || window_.state(t) == SendWindow::State::done;
+      return (follows && next.is_done(t)) || window_.state(t) == SendWindow::State::done;
     };
     while (is_done(grid.timeslice(rounds, rank))) ++rounds;
     if (rounds == 0) continue;
