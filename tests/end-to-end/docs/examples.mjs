@@ -44,9 +44,16 @@ function shortenStream(command) {
       (unit === 'min' || Number(n) > seconds ? `--duration ${seconds}s` : all));
 }
 
-/** The same command, sooner done: short streams, few seeds, few simulated processes. */
+/** Two windows of a few milliseconds on one placement. */
+function shortenExperiment(command) {
+  if (!command.startsWith('weft qos ')) return command;
+  return `${command.replace(/ --(iterations|placements) \d+/g, '')}`
+    + ' --iterations 2 --placements 1 --set qos.period=2ms';
+}
+
+/** The same command, sooner done: short streams and experiments, few seeds, few simulated processes. */
 export function shorten(command) {
-  return shortenStream(command)
+  return shortenExperiment(shortenStream(command))
     .replace(/--seeds 1\.\.\d{3,}/g, '--seeds 1..20')
     .replace(/-n 1000\b/g, '-n 100')
     .replace(/^mpirun /, 'mpirun --oversubscribe --allow-run-as-root ');
