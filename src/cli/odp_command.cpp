@@ -194,10 +194,10 @@ void add_simulate(CLI::App& odp, Outcome& outcome) {
       ->type_name("TIME");
   simulate->add_option("--ack-timeout", s.options.ack_timeout, "code C of 4.096us * 2^C; 0: none")
       ->check(CLI::Range(0, 31))
-      ->capture_default_str();
+      ->default_str(std::to_string(s.options.ack_timeout));
   simulate->add_option("--retries", s.options.retry_count, "timeouts until an operation fails")
       ->check(CLI::Range(0, 7))
-      ->capture_default_str();
+      ->default_str(std::to_string(s.options.retry_count));
   add_parsed(*simulate, "--avoid", s.options.avoidance, parse_avoidance,
              "smallest-rnr, dummy, reissue, prefetch, bound, or all", "none")
       ->type_name("LIST");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/capture/capture_reader.hpp"
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,12 +92,24 @@ bool CaptureReader::fill(std::size_t bytes) {
   }
   if (buffer_.size() < bytes + piece) buffer_.resize(bytes + piece);
   while (end_ < bytes) {
-    const std::size_t got =
-        std::fread(buffer_.data() + end_, 1, buffer_.size() - end_, stream_.get());
+    const std::size_t got = read_some(std::span(buffer_).subspan(end_));
     if (got == 0) return false;
     end_ += got;
   }
   return true;
+}
+
+/// What is there: a program that still captures into a pipe has not written more yet.
+std::size_t CaptureReader::read_some(std::span<std::byte> into) {
+  const int file = ::fileno(stream_.get());
+  if (file < 0) return std::fread(into.data(), 1, into.size(), stream_.get());  // in memory
+  for (;;) {
+    const ssize_t got = ::read(file, into.data(), into.size());
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno == EINTR) continue;
+    failure_ = errno;
+    return 0;
+  }
 }
 
 Bytes CaptureReader::take(std::size_t bytes) {
@@ -124,7 +138,7 @@ std::uint16_t CaptureReader::u16(Bytes from, std::size_t at) const {
 
 Result<void> CaptureReader::recognise(const std::string& name) {
   const bool readable = fill(4);
-  if (!readable && std::ferror(stream_.get()) != 0) return system_error("read", name, errno);
+  if (!readable && failure_ != 0) return system_error("read", name, failure_);
   const std::uint32_t magic = readable ? little(Bytes(buffer_), 0) : 0;
   if (magic == section_block) {
     format_ = Format::pcapng;

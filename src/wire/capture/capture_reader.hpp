@@ -55,6 +55,7 @@ class CaptureReader {
   explicit CaptureReader(std::FILE* stream) : stream_(stream) {}
 
   Result<void> recognise(const std::string& name);
+  std::size_t read_some(std::span<std::byte> into);
   bool fill(
       std::size_t bytes);  // makes so many bytes available at at_; false: the file ends before
   Result<void> skip(std::uint64_t bytes);
@@ -72,6 +73,7 @@ class CaptureReader {
   Result<void> unwrap_erf(CapturedFrame& frame) const;
 
   std::unique_ptr<std::FILE, Closer> stream_;
+  int failure_ = 0;  // errno of the read that failed
   std::vector<std::byte> buffer_;
   std::size_t at_ = 0;
   std::size_t end_ = 0;

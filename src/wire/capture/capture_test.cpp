@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "wire/archive/golden.hpp"
 #include "wire/capture/capture_reader.hpp"
@@ -43,6 +46,24 @@ class capture : public ::testing::Test {
   const TestDirectory directory_;
   std::string problem_;
 };
+
+TEST_F(capture, is_read_while_it_is_written) {
+  const std::string path = directory_ / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  // Open for reading too: nobody waits here, and the reader never sees an end.
+  const int pipe = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const auto bytes = bytes_from_hex(
+      "d4c3b2a1 02000400 00000000 00000000 ffff0000 01000000"
+      "01000000 02000000 02000000 02000000 abcd");
+  ASSERT_EQ(::write(pipe, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  auto reader = CaptureReader::open(path);
+  ASSERT_TRUE(reader) << reader.error().message;
+  CapturedFrame frame;
+  const auto more = reader->next(frame);
+  ASSERT_TRUE(more && *more);
+  EXPECT_EQ(frame.bytes.size(), 2u);
+  ::close(pipe);
+}
 
 TEST_F(capture, of_every_format_and_link_reads_as_it_was_written) {
   const auto frame = golden("roce_cnp.frame");
