@@ -17,6 +17,7 @@ namespace weft::stream {
 /// One input's contribution, where it lies in the pair's ring.
 struct Component {
   bool present = false;
+  bool is_late = false;  // came when the timeslice was with the sink: only its place is kept
   std::uint32_t size = 0;
   std::uint32_t microslices = 0;  ///< count and ContributionFlag bits, as in the descriptor
   std::uint64_t position = 0;

@@ -271,7 +271,9 @@ void Cluster::sink(Node& node) {
   while (!node.held.empty()) {
     // Out of order, as a sink with several timeslices in hand may be.
     const bool back = rng_.below(2) == 0;
-    node.compute->release(back ? node.held.back() : node.held.front());
+    const TimesliceIndex t = back ? node.held.back() : node.held.front();
+    consumed_.insert(t.value());
+    node.compute->release(t);
     back ? node.held.pop_back() : node.held.pop_front();
   }
 }

@@ -76,6 +76,9 @@ class Cluster {
     std::uint32_t components = 0;
   };
   const std::map<std::uint64_t, Built>& built() const { return built_; }
+  std::set<std::uint64_t> consumed_;
+  /// Timeslices that a sink has done with.
+  const std::set<std::uint64_t>& consumed() const { return consumed_; }
   InputMachine& input(std::uint32_t i);
   ComputeMachine& compute(std::uint32_t c);
   std::string describe() const;

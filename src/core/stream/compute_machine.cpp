@@ -136,6 +136,14 @@ void ComputeMachine::on_arrival(Instant now, std::uint32_t input,
   }
   // Also what comes too late: the schedule waits for what it asked for.
   schedule_->on_contribution(now, input, t, ByteCount(d.size));
+  if (assembly != nullptr && assembly->state == Assembly::State::delivered &&
+      !assembly->components[input].present && !assembly->components[input].is_late) {
+    // Its input node counts it as done when its place is free: not before the sink has.
+    ++counters_.late;
+    assembly->components[input].is_late = true;
+    assembly->components[input].record = arrival.record;
+    return;
+  }
   if (assembly == nullptr || assembly->state != Assembly::State::collecting ||
       assembly->components[input].present) {
     ++counters_.late;  // given up before, or sent twice: its place is free again at once
@@ -233,7 +241,8 @@ void ComputeMachine::release(TimesliceIndex t) {
   WEFT_CHECK(assembly != nullptr && assembly->state == Assembly::State::delivered,
              "timeslice {} is not out for consumption", t.value());
   for (std::uint32_t i = 0; i < assembly->components.size(); ++i) {
-    if (assembly->components[i].present) free_component(i, assembly->components[i]);
+    const Component& component = assembly->components[i];
+    if (component.present || component.is_late) free_component(i, component);
   }
   table_.erase(t);
   while (takes_part_ && consumed_ < next_ && table_.find(consumed_) == nullptr) {

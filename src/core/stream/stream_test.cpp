@@ -269,6 +269,31 @@ TEST(stream, a_timeslice_given_up_is_delivered_flagged_and_late_contributions_ar
   EXPECT_GT(late, 0u);
 }
 
+TEST(stream, timeslices_given_up_that_die_with_their_sink_are_built_again) {
+  for (const int before : {5, 30}) {
+    for (const std::uint32_t victim : {0u, 1u, 2u}) {
+      SCOPED_TRACE(fmt::format("compute {} after {} steps", victim, before));
+      ClusterOptions options;
+      options.give_up_after = Duration::microseconds(40);
+      options.timeslices = 400;
+      Cluster cluster(options);
+      for (int i = 0; i < before; ++i) cluster.step();
+      cluster.slow_sink(1'000'000);
+      cluster.pause(NodeId(1), true);
+      for (int i = 0; i < 60; ++i) cluster.step();
+      cluster.pause(NodeId(1), false);
+      for (int i = 0; i < 10; ++i) cluster.step();
+      cluster.kill(options.roster.compute_node(victim));
+      cluster.slow_sink(1);
+      ASSERT_TRUE(cluster.run()) << cluster.describe();
+      // The last ones are with the sinks yet.
+      for (std::uint64_t i = 0; i < options.timeslices - 20; ++i) {
+        EXPECT_TRUE(cluster.consumed().contains(i)) << "timeslice " << i;
+      }
+    }
+  }
+}
+
 TEST(stream, grants_go_on_after_timeslices_were_given_up) {
   ClusterOptions options = with_grants({});
   options.give_up_after = Duration::microseconds(40);
