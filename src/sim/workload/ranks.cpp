@@ -30,23 +30,16 @@ std::optional<Open> take(std::vector<Open>& list, std::uint32_t peer, std::uint6
 
 Ranks::Ranks(const Program& program, const RankOptions& options, std::vector<std::uint32_t> hosts,
              Network& network, Agents& agents)
-    : program_(&program),
-      options_(options),
-      hosts_(std::move(hosts)),
-      rank_at_(network.topology().hosts(), no_rank),
-      levels_(static_cast<std::uint32_t>(hosts_.size()), network.options().levels.size()),
-      network_(network),
-      agents_(agents),
-      agent_(agents.add(*this)),
-      user_(network.add_user(*this)) {
-  WEFT_CHECK(program.ranks() == hosts_.size(), "{} ranks on {} hosts", program.ranks(),
-             hosts_.size());
-  start();
-}
+    : Ranks(&program, nullptr, program.ranks(), options, std::move(hosts), network, agents) {}
 
 Ranks::Ranks(Feed& feed, const RankOptions& options, std::vector<std::uint32_t> hosts,
              Network& network, Agents& agents)
-    : feed_(&feed),
+    : Ranks(nullptr, &feed, feed.ranks(), options, std::move(hosts), network, agents) {}
+
+Ranks::Ranks(const Program* program, Feed* feed, std::uint32_t ranks, const RankOptions& options,
+             std::vector<std::uint32_t> hosts, Network& network, Agents& agents)
+    : program_(program),
+      feed_(feed),
       options_(options),
       hosts_(std::move(hosts)),
       rank_at_(network.topology().hosts(), no_rank),
@@ -55,7 +48,7 @@ Ranks::Ranks(Feed& feed, const RankOptions& options, std::vector<std::uint32_t> 
       agents_(agents),
       agent_(agents.add(*this)),
       user_(network.add_user(*this)) {
-  WEFT_CHECK(feed.ranks() == hosts_.size(), "{} ranks on {} hosts", feed.ranks(), hosts_.size());
+  WEFT_CHECK(ranks == hosts_.size(), "{} ranks on {} hosts", ranks, hosts_.size());
   start();
 }
 

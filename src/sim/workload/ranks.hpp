@@ -72,6 +72,9 @@ class Ranks final : public Agent, public NetworkUser {
   static std::size_t bytes_per_rank() { return sizeof(Rank); }
 
  private:
+  /// Either a program or a feed, for so many ranks.
+  Ranks(const Program* program, Feed* feed, std::uint32_t ranks, const RankOptions& options,
+        std::vector<std::uint32_t> hosts, Network& network, Agents& agents);
   enum class Kind : std::uint8_t { eager, announce, ask, content };
   /// These do not wait behind contents, as adapters serve reads and writes of memory beside what is
   /// sent: otherwise the two ways of an exchange would follow each other.
