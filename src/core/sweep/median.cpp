@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/sweep/median.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "base/check.hpp"
+
+namespace weft::sweep {
+namespace {
+
+constexpr double wanted_confidence = 0.95;
+constexpr std::size_t fewest_for_fence = 6;
+constexpr double fence_distances = 3;
+constexpr double fence_floor = 0.005;
+
+/// Of sorted values.
+double quantile(std::span<const double> values, double share) {
+  const double place = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (values[above] - values[below]) * (place - std::floor(place));
+}
+
+/// That the interval from the k-th least to the k-th largest of n values (k from 1) covers the
+/// median: each value is below it with probability one half.
+double coverage(std::size_t n, std::size_t k) {
+  double outside = 0;
+  for (std::size_t i = 0; i < k; ++i) {
+    const auto a = static_cast<double>(n);
+    const auto b = static_cast<double>(i);
+    outside += std::exp(std::lgamma(a + 1) - std::lgamma(b + 1) - std::lgamma(a - b + 1) -
+                        a * std::log(2.0));
+  }
+  return 1 - 2 * outside;
+}
+
+}  // namespace
+
+MedianInterval median_interval(std::vector<double> values) {
+  WEFT_CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  std::size_t k = 1;
+  while (2 * (k + 1) <= n && coverage(n, k + 1) >= wanted_confidence) ++k;
+  return {.median = quantile(values, 0.5),
+          .low = values[k - 1],
+          .high = values[n - k],
+          .confidence = coverage(n, k)};
+}
+
+double lower_quartile(std::vector<double> values) {
+  WEFT_CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  return quantile(values, 0.25);
+}
+
+std::vector<double> without_disturbed(std::vector<double> values) {
+  if (values.size() < fewest_for_fence) return values;
+  std::vector<double> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  const double median = quantile(sorted, 0.5);
+  const double distance =
+      std::max(fence_distances * (median - sorted.front()), fence_floor * std::abs(median));
+  const auto above = std::upper_bound(sorted.begin(), sorted.end(), median + distance);
+  if (4 * (sorted.end() - above) > static_cast<std::ptrdiff_t>(sorted.size())) return values;
+  sorted.erase(above, sorted.end());
+  return sorted;
+}
+
+}  // namespace weft::sweep
