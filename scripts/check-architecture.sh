@@ -60,7 +60,11 @@ stream:       base wire net core fabric runtime metrics report
 metrics:      base
 report:       base wire metrics
 testbed:      base
-cli:          base wire net sim core fabric runtime metrics stream qos report testbed launch rdma trace
+emulate/policy:
+emulate/control: emulate/policy
+emulate/ucx:  emulate/control emulate/policy
+emulate:      base emulate
+cli:          base emulate wire net sim core fabric runtime metrics stream qos report testbed launch rdma trace
 '
 
 longest_file=600      # lines

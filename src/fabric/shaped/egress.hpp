@@ -10,8 +10,8 @@
 
 #include "fabric/shaped/buffer_pool.hpp"
 #include "fabric/shaped/marker.hpp"
-#include "fabric/shaped/paced_link.hpp"
 #include "fabric/shaped/ring_queue.hpp"
+#include "net/paced_link.hpp"
 #include "weft/fabric.hpp"
 
 namespace weft::shaped {
@@ -113,7 +113,7 @@ class Egress {
   void finish(std::uint32_t slot);
   void finish_if_gone(std::uint32_t slot);
 
-  PacedLink link_;
+  net::PacedLink link_;
   std::uint64_t chunk_;
   std::size_t inner_limit_;
   std::size_t inner_in_flight_ = 0;

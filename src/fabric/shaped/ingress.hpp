@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "fabric/shaped/buffer_pool.hpp"
-#include "fabric/shaped/paced_link.hpp"
 #include "fabric/shaped/ring_queue.hpp"
+#include "net/paced_link.hpp"
 #include "weft/ids.hpp"
 #include "weft/time.hpp"
 
@@ -80,7 +80,7 @@ class Ingress {
   };
   void free_slot(std::uint32_t slot);
 
-  PacedLink link_;
+  net::PacedLink link_;
   std::size_t capacity_;
   BufferPool pool_;
   std::vector<Arrival> slots_;

@@ -1,39 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
-#include "base/units.hpp"
 #include "fabric/shaped/shaped.hpp"
 
 namespace weft {
-namespace {
-
-constexpr auto kSlowest = Bandwidth::bytes_per_second(1'000);
-constexpr Duration kLongest = Duration::seconds(10);
-
-Error refused(std::string_view option, std::string_view text, std::string_view why) {
-  return {
-      ErrorCode::invalid_argument,
-      fmt::format("{} '{}': {}; write RATE or RATE,LATENCY like 200Mbit,20us", option, text, why)};
-}
-
-}  // namespace
 
 ShapeOptions symmetric_shape(Bandwidth rate, Duration latency) {
   return {.egress = {rate, latency}, .ingress = {rate, Duration{}}};
 }
 
 Result<ShapeOptions> parse_shape(std::string_view option, std::string_view text) {
-  const auto comma = text.find(',');
-  const auto rate = parse_bandwidth(text.substr(0, comma));
-  if (!rate.ok()) return refused(option, text, rate.error().message);
-  if (*rate < kSlowest && text.substr(0, comma) != "0") {
-    return refused(option, text, "the rate is below 8 kbit/s (0 means unlimited)");
-  }
-  if (comma == std::string_view::npos) return symmetric_shape(*rate, Duration{});
-  const auto latency = parse_duration(text.substr(comma + 1));
-  if (!latency.ok()) return refused(option, text, latency.error().message);
-  if (*latency > kLongest) return refused(option, text, "the latency is above 10 s");
-  return symmetric_shape(*rate, *latency);
+  const auto link = parse_link_shape(option, text);
+  if (!link.ok()) return link.error();
+  return symmetric_shape(link->rate, link->latency);
 }
 
 }  // namespace weft

@@ -8,18 +8,13 @@
 #include <memory>
 #include <string_view>
 
+#include "net/link_shape.hpp"
 #include "weft/fabric.hpp"
 #include "weft/ids.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
 namespace weft {
-
-/// One direction of a node's connection to the switch.
-struct LinkShape {
-  Bandwidth rate{};    ///< zero: as fast as it goes
-  Duration latency{};  ///< added to each message; ≥ 0
-};
 
 /// What a node's network is made to look like. Nodes of a job may differ.
 struct ShapeOptions {

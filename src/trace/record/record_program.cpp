@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <sstream>
 #include <utility>
 
 #include "base/module_loader.hpp"
+#include "base/mpi_launcher.hpp"
 #include "trace/record/recorder.hpp"
 
 extern char** environ;
@@ -23,19 +23,6 @@ namespace fs = std::filesystem;
 
 Error refuse(std::string text) {
   return {ErrorCode::invalid_argument, std::move(text)};
-}
-
-/// Where the shell would find a program; empty: nowhere.
-fs::path find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
-  const char* path = std::getenv("PATH");
-  std::istringstream directories(path != nullptr ? path : "/usr/bin:/bin");
-  for (std::string directory; std::getline(directories, directory, ':');) {
-    std::error_code error;
-    const fs::path place = fs::path(directory) / name;
-    if (fs::exists(place, error)) return place;
-  }
-  return {};
 }
 
 /// The command with the module in the environment of the ranks only, not of the launcher.
@@ -77,21 +64,6 @@ Result<void> run(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-
-Result<std::string> mpi_of_launcher(const std::string& launcher) {
-  std::error_code error;
-  const std::string real = fs::canonical(find_program(launcher), error).filename().string();
-  for (const char* word : {"hydra", "mpich"}) {
-    if (real.find(word) != std::string::npos) return std::string("mpich");
-  }
-  for (const char* word : {"orterun", "openmpi", "prte"}) {
-    if (real.find(word) != std::string::npos) return std::string("openmpi");
-  }
-  return refuse(
-      fmt::format("{} is no launcher that weft knows: give mpirun and what it starts, or "
-                  "--mpi openmpi or mpich",
-                  launcher));
-}
 
 Result<Merged> record_program(const RecordOptions& options) {
   auto mpi = options.mpi.empty() ? mpi_of_launcher(options.command.front())

@@ -16,9 +16,6 @@ struct RecordOptions {
   std::string mpi;                   ///< "openmpi", "mpich"; empty: by what mpirun is
 };
 
-/// The MPI whose launcher the command's first word is. Error: it is neither's.
-Result<std::string> mpi_of_launcher(const std::string& launcher);
-
 /// Waits until the program has ended and makes the archive. Errors: there is something in the
 /// archive's place; no module; the program ended with another code than 0; those of
 /// merge_recordings.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fabric/shaped/paced_link.hpp"
+#include "net/paced_link.hpp"
 
 #include <gtest/gtest.h>
 
-namespace weft::shaped {
+namespace weft::net {
 namespace {
 
 // 25 MB/s: 40 ns per byte. The epoch is a year of uptime.
@@ -59,4 +59,4 @@ TEST(paced_link, a_new_shape_holds_for_what_is_queued) {
 }
 
 }  // namespace
-}  // namespace weft::shaped
+}  // namespace weft::net

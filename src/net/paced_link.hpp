@@ -2,12 +2,12 @@
 // PacedLink: the link model on a driver's clock, for a driver that may come late.
 #pragma once
 
-#include "fabric/shaped/shaped.hpp"
 #include "net/link_model.hpp"
+#include "net/link_shape.hpp"
 #include "weft/ids.hpp"
 #include "weft/time.hpp"
 
-namespace weft::shaped {
+namespace weft::net {
 
 /// A LinkModel that is asked at the instants at which its driver happens to run. A link goes on
 /// without its driver, as hardware does: a piece that was ready before now starts when the link was
@@ -40,9 +40,9 @@ class PacedLink {
   PicoInstant inside(Instant t) const { return to_pico(Instant((t - epoch_).ticks())); }
   Instant outside(PicoInstant t) const { return epoch_ + Duration(to_nano(t).ticks()); }
 
-  net::LinkModel model_;
+  LinkModel model_;
   Duration catch_up_;
   Instant epoch_{};
 };
 
-}  // namespace weft::shaped
+}  // namespace weft::net

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fabric/shaped/paced_link.hpp"
+#include "net/paced_link.hpp"
 
 #include <algorithm>
 
-namespace weft::shaped {
+namespace weft::net {
 
 PacedLink::Passage PacedLink::send(Instant now, Instant ready, ByteCount bytes) {
   const Instant from = std::max(ready, now - catch_up_);
-  const net::Transit transit = model_.send(inside(from), bytes);
+  const Transit transit = model_.send(inside(from), bytes);
   return {outside(transit.departure), outside(transit.arrival)};
 }
 
@@ -16,4 +16,4 @@ void PacedLink::set_shape(Instant now, const LinkShape& shape) {
   model_.set_latency(to_pico(shape.latency));
 }
 
-}  // namespace weft::shaped
+}  // namespace weft::net

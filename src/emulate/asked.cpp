@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/units.hpp"
+#include "emulate/run.hpp"
+
+namespace weft::emulate {
+namespace {
+
+constexpr Duration kLongest = Duration::seconds(10);
+constexpr auto kSlowest = Bandwidth::bytes_per_second(1'000);
+
+Error refused(std::string_view option, std::string_view text, std::string_view why,
+              std::string_view form) {
+  return {ErrorCode::invalid_argument,
+          fmt::format("{} '{}': {}; write {}", option, text, why, form)};
+}
+
+/// "50" of "50%"; empty where that is no number.
+std::optional<double> number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return {};
+  return value;
+}
+
+}  // namespace
+
+Result<LatencyAsked> parse_latency(std::string_view option, std::string_view text) {
+  constexpr std::string_view kForm = "+2us (on top of the native latency) or =5us (in all)";
+  LatencyAsked asked{.in_all = text.starts_with('='), .value = {}};
+  const bool has_sign = text.starts_with('=') || text.starts_with('+');
+  const auto value = parse_duration(text.substr(has_sign ? 1 : 0));
+  if (!value) return refused(option, text, value.error().message, kForm);
+  if (*value > kLongest) return refused(option, text, "the latency is above 10 s", kForm);
+  asked.value = *value;
+  return asked;
+}
+
+Result<BandwidthAsked> parse_emulated_bandwidth(std::string_view option, std::string_view text) {
+  constexpr std::string_view kForm = "50% (of the calibrated bandwidth) or 100MB/s";
+  if (text.ends_with('%')) {
+    const auto percent = number(text.substr(0, text.size() - 1));
+    if (!percent || !(*percent > 0) || *percent > 100) {
+      return refused(option, text, "the percentage is not above 0 and at most 100", kForm);
+    }
+    return BandwidthAsked{.fraction = *percent / 100, .rate = {}};
+  }
+  const auto rate = parse_bandwidth(text);
+  if (!rate) return refused(option, text, rate.error().message, kForm);
+  if (*rate < kSlowest) return refused(option, text, "the rate is below 1 kB/s", kForm);
+  return BandwidthAsked{.fraction = {}, .rate = *rate};
+}
+
+}  // namespace weft::emulate

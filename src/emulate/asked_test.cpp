@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "emulate/run.hpp"
+
+namespace weft::emulate {
+namespace {
+
+TEST(asked, latency_is_added_or_in_all) {
+  EXPECT_EQ(parse_latency("--latency", "+2us")->value, Duration::microseconds(2));
+  EXPECT_FALSE(parse_latency("--latency", "+2us")->in_all);
+  EXPECT_TRUE(parse_latency("--latency", "=5us")->in_all);
+  EXPECT_EQ(parse_latency("--latency", "500ns")->value, Duration::nanoseconds(500));
+  EXPECT_EQ(parse_latency("--latency", "0")->value, Duration{});
+}
+
+TEST(asked, bandwidth_is_a_fraction_or_a_rate) {
+  EXPECT_DOUBLE_EQ(*parse_emulated_bandwidth("--bandwidth", "12.5%")->fraction, 0.125);
+  EXPECT_EQ(*parse_emulated_bandwidth("--bandwidth", "100MB/s")->rate,
+            Bandwidth::bytes_per_second(100'000'000));
+}
+
+TEST(asked, wrong_units_are_refused_with_a_form_that_works) {
+  for (const char* wrong : {"2", "+2", "=us", "-2us", "2MB", "11s", "", "+", "++2us"}) {
+    const auto asked = parse_latency("--latency", wrong);
+    ASSERT_FALSE(asked.ok()) << wrong;
+    EXPECT_EQ(asked.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(asked.error().message.find("--latency"), std::string::npos);
+    EXPECT_NE(asked.error().message.find("+2us"), std::string::npos);
+  }
+  for (const char* wrong : {"0%", "101%", "-5%", "nan%", "%", "5us", "100", "1B/s", ""}) {
+    const auto asked = parse_emulated_bandwidth("--bandwidth", wrong);
+    ASSERT_FALSE(asked.ok()) << wrong;
+    EXPECT_NE(asked.error().message.find("100MB/s"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace weft::emulate

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the layers of this machine do without emulation: percentages and absolute latencies are
+// reckoned from it. Kept in a file per machine.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "weft/result.hpp"
+
+namespace weft::emulate {
+
+struct LayerCalibration {
+  double latency_ns = 0;             ///< one way of 8 bytes, least
+  double bandwidth_bytes_per_s = 0;  ///< windows of messages of 1 MiB
+  double overhead_ns = 0;            ///< what holding a message adds, beyond what was asked
+};
+
+/// By layer: "ucx-mpich", "ucx-openmpi".
+using Calibration = std::map<std::string, LayerCalibration>;
+
+/// $WEFT_CALIBRATION, or weft/calibration-HOST.json in $XDG_CACHE_HOME or ~/.cache.
+std::string calibration_path();
+
+/// Empty when nothing was stored. Error: the file is damaged; names it.
+Result<Calibration> load_calibration(const std::string& path);
+Result<void> store_calibration(const std::string& path, const Calibration& calibration);
+
+/// Measures each layer found here: starts two ranks that exchange messages, for some seconds. A
+/// layer that is not installed is left out; `notes` says why, a line each.
+struct Calibrated {
+  Calibration layers;
+  std::vector<std::string> notes;
+};
+Result<Calibrated> calibrate();
+
+}  // namespace weft::emulate

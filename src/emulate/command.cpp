@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate/command.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/mpi_launcher.hpp"
+
+extern char** environ;
+
+namespace weft::emulate {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error refuse(std::string text) {
+  return {ErrorCode::invalid_argument, std::move(text)};
+}
+
+bool is_program(const fs::path& path) {
+  std::error_code error;
+  return !path.empty() && fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
+}
+
+enum class Linking { dynamic, fixed, no_elf };
+
+/// Whether a file names a dynamic linker, which is what loads modules.
+Linking linking_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  Elf64_Ehdr header{};
+  file.read(reinterpret_cast<char*>(&header), sizeof header);
+  if (!file || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return Linking::no_elf;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof segment));
+    file.read(reinterpret_cast<char*>(&segment), sizeof segment);
+    if (file && segment.p_type == PT_INTERP) return Linking::dynamic;
+  }
+  return Linking::fixed;
+}
+
+/// That modules can be loaded into the program.
+Result<void> check_loadable(const std::string& program) {
+  struct stat status {};
+  if (::stat(program.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0) {
+    return refuse(fmt::format(
+        "{}: is setuid or setgid, and nothing can be loaded into such a program; run a copy "
+        "without that bit",
+        program));
+  }
+  if (linking_of(program) == Linking::fixed) {
+    return refuse(fmt::format(
+        "{}: is linked statically, and nothing can be loaded into it; link it dynamically",
+        program));
+  }
+  return {};
+}
+
+/// The words with variables set by the launcher's own option, for what it starts.
+std::vector<std::string> with_variables(const Command& command, const Variables& variables) {
+  std::vector<std::string> words{command.words.front()};
+  for (const auto& [name, value] : variables) {
+    if (command.mpi == "mpich") {
+      words.insert(words.end(), {"-genv", name, value});
+    } else if (command.mpi == "openmpi") {
+      words.insert(words.end(), {"-x", name + "=" + value});
+    }
+  }
+  words.insert(words.end(), command.words.begin() + 1, command.words.end());
+  return words;
+}
+
+/// This process's environment, with variables in front where no launcher sets them.
+std::vector<std::string> environment(const Command& command, const Variables& variables) {
+  std::vector<std::string> all;
+  if (command.mpi.empty()) {
+    for (const auto& [name, value] : variables) all.push_back(name + "=" + value);
+  }
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    bool replaced = false;
+    for (const std::string& variable : all) {
+      replaced |= text.starts_with(variable.substr(0, variable.find('=') + 1));
+    }
+    if (!replaced) all.emplace_back(text);
+  }
+  return all;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> all;
+  for (std::string& word : words) all.push_back(word.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+std::string read_all(int file) {
+  std::string text;
+  std::array<char, 4096> part;
+  for (;;) {
+    const ssize_t n = ::read(file, part.data(), part.size());
+    if (n > 0) text.append(part.data(), static_cast<std::size_t>(n));
+    if (n == 0 || (n < 0 && errno != EINTR)) return text;
+  }
+}
+
+}  // namespace
+
+Result<Command> inspect_command(const std::vector<std::string>& words) {
+  if (words.empty()) return refuse("no command; write -- mpirun -n 2 ./program");
+  Command command{.words = words, .mpi = {}, .program = {}};
+  const fs::path first = find_program(words.front());
+  if (!is_program(first)) {
+    return Error{ErrorCode::not_found,
+                 fmt::format("{}: is no program that can be started", words.front())};
+  }
+  if (auto mpi = mpi_of_launcher(words.front())) {
+    command.mpi = *mpi;
+    for (std::size_t i = 1; i < words.size() && command.program.empty(); ++i) {
+      if (words[i].starts_with('-')) continue;
+      if (const fs::path place = find_program(words[i]); is_program(place)) {
+        command.program = place.string();
+      }
+    }
+  } else {
+    command.program = first.string();
+  }
+  if (!command.program.empty()) {
+    if (auto loadable = check_loadable(command.program); !loadable) return loadable.error();
+  }
+  return command;
+}
+
+Result<Ended> run_command(const Command& command, const Variables& variables, bool capture_stdout) {
+  std::vector<std::string> words = with_variables(command, variables);
+  std::vector<std::string> variables_of_all = environment(command, variables);
+  int ends[2] = {-1, -1};
+  if (capture_stdout && ::pipe2(ends, O_CLOEXEC) != 0) {
+    return Error{ErrorCode::io, fmt::format("no pipe: {}", std::strerror(errno))};
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (capture_stdout) posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  const auto start = std::chrono::steady_clock::now();
+  pid_t child = 0;
+  const int failed = posix_spawnp(&child, words.front().c_str(), &actions, nullptr,
+                                  pointers(words).data(), pointers(variables_of_all).data());
+  posix_spawn_file_actions_destroy(&actions);
+  if (ends[1] >= 0) ::close(ends[1]);
+  Ended ended;
+  if (failed == 0 && capture_stdout) ended.stdout_text = read_all(ends[0]);
+  if (ends[0] >= 0) ::close(ends[0]);
+  if (failed != 0) {
+    return Error{ErrorCode::not_found,
+                 fmt::format("{}: cannot be started: {}", words.front(), std::strerror(failed))};
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  ended.wall_time =
+      Duration(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
+  ended.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  ended.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  return ended;
+}
+
+}  // namespace weft::emulate

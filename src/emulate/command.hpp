@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command of an emulated run: whose launcher it is, which program it starts, and starting it
+// with modules in the environment of its ranks.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft::emulate {
+
+/// What is known of a command before it runs.
+struct Command {
+  std::vector<std::string> words;
+  std::string mpi;      ///< "mpich", "openmpi"; empty: its first word is a program, no launcher
+  std::string program;  ///< the file that is started; empty: it was not found among the words
+};
+
+/// Errors (not_found, invalid_argument): the first word is no program; the program is statically
+/// linked or setuid, so that nothing can be loaded into it.
+Result<Command> inspect_command(const std::vector<std::string>& words);
+
+/// Variables for the ranks only: not for the launcher, whose own messages are not the program's.
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+struct Ended {
+  int exit_code = 0;
+  int signal = 0;  ///< that ended the launcher; 0: none did
+  Duration wall_time{};
+  std::string stdout_text;  ///< where it was captured
+};
+
+/// Starts the command with `variables` set for its ranks and waits until it has ended.
+Result<Ended> run_command(const Command& command, const Variables& variables, bool capture_stdout);
+
+}  // namespace weft::emulate

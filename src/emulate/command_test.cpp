@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate/command.hpp"
+
+#include <elf.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstring>
+#include <fstream>
+
+namespace weft::emulate {
+namespace {
+
+/// A file that can be started as far as its mode says, with a header as a linker makes it.
+std::string elf_file(const std::string& name, bool dynamic, mode_t mode) {
+  const std::string path = ::testing::TempDir() + "/" + name;
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_phoff = sizeof header;
+  header.e_phnum = 1;
+  Elf64_Phdr segment{};
+  segment.p_type = dynamic ? PT_INTERP : PT_LOAD;
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(&header), sizeof header);
+  file.write(reinterpret_cast<const char*>(&segment), sizeof segment);
+  file.close();
+  ::chmod(path.c_str(), mode);
+  return path;
+}
+
+TEST(command, the_program_is_found_behind_the_launchers_options) {
+  const std::string program = elf_file("dynamic_program", true, 0755);
+  const auto command = inspect_command({"mpirun.mpich", "-n", "2", program, "/bin/sh"});
+  ASSERT_TRUE(command.ok());
+  EXPECT_EQ(command->mpi, "mpich");
+  EXPECT_EQ(command->program, program);
+}
+
+TEST(command, a_program_without_a_launcher_is_one) {
+  const auto command = inspect_command({"sh", "-c", "true"});
+  ASSERT_TRUE(command.ok());
+  EXPECT_TRUE(command->mpi.empty());
+}
+
+TEST(command, a_static_program_is_refused) {
+  const std::string program = elf_file("static_program", false, 0755);
+  const auto command = inspect_command({"mpirun.mpich", "-n", "2", program});
+  ASSERT_FALSE(command.ok());
+  EXPECT_EQ(command.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(command.error().message.find("statically"), std::string::npos);
+}
+
+TEST(command, a_setuid_program_is_refused) {
+  const std::string program = elf_file("setuid_program", true, 04755);
+  const auto command = inspect_command({"mpirun.mpich", "-n", "2", program});
+  ASSERT_FALSE(command.ok());
+  EXPECT_NE(command.error().message.find("setuid"), std::string::npos);
+}
+
+TEST(command, a_launcher_that_is_not_there_is_named) {
+  const auto command = inspect_command({"no-such-launcher", "-n", "2"});
+  ASSERT_FALSE(command.ok());
+  EXPECT_NE(command.error().message.find("no-such-launcher"), std::string::npos);
+  EXPECT_FALSE(inspect_command({}).ok());
+}
+
+TEST(command, its_output_and_its_code_come_back) {
+  const auto command = inspect_command({"sh", "-c", "echo $GREETING; exit 3"});
+  ASSERT_TRUE(command.ok());
+  const auto ended = run_command(*command, {{"GREETING", "hello"}}, true);
+  ASSERT_TRUE(ended.ok());
+  EXPECT_EQ(ended->stdout_text, "hello\n");
+  EXPECT_EQ(ended->exit_code, 3);
+}
+
+}  // namespace
+}  // namespace weft::emulate

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate/control/control_block.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace weft::emulate {
+namespace {
+
+std::uint64_t nanoseconds_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// A moment on both clocks, read as close together as they come.
+struct Moment {
+  std::uint64_t ticks;
+  std::uint64_t nanoseconds;
+};
+Moment moment() {
+  Moment best{};
+  std::uint64_t narrowest = ~std::uint64_t{0};
+  for (int i = 0; i < 64; ++i) {
+    const std::uint64_t before = read_ticks();
+    const std::uint64_t nanoseconds = nanoseconds_now();
+    const std::uint64_t after = read_ticks();
+    if (after - before >= narrowest) continue;
+    narrowest = after - before;
+    best = {before + narrowest / 2, nanoseconds};
+  }
+  return best;
+}
+
+std::int32_t number(const char* const* names, std::int32_t otherwise) {
+  for (; *names != nullptr; ++names) {
+    const char* text = std::getenv(*names);
+    if (text == nullptr || *text == '\0') continue;
+    char* end = nullptr;
+    const long value = std::strtol(text, &end, 10);
+    if (*end == '\0' && value >= 0 && value < 1'000'000) return static_cast<std::int32_t>(value);
+  }
+  return otherwise;
+}
+
+}  // namespace
+
+ProcessRecord* ControlBlock::enrol() {
+  const std::uint32_t place = processes.fetch_add(1);
+  if (place >= kMostProcesses) return nullptr;
+  ProcessRecord& record = process[place];
+  const RankHere here = rank_from_environment();
+  record.rank = here.rank;
+  record.ranks = here.ranks;
+  record.stage.store(stage_loaded);
+  record.pid.store(static_cast<std::int32_t>(::getpid()));
+  return &record;
+}
+
+Plan plan_message(ControlBlock& block, unsigned from, unsigned to, Picoseconds ready,
+                  std::uint64_t bytes) {
+  const std::uint64_t rate = block.knobs.rate.load(std::memory_order_relaxed);
+  Plan plan{ready, block.knobs.latency.load(std::memory_order_relaxed)};
+  Picoseconds head = ready;
+  const auto pass = [&](unsigned link, std::uint64_t link_rate) {
+    const Passage passage = block.links[link].send(head, bytes, link_rate);
+    head = passage.start;
+    plan.departure = std::max(plan.departure, passage.departure);
+  };
+  if (from < block.pair_count && to < block.pair_count) {
+    const Path& path = block.paths[from * block.pair_count + to];
+    plan.latency += path.latency;
+    for (unsigned i = 0; i < std::min<unsigned>(path.hops, kMostHops); ++i) {
+      const unsigned link = path.links[i] % kMostLinks;
+      pass(link, block.link_rates[link]);
+    }
+  } else if (rate != 0 && from < kMostRanks && to < kMostRanks) {
+    pass(2 * from, rate);
+    pass(2 * to + 1, rate);
+  }
+  return plan;
+}
+
+ControlBlock* attach_block(const char* path) {
+  if (path == nullptr || *path == '\0') return nullptr;
+  const int file = ::open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) return nullptr;
+  struct stat status {};
+  void* memory = MAP_FAILED;
+  if (::fstat(file, &status) == 0 && status.st_size == sizeof(ControlBlock)) {
+    memory = ::mmap(nullptr, sizeof(ControlBlock), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  ::close(file);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* block = static_cast<ControlBlock*>(memory);
+  if (block->magic == kBlockMagic) return block;
+  ::munmap(memory, sizeof(ControlBlock));
+  return nullptr;
+}
+
+RankHere rank_from_environment() {
+  static const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+                                      "SLURM_PROCID", nullptr};
+  static const char* const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", nullptr};
+  return {number(ranks, -1), number(sizes, 0)};
+}
+
+Clock measure_clock(std::uint64_t nanoseconds) {
+  const Moment first = moment();
+  while (nanoseconds_now() - first.nanoseconds < nanoseconds) {
+  }
+  const Moment last = moment();
+  const double ps_per_tick = static_cast<double>(last.nanoseconds - first.nanoseconds) * 1e3 /
+                             static_cast<double>(last.ticks - first.ticks);
+  return {last.ticks, static_cast<std::uint64_t>(ps_per_tick * 4294967296.0)};
+}
+
+}  // namespace weft::emulate

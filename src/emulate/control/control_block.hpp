@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// ControlBlock: what all processes of one emulated run share: the knobs, the links, and a record
+// per process with its counters, which is the proof that it was interposed. It lies in a file of
+// /dev/shm that an environment variable names. Plain data without pointers; a process that was
+// never started by weft has no block and is left alone.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "emulate/policy/clock.hpp"
+#include "emulate/policy/shared_link.hpp"
+
+namespace weft::emulate {
+
+/// The environment variable that holds the block's path.
+inline constexpr char kBlockVariable[] = "WEFT_EMULATE";
+inline constexpr std::uint64_t kBlockMagic = 0x7765667432303031;  // changes with the layout
+inline constexpr unsigned kMostRanks = 256;
+inline constexpr unsigned kMostProcesses = 2 * kMostRanks;  // launchers and shells register too
+inline constexpr unsigned kMostLinks = 2'048;
+inline constexpr unsigned kMostHops = 8;
+inline constexpr Picoseconds kCatchUp = 1'000'000'000;  // 1 ms
+
+enum class Method : std::uint32_t {
+  hold,  ///< the receiver keeps a message until it is due
+  spin,  ///< the sender spins before it sends, as paper 3 does
+};
+
+/// What a process did, by kind. Names are in `operation_names`.
+enum Operation : unsigned {
+  op_am_short,
+  op_am_bcopy,
+  op_am_zcopy,
+  op_put,
+  op_get,
+  op_atomic,
+  op_flush,
+  op_send,
+  op_count,
+};
+inline constexpr const char* operation_names[op_count] = {
+    "am_short", "am_bcopy", "am_zcopy", "put", "get", "atomic", "flush", "send"};
+
+/// What may be changed while the run goes on; each on its own, seen by the next message.
+struct Knobs {
+  std::atomic<Picoseconds> latency{0};  ///< added to each traversal, beyond what a pair's path adds
+  std::atomic<Picoseconds> overhead{0};  ///< what holding itself costs: subtracted
+  std::atomic<Picoseconds> native{0};    ///< one way of the shortest message without emulation
+  std::atomic<std::uint64_t> rate{0};    ///< of each rank's link out and in, B/s; 0: not limited
+  std::atomic<std::uint32_t> method{0};  ///< a Method
+
+  /// Whether there is nothing to do: messages pass as if weft were not there.
+  bool is_native() const {
+    return latency.load(std::memory_order_relaxed) == 0 &&
+           rate.load(std::memory_order_relaxed) == 0;
+  }
+};
+
+/// How messages go from one rank to another, where a file says so for each pair.
+struct Path {
+  Picoseconds latency;             ///< added
+  std::uint16_t links[kMostHops];  ///< numbers of links, in order
+  std::uint16_t hops;
+};
+
+/// How far a process came.
+enum Stage : std::uint32_t {
+  stage_loaded = 1,      ///< the module is in it
+  stage_interposed = 2,  ///< a transport's table was taken over
+  stage_running = 4,     ///< MPI_Init is done (or it is no MPI program)
+  stage_finished = 8,    ///< MPI_Finalize was called, or it exited
+  stage_refused = 16,    ///< there is a library whose version the module does not know
+};
+
+/// One process. Only it writes to its record; the counters are of what it did between MPI_Init and
+/// MPI_Finalize.
+struct alignas(64) ProcessRecord {
+  std::atomic<std::int32_t> pid{0};
+  std::int32_t rank = -1;  ///< as its launcher says; -1: no rank
+  std::int32_t ranks = 0;  ///< so many the launcher says there are; 0: it does not say
+  char interposer[12] = {};
+  std::atomic<std::uint32_t> stage{0};  ///< bits of Stage
+  std::atomic<Picoseconds> began{0};    ///< MPI_Init was done
+  std::atomic<Picoseconds> ended{0};    ///< MPI_Finalize was called
+  std::atomic<std::uint64_t> operations[op_count] = {};
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> held{0};  ///< messages that waited for their time
+  std::atomic<std::uint64_t> late{0};  ///< were due before they could be seen
+
+  void count(Operation operation, std::uint64_t size) {
+    // One writer: a load and a store, without the bus lock of an addition.
+    auto add = [](std::atomic<std::uint64_t>& counter, std::uint64_t by) {
+      counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+    };
+    if ((stage.load(std::memory_order_relaxed) & (stage_running | stage_finished)) !=
+        stage_running) {
+      return;
+    }
+    add(operations[operation], 1);
+    add(bytes, size);
+  }
+};
+
+struct ControlBlock {
+  std::uint64_t magic = kBlockMagic;
+  Clock clock;
+  Knobs knobs;
+  std::uint32_t pair_count = 0;  ///< ranks that `paths` knows; 0: a link out and one in for each
+  std::atomic<std::uint32_t> processes{0};
+  ProcessRecord process[kMostProcesses];
+  std::uint64_t link_rates[kMostLinks] = {};  ///< of links that paths name
+  SharedLink links[kMostLinks];         ///< without paths: 2·rank out of it, 2·rank+1 into it
+  Path paths[kMostRanks * kMostRanks];  ///< from · pair_count + to
+
+  /// A record for the calling process; nullptr when all are taken.
+  ProcessRecord* enrol();
+};
+
+/// Times of a message that `from` gives to the network at `ready`.
+struct Plan {
+  Picoseconds departure;  ///< its last bit has left the slowest link
+  Picoseconds latency;    ///< added behind that, until it may be seen
+};
+
+/// Sends the message over the links of its path, cut through: the next link begins with the first
+/// bit, not the last.
+Plan plan_message(ControlBlock& block, unsigned from, unsigned to, Picoseconds ready,
+                  std::uint64_t bytes);
+
+/// Maps the block that `path` names. nullptr when there is none or of another layout. The mapping
+/// lives as long as the process.
+ControlBlock* attach_block(const char* path);
+
+/// The rank of this process, and how many there are, by the variables of the launchers that set
+/// any; -1 and 0 without.
+struct RankHere {
+  std::int32_t rank = -1;
+  std::int32_t ranks = 0;
+};
+RankHere rank_from_environment();
+
+/// The calibrated rate of a memory-resident clock: ticks in a second, measured over `nanoseconds`.
+Clock measure_clock(std::uint64_t nanoseconds);
+
+}  // namespace weft::emulate

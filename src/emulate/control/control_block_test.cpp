@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate/control/control_block.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+
+namespace weft::emulate {
+namespace {
+
+class control_block : public ::testing::Test {
+ protected:
+  std::unique_ptr<ControlBlock> block_ = std::make_unique<ControlBlock>();
+};
+
+TEST_F(control_block, native_knobs_add_nothing) {
+  EXPECT_TRUE(block_->knobs.is_native());
+  const Plan plan = plan_message(*block_, 0, 1, 1'000, 1'000'000);
+  EXPECT_EQ(plan.departure, 1'000);
+  EXPECT_EQ(plan.latency, 0);
+}
+
+TEST_F(control_block, a_message_passes_two_links_of_one_rate_in_the_time_of_one) {
+  block_->knobs.rate = 1'000'000'000;  // 1 ns a byte
+  block_->knobs.latency = 2'000'000;
+  const Plan plan = plan_message(*block_, 0, 1, 500, 1'000);
+  EXPECT_EQ(plan.departure, 1'000'500);
+  EXPECT_EQ(plan.latency, 2'000'000);
+}
+
+TEST_F(control_block, two_senders_share_the_link_into_their_receiver) {
+  block_->knobs.rate = 1'000'000'000;
+  EXPECT_EQ(plan_message(*block_, 0, 2, 0, 1'000).departure, 1'000'000);
+  EXPECT_EQ(plan_message(*block_, 1, 2, 0, 1'000).departure, 2'000'000);
+  EXPECT_EQ(plan_message(*block_, 2, 0, 0, 1'000).departure, 1'000'000);
+}
+
+TEST_F(control_block, the_slowest_link_of_a_path_decides) {
+  block_->pair_count = 2;
+  block_->link_rates[7] = 1'000'000'000;
+  block_->link_rates[9] = 100'000'000;
+  block_->paths[1] = {.latency = 300, .links = {7, 9}, .hops = 2};
+  const Plan plan = plan_message(*block_, 0, 1, 0, 100);
+  EXPECT_EQ(plan.departure, 1'000'000);
+  EXPECT_EQ(plan.latency, 300);
+}
+
+TEST_F(control_block, only_what_happens_between_init_and_finalize_is_counted) {
+  ProcessRecord* record = block_->enrol();
+  ASSERT_NE(record, nullptr);
+  record->count(op_put, 10);
+  record->stage |= stage_running;
+  record->count(op_put, 20);
+  record->stage |= stage_finished;
+  record->count(op_put, 40);
+  EXPECT_EQ(record->operations[op_put].load(), 1U);
+  EXPECT_EQ(record->bytes.load(), 20U);
+}
+
+TEST_F(control_block, more_processes_than_records_are_left_out) {
+  for (unsigned i = 0; i < kMostProcesses; ++i) ASSERT_NE(block_->enrol(), nullptr);
+  EXPECT_EQ(block_->enrol(), nullptr);
+}
+
+TEST(attaching, a_file_that_is_no_block_is_refused) {
+  const std::string path = ::testing::TempDir() + "/no_block";
+  std::ofstream(path) << "nothing";
+  EXPECT_EQ(attach_block(path.c_str()), nullptr);
+  EXPECT_EQ(attach_block("/nowhere"), nullptr);
+  EXPECT_EQ(attach_block(nullptr), nullptr);
+}
+
+}  // namespace
+}  // namespace weft::emulate

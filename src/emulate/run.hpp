@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// One emulated run: an unmodified program behind slower links. `weft emulate` is this call; a sweep
+// makes many of them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emulate/control/control_block.hpp"
+#include "weft/ids.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft::emulate {
+
+/// "+2us" on top of what is there, "=5us" in all; "0" is native. Nanoseconds, ≥ 0, ≤ 10 s.
+struct LatencyAsked {
+  bool in_all = false;
+  Duration value{};
+};
+/// "50%" of the calibrated bandwidth, or "100MB/s"; neither set is native.
+struct BandwidthAsked {
+  std::optional<double> fraction;  ///< in (0, 1]; 1 is native
+  std::optional<Bandwidth> rate;
+};
+
+/// Errors name `option`, the text, and a form that works.
+Result<LatencyAsked> parse_latency(std::string_view option, std::string_view text);
+Result<BandwidthAsked> parse_emulated_bandwidth(std::string_view option, std::string_view text);
+
+struct EmulationRequest {
+  std::vector<std::string> command;  ///< as a shell would start it: mpirun and its words
+  LatencyAsked latency;
+  BandwidthAsked bandwidth;
+  std::string links;  ///< a file of links and paths between ranks; empty: each rank has its own
+  Method method = Method::hold;
+  bool capture_stdout = false;  ///< into EmulatedRun::stdout_text, instead of ours
+};
+
+/// What one knob was natively and what was asked for; native is empty where nothing was calibrated.
+template <class T>
+struct NativeAndAsked {
+  std::optional<T> native;
+  std::optional<T> asked;  ///< empty: native
+};
+
+struct EmulatedRun {
+  int exit_code = 0;
+  std::string interposer;  ///< "ucx", "libfabric", "verbs"
+  unsigned ranks = 0;
+  unsigned ranks_interposed = 0;
+  std::uint64_t operations = 0;  ///< between MPI_Init and MPI_Finalize, of all ranks
+  std::uint64_t bytes = 0;
+  NativeAndAsked<double> latency_ns;             ///< one way, 8 bytes
+  NativeAndAsked<double> bandwidth_bytes_per_s;  ///< messages of 1 MiB
+  Duration wall_time{};                          ///< of the command, launcher included
+  Duration program_time{};  ///< longest of a rank, from MPI_Init's end to MPI_Finalize's begin
+  std::string stdout_text;
+  std::vector<std::string> warnings;  ///< one line each: more ranks than cores, …
+};
+
+/// Runs the command and waits for it. Errors (no result then): a launcher that is unknown, a static
+/// or setuid program, a file of links that is wrong, no calibration where one is needed
+/// (invalid_argument, not_found); the program ended with another code than 0, a rank died, nothing
+/// or not every rank was interposed, nothing was communicated (unavailable); the system refused
+/// (io). One run at a time and thread.
+Result<EmulatedRun> run(const EmulationRequest& request);
+
+}  // namespace weft::emulate

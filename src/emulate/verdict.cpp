@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate/verdict.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace weft::emulate {
+namespace {
+
+/// What the processes of one rank came to: a rank may start others, which load the module too.
+struct RankSeen {
+  std::int32_t pid = 0;
+  std::uint32_t stage = 0;
+  std::string interposer;
+};
+
+struct Seen {
+  std::map<int, RankSeen> ranks;
+  unsigned expected = 0;
+};
+
+/// How many ranks `-n 2` (or -np, -c) asks for; 0: the command does not say.
+unsigned ranks_asked(const std::vector<std::string>& words) {
+  static const std::set<std::string> options{"-n", "-np", "--np", "-c", "--n"};
+  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+    if (options.contains(words[i])) {
+      return static_cast<unsigned>(std::strtoul(words[i + 1].c_str(), nullptr, 10));
+    }
+  }
+  return 0;
+}
+
+Seen look(const ControlBlock& block, const Command& command) {
+  Seen seen{.ranks = {}, .expected = ranks_asked(command.words)};
+  const unsigned count = std::min(block.processes.load(), kMostProcesses);
+  for (unsigned i = 0; i < count; ++i) {
+    const ProcessRecord& record = block.process[i];
+    const std::uint32_t stage = record.stage.load();
+    if (stage == 0) continue;
+    // Without a launcher each process that communicates is one.
+    if (record.rank < 0 && (stage & stage_interposed) == 0) continue;
+    const int rank = record.rank >= 0 ? record.rank : 1'000'000 + static_cast<int>(i);
+    seen.expected = std::max(seen.expected, static_cast<unsigned>(std::max(record.ranks, 0)));
+    RankSeen& here = seen.ranks[rank];
+    if (here.pid == 0 || (stage & stage_interposed) != 0) {
+      here.pid = record.pid.load();
+      here.stage = stage;
+      here.interposer = record.interposer;
+    }
+  }
+  seen.expected = std::max(seen.expected, static_cast<unsigned>(seen.ranks.size()));
+  return seen;
+}
+
+Error no_result(std::string text) {
+  return {ErrorCode::unavailable, fmt::format("{}; no result", text)};
+}
+
+Error ended_badly(const Seen& seen, const Command& command, const Ended& ended) {
+  for (const auto& [rank, process] : seen.ranks) {
+    if ((process.stage & stage_finished) != 0) continue;
+    return no_result(
+        fmt::format("rank {} (process {}) died before it had finished, and {} ended "
+                    "with code {}",
+                    rank, process.pid, command.words.front(), ended.exit_code));
+  }
+  if (ended.signal != 0) {
+    return no_result(fmt::format("{} was ended by signal {}", command.words.front(), ended.signal));
+  }
+  return no_result(fmt::format("{} ended with code {}", command.words.front(), ended.exit_code));
+}
+
+/// Why nothing, or not every rank, was interposed.
+Error not_interposed(const Seen& seen, const Command& command, unsigned interposed) {
+  const std::string& program = command.program.empty() ? command.words.front() : command.program;
+  if (seen.ranks.empty()) {
+    return no_result(fmt::format(
+        "{}: nothing was interposed: the module was loaded into no rank; run an MPI program that "
+        "is linked dynamically, on this host",
+        program));
+  }
+  for (const auto& [rank, process] : seen.ranks) {
+    if ((process.stage & stage_refused) != 0) {
+      return no_result(fmt::format(
+          "rank {}: its UCX is of another version than the one that weft was built with; build "
+          "weft where the program runs",
+          rank));
+    }
+  }
+  if (interposed == 0 && command.mpi == "openmpi") {
+    return no_result(fmt::format(
+        "{}: none of {} ranks was interposed: Open MPI's default (ob1 over vader and tcp) does not "
+        "use UCX; switch to it by --ucx, or in the environment: OMPI_MCA_pml=ucx "
+        "OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any",
+        program, seen.expected));
+  }
+  std::vector<int> lacking;
+  for (unsigned rank = 0; rank < seen.expected; ++rank) {
+    const auto found = seen.ranks.find(static_cast<int>(rank));
+    if (found == seen.ranks.end() || (found->second.stage & stage_interposed) == 0) {
+      lacking.push_back(static_cast<int>(rank));
+    }
+  }
+  return no_result(fmt::format(
+      "{}: {} of {} ranks were interposed, rank {} not: it runs on another host, or communicates "
+      "by something else than UCX",
+      program, interposed, seen.expected, fmt::join(lacking, ", ")));
+}
+
+void add_counters(const ControlBlock& block, EmulatedRun& run) {
+  Picoseconds longest = 0;
+  for (unsigned i = 0; i < std::min(block.processes.load(), kMostProcesses); ++i) {
+    const ProcessRecord& record = block.process[i];
+    if ((record.stage.load() & stage_interposed) == 0) continue;
+    for (const auto& operations : record.operations) run.operations += operations.load();
+    run.bytes += record.bytes.load();
+    longest = std::max(longest, record.ended.load() - record.began.load());
+  }
+  run.program_time = Duration(longest / 1'000);
+}
+
+}  // namespace
+
+Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, const Ended& ended) {
+  const Seen seen = look(block, command);
+  if (ended.exit_code != 0) return ended_badly(seen, command, ended);
+  EmulatedRun run;
+  run.exit_code = ended.exit_code;
+  run.ranks = seen.expected;
+  for (const auto& [rank, process] : seen.ranks) {
+    if ((process.stage & stage_interposed) == 0) continue;
+    ++run.ranks_interposed;
+    run.interposer = process.interposer;
+  }
+  if (run.ranks_interposed == 0 || run.ranks_interposed < run.ranks) {
+    return not_interposed(seen, command, run.ranks_interposed);
+  }
+  for (const auto& [rank, process] : seen.ranks) {
+    if ((process.stage & stage_finished) == 0) {
+      return no_result(
+          fmt::format("rank {} (process {}) died before it had finished", rank, process.pid));
+    }
+  }
+  add_counters(block, run);
+  if (run.operations == 0) {
+    return no_result(
+        fmt::format("{}: no rank sent another anything between MPI_Init and "
+                    "MPI_Finalize",
+                    command.program));
+  }
+  run.wall_time = ended.wall_time;
+  return run;
+}
+
+}  // namespace weft::emulate

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether an emulated run counts: which ranks were interposed, and the word for what went wrong.
+#pragma once
+
+#include "emulate/command.hpp"
+#include "emulate/control/control_block.hpp"
+#include "emulate/run.hpp"
+
+namespace weft::emulate {
+
+/// Fills what the processes left in the block: ranks, operations, bytes, times. Errors as `run`.
+Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, const Ended& ended);
+
+}  // namespace weft::emulate

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate/verdict.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace weft::emulate {
+namespace {
+
+constexpr std::uint32_t kComplete =
+    stage_loaded | stage_interposed | stage_running | stage_finished;
+
+class verdict : public ::testing::Test {
+ protected:
+  void add_rank(int rank, std::uint32_t stage, std::uint64_t sends = 1) {
+    ProcessRecord* record = block_->enrol();
+    record->rank = rank;
+    record->ranks = 2;
+    record->stage = stage;
+    record->operations[op_send] = sends;
+    record->began = 1'000'000;
+    record->ended = 3'000'000;
+  }
+  std::string refusal(const Ended& ended = {}) {
+    const auto judged = judge(*block_, command_, ended);
+    return judged.ok() ? "" : judged.error().message;
+  }
+
+  std::unique_ptr<ControlBlock> block_ = std::make_unique<ControlBlock>();
+  Command command_{.words = {"mpirun", "-n", "2", "./p"}, .mpi = "mpich", .program = "./p"};
+};
+
+TEST_F(verdict, ranks_that_were_interposed_and_communicated_are_a_result) {
+  add_rank(0, kComplete);
+  add_rank(1, kComplete);
+  const auto judged = judge(*block_, command_, {});
+  ASSERT_TRUE(judged.ok());
+  EXPECT_EQ(judged->ranks, 2U);
+  EXPECT_EQ(judged->ranks_interposed, 2U);
+  EXPECT_EQ(judged->operations, 2U);
+  EXPECT_EQ(judged->program_time, Duration::nanoseconds(2'000));
+}
+
+TEST_F(verdict, nothing_interposed_is_no_result) {
+  EXPECT_NE(refusal().find("nothing was interposed"), std::string::npos);
+}
+
+TEST_F(verdict, a_rank_without_interposition_is_named) {
+  add_rank(0, kComplete);
+  EXPECT_NE(refusal().find("1 of 2 ranks were interposed, rank 1 not"), std::string::npos);
+}
+
+TEST_F(verdict, open_mpi_without_ucx_is_told_how_to_switch) {
+  command_.mpi = "openmpi";
+  add_rank(0, stage_loaded | stage_finished);
+  add_rank(1, stage_loaded | stage_finished);
+  EXPECT_NE(refusal().find("OMPI_MCA_pml=ucx"), std::string::npos);
+}
+
+TEST_F(verdict, a_program_that_never_communicates_is_no_result) {
+  add_rank(0, kComplete, 0);
+  add_rank(1, kComplete, 0);
+  EXPECT_NE(refusal().find("no rank sent another anything"), std::string::npos);
+}
+
+TEST_F(verdict, a_code_other_than_zero_is_no_result) {
+  add_rank(0, kComplete);
+  add_rank(1, kComplete);
+  EXPECT_NE(refusal({.exit_code = 3}).find("ended with code 3"), std::string::npos);
+}
+
+TEST_F(verdict, a_rank_that_died_is_named) {
+  add_rank(0, kComplete);
+  add_rank(1, stage_loaded | stage_interposed | stage_running);
+  EXPECT_NE(refusal({.exit_code = 9}).find("rank 1 (process"), std::string::npos);
+  EXPECT_NE(refusal().find("rank 1 (process"), std::string::npos);
+}
+
+TEST_F(verdict, what_a_rank_starts_besides_is_no_rank) {
+  add_rank(0, kComplete);
+  add_rank(1, kComplete);
+  add_rank(1, stage_loaded);
+  EXPECT_EQ(judge(*block_, command_, {})->ranks, 2U);
+}
+
+}  // namespace
+}  // namespace weft::emulate

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// LinkShape: what one direction of a link is made to look like, and how people write it.
+#pragma once
+
+#include <string_view>
+
+#include "weft/ids.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft {
+
+/// One direction of a link.
+struct LinkShape {
+  Bandwidth rate{};    ///< zero: as fast as it goes
+  Duration latency{};  ///< added to each message; ≥ 0
+};
+
+/// Reads "200Mbit,20us" or "200Mbit"; at least 8 kbit/s (or 0: unlimited), at most 10 s. Errors
+/// name `option` and show a form that works.
+Result<LinkShape> parse_link_shape(std::string_view option, std::string_view text);
+
+}  // namespace weft
