@@ -64,6 +64,7 @@ emulate/policy:
 emulate/control: emulate/policy
 emulate/ucx:  emulate/control emulate/policy
 emulate:      base emulate
+emulate/sweep: base core emulate runtime
 cli:          base emulate wire net sim core fabric runtime metrics stream qos report testbed launch rdma trace
 '
 

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate/sweep/ledger.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "base/whole_file.hpp"
+
+namespace weft::emulate {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* question_name = "sweep.json";
+
+std::string runs_name(const SweepShare& share) {
+  return share.is_all() ? "runs.jsonl" : fmt::format("runs-{}-of-{}.jsonl", share.task, share.of);
+}
+
+Result<std::string> read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return file_error(path, "read", errno);
+  return text.str();
+}
+
+std::string to_line(const SweepRun& run) {
+  const SweepGround& ground = run.ground;
+  const auto known = [](const std::optional<double>& value) {
+    return value ? Json(*value) : Json();
+  };
+  const Json json = {{"latency_ns", run.point.latency.to_nanoseconds()},
+                     {"bandwidth", run.point.bandwidth},
+                     {"value_s", run.sample.value},
+                     {"wall_s", run.sample.wall_s},
+                     {"stolen", run.sample.stolen},
+                     {"host", ground.host},
+                     {"interposer", ground.interposer},
+                     {"ranks", ground.ranks},
+                     {"native_latency_ns", known(ground.latency_ns)},
+                     {"native_bandwidth_bytes_per_s", known(ground.bandwidth_bytes_per_s)}};
+  return json.dump() + "\n";
+}
+
+SweepRun from_line(const std::string& line) {
+  const Json json = Json::parse(line);
+  const auto known = [&](const char* name) {
+    const Json& value = json.at(name);
+    return value.is_null() ? std::nullopt : std::optional<double>(value.get<double>());
+  };
+  SweepRun run{.point = {Duration::nanoseconds(json.at("latency_ns").get<std::int64_t>()),
+                         json.at("bandwidth").get<double>()},
+               .sample = {.value = json.at("value_s").get<double>(),
+                          .wall_s = json.at("wall_s").get<double>(),
+                          .stolen = json.at("stolen").get<double>()},
+               .ground = {.host = json.at("host").get<std::string>(),
+                          .interposer = json.at("interposer").get<std::string>(),
+                          .ranks = json.at("ranks").get<unsigned>(),
+                          .latency_ns = known("native_latency_ns"),
+                          .bandwidth_bytes_per_s = known("native_bandwidth_bytes_per_s")},
+               .file = {}};
+  return run;
+}
+
+Result<std::vector<SweepRun>> read_runs(const fs::path& path) {
+  auto text = read_whole(path.string());
+  if (!text) return std::move(text).error();
+  std::vector<SweepRun> runs;
+  std::size_t number = 0;
+  for (std::size_t at = 0, end = 0; (end = text->find('\n', at)) != std::string::npos;
+       at = end + 1) {
+    ++number;
+    try {
+      SweepRun run = from_line(text->substr(at, end - at));
+      run.file = path.filename().string();
+      if (!(run.sample.value > 0) || !(run.sample.wall_s >= 0)) {
+        return Error{
+            ErrorCode::corrupt,
+            fmt::format("{}:{}: times must be above 0; delete the line", path.string(), number)};
+      }
+      runs.push_back(std::move(run));
+    } catch (const Json::exception& e) {
+      return Error{ErrorCode::corrupt,
+                   fmt::format("{}:{}: is no run of a sweep ({}); delete the line", path.string(),
+                               number, e.what())};
+    }
+  }
+  return runs;
+}
+
+Result<void> agree_on_question(const std::string& directory, const SweepQuestion& question) {
+  const std::string path = (fs::path(directory) / question_name).string();
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    const auto there = SweepLedger::question_of(directory);
+    if (!there) return there.error();
+    const std::string differs = difference(*there, question);
+    if (differs.empty()) return {};
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--resume: {} has the runs of another sweep: {} differs; name another "
+                             "directory",
+                             directory, differs)};
+  }
+  auto file = WholeFile::create(path);
+  if (!file) return file.error();
+  if (auto written = file->write(to_json_text(question)); !written) return written;
+  return file->commit();
+}
+
+/// Removes what a crash left of a line, so that the next one begins on its own.
+Result<void> end_at_line(const std::string& path, int descriptor) {
+  const auto text = read_whole(path);
+  if (!text) return text.error();
+  const std::size_t end = text->rfind('\n');
+  const std::size_t whole = end == std::string::npos ? 0 : end + 1;
+  if (whole == text->size()) return {};
+  if (::ftruncate(descriptor, static_cast<off_t>(whole)) != 0) {
+    return file_error(path, "write", errno);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SweepQuestion> SweepLedger::question_of(const std::string& directory) {
+  const std::string path = (fs::path(directory) / question_name).string();
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    return Error{
+        ErrorCode::not_found,
+        fmt::format("--resume: {} has no sweep.json: no sweep was begun there", directory)};
+  }
+  const auto text = read_whole(path);
+  if (!text) return text.error();
+  auto question = question_from_json(*text);
+  if (question) return question;
+  return Error{ErrorCode::corrupt,
+               fmt::format("{}: is no sweep ({}); name another directory with --resume", path,
+                           question.error().message)};
+}
+
+Result<std::vector<SweepRun>> SweepLedger::runs_of(const std::string& directory) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("runs") && name.ends_with(".jsonl")) paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<SweepRun> runs;
+  for (const fs::path& path : paths) {
+    auto of_file = read_runs(path);
+    if (!of_file) return of_file;
+    for (SweepRun& run : *of_file) runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+Result<SweepLedger> SweepLedger::open(const std::string& directory, const SweepQuestion& question,
+                                      const SweepShare& share) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) return file_error(directory, "make this directory", error.value());
+  if (auto good = agree_on_question(directory, question); !good) return good.error();
+  const std::string path = (fs::path(directory) / runs_name(share)).string();
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor < 0) return file_error(path, "write", errno);
+  SweepLedger ledger(path, descriptor);
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    return Error{
+        ErrorCode::unavailable,
+        fmt::format("--resume: another weft sweep is writing {}; wait for it, or give each "
+                    "a --share",
+                    path)};
+  }
+  if (auto good = end_at_line(path, descriptor); !good) return good.error();
+  auto runs = share.is_all() ? runs_of(directory) : read_runs(path);
+  if (!runs) return std::move(runs).error();
+  ledger.runs_ = std::move(runs).value();
+  return ledger;
+}
+
+SweepLedger::SweepLedger(SweepLedger&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      runs_(std::move(other.runs_)) {}
+
+SweepLedger::~SweepLedger() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<void> SweepLedger::add(const SweepRun& run) {
+  const std::string line = to_line(run);
+  // One write, at the end of the file: a line is there whole or was cut at its end.
+  const ssize_t written = ::write(descriptor_, line.data(), line.size());
+  if (written != static_cast<ssize_t>(line.size())) {
+    return file_error(path_, "write", written < 0 ? errno : ENOSPC);
+  }
+  return {};
+}
+
+}  // namespace weft::emulate

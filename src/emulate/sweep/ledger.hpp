@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SweepLedger: the directory in which a sweep keeps its runs, so that it can be interrupted, and
+// shared by tasks: sweep.json is the question, runs*.jsonl has a line for each run. Each task
+// appends to a file of its own; a line that was cut short by a crash is not read.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/sweep/plan.hpp"
+#include "emulate/sweep/question.hpp"
+#include "weft/result.hpp"
+
+namespace weft::emulate {
+
+/// The network and how it is made slower, as a run found it.
+struct SweepGround {
+  std::string host;
+  std::string interposer;
+  unsigned ranks = 0;
+  std::optional<double> latency_ns;             ///< native
+  std::optional<double> bandwidth_bytes_per_s;  ///< native
+};
+
+struct SweepRun {
+  SweepPoint point;
+  sweep::Sample sample;
+  SweepGround ground;
+  std::string file;  ///< of the ledger; empty otherwise
+};
+
+class SweepLedger {
+ public:
+  /// The question of a directory. Errors: there is none (not_found), it cannot be read (corrupt).
+  static Result<SweepQuestion> question_of(const std::string& directory);
+  /// All runs of all tasks, in the order of their files' names. Errors name the file and line.
+  static Result<std::vector<SweepRun>> runs_of(const std::string& directory);
+
+  /// Makes the directory if there is none, writes the question, or refuses a directory with
+  /// another one, and locks the task's file: one process writes to it.
+  static Result<SweepLedger> open(const std::string& directory, const SweepQuestion& question,
+                                  const SweepShare& share);
+  SweepLedger(SweepLedger&& other) noexcept;
+  SweepLedger& operator=(SweepLedger&&) = delete;
+  ~SweepLedger();
+
+  /// Runs that are there: of all tasks, or only this task's own when it has a share.
+  const std::vector<SweepRun>& runs() const { return runs_; }
+  /// On the disk when it returns.
+  Result<void> add(const SweepRun& run);
+
+ private:
+  SweepLedger(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+
+  std::string path_;
+  int descriptor_ = -1;
+  std::vector<SweepRun> runs_;
+};
+
+}  // namespace weft::emulate

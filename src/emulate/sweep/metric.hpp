@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sweep compares: how long the program takes, or a number that it prints.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weft/result.hpp"
+
+namespace weft::emulate {
+
+/// The unit of a metric. A time is better when it is smaller, a rate when it is larger.
+struct MetricUnit {
+  std::string name = "s";
+  double scale = 1;  ///< seconds, or events per second, of a metric of 1
+  bool is_rate = false;
+};
+
+/// "s", "ms", "us", "ns"; or a rate: "/s", "k/s", "M/s", "G/s".
+Result<MetricUnit> parse_metric_unit(std::string_view text);
+
+struct Metric {
+  std::string pattern;  ///< a regular expression (ECMAScript); empty: the program's time
+  MetricUnit unit;
+
+  bool is_time() const { return pattern.empty(); }
+  /// Seconds, or seconds per event of a rate: what the analysis takes, where smaller is better.
+  double to_seconds(double value) const;
+  /// The metric that has so many seconds.
+  double from_seconds(double seconds) const;
+};
+
+/// "time", or a regular expression. Refuses one that is none.
+Result<std::string> parse_metric(std::string_view text);
+
+/// The metric's number in a program's output: of the last line that matches, the first group in
+/// parentheses, or without one the match. Errors (invalid_argument): no line matches; what matches
+/// is no number above 0.
+Result<double> find_metric(const Metric& metric, std::string_view output);
+
+}  // namespace weft::emulate

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate/sweep/metric.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::emulate {
+namespace {
+
+Metric metric(const char* pattern, const char* unit = "s") {
+  return {pattern, *parse_metric_unit(unit)};
+}
+
+TEST(sweep_metric, is_the_group_of_the_last_line_that_matches) {
+  EXPECT_DOUBLE_EQ(*find_metric(metric("Time = ([0-9.]+)"), "Time = 1\nother\nTime = 2.5 s\nend"),
+                   2.5);
+  EXPECT_DOUBLE_EQ(*find_metric(metric("[0-9.]+e-[0-9]+"), "GUPS 1.5e-3\n"), 1.5e-3);
+}
+
+TEST(sweep_metric, names_what_the_program_printed_when_nothing_matches) {
+  const auto none = find_metric(metric("Tme ([0-9]+)"), "begin\nTime 12\n");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message,
+            "--metric 'Tme ([0-9]+)': matches none of the 2 lines that the program printed, of "
+            "which the last is 'Time 12'");
+  EXPECT_EQ(none.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(find_metric(metric("x"), "").error().message.find("printed nothing"),
+            std::string::npos);
+}
+
+TEST(sweep_metric, refuses_what_is_no_number) {
+  EXPECT_NE(find_metric(metric("Time .*"), "Time 3\n").error().message.find("parentheses"),
+            std::string::npos);
+  EXPECT_FALSE(find_metric(metric("Time ([-0-9.]*)"), "Time -3\n"));
+  EXPECT_FALSE(find_metric(metric("Time ([-0-9.]*)"), "Time \n"));
+}
+
+TEST(sweep_metric, reads_long_lines_without_recursing_through_them) {
+  const std::string output(10'000'000, 'x');
+  EXPECT_FALSE(find_metric(metric("^(a|x)*y"), output + "\n"));
+}
+
+TEST(sweep_metric, turns_rates_into_seconds_for_each_event) {
+  EXPECT_DOUBLE_EQ(metric("x", "G/s").to_seconds(2), 0.5e-9);
+  EXPECT_DOUBLE_EQ(metric("x", "G/s").from_seconds(0.5e-9), 2);
+  EXPECT_DOUBLE_EQ(metric("x", "us").to_seconds(3), 3e-6);
+}
+
+TEST(sweep_metric, refuses_units_and_patterns_that_are_none) {
+  EXPECT_NE(parse_metric_unit("minutes").error().message.find("'minutes' is no unit"),
+            std::string::npos);
+  EXPECT_NE(parse_metric("Time ([0-9").error().message.find("no regular expression"),
+            std::string::npos);
+  EXPECT_FALSE(parse_metric(""));
+  EXPECT_EQ(*parse_metric("time"), "");
+}
+
+}  // namespace
+}  // namespace weft::emulate

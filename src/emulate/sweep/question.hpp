@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SweepQuestion: what a sweep is about: a program, the networks that it runs on, what is compared.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/sweep/model.hpp"
+#include "emulate/sweep/metric.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft::emulate {
+
+/// A network: latency on top of what is there, a share of the bandwidth.
+struct SweepPoint {
+  Duration latency;
+  double bandwidth = 1;  ///< in (0, 1]
+
+  sweep::Point for_model() const { return {latency.to_seconds(), bandwidth}; }
+  friend bool operator==(const SweepPoint&, const SweepPoint&) = default;
+};
+
+/// "+2 us, 50 %".
+std::string to_text(const SweepPoint& point);
+
+struct SweepQuestion {
+  std::vector<Duration> latencies{Duration{}};  ///< ascending, each once
+  std::vector<double> bandwidths{1};            ///< descending, each once
+  Metric metric;
+  std::string links;  ///< a file, as of EmulationRequest; empty for none
+  std::vector<std::string> command;
+
+  /// Each latency with each bandwidth. The first one is the baseline.
+  std::vector<SweepPoint> points() const;
+};
+
+/// "0,1us,2us": ascending in the result, whatever their order. Each is added to the latency that
+/// is there; "+1us" is the same.
+Result<std::vector<Duration>> parse_latencies(std::string_view text);
+/// "100%,50%,20%", each above 0 % and at most 100 %.
+Result<std::vector<double>> parse_bandwidths(std::string_view text);
+/// "-0.5us,200%": a network to predict the time on, which may be a faster one.
+Result<sweep::Point> parse_prediction(std::string_view text);
+
+/// The part of a sweep's points that one of several tasks measures.
+struct SweepShare {
+  std::uint32_t task = 0;  ///< below `of`
+  std::uint32_t of = 1;
+
+  bool is_all() const { return of == 1; }
+  /// Every task measures the baseline, point 0: it tells whether their machines are alike.
+  bool has(std::size_t point) const { return point == 0 || (point - 1) % of == task; }
+};
+
+/// "2/8": the third of eight tasks.
+Result<SweepShare> parse_share(std::string_view text);
+
+/// JSON text of a question, for the directory of a sweep.
+std::string to_json_text(const SweepQuestion& question);
+/// Errors (corrupt) say what is missing or wrong.
+Result<SweepQuestion> question_from_json(std::string_view text);
+/// What differs so that runs of one cannot be used for the other: "the command"; empty when nothing
+/// does. Points may differ: runs of each are used where they fit.
+std::string difference(const SweepQuestion& a, const SweepQuestion& b);
+
+}  // namespace weft::emulate

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate/sweep/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/units.hpp"
+
+namespace weft::emulate {
+namespace {
+
+/// Baselines of tasks that differ more than the precision so many times over are worth a warning.
+constexpr double alike = 3;
+
+class Sweep {
+ public:
+  Sweep(const SweepRequest& request, const SweepDriver& driver)
+      : request_(request), driver_(driver), points_(request.question.points()) {
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      if (request.share.has(i)) mine_.push_back(i);
+    }
+    sweep::PlanOptions options = request.plan;
+    options.points = mine_.size();
+    plan_.emplace(options);
+  }
+
+  Result<SweepOutcome> run() {
+    if (auto good = open(); !good) return std::move(good).error();
+    if (!request_.runs_nothing) {
+      if (auto good = measure(); !good) return std::move(good).error();
+    }
+    if (plan_->missing() > 0) return unfinished();
+    return outcome();
+  }
+
+ private:
+  Result<void> open() {
+    if (request_.directory.empty()) return {};
+    if (request_.runs_nothing) {
+      auto runs = SweepLedger::runs_of(request_.directory);
+      if (!runs) return std::move(runs).error();
+      for (const SweepRun& run : *runs) enter(run);
+      return {};
+    }
+    auto ledger = SweepLedger::open(request_.directory, request_.question, request_.share);
+    if (!ledger) return std::move(ledger).error();
+    ledger_.emplace(std::move(ledger).value());
+    for (const SweepRun& run : ledger_->runs()) enter(run);
+    return {};
+  }
+
+  void enter(const SweepRun& run) {
+    for (std::size_t i = 0; i < mine_.size(); ++i) {
+      if (!(points_[mine_[i]] == run.point)) continue;
+      plan_->add(i, run.sample);
+      if (!ground_) ground_ = run.ground;
+      if (mine_[i] == 0) baselines_[run.file].push_back(run.sample.value);
+    }
+  }
+
+  Result<void> measure() {
+    while (const auto next = plan_->next(driver_.elapsed())) {
+      const SweepPoint& point = points_[mine_[*next]];
+      const bool goes_on = driver_.on_run({.points = mine_.size(),
+                                           .settled = plan_->settled(),
+                                           .runs = plan_->runs(),
+                                           .fraction = plan_->progress(driver_.elapsed()),
+                                           .point = point});
+      if (!goes_on) return Error{ErrorCode::cancelled, "stopped" + goes_on_from()};
+      auto run = run_at(point);
+      if (!run) return std::move(run).error();
+      if (ledger_) {
+        if (auto good = ledger_->add(*run); !good) return good;
+      }
+      enter(*run);
+    }
+    return {};
+  }
+
+  Result<SweepRun> run_at(const SweepPoint& point) {
+    auto run = driver_.target(point);
+    if (!run) {
+      return Error{run.error().code, fmt::format("at {}: {}", to_text(point), run.error().message)};
+    }
+    const Metric& metric = request_.question.metric;
+    Result<double> value = run->time_s;
+    if (!metric.is_time()) {
+      value = find_metric(metric, run->output);
+      if (value) value = metric.to_seconds(*value);
+    }
+    if (!value) {
+      return Error{value.error().code,
+                   fmt::format("{} (at {})", value.error().message, to_text(point))};
+    }
+    for (const std::string& warning : run->warnings) {
+      if (said_.insert(warning).second) warnings_.push_back(warning);
+    }
+    return SweepRun{.point = point,
+                    .sample = {.value = *value, .wall_s = run->wall_s, .stolen = run->stolen},
+                    .ground = run->ground,
+                    .file = {}};
+  }
+
+  std::string goes_on_from() const {
+    if (request_.directory.empty()) return "; with --resume DIR a sweep can go on later";
+    return fmt::format("; the same command with --resume {} goes on from there",
+                       request_.directory);
+  }
+
+  Error unfinished() const {
+    const std::size_t missing = plan_->missing();
+    const std::string measured =
+        fmt::format("{} of {} points", mine_.size() - missing, mine_.size());
+    if (request_.runs_nothing) {
+      return {ErrorCode::timed_out,
+              fmt::format("--merge: {} has runs of {}: wait for the other tasks, or go on without "
+                          "--merge",
+                          request_.directory, measured)};
+    }
+    return {ErrorCode::timed_out,
+            fmt::format("--budget {}: it ended after runs of {}; give more{}",
+                        to_text(request_.plan.budget), measured, goes_on_from())};
+  }
+
+  SweepOutcome outcome() {
+    SweepOutcome out{.question = request_.question, .ground = ground_.value_or(SweepGround{})};
+    std::vector<sweep::Observation> observations;
+    for (std::size_t i = 0; i < mine_.size(); ++i) {
+      const sweep::PointState state = plan_->state(i);
+      out.points.push_back({.point = points_[mine_[i]],
+                            .seconds = *state.interval,
+                            .runs = state.runs,
+                            .rejected = state.rejected,
+                            .is_settled = plan_->is_settled(i)});
+      observations.push_back({points_[mine_[i]].for_model(), state.interval->median});
+    }
+    if (request_.share.is_all()) {
+      out.analysis = sweep::analyse(observations);
+      for (const sweep::Point& point : request_.predictions) {
+        out.predictions.push_back({point, out.analysis->fitted.model.predict_s(point)});
+      }
+    }
+    warn_of_noise(out);
+    warn_of_machines();
+    out.warnings = std::move(warnings_);
+    return out;
+  }
+
+  void warn_of_noise(const SweepOutcome& out) {
+    std::size_t wide = 0, runs = 0, rejected = 0;
+    double widest = 0;
+    for (const PointOutcome& p : out.points) {
+      const double half = p.seconds.half_width() / p.seconds.median;
+      if (half > request_.plan.precision) ++wide;
+      widest = std::max(widest, half);
+      runs += p.runs;
+      rejected += p.rejected;
+    }
+    if (wide > 0) {
+      warnings_.push_back(
+          fmt::format("{} of {} points are known to ± {:.1f} % only at worst, not "
+                      "--precision {:.4g}%: a larger --budget helps",
+                      wide, out.points.size(), widest * 100, request_.plan.precision * 100));
+    }
+    if (rejected * 4 > runs) {
+      warnings_.push_back(
+          fmt::format("{} of {} runs were disturbed: something else uses this "
+                      "machine",
+                      rejected, runs));
+    }
+  }
+
+  /// Tasks on machines of different speed cannot be compared.
+  void warn_of_machines() {
+    if (baselines_.size() < 2) return;
+    double least = 0, most = 0;
+    for (const auto& [file, values] : baselines_) {
+      const double median = sweep::median_interval(values).median;
+      least = least == 0 ? median : std::min(least, median);
+      most = std::max(most, median);
+    }
+    if (most / least - 1 <= alike * request_.plan.precision) return;
+    warnings_.push_back(
+        fmt::format("tasks disagree by {:.1f} % about {}: their machines are not "
+                    "alike, and curves mix them",
+                    (most / least - 1) * 100, to_text(points_[0])));
+  }
+
+  const SweepRequest& request_;
+  const SweepDriver& driver_;
+  std::vector<SweepPoint> points_;
+  std::vector<std::size_t> mine_;  // points of this task
+  std::optional<sweep::SweepPlan> plan_;
+  std::optional<SweepLedger> ledger_;
+  std::optional<SweepGround> ground_;
+  std::map<std::string, std::vector<double>> baselines_;  // by file of the ledger
+  std::set<std::string> said_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace
+
+Result<SweepOutcome> run_sweep(const SweepRequest& request, const SweepDriver& driver) {
+  return Sweep(request, driver).run();
+}
+
+}  // namespace weft::emulate

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate/sweep/target.hpp"
+
+#include <sys/utsname.h>
+
+#include <array>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+#include "emulate/run.hpp"
+
+namespace weft::emulate {
+namespace {
+
+// The first columns of /proc/stat, in ticks; those behind are parts of the first.
+constexpr std::size_t columns = 8;
+constexpr std::size_t stolen_column = 7;
+
+std::array<double, columns> ticks_of(std::string_view text) {
+  std::istringstream line{std::string(text.substr(0, text.find('\n')))};
+  std::string name;
+  line >> name;
+  std::array<double, columns> ticks{};
+  for (double& column : ticks) line >> column;
+  return ticks;
+}
+
+std::string processor_times() {
+  std::ifstream file("/proc/stat");
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string host_name() {
+  utsname name{};
+  return ::uname(&name) == 0 ? name.nodename : "";
+}
+
+EmulationRequest request_for(const SweepQuestion& question, const SweepPoint& point) {
+  EmulationRequest request;
+  request.command = question.command;
+  request.latency.value = point.latency;
+  if (point.bandwidth < 1) request.bandwidth.fraction = point.bandwidth;
+  request.links = question.links;
+  request.capture_stdout = true;
+  return request;
+}
+
+}  // namespace
+
+double stolen_share(std::string_view before, std::string_view after) {
+  const auto a = ticks_of(before);
+  const auto b = ticks_of(after);
+  const double all =
+      std::accumulate(b.begin(), b.end(), 0.0) - std::accumulate(a.begin(), a.end(), 0.0);
+  return all > 0 ? (b[stolen_column] - a[stolen_column]) / all : 0;
+}
+
+SweepTarget emulated_target(const SweepQuestion& question) {
+  return [question, host = host_name()](const SweepPoint& point) -> Result<ProgramRun> {
+    const std::string before = processor_times();
+    auto ran = run(request_for(question, point));
+    if (!ran) return std::move(ran).error();
+    ProgramRun out;
+    out.wall_s = ran->wall_time.to_seconds();
+    const double program_s = ran->program_time.to_seconds();
+    out.time_s = program_s > 0 ? program_s : out.wall_s;
+    out.stolen = stolen_share(before, processor_times());
+    out.output = std::move(ran->stdout_text);
+    out.ground = {.host = host,
+                  .interposer = ran->interposer,
+                  .ranks = ran->ranks,
+                  .latency_ns = ran->latency_ns.native,
+                  .bandwidth_bytes_per_s = ran->bandwidth_bytes_per_s.native};
+    out.warnings = std::move(ran->warnings);
+    return out;
+  };
+}
+
+}  // namespace weft::emulate
