@@ -40,7 +40,7 @@ struct DfsParameters {
 /// Parameters of the grant schedule; docs/schedules.md explains them.
 struct GrantParameters {
   std::uint32_t min_in_flight = 1;
-  std::uint32_t max_in_flight = 256;
+  std::uint32_t max_in_flight = 4096;
   std::uint32_t late_factor = 2;
   std::uint32_t open_timeslices = 16;
 };

@@ -19,6 +19,11 @@ constexpr std::int64_t absent_factor = 3;
 constexpr std::uint64_t shares_per_input = 2;
 /// A grant waits until it adds this part of an input node's share, or as much is left of it.
 constexpr std::uint64_t grants_per_share = 4;
+/// Where the path holds more rounds than this, each takes so much less than the path's own time
+/// that a spread of several is still shorter than that: input nodes may then be so many times as
+/// far apart. With less they go in bursts, since each burst of grants waits for the last of them.
+constexpr double many_rounds = 4;
+constexpr std::uint64_t distance_of_many = 3;
 
 /// Bytes that are always out, where contributions are that small: with less the messages that go
 /// with them would be too many.
@@ -206,7 +211,9 @@ std::size_t GrantCompute::furthest_behind() {
 GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest) {
   const std::uint64_t window = in_flight();
   const std::size_t n = inputs_.size();
-  Standing standing{.lowest = lowest, .end = lowest + pace_.ahead() + window / n};
+  const bool has_many_rounds = pace_.path_holds() > many_rounds * static_cast<double>(n);
+  const std::uint64_t apart = window / n * (has_many_rounds ? distance_of_many : 1);
+  Standing standing{.lowest = lowest, .end = lowest + pace_.ahead() + apart};
   standing.share = std::max<std::uint64_t>(1, window / n);
   if (std::exchange(slow_, pace_.slow_inputs()) != pace_.slow_inputs()) together_.restart();
   for (std::uint64_t round = lowest; slow_ > 0 && round < standing.end; ++round) {

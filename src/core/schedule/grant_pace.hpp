@@ -75,6 +75,8 @@ class GrantPace {
   std::uint32_t in_flight() const;
   /// With fewer out than this the node's link runs dry.
   std::uint32_t enough() const { return enough_; }
+  /// Contributions that the path holds when nothing queues; 1 before anything is known.
+  double path_holds() const { return path_; }
   std::uint32_t ahead() const { return any_slow() ? 1 : ahead_.value(); }
   /// How many the node would like to have in flight; zero before anything is known.
   Wish wish() const { return wish_; }
