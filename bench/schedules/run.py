@@ -98,7 +98,7 @@ class Cell:
         scenario = scratch / f"{self.place}-{self.shape}.toml"
         scenario.write_text(SCENARIO.format(nodes=self.inputs + self.computes,
                                             latency=self.place.removeprefix("sim-")))
-        length = ("60ms" if self.disturbance else "10ms" if size < 16 * KIB else
+        length = ("60ms" if self.disturbance else
                   "30ms" if size < 256 * KIB else "120ms")
         extra = DISTURBED[self.disturbance][1] if self.disturbance else []
         return options + ["--fabric", f"sim:{scenario}", "--duration", length] + extra

@@ -9,6 +9,13 @@
 namespace weft::stream {
 
 using schedule::Readiness;
+namespace {
+
+/// A Written may wait for the contributions that begin in the same turn, up to so many bytes: what
+/// has arrived before them is of use to its compute node at once.
+constexpr std::uint64_t announced_at = 128 << 10;
+
+}  // namespace
 
 InputMachine::InputMachine(const InputConfig& config, InputBuffer& buffer,
                            std::unique_ptr<schedule::InputSchedule> schedule)
@@ -290,6 +297,7 @@ void InputMachine::start(Instant now, TimesliceIndex t, Outbox& out) {
   writes_out_of_view_ += out.tx.size() - before;
   slot.state = SendWindow::State::started;
   owe(config_.roster.compute_node(slot.owner).value(), owes_written);
+  unannounced_ += run->bytes();
   ++counters_.contributions;
   counters_.bytes += run->bytes();
 }
@@ -313,6 +321,7 @@ void InputMachine::send_scheduled(Instant now, Outbox& out) {
     waiting_for_credit_ = false;
     start(now, choice.timeslice, out);
     schedule_->on_started(now, choice.timeslice);
+    if (unannounced_ >= announced_at) pay_debts(out);
   }
 }
 
@@ -360,6 +369,7 @@ bool InputMachine::pay(std::uint32_t node, std::uint8_t what, Outbox& out) {
 }
 
 void InputMachine::pay_debts(Outbox& out) {
+  unannounced_ = 0;
   while (!debtors_.empty()) {
     const std::uint32_t node = debtors_.back();
     Peer& peer = peers_[node];

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// One machine at a time, its peers played by hand: for what a whole job shows only when messages
+// cross in one way of many.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "core/schedule/grant.hpp"
+#include "core/schedule/in_order.hpp"
+#include "core/stream/compute_machine.hpp"
+#include "core/stream/input_machine.hpp"
+
+namespace weft::stream {
+namespace {
+
+/// What lies twice behind each other.
+struct Mirrored {
+  explicit Mirrored(std::size_t size) : bytes(2 * size) {}
+  MirroredBytes view() { return {bytes.data(), bytes.size() / 2}; }
+  std::vector<std::byte> bytes;
+};
+
+/// Messages of a machine that went to a peer, in order, writes among them as empty ones.
+struct Sent {
+  NodeId peer{};
+  std::vector<std::byte> bytes;
+};
+
+/// A machine with its outbox.
+template <class Machine>
+struct Alone {
+  template <class... Arguments>
+  explicit Alone(Arguments&&... arguments) : machine(std::forward<Arguments>(arguments)...) {}
+
+  void up(std::uint32_t peer, std::uint32_t incarnation = 1) {
+    machine.on_completion(now, {.kind = CompletionKind::peer_up,
+                                .peer = NodeId(peer),
+                                .incarnation = Incarnation(incarnation)});
+  }
+  void down(std::uint32_t peer) {
+    machine.on_completion(now, {.kind = CompletionKind::peer_down, .peer = NodeId(peer)});
+  }
+  template <class Message>
+  void receive(std::uint32_t peer, const Message& message) {
+    std::array<std::byte, 4096> memory{};
+    wire::Writer writer(memory);
+    encode(message, writer);
+    Completion c{.kind = CompletionKind::received, .peer = NodeId(peer)};
+    c.data = std::span(memory).first(writer.size());
+    machine.on_completion(now, c);
+  }
+  /// One turn; what it wanted to send.
+  std::vector<Sent> turn() {
+    machine.turn(now, out);
+    std::vector<Sent> sent;
+    for (const TxOp& op : out.tx) {
+      Sent s{.peer = op.peer, .bytes = {}};
+      if (op.kind == OpKind::send) {
+        for (const auto& part : op.segments) {
+          s.bytes.insert(s.bytes.end(), part.begin(), part.end());
+        }
+      }
+      sent.push_back(std::move(s));
+    }
+    out.posted(out.tx.size());
+    return sent;
+  }
+
+  Instant now{};
+  Outbox out;
+  Machine machine;
+};
+
+std::size_t count(const std::vector<Sent>& sent, MessageType type) {
+  return static_cast<std::size_t>(std::count_if(sent.begin(), sent.end(), [type](const Sent& s) {
+    return !s.bytes.empty() && message_type(s.bytes) == type;
+  }));
+}
+
+IndexSet all(std::uint32_t n) {
+  return IndexSet(n, true);
+}
+
+/// Node 0, which leads; all others are played by hand.
+struct InputAlone {
+  explicit InputAlone(Roster r, std::size_t contribution = 64, std::size_t ring = 1 << 16)
+      : roster(r),
+        ring_bytes(ring),
+        content(std::size_t{1} << 22),
+        descriptors(1 << 16),
+        buffer(content.view(), descriptors.view()),
+        alone(InputConfig{.roster = r, .window = 4096}, buffer,
+              schedule::make_best_effort_input()) {
+    for (std::uint32_t node = 1; node < roster.nodes(); ++node) alone.up(node);
+    for (int i = 0; i < 8; ++i) {
+      buffer.reserve(contribution);
+      buffer.commit({.size = static_cast<std::uint32_t>(contribution)});
+    }
+  }
+  /// The first view that it leads to.
+  std::uint32_t first_view() const { return roster.inputs; }
+  /// Everybody promises, and offers memory in the view that comes of it.
+  std::vector<Sent> begin(bool offers = true) {
+    alone.turn();
+    for (std::uint32_t node = 1; node < roster.nodes(); ++node) {
+      alone.receive(node, Promise{.number = first_view(), .next = {}, .done = {}});
+    }
+    alone.turn();
+    for (std::uint32_t c = 0; offers && c < roster.computes; ++c) {
+      Hello hello{.view = first_view()};
+      hello.data.length = ring_bytes;
+      hello.descriptors.length = 64 * sizeof(ContributionDescriptor);
+      alone.receive(roster.compute_node(c).value(), hello);
+    }
+    return alone.turn();
+  }
+
+  Roster roster;
+  std::size_t ring_bytes;
+  Mirrored content;
+  Mirrored descriptors;
+  InputBuffer buffer;
+  Alone<InputMachine> alone;
+};
+
+TEST(an_input_node_alone, announces_small_contributions_together) {
+  InputAlone input(Roster{1, 1});
+  const auto sent = input.begin();
+  EXPECT_EQ(input.alone.machine.counters().contributions, 8u);
+  EXPECT_EQ(count(sent, MessageType::written), 1u);
+}
+
+/// A compute node that hears of them only together waits for the last while it has the first; its
+/// credit for all comes back at once, and the link idles meanwhile.
+TEST(an_input_node_alone, announces_large_contributions_one_by_one) {
+  InputAlone input(Roster{1, 1}, 128 << 10, 1 << 21);
+  const auto sent = input.begin();
+  EXPECT_EQ(input.alone.machine.counters().contributions, 8u);
+  EXPECT_EQ(count(sent, MessageType::written), 8u);
+  const auto first =
+      std::find_if(sent.begin(), sent.end(), [](const Sent& s) { return !s.bytes.empty(); });
+  EXPECT_EQ(first - sent.begin(), 2) << "behind the writes of content and descriptor";
+}
+
+TEST(an_input_node_alone, does_not_credit_compute_nodes_with_what_others_built) {
+  InputAlone input(Roster{2, 1});
+  input.begin();
+  ASSERT_EQ(input.alone.machine.view().number, input.first_view());
+  // Others went on without this node, and are a hundred timeslices further.
+  View later{.number = 9, .first = TimesliceIndex(100)};
+  later.inputs = IndexSet(2);
+  later.inputs.insert(1);
+  later.computes = all(1);
+  later.forgotten = IndexSet(1);
+  input.alone.receive(1, later);
+  ASSERT_EQ(input.alone.machine.view().number, 9u);
+  for (const BuiltBy& built : input.alone.machine.built_by()) {
+    EXPECT_EQ(built.run.count, 0u) << "compute node " << built.compute;
+  }
+}
+
+/// What it promised to be done is what its leader decides by.
+TEST(an_input_node_alone, does_not_count_as_done_what_was_given_up_after_its_promise) {
+  InputAlone input(Roster{2, 1});
+  input.begin(false);
+  Prepare prepare{.number = 5, .base = input.first_view()};
+  prepare.inputs = all(2);
+  prepare.computes = all(1);
+  prepare.forgotten = IndexSet(1);
+  input.alone.receive(1, prepare);
+  const auto sent = input.alone.turn();
+  ASSERT_EQ(count(sent, MessageType::promise), 1u);
+  const TimesliceIndex before = input.alone.machine.consumed();
+  input.alone.receive(2, GivenUp{.view = input.first_view(), .below = TimesliceIndex(1000)});
+  EXPECT_EQ(input.alone.machine.consumed(), before);
+}
+
+/// Compute node 0 of a job whose input nodes are played by hand.
+struct ComputeAlone {
+  explicit ComputeAlone(Roster r, Duration give_up_after)
+      : roster(r),
+        content(r.inputs, Mirrored(4096)),
+        records(r.inputs, std::vector<ContributionDescriptor>(16)),
+        alone(ComputeConfig{.roster = r, .give_up_after = give_up_after}, memory(),
+              std::make_unique<schedule::SilentComputeSchedule>()) {
+    for (std::uint32_t i = 0; i < roster.inputs; ++i) alone.up(i);
+  }
+  std::vector<PairMemory> memory() {
+    std::vector<PairMemory> pairs;
+    for (std::uint32_t i = 0; i < roster.inputs; ++i) {
+      pairs.push_back(
+          {.data = content[i].view(), .descriptors = std::as_bytes(std::span(records[i]))});
+    }
+    return pairs;
+  }
+  /// Takes it from its question to its view.
+  std::vector<Sent> begin(View view) {
+    view.inputs = all(roster.inputs);
+    view.computes = all(roster.computes);
+    view.forgotten = IndexSet(roster.computes);
+    Prepare prepare{.number = view.number, .base = alone.machine.current_view().number};
+    prepare.inputs = view.inputs;
+    prepare.computes = view.computes;
+    prepare.forgotten = view.forgotten;
+    alone.receive(0, prepare);
+    alone.turn();
+    alone.receive(0, view);
+    written.assign(roster.inputs, 0);
+    return alone.turn();
+  }
+  void contribute(std::uint32_t input, std::uint64_t timeslice) {
+    ContributionDescriptor& d = records[input][written[input] % 16];
+    d = {.timeslice = timeslice, .position = 0, .size = 0, .microslices = 0};
+    alone.receive(input, Written{.view = alone.machine.current_view().number,
+                                 .descriptors = ++written[input]});
+  }
+  std::size_t delivered() {
+    alone.turn();
+    const std::size_t n = alone.out.deliver.size();
+    alone.out.deliver.clear();
+    alone.out.built.clear();
+    return n;
+  }
+
+  Roster roster;
+  std::vector<Mirrored> content;
+  std::vector<std::vector<ContributionDescriptor>> records;
+  std::vector<std::uint64_t> written;
+  Alone<ComputeMachine> alone;
+};
+
+/// It may have gone on elsewhere: whether to do without it is for the next view to say.
+TEST(a_compute_node_alone, does_not_give_up_on_an_input_node_that_is_not_connected) {
+  ComputeAlone compute(Roster{2, 1}, Duration::milliseconds(20));
+  compute.begin({.number = 1});
+  compute.contribute(0, 0);
+  compute.alone.down(1);
+  compute.alone.now = compute.alone.now + Duration::milliseconds(100);
+  EXPECT_EQ(compute.delivered(), 0u);
+  compute.alone.up(1);
+  EXPECT_EQ(compute.delivered(), 1u) << "connected again, and late";
+}
+
+/// What came for a timeslice that the sink still holds would meet the one that it holds.
+TEST(a_compute_node_alone, offers_no_memory_while_the_sink_holds_what_is_to_come_again) {
+  ComputeAlone compute(Roster{2, 1}, Duration::milliseconds(20));
+  EXPECT_EQ(count(compute.begin({.number = 1}), MessageType::hello), 2u);
+  compute.contribute(0, 0);
+  compute.alone.now = compute.alone.now + Duration::milliseconds(100);
+  ASSERT_EQ(compute.delivered(), 1u) << "without node 1, of whose ring the sink holds nothing";
+  // The input nodes do not know that it was delivered, and begin with it again.
+  EXPECT_EQ(count(compute.begin({.number = 2}), MessageType::hello), 0u);
+  compute.alone.machine.release(TimesliceIndex(0));
+  EXPECT_EQ(count(compute.alone.turn(), MessageType::hello), 2u);
+}
+
+}  // namespace
+}  // namespace weft::stream
