@@ -259,6 +259,15 @@ TEST_F(pace, who_always_holds_up_the_rest_is_slow_and_the_rest_keeps_to_its_time
   EXPECT_EQ(pace_.ahead(), 1u);
 }
 
+TEST_F(pace, an_input_that_left_is_not_slow_when_it_comes_back) {
+  start();
+  for (int i = 0; i < 5; ++i) period_held_up_by(3, Duration::milliseconds(2));
+  ASSERT_EQ(pace_.slow_inputs(), 1u);
+  pace_.forget(3);
+  EXPECT_FALSE(pace_.is_slow(3));
+  EXPECT_EQ(pace_.slow_inputs(), 0u);
+}
+
 TEST_F(pace, who_has_recovered_is_not_slow_any_more) {
   start();
   for (int i = 0; i < 5; ++i) period_held_up_by(3, Duration::milliseconds(2));

@@ -125,6 +125,44 @@ TEST_F(granting_node, grants_many_small_contributions_by_one_message) {
   EXPECT_EQ(messages_, 2u);
 }
 
+/// One contribution each 10 us, each 1 ms after its grant: the path holds 25 rounds of 4.
+TEST_F(granting_node, lets_inputs_be_further_apart_when_the_path_holds_many_rounds) {
+  start(4, 0);
+  struct Way {
+    Granted what;
+    Instant due;
+  };
+  std::vector<Way> under_way;
+  std::uint64_t arrived_of_1 = 0, granted_of_0 = 0;
+  for (std::uint32_t i = 0; i < 4; ++i) under_way.push_back({{i, 100}, now_});
+  const auto run = [&](int arrivals, bool with_1) {
+    for (int n = 0; n < arrivals; ++n) {
+      for (const Granted& g : grants()) {
+        under_way.push_back({g, now_ + Duration::milliseconds(1)});
+        if (g.input == 0) granted_of_0 = g.timeslice;
+      }
+      const auto next = std::find_if(under_way.begin(), under_way.end(), [&](const Way& w) {
+        return w.due <= now_ && (with_1 || w.what.input != 1);
+      });
+      if (next == under_way.end()) {
+        now_ = now_ + Duration::microseconds(10);
+        continue;
+      }
+      if (next->what.input == 1) arrived_of_1 = next->what.timeslice;
+      const Granted what = next->what;
+      under_way.erase(next);
+      arrive(what.input, what.timeslice);
+    }
+  };
+  run(4000, true);
+  const std::uint64_t window = node_->pace().in_flight();
+  EXPECT_GE(node_->pace().path_holds(), 90);
+  run(400, false);
+  const std::uint64_t apart = (granted_of_0 - arrived_of_1) / grid_.computes;
+  EXPECT_GT(apart, window / 4 + 16);
+  EXPECT_LE(apart, 3 * (window / 4) + 16);
+}
+
 TEST_F(granting_node, grants_no_more_than_the_rings_of_the_pairs_hold) {
   start(2, 0,
         {.min_in_flight = 64, .first_in_flight = 64, .first_window = 0, .pair_bytes = 850'000});
