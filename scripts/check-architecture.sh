@@ -27,9 +27,10 @@ sim/mpi:      base sim/partition
 sim/telemetry: base net sim/network sim/topology
 sim/traffic:  base sim/engine sim/network sim/telemetry
 sim/workload: base sim/engine sim/network
-sim/scenario: base sim/network sim/topology sim/traffic
+sim/scenario: base net/rc wire/capture sim/network sim/topology sim/traffic
 sim/run:      base sim/engine sim/network sim/partition sim/routing sim/scenario sim/telemetry sim/topology sim/traffic
-sim/fabric:   base sim/engine sim/network
+sim/rc:       base net/rc wire/capture sim/engine sim/network
+sim/fabric:   base net/rc sim/engine sim/network sim/rc
 sim/faults:   base sim/engine sim/run sim/scenario testbed
 sim/job:      base sim/engine sim/fabric sim/faults sim/partition sim/run sim/scenario sim/workload
 fabric:       base wire net

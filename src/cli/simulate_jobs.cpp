@@ -36,6 +36,18 @@ std::string to_json(const Simulation& s) {
             {"packet_hops", s.packet_hops},
             {"simulated_s", s.simulated.to_seconds()},
             {"wall_s", s.wall_s}};
+  if (s.reliable) {
+    const net::rc::AdapterCounters& a = s.reliable->adapters;
+    json["reliable_connections"] = {{"packets", s.reliable->packets},
+                                    {"retransmissions", a.retransmissions},
+                                    {"page_faults", s.reliable->page_faults},
+                                    {"rnr_naks", a.rnr_naks},
+                                    {"sequence_naks", a.sequence_naks},
+                                    {"timeouts", a.timeouts},
+                                    {"dammed", a.dammed},
+                                    {"dummies", s.reliable->dummies},
+                                    {"lost", s.reliable->lost}};
+  }
   if (s.deterministic) json["deterministic"] = *s.deterministic;
   return json.dump();
 }
@@ -44,6 +56,13 @@ void print_text(const Simulation& s, std::uint64_t seed) {
   fmt::print("simulated    {} in {:.3g} s: {} events, {} packet-hops\n", to_text(s.simulated),
              s.wall_s, s.events, s.packet_hops);
   fmt::print("trace        {:016x}, seed {}\n", s.trace_hash, seed);
+  if (!s.reliable) return;
+  const net::rc::AdapterCounters& a = s.reliable->adapters;
+  fmt::print(
+      "adapters     {} packets, {} sent again; {} page faults, {} RNR NAKs, {} sequence NAKs, ",
+      s.reliable->packets, a.retransmissions, s.reliable->page_faults, a.rnr_naks, a.sequence_naks);
+  fmt::print("{} timeouts ({} of lost requests), {} dummies\n", a.timeouts, a.dammed,
+             s.reliable->dummies);
 }
 
 bool compare(const Simulation& first, const Result<Simulation>& second, bool json,
@@ -238,7 +257,8 @@ class JobsCommand {
                  .whole = {.trace_hash = trace.trace_hash,
                            .events = trace.events,
                            .packet_hops = trace.packet_hops,
-                           .simulated = trace.simulated}};
+                           .simulated = trace.simulated,
+                           .reliable = trace.reliable}};
     for (std::size_t j = 0; j < reports->size(); ++j) {
       runs.records.push_back(stream::merge_reports(settings_[j].stream, (*reports)[j]));
     }

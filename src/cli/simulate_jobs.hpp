@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/network_output.hpp"
 #include "cli/team.hpp"
+#include "sim/rc/reliable_connections.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
@@ -37,7 +38,8 @@ struct Simulation {
   std::uint64_t packet_hops = 0;
   Duration simulated{};
   double wall_s = 0;
-  std::optional<bool> deterministic;  ///< none: no second run was made
+  std::optional<bool> deterministic;        ///< none: no second run was made
+  std::optional<sim::RcCounters> reliable;  ///< none: no reliable connections
 };
 
 /// As one JSON object.

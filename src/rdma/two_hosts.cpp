@@ -40,6 +40,7 @@ void TwoHosts::carry_out(int host) {
     arrivals_.push({to_nano(transit.arrival), order_++, 1 - host, packet});
   }
   outbox_.packets.clear();
+  outbox_.received.clear();
   if (outbox_.completions.empty()) return;
   const auto completions = std::move(outbox_.completions);
   outbox_.completions.clear();

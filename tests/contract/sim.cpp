@@ -13,13 +13,14 @@ namespace {
 
 /// A simulation that all endpoints of one test share.
 struct World {
-  World(std::string_view topology_text, std::string_view router_name, sim::NetworkOptions like)
+  World(std::string_view topology_text, std::string_view router_name, sim::NetworkOptions like,
+        const sim::SimFabricOptions& fabric)
       : topology(sim::make_topology(topology_text).value()),
         router(sim::make_router(router_name, topology).value()),
         engine(topology.vertices()),
         agents(engine),
         network(topology, *router, like, engine, 1),
-        hub({}, hosts(), network, agents) {}
+        hub(fabric, hosts(), network, agents) {}
 
   std::vector<std::uint32_t> hosts() const {
     std::vector<std::uint32_t> all;
@@ -79,8 +80,9 @@ class InRealTime final : public Fabric {
 
 class SimFactory final : public FabricFactory {
  public:
-  SimFactory(std::string_view topology, std::string_view router, sim::NetworkOptions like)
-      : world_(topology, router, like) {}
+  SimFactory(std::string_view topology, std::string_view router, sim::NetworkOptions like,
+             const sim::SimFabricOptions& fabric = {})
+      : world_(topology, router, like, fabric) {}
   Result<std::unique_ptr<Fabric>> open(NodeId self, Incarnation incarnation) override {
     return std::unique_ptr<Fabric>(
         std::make_unique<InRealTime>(world_, world_.hub.open(self, incarnation, [] {})));
@@ -96,13 +98,29 @@ sim::NetworkOptions two_levels() {
   return like;
 }
 
-INSTANTIATE_TEST_SUITE_P(sim, FabricContract,
-                         ::testing::Values(implementation<SimFactory>("star", "star:16", "d-mod-k",
-                                                                      sim::NetworkOptions{}),
-                                           implementation<SimFactory>(
-                                               "adaptive_fat_tree", "fat-tree:16,levels=2,radix=8",
-                                               "adaptive", two_levels())),
-                         implementation_name);
+/// With the shortest waits after RNR NAKs, as the suite waits for them in real time.
+sim::SimFabricOptions reliable(std::string_view device, bool paged) {
+  sim::RcOptions rc;
+  rc.profile = *net::rc::device_profile(device);
+  rc.adapter.paged = paged;
+  rc.adapter.rnr_timer = 1;
+  rc.dummy_after = Duration::microseconds(600);
+  sim::SimFabricOptions fabric;
+  fabric.rc = rc;
+  return fabric;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    sim, FabricContract,
+    ::testing::Values(
+        implementation<SimFactory>("star", "star:16", "d-mod-k", sim::NetworkOptions{}),
+        implementation<SimFactory>("adaptive_fat_tree", "fat-tree:16,levels=2,radix=8", "adaptive",
+                                   two_levels()),
+        implementation<SimFactory>("rc_pinned", "star:16", "d-mod-k", two_levels(),
+                                   reliable("connectx-6", false)),
+        implementation<SimFactory>("rc_paged", "star:16", "d-mod-k", two_levels(),
+                                   reliable("connectx-4", true))),
+    implementation_name);
 
 }  // namespace
 }  // namespace weft::contract

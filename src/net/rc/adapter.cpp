@@ -8,12 +8,39 @@
 
 namespace weft::net::rc {
 
+AdapterCounters& AdapterCounters::operator+=(const AdapterCounters& more) {
+  timeouts += more.timeouts;
+  dammed += more.dammed;
+  rnr_naks += more.rnr_naks;
+  sequence_naks += more.sequence_naks;
+  implied_naks += more.implied_naks;
+  retransmissions += more.retransmissions;
+  discarded += more.discarded;
+  flooded += more.flooded;
+  return *this;
+}
+
 Adapter::Adapter(const DeviceProfile& profile, const AdapterOptions& options,
                  std::uint32_t queue_pairs, Rng rng)
     : profile_(profile),
       options_(options),
       pages_(profile, options.paged, rng),
       queue_pairs_(queue_pairs) {}
+
+std::uint32_t Adapter::add_queue_pair() {
+  queue_pairs_.emplace_back();
+  return static_cast<std::uint32_t>(queue_pairs_.size() - 1);
+}
+
+void Adapter::reset(std::uint32_t number) {
+  QueuePair& qp = queue_pairs_[number];
+  // Timers and entries of the engine that name it are told from later ones by these.
+  QueuePair fresh;
+  fresh.round = qp.round + 1;
+  fresh.wait_number = qp.wait_number + 1;
+  fresh.nak_number = qp.nak_number + 1;
+  qp = std::move(fresh);
+}
 
 void Adapter::on_packet(Instant now, const Packet& packet, Outbox& out) {
   WEFT_CHECK(packet.queue_pair < queue_pairs_.size());
@@ -66,6 +93,7 @@ void Adapter::on_timer(Instant now, const Timer& timer, Outbox& out) {
       set_timer(qp.timeout_at, timer.queue_pair, TimerKind::timeout, 0);
       return;
     case TimerKind::rnr_nak:
+      if (qp.nak_number != timer.number) return;
       qp.is_nak_coming = false;
       ++counters_.rnr_naks;
       send_nak(timer.queue_pair, wire::rnr_nak_syndrome(options_.rnr_timer), out);

@@ -16,11 +16,12 @@
 namespace weft::net::rc {
 
 struct AdapterOptions {
-  bool paged = false;            ///< its memory is registered for on-demand paging
-  std::uint8_t ack_timeout = 1;  ///< code of the local ACK timeout, 0 to 31; 0: none
-  std::uint8_t retry_count = 7;  ///< then the queue pair fails
-  std::uint8_t rnr_retry = 7;    ///< of RNR NAKs in a row; 7 stands for endless
-  std::uint8_t rnr_timer = 14;   ///< code of the wait that its RNR NAKs ask for; 14: 1.28 ms
+  std::uint32_t mtu = mtu_bytes;  ///< payload of a packet at most; the same at both ends
+  bool paged = false;             ///< its memory is registered for on-demand paging
+  std::uint8_t ack_timeout = 1;   ///< code of the local ACK timeout, 0 to 31; 0: none
+  std::uint8_t retry_count = 7;   ///< then the queue pair fails
+  std::uint8_t rnr_retry = 7;     ///< of RNR NAKs in a row; 7 stands for endless
+  std::uint8_t rnr_timer = 14;    ///< code of the wait that its RNR NAKs ask for; 14: 1.28 ms
 };
 
 /// What happened at an adapter, as its counters would say, and what only a model can tell.
@@ -33,6 +34,8 @@ struct AdapterCounters {
   std::uint64_t retransmissions = 0;  ///< packets sent again
   std::uint64_t discarded = 0;        ///< responses thrown away
   std::uint64_t flooded = 0;  ///< requests that went out again more than most_common_retries times
+
+  AdapterCounters& operator+=(const AdapterCounters& more);
 };
 
 /// Within the common time of a page fault a request goes out again this often at most.
@@ -45,15 +48,32 @@ class Adapter {
   Adapter(const DeviceProfile& profile, const AdapterOptions& options, std::uint32_t queue_pairs,
           Rng rng);
 
+  /// A queue pair more; returns its number.
+  std::uint32_t add_queue_pair();
+  /// Makes a queue pair as new. Its requests are forgotten without a completion. Packets that are
+  /// under way to it must not be handed over any more.
+  void reset(std::uint32_t queue_pair);
+  /// So many SENDs find a receive buffer from now on; the next one draws an RNR NAK. At first there
+  /// is no limit.
+  void set_receives(std::uint32_t queue_pair, std::uint32_t receives) {
+    queue_pairs_[queue_pair].receives = receives;
+  }
+  std::uint32_t receives(std::uint32_t queue_pair) const {
+    return queue_pairs_[queue_pair].receives;
+  }
+
   void post(Instant now, std::uint32_t queue_pair, const WorkRequest& request, Outbox& out);
   void on_packet(Instant now, const Packet& packet, Outbox& out);
   Instant next_deadline() const;
   void on_deadline(Instant now, Outbox& out);
 
   Pages& pages() { return pages_; }
+  const Pages& pages() const { return pages_; }
   const AdapterCounters& counters() const { return counters_; }
 
  private:
+  static constexpr std::uint32_t unlimited = 0xffff'ffff;
+
   struct Request {
     WorkRequest work;
     std::uint64_t serial = 0;
@@ -87,6 +107,8 @@ class Adapter {
     bool is_nak_sent = false;
     bool is_rnr = false;
     bool is_nak_coming = false;  // an RNR NAK was decided on
+    std::uint64_t nak_number = 0;
+    std::uint32_t receives = unlimited;
   };
   enum class TimerKind : std::uint8_t { resume, timeout, rnr_nak };
   struct Timer {

@@ -41,6 +41,7 @@ struct WorkRequest {
   std::uint64_t local = 0;   ///< address in this host's memory
   std::uint64_t remote = 0;  ///< address in the other one's; none for send
   std::uint32_t bytes = 0;   ///< at least 1
+  bool pinned = false;       ///< its local memory is, whatever the adapter's is
 };
 
 struct Completion {
@@ -53,6 +54,9 @@ struct Completion {
 struct Outbox {
   std::vector<Packet> packets;
   std::vector<Completion> completions;
+  /// Queue pairs on which a SEND or WRITE has arrived whole, once for each, in order. Its ACK is
+  /// among `packets`.
+  std::vector<std::uint32_t> received;
 };
 
 }  // namespace weft::net::rc

@@ -30,7 +30,7 @@ void Adapter::post(Instant now, std::uint32_t number, const WorkRequest& work, O
   request.work = work;
   request.serial = next_serial_++;
   request.psn = qp.next_psn;
-  request.packets = (work.bytes + mtu_bytes - 1) / mtu_bytes;
+  request.packets = (work.bytes + options_.mtu - 1) / options_.mtu;
   qp.next_psn = (qp.next_psn + request.packets) & wire::psn_mask;
   const bool is_next = qp.sent == qp.requests.size();
   qp.requests.push_back(request);
@@ -73,7 +73,7 @@ void Adapter::send_new(Instant now, std::uint32_t number, Request& request, bool
 
 /// Data that is sent is read from pages of this host: the queue pair stops until they are there.
 bool Adapter::wait_for_local_pages(Instant now, std::uint32_t number, Request& request) {
-  if (!options_.paged || request.work.verb == Verb::read) return true;
+  if (!options_.paged || request.work.pinned || request.work.verb == Verb::read) return true;
   const std::uint64_t last = (request.work.local + request.work.bytes - 1) / page_bytes;
   for (std::uint64_t page = request.work.local / page_bytes; page <= last; ++page) {
     if (pages_.is_there(page)) continue;
@@ -92,13 +92,13 @@ void Adapter::emit(Instant now, std::uint32_t number, Request& request, bool aga
   const bool is_read = work.verb == Verb::read;
   const std::uint32_t end = is_read ? request.done + 1 : request.packets;
   for (std::uint32_t i = request.done; i < end; ++i) {
-    const std::uint32_t from = i * mtu_bytes, left = work.bytes - from;
+    const std::uint32_t from = i * options_.mtu, left = work.bytes - from;
     Packet packet{.opcode = request_opcode(work.verb, i, request.packets),
                   .wants_ack = is_read || i + 1 == request.packets,
                   .queue_pair = number,
                   .psn = (request.psn + i) & wire::psn_mask,
                   .length = is_read ? left : work.bytes,
-                  .payload = is_read ? 0 : std::min(left, mtu_bytes),
+                  .payload = is_read ? 0 : std::min(left, options_.mtu),
                   .address = work.remote + from,
                   .lost_at_port = request.lost};
     // A message that goes on in the middle begins anew there, as a message of its own.
@@ -213,9 +213,9 @@ void Adapter::on_read_response(Instant now, std::uint32_t number, const Packet& 
 /// Whether the pages are there that a response's data goes to, as far as its request knows.
 bool Adapter::finds_pages(Instant now, std::uint32_t number, Request& request,
                           const Packet& packet) {
-  if (!options_.paged) return true;
+  if (!options_.paged || request.work.pinned) return true;
   if (request.ticket != 0) return false;
-  const std::uint64_t from = request.work.local + request.done * mtu_bytes;
+  const std::uint64_t from = request.work.local + request.done * options_.mtu;
   const std::uint64_t last = (from + std::max(packet.payload, 1U) - 1) / page_bytes;
   for (std::uint64_t page = from / page_bytes; page <= last; ++page) {
     if (pages_.is_there(page)) continue;

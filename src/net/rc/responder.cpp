@@ -9,8 +9,8 @@ namespace {
 
 using wire::Opcode;
 
-std::uint32_t packets_of(std::uint32_t bytes) {
-  return bytes == 0 ? 1 : (bytes + mtu_bytes - 1) / mtu_bytes;
+std::uint32_t packets_of(std::uint32_t bytes, std::uint32_t mtu) {
+  return bytes == 0 ? 1 : (bytes + mtu - 1) / mtu;
 }
 
 Opcode response_opcode(std::uint32_t i, std::uint32_t count) {
@@ -57,13 +57,13 @@ void Adapter::answer(std::uint32_t number, const Packet& packet, Outbox& out) {
                            .psn = packet.psn});
     return;
   }
-  const std::uint32_t count = packets_of(packet.length);
+  const std::uint32_t count = packets_of(packet.length, options_.mtu);
   for (std::uint32_t i = 0; i < count; ++i) {
     out.packets.push_back({.opcode = response_opcode(i, count),
                            .syndrome = wire::ack_syndrome,
                            .queue_pair = number,
                            .psn = (packet.psn + i) & wire::psn_mask,
-                           .payload = std::min(mtu_bytes, packet.length - i * mtu_bytes)});
+                           .payload = std::min(options_.mtu, packet.length - i * options_.mtu)});
   }
 }
 
@@ -77,19 +77,32 @@ void Adapter::on_request(Instant now, std::uint32_t number, const Packet& packet
     ++counters_.sequence_naks;
     return send_nak(number, wire::sequence_nak_syndrome, out);
   }
+  const bool begins_send =
+      packet.opcode == Opcode::send_first || packet.opcode == Opcode::send_only;
+  if (ahead == 0 && begins_send && qp.receives == 0) {
+    qp.is_rnr = true;
+    qp.is_nak_sent = false;
+    ++counters_.rnr_naks;
+    return send_nak(number, wire::rnr_nak_syndrome(options_.rnr_timer), out);
+  }
   if (!reaches_memory(now, packet)) {
     if (ahead < 0) return;  // it was carried out once, and is asked for again
     if (qp.is_nak_coming) return;
     qp.is_rnr = qp.is_nak_coming = true;
     qp.is_nak_sent = false;
-    return set_timer(now + profile_.fault_detection, number, TimerKind::rnr_nak, 0);
+    return set_timer(now + profile_.fault_detection, number, TimerKind::rnr_nak, qp.nak_number);
   }
   if (ahead == 0) {
     const std::uint32_t taken =
-        packet.opcode == Opcode::read_request ? packets_of(packet.length) : 1;
+        packet.opcode == Opcode::read_request ? packets_of(packet.length, options_.mtu) : 1;
     qp.expected = (qp.expected + taken) & wire::psn_mask;
     qp.is_nak_sent = qp.is_rnr = false;
     if (packet.opcode == Opcode::read_request || ends_message(packet.opcode)) ++qp.messages;
+    if (ends_message(packet.opcode)) {
+      const bool is_send = packet.opcode < Opcode::write_first;
+      if (is_send && qp.receives != unlimited) --qp.receives;
+      out.received.push_back(number);
+    }
   }
   answer(number, packet, out);
 }

@@ -26,7 +26,8 @@ struct Process {
 struct Flight {
   enum class Kind : std::uint8_t { welcome, send, write };
   Kind kind = Kind::send;
-  bool leads_on = false;  ///< a greeting: when it has left its host, the next one may go
+  std::uint8_t level = 0;  ///< service level on which it was launched
+  bool leads_on = false;   ///< a greeting: when it has left its host, the next one may go
   Process from{}, to{};
   std::uint32_t from_attempt = 0;  ///< of its connection, as its end has numbered it
   std::uint32_t to_attempt = 0;    ///< as the other end has; a greeting does not know

@@ -171,6 +171,7 @@ void SimEndpoint::end_link(NodeId id, Peer& p) {
   detach_writes(id, p);
   // The report fails what is still outstanding.
   push(CompletionKind::peer_down, id, 0, p.link());
+  hub_.disconnect({process_, p.mine}, {process_at(id, p), p.theirs});
   p.theirs = 0;
   p.next_sequence = p.expected = 0;
 }
@@ -206,6 +207,7 @@ void SimEndpoint::drop_unreachable() {
 Result<Region> SimEndpoint::expose(std::span<std::byte> memory) {
   const std::uint64_t key = (std::uint64_t{process_.life} << 32) + regions_.size();
   regions_.push_back(memory);
+  addresses_.push_back(hub_.add_memory(self(), memory.size()));
   return Region{memory, {key, 0, memory.size()}};
 }
 
@@ -218,6 +220,16 @@ std::span<std::byte> SimEndpoint::region_of(std::uint64_t key) const {
   const std::uint64_t index = key & 0xffff'ffff;
   return key >> 32 == process_.life && index < regions_.size() ? regions_[index]
                                                                : std::span<std::byte>();
+}
+
+std::uint64_t SimEndpoint::address_in(const RemoteRegion& region, std::uint64_t offset) const {
+  const bool exists = !region_of(region.key).empty();
+  return exists ? addresses_[region.key & 0xffff'ffff] + offset : 0;
+}
+
+void SimEndpoint::connection_failed(NodeId id) {
+  quit(id, peer(id));
+  try_to_connect(id);
 }
 
 std::vector<std::byte> SimEndpoint::buffer() {
@@ -328,13 +340,13 @@ void SimEndpoint::take_in_order(NodeId id, Peer& p) {
     take_early(p);
     ++p.expected;
     const bool good = process(id, p, f);
+    if (good) hub_.acknowledge(f);
     hub_.flights_.give_back(f);
     if (!good) {
       quit(id, p);
       try_to_connect(id);
       return;
     }
-    hub_.acknowledge(process_, process_at(id, p), p.link_at_other_end());
   }
 }
 

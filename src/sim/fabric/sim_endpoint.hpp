@@ -54,6 +54,10 @@ class SimEndpoint final : public Fabric {
   /// The peer has taken the oldest operation of that connection that it had not; it completes at
   /// its time, which is not before now.
   void acknowledged(const Acknowledgement& acknowledgement);
+  /// Where a peer's write goes in the memory of this host as its adapter sees it.
+  std::uint64_t address_in(const RemoteRegion& region, std::uint64_t offset) const;
+  /// The adapter has given up on the connection with a peer.
+  void connection_failed(NodeId peer);
   /// One of the greetings has left the host.
   void greeting_left();
   /// Takes a flight that the network brought; out of order it waits for those before it.
@@ -144,6 +148,7 @@ class SimEndpoint final : public Fabric {
   std::vector<Peer> peers_;         // by node
   Pool<Posted> posted_;
   std::vector<std::span<std::byte>> regions_;     // by key; of what was retracted: empty
+  std::vector<std::uint64_t> addresses_;          // of regions, as the adapter sees them
   std::deque<Acknowledgement> acknowledgements_;  // by time and peer
   std::deque<Queued> queue_;
   std::vector<Queued> shown_;  // whose data the last poll handed out

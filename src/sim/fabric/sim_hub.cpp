@@ -30,6 +30,7 @@ SimHub::SimHub(const SimFabricOptions& options, std::vector<std::uint32_t> hosts
       user_(network.add_user(*this)),
       lives_(hosts_.size()),
       unreachable_since_(hosts_.size(), PicoInstant::never()) {
+  if (options.rc) rc_.emplace(*options.rc, static_cast<RcUser&>(*this), network, agents);
   for (const std::uint32_t host : hosts_) {
     here_.push_back(network.owns(network.topology().host(host)));
   }
@@ -93,6 +94,7 @@ void SimHub::end_life(Process process) {
   Life& life = lives_[process.node.value()][process.life - 1];
   life.runs = false;
   life.endpoint = nullptr;
+  disconnect_all(process);
   for_each_endpoint([&](const SimEndpoint& peer) {
     if (!peer.is_connecting_to(process)) return;
     set_timer(peer.self(), now() + options_.death_notice, death,
@@ -128,10 +130,15 @@ bool SimHub::launch(std::uint32_t f, std::uint8_t level) {
     set_timer(sender, now() + takes, local_arrival, f);
     return false;
   }
+  flights_[f].level = levels_.of(sender.value(), receiver.value(), level);
+  if (rc_ && flight.kind != Flight::Kind::welcome) {
+    launch_reliably(f);
+    return true;
+  }
   network_.send({.source = from,
                  .destination = to,
                  .bytes = bytes,
-                 .level = levels_.of(sender.value(), receiver.value(), level),
+                 .level = flight.level,
                  .user = user_,
                  .flow = std::uint64_t{from} << 32 | to,
                  .tag = is_here(receiver) ? f : hand_over(f)});
@@ -178,7 +185,14 @@ std::uint32_t SimHub::make_notice(Process to, Process about, std::uint32_t attem
   return n;
 }
 
-void SimHub::acknowledge(Process from, Process to, std::uint64_t link) {
+void SimHub::acknowledge(std::uint32_t f) {
+  const Flight& flight = flights_[f];
+  const Process from = flight.to, to = flight.from;
+  const std::uint64_t link = std::uint64_t{flight.from_attempt} << 32 | flight.to_attempt;
+  if (rc_ && hosts_[from.node.value()] != hosts_[to.node.value()]) {
+    if (flight.kind == Flight::Kind::send) add_receive(flight);
+    return;  // the adapters have acknowledged it
+  }
   if (!runs(to)) return;
   const PicoInstant at = now() + options_.acknowledgement;
   if (SimEndpoint* endpoint = find(to)) {

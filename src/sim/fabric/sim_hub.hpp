@@ -8,11 +8,16 @@
 // same happens at the same time as in a simulation that is whole.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -21,6 +26,7 @@
 #include "sim/fabric/flight.hpp"
 #include "sim/network/job_levels.hpp"
 #include "sim/network/network.hpp"
+#include "sim/rc/reliable_connections.hpp"
 #include "weft/fabric.hpp"
 
 namespace weft::sim {
@@ -38,6 +44,10 @@ struct SimFabricOptions {
   /// In a divided simulation nothing that one endpoint does matters to another earlier: not zero.
   PicoDuration acknowledgement = PicoDuration::microseconds(1);
   PicoDuration death_notice = PicoDuration::milliseconds(1);  ///< until peers see a killed endpoint
+  /// Operations between hosts go over reliable connections with modelled adapters; none: what is
+  /// sent arrives, and is acknowledged after `acknowledgement`. Not in a divided simulation.
+  std::optional<RcOptions> rc;
+  bool prefetch = false;  ///< with `rc` and paged memory: pages are there when it is exposed
   /// A peer that cannot be reached for so long is reported down.
   PicoDuration peer_timeout = PicoDuration::seconds(10);
 };
@@ -45,7 +55,7 @@ struct SimFabricOptions {
 class SimEndpoint;
 
 /// One thread drives engine, hub and endpoints. Network and agents outlive it; endpoints must not.
-class SimHub final : public NetworkUser, public Agent {
+class SimHub final : public NetworkUser, public Agent, private RcUser {
  public:
   /// Node n of the job runs on host `hosts[n]`; several may share one. A divided network has its
   /// border already.
@@ -81,6 +91,10 @@ class SimHub final : public NetworkUser, public Agent {
   /// The earliest instant at which anything at all happens in the simulation; for drivers in real
   /// time.
   PicoInstant next_event() { return agents_.engine().next_time(); }
+
+  /// Null without `SimFabricOptions::rc`.
+  const ReliableConnections* reliable() const { return rc_ ? &*rc_ : nullptr; }
+  ReliableConnections* reliable() { return rc_ ? &*rc_ : nullptr; }
 
   // For NetworkUser and Agent.
   void on_sent(const Message& message, PicoInstant departure) override;
@@ -120,10 +134,44 @@ class SimHub final : public NetworkUser, public Agent {
   void relaunch_parked();
   void set_timer(NodeId node, PicoInstant at, Timer timer, std::uint64_t payload);
   std::uint32_t make_notice(Process to, Process about, std::uint32_t attempt);
-  /// `from` has taken one more operation of the connection that `to` numbers so.
-  void acknowledge(Process from, Process to, std::uint64_t link);
+  /// The receiver has taken the flight.
+  void acknowledge(std::uint32_t flight);
   /// Of its connections with `to` those up to that attempt are over for `from`.
   void notify_quit(Process from, Process to, std::uint32_t attempt);
+  // sim_hub_rc.cpp: reliable connections
+  struct EndOfLink {
+    Process process{};
+    std::uint32_t attempt = 0;
+
+    bool operator==(const EndOfLink&) const = default;
+    auto key() const { return std::tuple(process.node, process.life, attempt); }
+    bool operator<(const EndOfLink& other) const { return key() < other.key(); }
+  };
+  /// A connection of two endpoints: the end with the lower node first.
+  using LinkKey = std::pair<EndOfLink, EndOfLink>;
+  struct RcLink {
+    LinkKey key;
+    std::map<std::uint8_t, std::uint32_t> connections;  // by level
+    struct Completed {
+      std::uint32_t next = 0;         // sequence of the oldest that is not completed
+      std::set<std::uint32_t> early;  // completed on their levels, ahead of others
+    };
+    std::array<Completed, 2> completed;
+  };
+  static LinkKey link_key(EndOfLink a, EndOfLink b) {
+    return a < b ? LinkKey(a, b) : LinkKey(b, a);
+  }
+  std::uint32_t connection_of(const LinkKey& key, std::uint8_t level);
+  void add_receive(const Flight& flight);
+  void launch_reliably(std::uint32_t flight);
+  /// The connection is over for one of its ends, and with it for both.
+  void disconnect(EndOfLink a, EndOfLink b);
+  void disconnect_all(Process process);
+  void close_link(std::map<LinkKey, RcLink>::iterator link);
+  std::uint64_t add_memory(NodeId node, std::uint64_t bytes);
+  void on_received(std::uint64_t tag) override;
+  void on_completed(std::uint32_t connection, std::uint32_t end, std::uint64_t cookie) override;
+  void on_failed(std::uint32_t connection, std::uint32_t end) override;
   // sim_hub_border.cpp: other parts
   std::uint64_t hand_over(std::uint32_t flight);
   void hand_over_acknowledgement(Process from, Process to, std::uint64_t link, PicoInstant at);
@@ -140,6 +188,9 @@ class SimHub final : public NetworkUser, public Agent {
   std::vector<bool> here_;                // by node
   std::vector<std::vector<Life>> lives_;  // by node and life − 1
   Pool<Flight> flights_;
+  std::optional<ReliableConnections> rc_;
+  std::map<LinkKey, RcLink> rc_links_;
+  std::vector<RcLink*> links_of_;                               // by connection of rc_
   std::vector<std::pair<std::uint32_t, std::uint8_t>> parked_;  // blocked flights and their levels
   std::vector<std::uint32_t> group_;                            // by node; empty: no partition
   PicoInstant partitioned_since_{};

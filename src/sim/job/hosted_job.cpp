@@ -17,6 +17,13 @@ SimFabricOptions fabric_options(const Scenario& scenario, Duration peer_timeout)
   o.acknowledgement = to_pico(scenario.fabric.acknowledgement);
   o.death_notice = to_pico(scenario.fabric.death_notice);
   o.peer_timeout = to_pico(peer_timeout);
+  if (const auto& reliable = scenario.fabric.reliable) {
+    o.rc = RcOptions{.profile = reliable->device,
+                     .adapter = reliable->adapter,
+                     .dummy_after = reliable->dummy_after,
+                     .seed = scenario.seed};
+    o.prefetch = reliable->prefetch;
+  }
   return o;
 }
 
@@ -26,6 +33,11 @@ HostedJob::HostedJob(World& world, std::vector<std::uint32_t> hosts, Duration pe
     : NetworkFaults(world, std::move(hosts)),
       hub_(fabric_options(world.scenario(), peer_timeout), this->hosts(), world.network(),
            world.agents()) {}
+
+std::optional<RcCounters> HostedJob::rc_counters() const {
+  if (hub_.reliable() == nullptr) return std::nullopt;
+  return hub_.reliable()->counters();
+}
 
 ProcessPlace HostedJob::place_of(std::uint32_t node, std::uint32_t job) {
   const ClockOptions& clocks = world().scenario().clocks;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/engine/agent.hpp"
@@ -21,6 +22,9 @@ class HostedJob : public NetworkFaults {
   /// Node n runs on host `hosts[n]`; several may share one. A peer that is away for longer than
   /// `peer_timeout` is reported down.
   HostedJob(World& world, std::vector<std::uint32_t> hosts, Duration peer_timeout);
+
+  /// What adapters have counted; none without fabric.reliable.
+  std::optional<RcCounters> rc_counters() const;
 
   Result<void> stop(std::uint32_t node) override;
   Result<void> resume(std::uint32_t node) override;

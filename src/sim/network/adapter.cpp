@@ -8,9 +8,8 @@
 namespace weft::sim {
 namespace {
 
-/// Hosts are fewer than 2^20, so the queue has a bit of its own.
-std::uint32_t queue_pair(const MessageRequest& request) {
-  return request.destination | std::uint32_t{request.queue} << 30;
+std::uint64_t queue_pair(const MessageRequest& request) {
+  return request.destination | std::uint64_t{request.queue} << 32;
 }
 
 }  // namespace
@@ -98,7 +97,7 @@ void Network::join_round(std::uint32_t m) {
 bool Network::gap_is_over(LinkId l, std::uint32_t lane_index) {
   if (options_.injection_gap == PicoDuration{}) return true;
   const Message& message = messages_[lane(l, lane_index).round.head];
-  if (message.to_send < message.request.bytes) return true;
+  if (message.to_send < message.request.bytes || message.request.skips_gap) return true;
   const PicoInstant next_start = next_starts_[message.request.source];
   if (next_start > engine_.now()) wake_at(l, next_start);
   return next_start <= engine_.now();
@@ -111,7 +110,7 @@ std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
   const MessageRequest& request = message.request;
   const auto payload =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(message.to_send, options_.mtu));
-  if (message.to_send >= request.bytes) {  // its first packet
+  if (message.to_send >= request.bytes && !request.skips_gap) {  // its first packet
     next_starts_[request.source] = engine_.now() + options_.injection_gap;
   }
   lane(l, lane_index).level.waited += ticks_of(engine_.now()) - ticks_of(message.posted);
@@ -119,8 +118,7 @@ std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
   ++message.packets;
   const std::uint32_t p = packets_.take();
   Packet& packet = packets_[p];
-  packet = {
-      .message = m, .bytes = payload + options_.packet_overhead, .last = message.to_send == 0};
+  packet = {.message = m, .bytes = payload + header_of(request), .last = message.to_send == 0};
   router_.start(packet.route, request.source, request.destination, request.flow,
                 rngs_[request.source]);
   round.head = message.next;

@@ -12,10 +12,12 @@
 
 namespace weft::sim {
 
+inline constexpr std::uint64_t no_flow = ~std::uint64_t{0};
+
 /// What a host has for one destination at one level, in order: a queue pair, a connection.
 struct Flow {
-  std::uint32_t destination = kNone;  ///< with the queue in its high bits
-  std::uint32_t tail = kNone;         ///< its last message
+  std::uint64_t destination = no_flow;  ///< with the queue pair in its high bits
+  std::uint32_t tail = kNone;           ///< its last message
 };
 
 /// Open addressing, linear probing, at most half full.
@@ -23,22 +25,22 @@ class FlowTable {
  public:
   /// The destination's flow, a new one without messages if there was none. Valid until the next
   /// call of either function.
-  Flow& at(std::uint32_t destination) {
+  Flow& at(std::uint64_t destination) {
     if ((used_ + 1) * 2 > slots_.size()) grow();
     std::size_t i = find(destination);
-    if (slots_[i].destination == kNone) {
+    if (slots_[i].destination == no_flow) {
       slots_[i] = {.destination = destination};
       ++used_;
     }
     return slots_[i];
   }
   /// There must be one.
-  void erase(std::uint32_t destination) {
+  void erase(std::uint64_t destination) {
     std::size_t hole = find(destination);
     slots_[hole] = {};
     --used_;
     // Close the gap: move back every later flow of the run that may stand at the hole.
-    for (std::size_t next = after(hole); slots_[next].destination != kNone; next = after(next)) {
+    for (std::size_t next = after(hole); slots_[next].destination != no_flow; next = after(next)) {
       const std::size_t distance = (next - home(slots_[next].destination)) & mask();
       if (distance < ((next - hole) & mask())) continue;
       slots_[hole] = std::exchange(slots_[next], {});
@@ -53,20 +55,20 @@ class FlowTable {
 
   std::size_t mask() const { return slots_.size() - 1; }
   std::size_t after(std::size_t i) const { return (i + 1) & mask(); }
-  std::size_t home(std::uint32_t destination) const {
+  std::size_t home(std::uint64_t destination) const {
     return (destination * 0x9e3779b97f4a7c15ULL >> 32) & mask();
   }
   /// Where it is, or where it would be.
-  std::size_t find(std::uint32_t destination) const {
+  std::size_t find(std::uint64_t destination) const {
     std::size_t i = home(destination);
-    while (slots_[i].destination != kNone && slots_[i].destination != destination) i = after(i);
+    while (slots_[i].destination != no_flow && slots_[i].destination != destination) i = after(i);
     return i;
   }
   void grow() {
     const std::vector<Flow> before =
         std::exchange(slots_, std::vector<Flow>(slots_.empty() ? fewest : slots_.size() * 2));
     for (const Flow& flow : before) {
-      if (flow.destination != kNone) slots_[find(flow.destination)] = flow;
+      if (flow.destination != no_flow) slots_[find(flow.destination)] = flow;
     }
   }
 

@@ -111,6 +111,9 @@ void Network::send(const MessageRequest& request) {
                  request.level < options_.levels.size(),
              "{} bytes from host {} to host {} at level {}", request.bytes, request.source,
              request.destination, request.level);
+  // Other parts of a divided network know nothing of these.
+  WEFT_CHECK(border_ == nullptr || (request.header == 0 && !request.may_be_lost));
+  WEFT_CHECK(!request.may_be_lost || request.bytes <= options_.mtu, "{} bytes", request.bytes);
   const std::uint32_t m = messages_.take();
   messages_[m] = {.request = request,
                   .to_send = request.bytes,
@@ -197,7 +200,7 @@ void Network::on_arrival(const Event& event) {
 
 void Network::deliver(std::uint32_t p) {
   const std::uint32_t m = packets_[p].message;
-  const std::uint64_t payload = packets_[p].bytes - options_.packet_overhead;
+  const std::uint64_t payload = packets_[p].bytes - header_of(messages_[m].request);
   packets_.give_back(p);
   ++delivered_;
   Message& message = messages_[m];

@@ -40,6 +40,8 @@ class NetworkUser {
   /// The last byte is at the destination. Messages of one pair may overtake each other when they
   /// are on different paths or take turns.
   virtual void on_arrived(const Message& message) = 0;
+  /// A lossy link has lost it; only of messages that may be lost.
+  virtual void on_lost(const Message& /*message*/) {}
   /// What the same user told in another part (Network::tell). Between events.
   virtual void on_told(std::span<const std::byte> word);
 };
@@ -163,6 +165,9 @@ class Network final : public EventHandler {
     std::uint32_t in_turn = 0;
   };
 
+  std::uint32_t header_of(const MessageRequest& request) const {
+    return request.header != 0 ? request.header : options_.packet_overhead;
+  }
   std::size_t first_lane(LinkId l) const { return std::size_t{l.value()} * lane_count_; }
   Lane& lane(LinkId l, std::uint32_t index) { return lanes_[first_lane(l) + index]; }
   LevelState& level_state(LinkId l, std::uint32_t level) {

@@ -28,9 +28,14 @@ void Network::lose(LinkId l, std::uint32_t lane_index, std::uint32_t p, PicoInst
                 arrival + transmitters_[l.value()].link.parameters().latency);
   const Message& message = messages_[packet.message];
   const MessageRequest& request = message.request;
+  if (request.may_be_lost) {
+    const Message gone = message;
+    forget(packet.message);
+    return users_[gone.request.user]->on_lost(gone);
+  }
   const Vertex host = topology_.host(request.source);
   const std::uint32_t source = topology_.port(l).vertex.value();
-  const std::uint32_t payload = packet.bytes - options_.packet_overhead;
+  const std::uint32_t payload = packet.bytes - header_of(request);
   const PicoInstant again = arrival + options_.retransmit_after;
   if (owns(host) && !message.foreign) {
     engine_.schedule(source, again, EventKind::packet_lost, host.value(), 0,

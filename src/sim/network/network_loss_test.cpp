@@ -64,6 +64,7 @@ class network_loss : public testing::Test, public NetworkUser {
   void on_sent(const Message& m, PicoInstant departure) override {
     sent_.emplace_back(m.request.tag, departure.ticks());
   }
+  void on_lost(const Message& m) override { lost_.push_back(m.request.tag); }
   void on_arrived(const Message& m) override {
     arrived_.emplace_back(m.request.tag, engine_->now().ticks());
   }
@@ -74,6 +75,7 @@ class network_loss : public testing::Test, public NetworkUser {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Network> network_;
   Times sent_, arrived_;
+  std::vector<std::uint64_t> lost_;
 };
 
 TEST_F(network_loss, a_lost_packet_is_sent_again_by_its_host) {
@@ -87,6 +89,18 @@ TEST_F(network_loss, a_lost_packet_is_sent_again_by_its_host) {
   EXPECT_EQ(arrived_, (Times{{7, 6010 * ns + 1120 * ns}}));
   EXPECT_EQ(sent_, (Times{{7, 1 * us}})) << "told once";
   EXPECT_EQ(network_->packets_lost(), 1u);
+  EXPECT_TRUE(network_->at_rest());
+}
+
+TEST_F(network_loss, a_message_that_may_be_lost_is_gone_and_its_user_is_told) {
+  build(2);
+  network_->set_loss(from_host(0), 1'000'000);
+  network_->send({.source = 0, .destination = 1, .bytes = 1000, .tag = 7, .may_be_lost = true});
+  run(500 * ns);
+  network_->set_loss(from_host(0), 0);
+  run(100 * us);
+  EXPECT_EQ(lost_, std::vector<std::uint64_t>{7});
+  EXPECT_TRUE(arrived_.empty());
   EXPECT_TRUE(network_->at_rest());
 }
 

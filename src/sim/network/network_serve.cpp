@@ -75,9 +75,9 @@ bool Network::passes_at_once(LinkId l, std::uint32_t lane_index, std::uint32_t b
 
 std::uint32_t Network::head_bytes(const Transmitter& t, const Lane& lane) const {
   if (!t.at_host) return packets_[queues_[lane.round.head].head].bytes;
-  const std::uint64_t left = messages_[lane.round.head].to_send;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(left, options_.mtu)) +
-         options_.packet_overhead;
+  const Message& message = messages_[lane.round.head];
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(message.to_send, options_.mtu)) +
+         header_of(message.request);
 }
 
 /// Room that has come back by now.
@@ -281,8 +281,9 @@ void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
   level.packets += 1;
   level.bytes += packet.bytes;
   if (observer_ != nullptr) {
-    const std::uint64_t waited = packet.bytes - (t.at_host ? options_.packet_overhead : 0);
-    observer_->on_transmit(l, packet, messages_[packet.message], waited, transit);
+    const Message& message = messages_[packet.message];
+    const std::uint64_t waited = packet.bytes - (t.at_host ? header_of(message.request) : 0);
+    observer_->on_transmit(l, packet, message, waited, transit);
   }
   if (!losses_.empty() && loses(l)) return lose(l, lane_index, p, transit.arrival);
   packet.arrived_by = l.value();

@@ -286,6 +286,40 @@ TEST_F(network, the_injection_gap_leaves_the_shares_of_levels_alone) {
   EXPECT_EQ(packets, (std::array<int, 2>{20, 140}));
 }
 
+TEST_F(network, an_acknowledgement_goes_without_the_injection_gap) {
+  NetworkOptions o = simple();
+  o.injection_gap = PicoDuration::nanoseconds(3000);
+  build(star_of(2), o);
+  send(0, 1, 1000, 1);
+  network_->send(
+      {.source = 0, .destination = 1, .bytes = 1000, .queue = 7, .tag = 2, .skips_gap = true});
+  send(0, 1, 1000, 3);
+  run();
+  EXPECT_EQ(arrived_, (std::vector<Arrived>{
+                          {1, 1120 * ns}, {2, 2120 * ns}, {3, 3 * us + 1 * us + 120 * ns}}));
+}
+
+TEST_F(network, a_message_may_have_headers_of_its_own) {
+  NetworkOptions o = simple();
+  o.packet_overhead = 10;
+  build(star_of(2), o);
+  network_->send({.source = 0, .destination = 1, .bytes = 900, .header = 100, .tag = 1});
+  send(0, 1, 900, 2);
+  run();
+  EXPECT_EQ(arrived_, (std::vector<Arrived>{{1, 1120 * ns}, {2, 1120 * ns + 910 * ns}}));
+}
+
+TEST_F(network, queue_pairs_to_one_host_take_turns) {
+  build(star_of(2), simple());
+  for (std::uint32_t queue = 0; queue < 3; ++queue) {
+    network_->send({.source = 0, .destination = 1, .bytes = 2000, .queue = queue, .tag = queue});
+  }
+  run();
+  // Both packets of the first one stand in the round when the others come.
+  EXPECT_EQ(arrived_, (std::vector<Arrived>{
+                          {0, 2 * us + 120 * ns}, {1, 5 * us + 120 * ns}, {2, 6 * us + 120 * ns}}));
+}
+
 TEST_F(network, messages_to_one_host_go_one_after_the_other) {
   build(star_of(2), simple());
   for (std::uint64_t m = 0; m < 3; ++m) send(0, 1, 2000, m);

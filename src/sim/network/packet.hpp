@@ -29,10 +29,16 @@ struct MessageRequest {
   std::uint32_t destination = 0;  ///< host; not the source
   std::uint64_t bytes = 0;        ///< payload; at least 1
   std::uint8_t level = 0;
-  std::uint8_t queue = 0;  ///< 0 or 1: messages keep their order, and wait, within their queue pair
-  std::uint16_t user = 0;  ///< whose listener is told (Network::add_user)
-  std::uint64_t flow = 0;  ///< routers that hash keep one flow on one path
-  std::uint64_t tag = 0;   ///< handed back
+  /// Header bytes of each of its packets; 0: NetworkOptions::packet_overhead.
+  std::uint8_t header = 0;
+  std::uint16_t user = 0;   ///< whose listener is told (Network::add_user)
+  std::uint32_t queue = 0;  ///< messages keep their order, and wait, within their queue pair
+  std::uint64_t flow = 0;   ///< routers that hash keep one flow on one path
+  std::uint64_t tag = 0;    ///< handed back
+  bool skips_gap = false;   ///< the injection gap does not delay it: an acknowledgement
+  /// What a lossy link loses is gone, and its user told (NetworkUser::on_lost). At most `mtu`
+  /// bytes.
+  bool may_be_lost = false;
 };
 
 /// A message from its posting to its arrival.

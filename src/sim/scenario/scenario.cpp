@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace weft::sim {
@@ -17,6 +18,25 @@ Error wrong(std::string_view key, std::string_view value, std::string_view fix) 
 Result<void> check_length(std::string_view key, Duration d) {
   if (d.ticks() >= 0 && d <= Duration::seconds(86'400)) return {};
   return wrong(key, fmt::format("{} ns", d.ticks()), "use 0 to a day");
+}
+
+/// Packets of reliable connections have headers of their own, and at least 256 bytes of payload.
+Result<void> check_reliable(const Scenario& s) {
+  constexpr std::uint32_t least_mtu = 256, most_mtu = 4096, most_header = 64;
+  if (!s.fabric.reliable) return {};
+  const NetworkOptions& n = s.network;
+  if (n.mtu < least_mtu) {
+    return wrong("network.mtu", fmt::format("{}", n.mtu), "transport = \"rc\" needs 256 or more");
+  }
+  const std::uint32_t packet = std::min(n.mtu, most_mtu) + most_header;
+  if (n.buffer_bytes < packet) {
+    return wrong("network.buffer", fmt::format("{}", n.buffer_bytes),
+                 fmt::format("packets of transport = \"rc\" have up to {} bytes", packet));
+  }
+  if (s.fabric.reliable->dummy_after.ticks() < 0) {
+    return wrong("fabric.dummy-after", "negative", "use 0, or 600us");
+  }
+  return {};
 }
 
 const ScenarioEntry* find(const std::vector<ScenarioEntry>& entries, std::string_view key) {
@@ -76,6 +96,7 @@ Error Scenario::located(std::string_view key, Error error) const {
 }
 
 Result<void> check_scenario(const Scenario& s) {
+  if (auto good = check_reliable(s); !good) return good;
   const std::pair<std::string_view, Duration> lengths[] = {
       {"clocks.offset", s.clocks.offset},
       {"noise.every", s.noise.every},

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "net/rc/adapter.hpp"
 #include "sim/network/options.hpp"
 #include "sim/topology/placement.hpp"
 #include "sim/traffic/traffic.hpp"
@@ -29,6 +30,14 @@ struct NoiseOptions {
   Duration mean{};   ///< mean length of a pause, exponential
 };
 
+/// Reliable connections of InfiniBand between the hosts of a job, with modelled adapters.
+struct ReliableOptions {
+  net::rc::DeviceProfile device;
+  net::rc::AdapterOptions adapter;
+  bool prefetch = false;   ///< paged memory is there when it is exposed
+  Duration dummy_after{};  ///< zero: stuck requests are left to timeouts
+};
+
 /// How what a job posts gets into the network and out of it.
 struct JobFabricOptions {
   /// Bytes of each one-sided write that are really copied, from its beginning.
@@ -36,6 +45,7 @@ struct JobFabricOptions {
   std::uint32_t header_bytes = 32;  ///< what an operation adds to its bytes on the network
   Duration acknowledgement = Duration::microseconds(1);
   Duration death_notice = Duration::milliseconds(1);
+  std::optional<ReliableOptions> reliable;  ///< none: what is sent arrives
 };
 
 /// Faults that are drawn: on average so many per simulated second and node, until `until`.

@@ -20,6 +20,7 @@
 
 #include "sim/scenario/toml_section.hpp"
 #include "sim/topology/options.hpp"
+#include "wire/capture/infiniband.hpp"
 
 namespace weft::sim {
 namespace {
@@ -235,7 +236,45 @@ class ScenarioFile {
     s.bytes("header", scenario_.fabric.header_bytes, 4096);
     s.duration("acknowledgement", scenario_.fabric.acknowledgement);
     s.duration("death-notice", scenario_.fabric.death_notice);
+    std::string transport = "messages";
+    s.text("transport", transport);
+    if (transport != "messages" && transport != "rc") {
+      s.refuse_value(*table->get("transport"), "transport",
+                     "it is neither messages nor rc; write one of them");
+    }
+    if (transport == "rc") read_reliable(s, *table);
     s.finish();
+  }
+
+  void read_reliable(TomlSection& s, const toml::table& table) {
+    ReliableOptions& r = scenario_.fabric.reliable.emplace();
+    std::string device = "connectx-6", memory = "pinned";
+    s.text("device", device);
+    auto profile = net::rc::device_profile(device);
+    if (!profile) s.refuse_value(*table.get("device"), "device", "{}", profile.error().message);
+    r.device = *profile;
+    s.text("memory", memory);
+    if (memory != "pinned" && memory != "paged") {
+      s.refuse_value(*table.get("memory"), "memory",
+                     "it is neither pinned nor paged; write one of them");
+    }
+    r.adapter.paged = memory == "paged";
+    if (r.adapter.paged && !r.device.has_paging) {
+      s.refuse_value(*table.get("memory"), "memory",
+                     "{} has no on-demand paging; use pinned, or device = \"connectx-4\"", device);
+    }
+    s.flag("prefetch", r.prefetch);
+    Duration rnr_delay = Duration::microseconds(1'280);
+    s.duration("rnr-delay", rnr_delay);
+    const auto code = rnr_delay.ticks() > 0 ? wire::rnr_code_of(rnr_delay.ticks()) : std::nullopt;
+    if (!code) {
+      s.refuse_value(*table.get("rnr-delay"), "rnr-delay",
+                     "no RNR NAK asks for that; use 10us to 655.36ms");
+    }
+    r.adapter.rnr_timer = *code;
+    s.integer("ack-timeout", r.adapter.ack_timeout, 0, 31);
+    s.integer("retries", r.adapter.retry_count, 0, 7);
+    s.duration("dummy-after", r.dummy_after);
   }
 
   /// What makes nodes differ from each other and from themselves.

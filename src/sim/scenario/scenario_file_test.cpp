@@ -374,7 +374,7 @@ TEST(scenario_file, every_key_refuses_what_is_wrong_with_its_line_and_value) {
         "packet-overhead", "buffer", "reserve", "switch-delay", "cut-through", "host-overhead",
         "injection-gap", "retransmit-after", "interleaved-messages"}},
       {"placement", {"kind"}},
-      {"fabric", {"copied-bytes", "acknowledgement", "death-notice"}},
+      {"fabric", {"copied-bytes", "acknowledgement", "death-notice", "transport"}},
       {"clocks", {"offset", "drift-ppm"}},
       {"noise", {"every", "mean"}},
       {"random-faults",
@@ -426,6 +426,45 @@ TEST(scenario_file, a_missing_file_is_named) {
   EXPECT_EQ(s.error().code, ErrorCode::not_found);
   EXPECT_THAT(s.error().message, HasSubstr("/no/such.toml"));
   EXPECT_THAT(read_scenario("/").error().message, HasSubstr("not a file"));
+}
+
+TEST(scenario_file, reads_reliable_connections_and_refuses_what_adapters_cannot) {
+  const std::string network = "[network]\ntopology = \"star:4\"\n[fabric]\ntransport = \"rc\"\n";
+  const auto s = parse_scenario(network + R"(device = "connectx-4"
+memory = "paged"
+prefetch = true
+rnr-delay = "10us"
+ack-timeout = 14
+retries = 3
+dummy-after = "600us"
+)",
+                                "s.toml");
+  ASSERT_TRUE(s.ok()) << s.error().message;
+  const ReliableOptions& r = *s->fabric.reliable;
+  EXPECT_EQ(r.device.name, "connectx-4");
+  EXPECT_TRUE(r.adapter.paged && r.prefetch);
+  EXPECT_EQ(r.adapter.rnr_timer, 1);
+  EXPECT_EQ(r.adapter.ack_timeout, 14);
+  EXPECT_EQ(r.adapter.retry_count, 3);
+  EXPECT_EQ(r.dummy_after, Duration::microseconds(600));
+  EXPECT_FALSE(parse_scenario("[network]\ntopology = \"star:4\"", "s.toml")->fabric.reliable);
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"device = \"connectx-9\"", "s.toml:5: fabric.device = connectx-9: "},
+      {"memory = \"swapped\"", "s.toml:5: fabric.memory = swapped: "},
+      {"memory = \"paged\"\ndevice = \"connectx-3\"", "s.toml:5: fabric.memory = paged: "},
+      {"rnr-delay = \"1s\"", "s.toml:5: fabric.rnr-delay = 1s: "},
+      {"[noise]\n[network.x]", "s.toml:"},
+  };
+  for (const auto& [text, message] : mistakes) {
+    const auto refused = parse_scenario(network + text, "s.toml");
+    ASSERT_FALSE(refused.ok()) << text;
+    EXPECT_THAT(refused.error().message, StartsWith(message));
+  }
+  const auto small = parse_scenario(
+      "[network]\ntopology = \"star:4\"\nmtu = 128\n[fabric]\n"
+      "transport = \"rc\"",
+      "s.toml");
+  EXPECT_THAT(small.error().message, HasSubstr("needs 256 or more"));
 }
 
 }  // namespace

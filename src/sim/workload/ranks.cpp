@@ -208,8 +208,8 @@ void Ranks::put(Kind kind, std::uint32_t from, std::uint32_t to, std::uint64_t m
                  .destination = hosts_[to],
                  .bytes = bytes + options_.header_bytes,
                  .level = levels_.of(from, to),
-                 .queue = is_control(kind) ? std::uint8_t{1} : std::uint8_t{0},
                  .user = user_,
+                 .queue = is_control(kind) ? 1U : 0U,
                  .flow = std::uint64_t{from} << 32 | to,
                  .tag = static_cast<std::uint64_t>(kind) << kind_shift | match});
 }

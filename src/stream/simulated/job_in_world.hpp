@@ -50,6 +50,7 @@ class JobInWorld final : public sim::Job, private sim::HostedJob, private sim::A
   /// What its nodes reported, once it has been concluded.
   JobReport& report() { return report_; }
   std::vector<std::string> describe() const;
+  using sim::HostedJob::rc_counters;
 
  private:
   enum Timer : std::uint16_t { stop_timer, fault_timer, start_timer };

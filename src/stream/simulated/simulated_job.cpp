@@ -91,9 +91,22 @@ class Simulation {
     std::vector<sim::TrafficPattern> patterns;
     for (const auto& traffic : world_.scenario().traffic) patterns.push_back(traffic.pattern);
     std::vector<std::string> names = names_of(patterns);
-    for (const std::size_t j : numbers_) names.push_back(jobs_[j].name);
+    for (const std::size_t j : numbers_) {
+      names.push_back(jobs_[j].name);
+      if (world_.scenario().fabric.reliable) names.push_back(jobs_[j].name + " packets");
+    }
     for (const auto& job : beside_) names.push_back(job->name());
     return names;
+  }
+  std::optional<sim::RcCounters> rc_counters() const {
+    std::optional<sim::RcCounters> all;
+    for (const auto& job : running_) {
+      const auto of_job = job->rc_counters();
+      if (!of_job) continue;
+      if (!all) all.emplace();
+      *all += *of_job;
+    }
+    return all;
   }
   /// This part's nodes.
   std::vector<std::string> describe() const {
@@ -203,6 +216,12 @@ SimulationTrace trace_of(sim::World& world, sim::Exchange& exchange) {
 Result<std::unique_ptr<sim::World>> make_world(const sim::Scenario& scenario,
                                                sim::Exchange& exchange) {
   if (exchange.size() == 1) return sim::World::make(scenario);
+  if (scenario.fabric.reliable) {
+    return scenario.located("fabric.transport",
+                            {ErrorCode::invalid_argument,
+                             "reliable connections are simulated in one part; leave out --parts "
+                             "and mpirun, or the transport"});
+  }
   const PicoDuration talk_after = to_pico(scenario.fabric.acknowledgement);
   if (talk_after == PicoDuration{}) {
     return scenario.located("fabric.acknowledgement",
@@ -255,6 +274,7 @@ Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
     const bool at_rest = options.settle && all.settle();
     *trace = trace_of(**world, exchange);
     trace->at_rest = at_rest;
+    trace->reliable = all.rc_counters();
     trace->nodes = std::move(where);
   }
   if (reports) {

@@ -11,6 +11,7 @@
 
 #include "sim/job/job.hpp"
 #include "sim/partition/exchange.hpp"
+#include "sim/rc/reliable_connections.hpp"
 #include "sim/run/world.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "stream/node/node_report.hpp"
@@ -30,6 +31,8 @@ struct SimulationTrace {
   Duration simulated{};
   /// With SimulationOptions::settle: nothing was left in the network, and every buffer was whole.
   bool at_rest = false;
+  /// What adapters of reliable connections have counted, of all jobs; none without any.
+  std::optional<sim::RcCounters> reliable;
   /// Where each of this part's nodes stood, when a job did not end.
   std::vector<std::string> nodes;
 };
