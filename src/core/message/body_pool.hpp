@@ -64,7 +64,6 @@ class BodyPool {
   bool has_block(std::size_t bytes) const {
     return class_of(bytes) < classes && in_use_ + rounded(bytes) <= limit_;
   }
-  bool is_full() const { return in_use_ >= limit_; }
   /// A copy of the bytes, which `body` owns; null when that would exceed the limit.
   const std::byte* keep(std::span<const std::byte> bytes, Body& body);
   /// Memory for `body`, whatever the limit: for what saves more than it takes. False: there is

@@ -96,8 +96,8 @@ class MessageMachine {
   /// An earlier life of this process stored that in this run of the job.
   bool knows(std::span<const std::byte> stored) const;
   /// Before anything else in a later life: it goes on from where an earlier one was stored. Errors:
-  /// it is another's or another run's (not_found), damaged, too late, or more than the outbox
-  /// holds.
+  /// it is another's or another run's (not_found), damaged, too late, or there is no memory for
+  /// what it kept, which is taken back whatever the limit of the outbox.
   Result<void> go_on(std::span<const std::byte> stored);
   /// What `store` returned last outlives this process: its later lives go on from there, so that
   /// the others need not keep what it had received by then.

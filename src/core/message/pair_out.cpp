@@ -306,6 +306,18 @@ Result<void> PairOut::go_on(const StoredPair& from) {
   return {};
 }
 
+/// Whatever the limit: it was all kept before, and who waits for a message needs it. The next
+/// message to be sent waits for room.
+bool PairOut::keep_stored(Flow& flow, std::span<const std::byte> bytes, std::uint64_t before,
+                          std::uint64_t after) {
+  Body body;
+  if (bytes.size() > Archive::most_shared) {
+    if (!bodies_.take_beyond_limit(bytes.size(), body)) return false;
+    std::copy(bytes.begin(), bytes.end(), body.memory().begin());
+  }
+  return flow.archive.add(bodies_, flow.first, bytes, body, before, after);
+}
+
 Result<void> PairOut::go_on(const StoredSends& from) {
   Flow& to = flow(from.flow);
   if (to.next() != 0) {
@@ -318,15 +330,12 @@ Result<void> PairOut::go_on(const StoredSends& from) {
     const std::uint64_t before = to.archived_digest;
     std::uint64_t& after = to.archived_digest;
     if (before != 0) after = digest_after(before, to.first, message.bytes);
-    Body body;
-    const bool is_large = message.bytes.size() > Archive::most_shared;
-    const bool has_room = message.is_gone || !is_large || bodies_.keep(message.bytes, body);
     if (message.is_gone) {
       after = 0;
       to.archive.add_gone(to.first);
-    } else if (!has_room || bodies_.is_full() ||
-               !to.archive.add(bodies_, to.first, message.bytes, body, before, after)) {
-      return Error{ErrorCode::exhausted, "the outbox is full; use a larger --outbox or --spill"};
+    } else if (!keep_stored(to, message.bytes, before, after)) {
+      return Error{ErrorCode::exhausted,
+                   "there is no memory for the messages that were stored; use --spill"};
     }
     ++to.first;
   }

@@ -190,6 +190,8 @@ class PairOut {
   void release(const Flow& flow, Serial serial, Kept& kept);
   void drop_front(Flow& flow);
   Result<void> go_on(const StoredSends& from);
+  bool keep_stored(Flow& flow, std::span<const std::byte> bytes, std::uint64_t before,
+                   std::uint64_t after);
   bool is_needed(const Flow& flow, Serial serial) const {
     return options_.retain && serial >= flow.forgotten;
   }
