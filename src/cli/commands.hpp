@@ -54,6 +54,7 @@ void add_simulate_command(CLI::App& root, Outcome& outcome);
 void add_stream_command(CLI::App& root, Outcome& outcome);
 /// `weft simulate swarm`, below `weft simulate`.
 void add_swarm_command(CLI::App& simulate, Outcome& outcome);
+void add_sweep_command(CLI::App& root, Outcome& outcome);
 void add_testbed_command(CLI::App& root, Outcome& outcome);
 void add_trace_command(CLI::App& root, Outcome& outcome);
 /// `weft trace record`, below `weft trace`.

@@ -30,6 +30,8 @@ constexpr std::array own_files{
     OwnFile{"simulation.json", "\"scenario\""},
     OwnFile{"qos.json", "\"controller\""},
     OwnFile{"qos.html", "content=\"weft report\""},
+    OwnFile{"sweep.json", "\"sweep\""},
+    OwnFile{"sweep.html", "content=\"weft report\""},
     OwnFile{"report.html", "content=\"weft report\""},
     OwnFile{"network.html", "content=\"weft report\""},
 };
@@ -50,33 +52,34 @@ void add_force_option(CLI::App& command, bool& force, const char* group) {
       ->group(group);
 }
 
-Result<void> prepare_directory(const std::string& directory, bool force) {
+Result<void> prepare_directory(const std::string& directory, bool force, std::string_view option) {
   if (directory.empty()) return {};
   std::error_code error;
   if (fs::exists(directory, error) && !fs::is_directory(directory, error)) {
     return Error{ErrorCode::invalid_argument,
-                 fmt::format("--out: {} is a file; name a directory", directory)};
+                 fmt::format("{}: {} is a file; name a directory", option, directory)};
   }
   fs::create_directories(directory, error);
   if (!error && ::access(directory.c_str(), W_OK | X_OK) != 0) {
     error.assign(errno, std::generic_category());
   }
   if (error) {
-    return Error{ErrorCode::io, fmt::format("--out: {}: cannot write in this directory: {}",
+    return Error{ErrorCode::io, fmt::format("{}: {}: cannot write in this directory: {}", option,
                                             directory, std::strerror(error.value()))};
   }
-  return refuse_foreign_files(directory, force);
+  return refuse_foreign_files(directory, force, option);
 }
 
-Result<void> refuse_foreign_files(const std::string& directory, bool force) {
+Result<void> refuse_foreign_files(const std::string& directory, bool force,
+                                  std::string_view option) {
   std::error_code error;
   for (const OwnFile& file : own_files) {
     const fs::path path = fs::path(directory) / file.name;
     if (force || !fs::exists(path, error) || is_own(path, file.mark)) continue;
     return Error{ErrorCode::invalid_argument,
-                 fmt::format("--out: {} is there, and weft did not write it; name another "
+                 fmt::format("{}: {} is there, and weft did not write it; name another "
                              "directory, or replace it with --force",
-                             path.string())};
+                             option, path.string())};
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "weft/result.hpp"
 
@@ -17,12 +18,14 @@ void add_force_option(CLI::App& command, bool& force, const char* group = "Outpu
 
 /// Refuses a directory in which a file has the name of a record or a report but is none that weft
 /// wrote, unless `force`.
-Result<void> refuse_foreign_files(const std::string& directory, bool force);
+Result<void> refuse_foreign_files(const std::string& directory, bool force,
+                                  std::string_view option = "--out");
 
 /// Makes the directory, and refuses one in which a file has the name of a record or a report but is
 /// none that weft wrote, unless `force`. Records and reports of earlier runs are replaced: that is
 /// what the directory is for. Does nothing for an empty name. Errors: the name is a file's (code
-/// invalid_argument); the system does not let anybody write there (io).
-Result<void> prepare_directory(const std::string& directory, bool force);
+/// invalid_argument); the system does not let anybody write there (io). They name `option`.
+Result<void> prepare_directory(const std::string& directory, bool force,
+                               std::string_view option = "--out");
 
 }  // namespace weft::cli

@@ -60,6 +60,12 @@ std::string share_done(double fraction, std::chrono::duration<double> taken) {
   return fmt::format("{}, {}:{:02} min left", share, seconds / 60, seconds % 60);
 }
 
+std::string bar(double fraction, std::size_t places) {
+  const double full = std::clamp(fraction, 0.0, 1.0) * static_cast<double>(places);
+  const auto done = static_cast<std::size_t>(full + 1e-9);
+  return fmt::format("[{}{}]", std::string(done, '#'), std::string(places - done, '.'));
+}
+
 StatusLine::StatusLine() : terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 StatusLine::~StatusLine() {

@@ -19,6 +19,9 @@ std::string fitting(const std::vector<std::string>& parts, std::size_t columns);
 /// "25 %" of a total, with what is left at that pace when that is worth saying: "25 %, 12 s left".
 std::string share_done(double fraction, std::chrono::duration<double> taken);
 
+/// "[#####...............]" of so many places between the brackets; `fraction` from 0 to 1.
+std::string bar(double fraction, std::size_t places = 20);
+
 /// One line on standard error that is written over and over, if that is a terminal. It is gone when
 /// the object is.
 class StatusLine {

@@ -72,5 +72,11 @@ TEST(terminal, has_its_own_width_and_a_pipe_80_columns) {
   for (const int descriptor : {pipe[0], pipe[1], master, slave}) ::close(descriptor);
 }
 
+TEST(terminal_bar, is_as_long_however_much_is_done) {
+  EXPECT_EQ(bar(0, 4), "[....]");
+  EXPECT_EQ(bar(0.5, 4), "[##..]");
+  EXPECT_EQ(bar(2, 4), "[####]");
+}
+
 }  // namespace
 }  // namespace weft::cli

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* question_name = "sweep.json";
+constexpr const char* question_name = "question.json";
 
 std::string runs_name(const SweepShare& share) {
   return share.is_all() ? "runs.jsonl" : fmt::format("runs-{}-of-{}.jsonl", share.task, share.of);
@@ -141,7 +141,7 @@ Result<SweepQuestion> SweepLedger::question_of(const std::string& directory) {
   if (!fs::exists(path, error)) {
     return Error{
         ErrorCode::not_found,
-        fmt::format("--resume: {} has no sweep.json: no sweep was begun there", directory)};
+        fmt::format("--resume: {} has no question.json: no sweep was begun there", directory)};
   }
   const auto text = read_whole(path);
   if (!text) return text.error();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SweepLedger: the directory in which a sweep keeps its runs, so that it can be interrupted, and
-// shared by tasks: sweep.json is the question, runs*.jsonl has a line for each run. Each task
+// shared by tasks: question.json is the question, runs*.jsonl has a line for each run. Each task
 // appends to a file of its own; a line that was cut short by a crash is not read.
 #pragma once
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -88,11 +89,16 @@ Result<double> find_metric(const Metric& metric, std::string_view output) {
     if (!std::regex_search(line.data(), line.data() + line.size(), match, pattern)) continue;
     found = match.size() > 1 ? match[1].str() : match[0].str();
   }
-  if (!found && lines == 0) return wrong(metric, "the program printed nothing");
+  if (!found && lines == 0) {
+    return wrong(metric, metric.file.empty() ? "the program printed nothing: --metric-file names a "
+                                               "file that it writes"
+                                             : fmt::format("{} is empty", metric.file));
+  }
   if (!found) {
-    return wrong(metric, fmt::format("matches none of the {} lines that the program printed, of "
-                                     "which the last is '{}'",
-                                     lines, shown(last)));
+    return wrong(metric,
+                 fmt::format("matches none of the {} lines {}, of which the last is '{}'", lines,
+                             metric.file.empty() ? "that the program printed" : "of " + metric.file,
+                             shown(last)));
   }
   char* end = nullptr;
   const double value = std::strtod(found->c_str(), &end);

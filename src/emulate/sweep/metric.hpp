@@ -22,6 +22,7 @@ Result<MetricUnit> parse_metric_unit(std::string_view text);
 struct Metric {
   std::string pattern;  ///< a regular expression (ECMAScript); empty: the program's time
   MetricUnit unit;
+  std::string file;  ///< that the program writes, in place of its standard output; or empty
 
   bool is_time() const { return pattern.empty(); }
   /// Seconds, or seconds per event of a rate: what the analysis takes, where smaller is better.
@@ -33,9 +34,9 @@ struct Metric {
 /// "time", or a regular expression. Refuses one that is none.
 Result<std::string> parse_metric(std::string_view text);
 
-/// The metric's number in a program's output: of the last line that matches, the first group in
-/// parentheses, or without one the match. Errors (invalid_argument): no line matches; what matches
-/// is no number above 0.
+/// The metric's number in a program's output or file: of the last line that matches, the first
+/// group in parentheses, or without one the match. Errors (invalid_argument): no line matches; what
+/// matches is no number above 0.
 Result<double> find_metric(const Metric& metric, std::string_view output);
 
 }  // namespace weft::emulate

@@ -7,7 +7,7 @@ namespace weft::emulate {
 namespace {
 
 Metric metric(const char* pattern, const char* unit = "s") {
-  return {pattern, *parse_metric_unit(unit)};
+  return {pattern, *parse_metric_unit(unit), {}};
 }
 
 TEST(sweep_metric, is_the_group_of_the_last_line_that_matches) {

@@ -139,6 +139,7 @@ std::string to_json_text(const SweepQuestion& question) {
                      {"bandwidths", question.bandwidths},
                      {"metric", question.metric.is_time() ? "time" : question.metric.pattern},
                      {"unit", question.metric.unit.name},
+                     {"metric_file", question.metric.file},
                      {"links", question.links},
                      {"command", question.command}};
   return json.dump() + "\n";
@@ -160,7 +161,8 @@ Result<SweepQuestion> question_from_json(std::string_view text) {
     if (!pattern) return std::move(pattern).error();
     auto unit = parse_metric_unit(json.at("unit").get<std::string>());
     if (!unit) return std::move(unit).error();
-    question.metric = {std::move(pattern).value(), std::move(unit).value()};
+    question.metric = {std::move(pattern).value(), std::move(unit).value(),
+                       json.at("metric_file").get<std::string>()};
     question.links = json.at("links").get<std::string>();
     question.command = json.at("command").get<std::vector<std::string>>();
     const bool empty = question.latencies.empty() || question.bandwidths.empty();
@@ -174,6 +176,7 @@ Result<SweepQuestion> question_from_json(std::string_view text) {
 std::string difference(const SweepQuestion& a, const SweepQuestion& b) {
   if (a.command != b.command) return "the command";
   if (a.metric.pattern != b.metric.pattern) return "--metric";
+  if (a.metric.file != b.metric.file) return "--metric-file";
   if (a.metric.unit.name != b.metric.unit.name) return "--unit";
   if (a.links != b.links) return "--links";
   return {};

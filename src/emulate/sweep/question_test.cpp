@@ -52,13 +52,14 @@ TEST(sweep_share, divides_points_and_gives_every_task_the_baseline) {
 TEST(sweep_question, reads_back_what_it_wrote) {
   SweepQuestion question{.latencies = *parse_latencies("0,1500ns"),
                          .bandwidths = *parse_bandwidths("100%,33.3%"),
-                         .metric = {"GUPS ([0-9.]+)", *parse_metric_unit("G/s")},
+                         .metric = {"GUPS ([0-9.]+)", *parse_metric_unit("G/s"), "out.txt"},
                          .links = "links.toml",
                          .command = {"mpirun", "-n", "2", "./a b"}};
   const auto back = question_from_json(to_json_text(question));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(back->points(), question.points());
   EXPECT_EQ(difference(*back, question), "");
+  EXPECT_EQ(back->metric.file, "out.txt");
   question.command.emplace_back("more");
   EXPECT_EQ(difference(*back, question), "the command");
   EXPECT_FALSE(question_from_json("{}"));

@@ -83,7 +83,7 @@ TEST(sweep_record, says_what_the_program_needs) {
 TEST(sweep_record, turns_the_interval_of_a_rate_round) {
   PointOutcome point{.point = {}, .seconds = {.median = 0.5, .low = 0.25, .high = 1}};
   SweepOutcome outcome{.question = question(), .points = {point}};
-  outcome.question.metric = {"x", *parse_metric_unit("/s")};
+  outcome.question.metric = {"x", *parse_metric_unit("/s"), {}};
   const auto json = nlohmann::json::parse(to_json_text(outcome, "weft sweep"));
   EXPECT_EQ(json["points"][0]["low"], 1);
   EXPECT_EQ(json["points"][0]["high"], 4);

@@ -112,7 +112,7 @@ TEST(sweep, compares_a_metric_that_is_a_rate) {
   Synthetic program(overlapping, 1);
   program.output = "rate 4\n";
   SweepRequest asked = request();
-  asked.question.metric = {"rate ([0-9]+)", *parse_metric_unit("k/s")};
+  asked.question.metric = {"rate ([0-9]+)", *parse_metric_unit("k/s"), {}};
   const auto outcome = run_sweep(asked, program.driver());
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_DOUBLE_EQ(outcome->points[0].seconds.median, 1.0 / 4000);

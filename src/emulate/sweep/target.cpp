@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulate/sweep/target.hpp"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include <array>
 #include <fstream>
 #include <numeric>
 #include <sstream>
+#include <utility>
 
 #include "emulate/run.hpp"
 
@@ -58,9 +61,38 @@ double stolen_share(std::string_view before, std::string_view after) {
   return all > 0 ? (b[stolen_column] - a[stolen_column]) / all : 0;
 }
 
+WrittenFile::WrittenFile(std::string path) : path_(std::move(path)), before_(state_of(path_)) {}
+
+WrittenFile::State WrittenFile::state_of(const std::string& path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0) return {};
+  return {about.st_mtim.tv_sec * 1'000'000'000 + about.st_mtim.tv_nsec, about.st_size};
+}
+
+Result<std::string> WrittenFile::text() const {
+  const State now = state_of(path_);
+  std::ifstream file(path_, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (now == State{} || !file) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--metric-file {}: is not there after a run: name what the program "
+                             "writes, from this directory",
+                             path_)};
+  }
+  if (now == before_) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--metric-file {}: the program did not write it: it is as it was "
+                             "before",
+                             path_)};
+  }
+  return text.str();
+}
+
 SweepTarget emulated_target(const SweepQuestion& question) {
   return [question, host = host_name()](const SweepPoint& point) -> Result<ProgramRun> {
     const std::string before = processor_times();
+    const WrittenFile file(question.metric.file);
     auto ran = run(request_for(question, point));
     if (!ran) return std::move(ran).error();
     ProgramRun out;
@@ -69,6 +101,11 @@ SweepTarget emulated_target(const SweepQuestion& question) {
     out.time_s = program_s > 0 ? program_s : out.wall_s;
     out.stolen = stolen_share(before, processor_times());
     out.output = std::move(ran->stdout_text);
+    if (!question.metric.file.empty()) {
+      auto text = file.text();
+      if (!text) return std::move(text).error();
+      out.output = std::move(text).value();
+    }
     out.ground = {.host = host,
                   .interposer = ran->interposer,
                   .ranks = ran->ranks,

@@ -2,6 +2,10 @@
 // The real target of a sweep: runs of unmodified programs under emulation (emulate/run.hpp).
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 #include "emulate/sweep/sweep.hpp"
 
 namespace weft::emulate {
@@ -9,6 +13,26 @@ namespace weft::emulate {
 /// Runs the question's command at a point. Its time is that of the slowest rank between MPI_Init
 /// and MPI_Finalize; of a program that tells no such time, the command's. One thread.
 SweepTarget emulated_target(const SweepQuestion& question);
+
+/// What a program writes into a file, where a run did write it: text from before is not a result.
+class WrittenFile {
+ public:
+  /// Looks at the file before the run.
+  explicit WrittenFile(std::string path);
+  /// Errors (invalid_argument): the file is not there, or is as it was before.
+  Result<std::string> text() const;
+
+ private:
+  struct State {
+    std::int64_t modified_ns = -1;
+    std::int64_t size = -1;
+    friend bool operator==(const State&, const State&) = default;
+  };
+  static State state_of(const std::string& path);
+
+  std::string path_;
+  State before_;
+};
 
 /// The share of the processors' time that the hypervisor gave to others, between two texts of
 /// /proc/stat; 0 where they do not tell.

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "emulate/sweep/directory_for_test.hpp"
+
 namespace weft::emulate {
 namespace {
 
@@ -12,6 +16,19 @@ TEST(sweep_target, reads_what_the_hypervisor_took_from_the_processors) {
       0.3);
   EXPECT_EQ(stolen_share("", ""), 0);
   EXPECT_EQ(stolen_share("cpu 1 2 3", "cpu 1 2 3"), 0);
+}
+
+TEST(sweep_target, takes_no_file_that_a_run_did_not_write) {
+  const DirectoryForTest directory;
+  const std::string path = directory / "out.txt";
+  const WrittenFile fresh(path);
+  EXPECT_NE(fresh.text().error().message.find("is not there"), std::string::npos);
+  std::ofstream(path) << "GUPS 1\n";
+  EXPECT_EQ(*fresh.text(), "GUPS 1\n");
+  const WrittenFile stale(path);
+  EXPECT_NE(stale.text().error().message.find("did not write it"), std::string::npos);
+  std::ofstream(path, std::ios::app) << "GUPS 2\n";
+  EXPECT_EQ(*stale.text(), "GUPS 1\nGUPS 2\n");
 }
 
 }  // namespace

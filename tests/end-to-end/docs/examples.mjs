@@ -8,6 +8,8 @@ export const skips = [
   { like: /^scripts\/fuzz\.sh|^bench\//, why: 'takes minutes, and needs another build' },
   { like: /…|SCENARIO|\bDIR\b/, why: 'stands for several commands' },
   { like: /^srun\b/, why: 'needs a cluster with Slurm; slurm_test.sh has one' },
+  { like: /^sbatch\b/, why: 'needs a cluster with Slurm' },
+  { like: /^weft sweep --resume \S+ --merge/, why: 'needs the runs of several tasks; sweep_test has some' },
   { like: /--hosts hosts\.txt/, why: 'needs several machines; launch/hosts has them' },
   { like: /cluster\.toml|job\.conf/, why: 'one process of several; cluster_processes_test starts them all' },
   { like: /my_analysis|my_monitor|shm:demo/, why: 'a program of the reader; tests/end-to-end/shm has some' },

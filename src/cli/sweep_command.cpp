@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// weft sweep: how a program reacts to latency and bandwidth.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "base/units.hpp"
+#include "cli/commands.hpp"
+#include "cli/output_directory.hpp"
+#include "cli/parsed_option.hpp"
+#include "cli/sweep_report.hpp"
+#include "cli/terminal.hpp"
+#include "emulate/sweep/record.hpp"
+#include "emulate/sweep/target.hpp"
+#include "report/run_record.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/stop_signals.hpp"
+
+namespace weft::cli {
+namespace {
+
+using emulate::SweepQuestion;
+using emulate::SweepRequest;
+
+struct SweepCommand {
+  std::optional<std::vector<Duration>> latencies;
+  std::optional<std::vector<double>> bandwidths;
+  std::optional<std::string> pattern;
+  std::optional<emulate::MetricUnit> unit;
+  std::optional<emulate::SweepShare> share;
+  std::vector<std::string> predictions;
+  std::vector<std::string> command;
+  std::string metric_file;
+  std::string links;
+  Duration budget = Duration::seconds(600);
+  double precision = 0.02;
+  std::uint64_t seed = 1;
+  std::string json;
+  std::string report;
+  std::string directory;
+  bool merges = false;
+  bool replaces = false;
+};
+
+Error usage(std::string message) {
+  return {ErrorCode::invalid_argument, std::move(message)};
+}
+
+/// What is asked: by the options, or by the directory when they name no program.
+Result<SweepQuestion> question_of(const SweepCommand& command) {
+  SweepQuestion question;
+  if (command.command.empty()) {
+    if (command.directory.empty()) {
+      return usage("COMMAND: is missing: name a program after --, as -- mpirun -n 2 ./program");
+    }
+    auto stored = emulate::SweepLedger::question_of(command.directory);
+    if (!stored) return stored;
+    question = std::move(stored).value();
+  }
+  if (!command.command.empty()) question.command = command.command;
+  if (command.latencies) question.latencies = *command.latencies;
+  if (command.bandwidths) question.bandwidths = *command.bandwidths;
+  if (command.pattern) question.metric.pattern = *command.pattern;
+  if (command.unit) question.metric.unit = *command.unit;
+  if (!command.metric_file.empty()) question.metric.file = command.metric_file;
+  if (!command.links.empty()) question.links = command.links;
+  if (question.metric.is_time() && question.metric.unit.name != "s") {
+    return usage(
+        fmt::format("--unit {}: the program's time is in s; --unit is for a --metric that "
+                    "is a regular expression",
+                    question.metric.unit.name));
+  }
+  if (question.metric.is_time() && !question.metric.file.empty()) {
+    return usage(
+        fmt::format("--metric-file {}: needs a --metric to look for in it", question.metric.file));
+  }
+  return question;
+}
+
+std::optional<std::uint32_t> number_from(const char* variable) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr) return std::nullopt;
+  const std::string_view word = text;
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return number;
+}
+
+/// The share of a task of a Slurm array; all of the sweep elsewhere.
+emulate::SweepShare share_of_array() {
+  const auto id = number_from("SLURM_ARRAY_TASK_ID");
+  const auto count = number_from("SLURM_ARRAY_TASK_COUNT");
+  if (!id || !count || *count < 2) return {};
+  const std::uint32_t first = number_from("SLURM_ARRAY_TASK_MIN").value_or(0);
+  const std::uint32_t step = std::max(1U, number_from("SLURM_ARRAY_TASK_STEP").value_or(1));
+  return {(*id - first) / step % *count, *count};
+}
+
+Result<SweepRequest> resolve(const SweepCommand& command) {
+  auto question = question_of(command);
+  if (!question) return std::move(question).error();
+  SweepRequest request{
+      .question = std::move(question).value(),
+      .plan = {.precision = command.precision, .budget = command.budget, .seed = command.seed},
+      .share = {},
+      .directory = command.directory,
+      .runs_nothing = command.merges,
+      .predictions = {}};
+  if (!command.merges) request.share = command.share ? *command.share : share_of_array();
+  if (command.merges && command.share) return usage("--merge: takes all shares; drop --share");
+  if (request.directory.empty() && (command.merges || !request.share.is_all())) {
+    return usage(fmt::format("--resume: is missing: {} a directory that all tasks share",
+                             command.merges ? "--merge reads" : "a share of a sweep needs"));
+  }
+  for (const std::string& text : command.predictions) {
+    auto point = emulate::parse_prediction(text);
+    if (!point) return usage("--predict: " + point.error().message);
+    request.predictions.push_back(*point);
+  }
+  return request;
+}
+
+Result<emulate::SweepOutcome> run(const SweepRequest& request, const StopSignals& signals) {
+  const Instant begun = monotonic_now();
+  StatusLine line;
+  const emulate::SweepTarget target = emulate::emulated_target(request.question);
+  const emulate::SweepDriver driver{
+      .target = target,
+      .elapsed = [&] { return monotonic_now() - begun; },
+      .on_run =
+          [&](const emulate::SweepProgress& p) {
+            const std::chrono::duration<double> taken((monotonic_now() - begun).to_seconds());
+            line.show({bar(p.fraction) + " " + share_done(p.fraction, taken),
+                       fmt::format("{} of {} points settled", p.settled, p.points),
+                       fmt::format("{} runs", p.runs), to_text(p.point)});
+            return !signals.came();
+          }};
+  auto outcome = emulate::run_sweep(request, driver);
+  // A signal from a terminal also ended the program: that is no fault of the program.
+  if (!outcome && signals.came() && outcome.error().code != ErrorCode::cancelled) {
+    return Error{ErrorCode::cancelled,
+                 request.directory.empty()
+                     ? "stopped; with --resume DIR a sweep can go on later"
+                     : fmt::format("stopped; the same command goes on from {}", request.directory)};
+  }
+  return outcome;
+}
+
+Result<void> write_json(const std::string& path, const std::string& json) {
+  if (path == "-") {
+    fmt::print("{}\n", json);
+    return {};
+  }
+  auto written = report::write_file_whole(path, json + "\n");
+  if (!written) return Error{ErrorCode::io, "--json: " + written.error().message};
+  return {};
+}
+
+Result<void> write_report(const SweepCommand& command, const emulate::SweepOutcome& outcome,
+                          const std::string& json, const std::string& command_line) {
+  const std::filesystem::path directory(command.report);
+  const std::string page = (directory / "sweep.html").string();
+  auto written = report::write_file_whole((directory / "sweep.json").string(), json + "\n");
+  if (written) {
+    written = report::write_file_whole(page, report::sweep_page(record_of(outcome, command_line)));
+  }
+  if (!written) return Error{ErrorCode::io, "--report: " + written.error().message};
+  if (command.json != "-") fmt::print("report: {}\n", page);
+  return {};
+}
+
+void run_sweep_command(const SweepCommand& command, Outcome& outcome) {
+  const StopSignals signals;
+  const auto request = resolve(command);
+  if (!request) return report_error(request.error(), outcome);
+  if (auto good = prepare_directory(command.report, command.replaces, "--report"); !good) {
+    return report_error(good.error(), outcome);
+  }
+  const auto swept = run(*request, signals);
+  if (!swept) return report_error(swept.error(), outcome);
+  for (const std::string& warning : swept->warnings) {
+    fmt::print(stderr, "weft: warning: {}\n", warning);
+  }
+  const std::string json = to_json_text(*swept, outcome.command_line);
+  if (command.json != "-") print_sweep(*swept);
+  if (!command.json.empty()) {
+    if (auto good = write_json(command.json, json); !good) {
+      return report_error(good.error(), outcome);
+    }
+  }
+  if (!swept->analysis) {
+    fmt::print(stderr,
+               "weft: task {} of {} is done; when all are, weft sweep --resume {} --merge tells "
+               "what they found\n",
+               request->share.task, request->share.of, request->directory);
+    return;
+  }
+  if (command.report.empty()) return;
+  if (auto good = write_report(command, *swept, json, outcome.command_line); !good) {
+    report_error(good.error(), outcome);
+  }
+}
+
+Result<double> parse_precision(const std::string& text) {
+  auto shares = emulate::parse_bandwidths(text);
+  if (shares && shares->size() == 1) return shares->front();
+  return usage(fmt::format("'{}' is no precision: give percent, as 2%", text));
+}
+
+Result<Duration> parse_budget(const std::string& text) {
+  auto budget = parse_duration(text);
+  if (!budget || *budget > Duration{}) return budget;
+  return usage(fmt::format("'{}' is no time to measure in: give more than 0, as 10min", text));
+}
+
+void add_networks(CLI::App& sweep, SweepCommand& s) {
+  add_parsed(sweep, "--latency", s.latencies, emulate::parse_latencies,
+             "added to each message, one way: 0,1us,2us", "0")
+      ->type_name("LIST");
+  add_parsed(sweep, "--bandwidth", s.bandwidths, emulate::parse_bandwidths,
+             "shares of the calibrated bandwidth: 100%,50%,10%", "100%")
+      ->type_name("LIST");
+  sweep.add_option("--links", s.links, "a file of links between ranks, as of weft emulate")
+      ->type_name("FILE");
+  add_parsed(sweep, "--metric", s.pattern, emulate::parse_metric,
+             "time, or a regular expression whose group is a number that the program prints",
+             "time")
+      ->type_name("REGEX");
+  add_parsed(sweep, "--unit", s.unit, emulate::parse_metric_unit,
+             "of that number: s, ms, us, ns, or a rate /s, k/s, M/s, G/s", "s")
+      ->type_name("UNIT");
+  sweep
+      .add_option("--metric-file", s.metric_file,
+                  "look for it in a file that the program writes, not in what it prints")
+      ->type_name("FILE");
+  sweep
+      .add_option("--predict", s.predictions,
+                  "a network to tell the model's time on, as -0.5us,200% (several allowed)")
+      ->allow_extra_args(false)
+      ->type_name("LATENCY,BANDWIDTH");
+}
+
+void add_effort(CLI::App& sweep, SweepCommand& s) {
+  add_parsed(sweep, "--budget", s.budget, parse_budget, "no run begins that would end later",
+             "10min")
+      ->type_name("TIME");
+  add_parsed(sweep, "--precision", s.precision, parse_precision,
+             "a point is repeated until the interval of its median is ± this", "2%")
+      ->type_name("PERCENT");
+  sweep.add_option("--seed", s.seed, "of the order of runs")
+      ->type_name("UINT")
+      ->capture_default_str();
+  add_parsed(sweep, "--share", s.share, emulate::parse_share,
+             "measure a part of the points: task/tasks, as 0/4; in a Slurm array, the task's")
+      ->type_name("K/N");
+  sweep.add_flag("--merge", s.merges, "run nothing, tell what all tasks of --resume found");
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& root, Outcome& outcome) {
+  auto* sweep = root.add_subcommand(
+      "sweep", "run an unmodified MPI program on many emulated networks, and tell what it needs");
+  auto state = std::make_shared<SweepCommand>();
+  SweepCommand& s = *state;
+  add_networks(*sweep, s);
+  add_effort(*sweep, s);
+  sweep->add_option("COMMAND", s.command, "mpirun, its options, and the program")
+      ->type_name("WORDS");
+  sweep->add_option("--json", s.json, "write one JSON object; - is standard output")
+      ->type_name("FILE")
+      ->group("Output");
+  sweep->add_option("--report", s.report, "write sweep.html and sweep.json")
+      ->type_name("DIR")
+      ->group("Output");
+  sweep
+      ->add_option("--resume", s.directory,
+                   "keep each run in a directory, and go on with the runs that are there")
+      ->type_name("DIR")
+      ->group("Output");
+  add_force_option(*sweep, s.replaces);
+  refuse_negative_numbers(*sweep);
+  sweep->positionals_at_end();
+  sweep->footer(
+      "Examples:\n"
+      "  weft sweep --latency 0,1us,2us,5us,10us -- mpirun -n 2 ./my-program\n"
+      "  weft sweep --latency 0,2us,10us --bandwidth 100%,50%,20%,5% --report out/sweep "
+      "--resume out/runs -- mpirun -n 2 ./my-program\n"
+      "  weft sweep --resume out/runs --merge --predict -0.2us,200%");
+  sweep->callback(
+      [state, &outcome] { run_stoppable(outcome, [&] { run_sweep_command(*state, outcome); }); });
+}
+
+}  // namespace weft::cli
