@@ -32,6 +32,8 @@ constexpr std::size_t most_jobs = 64;
 constexpr std::size_t most_level_changes = 10'000;
 constexpr std::size_t most_lossy = 10'000;
 constexpr std::size_t longest_job_name = 64;
+/// 67 ms, or the adapter's floor: all retries together outlast page faults.
+constexpr std::uint8_t usual_ack_timeout = 14;
 
 /// Everything there is below a node, with its line.
 void list_entries(const toml::node& node, const std::string& key,
@@ -272,6 +274,7 @@ class ScenarioFile {
                      "no RNR NAK asks for that; use 10us to 655.36ms");
     }
     r.adapter.rnr_timer = *code;
+    r.adapter.ack_timeout = usual_ack_timeout;
     s.integer("ack-timeout", r.adapter.ack_timeout, 0, 31);
     s.integer("retries", r.adapter.retry_count, 0, 7);
     s.duration("dummy-after", r.dummy_after);

@@ -434,7 +434,7 @@ TEST(scenario_file, reads_reliable_connections_and_refuses_what_adapters_cannot)
 memory = "paged"
 prefetch = true
 rnr-delay = "10us"
-ack-timeout = 14
+ack-timeout = 13
 retries = 3
 dummy-after = "600us"
 )",
@@ -444,7 +444,7 @@ dummy-after = "600us"
   EXPECT_EQ(r.device.name, "connectx-4");
   EXPECT_TRUE(r.adapter.paged && r.prefetch);
   EXPECT_EQ(r.adapter.rnr_timer, 1);
-  EXPECT_EQ(r.adapter.ack_timeout, 14);
+  EXPECT_EQ(r.adapter.ack_timeout, 13);
   EXPECT_EQ(r.adapter.retry_count, 3);
   EXPECT_EQ(r.dummy_after, Duration::microseconds(600));
   EXPECT_FALSE(parse_scenario("[network]\ntopology = \"star:4\"", "s.toml")->fabric.reliable);

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two adapters and a link that loses packets, with pages that the kernel takes away at any time.
+// Everything is drawn from a seed; WEFT_SEED=N runs one.
+#include "net/rc/adapter.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <queue>
+#include <string>
+#include <vector>
+
+namespace weft::net::rc {
+namespace {
+
+constexpr Duration latency = Duration::microseconds(1);
+
+/// The two ends and what is under way between them.
+class Link {
+ public:
+  Link(const DeviceProfile& profile, const AdapterOptions& options, std::uint32_t queue_pairs,
+       Rng rng)
+      : rng_(rng.split(9)), profile_(profile) {
+    ends_.reserve(2);
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      ends_.emplace_back(profile_, options, queue_pairs, rng.split(i));
+    }
+    completions_.assign(2, std::vector<std::vector<Completion>>(queue_pairs));
+    received_.assign(2, std::vector<std::uint32_t>(queue_pairs));
+  }
+
+  double loss = 0;
+  Adapter& end(std::size_t i) { return ends_[i]; }
+  Instant now() const { return now_; }
+  const std::vector<Completion>& completions(std::size_t end, std::uint32_t qp) const {
+    return completions_[end][qp];
+  }
+  std::uint32_t received(std::size_t end, std::uint32_t qp) const { return received_[end][qp]; }
+
+  void post(std::size_t end, std::uint32_t qp, const WorkRequest& work) {
+    Outbox out;
+    ends_[end].post(now_, qp, work, out);
+    carry_out(end, out);
+  }
+  /// False when there is no end of it.
+  bool run_until(Instant until) {
+    for (std::uint64_t events = 0; events < 3'000'000; ++events) {
+      const Instant arrival = arrivals_.empty() ? Instant::never() : arrivals_.top().at;
+      const Instant next = std::min({arrival, ends_[0].next_deadline(), ends_[1].next_deadline()});
+      if (next == Instant::never() || next > until) {
+        if (until != Instant::never()) now_ = until;
+        return true;
+      }
+      now_ = std::max(now_, next);
+      Outbox out;
+      if (arrival == next) {
+        const Arrival came = arrivals_.top();
+        arrivals_.pop();
+        ends_[came.end].on_packet(now_, came.packet, out);
+        carry_out(came.end, out);
+        continue;
+      }
+      const std::size_t due = ends_[0].next_deadline() == next ? 0 : 1;
+      ends_[due].on_deadline(now_, out);
+      carry_out(due, out);
+    }
+    return false;
+  }
+
+ private:
+  struct Arrival {
+    Instant at;
+    std::uint64_t order = 0;
+    std::size_t end = 0;
+    Packet packet;
+    bool operator>(const Arrival& other) const {
+      return at != other.at ? at > other.at : order > other.order;
+    }
+  };
+
+  void carry_out(std::size_t end, const Outbox& out) {
+    for (const Packet& packet : out.packets) {
+      if (packet.lost_at_port || rng_.uniform() < loss) continue;
+      arrivals_.push({now_ + latency, order_++, 1 - end, packet});
+    }
+    for (const Completion& c : out.completions) completions_[end][c.queue_pair].push_back(c);
+    for (const std::uint32_t qp : out.received) ++received_[end][qp];
+  }
+
+  Rng rng_;
+  DeviceProfile profile_;
+  std::vector<Adapter> ends_;
+  std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
+  std::vector<std::vector<std::vector<Completion>>> completions_;
+  std::vector<std::vector<std::uint32_t>> received_;
+  Instant now_{};
+  std::uint64_t order_ = 0;
+};
+
+std::vector<std::uint64_t> seeds(std::uint64_t count) {
+  if (const char* one = std::getenv("WEFT_SEED")) return {std::strtoull(one, nullptr, 10)};
+  std::vector<std::uint64_t> all;
+  for (std::uint64_t seed = 1; seed <= count; ++seed) all.push_back(seed);
+  return all;
+}
+
+std::string rerun(std::uint64_t seed) {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  return "rerun: WEFT_SEED=" + std::to_string(seed) + " net_rc_test --gtest_filter=adapter." +
+         test->name();
+}
+
+struct Posted {
+  std::vector<std::uint64_t> ids;
+  std::uint32_t messages = 0;  // SENDs and WRITEs
+};
+
+struct Load {
+  std::uint32_t queue_pairs = 1;
+  std::uint32_t operations = 1;
+  bool invalidates = false;
+};
+
+/// Posts at random, in both directions, and has the kernel take pages away in between.
+std::vector<std::vector<Posted>> drive(Link& link, const Load& load, Rng& rng) {
+  std::vector<std::vector<Posted>> posted(2, std::vector<Posted>(load.queue_pairs));
+  for (std::uint32_t i = 0; i < load.operations; ++i) {
+    const auto end = static_cast<std::size_t>(rng.below(2));
+    const auto qp = static_cast<std::uint32_t>(rng.below(load.queue_pairs));
+    const WorkRequest work{.id = i,
+                           .verb = static_cast<Verb>(rng.below(3)),
+                           .local = rng.below(8) * 1'000,
+                           .remote = rng.below(8) * 1'000,
+                           .bytes = 1 + static_cast<std::uint32_t>(rng.below(20'000))};
+    link.post(end, qp, work);
+    posted[end][qp].ids.push_back(i);
+    if (work.verb != Verb::read) ++posted[end][qp].messages;
+    if (load.invalidates) {
+      for (std::size_t e = 0; e < 2; ++e) link.end(e).pages().invalidate(rng.below(8));
+    }
+    const auto wait = static_cast<std::int64_t>(rng.exponential(rng.below(2) == 0 ? 2e3 : 1e6));
+    EXPECT_TRUE(link.run_until(link.now() + Duration(wait)));
+  }
+  EXPECT_TRUE(link.run_until(Instant::never())) << "it goes on for ever";
+  return posted;
+}
+
+/// Every operation completes once, in order; nothing completes well behind one that failed.
+void check(const Link& link, const std::vector<std::vector<Posted>>& posted, bool may_fail) {
+  for (std::size_t end = 0; end < 2; ++end) {
+    for (std::uint32_t qp = 0; qp < posted[end].size(); ++qp) {
+      const auto& done = link.completions(end, qp);
+      const Posted& of = posted[end][qp];
+      ASSERT_EQ(done.size(), of.ids.size());
+      bool failed = false;
+      for (std::size_t i = 0; i < done.size(); ++i) {
+        EXPECT_EQ(done[i].id, of.ids[i]);
+        EXPECT_FALSE(failed && done[i].good);
+        failed = failed || !done[i].good;
+      }
+      EXPECT_TRUE(may_fail || !failed);
+      const std::uint32_t received = link.received(1 - end, qp);
+      if (failed) {
+        EXPECT_LE(received, of.messages);
+      } else {
+        EXPECT_EQ(received, of.messages) << "each message once";
+      }
+    }
+  }
+}
+
+TEST(adapter, whatever_is_lost_every_operation_completes_once_and_in_order) {
+  for (const std::uint64_t seed : seeds(300)) {
+    SCOPED_TRACE(rerun(seed));
+    Rng rng(seed);
+    const auto profiles = device_profiles();
+    const AdapterOptions options{.retry_count = static_cast<std::uint8_t>(rng.below(8))};
+    Load load{.queue_pairs = 1 + static_cast<std::uint32_t>(rng.below(4)),
+              .operations = 1 + static_cast<std::uint32_t>(rng.below(60))};
+    Link link(profiles[rng.below(profiles.size())], options, load.queue_pairs, rng.split(1));
+    link.loss = rng.uniform() * 0.2;
+    check(link, drive(link, load, rng), true);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(adapter, pages_that_are_taken_away_at_any_time_lose_nothing) {
+  for (const std::uint64_t seed : seeds(150)) {
+    SCOPED_TRACE(rerun(seed));
+    Rng rng(seed);
+    const auto profiles = device_profiles();
+    // All tries together take longer than a few page faults, also with an adapter without a floor.
+    const AdapterOptions options{.paged = true,
+                                 .ack_timeout = 12,
+                                 .rnr_timer = static_cast<std::uint8_t>(1 + rng.below(16))};
+    Load load{.queue_pairs = 1 + static_cast<std::uint32_t>(rng.below(4)),
+              .operations = 1 + static_cast<std::uint32_t>(rng.below(40)),
+              .invalidates = true};
+    Link link(profiles[1 + rng.below(profiles.size() - 1)], options, load.queue_pairs,
+              rng.split(1));
+    check(link, drive(link, load, rng), false);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(adapter, an_operation_fails_when_its_retries_are_exceeded) {
+  for (std::uint8_t retries = 0; retries < 8; ++retries) {
+    const DeviceProfile profile = *device_profile("connectx-4");
+    AdapterOptions options{.ack_timeout = 16};
+    options.retry_count = retries;
+    Link link(profile, options, 1, Rng(1));
+    link.loss = 1;
+    link.post(0, 0, {.id = 7, .bytes = 100});
+    link.post(0, 0, {.id = 8, .bytes = 100});
+    ASSERT_TRUE(link.run_until(Instant::never()));
+    ASSERT_EQ(link.completions(0, 0).size(), 2u);
+    EXPECT_FALSE(link.completions(0, 0)[0].good || link.completions(0, 0)[1].good);
+    EXPECT_EQ(link.end(0).counters().timeouts, retries + 1u);
+    const Duration tries = detected_timeout(profile, 16) * (retries + 1);
+    EXPECT_LE(tries, link.now() - Instant());
+    EXPECT_LT(link.now() - Instant(), tries + Duration::milliseconds(1));
+    link.post(0, 0, {.id = 9, .bytes = 1});
+    EXPECT_FALSE(link.completions(0, 0).back().good) << "the queue pair is of no use any more";
+  }
+}
+
+TEST(adapter, a_send_fails_when_the_receiver_is_not_ready_for_too_long) {
+  for (std::uint8_t retries = 0; retries < 8; ++retries) {
+    AdapterOptions options;
+    options.rnr_retry = retries;
+    Link link(*device_profile("ideal"), options, 1, Rng(1));
+    link.end(1).set_receives(0, 0);
+    link.post(0, 0, {.id = 1, .verb = Verb::send, .bytes = 100});
+    ASSERT_TRUE(link.run_until(Instant() + Duration::milliseconds(100)));
+    if (retries == 7) {  // stands for endless
+      EXPECT_TRUE(link.completions(0, 0).empty());
+      link.end(1).set_receives(0, 1);
+      ASSERT_TRUE(link.run_until(Instant::never()));
+      EXPECT_TRUE(link.completions(0, 0)[0].good);
+      continue;
+    }
+    ASSERT_EQ(link.completions(0, 0).size(), 1u);
+    EXPECT_FALSE(link.completions(0, 0)[0].good);
+    EXPECT_EQ(link.end(1).counters().rnr_naks, retries + 1u);
+  }
+}
+
+TEST(adapter, a_queue_pair_that_is_reset_begins_as_a_new_one) {
+  Link link(*device_profile("connectx-4"), {.paged = true}, 1, Rng(1));
+  link.post(0, 0, {.id = 1, .remote = 4096, .bytes = 100});
+  ASSERT_TRUE(link.run_until(Instant() + Duration::milliseconds(1)));
+  for (std::size_t e = 0; e < 2; ++e) link.end(e).reset(0);
+  link.post(0, 0, {.id = 2, .remote = 4096, .bytes = 100});
+  ASSERT_TRUE(link.run_until(Instant::never()));
+  ASSERT_EQ(link.completions(0, 0).size(), 1u);
+  EXPECT_EQ(link.completions(0, 0)[0].id, 2u);
+  EXPECT_TRUE(link.completions(0, 0)[0].good);
+}
+
+}  // namespace
+}  // namespace weft::net::rc
