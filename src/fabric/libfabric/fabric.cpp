@@ -104,6 +104,12 @@ Result<void> LibfabricFabric::set_up(const Restrictions& restrictions) {
   scratch_.resize(frame_size);
 
   const Traits& traits = endpoint_->traits();
+  if (traits.local_registration) {
+    auto monitor = fabric::make_userfault_monitor();
+    if (!monitor) spdlog::info("registrations are not kept: {}", monitor.error().message);
+    local_memory_ = std::make_unique<LocalMemory>(
+        *endpoint_, monitor ? std::move(*monitor) : std::unique_ptr<fabric::MemoryMonitor>());
+  }
   limits_ = {options_.max_message, traits.max_write, options_.max_outstanding, traits.native_write};
   name_ = "libfabric:" + options_.provider;
   if (traits.hides_connections) {
@@ -130,6 +136,7 @@ LibfabricFabric::~LibfabricFabric() {
   }
   receives_.reset();
   operations_.reset();
+  local_memory_.reset();
   regions_.clear();
   endpoint_.reset();
   if (holds_shm_) g_shm_in_use = false;

@@ -155,7 +155,8 @@ class LibfabricFabric final : public Fabric {
   bool holds_shm_ = false;
   std::unique_ptr<Doorbell> doorbell_;  // unlinked after the endpoint closed
   std::unique_ptr<Endpoint> endpoint_;
-  std::optional<Visitors> visitors_;  // where strangers can connect
+  std::optional<Visitors> visitors_;           // where strangers can connect
+  std::unique_ptr<LocalMemory> local_memory_;  // where the provider asks for registration
   std::unique_ptr<OperationPool> operations_;
   std::unique_ptr<ReceivePool> receives_;
   LocalRegions regions_;

@@ -80,7 +80,7 @@ Operation* OperationPool::take() {
 }
 
 void OperationPool::give_back(Operation& operation) {
-  for (MemoryRegistration& registration : operation.registrations) registration.reset();
+  for (LocalRegistration& registration : operation.registrations) registration.reset();
   operation.peer = nullptr;
   operation.next = free_;
   free_ = &operation;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "fabric/libfabric/endpoint.hpp"
+#include "fabric/libfabric/local_memory.hpp"
 #include "weft/fabric.hpp"
 
 namespace weft::ofi {
@@ -46,7 +47,7 @@ struct Operation : Tracked {
   std::size_t chunked = 0;  ///< bytes already sent in messages, where writes are emulated
   RemoteRegion region{};
   std::uint64_t offset = 0;
-  std::array<MemoryRegistration, 2> registrations;
+  std::array<LocalRegistration, 2> registrations;
 };
 
 /// A list threaded through operations.

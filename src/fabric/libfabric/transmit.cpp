@@ -339,8 +339,8 @@ bool LibfabricFabric::register_segments(Operation& operation, std::array<void*, 
   for (std::size_t i = 0; i < operation.segment_count; ++i) {
     if (!operation.registrations[i]) {
       const iovec& segment = operation.segments[i];
-      auto registration = endpoint_->register_memory(
-          {static_cast<const std::byte*>(segment.iov_base), segment.iov_len}, FI_WRITE);
+      auto registration = local_memory_->acquire(
+          {static_cast<const std::byte*>(segment.iov_base), segment.iov_len});
       if (!registration) return false;
       operation.registrations[i] = std::move(*registration);
     }

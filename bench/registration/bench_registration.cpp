@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Question: what does a hit of the registration cache cost, taken and given back, with 1 to 4,096
+// regions in it? Limit: 50 ns. The competitor is what it saves: mlock and munlock of a page, which
+// is the least that registering memory with an adapter does.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#include "fabric/registration/registration_cache.hpp"
+
+namespace {
+
+using weft::fabric::RegistrationCache;
+
+struct Nothing final : weft::fabric::Registrar {
+  weft::Result<std::uint64_t> enter(std::uint64_t address, std::uint64_t) override {
+    return address;
+  }
+  void remove(std::uint64_t) override {}
+};
+
+double now_ns() {
+  return std::chrono::duration<double, std::nano>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// The median of many batches.
+template <class F>
+double median_ns(F&& f) {
+  constexpr int batches = 101, of = 20'000;
+  std::vector<double> times;
+  for (int b = 0; b < batches; ++b) {
+    const double start = now_ns();
+    for (int i = 0; i < of; ++i) f(i);
+    times.push_back((now_ns() - start) / of);
+  }
+  std::nth_element(times.begin(), times.begin() + batches / 2, times.end());
+  return times[batches / 2];
+}
+
+}  // namespace
+
+int main() {
+  Nothing nothing;
+  for (const std::uint64_t regions : {1, 16, 256, 4096}) {
+    RegistrationCache cache(nothing, {.bytes = std::uint64_t{1} << 40, .regions = 8192});
+    constexpr std::uint64_t size = 1 << 16;
+    for (std::uint64_t r = 0; r < regions; ++r) cache.release(*cache.acquire((r + 1) * size, size));
+    std::uint64_t at = 0;
+    const double ns = median_ns([&](int) {
+      at = (at * 5 + 1) % regions;
+      const auto use = cache.acquire((at + 1) * size + 64, 4096);
+      cache.release(*use);
+    });
+    std::printf("%5llu regions: %.1f ns\n", static_cast<unsigned long long>(regions), ns);
+  }
+  static std::array<char, 8192> page;
+  const double ns = median_ns([](int i) {
+    if (i % 20 != 0) return;  // a twentieth of the batch, or it takes long
+    ::mlock(page.data(), page.size());
+    ::munlock(page.data(), page.size());
+  });
+  std::printf("mlock and munlock: %.1f ns\n", ns * 20);
+  return 0;
+}
