@@ -14,6 +14,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/describe.hpp"
+#include "cli/doctor_command.hpp"
 #include "cli/suggest.hpp"
 #include "cli/suggestions.hpp"
 #include "runtime/stop_signals.hpp"
@@ -137,6 +138,7 @@ int run(int argc, char** argv) {
   add_run_command(app, outcome);
   add_archive_command(app, outcome);
   add_odp_command(app, outcome);
+  add_doctor_command(app, outcome);
   add_report_command(app, outcome);
   add_sweep_command(app, outcome);
   add_testbed_command(app, outcome);

@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/odp_report.hpp"
+#include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
 #include "rdma/benchmark.hpp"
 #include "rdma/tap_file.hpp"
+#include "report/run_record.hpp"
 
 namespace weft::cli {
 namespace {
@@ -23,12 +27,16 @@ struct SimulateCommand {
   BenchmarkOptions options;
   std::uint32_t trials = 1;
   std::string capture;
+  std::string out;
+  bool replaces = false;
   bool json = false;
 };
 
 struct Outcomes {
   BenchmarkResult first;
   std::uint32_t with_timeout = 0;
+  std::vector<double> executions_us;
+  OdpRecorder recorder;  ///< of the first run
 };
 
 nlohmann::ordered_json to_json(const SimulateCommand& command, const Outcomes& outcomes) {
@@ -94,8 +102,14 @@ Result<Outcomes> run(const SimulateCommand& command) {
   for (std::uint32_t trial = 0; trial < command.trials; ++trial, ++options.seed) {
     const bool is_first = trial == 0;
     std::function<void(const rdma::TappedPacket&)> tap;
-    if (is_first && file) tap = [&](const rdma::TappedPacket& tapped) { file->write(tapped); };
+    if (is_first && (file || !command.out.empty())) {
+      tap = [&](const rdma::TappedPacket& tapped) {
+        if (file) file->write(tapped);
+        if (!command.out.empty()) outcomes.recorder.add(tapped);
+      };
+    }
     const BenchmarkResult result = rdma::run_benchmark(options, tap);
+    outcomes.executions_us.push_back(result.execution.to_microseconds());
     if (result.timeouts > 0) ++outcomes.with_timeout;
     if (is_first) outcomes.first = result;
   }
@@ -105,10 +119,32 @@ Result<Outcomes> run(const SimulateCommand& command) {
   return outcomes;
 }
 
+Result<void> write_report(const SimulateCommand& command, const Outcomes& outcomes,
+                          const std::string& command_line) {
+  report::OdpRecord record = odp_record(command.options, outcomes.first, command_line);
+  record.executions_us = outcomes.executions_us;
+  outcomes.recorder.finish(record);
+  const std::filesystem::path out(command.out);
+  const std::string json = to_json(command, outcomes).dump() + "\n";
+  if (auto good = report::write_file_whole((out / "odp.json").string(), json); !good) return good;
+  const std::string page = (out / "odp.html").string();
+  if (auto good = report::write_file_whole(page, odp_page(record)); !good) return good;
+  if (!command.json) fmt::print("report: {}\n", page);
+  return {};
+}
+
 void run_simulate(const SimulateCommand& command, Outcome& outcome) {
   if (auto good = check(command.options); !good) return report_error(good.error(), outcome);
+  if (auto good = prepare_directory(command.out, command.replaces); !good) {
+    return report_error(good.error(), outcome);
+  }
   const auto outcomes = run(command);
   if (!outcomes) return report_error(outcomes.error(), outcome);
+  if (!command.out.empty()) {
+    if (auto good = write_report(command, *outcomes, outcome.command_line); !good) {
+      return report_error({ErrorCode::io, "--out: " + good.error().message}, outcome);
+    }
+  }
   if (command.json) {
     fmt::print("{}\n", to_json(command, *outcomes).dump());
   } else {
@@ -171,6 +207,9 @@ void add_load_options(CLI::App& simulate, SimulateCommand& s) {
   add_parsed(simulate, "--interval", s.options.interval, parse_duration, "between two operations",
              "0s")
       ->type_name("TIME");
+  add_parsed(simulate, "--jitter", s.options.jitter, parse_duration,
+             "mean of what is added to each interval, drawn at random", "0s")
+      ->type_name("TIME");
   add_parsed(simulate, "--then", s.options.second_verb, parse_verb,
              "what follows the first READ: read, write or send", "read")
       ->type_name("WORD");
@@ -207,6 +246,9 @@ void add_simulate(CLI::App& odp, Outcome& outcome) {
   simulate->add_option("--seed", s.options.seed, "of everything random")->capture_default_str();
   simulate->add_option("--capture", s.capture, "packets at the client: .pcap, .pcapng or .erf")
       ->type_name("FILE");
+  simulate->add_option("--out", s.out, "directory for odp.json and the report odp.html")
+      ->type_name("DIR");
+  add_force_option(*simulate, s.replaces);
   simulate->add_flag("--json", s.json, "print one JSON object");
   refuse_negative_numbers(*simulate);
   simulate->footer(

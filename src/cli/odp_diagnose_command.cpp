@@ -8,6 +8,8 @@
 
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/odp_live.hpp"
+#include "cli/parsed_option.hpp"
 #include "rdma/diagnosis.hpp"
 #include "wire/capture/capture_reader.hpp"
 
@@ -16,6 +18,8 @@ namespace {
 
 struct DiagnoseCommand {
   std::vector<std::string> files;
+  bool is_live = false;
+  LiveOptions live;
   bool json = false;
 };
 
@@ -107,6 +111,17 @@ void print_text(const Diagnosed& one) {
 }
 
 void run_diagnose(const DiagnoseCommand& command, Outcome& outcome) {
+  if (command.is_live != command.files.empty()) {
+    const char* what = command.is_live
+                           ? "--live: it watches counters and reads no FILE; leave one out"
+                           : "FILE is missing: name captures, or use --live";
+    return report_error({ErrorCode::invalid_argument, what}, outcome);
+  }
+  if (command.is_live) {
+    LiveOptions live = command.live;
+    live.json = command.json;
+    return run_stoppable(outcome, [&] { watch_counters(live, outcome); });
+  }
   std::vector<Diagnosed> all;
   for (const std::string& file : command.files) {
     auto one = diagnose(file);
@@ -130,14 +145,25 @@ void add_odp_diagnose_command(CLI::App& odp, Outcome& outcome) {
       "diagnose", "find damming, flood, loss and wrong RNR timers in packet captures");
   auto state = std::make_shared<DiagnoseCommand>();
   diagnose->add_option("FILE", state->files, "captures: pcap, pcapng or ERF, as of ibdump")
-      ->required()
       ->type_name("FILE");
+  diagnose->add_flag("--live", state->is_live,
+                     "watch counters of this machine's adapters instead, until interrupted");
+  add_parsed(*diagnose, "--every", state->live.every, parse_duration, "time between two looks",
+             "1s")
+      ->type_name("TIME");
+  diagnose
+      ->add_option("--samples", state->live.samples, "with --live: end after that many; 0: never")
+      ->capture_default_str();
+  diagnose->add_option("--root", state->live.root, "with --live: look at DIR/sys instead of /sys")
+      ->type_name("DIR")
+      ->capture_default_str();
   diagnose->add_flag("--json", state->json, "print one JSON object");
   diagnose->footer(
       "The exit code is 1 when something was found, 0 when nothing was. Packets count from 1.\n"
       "Examples:\n"
       "  weft odp simulate --interval 6ms --capture good.pcap\n"
-      "  weft odp diagnose good.pcap --json");
+      "  weft odp diagnose good.pcap --json\n"
+      "  weft odp diagnose --live --every 1s");
   diagnose->callback([state, &outcome] { run_diagnose(*state, outcome); });
 }
 

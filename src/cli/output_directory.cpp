@@ -32,6 +32,8 @@ constexpr std::array own_files{
     OwnFile{"qos.html", "content=\"weft report\""},
     OwnFile{"sweep.json", "\"sweep\""},
     OwnFile{"sweep.html", "content=\"weft report\""},
+    OwnFile{"odp.json", "\"rnr_naks\""},
+    OwnFile{"odp.html", "content=\"weft report\""},
     OwnFile{"report.html", "content=\"weft report\""},
     OwnFile{"network.html", "content=\"weft report\""},
 };

@@ -91,6 +91,7 @@ BenchmarkResult run_benchmark(const BenchmarkOptions& o,
   if (o.avoidance.prefetch) prefetch(o, hosts);
 
   std::uint32_t posted = 0;
+  Rng jitter = Rng(o.seed).split(0x717'7e4);
   std::function<void()> post_next = [&] {
     const std::uint64_t offset = std::uint64_t{o.size} * posted;
     const WorkRequest request{.id = posted,
@@ -99,7 +100,9 @@ BenchmarkResult run_benchmark(const BenchmarkOptions& o,
                               .remote = remote_buffer + offset,
                               .bytes = o.size};
     client.post(posted % o.queue_pairs, request);
-    if (++posted < o.operations) hosts.at(hosts.now() + o.interval + o.post_cost, post_next);
+    if (++posted == o.operations) return;
+    const double more = o.jitter > Duration() ? jitter.exponential(o.jitter.to_seconds()) : 0;
+    hosts.at(hosts.now() + o.interval + o.post_cost + Duration::from_seconds(more), post_next);
   };
   hosts.at(Instant(), post_next);
   constexpr auto patience = Duration::seconds(100'000);

@@ -25,6 +25,7 @@ struct BenchmarkOptions {
   std::uint32_t operations = 2;
   std::uint32_t queue_pairs = 1;
   Duration interval;
+  Duration jitter;  ///< mean of what each interval is longer, exponential
   /// What a post takes the processor itself. Assumption: 0.4 us.
   Duration post_cost = Duration::nanoseconds(400);
   std::uint8_t rnr_timer = 14;   ///< code of the minimal RNR NAK delay

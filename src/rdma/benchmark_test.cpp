@@ -253,5 +253,47 @@ TEST(benchmark, with_one_seed_is_the_same_run) {
   EXPECT_EQ(a.packets, b.packets);
 }
 
+/// A READ that is followed by a SEND at some time, as when ArgoDSM takes its lock, with the timers
+/// that UCX sets.
+BenchmarkOptions figure_12(PagedSide side) {
+  BenchmarkOptions o = options("connectx-4", side);
+  o.second_verb = net::rc::Verb::send;
+  o.rnr_timer = 13;  // 0.96 ms
+  o.ack_timeout = 18;
+  o.jitter = Duration::milliseconds(4);
+  return o;
+}
+
+TEST(figure_12, run_times_with_paging_fall_into_two_groups_a_timeout_apart) {
+  int short_ones = 0, long_ones = 0;
+  BenchmarkOptions o = figure_12(PagedSide::both);
+  const Duration timeout = net::rc::detected_timeout(o.profile, o.ack_timeout);
+  for (o.seed = 1; o.seed <= 100; ++o.seed) {
+    const BenchmarkResult r = run_benchmark(o);
+    const bool is_long = r.execution > timeout;
+    EXPECT_TRUE(is_long || r.execution < Duration::milliseconds(40)) << "seed " << o.seed;
+    EXPECT_EQ(is_long, r.timeouts > 0) << "seed " << o.seed;
+    ++(is_long ? long_ones : short_ones);
+  }
+  EXPECT_GT(short_ones, 20);
+  EXPECT_GT(long_ones, 20);
+  o = figure_12(PagedSide::none);
+  for (o.seed = 1; o.seed <= 20; ++o.seed) EXPECT_EQ(run_benchmark(o).timeouts, 0u);
+}
+
+TEST(figure_13, a_shuffle_over_200_queue_pairs_floods_when_its_reader_pages) {
+  BenchmarkOptions o = options("connectx-4", PagedSide::client);
+  o.queue_pairs = 200;
+  o.operations = 400;
+  o.size = 512;
+  o.rnr_timer = 13;
+  o.ack_timeout = 18;
+  const BenchmarkResult paged = run_benchmark(o);
+  EXPECT_TRUE(paged.flood());
+  EXPECT_GT(paged.execution, Duration::seconds(1));
+  o.paged = PagedSide::none;
+  EXPECT_LT(run_benchmark(o).execution, Duration::milliseconds(1));
+}
+
 }  // namespace
 }  // namespace weft::rdma

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/odp_live.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/units.hpp"
+#include "rdma/live_counters.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/stop_signals.hpp"
+
+namespace weft::cli {
+namespace {
+
+using rdma::DeviceCounters;
+using rdma::MachineCounters;
+
+/// What `rdma statistic show mr` prints; empty where there is no such tool.
+std::string region_statistics() {
+  struct Closer {
+    void operator()(std::FILE* pipe) const { ::pclose(pipe); }
+  };
+  const std::unique_ptr<std::FILE, Closer> pipe(::popen("rdma statistic show mr 2>/dev/null", "r"));
+  std::string text;
+  std::array<char, 4096> part{};
+  constexpr std::size_t most = std::size_t{16} << 20;
+  while (pipe && text.size() < most) {
+    const std::size_t n = std::fread(part.data(), 1, part.size(), pipe.get());
+    if (n == 0) break;
+    text.append(part.data(), n);
+  }
+  return text;
+}
+
+MachineCounters sample(const LiveOptions& options) {
+  const std::string sys = (options.root == "/" ? "" : options.root) + "/sys";
+  MachineCounters counters = rdma::read_counters(sys);
+  if (!counters.empty()) rdma::add_region_statistics(region_statistics(), counters);
+  return counters;
+}
+
+void tell(const LiveOptions& options, const std::string& device, const DeviceCounters& change,
+          const std::vector<rdma::FindingClass>& found) {
+  if (options.json) {
+    nlohmann::ordered_json json = {{"device", device},
+                                   {"timeouts", change.timeouts},
+                                   {"sequence_naks", change.sequence_naks},
+                                   {"rnr_naks", change.rnr_naks},
+                                   {"retries_exceeded", change.retries_exceeded},
+                                   {"duplicates", change.duplicates},
+                                   {"out_of_sequence", change.out_of_sequence},
+                                   {"retransmissions", change.retransmissions},
+                                   {"page_faults", change.page_faults},
+                                   {"page_invalidations", change.page_invalidations}};
+    auto findings = nlohmann::ordered_json::array();
+    for (const auto kind : found) {
+      findings.push_back({{"class", to_text(kind)}, {"advice", advice_for(kind)}});
+    }
+    json["findings"] = std::move(findings);
+    fmt::print("{}\n", json.dump());
+  } else {
+    fmt::print("{:<10} {} timeouts, {} sequence NAKs, {} RNR NAKs, {} duplicates, {} page faults",
+               device, change.timeouts, change.sequence_naks, change.rnr_naks, change.duplicates,
+               change.page_faults);
+    for (const auto kind : found) fmt::print("  {}", to_text(kind));
+    fmt::print("\n");
+    for (const auto kind : found) fmt::print("  {}\n", advice_for(kind));
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+void watch_counters(const LiveOptions& options, Outcome& outcome) {
+  const StopSignals signals;
+  MachineCounters before = sample(options);
+  if (before.empty()) {
+    return report_error(
+        {ErrorCode::not_found,
+         fmt::format("--live: there is no RDMA device below {}sys/class/infiniband; "
+                     "name captures instead",
+                     options.root.ends_with('/') ? options.root : options.root + "/")},
+        outcome);
+  }
+  for (std::uint32_t n = 0; (options.samples == 0 || n < options.samples) && !signals.came(); ++n) {
+    const Instant begun = monotonic_now();
+    while (!signals.came() && monotonic_now() < begun + options.every) {
+      const Duration left = begun + options.every - monotonic_now();
+      const Duration nap = std::min(left, Duration::milliseconds(100));
+      std::this_thread::sleep_for(std::chrono::nanoseconds(std::max<std::int64_t>(nap.ticks(), 0)));
+    }
+    const MachineCounters now = sample(options);
+    for (const auto& [device, counters] : now) {
+      const DeviceCounters change = counters - before[device];
+      if (change == DeviceCounters()) continue;
+      const auto found = rdma::judge(change, options.every);
+      tell(options, device, change, found);
+      if (!found.empty()) outcome.code = ExitCode::failed;
+    }
+    before = now;
+  }
+}
+
+}  // namespace weft::cli

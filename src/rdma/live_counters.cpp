@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rdma/live_counters.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+
+namespace weft::rdma {
+namespace {
+
+namespace fs = std::filesystem;
+using Member = std::uint64_t DeviceCounters::*;
+
+struct Name {
+  std::string_view name;
+  Member member;
+};
+// mlx5 and newer bnxt_re; older bnxt_re; rxe; irdma.
+constexpr Name port_counters[] = {
+    {"local_ack_timeout_err", &DeviceCounters::timeouts},
+    {"to_retransmits", &DeviceCounters::timeouts},
+    {"completer_retry_err", &DeviceCounters::timeouts},
+    {"packet_seq_err", &DeviceCounters::sequence_naks},
+    {"implied_nak_seq_err", &DeviceCounters::sequence_naks},
+    {"seq_err_naks_rcvd", &DeviceCounters::sequence_naks},
+    {"missing_resp", &DeviceCounters::sequence_naks},
+    {"rcvd_seq_err", &DeviceCounters::sequence_naks},
+    {"rnr_nak_retry_err", &DeviceCounters::rnr_naks},
+    {"rnr_naks_rcvd", &DeviceCounters::rnr_naks},
+    {"rcvd_rnr_err", &DeviceCounters::rnr_naks},
+    {"req_transport_retries_exceeded", &DeviceCounters::retries_exceeded},
+    {"max_retry_exceeded", &DeviceCounters::retries_exceeded},
+    {"retry_exceeded_err", &DeviceCounters::retries_exceeded},
+    {"duplicate_request", &DeviceCounters::duplicates},
+    {"dup_req", &DeviceCounters::duplicates},
+    {"out_of_sequence", &DeviceCounters::out_of_sequence},
+    {"out_of_seq_request", &DeviceCounters::out_of_sequence},
+    {"tcpRetransSegs", &DeviceCounters::retransmissions},
+    {"RetransSegs", &DeviceCounters::retransmissions},
+};
+constexpr Name region_counters[] = {
+    {"page_faults", &DeviceCounters::page_faults},
+    {"page_invalidations", &DeviceCounters::page_invalidations},
+};
+/// More duplicates in a second than timeouts or lost ACKs make.
+constexpr double flood_per_s = 1'000;
+
+std::uint64_t number_in(const fs::path& path) {
+  std::ifstream file(path);
+  std::uint64_t value = 0;
+  file >> value;
+  return file ? value : 0;
+}
+
+std::vector<fs::path> entries(const fs::path& directory) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    found.push_back(it->path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+MachineCounters read_counters(const std::string& sys) {
+  MachineCounters all;
+  for (const fs::path& device : entries(fs::path(sys) / "class/infiniband")) {
+    DeviceCounters& counters = all[device.filename().string()];
+    for (const fs::path& port : entries(device / "ports")) {
+      for (const Name& name : port_counters) {
+        counters.*name.member += number_in(port / "hw_counters" / name.name);
+      }
+    }
+  }
+  return all;
+}
+
+void add_region_statistics(std::string_view printed, MachineCounters& counters) {
+  std::string device;
+  std::string_view before;
+  while (!printed.empty()) {
+    const std::size_t start = printed.find_first_not_of(" \t\r\n");
+    if (start == std::string_view::npos) return;
+    printed.remove_prefix(start);
+    const std::string_view word = printed.substr(0, printed.find_first_of(" \t\r\n"));
+    printed.remove_prefix(word.size());
+    if (before == "dev" || before == "link") {
+      device = std::string(word.substr(0, word.find('/')));
+    }
+    for (const Name& name : region_counters) {
+      if (before != name.name || device.empty()) continue;
+      std::uint64_t value = 0;
+      const auto read = std::from_chars(word.data(), word.data() + word.size(), value);
+      if (read.ec == std::errc()) counters[device].*name.member += value;
+    }
+    before = word;
+  }
+}
+
+DeviceCounters operator-(const DeviceCounters& now, const DeviceCounters& before) {
+  DeviceCounters change;
+  const auto take = [&](Member member) {
+    const std::uint64_t from = before.*member, to = now.*member;
+    change.*member = to >= from ? to - from : to;
+  };
+  for (const Member member :
+       {&DeviceCounters::timeouts, &DeviceCounters::sequence_naks, &DeviceCounters::rnr_naks,
+        &DeviceCounters::retries_exceeded, &DeviceCounters::duplicates,
+        &DeviceCounters::out_of_sequence, &DeviceCounters::retransmissions,
+        &DeviceCounters::page_faults, &DeviceCounters::page_invalidations}) {
+    take(member);
+  }
+  return change;
+}
+
+std::vector<FindingClass> judge(const DeviceCounters& change, Duration took) {
+  std::vector<FindingClass> found;
+  const bool faults = change.rnr_naks > 0 || change.page_faults > 0;
+  if (change.timeouts > 0) {
+    const bool noticed = change.sequence_naks > 0;
+    found.push_back(faults && !noticed ? FindingClass::damming : FindingClass::loss);
+  } else if (change.sequence_naks > 0) {
+    found.push_back(faults ? FindingClass::damming_rescued : FindingClass::loss);
+  }
+  if (static_cast<double>(change.duplicates) >= flood_per_s * took.to_seconds() &&
+      change.duplicates > 0 && change.timeouts == 0) {
+    found.push_back(FindingClass::flood);
+  }
+  return found;
+}
+
+}  // namespace weft::rdma

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of RDMA adapters as the kernel shows them, whatever each driver calls them, and what
+// their changes tell about damming, flood and loss.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdma/diagnosis.hpp"
+#include "weft/time.hpp"
+
+namespace weft::rdma {
+
+/// Of one device, all its ports together.
+struct DeviceCounters {
+  std::uint64_t timeouts = 0;
+  std::uint64_t sequence_naks = 0;  ///< received, those that are implied too
+  std::uint64_t rnr_naks = 0;       ///< received
+  std::uint64_t retries_exceeded = 0;
+  std::uint64_t duplicates = 0;  ///< requests that came again
+  std::uint64_t out_of_sequence = 0;
+  std::uint64_t retransmissions = 0;  ///< where the driver counts nothing else
+  std::uint64_t page_faults = 0;
+  std::uint64_t page_invalidations = 0;
+
+  bool operator==(const DeviceCounters&) const = default;
+};
+
+using MachineCounters = std::map<std::string, DeviceCounters>;  // by device
+
+/// What is below `sys`/class/infiniband: hw_counters of mlx5, rxe, bnxt_re and irdma. What cannot
+/// be read counts as zero; no device is an empty answer.
+MachineCounters read_counters(const std::string& sys);
+/// Adds what `rdma statistic show mr` printed: paging of registered regions.
+void add_region_statistics(std::string_view printed, MachineCounters& counters);
+/// What happened in between; counters that were reset count from zero.
+DeviceCounters operator-(const DeviceCounters& now, const DeviceCounters& before);
+
+/// Damming, flood, loss, as far as counters can tell them apart; `change` is what happened in
+/// `took`.
+std::vector<FindingClass> judge(const DeviceCounters& change, Duration took);
+
+}  // namespace weft::rdma

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters and settings, read from trees that look like those of real machines.
+#include "rdma/machine.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "rdma/live_counters.hpp"
+
+namespace weft::rdma {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class machine : public testing::Test {
+ protected:
+  machine() : root_(fs::temp_directory_path() / ("weft-machine-" + std::to_string(::getpid()))) {
+    fs::create_directories(root_);
+  }
+  ~machine() override { fs::remove_all(root_); }
+  void put(const std::string& path, const std::string& text) const {
+    fs::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text << '\n';
+  }
+  void count(const std::string& device, const std::string& counter, std::uint64_t value) const {
+    put("class/infiniband/" + device + "/ports/1/hw_counters/" + counter, std::to_string(value));
+  }
+  void add_device(const std::string& name, const std::string& type) const {
+    const std::string at = "class/infiniband/" + name + "/";
+    put(at + "hca_type", type);
+    put(at + "fw_ver", "12.27.1016");
+    put(at + "ports/1/state", "4: ACTIVE");
+    put(at + "ports/1/rate", "100 Gb/sec (4X EDR)");
+    put(at + "ports/1/link_layer", "InfiniBand");
+  }
+  MachineReport report(std::map<std::string, std::string> variables = {}) const {
+    MachineSource source;
+    source.sys = source.proc = root_.string();
+    source.environment = [variables](const char* name) -> std::optional<std::string> {
+      const auto found = variables.find(name);
+      if (found == variables.end()) return std::nullopt;
+      return found->second;
+    };
+    return inspect(source);
+  }
+  static std::size_t dangers(const MachineReport& report) {
+    std::size_t count = 0;
+    for (const MachineNote& note : report.notes) count += note.is_danger ? 1 : 0;
+    return count;
+  }
+
+  fs::path root_;
+};
+
+TEST_F(machine, drivers_counters_have_different_names_and_one_meaning) {
+  count("mlx5_0", "local_ack_timeout_err", 3);
+  count("mlx5_0", "packet_seq_err", 2);
+  count("mlx5_0", "implied_nak_seq_err", 1);
+  count("mlx5_0", "rnr_nak_retry_err", 7);
+  count("bnxt_re0", "to_retransmits", 4);
+  count("bnxt_re0", "dup_req", 9);
+  count("rxe0", "rcvd_rnr_err", 5);
+  count("rxe0", "completer_retry_err", 6);
+  count("irdma0", "tcpRetransSegs", 8);
+  put("class/infiniband/mlx5_0/ports/1/hw_counters/duplicate_request", "N/A");
+  const MachineCounters all = read_counters(root_.string());
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all.at("mlx5_0"), (DeviceCounters{.timeouts = 3, .sequence_naks = 3, .rnr_naks = 7}));
+  EXPECT_EQ(all.at("bnxt_re0"), (DeviceCounters{.timeouts = 4, .duplicates = 9}));
+  EXPECT_EQ(all.at("rxe0"), (DeviceCounters{.timeouts = 6, .rnr_naks = 5}));
+  EXPECT_EQ(all.at("irdma0"), (DeviceCounters{.retransmissions = 8}));
+  EXPECT_TRUE(read_counters((root_ / "nothing").string()).empty());
+}
+
+TEST_F(machine, regions_statistics_are_added_up_by_device) {
+  MachineCounters all;
+  add_region_statistics(
+      "dev mlx5_0 mrn 8 page_faults 9 page_faults_handled 9 page_invalidations 2 page_prefetch 0\n"
+      "dev mlx5_0 mrn 9 page_faults 1 page_invalidations 0\nlink mlx5_1/1 mrn 2 page_faults x",
+      all);
+  EXPECT_EQ(all["mlx5_0"], (DeviceCounters{.page_faults = 10, .page_invalidations = 2}));
+  EXPECT_EQ(all["mlx5_1"], DeviceCounters());
+}
+
+TEST_F(machine, changes_of_counters_tell_damming_from_loss_and_flood) {
+  constexpr Duration second = Duration::seconds(1);
+  using enum FindingClass;
+  EXPECT_THAT(judge({}, second), IsEmpty());
+  EXPECT_THAT(judge({.rnr_naks = 5, .page_faults = 9}, second), IsEmpty()) << "faults alone";
+  EXPECT_THAT(judge({.timeouts = 1, .rnr_naks = 5}, second), ElementsAre(damming));
+  EXPECT_THAT(judge({.sequence_naks = 1, .rnr_naks = 5}, second), ElementsAre(damming_rescued));
+  EXPECT_THAT(judge({.timeouts = 1}, second), ElementsAre(loss));
+  EXPECT_THAT(judge({.timeouts = 1, .sequence_naks = 1, .rnr_naks = 1}, second), ElementsAre(loss));
+  EXPECT_THAT(judge({.duplicates = 50'000, .page_faults = 1}, second), ElementsAre(flood));
+  EXPECT_THAT(judge({.duplicates = 50}, second), IsEmpty());
+}
+
+TEST_F(machine, counters_that_were_reset_count_from_zero) {
+  const DeviceCounters before{.timeouts = 10, .duplicates = 3}, now{.timeouts = 2, .duplicates = 5};
+  EXPECT_EQ(now - before, (DeviceCounters{.timeouts = 2, .duplicates = 2}));
+}
+
+TEST_F(machine, paging_on_an_adapter_that_dams_is_dangerous) {
+  add_device("mlx5_0", "MT4115");
+  EXPECT_EQ(dangers(report()), 0u);
+  const MachineReport paged = report({{"UCX_IB_REG_METHODS", "odp,rcache"}});
+  ASSERT_EQ(paged.devices.size(), 1u);
+  EXPECT_EQ(paged.devices[0].model, "ConnectX-4");
+  EXPECT_THAT(paged.devices[0].ports, ElementsAre("1: ACTIVE, 100 Gb/sec (4X EDR), InfiniBand"));
+  EXPECT_EQ(dangers(paged), 1u);
+  EXPECT_THAT(paged.notes[0].what, HasSubstr("packet damming and packet flood"));
+}
+
+TEST_F(machine, the_rnr_timer_zero_and_numa_balancing_are_dangerous) {
+  add_device("mlx5_0", "MT4123");
+  put("sys/kernel/numa_balancing", "1");
+  EXPECT_EQ(dangers(report({{"FI_VERBS_MIN_RNR_TIMER", "0"}})), 1u);
+  EXPECT_EQ(dangers(report({{"FI_VERBS_USE_ODP", "1"}})), 2u) << "flood; pages taken away";
+  EXPECT_EQ(dangers(report({{"UCX_RC_RNR_TIMEOUT", "1ms"}})), 0u);
+}
+
+TEST_F(machine, a_machine_without_adapters_says_so) {
+  const MachineReport nothing = report();
+  EXPECT_TRUE(nothing.devices.empty());
+  ASSERT_EQ(nothing.notes.size(), 1u);
+  EXPECT_THAT(nothing.notes[0].what, HasSubstr("no RDMA device"));
+}
+
+}  // namespace
+}  // namespace weft::rdma
