@@ -64,7 +64,8 @@ testbed:      base
 emulate/policy:
 emulate/control: emulate/policy
 emulate/ucx:  emulate/control emulate/policy
-emulate:      base emulate
+emulate/probe:
+emulate:      base emulate sim/routing sim/topology
 emulate/sweep: base core emulate runtime
 cli:          base emulate wire net sim core fabric runtime metrics stream qos report testbed launch rdma trace
 '

@@ -139,6 +139,7 @@ int run(int argc, char** argv) {
   add_archive_command(app, outcome);
   add_odp_command(app, outcome);
   add_doctor_command(app, outcome);
+  add_emulate_command(app, outcome);
   add_report_command(app, outcome);
   add_sweep_command(app, outcome);
   add_testbed_command(app, outcome);

@@ -143,6 +143,12 @@ Result<Command> inspect_command(const std::vector<std::string>& words) {
   return command;
 }
 
+Variables ucx_variables() {
+  return {{"OMPI_MCA_pml", "ucx"},
+          {"OMPI_MCA_opal_common_ucx_tls", "any"},
+          {"OMPI_MCA_opal_common_ucx_devices", "any"}};
+}
+
 Result<Ended> run_command(const Command& command, const Variables& variables, bool capture_stdout) {
   std::vector<std::string> words = with_variables(command, variables);
   std::vector<std::string> variables_of_all = environment(command, variables);

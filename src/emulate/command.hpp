@@ -26,6 +26,9 @@ Result<Command> inspect_command(const std::vector<std::string>& words);
 /// Variables for the ranks only: not for the launcher, whose own messages are not the program's.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
+/// Those that make Open MPI use UCX.
+Variables ucx_variables();
+
 struct Ended {
   int exit_code = 0;
   int signal = 0;  ///< that ended the launcher; 0: none did

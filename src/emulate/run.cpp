@@ -12,6 +12,7 @@
 #include "emulate/block_file.hpp"
 #include "emulate/calibration.hpp"
 #include "emulate/command.hpp"
+#include "emulate/links_file.hpp"
 #include "emulate/verdict.hpp"
 
 namespace weft::emulate {
@@ -25,26 +26,37 @@ struct Setting {
   NativeAndAsked<double> bandwidth;
 };
 
+Error uncalibrated(std::string_view option, const std::string& layer) {
+  return {
+      ErrorCode::not_found,
+      fmt::format("{}: needs the native figures of {}, and {} has none: run weft calibrate once",
+                  option, layer, calibration_path())};
+}
+
+Result<double> rate_of(const BandwidthAsked& asked, const std::string& layer,
+                       const Calibration& calibration) {
+  if (asked.rate) return static_cast<double>(asked.rate->bytes_per_second());
+  if (asked.fraction.value_or(1) == 1) return 0.0;
+  const auto found = calibration.find(layer);
+  if (found == calibration.end()) return uncalibrated("--bandwidth", layer);
+  return *asked.fraction * found->second.bandwidth_bytes_per_s;
+}
+
 Result<Setting> set_knobs(const EmulationRequest& request, const std::string& layer,
                           const Calibration& calibration, Knobs& knobs) {
   Setting setting;
   const auto found = calibration.find(layer);
   const bool known = found != calibration.end();
-  const auto uncalibrated = [&](std::string_view option) {
-    return Error{ErrorCode::not_found,
-                 fmt::format("{}: needs the native figures of {}, and {} has none: run weft "
-                             "calibrate once",
-                             option, layer, calibration_path())};
-  };
   double added = static_cast<double>(request.latency.value.to_nanoseconds());
   if (known) {
     setting.latency_ns.native = found->second.latency_ns;
     setting.bandwidth.native = found->second.bandwidth_bytes_per_s;
-    knobs.overhead = static_cast<Picoseconds>(found->second.overhead_ns * 1e3);
-    knobs.native = static_cast<Picoseconds>(found->second.latency_ns * 1e3);
+    if (request.subtract_overhead) {
+      knobs.overhead = static_cast<Picoseconds>(found->second.overhead_ns * 1e3);
+    }
   }
   if (request.latency.in_all) {
-    if (!known) return uncalibrated("--latency");
+    if (!known) return uncalibrated("--latency", layer);
     if (added < found->second.latency_ns) {
       return Error{
           ErrorCode::invalid_argument,
@@ -57,15 +69,10 @@ Result<Setting> set_knobs(const EmulationRequest& request, const std::string& la
     setting.latency_ns.asked = added + found->second.latency_ns;
   }
   knobs.latency = static_cast<Picoseconds>(added * kPicosecondsPerNanosecond);
-  double rate = 0;
-  if (request.bandwidth.rate) {
-    rate = static_cast<double>(request.bandwidth.rate->bytes_per_second());
-  } else if (request.bandwidth.fraction.value_or(1) < 1) {
-    if (!known) return uncalibrated("--bandwidth");
-    rate = *request.bandwidth.fraction * found->second.bandwidth_bytes_per_s;
-  }
-  if (rate > 0) setting.bandwidth.asked = rate;
-  knobs.rate = static_cast<std::uint64_t>(rate);
+  const auto rate = rate_of(request.bandwidth, layer, calibration);
+  if (!rate) return rate.error();
+  if (*rate > 0) setting.bandwidth.asked = *rate;
+  knobs.rate = static_cast<std::uint64_t>(*rate);
   knobs.method = static_cast<std::uint32_t>(request.method);
   return setting;
 }
@@ -91,6 +98,12 @@ unsigned cores_here() {
 
 }  // namespace
 
+Result<double> asked_rate(const EmulationRequest& request, const std::string& layer) {
+  auto calibration = load_calibration(calibration_path());
+  if (!calibration) return calibration.error();
+  return rate_of(request.bandwidth, layer, *calibration);
+}
+
 Result<EmulatedRun> run(const EmulationRequest& request) {
   auto command = inspect_command(request.command);
   if (!command) return command.error();
@@ -99,10 +112,20 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
   auto block = BlockFile::make();
   if (!block) return block.error();
   const std::string layer = command->mpi.empty() ? "ucx-mpich" : "ucx-" + command->mpi;
+  if (!request.links.empty()) {
+    if (request.bandwidth.rate || request.bandwidth.fraction.value_or(1) < 1) {
+      return Error{ErrorCode::invalid_argument,
+                   "--bandwidth: the links of --links have their own; leave one of them out"};
+    }
+    if (auto loaded = load_links(request.links, **block); !loaded) return loaded.error();
+  }
   auto setting = set_knobs(request, layer, *calibration, (*block)->knobs);
   if (!setting) return setting.error();
   auto variables = variables_for_ranks(*block);
   if (!variables) return variables.error();
+  if (request.use_ucx && command->mpi == "openmpi") {
+    for (auto& variable : ucx_variables()) variables->push_back(std::move(variable));
+  }
   auto ended = run_command(*command, *variables, request.capture_stdout);
   if (!ended) return ended.error();
   auto judged = judge(**block, *command, *ended);

@@ -36,7 +36,9 @@ struct EmulationRequest {
   BandwidthAsked bandwidth;
   std::string links;  ///< a file of links and paths between ranks; empty: each rank has its own
   Method method = Method::hold;
-  bool capture_stdout = false;  ///< into EmulatedRun::stdout_text, instead of ours
+  bool use_ucx = false;           ///< Open MPI: in place of its default, by its own variables
+  bool subtract_overhead = true;  ///< what holding itself costs, as calibrated
+  bool capture_stdout = false;    ///< into EmulatedRun::stdout_text, instead of ours
 };
 
 /// What one knob was natively and what was asked for; native is empty where nothing was calibrated.
@@ -60,6 +62,10 @@ struct EmulatedRun {
   std::string stdout_text;
   std::vector<std::string> warnings;  ///< one line each: more ranks than cores, …
 };
+
+/// What a request's bandwidth is on a calibrated layer, bytes/s; 0: native. Error (not_found): a
+/// percentage of a layer that was not calibrated.
+Result<double> asked_rate(const EmulationRequest& request, const std::string& layer);
 
 /// Runs the command and waits for it. Errors (no result then): a launcher that is unknown, a static
 /// or setuid program, a file of links that is wrong, no calibration where one is needed

@@ -46,7 +46,6 @@ inline constexpr const char* operation_names[op_count] = {
 struct Knobs {
   std::atomic<Picoseconds> latency{0};  ///< added to each traversal, beyond what a pair's path adds
   std::atomic<Picoseconds> overhead{0};  ///< what holding itself costs: subtracted
-  std::atomic<Picoseconds> native{0};    ///< one way of the shortest message without emulation
   std::atomic<std::uint64_t> rate{0};    ///< of each rank's link out and in, B/s; 0: not limited
   std::atomic<std::uint32_t> method{0};  ///< a Method
 

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// weft emulate: an unmodified program behind slower links. weft calibrate: what they are like now.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/units.hpp"
+#include "cli/commands.hpp"
+#include "emulate/calibration.hpp"
+#include "emulate/run.hpp"
+
+namespace weft::cli {
+namespace {
+
+struct EmulateCommand {
+  emulate::EmulationRequest request;
+  std::string latency = "0";
+  std::string bandwidth = "100%";
+  std::string method = "hold";
+  std::string json;
+};
+
+template <class T>
+nlohmann::ordered_json to_json(const emulate::NativeAndAsked<T>& value) {
+  nlohmann::ordered_json json;
+  json["native"] = value.native ? nlohmann::ordered_json(*value.native) : nullptr;
+  json["asked"] = value.asked ? nlohmann::ordered_json(*value.asked) : nullptr;
+  return json;
+}
+
+nlohmann::ordered_json to_json(const emulate::EmulatedRun& run) {
+  return {{"interposer", run.interposer},
+          {"ranks", run.ranks},
+          {"ranks_interposed", run.ranks_interposed},
+          {"operations", run.operations},
+          {"bytes", run.bytes},
+          {"latency_ns", to_json(run.latency_ns)},
+          {"bandwidth_bytes_per_s", to_json(run.bandwidth_bytes_per_s)},
+          {"wall_time_s", run.wall_time.to_seconds()},
+          {"program_time_s", run.program_time.to_seconds()},
+          {"exit_code", run.exit_code}};
+}
+
+Result<void> write_json(const std::string& path, const nlohmann::ordered_json& json) {
+  std::ofstream file(path);
+  file << json.dump(2) << "\n";
+  file.close();
+  if (file) return {};
+  return Error{ErrorCode::io, fmt::format("--json: {}: cannot be written", path)};
+}
+
+void run_emulate(EmulateCommand& command, Outcome& outcome) {
+  const auto latency = emulate::parse_latency("--latency", command.latency);
+  if (!latency) return report_error(latency.error(), outcome);
+  const auto bandwidth = emulate::parse_emulated_bandwidth("--bandwidth", command.bandwidth);
+  if (!bandwidth) return report_error(bandwidth.error(), outcome);
+  command.request.latency = *latency;
+  command.request.bandwidth = *bandwidth;
+  command.request.method = command.method == "spin" ? emulate::Method::spin : emulate::Method::hold;
+  const auto run = emulate::run(command.request);
+  if (!run) return report_error(run.error(), outcome);
+  for (const std::string& warning : run->warnings) fmt::print(stderr, "weft: {}\n", warning);
+  fmt::print(stderr, "weft: {} of {} ranks interposed by {} ({}), {} operations, {}, {}\n",
+             run->ranks_interposed, run->ranks, run->interposer, command.method, run->operations,
+             to_text(ByteCount(run->bytes)), to_text(run->program_time));
+  if (command.json.empty()) return;
+  if (auto written = write_json(command.json, to_json(*run)); !written) {
+    report_error(written.error(), outcome);
+  }
+}
+
+void run_calibrate(const std::string& json, Outcome& outcome) {
+  const auto calibrated = emulate::calibrate();
+  if (!calibrated) return report_error(calibrated.error(), outcome);
+  for (const std::string& note : calibrated->notes) fmt::print(stderr, "weft: {}\n", note);
+  const std::string path = json.empty() ? emulate::calibration_path() : json;
+  if (auto stored = emulate::store_calibration(path, calibrated->layers); !stored) {
+    return report_error(stored.error(), outcome);
+  }
+  for (const auto& [layer, values] : calibrated->layers) {
+    fmt::print("{}: {:.0f} ns one way, {} (holding costs {:.0f} ns, which is taken off)\n", layer,
+               values.latency_ns,
+               to_text(Bandwidth::bytes_per_second(
+                   static_cast<std::uint64_t>(values.bandwidth_bytes_per_s))),
+               values.overhead_ns);
+  }
+  fmt::print("stored in {}\n", path);
+}
+
+}  // namespace
+
+void add_emulate_command(CLI::App& app, Outcome& outcome) {
+  auto* emulate =
+      app.add_subcommand("emulate", "run an unmodified program as if its network were slower");
+  auto state = std::make_shared<EmulateCommand>();
+  EmulateCommand& s = *state;
+  emulate->add_option("COMMAND", s.request.command, "mpirun, its options, and the program")
+      ->required()
+      ->type_name("WORDS");
+  emulate->add_option("--latency", s.latency, "one way: +2us on top of what is there, =5us in all")
+      ->type_name("TIME")
+      ->capture_default_str();
+  emulate
+      ->add_option("--bandwidth", s.bandwidth,
+                   "of each rank's link: 50% of the calibrated one, or 100MB/s")
+      ->type_name("PART|RATE")
+      ->capture_default_str();
+  emulate
+      ->add_option("--links", s.request.links,
+                   "TOML file with a link or a path of links for each pair of ranks")
+      ->type_name("FILE");
+  emulate
+      ->add_option("--method", s.method,
+                   "hold: the receiver keeps a message until it is due; spin: the sender spins "
+                   "first, as in paper 3")
+      ->check(CLI::IsMember({"hold", "spin"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  emulate->add_flag("--ucx", s.request.use_ucx,
+                    "make Open MPI use UCX, which can be interposed; its default cannot");
+  emulate->add_option("--json", s.json, "write what was done to this file")->type_name("FILE");
+  emulate->positionals_at_end();
+  emulate->footer(
+      "Example:\n  weft emulate --latency +2us --bandwidth 50% -- mpirun -n 2 ./my-program");
+  emulate->callback([state, &outcome] { run_emulate(*state, outcome); });
+
+  auto* calibrate = app.add_subcommand(
+      "calibrate", "measure latency and bandwidth of this machine's layers, for weft emulate");
+  auto path = std::make_shared<std::string>();
+  calibrate->add_option("--out", *path, "write the figures to this file, not to the usual one")
+      ->type_name("FILE");
+  calibrate->footer("Takes some seconds, on an idle machine.\nExample:\n  weft calibrate");
+  calibrate->callback([path, &outcome] { run_calibrate(*path, outcome); });
+}
+
+}  // namespace weft::cli

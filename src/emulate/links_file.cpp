@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate/links_file.hpp"
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "base/units.hpp"
+#include "sim/routing/routers.hpp"
+#include "sim/topology/builders.hpp"
+
+namespace weft::emulate {
+namespace {
+
+class LinksFile {
+ public:
+  LinksFile(std::string name, ControlBlock& block) : name_(std::move(name)), block_(block) {}
+
+  Result<void> load();
+
+ private:
+  Error wrong(std::string_view why) const {
+    return {ErrorCode::invalid_argument, fmt::format("--links {}: {}", name_, why)};
+  }
+  Result<void> load_matrices(const toml::table& table);
+  Result<void> load_topology(const toml::table& table, std::string_view topology);
+  Result<void> follow(const sim::Topology& topology, const sim::Router& router, unsigned from,
+                      unsigned to, Picoseconds latency);
+  /// Words of row `from`, as many as there are ranks; empty where the key is not there.
+  Result<std::vector<std::vector<std::string>>> matrix(const toml::table& table,
+                                                       const char* key) const;
+  Result<Picoseconds> latency(std::string_view text) const;
+  Result<std::uint64_t> rate(std::string_view text) const;
+
+  std::string name_;
+  ControlBlock& block_;
+};
+
+Result<Picoseconds> LinksFile::latency(std::string_view text) const {
+  const auto value = parse_duration(text);
+  if (!value) return wrong(fmt::format("latency '{}': {}", text, value.error().message));
+  return static_cast<Picoseconds>(value->ticks() * 1'000);
+}
+
+Result<std::uint64_t> LinksFile::rate(std::string_view text) const {
+  if (text == "0") return std::uint64_t{0};
+  const auto value = parse_bandwidth(text);
+  if (!value) return wrong(fmt::format("bandwidth '{}': {}", text, value.error().message));
+  return value->bytes_per_second();
+}
+
+Result<std::vector<std::vector<std::string>>> LinksFile::matrix(const toml::table& table,
+                                                                const char* key) const {
+  std::vector<std::vector<std::string>> rows;
+  const toml::array* const lines = table[key].as_array();
+  if (lines == nullptr) return rows;
+  for (const toml::node& line : *lines) {
+    rows.emplace_back();
+    const toml::array* const words = line.as_array();
+    if (words == nullptr || words->size() != lines->size()) {
+      return wrong(fmt::format("{} has {} rows, so each must be an array of {} texts", key,
+                               lines->size(), lines->size()));
+    }
+    for (const toml::node& word : *words) {
+      const auto text = word.value<std::string>();
+      if (!text) return wrong(fmt::format("{} has a value that is no text; write \"2us\"", key));
+      rows.back().push_back(*text);
+    }
+  }
+  if (rows.size() > kMostRanks || rows.size() * rows.size() > kMostLinks) {
+    return wrong(fmt::format("{} has {} rows; there may be 45", key, rows.size()));
+  }
+  return rows;
+}
+
+Result<void> LinksFile::load_matrices(const toml::table& table) {
+  const auto latencies = matrix(table, "latency");
+  if (!latencies) return latencies.error();
+  const auto rates = matrix(table, "bandwidth");
+  if (!rates) return rates.error();
+  const std::size_t ranks = std::max(latencies->size(), rates->size());
+  if (ranks == 0) {
+    return wrong("has neither topology nor the matrices latency and bandwidth");
+  }
+  if (!latencies->empty() && !rates->empty() && latencies->size() != rates->size()) {
+    return wrong("latency and bandwidth are of different sizes");
+  }
+  for (std::size_t i = 0; i < ranks * ranks; ++i) {
+    Path& path = block_.paths[i];
+    if (!latencies->empty()) {
+      const auto value = latency((*latencies)[i / ranks][i % ranks]);
+      if (!value) return value.error();
+      path.latency = *value;
+    }
+    if (rates->empty()) continue;
+    const auto value = rate((*rates)[i / ranks][i % ranks]);
+    if (!value) return value.error();
+    block_.link_rates[i] = *value;
+    path.links[0] = static_cast<std::uint16_t>(i);
+    path.hops = 1;
+  }
+  block_.pair_count = static_cast<std::uint32_t>(ranks);
+  return {};
+}
+
+Result<void> LinksFile::follow(const sim::Topology& topology, const sim::Router& router,
+                               unsigned from, unsigned to, Picoseconds latency) {
+  Path& path = block_.paths[from * topology.hosts() + to];
+  Rng rng(1);
+  sim::RouteState state;
+  router.start(state, from, to, 0, rng);
+  sim::PortRef out{topology.host(from), sim::PortNumber(0)};
+  const std::vector<std::uint32_t> idle(1 << 16);
+  for (;;) {
+    if (path.hops == kMostHops) {
+      return wrong(
+          fmt::format("the path from host {} to {} has more than {} cables", from, to, kMostHops));
+    }
+    path.links[path.hops++] = static_cast<std::uint16_t>(topology.link(out).value());
+    path.latency += latency;
+    const sim::PortRef at = topology.peer(topology.link(out));
+    if (topology.is_host(at.vertex)) return {};
+    const sim::Hop hop = router.next(at.vertex, at.port, state, sim::PortLoad(idle), rng);
+    out = {at.vertex, hop.port};
+  }
+}
+
+Result<void> LinksFile::load_topology(const toml::table& table, std::string_view word) {
+  const auto topology = sim::make_topology(word);
+  if (!topology) return wrong(topology.error().message);
+  if (topology->hosts() > kMostRanks || topology->links() > kMostLinks) {
+    return wrong(fmt::format("topology {}: has {} hosts and {} links; there may be {} and {}", word,
+                             topology->hosts(), topology->links(), kMostRanks, kMostLinks));
+  }
+  const auto router = sim::make_router(sim::default_router(*topology), *topology);
+  if (!router) return wrong(router.error().message);
+  const auto cable_latency = latency(table["latency"].value_or(std::string_view("0")));
+  if (!cable_latency) return cable_latency.error();
+  const auto cable_rate = rate(table["bandwidth"].value_or(std::string_view("0")));
+  if (!cable_rate) return cable_rate.error();
+  std::fill_n(block_.link_rates, topology->links(), *cable_rate);
+  for (unsigned from = 0; from < topology->hosts(); ++from) {
+    for (unsigned to = 0; to < topology->hosts(); ++to) {
+      if (from == to) continue;
+      if (auto followed = follow(*topology, **router, from, to, *cable_latency); !followed) {
+        return followed;
+      }
+    }
+  }
+  block_.pair_count = topology->hosts();
+  return {};
+}
+
+Result<void> LinksFile::load() {
+  try {
+    const toml::table table = toml::parse_file(name_);
+    for (const auto& [key, value] : table) {
+      if (key != "topology" && key != "latency" && key != "bandwidth") {
+        return wrong(
+            fmt::format("'{}' is no key; there are topology, latency and bandwidth", key.str()));
+      }
+    }
+    if (const auto topology = table["topology"].value<std::string>()) {
+      return load_topology(table, *topology);
+    }
+    return load_matrices(table);
+  } catch (const toml::parse_error& error) {
+    return wrong(fmt::format("line {}: {}", error.source().begin.line, error.description()));
+  }
+}
+
+}  // namespace
+
+Result<void> load_links(const std::string& file, ControlBlock& block) {
+  return LinksFile(file, block).load();
+}
+
+}  // namespace weft::emulate

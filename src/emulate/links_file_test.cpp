@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate/links_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+
+namespace weft::emulate {
+namespace {
+
+class links_file : public ::testing::Test {
+ protected:
+  Result<void> load(const std::string& text) {
+    const std::string path = ::testing::TempDir() + "/links.toml";
+    std::ofstream(path) << text;
+    return load_links(path, *block_);
+  }
+  Plan plan(unsigned from, unsigned to) { return plan_message(*block_, from, to, 0, 1'000); }
+
+  std::unique_ptr<ControlBlock> block_ = std::make_unique<ControlBlock>();
+};
+
+TEST_F(links_file, a_matrix_says_what_lies_between_two_ranks) {
+  ASSERT_TRUE(
+      load("latency = [['0', '2us'], ['300ns', '0']]\n"
+           "bandwidth = [['0', '1GB/s'], ['100MB/s', '0']]\n"));
+  const Plan there = plan(0, 1);
+  const Plan back = plan(1, 0);
+  EXPECT_EQ(there.latency, 2'000'000);
+  EXPECT_EQ(there.departure, 1'000'000);
+  EXPECT_EQ(back.latency, 300'000);
+  EXPECT_EQ(back.departure, 10'000'000);
+}
+
+TEST_F(links_file, ranks_share_the_cables_of_a_topology) {
+  // Two leaves of three hosts, one cable up from each: 3 and 4 share theirs towards 0 and 1.
+  const auto loaded = load(
+      "topology = 'fat-tree:6,radix=4,taper=3'\n"
+      "bandwidth = '1GB/s'\nlatency = '100ns'\n");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(plan(0, 1).latency, 200'000);
+  EXPECT_EQ(plan(0, 5).latency, 400'000);
+  const Picoseconds alone = plan(3, 0).departure;
+  EXPECT_EQ(plan(4, 1).departure, 2 * alone);
+}
+
+TEST_F(links_file, what_is_wrong_is_named) {
+  for (const char* wrong :
+       {"", "latency = [['0', '2us']]", "latency = [['2']]", "speed = '1'", "latency = [[1]]",
+        "topology = 'ring:4'", "bandwidth = [['fast']]", "latency = ["}) {
+    const auto loaded = load(wrong);
+    ASSERT_FALSE(loaded.ok()) << wrong;
+    EXPECT_EQ(loaded.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(loaded.error().message.find("links.toml"), std::string::npos) << wrong;
+  }
+  EXPECT_FALSE(load_links("/nowhere.toml", *block_).ok());
+}
+
+}  // namespace
+}  // namespace weft::emulate

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unmodified MPI programs under emulation, from start to end. Times are only held to bounds that no
+// disturbance can break: nothing arrives before it may.
+#include "emulate/run.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "emulate/probe.hpp"
+
+namespace weft::emulate {
+namespace {
+
+class emulated : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    ::setenv("WEFT_CALIBRATION", (::testing::TempDir() + "/no_calibration").c_str(), 1);
+    auto probe = find_probe(GetParam());
+    if (!probe) GTEST_SKIP() << probe.error().message;
+    probe_ = *probe;
+  }
+  bool is_openmpi() const { return probe_.mpi == "openmpi"; }
+
+  EmulationRequest program(const std::string& what, unsigned ranks = 2) const {
+    EmulationRequest request;
+    request.command = probe_.launcher;
+    request.command.back() = std::to_string(ranks);
+    request.command.push_back(std::string(WEFT_PROGRAMS "/emulate_program_") + GetParam());
+    request.command.push_back(what);
+    request.use_ucx = true;
+    request.capture_stdout = true;
+    return request;
+  }
+  std::string refusal(const EmulationRequest& request) const {
+    const auto ran = run(request);
+    return ran ? "" : ran.error().message;
+  }
+
+  Probe probe_;
+};
+
+TEST_P(emulated, a_program_still_computes_the_right_thing) {
+  for (const Method method : {Method::hold, Method::spin}) {
+    EmulationRequest request = program("exchange");
+    request.latency = {.in_all = false, .value = Duration::microseconds(20)};
+    request.bandwidth.rate = Bandwidth::bytes_per_second(500'000'000);
+    request.method = method;
+    const auto ran = run(request);
+    ASSERT_TRUE(ran) << ran.error().message;
+    EXPECT_EQ(ran->stdout_text, "all right\n");
+    EXPECT_EQ(ran->interposer, "ucx");
+    EXPECT_EQ(ran->ranks, 2U);
+    EXPECT_EQ(ran->ranks_interposed, 2U);
+    EXPECT_GT(ran->operations, 300U);
+    EXPECT_GT(ran->bytes, 800'000U);
+  }
+}
+
+TEST_P(emulated, more_ranks_than_cores_compute_the_right_thing_and_warn) {
+  const auto ran = run(program("exchange", 5));
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ(ran->stdout_text, "all right\n");
+  EXPECT_EQ(ran->ranks_interposed, 5U);
+  if (std::thread::hardware_concurrency() < 5) {
+    ASSERT_EQ(ran->warnings.size(), 1U);
+    EXPECT_NE(ran->warnings[0].find("mean nothing"), std::string::npos);
+  }
+}
+
+TEST_P(emulated, no_message_arrives_before_its_latency) {
+  ProbeRun how;
+  how.request.latency.value = Duration::microseconds(200);
+  const auto values = run_probe(probe_, how, {"latency", "8", "50"});
+  ASSERT_TRUE(values) << values.error().message;
+  EXPECT_GE(values->at("latency_min"), 200'000);
+  // A rendezvous costs its request, and a read there and back.
+  const auto large = run_probe(probe_, how, {"latency", "1048576", "5"});
+  ASSERT_TRUE(large) << large.error().message;
+  EXPECT_GE(large->at("latency_min"), 600'000);
+}
+
+TEST_P(emulated, no_bytes_come_faster_than_the_link) {
+  ProbeRun how;
+  how.request.bandwidth.rate = Bandwidth::bytes_per_second(200'000'000);
+  const auto values = run_probe(probe_, how, {"window", "1048576", "4", "4"});
+  ASSERT_TRUE(values) << values.error().message;
+  EXPECT_LE(values->at("bandwidth_median"), 200'000'000);
+}
+
+TEST_P(emulated, many_messages_in_flight_share_one_latency) {
+  ProbeRun how;
+  how.request.latency.value = Duration::milliseconds(2);
+  const auto values = run_probe(probe_, how, {"window", "8", "64", "3"});
+  ASSERT_TRUE(values) << values.error().message;
+  // One after the other they would take 128 ms: 4 kB/s. In flight together they take 4 ms.
+  EXPECT_GT(values->at("bandwidth_min"), 64 * 8 / 0.064);
+}
+
+TEST_P(emulated, a_program_that_ends_with_another_code_has_no_result) {
+  EXPECT_NE(refusal(program("code")).find("ended with code"), std::string::npos);
+}
+
+TEST_P(emulated, a_rank_that_dies_is_named) {
+  EXPECT_NE(refusal(program("dies")).find("died before it had finished"), std::string::npos);
+}
+
+TEST_P(emulated, a_program_that_never_communicates_has_no_result) {
+  EXPECT_NE(refusal(program("silent")).find("no rank sent another anything"), std::string::npos);
+}
+
+TEST_P(emulated, open_mpi_as_it_is_by_default_is_told_how_to_switch) {
+  if (!is_openmpi()) GTEST_SKIP() << "MPICH uses UCX by default";
+  EmulationRequest request = program("exchange");
+  request.use_ucx = false;
+  EXPECT_NE(refusal(request).find("OMPI_MCA_pml=ucx"), std::string::npos);
+}
+
+TEST_P(emulated, a_percentage_of_what_was_never_calibrated_is_refused) {
+  EmulationRequest request = program("exchange");
+  request.bandwidth.fraction = 0.5;
+  EXPECT_NE(refusal(request).find("weft calibrate"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(by_mpi, emulated, ::testing::Values("mpich", "openmpi"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace weft::emulate

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// An MPI program for tests of emulation: it checks what arrives, or goes wrong in a chosen way.
+//   exchange   every kind of communication, checked; exits 0 when all is right
+//   silent     MPI_Init, MPI_Finalize, nothing between
+//   code       exchanges and exits with 3
+//   dies       exchanges, then rank 1 kills itself
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, ranks, failures;
+
+static void expect(int right, const char* what, long at) {
+  if (right) return;
+  if (failures++ == 0) fprintf(stderr, "rank %d: %s is wrong at %ld\n", rank, what, at);
+}
+
+static unsigned char pattern(int from, long at, int round) {
+  return (unsigned char)(31 * from + 7 * at + 13 * round + (at >> 8));
+}
+
+static void ring_of_sizes(void) {
+  static const int sizes[] = {0, 1, 8, 64, 76, 84, 92, 100, 1000, 8192, 20000, 70000, 300000};
+  const int next = (rank + 1) % ranks;
+  const int previous = (rank + ranks - 1) % ranks;
+  for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    const int n = sizes[i];
+    unsigned char* out = malloc((size_t)n + 1);
+    unsigned char* in = malloc((size_t)n + 1);
+    for (long j = 0; j < n; ++j) out[j] = pattern(rank, j, (int)i);
+    MPI_Sendrecv(out, n, MPI_BYTE, next, (int)i, in, n, MPI_BYTE, previous, (int)i, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    for (long j = 0; j < n; ++j) expect(in[j] == pattern(previous, j, (int)i), "a message", j);
+    free(out);
+    free(in);
+  }
+}
+
+// Messages of mixed sizes from one sender are matched in the order in which they were sent.
+static void order_of_many(void) {
+  enum { count = 300 };
+  static int values[count][600];
+  MPI_Request requests[count];
+  for (int i = 0; i < count; ++i) {
+    const int n = i % 7 == 0 ? 600 : 1 + i % 5;
+    if (rank == 0) {
+      for (int j = 0; j < n; ++j) values[i][j] = i;
+      MPI_Isend(values[i], n, MPI_INT, 1, 5, MPI_COMM_WORLD, &requests[i]);
+    } else if (rank == 1) {
+      MPI_Irecv(values[i], 600, MPI_INT, 0, 5, MPI_COMM_WORLD, &requests[i]);
+    }
+  }
+  if (rank > 1) return;
+  for (int i = 0; i < count; ++i) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+  for (int i = 0; i < count; ++i) expect(values[i][0] == i, "the order", i);
+}
+
+static void collectives(void) {
+  int sum = 0;
+  int mine = rank + 1;
+  MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  expect(sum == ranks * (ranks + 1) / 2, "a sum", 0);
+  int* out = malloc(sizeof(int) * (size_t)ranks);
+  int* in = malloc(sizeof(int) * (size_t)ranks);
+  for (int i = 0; i < ranks; ++i) out[i] = 100 * rank + i;
+  MPI_Alltoall(out, 1, MPI_INT, in, 1, MPI_INT, MPI_COMM_WORLD);
+  for (int i = 0; i < ranks; ++i) expect(in[i] == 100 * i + rank, "alltoall", i);
+  free(out);
+  free(in);
+}
+
+static void one_sided(void) {
+  enum { words = 4096 };
+  long* memory = NULL;
+  MPI_Win window;
+  MPI_Win_allocate(words * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                   &window);
+  for (int i = 0; i < words; ++i) memory[i] = -1;
+  static long out[words / 2];
+  static long in[words / 2];
+  for (int i = 0; i < words / 2; ++i) out[i] = 1000L * rank + i;
+  const int next = (rank + 1) % ranks;
+  const int previous = (rank + ranks - 1) % ranks;
+  MPI_Win_fence(0, window);
+  MPI_Put(out, words / 2, MPI_LONG, next, 1, words / 2, MPI_LONG, window);
+  MPI_Win_fence(0, window);
+  for (int i = 0; i < words / 2; ++i) expect(memory[1 + i] == 1000L * previous + i, "a put", i);
+  MPI_Get(in, words / 2, MPI_LONG, next, 1, words / 2, MPI_LONG, window);
+  memory[words - 1] = 0;
+  MPI_Win_fence(0, window);
+  for (int i = 0; i < words / 2; ++i) expect(in[i] == 1000L * rank + i, "a get", i);
+  const long one = 1;
+  long before = 0;
+  for (int i = 0; i < 20; ++i) {
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
+    MPI_Fetch_and_op(&one, &before, MPI_LONG, 0, words - 1, MPI_SUM, window);
+    MPI_Win_unlock(0, window);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
+    expect(memory[words - 1] == 20L * ranks, "a counter", memory[words - 1]);
+    MPI_Win_unlock(0, window);
+  }
+  MPI_Win_free(&window);
+}
+
+int main(int argc, char** argv) {
+  const char* const what = argc > 1 ? argv[1] : "exchange";
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (strcmp(what, "silent") != 0) {
+    ring_of_sizes();
+    order_of_many();
+    collectives();
+    one_sided();
+  }
+  if (strcmp(what, "dies") == 0 && rank == 1) raise(SIGKILL);
+  if (rank == 0 && failures == 0) printf("all right\n");
+  MPI_Finalize();
+  if (strcmp(what, "code") == 0) return 3;
+  return failures == 0 ? 0 : 1;
+}

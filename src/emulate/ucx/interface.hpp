@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the module keeps for each worker, interface and endpoint of UCT.
+#pragma once
+
+#include "emulate/ucx/module.hpp"
+#include "emulate/ucx/waiting.hpp"
+
+namespace weft::emulate::ucx {
+
+/// Each active message begins with it; the upper layers are told of interfaces that are as much
+/// smaller.
+struct Stamp {
+  std::uint64_t sent;  ///< Picoseconds; 0: not emulated
+  std::uint64_t rest;  ///< upper 16 bits: the sender's rank; lower 48: ps until it left its link
+};
+inline constexpr std::size_t kStampBytes = sizeof(Stamp);
+inline constexpr unsigned kAmIds = UCT_AM_ID_MAX;
+inline constexpr unsigned kSizeClasses = 48;
+inline constexpr unsigned kUnknownRank = 0xffff;
+
+struct Worker {
+  uct_worker_h handle;
+  uct_worker_cb_id_t progress_id;
+  unsigned interfaces;
+  WaitingQueue waiting;
+  Picoseconds looked;   ///< when its transports were polled last
+  bool delivering;      ///< a handler or completion of an upper layer runs
+  Picoseconds logical;  ///< when what is being delivered was due
+};
+
+struct Endpoint {
+  unsigned peer;      ///< its rank, kUnknownRank before it is connected
+  Picoseconds acked;  ///< when the last put or atomic would have been acknowledged
+  bool refused;       ///< the last message got UCS_ERR_NO_RESOURCE: it has paid its link
+  std::size_t refused_size;
+  Plan refused_plan;
+};
+
+struct Handler {
+  uct_am_callback_t call;
+  void* argument;
+  Interface* interface;
+};
+
+/// The address trailer by which an endpoint learns whose it is.
+struct Trailer {
+  std::uint16_t magic;
+  std::uint16_t rank;
+};
+inline constexpr std::uint16_t kTrailerMagic = 0x7765;
+
+struct Interface {
+  uct_iface_h handle;
+  uct_iface_ops_t real;  ///< the transport's own table
+  Worker* worker;
+  std::size_t headroom;        ///< bytes in front of received data that belong to the upper layer
+  std::size_t address_length;  ///< of its own address, without the trailer; likewise the next
+  std::size_t endpoint_address_length;
+  bool has_address;
+  bool has_endpoint_address;
+  char* scratch;  ///< a short message or a header, with its stamp
+  std::size_t scratch_bytes;
+  Picoseconds acked;  ///< the latest of its endpoints
+  PointerTable<Endpoint> endpoints;
+  Handler handlers[kAmIds];
+  Picoseconds last_due[kMostRanks];  ///< of the messages of each rank
+  Picoseconds latest_due;            ///< of all
+  Picoseconds native[kSizeClasses];  ///< least time on the way, by the size's bits; 0: unknown
+  Picoseconds least_native;          ///< of all sizes
+};
+
+/// nullptr: the module leaves this interface alone.
+Interface* interface_of(uct_iface_h handle);
+inline Interface& interface_of_endpoint(uct_ep_h endpoint) {
+  return *interface_of(endpoint->iface);
+}
+Endpoint& endpoint_of(Interface& interface, uct_ep_h handle);
+
+/// When an operation that the calling code starts now counts as started: within a delivery, when
+/// that was due.
+inline Picoseconds started(const Worker& worker, Picoseconds now) {
+  return worker.delivering ? caught_up(now, worker.logical, kCatchUp) : now;
+}
+/// Added latency from one rank to another.
+Picoseconds added_latency(unsigned from, unsigned to);
+
+/// Whether messages pass as they are: nothing is asked for.
+inline bool is_native() {
+  return process.block->pair_count == 0 && process.block->knobs.is_native();
+}
+inline bool is_spinning() {
+  return process.block->knobs.method.load(std::memory_order_relaxed) ==
+         static_cast<std::uint32_t>(Method::spin);
+}
+void spin_until(Picoseconds due);
+
+/// Runs `call` as the delivery of something due at `due`.
+template <class Call>
+void deliver(Worker& worker, Picoseconds due, Call call) {
+  const bool was = worker.delivering;
+  const Picoseconds before = worker.logical;
+  worker.delivering = true;
+  worker.logical = due;
+  call();
+  worker.delivering = was;
+  worker.logical = before;
+}
+
+// ---- receive.cpp
+ucs_status_t set_handler(Interface& interface, std::uint8_t id, uct_am_callback_t call,
+                         void* argument, std::uint32_t flags);
+/// A worker's progress callback: shows what is due.
+unsigned progress(void* worker);
+
+// ---- completions.cpp
+/// A caller's completion behind one of the module's, which the transport is given instead.
+struct DeferredCompletion;
+/// nullptr: no memory.
+DeferredCompletion* defer(Interface& interface, uct_completion_t* user, Picoseconds due);
+uct_completion_t* completion_of(DeferredCompletion* deferred);
+/// When the answer to a request is there: both directions' latency after the transport has moved
+/// the bytes, and no sooner than the links let them through.
+struct Answer {
+  Picoseconds due;     ///< by the links
+  Picoseconds travel;  ///< latency there and back
+};
+/// What is known only once the transport has taken the operation; before `settle`.
+void set_due(DeferredCompletion* deferred, const Answer& answer);
+/// Goes on with what the transport answered: UCS_OK waits until it is due (UCS_INPROGRESS to the
+/// caller), errors pass.
+ucs_status_t settle(DeferredCompletion* deferred, ucs_status_t status);
+
+// ---- send.cpp, memory.cpp, connect.cpp: put their functions into the table
+void take_over_messages(uct_iface_ops_t& table);
+void take_over_memory(uct_iface_ops_t& table);
+void take_over_connections(uct_iface_ops_t& table);
+
+}  // namespace weft::emulate::ucx

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program's own calls come to first: libuct's functions that open interfaces and set
+// handlers, and MPI's beginning and end.
+#include "emulate/ucx/module.hpp"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucp/api/ucp.h>
+#include <unistd.h>
+
+#include "emulate/ucx/interface.hpp"
+
+namespace weft::emulate::ucx {
+
+Process process = {nullptr, nullptr, kUnknownRank};
+void take_over(uct_iface_h handle, uct_worker_h worker, const uct_iface_params_t& parameters);
+
+namespace {
+
+bool is_mpi_program() {
+  return ::dlsym(RTLD_DEFAULT, "PMPI_Init") != nullptr;
+}
+
+void enrol() {
+  if (process.record != nullptr || process.block == nullptr) return;
+  process.record = process.block->enrol();
+  if (process.record == nullptr) return;
+  ::strncpy(process.record->interposer, "ucx", sizeof process.record->interposer - 1);
+  process.rank = process.record->rank >= 0
+                     ? static_cast<unsigned>(process.record->rank)
+                     : static_cast<unsigned>(process.record - process.block->process);
+}
+
+/// Whether the UCX here is one whose tables this module was compiled for.
+bool is_known_version() {
+  using GetVersion = void (*)(unsigned*, unsigned*, unsigned*);
+  void* const library = ::dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return true;  // UCT without UCP
+  const auto get_version = reinterpret_cast<GetVersion>(::dlsym(library, "ucp_get_version"));
+  if (get_version == nullptr) return false;
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned patch = 0;
+  get_version(&major, &minor, &patch);
+  return major == UCP_API_MAJOR && minor == UCP_API_MINOR;
+}
+
+void note_running() {
+  if (process.record == nullptr) return;
+  process.record->began.store(process.block->clock.now());
+  process.record->stage.fetch_or(stage_running);
+}
+
+void note_finished() {
+  if (process.record == nullptr || (process.record->stage.load() & stage_finished) != 0) {
+    return;
+  }
+  process.record->ended.store(process.block->clock.now());
+  process.record->stage.fetch_or(stage_finished);
+}
+
+[[gnu::constructor]] void loaded() {
+  process.block = attach_block(::getenv(kBlockVariable));
+  // Launchers' ranks say by their record that the module is there; others only when they turn out
+  // to communicate.
+  if (process.block != nullptr && rank_from_environment().rank >= 0) enrol();
+}
+
+[[gnu::destructor]] void exiting() {
+  // A child of a fork is not the process of the record.
+  if (process.record != nullptr && process.record->pid.load() == ::getpid()) note_finished();
+}
+
+}  // namespace
+
+bool note_interposed() {
+  enrol();
+  if (process.record == nullptr) return false;
+  if (!is_known_version()) {
+    process.record->stage.fetch_or(stage_refused);
+    return false;
+  }
+  process.record->stage.fetch_or(stage_interposed);
+  if (!is_mpi_program()) note_running();
+  return true;
+}
+
+void* real_function(const char* name) {
+  if (void* const library = ::dlopen("libuct.so.0", RTLD_LAZY | RTLD_NOLOAD)) {
+    if (void* const function = ::dlsym(library, name)) return function;
+  }
+  return ::dlsym(RTLD_NEXT, name);
+}
+
+template <class Function>
+Function* next_function(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace weft::emulate::ucx
+
+// ---- seen by the program
+#pragma GCC visibility push(default)
+namespace ucx = weft::emulate::ucx;
+
+extern "C" {
+
+ucs_status_t uct_iface_open(uct_md_h md, uct_worker_h worker, const uct_iface_params_t* parameters,
+                            const uct_iface_config_t* config, uct_iface_h* opened) {
+  using Open = ucs_status_t (*)(uct_md_h, uct_worker_h, const uct_iface_params_t*,
+                                const uct_iface_config_t*, uct_iface_h*);
+  const auto real = reinterpret_cast<Open>(ucx::real_function("uct_iface_open"));
+  const ucs_status_t status = real(md, worker, parameters, config, opened);
+  if (status != UCS_OK || ucx::process.block == nullptr) return status;
+  // A rank's messages to itself pass no network.
+  const bool to_itself = (parameters->open_mode & UCT_IFACE_OPEN_MODE_DEVICE) != 0 &&
+                         ::strcmp(parameters->mode.device.tl_name, "self") == 0;
+  if (!to_itself) ucx::take_over(*opened, worker, *parameters);
+  return status;
+}
+
+ucs_status_t uct_iface_set_am_handler(uct_iface_h iface, uint8_t id, uct_am_callback_t call,
+                                      void* argument, uint32_t flags) {
+  using SetHandler = ucs_status_t (*)(uct_iface_h, uint8_t, uct_am_callback_t, void*, uint32_t);
+  if (ucx::Interface* const interface = ucx::interface_of(iface)) {
+    return ucx::set_handler(*interface, id, call, argument, flags);
+  }
+  return reinterpret_cast<SetHandler>(ucx::real_function("uct_iface_set_am_handler"))(
+      iface, id, call, argument, flags);
+}
+
+/// Memory that a peer maps is read without any operation that could be made to wait: upper layers
+/// are told to use operations.
+ucs_status_t uct_md_query(uct_md_h md, uct_md_attr_t* attributes) {
+  using Query = ucs_status_t (*)(uct_md_h, uct_md_attr_t*);
+  const ucs_status_t status =
+      reinterpret_cast<Query>(ucx::real_function("uct_md_query"))(md, attributes);
+  if (status == UCS_OK && ucx::process.block != nullptr) {
+    attributes->cap.flags &= ~static_cast<uint64_t>(UCT_MD_FLAG_RKEY_PTR);
+  }
+  return status;
+}
+
+int MPI_Init(int* argc, char*** argv) {
+  const int code = ucx::next_function<int(int*, char***)>("MPI_Init")(argc, argv);
+  ucx::note_running();
+  return code;
+}
+
+int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int code = ucx::next_function<int(int*, char***, int, int*)>("MPI_Init_thread")(
+      argc, argv, required, provided);
+  ucx::note_running();
+  return code;
+}
+
+int MPI_Finalize(void) {
+  ucx::note_finished();
+  return ucx::next_function<int()>("MPI_Finalize")();
+}
+
+// Fortran's names: its library need not call the ones above.
+void mpi_init_(int* code) {
+  ucx::next_function<void(int*)>("mpi_init_")(code);
+  ucx::note_running();
+}
+
+void mpi_init_thread_(int* required, int* provided, int* code) {
+  ucx::next_function<void(int*, int*, int*)>("mpi_init_thread_")(required, provided, code);
+  ucx::note_running();
+}
+
+void mpi_finalize_(int* code) {
+  ucx::note_finished();
+  ucx::next_function<void(int*)>("mpi_finalize_")(code);
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
