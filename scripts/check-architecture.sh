@@ -64,6 +64,7 @@ testbed:      base
 emulate/policy:
 emulate/control: emulate/policy
 emulate/ucx:  emulate/control emulate/policy
+emulate/libfabric: emulate/control emulate/policy
 emulate/probe:
 emulate:      base emulate sim/routing sim/topology
 emulate/sweep: base core emulate runtime

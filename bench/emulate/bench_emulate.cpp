@@ -136,7 +136,7 @@ void Bench::bandwidth() const {
     for (int i = 0; i < repeat_; ++i) {
       const ProbeRun run = asked("0", text);
       emulate::EmulationRequest request = run.request;
-      least.add(once(run, {"window", "1048576", "16", "3"}));
+      least.add(once(run, {"window", "1048576", "16", "5"}));
       const auto rate = emulate::asked_rate(request, "ucx-" + probe_.mpi);
       if (!rate) fail(rate.error());
       target = *rate;

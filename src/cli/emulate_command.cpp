@@ -81,7 +81,7 @@ void run_calibrate(const std::string& json, Outcome& outcome) {
     return report_error(stored.error(), outcome);
   }
   for (const auto& [layer, values] : calibrated->layers) {
-    fmt::print("{}: {:.0f} ns one way, {} (holding costs {:.0f} ns, which is taken off)\n", layer,
+    fmt::print("{}: {:.0f} ns one way, {} (holding adds {:.0f} ns, which is taken off)\n", layer,
                values.latency_ns,
                to_text(Bandwidth::bytes_per_second(
                    static_cast<std::uint64_t>(values.bandwidth_bytes_per_s))),

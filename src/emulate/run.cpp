@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "base/module_loader.hpp"
@@ -87,7 +88,17 @@ Result<Variables> variables_for_ranks(const BlockFile& block) {
   const char* preloaded = std::getenv("LD_PRELOAD");
   std::string preload = *module;
   if (preloaded != nullptr && *preloaded != '\0') preload += fmt::format(":{}", preloaded);
-  return Variables{{kBlockVariable, block.path()}, {"LD_PRELOAD", preload}};
+  Variables variables{{kBlockVariable, block.path()}, {"LD_PRELOAD", preload}};
+  // Programs on libfabric load theirs by themselves, as a provider that hooks others.
+  const std::filesystem::path providers =
+      std::filesystem::path(*module).parent_path() / "weft-providers";
+  if (std::filesystem::exists(providers)) {
+    const char* path = std::getenv("FI_PROVIDER_PATH");
+    std::string all = providers.string();
+    if (path != nullptr && *path != '\0') all += fmt::format(":{}", path);
+    variables.insert(variables.end(), {{"FI_PROVIDER_PATH", all}, {"FI_HOOK", "weft"}});
+  }
+  return variables;
 }
 
 unsigned cores_here() {
@@ -130,6 +141,16 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
   if (!ended) return ended.error();
   auto judged = judge(**block, *command, *ended);
   if (!judged) return judged;
+  if (judged->interposer == "libfabric") {
+    // Which layer a program uses is known only now.
+    if (request.latency.in_all || request.bandwidth.fraction.value_or(1) < 1) {
+      return Error{ErrorCode::invalid_argument,
+                   "--latency =…, --bandwidth …%: the program uses libfabric, which is not "
+                   "calibrated; ask for +2us and 100MB/s instead"};
+    }
+    setting->latency_ns = {};
+    setting->bandwidth.native.reset();
+  }
   judged->latency_ns = setting->latency_ns;
   judged->bandwidth_bytes_per_s = setting->bandwidth;
   judged->stdout_text = std::move(ended->stdout_text);

@@ -126,6 +126,25 @@ TEST_P(emulated, a_percentage_of_what_was_never_calibrated_is_refused) {
   EXPECT_NE(refusal(request).find("weft calibrate"), std::string::npos);
 }
 
+TEST_P(emulated, open_mpi_on_libfabric_computes_the_right_thing_and_waits) {
+  if (!is_openmpi()) GTEST_SKIP() << "Debian's MPICH has no libfabric";
+  EmulationRequest request = program("exchange");
+  request.use_ucx = false;
+  for (const char* word :
+       {"--mca", "pml", "cm", "--mca", "mtl", "ofi", "--mca", "mtl_ofi_provider_include",
+        "tcp;ofi_rxm", "-x", "FI_PROVIDER=tcp;ofi_rxm"}) {
+    request.command.insert(request.command.end() - 2, word);
+  }
+  request.latency.value = Duration::microseconds(300);
+  const auto ran = run(request);
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ(ran->stdout_text, "all right\n");
+  EXPECT_EQ(ran->interposer, "libfabric");
+  EXPECT_EQ(ran->ranks_interposed, 2U);
+  // Thirteen exchanges, each at least one message that waits for the other's.
+  EXPECT_GE(ran->program_time, Duration::microseconds(13 * 300));
+}
+
 INSTANTIATE_TEST_SUITE_P(by_mpi, emulated, ::testing::Values("mpich", "openmpi"),
                          [](const auto& info) { return std::string(info.param); });
 

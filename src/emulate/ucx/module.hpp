@@ -18,6 +18,7 @@ struct Process {
   ControlBlock* block;
   ProcessRecord* record;
   unsigned rank;
+  Picoseconds link_cost;  ///< what charging one link takes a sender: measured, and taken off
 };
 extern Process process;
 

@@ -121,8 +121,11 @@ Picoseconds due_time(Interface& interface, const Stamp& stamp, std::size_t lengt
   // Its last bit leaves when the links let it, and is then on the way as long as the shortest
   // message is.
   const Picoseconds left = drained > sent ? drained + interface.least_native : drained;
-  const Picoseconds due = std::max(arrived, left) + added_latency(from, process.rank) -
-                          knobs.overhead.load(std::memory_order_relaxed);
+  // What the emulation itself cost on the way here: holding, and the sender's two links.
+  Picoseconds own = knobs.overhead.load(std::memory_order_relaxed);
+  if (knobs.rate.load(std::memory_order_relaxed) != 0) own += 2 * process.link_cost;
+  const Picoseconds due =
+      std::max(std::max(arrived - own, left) + added_latency(from, process.rank), sent);
   // A sender's messages stay in order, also when a knob was turned between them.
   Picoseconds& last = interface.last_due[std::min(from, kMostRanks - 1)];
   last = std::max(last, due);
