@@ -17,15 +17,20 @@ void SweepPlan::add(std::size_t point, const Sample& sample) {
   WEFT_CHECK(point < samples_.size() && std::isfinite(sample.value));
   samples_[point].push_back(sample);
   ++runs_;
-  std::vector<double> stolen;
+  std::vector<double> stolen, waiting;
   for (const auto& of_point : samples_) {
-    for (const Sample& s : of_point) stolen.push_back(s.stolen);
+    for (const Sample& s : of_point) {
+      stolen.push_back(s.stolen);
+      waiting.push_back(s.waiting);
+    }
   }
   usual_stolen_ = lower_quartile(std::move(stolen));
+  usual_waiting_ = lower_quartile(std::move(waiting));
 }
 
-bool SweepPlan::is_stolen(const Sample& sample) const {
-  return sample.stolen > usual_stolen_ + options_.most_stolen;
+bool SweepPlan::is_crowded(const Sample& sample) const {
+  return sample.stolen > usual_stolen_ + options_.most_stolen ||
+         sample.waiting > usual_waiting_ + options_.most_waiting;
 }
 
 PointState SweepPlan::state(std::size_t point) const {
@@ -33,7 +38,7 @@ PointState SweepPlan::state(std::size_t point) const {
   std::vector<double> values;
   for (const Sample& sample : samples_[point]) {
     ++state.runs;
-    if (!is_stolen(sample)) values.push_back(sample.value);
+    if (!is_crowded(sample)) values.push_back(sample.value);
   }
   state.accepted = without_disturbed(std::move(values));
   state.rejected = state.runs - static_cast<std::uint32_t>(state.accepted.size());

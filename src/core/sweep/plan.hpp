@@ -6,10 +6,12 @@
 // anew, so that slow changes of the machine hit all points alike. A point is settled when the
 // confidence interval of its median is narrow, or after `most_runs`.
 //
-// A run is rejected, and repeated, for one of two reasons. The hypervisor took a share of the
-// processors' time that is more than `most_stolen` above the lower quartile of all runs' shares. Or
-// its value is disturbed by the rule of median.hpp. Rejection looks at all runs so far: it
-// is the same whatever order they came in, and a resumed sweep decides as an uninterrupted one.
+// A run is rejected, and repeated, for one of three reasons. The hypervisor took a share of the
+// processors' time that is more than `most_stolen` above the lower quartile of all runs' shares.
+// For a share of the run that is more than `most_waiting` above that quartile, processes waited for
+// a processor. Or its value is disturbed by the rule of median.hpp. Rejection looks at all runs so
+// far: it is the same whatever order they came in, and a resumed sweep decides as an uninterrupted
+// one.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +28,10 @@ namespace weft::sweep {
 /// What one run of the program was measured to be. Smaller is better: a rate is told as its
 /// inverse.
 struct Sample {
-  double value = 0;   ///< seconds, or what else is compared; finite and above 0
-  double wall_s = 0;  ///< how long the run took, for the budget
-  double stolen = 0;  ///< share of the processors' time that the hypervisor took, 0 to 1
+  double value = 0;    ///< seconds, or what else is compared; finite and above 0
+  double wall_s = 0;   ///< how long the run took, for the budget
+  double stolen = 0;   ///< share of the processors' time that the hypervisor took, 0 to 1
+  double waiting = 0;  ///< share of the run in which some process waited for a processor, 0 to 1
 };
 
 struct PlanOptions {
@@ -37,6 +40,7 @@ struct PlanOptions {
   std::uint32_t least_runs = 6;  ///< accepted ones; with 6 the interval has its confidence
   std::uint32_t most_runs = 30;  ///< of a point, rejected ones included
   double most_stolen = 0.05;
+  double most_waiting = 0.1;
   Duration budget = Duration::max();
   std::uint64_t seed = 1;  ///< of the order
 };
@@ -71,7 +75,7 @@ class SweepPlan {
   double progress(Duration elapsed) const;
 
  private:
-  bool is_stolen(const Sample& sample) const;
+  bool is_crowded(const Sample& sample) const;
   double expected_wall_s(std::size_t point) const;
   void begin_round();
 
@@ -81,6 +85,7 @@ class SweepPlan {
   std::vector<std::size_t> round_;            // points that are still to run in it, last first
   std::uint64_t runs_ = 0;
   double usual_stolen_ = 0;
+  double usual_waiting_ = 0;
 };
 
 }  // namespace weft::sweep

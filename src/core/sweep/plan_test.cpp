@@ -63,6 +63,16 @@ TEST(sweep_plan, accepts_runs_that_are_stolen_from_as_much_as_all_others) {
   EXPECT_EQ(plan.state(0).rejected, 0U);
 }
 
+TEST(sweep_plan, rejects_runs_beside_which_other_processes_wanted_the_processors) {
+  SweepPlan plan({.points = 1});
+  run(plan, 1, [](std::size_t, int n) {
+    return n % 2 == 0 ? Sample{.value = 1.5, .wall_s = 1, .waiting = 0.8}
+                      : Sample{.value = 1, .wall_s = 1, .waiting = 0.02};
+  });
+  EXPECT_EQ(plan.state(0).accepted.size(), 6U);
+  EXPECT_DOUBLE_EQ(plan.state(0).interval->median, 1);
+}
+
 TEST(sweep_plan, rejects_a_run_above_the_fence_of_its_point) {
   SweepPlan plan({.points = 1});
   run(plan, 1, [](std::size_t, int n) {

@@ -99,7 +99,10 @@ class Sweep {
       if (said_.insert(warning).second) warnings_.push_back(warning);
     }
     return SweepRun{.point = point,
-                    .sample = {.value = *value, .wall_s = run->wall_s, .stolen = run->stolen},
+                    .sample = {.value = *value,
+                               .wall_s = run->wall_s,
+                               .stolen = run->stolen,
+                               .waiting = run->waiting},
                     .ground = run->ground,
                     .file = {}};
   }

@@ -21,6 +21,7 @@ struct ProgramRun {
   double time_s = 0;  ///< what --metric time compares
   double wall_s = 0;
   double stolen = 0;   ///< share of the processors' time that the hypervisor took meanwhile
+  double waiting = 0;  ///< share of the run in which some process waited for a processor
   std::string output;  ///< standard output, where a metric is to be found in it
   SweepGround ground;
   std::vector<std::string> warnings;

@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <numeric>
 #include <sstream>
@@ -19,6 +21,8 @@ namespace {
 // The first columns of /proc/stat, in ticks; those behind are parts of the first.
 constexpr std::size_t columns = 8;
 constexpr std::size_t stolen_column = 7;
+constexpr const char* times_path = "/proc/stat";
+constexpr const char* pressure_path = "/proc/pressure/cpu";
 
 std::array<double, columns> ticks_of(std::string_view text) {
   std::istringstream line{std::string(text.substr(0, text.find('\n')))};
@@ -29,8 +33,8 @@ std::array<double, columns> ticks_of(std::string_view text) {
   return ticks;
 }
 
-std::string processor_times() {
-  std::ifstream file("/proc/stat");
+std::string first_line(const char* path) {
+  std::ifstream file(path);
   std::string line;
   std::getline(file, line);
   return line;
@@ -59,6 +63,13 @@ double stolen_share(std::string_view before, std::string_view after) {
   const double all =
       std::accumulate(b.begin(), b.end(), 0.0) - std::accumulate(a.begin(), a.end(), 0.0);
   return all > 0 ? (b[stolen_column] - a[stolen_column]) / all : 0;
+}
+
+double waited_us(std::string_view pressure) {
+  constexpr std::string_view name = " total=";
+  const std::size_t at = pressure.find(name);
+  if (!pressure.starts_with("some ") || at == std::string_view::npos) return 0;
+  return std::strtod(std::string(pressure.substr(at + name.size())).c_str(), nullptr);
 }
 
 WrittenFile::WrittenFile(std::string path) : path_(std::move(path)), before_(state_of(path_)) {}
@@ -91,7 +102,8 @@ Result<std::string> WrittenFile::text() const {
 
 SweepTarget emulated_target(const SweepQuestion& question) {
   return [question, host = host_name()](const SweepPoint& point) -> Result<ProgramRun> {
-    const std::string before = processor_times();
+    const std::string before = first_line(times_path);
+    const double waited_before = waited_us(first_line(pressure_path));
     const WrittenFile file(question.metric.file);
     auto ran = run(request_for(question, point));
     if (!ran) return std::move(ran).error();
@@ -99,7 +111,9 @@ SweepTarget emulated_target(const SweepQuestion& question) {
     out.wall_s = ran->wall_time.to_seconds();
     const double program_s = ran->program_time.to_seconds();
     out.time_s = program_s > 0 ? program_s : out.wall_s;
-    out.stolen = stolen_share(before, processor_times());
+    out.stolen = stolen_share(before, first_line(times_path));
+    const double waited_s = (waited_us(first_line(pressure_path)) - waited_before) * 1e-6;
+    out.waiting = out.wall_s > 0 ? std::clamp(waited_s / out.wall_s, 0.0, 1.0) : 0;
     out.output = std::move(ran->stdout_text);
     if (!question.metric.file.empty()) {
       auto text = file.text();

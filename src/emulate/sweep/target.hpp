@@ -38,4 +38,8 @@ class WrittenFile {
 /// /proc/stat; 0 where they do not tell.
 double stolen_share(std::string_view before, std::string_view after);
 
+/// Microseconds in which some process waited for a processor, from the text of /proc/pressure/cpu;
+/// 0 where the system does not tell.
+double waited_us(std::string_view pressure);
+
 }  // namespace weft::emulate

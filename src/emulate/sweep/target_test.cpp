@@ -18,6 +18,13 @@ TEST(sweep_target, reads_what_the_hypervisor_took_from_the_processors) {
   EXPECT_EQ(stolen_share("cpu 1 2 3", "cpu 1 2 3"), 0);
 }
 
+TEST(sweep_target, reads_how_long_processes_waited_for_a_processor) {
+  EXPECT_DOUBLE_EQ(waited_us("some avg10=95.79 avg60=72.94 avg300=86.63 total=23103923058"),
+                   23103923058.0);
+  EXPECT_EQ(waited_us(""), 0);
+  EXPECT_EQ(waited_us("full avg10=0.00 total=7"), 0);
+}
+
 TEST(sweep_target, takes_no_file_that_a_run_did_not_write) {
   const DirectoryForTest directory;
   const std::string path = directory / "out.txt";
