@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <iterator>
 
 #include "base/units.hpp"
 #include "cli/terminal.hpp"
@@ -25,10 +25,11 @@ std::string percent(double share) {
 
 /// "a + n L + V / B" of each plane.
 std::string text_of(const sweep::Piece& piece) {
-  std::string text = latency_text(piece.fixed_s);
-  if (piece.messages > 0) text += fmt::format(" + {} L", count_text(piece.messages));
-  if (piece.transfer_s > 0) text += fmt::format(" + {} / B", latency_text(piece.transfer_s));
-  return text;
+  std::vector<std::string> terms;
+  if (piece.messages > 0) terms.push_back(count_text(piece.messages) + " L");
+  if (piece.transfer_s > 0) terms.push_back(latency_text(piece.transfer_s) + " / B");
+  if (piece.fixed_s > 0 || terms.empty()) terms.insert(terms.begin(), latency_text(piece.fixed_s));
+  return fmt::format("{}", fmt::join(terms, " + "));
 }
 
 std::string model_text(const sweep::FittedModel& fitted) {
@@ -95,7 +96,8 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SweepOutcome& ou
   }
   if (ground.bandwidth_bytes_per_s) {
     facts.emplace_back("native bandwidth",
-                       fmt::format("{:.3g} MB/s", *ground.bandwidth_bytes_per_s / 1e6));
+                       to_text(Bandwidth::bytes_per_second(
+                           static_cast<std::uint64_t>(*ground.bandwidth_bytes_per_s))));
   }
   return facts;
 }
@@ -117,12 +119,21 @@ std::vector<std::pair<std::string, std::string>> predictions_of(const SweepOutco
   return rows;
 }
 
-/// What a person calls the program: the last word that is no option, number, or option's value is
-/// unknowable; the whole command, shortened, always fits.
-std::string program_name(const std::vector<std::string>& command) {
+std::string shortened(const std::vector<std::string>& command) {
   std::string text = fmt::format("{}", fmt::join(command, " "));
   constexpr std::size_t most = 60;
   return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+}
+
+/// The command from its program on, where that is named by a path: the launcher tells little. Else
+/// the whole command.
+std::string program_name(const std::vector<std::string>& command) {
+  const auto is_path = [](const std::string& word) {
+    return word.find('/') != std::string::npos && !word.starts_with('-');
+  };
+  const auto program = std::find_if(std::next(command.begin()), command.end(), is_path);
+  if (program != command.end()) return shortened({program, command.end()});
+  return shortened(command);
 }
 
 }  // namespace

@@ -116,7 +116,8 @@ class Drawing {
     add_key();
     page_.add(
         "<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" role=\"img\" aria-label=\"{2}\" "
-        "style=\"display:block;width:100%;height:auto\" font-size=\"12\" fill=\"currentColor\" "
+        "style=\"display:block;width:100%;max-width:42rem;height:auto\" font-size=\"12\" "
+        "fill=\"currentColor\" "
         "stroke=\"none\">\n",
         chart_width, chart_height, html_escape(chart_.title));
     const Axis x(xs_.front(), xs_.back(), left + 10, chart_width - right - 10,
@@ -349,7 +350,7 @@ std::string sweep_page(const SweepRecord& record) {
   page.add("<h1>Sensitivity of {}</h1>\n<p class=\"summary\">{}</p>\n", html_escape(record.program),
            html_escape(record.needs));
   for (const std::string& warning : record.warnings) {
-    page.add("<p class=\"verdict bad\">{}</p>\n", html_escape(warning));
+    page.add("<p><span class=\"verdict bad\">{}</span></p>\n", html_escape(warning));
   }
   page.raw("</header>\n<main>\n<section><dl class=\"facts\">\n");
   for (const auto& [name, value] : record.facts) add_fact(page, html_escape(name), value);

@@ -14,6 +14,9 @@ namespace {
 
 /// Baselines of tasks that differ more than the precision so many times over are worth a warning.
 constexpr double alike = 3;
+/// Of an interval; and the error of a model that does not describe the program.
+constexpr double enough_confidence = 0.95;
+constexpr double poor_model = 0.2;
 
 class Sweep {
  public:
@@ -147,6 +150,7 @@ class Sweep {
       }
     }
     warn_of_noise(out);
+    warn_of_model(out);
     warn_of_machines();
     out.warnings = std::move(warnings_);
     return out;
@@ -157,16 +161,16 @@ class Sweep {
     double widest = 0;
     for (const PointOutcome& p : out.points) {
       const double half = p.seconds.half_width() / p.seconds.median;
-      if (half > request_.plan.precision) ++wide;
+      if (half > request_.plan.precision || p.seconds.confidence < enough_confidence) ++wide;
       widest = std::max(widest, half);
       runs += p.runs;
       rejected += p.rejected;
     }
     if (wide > 0) {
       warnings_.push_back(
-          fmt::format("{} of {} points are known to ± {:.1f} % only at worst, not "
-                      "--precision {:.4g}%: a larger --budget helps",
-                      wide, out.points.size(), widest * 100, request_.plan.precision * 100));
+          fmt::format("{} of {} points are not known to ± {:.4g} % (the widest interval is ± "
+                      "{:.1f} %): give a larger --budget",
+                      wide, out.points.size(), request_.plan.precision * 100, widest * 100));
     }
     if (rejected * 4 > runs) {
       warnings_.push_back(
@@ -174,6 +178,14 @@ class Sweep {
                       "machine",
                       rejected, runs));
     }
+  }
+
+  void warn_of_model(const SweepOutcome& out) {
+    if (!out.analysis || out.analysis->fitted.left_out_error <= poor_model) return;
+    warnings_.push_back(
+        fmt::format("the model misses left-out points by {:.0f} %: trust the "
+                    "measured curves, neither it nor its predictions",
+                    out.analysis->fitted.left_out_error * 100));
   }
 
   /// Tasks on machines of different speed cannot be compared.

@@ -198,6 +198,18 @@ TEST(sweep, warns_when_tasks_ran_on_machines_of_different_speed) {
   EXPECT_NE(merged->warnings.back().find("tasks disagree by "), std::string::npos);
 }
 
+TEST(sweep, warns_of_a_point_with_too_few_runs_and_of_a_model_that_fits_nothing) {
+  Synthetic program([](double l, double) { return l > 4e-6 && l < 8e-6 ? 9.0 : 1.0; }, 1);
+  SweepRequest asked = request();
+  asked.question.bandwidths = {1};
+  asked.plan.budget = Duration::seconds(45);
+  const auto outcome = run_sweep(asked, program.driver());
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  ASSERT_EQ(outcome->warnings.size(), 3U);
+  EXPECT_NE(outcome->warnings[1].find("points are not known to ± 1 %"), std::string::npos);
+  EXPECT_NE(outcome->warnings[2].find("the model misses left-out points"), std::string::npos);
+}
+
 TEST(sweep, repeats_no_warning) {
   Synthetic program(overlapping, 1);
   const auto outcome = run_sweep(request(), program.driver());
