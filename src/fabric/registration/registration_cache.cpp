@@ -15,7 +15,23 @@ RegistrationCache::~RegistrationCache() {
   remove(recent_);
 }
 
+RegistrationCache::Hint& RegistrationCache::hint_of(std::uint64_t address) {
+  constexpr int page_bits = 12, hash_bits = 12;
+  static_assert(hints == std::size_t{1} << hash_bits);
+  return hints_[(address >> page_bits) * 0x9e3779b97f4a7c15ULL >> (64 - hash_bits)];
+}
+
 RegistrationCache::Region* RegistrationCache::find(std::uint64_t address, std::uint64_t end) {
+  Hint& hint = hint_of(address);
+  if (hint.generation == generation_ && hint.region->begin <= address && hint.region->end >= end) {
+    return hint.region;
+  }
+  Region* const found = search(address, end);
+  if (found != nullptr) hint = {found, generation_};
+  return found;
+}
+
+RegistrationCache::Region* RegistrationCache::search(std::uint64_t address, std::uint64_t end) {
   for (auto it = by_address_.upper_bound(address); it != by_address_.begin();) {
     --it;
     if (it->second->end >= end) return it->second;
@@ -26,6 +42,7 @@ RegistrationCache::Region* RegistrationCache::find(std::uint64_t address, std::u
 
 void RegistrationCache::take_out(Region& region, Regions& removed) {
   by_address_.erase(region.place);
+  ++generation_;
   counters_.bytes -= region.end - region.begin;
   --counters_.regions;
   removed.splice(removed.end(), recent_, region.self);
@@ -132,6 +149,7 @@ void RegistrationCache::invalidate(std::uint64_t address, std::uint64_t bytes) {
       }
       region.is_stale = true;
       by_address_.erase(region.place);
+      ++generation_;
       orphans_.splice(orphans_.end(), recent_, region.self);
     }
   }

@@ -7,6 +7,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "weft/result.hpp"
 
@@ -38,7 +39,7 @@ class RegistrationCache {
   };
 
   RegistrationCache(Registrar& registrar, const RegistrationLimits& limits)
-      : registrar_(registrar), limits_(limits) {}
+      : registrar_(registrar), limits_(limits), hints_(hints) {}
   /// Nothing may be in use any more.
   ~RegistrationCache();
   RegistrationCache(const RegistrationCache&) = delete;
@@ -58,7 +59,9 @@ class RegistrationCache {
 
  private:
   using Regions = std::list<Region>;
+  static constexpr std::size_t hints = 4096;
   Region* find(std::uint64_t address, std::uint64_t end);
+  Region* search(std::uint64_t address, std::uint64_t end);
   bool make_room(std::uint64_t bytes, Regions& removed);
   void take_out(Region& region, Regions& removed);
   void remove(Regions& removed);
@@ -68,9 +71,17 @@ class RegistrationCache {
   mutable std::mutex mutex_;
   std::multimap<std::uint64_t, Region*> by_address_;  // those that may be found
   std::uint64_t longest_ = 0;                         // of all regions there ever were
-  Regions recent_;                                    // may be found; the latest first
-  Regions orphans_;                                   // invalidated while they were used
-  Regions coming_;                                    // being registered
+  /// Where a page was found last. Good as long as no region has left since.
+  struct Hint {
+    Region* region = nullptr;
+    std::uint64_t generation = 0;
+  };
+  Hint& hint_of(std::uint64_t address);
+  std::vector<Hint> hints_;
+  std::uint64_t generation_ = 1;  // of regions that may be found; a new one with each that leaves
+  Regions recent_;                // may be found; the latest first
+  Regions orphans_;               // invalidated while they were used
+  Regions coming_;                // being registered
   Counters counters_;
 };
 
