@@ -47,29 +47,31 @@ Told simulate(const sim::Scenario& scenario, const JobDescription& job, const Pr
   return {std::move(outcome), std::move(lines)};
 }
 
-std::uint64_t pass_on(Communicator& world, std::uint64_t value) {
+/// In a message of so many bytes.
+std::uint64_t pass_on(Communicator& world, std::uint64_t value, std::size_t bytes = sizeof value) {
   const std::uint32_t self = world.rank().value(), n = world.size();
+  std::vector<std::byte> outgoing(bytes), incoming(bytes);
+  std::memcpy(outgoing.data(), &value, sizeof value);
   std::uint64_t got = 0;
-  const auto sends =
-      world.start_send(Rank((self + 1) % n), Tag(1), std::as_bytes(std::span(&value, 1)));
-  const auto receives = world.start_receive(Rank((self + n - 1) % n), Tag(1),
-                                            std::as_writable_bytes(std::span(&got, 1)));
+  const auto sends = world.start_send(Rank((self + 1) % n), Tag(1), outgoing);
+  const auto receives = world.start_receive(Rank((self + n - 1) % n), Tag(1), incoming);
   const auto sent = world.wait(sends);
   const auto received = world.wait(receives);
   if (!sent.ok() || !received.ok()) {
     throw std::runtime_error(!sent.ok() ? sent.error().message : received.error().message);
   }
+  std::memcpy(&got, incoming.data(), sizeof got);
   return got;
 }
 
 /// Everybody passes on what it gets, and adds its rank and what came of it to `sums`.
-Program ring(std::vector<std::uint64_t>& sums, int rounds) {
-  return [&sums, rounds](Process& process, std::span<const std::string>) {
+Program ring(std::vector<std::uint64_t>& sums, int rounds, std::size_t bytes = 8) {
+  return [&sums, rounds, bytes](Process& process, std::span<const std::string>) {
     const std::uint32_t self = process.world().rank().value();
     std::uint64_t value = self + 1, sum = 0;
     for (int i = 0; i < rounds; ++i) {
       process.compute(Duration::microseconds(1));
-      value = pass_on(process.world(), value);
+      value = pass_on(process.world(), value, bytes);
       sum = sum * 31 + value;
     }
     sums[self] = sum;
@@ -85,6 +87,23 @@ TEST(simulated_program, runs_in_as_many_processes_as_said) {
   EXPECT_EQ(told.outcome->report.processes, 5u);
   EXPECT_THAT(sums, ElementsAre(5, 1, 2, 3, 4));
   EXPECT_TRUE(told.lines.empty());
+}
+
+TEST(simulated_program, loses_nothing_over_paged_memory_with_any_adapter) {
+  std::vector<std::uint64_t> expected(5);
+  ASSERT_TRUE(simulate(star(), job_of(5), ring(expected, 20)).outcome.ok());
+  for (const char* device : {"connectx-4", "connectx-5", "connectx-6", "adaptive", "ideal"}) {
+    sim::Scenario scenario = star();
+    scenario.fabric.reliable.emplace();
+    scenario.fabric.reliable->device = *net::rc::device_profile(device);
+    scenario.fabric.reliable->adapter.paged = true;
+    for (const bool large : {false, true}) {
+      std::vector<std::uint64_t> sums(5);
+      const auto told = simulate(scenario, job_of(5), ring(sums, 20, large ? 100'000 : 8));
+      ASSERT_TRUE(told.outcome.ok()) << device << ": " << told.outcome.error().message;
+      EXPECT_EQ(sums, expected) << device;
+    }
+  }
 }
 
 TEST(simulated_program, runs_alone) {
