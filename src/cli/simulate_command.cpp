@@ -197,6 +197,12 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
   add_parts_option(*simulate, s.parts);
   simulate->add_flag("--check-determinism", s.check_determinism,
                      "run twice and compare the traces");
+  simulate
+      ->add_option("--capture", s.capture,
+                   "packets of jobs' adapters at one host: .pcap, .pcapng or .erf")
+      ->type_name("FILE");
+  simulate->add_option("--capture-host", s.capture_host, "that host's number")
+      ->capture_default_str();
   simulate->add_flag("--no-limit", s.no_limit, "do not measure the limit of the job");
   simulate->add_option("--log", s.log_level, "error, warning, info or debug")
       ->check(CLI::IsMember({"error", "warning", "info", "debug"}))

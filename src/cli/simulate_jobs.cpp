@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/units.hpp"
+#include "cli/rc_capture.hpp"
 #include "cli/scenario_job.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/stream_run.hpp"
@@ -106,11 +107,13 @@ class JobsCommand {
 
   void execute() {
     if (auto good = understand(); !good) return report_error(good.error(), outcome_);
+    if (auto good = begin_capture(); !good) return report_error(good.error(), outcome_);
     const auto recording = network_.begin();
     if (!recording) return report_error(recording.error(), outcome_);
     auto first = run(*recording);
     if (!first) return report_error(placed(first.error()), outcome_);
     if (auto good = network_.end(); !good) return report_error(good.error(), outcome_);
+    if (auto good = end_capture(); !good) return report_error(good.error(), outcome_);
     std::vector<report::RunRecord>& records = first->records;
     if (auto good = measure_limits(records); !good) return report_error(good.error(), outcome_);
     for (std::size_t j = 0; j < records.size(); ++j) {
@@ -144,6 +147,28 @@ class JobsCommand {
       return Result<bool>(interrupts > 0);
     };
     return *team_.run(ask);
+  }
+
+  Result<void> begin_capture() {
+    if (command_.capture.empty()) return {};
+    if (!scenario_.fabric.reliable) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("--capture {}: jobs of {} have no adapters; write transport = "
+                               "\"rc\" in its [fabric]",
+                               command_.capture, command_.scenario)};
+    }
+    auto file = RcCapture::create(command_.capture);
+    if (!file) return std::move(file).error();
+    capture_.emplace(std::move(file).value());
+    return {};
+  }
+
+  /// Of the first run alone.
+  Result<void> end_capture() {
+    if (!capture_) return {};
+    auto written = capture_->commit();
+    capture_.reset();
+    return written;
   }
 
   /// No exception leaves: it would end processes that wait for this one.
@@ -251,6 +276,8 @@ class JobsCommand {
     options.network = network;
     const std::vector<stream::JobBeside> beside = workloads_.beside();
     options.beside = beside;
+    if (capture_) options.tap = [this](const sim::RcTapped& tapped) { capture_->write(tapped); };
+    options.tapped_host = command_.capture_host;
     const auto reports = stream::run_simulated_jobs(scenario_, jobs(), &trace, options);
     if (!reports) return reports.error();
     JobRuns runs{.records = {},
@@ -428,6 +455,7 @@ class JobsCommand {
   Outcome& outcome_;
   StopSignals signals_{StopSignals::Second::kills};
   std::vector<StreamSettings> settings_;  // by job
+  std::optional<RcCapture> capture_;
   NetworkOutput network_;
 };
 

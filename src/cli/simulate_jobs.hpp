@@ -27,6 +27,8 @@ struct SimulateCommand {
   bool no_limit = false;
   bool json = false;
   std::string out;
+  std::string capture;  ///< empty: none
+  std::uint32_t capture_host = 0;
   TraceSettings trace;
   std::string log_level = "warning";
 };

@@ -39,6 +39,10 @@ std::optional<RcCounters> HostedJob::rc_counters() const {
   return hub_.reliable()->counters();
 }
 
+void HostedJob::tap_packets(std::uint32_t host, std::function<void(const RcTapped&)> tap) {
+  if (hub_.reliable() != nullptr) hub_.reliable()->set_tap(host, std::move(tap));
+}
+
 ProcessPlace HostedJob::place_of(std::uint32_t node, std::uint32_t job) {
   const ClockOptions& clocks = world().scenario().clocks;
   Rng draw = Rng(world().scenario().seed).split(0xc10c).split(std::uint64_t{job} << 32 | node);

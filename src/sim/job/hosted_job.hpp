@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -25,6 +26,8 @@ class HostedJob : public NetworkFaults {
 
   /// What adapters have counted; none without fabric.reliable.
   std::optional<RcCounters> rc_counters() const;
+  /// Told of its packets at that host's port, if it has reliable connections.
+  void tap_packets(std::uint32_t host, std::function<void(const RcTapped&)> tap);
 
   Result<void> stop(std::uint32_t node) override;
   Result<void> resume(std::uint32_t node) override;

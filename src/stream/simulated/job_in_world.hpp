@@ -51,6 +51,7 @@ class JobInWorld final : public sim::Job, private sim::HostedJob, private sim::A
   JobReport& report() { return report_; }
   std::vector<std::string> describe() const;
   using sim::HostedJob::rc_counters;
+  using sim::HostedJob::tap_packets;
 
  private:
   enum Timer : std::uint16_t { stop_timer, fault_timer, start_timer };

@@ -44,6 +44,9 @@ class Simulation {
       running_.push_back(std::make_unique<JobInWorld>(
           world_, static_cast<std::uint32_t>(j), hosts.of_streams[j], jobs_[j], options_.patience));
     }
+    for (const auto& job : running_) {
+      if (options_.tap) job->tap_packets(options_.tapped_host, options_.tap);
+    }
     if (auto good = make_beside(hosts); !good) return good;
     if (options_.network != nullptr && options_.network->trace != nullptr) {
       options_.network->trace->name_process(static_cast<std::uint32_t>(sim::TraceProcess::nodes),

@@ -65,6 +65,9 @@ struct SimulationOptions {
   std::function<bool()> interrupted;
   /// If set, the network's load and messages are recorded there; that changes nothing.
   NetworkRecording* network = nullptr;
+  /// If set, told of every packet of streams' adapters at the port of that host (fabric.reliable).
+  std::function<void(const sim::RcTapped&)> tap;
+  std::uint32_t tapped_host = 0;
   /// Only this one of the jobs runs, where it would run beside the others; only it reports.
   std::optional<std::size_t> alone;
   /// Jobs of other kinds, in the scenario's order; none of them with `alone`, though their hosts

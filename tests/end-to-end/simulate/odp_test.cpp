@@ -44,6 +44,26 @@ TEST_F(odp, simulate_leaves_a_page_with_the_packets_as_a_sequence) {
   EXPECT_TRUE(fs::exists(root_ / "out/odp.json"));
 }
 
+TEST_F(odp, diagnose_finds_damming_in_the_capture_of_a_simulated_stream) {
+  const auto simulate = [&](const std::string& capture, std::vector<std::string> more) {
+    std::vector<std::string> all = {"simulate",   WEFT_EXAMPLES "paged-memory.toml",
+                                    "--no-limit", "--json",
+                                    "--capture",  capture};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_weft(std::move(all), 60);
+  };
+  const Ended stalled = simulate(at("stalled.pcap"), {});
+  ASSERT_EQ(stalled.code, 0) << stalled.describe();
+  EXPECT_GT(stalled.json()["simulation"]["reliable_connections"]["dammed"], 0);
+  const Ended found = run_weft({"odp", "diagnose", at("stalled.pcap"), "--json"}, 60);
+  EXPECT_EQ(found.code, 1) << found.describe();
+  EXPECT_NE(found.output.find("\"damming\""), std::string::npos) << found.output;
+  const Ended pinned = simulate(at("pinned.erf"), {"--set", "fabric.memory=pinned"});
+  ASSERT_EQ(pinned.code, 0) << pinned.describe();
+  EXPECT_EQ(run_weft({"odp", "diagnose", at("pinned.erf")}, 60).code, 0);
+  EXPECT_EQ(simulate(at("no.pcap"), {"--set", "fabric={}"}).code, 2);
+}
+
 TEST_F(odp, diagnose_live_tells_what_changed_in_an_adapters_counters) {
   const std::string port = "sys/class/infiniband/mlx5_0/ports/1/hw_counters/";
   put(port + "local_ack_timeout_err", "5");
