@@ -109,12 +109,15 @@ struct Observation {
   Picoseconds seen;    ///< the look that found it
 };
 
-/// When it arrived: between the two looks, and there where it usually arrives. A receiver that
-/// polls without pause thereby keeps the message's own jitter; one that computed meanwhile does not
-/// delay it by that.
+/// Looks that lie closer together than this are polling without pause.
+inline constexpr Picoseconds kPolling = 500'000;
+
+/// When it arrived. A receiver that polls sees it then, with the jitter that messages have here by
+/// themselves. For one that computed meanwhile it arrived between its two looks, and there where
+/// such messages usually do.
 inline Picoseconds arrival(const Observation& message) {
-  return std::clamp(message.sent + message.native, std::min(message.looked, message.seen),
-                    message.seen);
+  if (message.seen - message.looked <= kPolling) return message.seen;
+  return std::clamp(message.sent + message.native, message.looked, message.seen);
 }
 
 }  // namespace weft::emulate
