@@ -24,6 +24,7 @@ struct Worker {
   unsigned interfaces;
   WaitingQueue waiting;
   Picoseconds looked;   ///< when its transports were polled last
+  Picoseconds polled;   ///< when the poll that goes on found its first message; 0: none yet
   bool delivering;      ///< a handler or completion of an upper layer runs
   Picoseconds logical;  ///< when what is being delivered was due
 };
