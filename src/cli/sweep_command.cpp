@@ -248,8 +248,8 @@ void add_networks(CLI::App& sweep, SweepCommand& s) {
 }
 
 void add_effort(CLI::App& sweep, SweepCommand& s) {
-  add_parsed(sweep, "--budget", s.budget, parse_budget, "no run begins that would end later",
-             "10min")
+  add_parsed(sweep, "--budget", s.budget, parse_budget,
+             "no run begins that would end later, but a point's first", "10min")
       ->type_name("TIME");
   add_parsed(sweep, "--precision", s.precision, parse_precision,
              "a point is repeated until the interval of its median is ± this", "2%")

@@ -296,7 +296,7 @@ void add_heat_map(Page& page, const SweepRecord& record, const Grid& grid) {
   add_table(page, head, rows, [&](std::size_t r, std::size_t c) {
     const double share = std::log(std::max(values[r][c], 1.0)) / std::log(worst);
     return fmt::format(
-        "text-align:center;background:color-mix(in srgb, var(--run-1) {:.0f}%, "
+        "background:color-mix(in srgb, var(--run-1) {:.0f}%, "
         "var(--surface))",
         share * 45);
   });

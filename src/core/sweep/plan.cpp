@@ -69,10 +69,6 @@ std::size_t SweepPlan::missing() const {
 double SweepPlan::expected_wall_s(std::size_t point) const {
   double longest = 0;
   for (const Sample& sample : samples_[point]) longest = std::max(longest, sample.wall_s);
-  if (!samples_[point].empty()) return longest;
-  for (const auto& of_point : samples_) {
-    for (const Sample& sample : of_point) longest = std::max(longest, sample.wall_s);
-  }
   return longest;
 }
 

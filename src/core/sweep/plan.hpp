@@ -61,7 +61,8 @@ class SweepPlan {
   void add(std::size_t point, const Sample& sample);
 
   /// The point to run now; none when every point is settled, or when no run that is left would end
-  /// within the budget. A point's first run is judged by the longest run of the others.
+  /// within the budget. Nobody knows how long a point's first run takes, and without it there is no
+  /// result: it begins as long as the budget lasts.
   std::optional<std::size_t> next(Duration elapsed);
 
   PointState state(std::size_t point) const;

@@ -87,9 +87,14 @@ TEST(sweep_plan, starts_no_run_that_would_not_end_within_the_budget) {
   const auto first = plan.next(no_time);
   ASSERT_TRUE(first);
   plan.add(*first, {.value = 3, .wall_s = 3});
+  const auto second = plan.next(Duration::seconds(8));
+  ASSERT_TRUE(second) << "a first run of unknown length";
+  EXPECT_NE(*second, *first);
+  EXPECT_FALSE(plan.next(Duration::seconds(10)));
+  EXPECT_EQ(plan.missing(), 1U);
+  plan.add(*second, {.value = 3, .wall_s = 3});
   EXPECT_TRUE(plan.next(Duration::seconds(7)));
   EXPECT_FALSE(plan.next(Duration::seconds(8)));
-  EXPECT_EQ(plan.missing(), 1U);
 }
 
 TEST(sweep_plan, goes_on_after_an_interruption_with_the_points_that_ran_least) {

@@ -9,7 +9,6 @@ export const skips = [
   { like: /…|SCENARIO|\bDIR\b/, why: 'stands for several commands' },
   { like: /^weft calibrate/, why: 'measures for some seconds what an idle machine does' },
   { like: /^srun\b/, why: 'needs a cluster with Slurm; slurm_test.sh has one' },
-  { like: /^sbatch\b/, why: 'needs a cluster with Slurm' },
   { like: /^weft sweep --resume \S+ --merge/, why: 'needs the runs of several tasks; sweep_test has some' },
   { like: /--hosts hosts\.txt/, why: 'needs several machines; launch/hosts has them' },
   { like: /cluster\.toml|job\.conf/, why: 'one process of several; cluster_processes_test starts them all' },
