@@ -125,7 +125,9 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
   emulate->positionals_at_end();
   emulate->footer(
       "Example:\n  weft emulate --latency +2us --bandwidth 50% -- mpirun -n 2 ./my-program");
-  emulate->callback([state, &outcome] { run_emulate(*state, outcome); });
+  // An interrupt ends mpirun, too; weft then clears up after it.
+  emulate->callback(
+      [state, &outcome] { run_stoppable(outcome, [&] { run_emulate(*state, outcome); }); });
 
   auto* calibrate = app.add_subcommand(
       "calibrate", "measure latency and bandwidth of this machine's layers, for weft emulate");

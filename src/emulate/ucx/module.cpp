@@ -115,7 +115,15 @@ void* real_function(const char* name) {
 
 template <class Function>
 Function* next_function(const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+  if (void* const function = ::dlsym(RTLD_NEXT, name)) return reinterpret_cast<Function*>(function);
+  // An interpreter loads its MPI for itself alone.
+  for (const char* library :
+       {"libmpich.so.12", "libmpi.so.40", "libmpichfort.so.12", "libmpi_mpifh.so.40"}) {
+    void* const loaded = ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    void* const function = loaded != nullptr ? ::dlsym(loaded, name) : nullptr;
+    if (function != nullptr) return reinterpret_cast<Function*>(function);
+  }
+  return nullptr;
 }
 
 }  // namespace weft::emulate::ucx
