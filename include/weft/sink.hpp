@@ -99,6 +99,8 @@ struct SinkPlace {
   bool replaces_files = false;
   /// An earlier life of this compute node took part in the run: what it wrote stays.
   bool restarted = false;
+  /// Tells files that are not finished yet from those of other runs; may be empty.
+  std::string run{};
 };
 
 /// Opens a sink by URI: scheme:path?key=value&…

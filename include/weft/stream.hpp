@@ -77,7 +77,9 @@ struct StreamOptions {
 
   std::string source = "pattern:?size=64KiB";
   std::vector<std::string> sinks;  ///< none: null:
-  bool replaces_files = false;     ///< sinks may write over files that existed before the job
+  /// Tells files that sinks have not finished yet from those of other runs; may be empty.
+  std::string run;
+  bool replaces_files = false;  ///< sinks may write over files that existed before the job
   /// When set, used instead of `source` and `sinks`. Called in the node's process.
   std::function<Result<std::unique_ptr<Source>>(const SourcePlace&)> make_source;
   std::function<Result<std::unique_ptr<Sink>>(const SinkPlace&)> make_sink;

@@ -2,6 +2,7 @@
 #include "stream/local/local.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -273,6 +274,8 @@ Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOpt
   StreamOptions suited = options;
   suited.sink_in_loop = options.sink_in_loop || runner.in_loop;
   suited.source_in_loop = options.source_in_loop || runner.in_loop;
+  // One process at a time has that number on this host.
+  suited.run = fmt::format("{}", ::getpid());
   auto reports = runner.run(suited, local, stream_node_factory(suited), Mishaps::as_said, network);
   if (!reports) return std::move(reports).error();
   return merge_reports(suited, *reports);

@@ -70,7 +70,7 @@ class ComputeNode final : public StreamNode {
   }
   void stop() override {}
   bool started() const override { return report_.started != Instant::never(); }
-  bool finished() const override { return machine_.finished() && sink_->finished(); }
+  bool finished() const override { return machine_.finished() && sink_ended_; }
   const std::optional<Error>& failure() const override { return failure_; }
   std::string describe() const override { return machine_.describe(); }
 
@@ -157,13 +157,14 @@ class ComputeNode final : public StreamNode {
   }
 
   void end_sink() {
-    if (!failure_) {
-      if (const auto error = sink_->failure()) failure_ = error;
-    }
     if (!sink_ending_ && machine_.finished() && waiting_.empty()) {
       sink_ending_ = true;
       sink_->finish();
     }
+    // In this order: what went wrong at its end is there when it has ended.
+    sink_ended_ = sink_->finished();
+    if (failure_) return;
+    if (const auto error = sink_->failure()) failure_ = error;
   }
 
   ComputeConfig config_;
@@ -176,6 +177,7 @@ class ComputeNode final : public StreamNode {
   std::deque<TimesliceIndex> waiting_;  // delivered, no room at the sink; bounded by the rings
   std::vector<TimesliceIndex> released_;
   bool sink_ending_ = false;
+  bool sink_ended_ = false;  // and its failure is known
   std::uint64_t dropped_ = 0;
   std::uint64_t counted_bytes_ = 0;
   std::optional<Error> failure_;
@@ -221,7 +223,8 @@ Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& optio
                         .microslices_per_timeslice = options.microslices_per_timeslice,
                         .seed = options.seed,
                         .replaces_files = options.replaces_files,
-                        .restarted = restarted};
+                        .restarted = restarted,
+                        .run = options.run};
   auto sink = options.make_sink ? options.make_sink(place) : open_sinks(options.sinks, place);
   if (!sink) return std::move(sink).error();
   auto rings = MirroredArena::create(options.one_ring ? 1 : options.inputs,

@@ -23,7 +23,8 @@ namespace {
 
 using wire::system_error;
 
-/// A file that several processes write at the same time, as PATH.part until all of them are done.
+/// A file that several processes write at the same time, as PATH.part-RUN until all of them are
+/// done, so that two runs never write the same.
 /// While one of them has it open, it holds a shared lock; the process that gets the lock for itself
 /// alone is the first, and empties what another run left, or the last, and gives it its name. What
 /// exists already and is no ordinary file (a pipe, /dev/null) is written directly.
@@ -35,11 +36,13 @@ class SharedFile {
     const bool special = is_there && !S_ISREG(status.st_mode);
     const bool is_old = is_there && !special && !place.restarted;
     if (is_old && !place.replaces_files) return wire::exists_error(path);
-    std::string temporary = special ? "" : path + ".part";
+    const std::string suffix = place.run.empty() ? ".part" : ".part-" + place.run;
+    std::string temporary = special ? "" : path + suffix;
     const int descriptor =
         ::open(special ? path.c_str() : temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor < 0) return system_error("write", path, errno);
-    SharedFile file(std::move(path), std::move(temporary), descriptor);
+    const auto existing = place.replaces_files ? wire::Existing::replace : wire::Existing::refuse;
+    SharedFile file(std::move(path), std::move(temporary), descriptor, existing);
     const bool first = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
     if (first && !special && !place.restarted && ftruncate(descriptor, 0) != 0) {
       return system_error("empty", file.path_, errno);
@@ -50,7 +53,8 @@ class SharedFile {
   SharedFile(SharedFile&& other) noexcept
       : path_(std::move(other.path_)),
         temporary_(std::move(other.temporary_)),
-        descriptor_(std::exchange(other.descriptor_, -1)) {}
+        descriptor_(std::exchange(other.descriptor_, -1)),
+        existing_(other.existing_) {}
   SharedFile& operator=(SharedFile&&) = delete;
   ~SharedFile() {
     if (descriptor_ >= 0) abandon();
@@ -78,17 +82,21 @@ class SharedFile {
     // Given back before it is asked for: of two processes that end together, one gets it.
     flock(descriptor, LOCK_UN);
     const bool last = !temporary_.empty() && flock(descriptor, LOCK_EX | LOCK_NB) == 0;
-    // The other may have been the last one, too, and earlier.
-    const bool named = !last || rename(temporary_.c_str(), path_.c_str()) == 0 || errno == ENOENT;
-    const int number = errno;
+    const int number = last ? wire::rename_file(temporary_, path_, existing_) : 0;
+    if (number == EEXIST) unlink(temporary_.c_str());
     if (::close(descriptor) != 0) return system_error("write", path_, errno);
-    if (!named) return system_error("write", path_, number);
+    if (number == EEXIST) return wire::exists_error(path_);
+    // The other may have been the last one, too, and earlier.
+    if (number != 0 && number != ENOENT) return system_error("write", path_, number);
     return {};
   }
 
  private:
-  SharedFile(std::string path, std::string temporary, int descriptor)
-      : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+  SharedFile(std::string path, std::string temporary, int descriptor, wire::Existing existing)
+      : path_(std::move(path)),
+        temporary_(std::move(temporary)),
+        descriptor_(descriptor),
+        existing_(existing) {}
 
   void abandon() {
     if (!temporary_.empty()) unlink(temporary_.c_str());
@@ -98,6 +106,7 @@ class SharedFile {
   std::string path_;
   std::string temporary_;  // empty: written directly
   int descriptor_;
+  wire::Existing existing_;
 };
 
 class FileSink final : public Sink {

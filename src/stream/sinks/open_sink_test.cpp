@@ -183,6 +183,20 @@ TEST_F(file_sink, leaves_a_file_that_was_there_before_the_run) {
   EXPECT_EQ(wire::read_whole(directory_ / "out"), random_bytes(10));
 }
 
+TEST_F(file_sink, two_runs_at_the_same_time_never_write_the_same_file) {
+  auto one = open_sink("file:" + directory_ / "out", {.run = "1"});
+  auto other = open_sink("file:" + directory_ / "out", {.run = "2"});
+  ASSERT_TRUE(one && other);
+  wire::write_whole(directory_ / "in", random_bytes(5000));
+  auto timeslices = build_timeslices("file:" + directory_ / "in", {.inputs = 1}, 1);
+  for (auto& t : timeslices) ASSERT_TRUE((*one)->consume(t.view()));
+  ASSERT_TRUE((*one)->finish());
+  const auto refused = (*other)->finish();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("exists already"));
+  EXPECT_NE(wire::read_whole(directory_ / "out").size(), 0u);
+}
+
 TEST_F(file_sink, a_restarted_node_keeps_what_its_earlier_life_wrote) {
   for (const bool replaces : {false, true}) {
     wire::write_whole(directory_ / "out.part", random_bytes(10));

@@ -77,6 +77,22 @@ TEST(stream_signals, end_local_in_order_with_result_and_report_and_whole_archive
   }
 }
 
+/// What a sink finds out when it ends is part of the result.
+TEST(stream_signals, end_a_stream_whose_archive_somebody_else_has_written_meanwhile_with_an_error) {
+  for (int i = 0; i < 4; ++i) {
+    ScratchDirectory directory;
+    std::filesystem::create_directory(directory / "archives");
+    WeftProcess process(endless({"local", "--sink", "tsa:" + (directory / "archives/%n.tsa"),
+                                 "--source", "pattern:?size=4KiB&rate=1kHz"}));
+    ASSERT_TRUE(has_begun(directory / "archives"));
+    std::filesystem::create_directory(directory / "archives/0.tsa");
+    process.signal(SIGINT);
+    const Ended ended = process.wait();
+    EXPECT_EQ(ended.code, 2) << ended.describe();
+    EXPECT_NE(ended.errors.find("0.tsa"), std::string::npos) << ended.describe();
+  }
+}
+
 TEST(stream_signals, end_compare_in_order_with_the_runs_so_far) {
   for (const int number : {SIGINT, SIGTERM}) {
     ScratchDirectory directory;
