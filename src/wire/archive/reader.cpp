@@ -194,6 +194,10 @@ void ArchiveReader::read_timeslice(bool contents) {
                                                          "{}",
                                                          n, limits_.components));
   }
+  // No writer writes one; a tail of zeros, as a crash leaves it, would read as many of them.
+  if (!decoder_.failed() && n == 0) {
+    return decoder_.fail(ErrorCode::corrupt, "a timeslice without components");
+  }
   read_component_data(contents);
   read_component_descriptors(contents);
 }

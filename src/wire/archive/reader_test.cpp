@@ -188,6 +188,16 @@ TEST(archive_reader, refuses_a_timeslice_over_the_limit) {
   EXPECT_TRUE(count_items(bytes, {.item_bytes = 109}));
 }
 
+/// As a crash leaves it: 68 zeros would read as a timeslice.
+TEST(archive_reader, refuses_a_tail_of_zeros) {
+  auto bytes = golden("timeslices.tsa");
+  bytes.resize(bytes.size() + 68 * 3);
+  const auto items = count_items(bytes);
+  ASSERT_FALSE(items);
+  EXPECT_EQ(items.error().code, ErrorCode::corrupt);
+  EXPECT_THAT(items.error().message, HasSubstr("without components"));
+}
+
 TEST(archive_reader, refuses_what_is_no_archive) {
   const auto none = bytes_from_hex("\"GIF89a, certainly not an archive of any kind\"");
   EXPECT_THAT(count_items(none).error().message, HasSubstr("not a FLESnet archive"));
