@@ -150,7 +150,9 @@ Result<qos::ExperimentOutcome> run(const qos::ExperimentOptions& options,
 }
 
 void run_qos_command(const QosCommand& command, Outcome& outcome) {
-  const StopSignals signals;
+  // A window of a large network takes a while: a second signal ends it at once. What is done is
+  // kept in the directory.
+  const StopSignals signals(StopSignals::Second::kills);
   const auto options = resolve(command);
   if (!options) return report_error(options.error(), outcome);
   if (auto good = prepare_directory(command.out, command.replaces); !good) {

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 
 #include "base/units.hpp"
 #include "cli/config_file.hpp"
@@ -17,6 +18,26 @@
 
 namespace weft::cli {
 namespace {
+
+/// How many a stream is to have: none is not what anybody wants.
+Result<std::uint64_t> parse_timeslices(const std::string& text) {
+  std::uint64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error == std::errc() && end == text.data() + text.size() && count > 0) return count;
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("'{}' is not a number from 1 to 18446744073709551615; leave the option "
+                           "out for a stream that ends with its sources",
+                           text)};
+}
+
+Result<Duration> parse_length(const std::string& text) {
+  auto length = parse_duration(text);
+  if (!length || *length > Duration{}) return length;
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("'{}' is no time to run for; leave the option out for a stream that "
+                           "ends with its sources",
+                           text)};
+}
 
 void add_link_option(CLI::App& command, StreamSettings& s) {
   command
@@ -154,8 +175,8 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
   command.add_option("--fabric", o.fabric, fabric_list() + " (a simulation, all nodes local)")
       ->capture_default_str();
   add_link_option(command, s);
-  command.add_option("--timeslices", o.timeslices, "end after so many");
-  add_parsed(command, "--duration", o.duration, parse_duration, "end after so long, as 10s");
+  add_parsed(command, "--timeslices", o.timeslices, parse_timeslices, "end after so many");
+  add_parsed(command, "--duration", o.duration, parse_length, "end after so long, as 10s");
   command.add_option("--seed", o.seed, "of everything random")->capture_default_str();
   add_parsed(command, "--peer-timeout", o.peer_timeout, parse_duration,
              "a node that cannot be reached for so long is taken for dead", "10s");
