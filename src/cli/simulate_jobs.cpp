@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "base/units.hpp"
+#include "cli/ranks_jobs.hpp"
 #include "cli/rc_capture.hpp"
 #include "cli/scenario_job.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/stream_run.hpp"
-#include "cli/workload_jobs.hpp"
 #include "report/published.hpp"
 #include "report/run_record.hpp"
 #include "runtime/clock.hpp"
@@ -447,7 +447,7 @@ class JobsCommand {
   }
 
   sim::Scenario scenario_;  // its streams, once `workloads_` has taken the others
-  WorkloadJobs workloads_;
+  RanksJobs workloads_;
   std::vector<stream::JobBeside> places_;  // of workloads that do not run
   bool is_single_;
   const SimulateCommand& command_;

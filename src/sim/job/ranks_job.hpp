@@ -35,7 +35,7 @@ struct RanksJobFigures {
 };
 
 /// In a network that is whole.
-class RanksJob final : public Job, private Agent {
+class RanksJob : public Job, private Agent {
  public:
   /// World and program outlive it. Rank r runs on host `hosts[r]`.
   RanksJob(World& world, const Program& program, RanksJobOptions options,

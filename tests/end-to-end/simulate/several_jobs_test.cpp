@@ -65,9 +65,9 @@ TEST(several_jobs, each_has_its_figures_and_its_record) {
   EXPECT_NE(read_file(directory / "out/report.html").find("Jobs side by side"), std::string::npos);
 }
 
-/// Runs the example of a stream beside workloads, with more settings.
-Ended two_kinds(std::vector<std::string> settings) {
-  std::vector<std::string> words = {"simulate", WEFT_EXAMPLES "jobs-of-two-kinds.toml", "--json",
+/// Runs the example of a stream beside workloads and a trace, with more settings.
+Ended three_kinds(std::vector<std::string> settings) {
+  std::vector<std::string> words = {"simulate", WEFT_EXAMPLES "jobs-of-three-kinds.toml", "--json",
                                     "--no-limit"};
   for (std::string& setting : settings) {
     words.push_back("--set");
@@ -78,11 +78,11 @@ Ended two_kinds(std::vector<std::string> settings) {
 
 TEST(several_jobs, workloads_run_beside_a_stream_and_come_and_go) {
   ScratchDirectory directory;
-  const Ended ended = run_weft({"simulate", WEFT_EXAMPLES "jobs-of-two-kinds.toml", "--json",
+  const Ended ended = run_weft({"simulate", WEFT_EXAMPLES "jobs-of-three-kinds.toml", "--json",
                                 "--no-limit", "--check-determinism", "--out", directory / "out"});
   ASSERT_EQ(ended.code, 0) << ended.describe();
   const auto json = ended.json();
-  ASSERT_EQ(json["jobs"].size(), 3u) << ended.describe();
+  ASSERT_EQ(json["jobs"].size(), 4u) << ended.describe();
   const auto& stream = json["jobs"][0];
   EXPECT_EQ(stream["timeslices_complete"], 60) << ended.describe();
   EXPECT_EQ(stream["checks"]["errors"], 0) << ended.describe();
@@ -95,6 +95,11 @@ TEST(several_jobs, workloads_run_beside_a_stream_and_come_and_go) {
   EXPECT_EQ(visitor["ended"], false);
   EXPECT_DOUBLE_EQ(visitor["elapsed_s"], 500e-6) << ended.describe();
   EXPECT_GT(visitor["least_iterations"], 3) << ended.describe();
+  const auto& ring = json["jobs"][3];
+  EXPECT_EQ(ring["kind"], "trace");
+  EXPECT_EQ(ring["file"], "../traces/ring-8.goal");
+  EXPECT_EQ(ring["messages"], 24) << ended.describe();
+  EXPECT_EQ(ring["ended"], true);
   EXPECT_EQ(json["simulation"]["deterministic"], true);
   const std::string network = read_file(directory / "out/network.json");
   EXPECT_THAT(network, testing::HasSubstr("\"name\":\"visitor\""));
@@ -102,7 +107,7 @@ TEST(several_jobs, workloads_run_beside_a_stream_and_come_and_go) {
 }
 
 TEST(several_jobs, workloads_run_without_any_stream) {
-  const Ended ended = two_kinds(
+  const Ended ended = three_kinds(
       {"jobs=[{kind=\"workload\", ranks=4, iterations=5}, {kind=\"workload\", ranks=2}]"});
   ASSERT_EQ(ended.code, 0) << ended.describe();
   EXPECT_EQ(ended.json()["jobs"][0]["least_iterations"], 5) << ended.describe();
@@ -111,11 +116,15 @@ TEST(several_jobs, workloads_run_without_any_stream) {
 
 TEST(several_jobs, workloads_that_cannot_be_are_refused_with_the_fix) {
   const auto refusal = [](const std::string& jobs) {
-    const Ended ended = two_kinds({"jobs=[" + jobs + "]"});
+    const Ended ended = three_kinds({"jobs=[" + jobs + "]"});
     EXPECT_EQ(ended.code, 2) << ended.describe();
     return ended.errors;
   };
-  EXPECT_THAT(refusal("{kind=\"work\", ranks=4}"), testing::HasSubstr("write stream or workload"));
+  EXPECT_THAT(refusal("{kind=\"work\", ranks=4}"), testing::HasSubstr("workload or trace"));
+  EXPECT_THAT(refusal("{kind=\"trace\"}"), testing::HasSubstr("write the trace's file"));
+  EXPECT_THAT(refusal("{kind=\"trace\", file=\"none.goal\"}"), testing::HasSubstr("none.goal"));
+  EXPECT_THAT(refusal("{kind=\"trace\", file=\"../traces/ring-8.goal\", ranks=4}"),
+              testing::HasSubstr("a trace has file"));
   EXPECT_THAT(refusal("{kind=\"workload\", ranks=4}"), testing::HasSubstr("iterations = 100"));
   EXPECT_THAT(refusal("{kind=\"workload\", ranks=4, iterations=\"x\"}"),
               testing::HasSubstr("whole number"));
@@ -123,9 +132,9 @@ TEST(several_jobs, workloads_that_cannot_be_are_refused_with_the_fix) {
               testing::HasSubstr("make end larger than start"));
   EXPECT_THAT(refusal("{kind=\"workload\", computation=0.5, iterations=5}"),
               testing::HasSubstr("write compute"));
-  EXPECT_THAT(refusal("{kind=\"workload\", ranks=40, iterations=5}"), testing::HasSubstr("32"));
-  const Ended parts =
-      run_weft({"simulate", WEFT_EXAMPLES "jobs-of-two-kinds.toml", "--parts", "2", "--no-limit"});
+  EXPECT_THAT(refusal("{kind=\"workload\", ranks=80, iterations=5}"), testing::HasSubstr("64"));
+  const Ended parts = run_weft(
+      {"simulate", WEFT_EXAMPLES "jobs-of-three-kinds.toml", "--parts", "2", "--no-limit"});
   EXPECT_EQ(parts.code, 2) << parts.describe();
   EXPECT_THAT(parts.errors, testing::HasSubstr("leave it out"));
 }

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/ranks_jobs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/units.hpp"
+#include "cli/terminal.hpp"
+#include "qos/option_text.hpp"
+#include "trace/replay/trace_job.hpp"
+
+namespace weft::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+using qos::refuse;
+
+/// The only value of an option, which is no option of the job any more; nothing if it has none.
+std::optional<std::string> take_option(sim::ScenarioJob& job, std::string_view name) {
+  const auto at = std::find_if(job.options.begin(), job.options.end(),
+                               [&](const auto& option) { return option.name == name; });
+  if (at == job.options.end()) return std::nullopt;
+  std::string value = at->values.size() == 1 ? at->values.front() : std::string();
+  job.options.erase(at);
+  return value;
+}
+
+Result<std::uint64_t> count_of(const std::string& text) {
+  std::uint64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error == std::errc() && end == text.data() + text.size()) return count;
+  return refuse("it is not a whole number; write one, 0 for a job without an end");
+}
+
+/// When a job is to depart.
+Result<PicoInstant> end_of(const std::string& text, Duration start) {
+  const auto end = parse_duration(text);
+  if (!end) return end.error();
+  if (*end <= start) return refuse("it ends before it starts; make end larger than start");
+  return PicoInstant() + to_pico(*end);
+}
+
+}  // namespace
+
+Result<void> RanksJobs::take_from(sim::Scenario& scenario) {
+  std::vector<sim::ScenarioJob> streams;
+  for (std::size_t i = 0; i < scenario.jobs.size(); ++i) {
+    sim::ScenarioJob job = scenario.jobs[i];
+    const std::string kind = take_option(job, "kind").value_or("stream");
+    if (kind == "stream") {
+      streams.push_back(std::move(job));
+      continue;
+    }
+    Plan plan{.position = i, .streams_before = streams.size(), .job = job, .kind = kind};
+    Result<void> good =
+        kind == "workload" ? add_workload(scenario, scenario.jobs[i], std::move(plan))
+        : kind == "trace"
+            ? add_trace(scenario, std::move(job), std::move(plan))
+            : scenario.located(job.key + ".kind", refuse("write stream, workload or trace"));
+    if (!good) return good;
+  }
+  const bool is_endless = !plans_.empty() && streams.empty() &&
+                          std::all_of(plans_.begin(), plans_.end(),
+                                      [](const Plan& plan) { return plan.options.is_endless; });
+  if (is_endless) {
+    return scenario.located(plans_.front().job.key,
+                            refuse("none of the jobs ever ends; write iterations = 100 or end = "
+                                   "\"10ms\""));
+  }
+  scenario.jobs = std::move(streams);
+  return {};
+}
+
+Result<void> RanksJobs::add_workload(const sim::Scenario& scenario, sim::ScenarioJob job,
+                                     Plan plan) {
+  std::uint64_t iterations = 0;
+  PicoInstant end = PicoInstant::never();
+  if (const auto text = take_option(job, "iterations")) {
+    const auto count = count_of(*text);
+    if (!count) return scenario.located(job.key + ".iterations", count.error());
+    iterations = *count;
+  }
+  if (const auto text = take_option(job, "end")) {
+    const auto at = end_of(*text, job.start);
+    if (!at) return scenario.located(job.key + ".end", at.error());
+    end = *at;
+  }
+  sim::Scenario alone = scenario;
+  alone.jobs = {job};
+  auto workloads = qos::workloads_of(alone);
+  if (!workloads) return std::move(workloads).error();
+  if (workloads->front().computation > 0) {
+    return scenario.located(job.key + ".computation",
+                            refuse("only weft qos measures what that takes; write compute = "
+                                   "\"20us\""));
+  }
+  for (qos::WorkloadJob& workload : *workloads) {
+    workload.pattern.iterations = iterations;
+    auto program = sim::make_pattern(workload.pattern);
+    if (!program) return scenario.located(job.key, program.error());
+    Plan& copy = plans_.emplace_back();
+    copy = {.position = plan.position, .streams_before = plan.streams_before, .job = job};
+    copy.kind = plan.kind;
+    copy.what = sim::to_text(workload.pattern.pattern);
+    copy.ranks = workload.pattern.ranks;
+    copy.program = std::move(program).value();
+    copy.options = {.name = workload.name,
+                    .ranks = {.eager_bytes = workload.eager_bytes,
+                              .compute_noise = workload.compute_noise,
+                              .start = PicoInstant() + to_pico(job.start),
+                              .level = job.level,
+                              .seed = scenario.seed * 1'000'003 + plans_.size() - 1},
+                    .end = end,
+                    .is_endless = iterations == 0 && end == PicoInstant::never()};
+  }
+  return {};
+}
+
+Result<void> RanksJobs::add_trace(const sim::Scenario& scenario, sim::ScenarioJob job, Plan plan) {
+  const auto refused = [&](std::string_view key, Error error) {
+    return scenario.located(fmt::format("{}.{}", job.key, key), std::move(error));
+  };
+  const auto file = take_option(job, "file");
+  if (!file || file->empty()) {
+    return refused("file", refuse("write the trace's file, as in file = \"ring-8.goal\""));
+  }
+  // As another file that the scenario names would be looked for: where the scenario is.
+  plan.what = *file;
+  const auto path = std::filesystem::path(scenario.name).parent_path() / *file;
+  plan.options = {.name = job.name,
+                  .ranks = {.start = PicoInstant() + to_pico(job.start),
+                            .level = job.level,
+                            .seed = scenario.seed * 1'000'003 + plans_.size()}};
+  if (const auto text = take_option(job, "compute-factor")) {
+    const auto factor = qos::number_of<double>(*text);
+    if (!factor || !(*factor >= 0 && *factor <= 1e6)) {
+      return refused("compute-factor", refuse("write a number of at most 1000000, 1 for as long "
+                                              "as was recorded"));
+    }
+    plan.compute_factor = *factor;
+  }
+  if (const auto text = take_option(job, "eager")) {
+    const auto eager = parse_byte_count(*text);
+    if (!eager) return refused("eager", eager.error());
+    plan.options.ranks.eager_bytes = eager->value();
+  }
+  if (const auto text = take_option(job, "end")) {
+    const auto at = end_of(*text, job.start);
+    if (!at) return refused("end", at.error());
+    plan.options.end = *at;
+  }
+  if (!job.options.empty()) {
+    return refused(job.options.front().name,
+                   refuse("a trace has file, compute-factor, eager and end"));
+  }
+  auto trace = trace::open_trace(path.string());
+  if (!trace) return refused("file", std::move(trace).error());
+  plan.trace = std::move(trace).value();
+  const auto summary = plan.trace->examine();
+  if (!summary) return refused("file", summary.error());
+  if (!summary->problem.empty()) return refused("file", refuse(summary->problem));
+  plan.ranks = summary->ranks;
+  plans_.push_back(std::move(plan));
+  return {};
+}
+
+Result<std::unique_ptr<sim::Job>> RanksJobs::make(const Plan& plan, sim::World& world,
+                                                  std::vector<std::uint32_t> hosts) {
+  if (plan.program != nullptr) {
+    return std::unique_ptr<sim::Job>(
+        std::make_unique<sim::RanksJob>(world, *plan.program, plan.options, std::move(hosts)));
+  }
+  auto feed = plan.trace->feed(plan.compute_factor);
+  if (!feed) return std::move(feed).error();
+  return std::unique_ptr<sim::Job>(std::make_unique<trace::TraceJob>(
+      world, *plan.trace, std::move(feed).value(), plan.options, std::move(hosts)));
+}
+
+std::vector<stream::JobBeside> RanksJobs::beside() {
+  runs_.resize(plans_.size());
+  std::vector<stream::JobBeside> all;
+  for (std::size_t i = 0; i < plans_.size(); ++i) {
+    const Plan& plan = plans_[i];
+    runs_[i].position = plan.position;
+    const auto make_job = [&plan](sim::World& world, std::vector<std::uint32_t> hosts) {
+      return make(plan, world, std::move(hosts));
+    };
+    all.push_back({.key = plan.job.key,
+                   .streams_before = plan.streams_before,
+                   .hosts = plan.ranks,
+                   .placement = plan.job.placement,
+                   .make = make_job,
+                   .on_concluded = [this, i](const sim::Job& job) {
+                     runs_[i].figures = static_cast<const sim::RanksJob&>(job).figures();
+                   }});
+  }
+  return all;
+}
+
+const RanksJobs::Plan& RanksJobs::plan_of(const RanksRun& run) const {
+  return plans_[static_cast<std::size_t>(&run - runs_.data())];
+}
+
+std::string RanksJobs::to_json(const RanksRun& run) const {
+  const Plan& plan = plan_of(run);
+  const sim::RanksJobFigures& f = run.figures;
+  return Json{{"name", f.name},
+              {"kind", plan.kind},
+              {plan.trace ? "file" : "pattern", plan.what},
+              {"level", plan.job.level},
+              {"start_s", plan.job.start.to_seconds()},
+              {"elapsed_s", f.elapsed_s},
+              {"ended", f.ended},
+              {"ranks", f.ranks},
+              {"least_iterations", f.least_iterations},
+              {"most_iterations", f.most_iterations},
+              {"messages", f.messages},
+              {"bytes", f.bytes},
+              {"waited_s", f.waited_s}}
+      .dump();
+}
+
+void RanksJobs::print() const {
+  if (runs_.empty()) return;
+  Table table(
+      {"job", "pattern or trace", "level", "ranks", "iterations", "bytes", "time", "waiting"});
+  for (const RanksRun& run : runs_) {
+    const Plan& plan = plan_of(run);
+    const sim::RanksJobFigures& f = run.figures;
+    const double all = f.elapsed_s * f.ranks;
+    table.add({f.name, plan.what, fmt::format("{}", plan.job.level), fmt::format("{}", f.ranks),
+               fmt::format("{}", f.least_iterations), fmt::format("{}", f.bytes),
+               to_text(Duration(static_cast<std::int64_t>(f.elapsed_s * 1e9))),
+               fmt::format("{:.1f} %", all > 0 ? 100 * f.waited_s / all : 0)});
+  }
+  table.print();
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The jobs of a scenario that are no streams: [[jobs]] with kind = "workload" or "trace".
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "qos/experiment.hpp"
+#include "sim/job/ranks_job.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "stream/simulated/simulated_job.hpp"
+#include "trace/replay/trace.hpp"
+#include "weft/result.hpp"
+
+namespace weft::cli {
+
+/// One of them, and what became of it.
+struct RanksRun {
+  std::size_t position = 0;  ///< among the scenario's jobs
+  sim::RanksJobFigures figures;
+};
+
+/// Reads them, makes them in a simulation and keeps what became of them.
+class RanksJobs {
+ public:
+  /// Takes them away from `scenario.jobs`: streams are left. Errors, with line, key and fix: a kind
+  /// that there is not, what a job's options say wrong, a trace that cannot be replayed, jobs none
+  /// of which ends.
+  Result<void> take_from(sim::Scenario& scenario);
+
+  bool empty() const { return plans_.empty(); }
+  std::size_t size() const { return plans_.size(); }
+  /// For one simulation after the other; refers to this object.
+  std::vector<stream::JobBeside> beside();
+  /// Of the latest simulation, in the scenario's order.
+  const std::vector<RanksRun>& runs() const { return runs_; }
+  /// How many of the scenario's streams stand before it.
+  std::size_t streams_before(const RanksRun& run) const { return plan_of(run).streams_before; }
+  /// As one JSON object.
+  std::string to_json(const RanksRun& run) const;
+  /// A table of all.
+  void print() const;
+
+ private:
+  struct Plan {
+    std::size_t position = 0;
+    std::size_t streams_before = 0;
+    sim::ScenarioJob job;
+    std::string kind;
+    std::string what;  ///< its pattern, or the trace's file
+    std::uint32_t ranks = 0;
+    sim::RanksJobOptions options;
+    std::unique_ptr<sim::Program> program;  ///< of a workload
+    std::unique_ptr<trace::Trace> trace;
+    double compute_factor = 1;  ///< of a trace
+  };
+
+  Result<void> add_workload(const sim::Scenario& scenario, sim::ScenarioJob job, Plan plan);
+  Result<void> add_trace(const sim::Scenario& scenario, sim::ScenarioJob job, Plan plan);
+  static Result<std::unique_ptr<sim::Job>> make(const Plan& plan, sim::World& world,
+                                                std::vector<std::uint32_t> hosts);
+  const Plan& plan_of(const RanksRun& run) const;
+
+  std::deque<Plan> plans_;
+  std::vector<RanksRun> runs_;
+};
+
+}  // namespace weft::cli
