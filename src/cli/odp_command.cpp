@@ -14,7 +14,7 @@
 #include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
 #include "rdma/benchmark.hpp"
-#include "rdma/tap_file.hpp"
+#include "rdma/packet_file.hpp"
 #include "report/run_record.hpp"
 
 namespace weft::cli {
@@ -90,9 +90,9 @@ Result<void> check(const BenchmarkOptions& o) {
 
 Result<Outcomes> run(const SimulateCommand& command) {
   Outcomes outcomes;
-  std::optional<rdma::TapFile> file;
+  std::optional<rdma::PacketFile> file;
   if (!command.capture.empty()) {
-    auto created = rdma::TapFile::create(command.capture);
+    auto created = rdma::PacketFile::create(command.capture);
     if (!created) {
       return Error{created.error().code, fmt::format("--capture: {}", created.error().message)};
     }
@@ -104,7 +104,7 @@ Result<Outcomes> run(const SimulateCommand& command) {
     std::function<void(const rdma::TappedPacket&)> tap;
     if (is_first && (file || !command.out.empty())) {
       tap = [&](const rdma::TappedPacket& tapped) {
-        if (file) file->write(tapped);
+        if (file) file->write(tapped.at, tapped.packet, rdma::ends_of(tapped));
         if (!command.out.empty()) outcomes.recorder.add(tapped);
       };
     }

@@ -13,10 +13,10 @@
 
 #include "base/units.hpp"
 #include "cli/ranks_jobs.hpp"
-#include "cli/rc_capture.hpp"
 #include "cli/scenario_job.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/stream_run.hpp"
+#include "rdma/packet_file.hpp"
 #include "report/published.hpp"
 #include "report/run_record.hpp"
 #include "runtime/clock.hpp"
@@ -84,6 +84,16 @@ bool compare(const Simulation& first, const Result<Simulation>& second, bool jso
 }
 
 namespace {
+
+/// As the tap's host numbers its queue pairs, from the first that applications have.
+rdma::PacketEnds ends_of(const sim::RcTapped& tapped) {
+  constexpr std::uint32_t first_queue_pair = 256;
+  return {.from_host = tapped.leaves ? tapped.host : tapped.peer,
+          .to_host = tapped.leaves ? tapped.peer : tapped.host,
+          .queue_pair = first_queue_pair + (tapped.is_request ? tapped.responder_queue_pair
+                                                              : tapped.requester_queue_pair),
+          .flow = tapped.requester_queue_pair};
+}
 
 /// The jobs' records, in the scenario's order, and what became of the simulation.
 struct JobRuns {
@@ -157,8 +167,8 @@ class JobsCommand {
                                "\"rc\" in its [fabric]",
                                command_.capture, command_.scenario)};
     }
-    auto file = RcCapture::create(command_.capture);
-    if (!file) return std::move(file).error();
+    auto file = rdma::PacketFile::create(command_.capture);
+    if (!file) return Error{file.error().code, "--capture: " + file.error().message};
     capture_.emplace(std::move(file).value());
     return {};
   }
@@ -276,7 +286,11 @@ class JobsCommand {
     options.network = network;
     const std::vector<stream::JobBeside> beside = workloads_.beside();
     options.beside = beside;
-    if (capture_) options.tap = [this](const sim::RcTapped& tapped) { capture_->write(tapped); };
+    if (capture_) {
+      options.tap = [this](const sim::RcTapped& tapped) {
+        capture_->write(tapped.at, tapped.packet, ends_of(tapped));
+      };
+    }
     options.tapped_host = command_.capture_host;
     const auto reports = stream::run_simulated_jobs(scenario_, jobs(), &trace, options);
     if (!reports) return reports.error();
@@ -455,7 +469,7 @@ class JobsCommand {
   Outcome& outcome_;
   StopSignals signals_{StopSignals::Second::kills};
   std::vector<StreamSettings> settings_;  // by job
-  std::optional<RcCapture> capture_;
+  std::optional<rdma::PacketFile> capture_;
   NetworkOutput network_;
 };
 

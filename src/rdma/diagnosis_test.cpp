@@ -6,7 +6,7 @@
 
 #include "rdma/benchmark.hpp"
 #include "rdma/diagnosis_score_for_test.hpp"
-#include "rdma/tap_file.hpp"
+#include "rdma/packet_file.hpp"
 
 namespace weft::rdma {
 namespace {
@@ -20,7 +20,7 @@ std::vector<Finding> diagnose(const BenchmarkOptions& options) {
   std::uint64_t number = 0;
   run_benchmark(options, [&](const TappedPacket& tapped) {
     diagnosis.add(++number, static_cast<std::uint64_t>(tapped.at.ticks()),
-                  frame_of(tapped, wire::LinkType::ethernet));
+                  frame_of(tapped.packet, ends_of(tapped), wire::LinkType::ethernet));
   });
   return diagnosis.finish();
 }

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "rdma/sysfs.hpp"
+
 namespace weft::rdma {
 namespace {
 
@@ -45,23 +47,6 @@ constexpr Name region_counters[] = {
 };
 /// More duplicates in a second than timeouts or lost ACKs make.
 constexpr double flood_per_s = 1'000;
-
-std::uint64_t number_in(const fs::path& path) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  file >> value;
-  return file ? value : 0;
-}
-
-std::vector<fs::path> entries(const fs::path& directory) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    found.push_back(it->path());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
 
 }  // namespace
 

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "rdma/sysfs.hpp"
+
 namespace weft::rdma {
 namespace {
 
@@ -33,25 +35,6 @@ constexpr Model models[] = {
     {"MT4127", "ConnectX-6 Lx", true, false, true},
     {"MT4129", "ConnectX-7", true, false, true},
 };
-
-/// The first line; empty when there is none.
-std::string line_of(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.pop_back();
-  return line;
-}
-
-std::vector<fs::path> entries(const fs::path& directory) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    found.push_back(it->path());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
 
 RdmaDevice device_at(const fs::path& path) {
   RdmaDevice device;

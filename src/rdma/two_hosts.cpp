@@ -6,6 +6,21 @@
 namespace weft::rdma {
 
 using net::rc::Packet;
+namespace {
+
+constexpr std::uint32_t client_queue_pairs = 256;
+constexpr std::uint32_t server_queue_pairs = 65'536;
+
+}  // namespace
+
+PacketEnds ends_of(const TappedPacket& tapped) {
+  const std::uint32_t number = tapped.packet.queue_pair;
+  const bool goes = tapped.from_client;
+  return {.from_host = goes ? 0U : 1U,
+          .to_host = goes ? 1U : 0U,
+          .queue_pair = (goes ? server_queue_pairs : client_queue_pairs) + number,
+          .flow = number};
+}
 
 TwoHosts::TwoHosts(const TwoHostsOptions& options)
     : options_(options),

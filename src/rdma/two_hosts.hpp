@@ -11,6 +11,7 @@
 
 #include "net/link_model.hpp"
 #include "net/rc/adapter.hpp"
+#include "rdma/packet_file.hpp"
 
 namespace weft::rdma {
 
@@ -21,6 +22,10 @@ struct TappedPacket {
   bool from_client = true;
   net::rc::Packet packet;
 };
+
+/// The client is host 0, and its queue pair i has number 256 + i; the server is host 1, queue pair
+/// 65536 + i.
+PacketEnds ends_of(const TappedPacket& tapped);
 
 struct TwoHostsOptions {
   net::rc::DeviceProfile profile;
