@@ -15,6 +15,7 @@
 #include "cli/run_in_simulation.hpp"
 #include "cli/run_places.hpp"
 #include "cli/suggestions.hpp"
+#include "fabric/choice/fabric_choice.hpp"
 #include "launch/agent.hpp"
 #include "launch/launch.hpp"
 
@@ -77,7 +78,8 @@ void run(const RunCommand& command, const CLI::App& app, Outcome& outcome) {
   if (is_of_scenario(options)) {
     return run_in_simulation(options, command.simulation, outcome);
   }
-  const auto good = refuse_simulation_options(command.simulation);
+  auto good = refuse_simulation_options(command.simulation);
+  if (good.ok()) good = check_fabric(options.fabric);
   if (!good) return report_error(good.error(), outcome);
   // The processes write past our own buffer.
   std::fflush(stdout);

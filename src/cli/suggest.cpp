@@ -84,13 +84,19 @@ std::string explain_unknown(const CLI::App& root) {
   const std::vector<std::string> words = root.remaining(true);
   const CLI::App& command = deepest_command(root);
   if (words.empty()) return fmt::format("see {} --help", full_name(command));
-  const std::string word = words[0].substr(0, words[0].find('='));
+  const std::vector<std::string> commands = commands_of(command);
+  // A word too many is often the value of an option that there is not.
+  auto first = words.begin();
+  if (commands.empty()) {
+    first = std::find_if(first, words.end(), [](const auto& w) { return w.starts_with("-"); });
+    if (first == words.end()) first = words.begin();
+  }
+  const std::string word = first->substr(0, first->find('='));
   if (word.starts_with("-")) {
     std::vector<std::string> options;
     add_options(command, options);
     return explain(command, word, options, "option");
   }
-  const std::vector<std::string> commands = commands_of(command);
   if (!commands.empty()) return explain(command, word, commands, "command");
   return fmt::format("'{}' is one word too many for {}; see {} --help", word, full_name(command),
                      full_name(command));

@@ -55,6 +55,9 @@ TEST(suggest, names_the_command_that_does_not_know_a_word) {
             "stream local --help");
   EXPECT_EQ(said("stream local --frobnicate"),
             "unknown option '--frobnicate' of weft stream local; see weft stream local --help");
+  EXPECT_EQ(said("stream local --input 3 here"),
+            "unknown option '--input' of weft stream local: did you mean --inputs?; see weft "
+            "stream local --help");
   EXPECT_EQ(said("stream local here"),
             "'here' is one word too many for weft stream local; see weft stream local --help");
 }

@@ -123,15 +123,7 @@ Result<std::unique_ptr<Fabric>> open_plain(const FabricChoice& choice, const Fab
     return std::unique_ptr<Fabric>(std::move(opened).value());
   }
   if (choice.name.starts_with("libfabric:")) return open_libfabric_fabric(choice, place, job);
-  if (is_mpi(choice.name)) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("--fabric: '{}' needs processes that MPI started: start the program by "
-                    "mpirun, with WEFT_FABRIC={} in the environment",
-                    choice.name, choice.name)};
-  }
-  return Error{ErrorCode::invalid_argument, fmt::format("--fabric: '{}' is none of {}", choice.name,
-                                                        fmt::join(fabric_names(), ", "))};
+  return check_fabric(choice.name).error();
 }
 
 }  // namespace
@@ -166,6 +158,21 @@ JobSecret make_job_secret() {
 std::string address_here(std::string_view own, const std::string& known_as, const JobSecret& job) {
   const std::string near = address_beside(split_address(own).near, shm_name(known_as, job));
   return near.empty() ? known_as : fmt::format("{}|{}", near, known_as);
+}
+
+Result<void> check_fabric(const std::string& name) {
+  constexpr std::array<std::string_view, 4> plain{"auto", "tcp", "tcp:unix", "shm"};
+  if (std::find(plain.begin(), plain.end(), name) != plain.end()) return {};
+  if (name.starts_with("libfabric:")) return {};
+  if (is_mpi(name)) {
+    return Error{
+        ErrorCode::invalid_argument,
+        fmt::format("--fabric: '{}' needs processes that MPI started: start the program by "
+                    "mpirun, with WEFT_FABRIC={} in the environment",
+                    name, name)};
+  }
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("--fabric: '{}' is none of {}", name, fmt::join(fabric_names(), ", "))};
 }
 
 Result<void> prepare_fabric(const FabricChoice& choice) {

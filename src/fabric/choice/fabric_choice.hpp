@@ -19,6 +19,9 @@ namespace weft {
 /// (programs that mpirun starts) is chosen by WEFT_FABRIC and not among them.
 std::span<const std::string_view> fabric_names();
 
+/// Whether `open_fabric` knows one of that name. What it needs of the machine shows when it opens.
+Result<void> check_fabric(const std::string& name);
+
 /// What a job shares and nobody else knows.
 struct JobSecret {
   std::string job_id;

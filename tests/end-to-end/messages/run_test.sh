@@ -61,7 +61,7 @@ expect_failure 1 "start the program by mpirun" "$weft" run -n 2 --fabric mpi -- 
 # Exit codes and errors.
 expect_failure 127 "cannot start '$dir/nothing'" "$weft" run -n 2 -- "$dir/nothing"
 expect_failure 2 "" "$weft" run -n 0 -- true
-expect_failure 1 "--fabric: 'carrier-pigeon'" "$weft" run -n 2 --fabric carrier-pigeon -- \
+expect_failure 2 "--fabric: 'carrier-pigeon'" "$weft" run -n 2 --fabric carrier-pigeon -- \
   "$examples/vsum2"
 expect_failure 1 "--spill: '$dir/none'" "$weft" run -n 2 --spill "$dir/none" --outbox 1MiB -- \
   "$examples/vsum2"
