@@ -193,14 +193,6 @@ void Messenger::look_for_room(Instant now) {
   if (now < *full_since_ + full_without_a_word) return;
   has_said_full_ = true;
   const auto full = machine_.full_outbox();
-  if (machine_.outbox_bytes() * 2 < full.limit) {  // it is not the limit that refuses
-    spdlog::error(
-        "rank {} waits to send to rank {}: there is no memory for the message, and no room in the "
-        "--spill directory if there is one; free some of its disk, or let the program save "
-        "checkpoints",
-        machine_.self().value(), full.receiver.value());
-    return;
-  }
   spdlog::error(
       "rank {} waits to send to rank {}: its outbox of {} has no room and keeps {} for later lives "
       "of other ranks, most of it ({}) for rank {}, until they save checkpoints; let the program "
@@ -300,8 +292,8 @@ Error Messenger::failure(const message::OperationState& state) const {
                           state.size)};
     case Failure::outbox_full:
       return {ErrorCode::exhausted,
-              fmt::format("{}: the outbox is full, or smaller than the message; use a larger "
-                          "--outbox, a --spill directory, or checkpoints",
+              fmt::format("{}: the outbox is full; use a larger --outbox, a --spill directory, or "
+                          "checkpoints",
                           what)};
     case Failure::bad_protocol:
       return {ErrorCode::unavailable,

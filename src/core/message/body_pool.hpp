@@ -64,8 +64,6 @@ class BodyPool {
   bool has_block(std::size_t bytes) const {
     return class_of(bytes) < classes && in_use_ + rounded(bytes) <= limit_;
   }
-  /// Whether it would be kept if there were no others.
-  bool can_hold(std::size_t bytes) const { return rounded(bytes) <= limit_; }
   /// A copy of the bytes, which `body` owns; null when that would exceed the limit.
   const std::byte* keep(std::span<const std::byte> bytes, Body& body);
   /// Memory for `body`, whatever the limit: for what saves more than it takes. False: there is

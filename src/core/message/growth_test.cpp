@@ -269,15 +269,6 @@ TEST(growth, a_receive_that_waits_when_the_peer_comes_back_is_asked_for_once) {
   EXPECT_TRUE(both[1].is_done(last));
 }
 
-/// No receiver can make room for it.
-TEST(growth, a_message_that_is_larger_than_the_outbox_fails) {
-  Couple both(true, ByteCount(256));
-  const std::array<std::byte, 512> large{};
-  const Operation operation = both[0].send(NodeId(1), {}, large);
-  ASSERT_TRUE(both[0].is_done(operation));
-  EXPECT_EQ(both[0].take(operation).failure, Failure::outbox_full);
-}
-
 TEST(growth, a_full_outbox_fails_a_send_where_that_is_wanted) {
   Couple both(true, ByteCount::kib(4), true);
   const Bytes large(8 << 10);

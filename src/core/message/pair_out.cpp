@@ -38,8 +38,7 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
     kept.bytes = kept.body.view();
   } else {
     operation = operations_.start(OperationState::Kind::send, peer_, key, serial);
-    const bool fails = options_.fails_when_full || !bodies_.can_hold(bytes.size());
-    if (options_.retain && fails) {
+    if (options_.retain && options_.fails_when_full) {
       operations_.finish(operation, 0, Failure::outbox_full);
       return operation;
     }

@@ -11,9 +11,9 @@ namespace weft::stream {
 using schedule::Readiness;
 namespace {
 
-/// A Written may wait for the contributions that begin in the same turn, up to so many bytes: what
-/// has arrived before them is of use to its compute node at once.
-constexpr std::uint64_t announced_at = 128 << 10;
+/// A Written may wait for the contributions that begin in the same turn, but not for large ones:
+/// what has arrived before them is of use to its compute node at once.
+constexpr std::uint64_t large_contribution = 64 << 10;
 
 }  // namespace
 
@@ -297,7 +297,7 @@ void InputMachine::start(Instant now, TimesliceIndex t, Outbox& out) {
   writes_out_of_view_ += out.tx.size() - before;
   slot.state = SendWindow::State::started;
   owe(config_.roster.compute_node(slot.owner).value(), owes_written);
-  unannounced_ += run->bytes();
+  is_large_ = run->bytes() >= large_contribution;
   ++counters_.contributions;
   counters_.bytes += run->bytes();
 }
@@ -321,7 +321,7 @@ void InputMachine::send_scheduled(Instant now, Outbox& out) {
     waiting_for_credit_ = false;
     start(now, choice.timeslice, out);
     schedule_->on_started(now, choice.timeslice);
-    if (unannounced_ >= announced_at) pay_debts(out);
+    if (is_large_) pay_debts(out);
   }
 }
 
@@ -369,7 +369,6 @@ bool InputMachine::pay(std::uint32_t node, std::uint8_t what, Outbox& out) {
 }
 
 void InputMachine::pay_debts(Outbox& out) {
-  unannounced_ = 0;
   while (!debtors_.empty()) {
     const std::uint32_t node = debtors_.back();
     Peer& peer = peers_[node];

@@ -219,7 +219,7 @@ class InputMachine final : public schedule::SendState {
   bool said_bye_ = false;
   bool told_end_ = false;
   bool waiting_for_credit_ = false;
-  std::uint64_t unannounced_ = 0;  // bytes of contributions of which no Written has told
+  bool is_large_ = false;  // the contribution that began last
   std::optional<std::uint64_t> seek_;
   std::optional<Error> failure_;
   Instant deadline_ = Instant::never();

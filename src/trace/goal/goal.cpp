@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -321,6 +322,13 @@ Result<GoalTrace> parse_goal(std::string_view text, const std::string& file) {
 }
 
 Result<GoalTrace> read_goal(const std::string& path) {
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none)) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("{}: is a directory; name a GOAL text, or the anchor file of an OTF2 "
+                             "archive, which ends with .otf2",
+                             path)};
+  }
   std::ifstream in(path, std::ios::binary);
   if (!in) return file_error(path, "read", errno);
   const std::string text{std::istreambuf_iterator<char>(in), {}};

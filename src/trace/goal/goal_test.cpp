@@ -102,5 +102,12 @@ TEST(goal, refuses_what_it_cannot_replay_with_line_and_fix) {
             "a.goal:3: 'of' stands behind the size: write 'from' there");
 }
 
+TEST(goal, refuses_a_directory_and_says_what_to_name) {
+  const auto refused = read_goal("/");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(refused.error().message.find("ends with .otf2"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace weft::trace

@@ -56,7 +56,7 @@ for mpirun in "mpirun.openmpi --oversubscribe" mpirun.mpich; do
   done
 done
 expect_failure 1 "no MPI started this process" env WEFT_FABRIC=mpi "$examples/jac2d" 200
-expect_failure 1 "start the program by mpirun" "$weft" run -n 2 --fabric mpi -- "$examples/jac2d" 200
+expect_failure 2 "start the program by mpirun" "$weft" run -n 2 --fabric mpi -- "$examples/jac2d" 200
 
 # Exit codes and errors.
 expect_failure 127 "cannot start '$dir/nothing'" "$weft" run -n 2 -- "$dir/nothing"
