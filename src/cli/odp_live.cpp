@@ -22,7 +22,7 @@ namespace {
 using rdma::DeviceCounters;
 using rdma::MachineCounters;
 
-/// What `rdma statistic show mr` prints; empty where there is no such tool.
+/// The output of `rdma statistic show mr`; empty where there is no such tool.
 std::string region_statistics() {
   struct Closer {
     void operator()(std::FILE* pipe) const { ::pclose(pipe); }

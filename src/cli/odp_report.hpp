@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page about a run of `weft odp simulate` is made of.
+// The contents of the page about a run of `weft odp simulate`.
 #pragma once
 
 #include <cstdint>

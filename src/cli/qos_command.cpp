@@ -150,8 +150,8 @@ Result<qos::ExperimentOutcome> run(const qos::ExperimentOptions& options,
 }
 
 void run_qos_command(const QosCommand& command, Outcome& outcome) {
-  // A window of a large network takes a while: a second signal ends it at once. What is done is
-  // kept in the directory.
+  // A window of a large network takes a while, so that a second signal ends the command at once.
+  // The directory keeps finished windows.
   const StopSignals signals(StopSignals::Second::kills);
   const auto options = resolve(command);
   if (!options) return report_error(options.error(), outcome);

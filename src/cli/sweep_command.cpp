@@ -52,7 +52,7 @@ Error usage(std::string message) {
   return {ErrorCode::invalid_argument, std::move(message)};
 }
 
-/// What is asked: by the options, or by the directory when they name no program.
+/// The question that the options ask, or the directory's when they name no program.
 Result<SweepQuestion> question_of(const SweepCommand& command) {
   SweepQuestion question;
   if (command.command.empty()) {

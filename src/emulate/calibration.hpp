@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the layers of this machine do without emulation: percentages and absolute latencies are
-// reckoned from it. Kept in a file per machine.
+// Native figures of this machine's layers, the base of percentages and absolute latencies. Each
+// machine has a file of its own.
 #pragma once
 
 #include <map>

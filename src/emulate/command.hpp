@@ -12,7 +12,7 @@
 
 namespace weft::emulate {
 
-/// What is known of a command before it runs.
+/// A command before it runs.
 struct Command {
   std::vector<std::string> words;
   std::string mpi;      ///< "mpich", "openmpi"; empty: its first word is a program, no launcher

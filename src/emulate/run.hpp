@@ -41,7 +41,7 @@ struct EmulationRequest {
   bool capture_stdout = false;    ///< into EmulatedRun::stdout_text, instead of ours
 };
 
-/// What one knob was natively and what was asked for; native is empty where nothing was calibrated.
+/// A knob's native and requested value; native is empty where nothing was calibrated.
 template <class T>
 struct NativeAndAsked {
   std::optional<T> native;
@@ -63,7 +63,7 @@ struct EmulatedRun {
   std::vector<std::string> warnings;  ///< one line each: more ranks than cores, …
 };
 
-/// What a request's bandwidth is on a calibrated layer, bytes/s; 0: native. Error (not_found): a
+/// The requested bandwidth on a calibrated layer, bytes/s; 0: native. Error (not_found): a
 /// percentage of a layer that was not calibrated.
 Result<double> asked_rate(const EmulationRequest& request, const std::string& layer);
 

@@ -13,7 +13,7 @@
 namespace weft::emulate {
 namespace {
 
-/// What the processes of one rank came to: a rank may start others, which load the module too.
+/// The processes of one rank together: a rank may start others, which load the module too.
 struct RankSeen {
   std::int32_t pid = 0;
   std::uint32_t stage = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever packets a capture has, in whatever order, a diagnosis ends, and says nothing impossible.
+// A diagnosis ends, and says nothing impossible, for any packets in any order.
 // The input is packets of 16 bytes: any opcode, any PSN, a few hosts and queue pairs.
 #include <cstdint>
 

@@ -31,12 +31,12 @@ struct DeviceCounters {
 
 using MachineCounters = std::map<std::string, DeviceCounters>;  // by device
 
-/// What is below `sys`/class/infiniband: hw_counters of mlx5, rxe, bnxt_re and irdma. What cannot
-/// be read counts as zero; no device is an empty answer.
+/// The counters below `sys`/class/infiniband: hw_counters of mlx5, rxe, bnxt_re and irdma. A file
+/// that cannot be read counts as zero; no device is an empty answer.
 MachineCounters read_counters(const std::string& sys);
 /// Adds what `rdma statistic show mr` printed: paging of registered regions.
 void add_region_statistics(std::string_view printed, MachineCounters& counters);
-/// What happened in between; counters that were reset count from zero.
+/// The events in between; counters that were reset count from zero.
 DeviceCounters operator-(const DeviceCounters& now, const DeviceCounters& before);
 
 /// Damming, flood, loss, as far as counters can tell them apart; `change` is what happened in

@@ -140,7 +140,7 @@ class Inspection {
     variable("UCX_RC_RETRY_COUNT");
   }
 
-  /// What takes pages away from adapters.
+  /// Kernel settings that take pages away from adapters.
   void look_at_kernel() {
     const std::string balancing = kernel(source_.proc, "sys/kernel/numa_balancing");
     const std::string merging = kernel(source_.sys, "kernel/mm/ksm/run");

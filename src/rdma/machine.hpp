@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a machine's RDMA adapters and settings are, and which of them are dangerous together with
-// on-demand paging.
+// A machine's RDMA adapters and settings, and which of them are dangerous together with on-demand
+// paging.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace weft::rdma {
 std::string line_of(const std::filesystem::path& path);
 /// The number that the file begins with; 0 when there is none.
 std::uint64_t number_in(const std::filesystem::path& path);
-/// What is in a directory, by name; nothing when it cannot be read.
+/// The entries of a directory, sorted by name; none when it cannot be read.
 std::vector<std::filesystem::path> entries(const std::filesystem::path& directory);
 
 }  // namespace weft::rdma

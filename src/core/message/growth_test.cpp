@@ -182,8 +182,8 @@ TEST(growth, small_messages_are_kept_for_later_lives_in_little_more_than_their_b
   pass(messages);
 }
 
-/// What was kept is needed, whatever the limit, which a small message may exceed by the memory that
-/// its flow takes at once.
+/// Receivers need every stored message, so that a smaller limit does not refuse any. A flow takes
+/// memory in blocks, and a small message may exceed the limit by one.
 TEST(growth, what_an_outbox_kept_goes_on_in_a_smaller_one) {
   Couple both(true);
   std::array<std::byte, 1024> bytes{};

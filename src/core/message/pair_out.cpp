@@ -306,8 +306,8 @@ Result<void> PairOut::go_on(const StoredPair& from) {
   return {};
 }
 
-/// Whatever the limit: it was all kept before, and who waits for a message needs it. The next
-/// message to be sent waits for room.
+/// Ignores the limit: the earlier life kept the message, and its receiver may need it. The next
+/// message that is sent waits for room.
 bool PairOut::keep_stored(Flow& flow, std::span<const std::byte> bytes, std::uint64_t before,
                           std::uint64_t after) {
   Body body;

@@ -13,7 +13,7 @@
 namespace weft::stream {
 namespace {
 
-/// What lies twice behind each other.
+/// Memory whose second half mirrors the first.
 struct Mirrored {
   explicit Mirrored(std::size_t size) : bytes(2 * size) {}
   MirroredBytes view() { return {bytes.data(), bytes.size() / 2}; }
@@ -159,7 +159,7 @@ TEST(an_input_node_alone, does_not_credit_compute_nodes_with_what_others_built) 
   }
 }
 
-/// What it promised to be done is what its leader decides by.
+/// Its leader decides by what the promise says is done.
 TEST(an_input_node_alone, does_not_count_as_done_what_was_given_up_after_its_promise) {
   InputAlone input(Roster{2, 1});
   input.begin(false);
@@ -241,7 +241,7 @@ TEST(a_compute_node_alone, does_not_give_up_on_an_input_node_that_is_not_connect
   EXPECT_EQ(compute.delivered(), 1u) << "connected again, and late";
 }
 
-/// What came for a timeslice that the sink still holds would meet the one that it holds.
+/// A contribution to a timeslice that the sink still holds would meet the held one.
 TEST(a_compute_node_alone, offers_no_memory_while_the_sink_holds_what_is_to_come_again) {
   ComputeAlone compute(Roster{2, 1}, Duration::milliseconds(20));
   EXPECT_EQ(count(compute.begin({.number = 1}), MessageType::hello), 2u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sweep says about a program: how it reacts to latency and to bandwidth.
+// Analysis of a sweep: how the program reacts to latency and to bandwidth.
 #pragma once
 
 #include <array>

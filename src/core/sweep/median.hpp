@@ -24,10 +24,11 @@ MedianInterval median_interval(std::vector<double> values);
 /// The value below which a quarter of the values lie, interpolated. At least one value.
 double lower_quartile(std::vector<double> values);
 
-/// What is left of a point's values without those above a fence: farther above the median than
-/// three times the distance from the median down to the least value, and than 0.5 % of the median.
-/// Slow runs do not move the fence as long as they are fewer than half. When more than a quarter of
-/// the values lie above it they are no exceptions, and all are kept, as are fewer than 6 values.
+/// A point's values without those above a fence. A value is above it when it exceeds the median by
+/// more than three times the distance from the median down to the least value, and than 0.5 % of
+/// the median. Slow runs do not move the fence as long as they are fewer than half. When more than
+/// a quarter of the values lie above it they are no exceptions, and all are kept, as are fewer than
+/// 6 values.
 std::vector<double> without_disturbed(std::vector<double> values);
 
 }  // namespace weft::sweep

@@ -25,8 +25,7 @@
 
 namespace weft::sweep {
 
-/// What one run of the program was measured to be. Smaller is better: a rate is told as its
-/// inverse.
+/// The measured value of one run. Smaller is better: a rate is given as its inverse.
 struct Sample {
   double value = 0;    ///< seconds, or what else is compared; finite and above 0
   double wall_s = 0;   ///< how long the run took, for the budget
@@ -45,7 +44,7 @@ struct PlanOptions {
   std::uint64_t seed = 1;  ///< of the order
 };
 
-/// What is known of a point.
+/// The runs of a point so far.
 struct PointState {
   std::vector<double> accepted;
   std::uint32_t runs = 0;  ///< rejected ones included

@@ -27,7 +27,7 @@ enum class Method : std::uint32_t {
   spin,  ///< the sender spins before it sends, as paper 3 does
 };
 
-/// What a process did, by kind. Names are in `operation_names`.
+/// Kinds of operations that a process counts. Names are in `operation_names`.
 enum Operation : unsigned {
   op_am_short,
   op_am_bcopy,
@@ -42,7 +42,7 @@ enum Operation : unsigned {
 inline constexpr const char* operation_names[op_count] = {
     "am_short", "am_bcopy", "am_zcopy", "put", "get", "atomic", "flush", "send"};
 
-/// What may be changed while the run goes on; each on its own, seen by the next message.
+/// Settings that may change while the run goes on, each on its own; the next message sees them.
 struct Knobs {
   std::atomic<Picoseconds> latency{0};  ///< added to each traversal, beyond what a pair's path adds
   std::atomic<Picoseconds> overhead{0};  ///< what holding itself costs: subtracted

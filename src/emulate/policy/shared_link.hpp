@@ -101,7 +101,7 @@ inline Picoseconds caught_up(Picoseconds now, Picoseconds ready, Picoseconds cat
   return std::clamp(ready, now - catch_up, now);
 }
 
-/// What a receiver knows of a message's arrival.
+/// A message's arrival as its receiver sees it.
 struct Observation {
   Picoseconds sent;    ///< the sender's stamp
   Picoseconds native;  ///< how long such a message takes here without emulation

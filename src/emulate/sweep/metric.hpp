@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sweep compares: how long the program takes, or a number that it prints.
+// The quantity that a sweep compares: the program's time, or a number that it prints.
 #pragma once
 
 #include <string>

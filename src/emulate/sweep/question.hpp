@@ -62,8 +62,8 @@ Result<SweepShare> parse_share(std::string_view text);
 std::string to_json_text(const SweepQuestion& question);
 /// Errors (corrupt) say what is missing or wrong.
 Result<SweepQuestion> question_from_json(std::string_view text);
-/// What differs so that runs of one cannot be used for the other: "the command"; empty when nothing
-/// does. Points may differ: runs of each are used where they fit.
+/// The difference that keeps runs of one from being used for the other, as "the command"; empty
+/// when there is none. Points may differ: runs of each are used where they fit.
 std::string difference(const SweepQuestion& a, const SweepQuestion& b);
 
 }  // namespace weft::emulate

@@ -96,7 +96,7 @@ std::string bandwidth_need(const SweepOutcome& outcome) {
                      percent_text(outcome.question.bandwidths.back()));
 }
 
-/// What a microsecond costs, and why. Empty when it costs nothing.
+/// The cost of a microsecond, and its reason. Empty when it costs nothing.
 std::string cost_of_latency(const Analysis& a) {
   if (!a.slope) return {};
   const double longest = a.fitted.model.predict_s(a.baseline);

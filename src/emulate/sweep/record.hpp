@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sweep found, as JSON and as words.
+// The findings of a sweep, as JSON and as words.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace weft::emulate {
 /// docs/sweep.md lists the fields. One line without its end.
 std::string to_json_text(const SweepOutcome& outcome, std::string_view command_line);
 
-/// What the program needs of a network, in one sentence. The outcome has an analysis.
+/// The program's needs of a network, in one sentence. The outcome has an analysis.
 std::string needs_of(const SweepOutcome& outcome);
 
 /// "+2.1 us": a latency in seconds.

@@ -47,7 +47,7 @@ struct SweepProgress {
   SweepPoint point;  ///< that runs next
 };
 
-/// What a sweep needs of its surroundings.
+/// The surroundings of a sweep, which a caller provides.
 struct SweepDriver {
   SweepTarget target;
   std::function<Duration()> elapsed;                 ///< since the sweep began

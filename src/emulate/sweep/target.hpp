@@ -14,7 +14,7 @@ namespace weft::emulate {
 /// and MPI_Finalize; of a program that tells no such time, the command's. One thread.
 SweepTarget emulated_target(const SweepQuestion& question);
 
-/// What a program writes into a file, where a run did write it: text from before is not a result.
+/// A file that the program writes. Text that was there before the run is not a result.
 class WrittenFile {
  public:
   /// Looks at the file before the run.

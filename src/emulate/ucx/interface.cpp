@@ -65,7 +65,7 @@ void iface_close(uct_iface_h handle) {
   ::free(interface);
 }
 
-/// What the interface is like, from itself.
+/// Asks the interface for its limits and abilities.
 bool describe(Interface& interface) {
   uct_iface_attr_t attributes;
   ::memset(&attributes, 0, sizeof attributes);

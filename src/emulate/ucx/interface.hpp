@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the module keeps for each worker, interface and endpoint of UCT.
+// The module's state of each worker, interface and endpoint of UCT.
 #pragma once
 
 #include "emulate/ucx/module.hpp"
@@ -125,7 +125,7 @@ struct Answer {
   Picoseconds due;     ///< by the links
   Picoseconds travel;  ///< latency there and back
 };
-/// What is known only once the transport has taken the operation; before `settle`.
+/// Sets what only the transport's answer tells. Call it before `settle`.
 void set_due(DeferredCompletion* deferred, const Answer& answer);
 /// Goes on with what the transport answered: UCS_OK waits until it is due (UCS_INPROGRESS to the
 /// caller), errors pass.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program's own calls come to first: libuct's functions that open interfaces and set
-// handlers, and MPI's beginning and end.
+// The functions that take a program's calls before their libraries do: libuct's that open
+// interfaces and set handlers, and MPI's beginning and end.
 #include "emulate/ucx/module.hpp"
 
 #include <dlfcn.h>

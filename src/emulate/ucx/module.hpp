@@ -13,7 +13,7 @@
 
 namespace weft::emulate::ucx {
 
-/// What this process has: its block and record, or nullptr where it was not started by weft.
+/// This process's block and record; nullptr where weft did not start it.
 struct Process {
   ControlBlock* block;
   ProcessRecord* record;
@@ -40,7 +40,7 @@ class PointerTable {
     }
   }
   bool insert(const void* key, Value* value);
-  /// What was there; nullptr when nothing was.
+  /// The value that was removed; nullptr when there was none.
   Value* remove(const void* key);
 
  private:

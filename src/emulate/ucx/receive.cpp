@@ -123,7 +123,7 @@ Picoseconds due_time(Interface& interface, const Stamp& stamp, std::size_t lengt
   // Its last bit leaves when the links let it, and is then on the way as long as the shortest
   // message is.
   const Picoseconds left = drained > sent ? drained + interface.least_native : drained;
-  // What the emulation itself cost on the way here: holding, and the sender's two links.
+  // The emulation's own cost on the way here: holding, and the sender's two links.
   Picoseconds own = knobs.overhead.load(std::memory_order_relaxed);
   if (knobs.rate.load(std::memory_order_relaxed) != 0) own += 2 * process.link_cost;
   const Picoseconds due =

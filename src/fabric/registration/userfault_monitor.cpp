@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t everything = ~std::uint64_t{0};
 
-/// Whoever unmaps watched memory waits until its event has been read. The reading thread must
+/// A thread that unmaps watched memory waits until its event has been read. The reading thread must
 /// therefore not allocate, as that could unmap memory itself and wait for itself for ever: it
 /// writes events into a ring of fixed size, and the thread that takes them does the rest.
 class UserfaultMonitor final : public MemoryMonitor {

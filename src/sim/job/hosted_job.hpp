@@ -24,7 +24,7 @@ class HostedJob : public NetworkFaults {
   /// `peer_timeout` is reported down.
   HostedJob(World& world, std::vector<std::uint32_t> hosts, Duration peer_timeout);
 
-  /// What adapters have counted; none without fabric.reliable.
+  /// The counters of its adapters; none without fabric.reliable.
   std::optional<RcCounters> rc_counters() const;
   /// Told of its packets at that host's port, if it has reliable connections.
   void tap_packets(std::uint32_t host, std::function<void(const RcTapped&)> tap);

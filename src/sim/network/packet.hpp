@@ -36,7 +36,7 @@ struct MessageRequest {
   std::uint64_t flow = 0;   ///< routers that hash keep one flow on one path
   std::uint64_t tag = 0;    ///< handed back
   bool skips_gap = false;   ///< the injection gap does not delay it: an acknowledgement
-  /// What a lossy link loses is gone, and its user told (NetworkUser::on_lost). At most `mtu`
+  /// A lossy link may lose it for good, and tells its user (NetworkUser::on_lost). At most `mtu`
   /// bytes.
   bool may_be_lost = false;
 };

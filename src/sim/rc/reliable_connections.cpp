@@ -136,7 +136,8 @@ void ReliableConnections::add_receive(std::uint32_t connection, std::uint32_t e)
   adapter.set_receives(end.queue_pair, adapter.receives(end.queue_pair) + 1);
 }
 
-/// What an adapter wants done. Users may close connections meanwhile: what is of these is dropped.
+/// Carries out an adapter's outbox. Users may close connections meanwhile: entries of these are
+/// dropped.
 void ReliableConnections::carry_out(std::uint32_t host, const net::rc::Outbox& out) {
   // A message is handed over before its ACK leaves, so that whoever refuses it can close the
   // connection without the poster taking it for received.

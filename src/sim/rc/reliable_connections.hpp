@@ -52,7 +52,7 @@ class RcUser {
   virtual void on_failed(std::uint32_t connection, std::uint32_t end) = 0;
 };
 
-/// What all hosts' adapters have counted.
+/// The counters of all hosts' adapters together.
 struct RcCounters {
   net::rc::AdapterCounters adapters;
   std::uint64_t packets = 0;
@@ -91,7 +91,7 @@ class ReliableConnections final : public NetworkUser, public Agent {
   /// A connection between two different hosts; its ends are 0 and 1. Packets go on that level.
   std::uint32_t open(std::uint32_t host_of_0, std::uint32_t host_of_1, std::uint8_t level,
                      std::uint32_t receives);
-  /// What is under way is gone: neither received nor completed. The number may be used again.
+  /// Messages under way are gone: neither received nor completed. The number may be used again.
   void close(std::uint32_t connection);
   bool is_open(std::uint32_t connection) const { return connections_[connection].is_open; }
   void post(std::uint32_t connection, std::uint32_t end, const Post& post);

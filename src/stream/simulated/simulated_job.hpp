@@ -31,7 +31,7 @@ struct SimulationTrace {
   Duration simulated{};
   /// With SimulationOptions::settle: nothing was left in the network, and every buffer was whole.
   bool at_rest = false;
-  /// What adapters of reliable connections have counted, of all jobs; none without any.
+  /// The counters of all jobs' adapters of reliable connections; none without any.
   std::optional<sim::RcCounters> reliable;
   /// Where each of this part's nodes stood, when a job did not end.
   std::vector<std::string> nodes;

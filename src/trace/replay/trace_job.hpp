@@ -13,7 +13,7 @@
 
 namespace weft::trace {
 
-/// What a RanksJob reads: made before it, and gone after it.
+/// The feed of a RanksJob: made before it, and gone after it.
 struct OwnFeed {
   std::unique_ptr<sim::Feed> feed;
 };
@@ -24,7 +24,7 @@ class TraceJob final : private OwnFeed, public sim::RanksJob {
   TraceJob(sim::World& world, const Trace& trace, std::unique_ptr<sim::Feed> feed,
            sim::RanksJobOptions options, std::vector<std::uint32_t> hosts);
 
-  /// What the trace's file turns out to hold, too.
+  /// A damaged trace file is a failure, too.
   std::optional<sim::JobFailure> failure() const override;
   sim::JobFacts facts() const override;
 

@@ -77,7 +77,7 @@ TEST(stream_signals, end_local_in_order_with_result_and_report_and_whole_archive
   }
 }
 
-/// What a sink finds out when it ends is part of the result.
+/// An error at a sink's end is part of the result.
 TEST(stream_signals, end_a_stream_whose_archive_somebody_else_has_written_meanwhile_with_an_error) {
   for (int i = 0; i < 4; ++i) {
     ScratchDirectory directory;
