@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // endings DIR STEPS MODE [RANK]: a program that writes files as it goes, and ends in all ways that
 // programs can. Each rank sends to all others and receives from all, STEPS times, and writes what
-// it got to DIR/RANK; behind run_program it writes DIR/RANK.tail.
+// it got to DIR/RANK, and the number of its process to DIR/RANK.pid; behind run_program it writes
+// DIR/RANK.tail.
 //   MODE  finish    all end well
 //         exit, _exit   RANK exits with code 0 in the middle
 //         code      RANK's main returns 3
@@ -83,6 +84,7 @@ int run(Process& process, std::span<const std::string> arguments) {
   Communicator& world = process.world();
   rank_here = world.rank().value();
   const bool special = rank_here == e.special;
+  std::ofstream(fmt::format("{}/{}.pid", e.dir, rank_here)) << ::getpid() << '\n';
   std::ofstream file(fmt::format("{}/{}", e.dir, rank_here), std::ios::trunc);
   for (int step = 0; step < e.steps; ++step) {
     file << step << ' ' << exchange(world, static_cast<std::uint64_t>(step) + rank_here) << '\n';

@@ -4,7 +4,7 @@
 # kills after a program has returned, kills until the launcher itself ends.
 #   endings_test.sh WEFT ENDINGS [SEED [ROUNDS]]
 set -euo pipefail
-weft=$1 endings=$2 seed=${3:-$RANDOM} rounds=${4:-40}
+weft=$1 endings=$2 seed=${3:-$RANDOM} rounds=${4:-100}
 dir=$(mktemp -d)
 # shellcheck source=../launch/common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../launch/common.sh"
@@ -108,25 +108,44 @@ says "rank 1 is needed by rank [02]; starting it anew"
 check_files needed
 
 # Kills at random moments, up to the launcher's end: whatever is killed when, exit code 0 and whole
-# files.
-began=$(milliseconds)
-start --restart on-failure -- "$endings" "$files" 50 finish
+# files. The shell itself waits and kills: a process of its own for either takes as long as the rest
+# of the job.
+exec {never}<> <(:)
+wait_microseconds() {
+  local seconds
+  printf -v seconds '%d.%06d' $(($1 / 1000000)) $(($1 % 1000000))
+  read -rt "$seconds" -u "$never" || true
+}
+# When all ranks run; false if the job is over.
+all_run() {
+  until [[ -s $files/0.pid && -s $files/1.pid && -s $files/2.pid ]]; do
+    kill -0 $guard 2>/dev/null || return 1
+    wait_microseconds 200
+  done
+}
+kill_rank() {
+  local pid
+  read -r pid <"$files/$1.pid" || true
+  [[ -z $pid ]] || kill -9 "$pid" 2>/dev/null || true
+}
+start --restart on-failure -- "$endings" "$files" 1000 finish
+all_run || fail "ended before all ran: $(cat "$dir/err")"
+began=${EPOCHREALTIME/[.,]/}
 ends_with 0 finish
-lasts=$(($(milliseconds) - began))
+lasts=$((${EPOCHREALTIME/[.,]/} - began))
+for ((rank = 0; rank < ranks; ++rank)); do cp "$files/$rank" "$dir/whole$rank"; done
 killed=0
 for ((round = 0; round < rounds; ++round, ++seed)); do
   RANDOM=$seed
-  start --restart on-failure -- "$endings" "$files" 50 finish
-  # The last third of the time is where programs return and all leave.
-  pause=$((lasts * 2000 / 3 + RANDOM % (lasts * 500)))
-  sleep "$(printf '%d.%06d' $((pause / 1000000)) $((pause % 1000000)))"
-  for ((kills = 0; kills < 3; ++kills)); do
-    launcher=$(pgrep -P $guard || true)
-    [[ -n $launcher ]] || break
-    mapfile -t pids < <(pgrep -P "$launcher" || true)
-    ((${#pids[@]} == 0)) || kill -9 "${pids[RANDOM % ${#pids[@]}]}" 2>/dev/null || true
-    sleep "0.00$((RANDOM % 10))"
-  done
+  start --restart on-failure -- "$endings" "$files" 1000 finish
+  if all_run; then
+    # The last third of the time is where programs return and all leave.
+    wait_microseconds $((lasts / 2 + RANDOM * lasts / 65536))
+    for ((kills = 0; kills < 3; ++kills)); do
+      kill_rank $((RANDOM % ranks))
+      wait_microseconds $((RANDOM * lasts / 131072))
+    done
+  fi
   ends_with 0 "round $round, seed $seed"
   check_files "round $round, seed $seed"
   killed=$((killed + $(grep -c 'was ended by signal 9' "$dir/err" || true)))
