@@ -94,6 +94,7 @@ void solve(Process& process, const JacobiProblem& problem) {
       rest = residuum.reduce(own, ExactSum::reduction()).value();
     }
     require(from.to_writes.run());
+    process.mark_progress();
     if (done % 10 == 0 && rest < 0.001) break;
     if (!problem.saved.directory.empty() && done % problem.saved.every == 0) {
       require(checkpoint.save(problem.saved.directory, static_cast<std::uint64_t>(done)));

@@ -31,6 +31,9 @@ class Process {
   /// What comes from here on is the phase of that name, until the next call: predictions say what
   /// time and messages each of them takes. Names may come again. Real processes ignore it.
   virtual void phase(std::string_view name) { (void)name; }
+  /// An iteration of the program's main loop is done. For traces and controllers, which count
+  /// them; nothing happens where there are none.
+  virtual void mark_progress() {}
 };
 
 /// A program's body. Runs once per process, in a simulation once per rank in the same address

@@ -39,10 +39,12 @@ void run_record(const RecordCommand& command, Outcome& outcome) {
 
 void add_trace_record_command(CLI::App& trace, Outcome& outcome) {
   auto* record = trace.add_subcommand(
-      "record", "run an unmodified MPI program, in C or Fortran, and record it as OTF2");
+      "record",
+      "run an unmodified MPI program, in C or Fortran, or one of weft's, and record it as OTF2");
   auto state = std::make_shared<RecordCommand>();
   RecordCommand& s = *state;
-  record->add_option("COMMAND", s.options.command, "mpirun, its options, and the program")
+  record
+      ->add_option("COMMAND", s.options.command, "mpirun or weft run, its options, and the program")
       ->required()
       ->type_name("WORDS");
   record->add_option("--out", s.options.directory, "directory of the archive; must not be there")
@@ -55,7 +57,10 @@ void add_trace_record_command(CLI::App& trace, Outcome& outcome) {
       ->type_name("NAME");
   record->add_flag("--json", s.json, "print one JSON object");
   record->positionals_at_end();
-  record->footer("Example:\n  weft trace record --out hello -- mpirun -n 8 ./my-program");
+  record->footer(
+      "Examples:\n"
+      "  weft trace record --out hello -- mpirun -n 8 ./my-program\n"
+      "  weft trace record --out jacobi -- weft run -n 8 -- build/release/examples/jac3d 40 50");
   record->callback([state, &outcome] { run_record(*state, outcome); });
 }
 

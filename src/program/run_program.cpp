@@ -9,6 +9,7 @@
 #include "process/job_process.hpp"
 #include "process/simulated/simulated_program.hpp"
 #include "program/exit_departure.hpp"
+#include "program/recorded_program.hpp"
 #include "weft/program.hpp"
 
 namespace weft {
@@ -41,8 +42,9 @@ Result<int> run(JobInvitation invitation, const Program& program, Arguments argu
 int run_program(int argc, char** argv, const Program& program) {
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   auto invitation = JobInvitation::take();
-  const auto code = invitation ? run(std::move(invitation).value(), program, arguments)
-                               : Result<int>(invitation.error());
+  const auto code = invitation
+                        ? run(std::move(invitation).value(), recorded_if_asked(program), arguments)
+                        : Result<int>(invitation.error());
   if (code) return *code;
   fmt::print(stderr, "{}: {}\n", argc > 0 ? argv[0] : "weft", code.error().message);
   return 1;

@@ -17,9 +17,14 @@ Error contradiction(std::string text) {
   return Error{ErrorCode::corrupt, std::move(text)};
 }
 
-bool frames_the_program(std::uint16_t operation) {
+bool begins_the_program(std::uint16_t operation) {
   const auto call = static_cast<Call>(operation);
-  return call == Call::MPI_Init || call == Call::MPI_Init_thread || call == Call::MPI_Finalize;
+  return call == Call::MPI_Init || call == Call::MPI_Init_thread || call == Call::weft_begin;
+}
+
+bool ends_the_program(std::uint16_t operation) {
+  const auto call = static_cast<Call>(operation);
+  return call == Call::MPI_Finalize || call == Call::weft_end;
 }
 
 }  // namespace
@@ -120,9 +125,7 @@ Result<void> Interpreter::add_call(const Record& r) {
   if (r.kind == Kind::enter) {
     ++depth_;
     // Its end is that of the program's own time.
-    if (r.operation == static_cast<std::uint16_t>(Call::MPI_Finalize)) {
-      push({.kind = Event::Kind::compute});
-    }
+    if (ends_the_program(r.operation)) push({.kind = Event::Kind::compute});
     return {};
   }
   if (depth_ == 0) return contradiction("a call returns that never began");
@@ -133,10 +136,7 @@ Result<void> Interpreter::add_call(const Record& r) {
   }
   waits_.clear();
   computes_since_ns_ = r.time_ns;
-  if (frames_the_program(r.operation) &&
-      r.operation != static_cast<std::uint16_t>(Call::MPI_Finalize)) {
-    push({.kind = Event::Kind::compute});
-  }
+  if (begins_the_program(r.operation)) push({.kind = Event::Kind::compute});
   return {};
 }
 

@@ -80,6 +80,7 @@ enum class Incomplete : std::uint16_t {
   between_groups,       ///< a communicator between two groups
   unknown_request,      ///< a request completed that no recorded call began
   one_sided,            ///< windows, whose transfers are not recorded
+  restarted,            ///< the process was started anew, and what it did before is not there
 };
 
 /// Calls, which are regions of a trace.
@@ -151,6 +152,9 @@ enum class Call : std::uint16_t {
   weft_send,
   weft_receive,
   weft_wait,
+  weft_test,
+  weft_begin,
+  weft_end,
 };
 
 /// Their names, in the same order.
@@ -220,9 +224,12 @@ inline constexpr const char* call_names[] = {"none",
                                              "MPI_Dist_graph_create_adjacent",
                                              "weft_send",
                                              "weft_receive",
-                                             "weft_wait"};
+                                             "weft_wait",
+                                             "weft_test",
+                                             "weft_begin",
+                                             "weft_end"};
 inline constexpr std::uint16_t calls = sizeof(call_names) / sizeof(*call_names);
-static_assert(calls == static_cast<std::uint16_t>(Call::weft_wait) + 1);
+static_assert(calls == static_cast<std::uint16_t>(Call::weft_end) + 1);
 
 /// The region of a mark in a trace.
 inline constexpr const char* progress_region = "weft_mark_progress";

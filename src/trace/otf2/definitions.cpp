@@ -91,6 +91,8 @@ Call call_of(const std::string& name, OTF2_Paradigm paradigm) {
   if (name == "MPI_Init") return Call::MPI_Init;
   if (name == "MPI_Init_thread") return Call::MPI_Init_thread;
   if (name == "MPI_Finalize") return Call::MPI_Finalize;
+  if (name == "weft_begin") return Call::weft_begin;
+  if (name == "weft_end") return Call::weft_end;
   return Call::MPI_Send;  // any that only takes time
 }
 

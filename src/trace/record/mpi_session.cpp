@@ -67,7 +67,7 @@ void MpiSession::end() {
   MPI_Group_free(&world_);
   MPI_Comm_free_keyval(&keyval_);
   recorder_.add({.time_ns = Recorder::now_ns(), .operation = call, .kind = Record::Kind::leave});
-  recorder_.finish();
+  recorder_.finish(Recorder::now_ns());
 }
 
 /// Measures how far rank 0's clock is ahead, rank by rank: of several answers the one that came
@@ -128,7 +128,7 @@ void MpiSession::add_definition(MPI_Comm communicator, std::uint64_t identity) {
   MPI_Comm_group(communicator, &group);
   MPI_Group_translate_ranks(group, size, within.data(), world_, of_world.data());
   MPI_Group_free(&group);
-  recorder_.define(info->number, identity, {of_world.begin(), of_world.end()});
+  recorder_.define(Recorder::now_ns(), info->number, identity, {of_world.begin(), of_world.end()});
   MPI_Comm_set_attr(communicator, keyval_, info);
 }
 

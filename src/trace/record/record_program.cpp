@@ -25,30 +25,64 @@ Error refuse(std::string text) {
   return {ErrorCode::invalid_argument, std::move(text)};
 }
 
-/// The command with the module in the environment of the ranks only, not of the launcher.
-std::vector<std::string> with_module(const RecordOptions& options, const std::string& mpi,
-                                     const std::string& module, const std::string& recordings) {
-  std::vector<std::string> words{options.command.front()};
+/// What is started: the words, and what is added to the environment of the first.
+struct Launch {
+  std::vector<std::string> words;
+  std::string variable;
+};
+
+/// The module is in the environment of the ranks only, not of the launcher.
+Result<Launch> launch_by_mpi(const RecordOptions& options, const std::string& mpi,
+                             const std::string& recordings) {
+  const auto module = find_module(fmt::format("libweft_record_{}.so", mpi));
+  if (!module) {
+    return Error{module.error().code,
+                 fmt::format("{}; build weft with that MPI's library for development",
+                             module.error().message)};
+  }
+  Launch launch{.words = {options.command.front()}};
   const std::pair<std::string, std::string> variables[] = {{recordings_variable, recordings},
-                                                           {"LD_PRELOAD", module}};
+                                                           {"LD_PRELOAD", *module}};
   for (const auto& [name, value] : variables) {
     if (mpi == "mpich") {
-      words.insert(words.end(), {"-genv", name, value});
+      launch.words.insert(launch.words.end(), {"-genv", name, value});
     } else {
-      words.insert(words.end(), {"-x", name + "=" + value});
+      launch.words.insert(launch.words.end(), {"-x", name + "=" + value});
     }
   }
-  words.insert(words.end(), options.command.begin() + 1, options.command.end());
-  return words;
+  launch.words.insert(launch.words.end(), options.command.begin() + 1, options.command.end());
+  return launch;
 }
 
-Result<void> run(const std::vector<std::string>& words) {
+/// weft's own programs record themselves, whatever runs them.
+bool starts_own_programs(const std::string& launcher) {
+  std::error_code error;
+  return fs::canonical(find_program(launcher), error).filename() == "weft";
+}
+
+Result<Launch> launch_of(const RecordOptions& options, const std::string& recordings) {
+  if (options.mpi.empty() && starts_own_programs(options.command.front())) {
+    return Launch{.words = options.command,
+                  .variable = std::string(recordings_variable) + "=" + recordings};
+  }
+  auto mpi = options.mpi.empty() ? mpi_of_launcher(options.command.front())
+                                 : Result<std::string>(options.mpi);
+  if (!mpi) return std::move(mpi).error();
+  return launch_by_mpi(options, *mpi, recordings);
+}
+
+Result<void> run(const Launch& launch) {
+  const std::vector<std::string>& words = launch.words;
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  std::vector<char*> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
+  if (!launch.variable.empty()) environment.push_back(const_cast<char*>(launch.variable.c_str()));
+  environment.push_back(nullptr);
   pid_t child = 0;
-  const int failed =
-      posix_spawnp(&child, arguments.front(), nullptr, nullptr, arguments.data(), environ);
+  const int failed = posix_spawnp(&child, arguments.front(), nullptr, nullptr, arguments.data(),
+                                  environment.data());
   if (failed != 0) {
     return Error{ErrorCode::not_found,
                  fmt::format("{}: cannot be started: {}", words.front(), std::strerror(failed))};
@@ -66,16 +100,6 @@ Result<void> run(const std::vector<std::string>& words) {
 }  // namespace
 
 Result<Merged> record_program(const RecordOptions& options) {
-  auto mpi = options.mpi.empty() ? mpi_of_launcher(options.command.front())
-                                 : Result<std::string>(options.mpi);
-  if (!mpi) return std::move(mpi).error();
-  const std::string library = fmt::format("libweft_record_{}.so", *mpi);
-  const auto module = find_module(library);
-  if (!module) {
-    return Error{module.error().code,
-                 fmt::format("{}; build weft with that MPI's library for development",
-                             module.error().message)};
-  }
   std::error_code error;
   if (fs::exists(options.directory, error)) {
     return refuse(
@@ -83,11 +107,13 @@ Result<Merged> record_program(const RecordOptions& options) {
   }
   // Beside the archive, so that they are there when the program is killed.
   const std::string recordings = fs::absolute(options.directory + ".recordings").string();
+  const auto launch = launch_of(options, recordings);
+  if (!launch) return launch.error();
   fs::remove_all(recordings, error);
   if (!fs::create_directories(recordings, error)) {
     return Error{ErrorCode::io, fmt::format("{}: cannot be made: {}", recordings, error.message())};
   }
-  if (auto ran = run(with_module(options, *mpi, *module, recordings)); !ran) {
+  if (auto ran = run(*launch); !ran) {
     return Error{ran.error().code, fmt::format("{}: no archive is made; {} has what was recorded",
                                                ran.error().message, recordings)};
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs an MPI program as mpirun starts it, recorded by a module that is loaded before its MPI.
+// Runs a program as its launcher starts it, recorded: an MPI program by a module that is loaded
+// before its MPI, one of weft's own by itself.
 #pragma once
 
 #include <string>
@@ -11,9 +12,9 @@
 namespace weft::trace {
 
 struct RecordOptions {
-  std::vector<std::string> command;  ///< mpirun and its words
+  std::vector<std::string> command;  ///< mpirun or `weft run`, and its words
   std::string directory;             ///< of the archive; must not be there
-  std::string mpi;                   ///< "openmpi", "mpich"; empty: by what mpirun is
+  std::string mpi;                   ///< "openmpi", "mpich"; empty: by what the launcher is
 };
 
 /// Waits until the program has ended and makes the archive. Errors: there is something in the

@@ -114,10 +114,10 @@ class recordings : public testing::Test {
   void write(std::uint32_t rank, const std::vector<Record>& records, bool ends = true) {
     Recorder recorder;
     ASSERT_TRUE(recorder.open(base_.string(), rank, 2));
-    recorder.define(0, 0, {0, 1});
+    recorder.define(Recorder::now_ns(), 0, 0, {0, 1});
     for (const Record& record : records) recorder.add(record);
     if (ends) {
-      recorder.finish();
+      recorder.finish(Recorder::now_ns());
     } else {
       recorder.flush();
     }
@@ -150,8 +150,8 @@ TEST_F(recordings, of_killed_programs_are_refused) {
   write(0, {clock(1, 0)});
   write(1, {clock(1, 0)}, false);
   EXPECT_EQ(merge_error(),
-            "rank 1, event 4: the recording ends there: the program was killed or did not call "
-            "MPI_Finalize");
+            "rank 1, event 4: the recording ends there: the program was killed or did not come to "
+            "its end (MPI_Finalize)");
 }
 
 TEST_F(recordings, of_which_one_is_missing_are_refused) {

@@ -34,6 +34,7 @@ class Recorder {
     if (file_ >= 0) ::close(file_);
   }
 
+  /// Of the clock that MPI programs are recorded with. Times of one rank are of one clock.
   static std::uint64_t now_ns() {
     timespec t{};
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -57,9 +58,9 @@ class Recorder {
     if (records_.size() == at_once) flush();
   }
   /// Defines a communicator by the world's ranks of its members.
-  void define(std::uint32_t communicator, std::uint64_t identity,
+  void define(std::uint64_t now_ns, std::uint32_t communicator, std::uint64_t identity,
               const std::vector<std::uint32_t>& members) {
-    add({.time_ns = now_ns(),
+    add({.time_ns = now_ns,
          .more = identity,
          .peer = static_cast<std::uint32_t>(members.size()),
          .communicator = communicator,
@@ -77,8 +78,8 @@ class Recorder {
     }
   }
   /// The program has ended in order. Nothing is added behind.
-  void finish() {
-    add({.time_ns = now_ns(), .kind = Record::Kind::end});
+  void finish(std::uint64_t now_ns) {
+    add({.time_ns = now_ns, .kind = Record::Kind::end});
     flush();
     if (file_ >= 0) ::close(file_);
     file_ = -1;

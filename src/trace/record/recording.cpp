@@ -32,6 +32,8 @@ std::string_view text_of(std::uint16_t why) {
       return "it completes a request, or takes a matched message, that is not recorded";
     case Incomplete::one_sided:
       return "it uses windows, whose transfers are not recorded";
+    case Incomplete::restarted:
+      return "its process was started anew after a failure";
   }
   return "it did something that is not recorded";
 }
@@ -213,7 +215,9 @@ Result<Recording> Recording::open(const std::string& path, std::uint32_t rank) {
   if (!recording.in_) {
     return Error{ErrorCode::not_found,
                  fmt::format("{}: rank {} left no recording: is the program linked with the MPI "
-                             "whose mpirun starts it, and does it call MPI_Init?",
+                             "whose mpirun starts it, and does it call MPI_Init? Programs of weft "
+                             "are started by `weft run` or mpirun, on hosts that share the "
+                             "directory",
                              path, rank)};
   }
   recording.in_.read(reinterpret_cast<char*>(&head), sizeof head);
@@ -234,7 +238,7 @@ Result<Record> Recording::next() {
   if (!in_) {
     return corrupt(
         fmt::format("rank {}, event {}: the recording ends there: the program was killed "
-                    "or did not call MPI_Finalize",
+                    "or did not come to its end (MPI_Finalize)",
                     rank_, number_));
   }
   if (record.kind < Kind::enter || record.kind > Kind::end || record.operation > calls) {
