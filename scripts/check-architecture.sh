@@ -66,7 +66,7 @@ emulate/control: emulate/policy
 emulate/ucx:  emulate/control emulate/policy
 emulate/libfabric: emulate/control emulate/policy
 emulate/probe:
-emulate:      base emulate sim/routing sim/topology
+emulate:      base emulate sim/routing sim/topology testbed
 emulate/sweep: base core emulate runtime
 cli:          base emulate wire net sim core fabric runtime metrics stream qos report testbed launch rdma trace
 '

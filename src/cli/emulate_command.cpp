@@ -41,6 +41,7 @@ nlohmann::ordered_json to_json(const emulate::EmulatedRun& run) {
           {"bandwidth_bytes_per_s", to_json(run.bandwidth_bytes_per_s)},
           {"wall_time_s", run.wall_time.to_seconds()},
           {"program_time_s", run.program_time.to_seconds()},
+          {"coarse_ns", run.coarse.to_nanoseconds()},
           {"exit_code", run.exit_code}};
 }
 
@@ -63,9 +64,17 @@ void run_emulate(EmulateCommand& command, Outcome& outcome) {
   const auto run = emulate::run(command.request);
   if (!run) return report_error(run.error(), outcome);
   for (const std::string& warning : run->warnings) fmt::print(stderr, "weft: {}\n", warning);
-  fmt::print(stderr, "weft: {} of {} ranks interposed by {} ({}), {} operations, {}, {}\n",
-             run->ranks_interposed, run->ranks, run->interposer, command.method, run->operations,
-             to_text(ByteCount(run->bytes)), to_text(run->program_time));
+  if (run->coarse > Duration{}) {
+    fmt::print(stderr,
+               "weft: client and server on hosts of their own (coarse: latency ± {}), "
+               "{} packets, {}, {}\n",
+               to_text(run->coarse), run->operations, to_text(ByteCount(run->bytes)),
+               to_text(run->program_time));
+  } else {
+    fmt::print(stderr, "weft: {} of {} ranks interposed by {} ({}), {} operations, {}, {}\n",
+               run->ranks_interposed, run->ranks, run->interposer, command.method, run->operations,
+               to_text(ByteCount(run->bytes)), to_text(run->program_time));
+  }
   if (command.json.empty()) return;
   if (auto written = write_json(command.json, to_json(*run)); !written) {
     report_error(written.error(), outcome);
@@ -97,7 +106,9 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
       app.add_subcommand("emulate", "run an unmodified program as if its network were slower");
   auto state = std::make_shared<EmulateCommand>();
   EmulateCommand& s = *state;
-  emulate->add_option("COMMAND", s.request.command, "mpirun, its options, and the program")
+  emulate
+      ->add_option("COMMAND", s.request.command,
+                   "mpirun, its options, and the program; with --server, the client")
       ->required()
       ->type_name("WORDS");
   emulate->add_option("--latency", s.latency, "one way: +2us on top of what is there, =5us in all")
@@ -113,6 +124,11 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
                    "TOML file with a link or a path of links for each pair of ranks")
       ->type_name("FILE");
   emulate
+      ->add_option("--server", s.request.server,
+                   "shell command of a server that COMMAND talks to by sockets, each on a host of "
+                   "its own; {server} is its address (coarse: ± 20 us)")
+      ->type_name("COMMAND");
+  emulate
       ->add_option("--method", s.method,
                    "hold: the receiver keeps a message until it is due; spin: the sender spins "
                    "first, as in paper 3")
@@ -124,7 +140,9 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
   emulate->add_option("--json", s.json, "write what was done to this file")->type_name("FILE");
   emulate->positionals_at_end();
   emulate->footer(
-      "Example:\n  weft emulate --latency +2us --bandwidth 50% -- mpirun -n 2 ./my-program");
+      "Examples:\n  weft emulate --latency +2us --bandwidth 50% -- mpirun -n 2 ./my-program\n"
+      "  weft emulate --latency +50us --bandwidth 100Mbit --server 'memcached -l {server}' -- "
+      "./client {server}");
   // An interrupt ends mpirun, too; weft then clears up after it.
   emulate->callback(
       [state, &outcome] { run_stoppable(outcome, [&] { run_emulate(*state, outcome); }); });

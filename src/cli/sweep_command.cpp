@@ -38,6 +38,7 @@ struct SweepCommand {
   std::vector<std::string> command;
   std::string metric_file;
   std::string links;
+  std::string server;
   Duration budget = Duration::seconds(600);
   double precision = 0.02;
   std::uint64_t seed = 1;
@@ -70,6 +71,7 @@ Result<SweepQuestion> question_of(const SweepCommand& command) {
   if (command.unit) question.metric.unit = *command.unit;
   if (!command.metric_file.empty()) question.metric.file = command.metric_file;
   if (!command.links.empty()) question.links = command.links;
+  if (!command.server.empty()) question.server = command.server;
   if (question.metric.is_time() && question.metric.unit.name != "s") {
     return usage(
         fmt::format("--unit {}: the program's time is in s; --unit is for a --metric that "
@@ -229,6 +231,10 @@ void add_networks(CLI::App& sweep, SweepCommand& s) {
       ->type_name("LIST");
   sweep.add_option("--links", s.links, "a file of links between ranks, as of weft emulate")
       ->type_name("FILE");
+  sweep
+      .add_option("--server", s.server,
+                  "shell command of a server that COMMAND talks to by sockets, as of weft emulate")
+      ->type_name("COMMAND");
   add_parsed(sweep, "--metric", s.pattern, emulate::parse_metric,
              "time, or a regular expression whose group is a number that the program prints",
              "time")
@@ -272,7 +278,9 @@ void add_sweep_command(CLI::App& root, Outcome& outcome) {
   SweepCommand& s = *state;
   add_networks(*sweep, s);
   add_effort(*sweep, s);
-  sweep->add_option("COMMAND", s.command, "mpirun, its options, and the program")
+  sweep
+      ->add_option("COMMAND", s.command,
+                   "mpirun, its options, and the program; with --server, the client")
       ->type_name("WORDS");
   sweep->add_option("--json", s.json, "write one JSON object; - is standard output")
       ->type_name("FILE")

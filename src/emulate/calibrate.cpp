@@ -8,6 +8,7 @@
 #include "base/mpi_launcher.hpp"
 #include "emulate/calibration.hpp"
 #include "emulate/probe.hpp"
+#include "emulate/sockets.hpp"
 
 namespace weft::emulate {
 namespace {
@@ -68,6 +69,11 @@ Result<Calibrated> calibrate() {
       continue;
     }
     all.layers[std::string("ucx-") + mpi] = *layer;
+  }
+  if (auto sockets = calibrate_sockets(); sockets) {
+    all.layers[kSocketsLayer] = *sockets;
+  } else {
+    all.notes.push_back(sockets.error().message);
   }
   if (!all.layers.empty()) return all;
   std::string why;

@@ -12,12 +12,12 @@
 namespace weft::emulate {
 
 struct LayerCalibration {
-  double latency_ns = 0;             ///< one way of 8 bytes, least
+  double latency_ns = 0;             ///< one way of 8 bytes: the least; of sockets: the median
   double bandwidth_bytes_per_s = 0;  ///< windows of messages of 1 MiB
   double overhead_ns = 0;            ///< what holding a message adds, beyond what was asked
 };
 
-/// By layer: "ucx-mpich", "ucx-openmpi".
+/// By layer: "ucx-mpich", "ucx-openmpi", "sockets".
 using Calibration = std::map<std::string, LayerCalibration>;
 
 /// $WEFT_CALIBRATION, or weft/calibration-HOST.json in $XDG_CACHE_HOME or ~/.cache.

@@ -14,69 +14,12 @@
 #include "emulate/calibration.hpp"
 #include "emulate/command.hpp"
 #include "emulate/links_file.hpp"
+#include "emulate/setting.hpp"
+#include "emulate/sockets.hpp"
 #include "emulate/verdict.hpp"
 
 namespace weft::emulate {
 namespace {
-
-constexpr double kPicosecondsPerNanosecond = 1e3;
-
-/// The knobs that are asked for, and what they are measured against.
-struct Setting {
-  NativeAndAsked<double> latency_ns;
-  NativeAndAsked<double> bandwidth;
-};
-
-Error uncalibrated(std::string_view option, const std::string& layer) {
-  return {
-      ErrorCode::not_found,
-      fmt::format("{}: needs the native figures of {}, and {} has none: run weft calibrate once",
-                  option, layer, calibration_path())};
-}
-
-Result<double> rate_of(const BandwidthAsked& asked, const std::string& layer,
-                       const Calibration& calibration) {
-  if (asked.rate) return static_cast<double>(asked.rate->bytes_per_second());
-  if (asked.fraction.value_or(1) == 1) return 0.0;
-  const auto found = calibration.find(layer);
-  if (found == calibration.end()) return uncalibrated("--bandwidth", layer);
-  return *asked.fraction * found->second.bandwidth_bytes_per_s;
-}
-
-Result<Setting> set_knobs(const EmulationRequest& request, const std::string& layer,
-                          const Calibration& calibration, Knobs& knobs) {
-  Setting setting;
-  const auto found = calibration.find(layer);
-  const bool known = found != calibration.end();
-  double added = static_cast<double>(request.latency.value.to_nanoseconds());
-  if (known) {
-    setting.latency_ns.native = found->second.latency_ns;
-    setting.bandwidth.native = found->second.bandwidth_bytes_per_s;
-    if (request.subtract_overhead) {
-      knobs.overhead = static_cast<Picoseconds>(found->second.overhead_ns * 1e3);
-    }
-  }
-  if (request.latency.in_all) {
-    if (!known) return uncalibrated("--latency", layer);
-    if (added < found->second.latency_ns) {
-      return Error{
-          ErrorCode::invalid_argument,
-          fmt::format("--latency ={} ns: is below the native {:.0f} ns of {}; ask for more", added,
-                      found->second.latency_ns, layer)};
-    }
-    setting.latency_ns.asked = added;
-    added -= found->second.latency_ns;
-  } else if (known && added > 0) {
-    setting.latency_ns.asked = added + found->second.latency_ns;
-  }
-  knobs.latency = static_cast<Picoseconds>(added * kPicosecondsPerNanosecond);
-  const auto rate = rate_of(request.bandwidth, layer, calibration);
-  if (!rate) return rate.error();
-  if (*rate > 0) setting.bandwidth.asked = *rate;
-  knobs.rate = static_cast<std::uint64_t>(*rate);
-  knobs.method = static_cast<std::uint32_t>(request.method);
-  return setting;
-}
 
 /// The module, in front of what the user loads.
 Result<Variables> variables_for_ranks(const BlockFile& block) {
@@ -107,15 +50,35 @@ unsigned cores_here() {
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<unsigned>(CPU_COUNT(&set)) : 1;
 }
 
-}  // namespace
-
-Result<double> asked_rate(const EmulationRequest& request, const std::string& layer) {
+/// A server and a client behind one link.
+Result<EmulatedRun> run_sockets(const EmulationRequest& request) {
+  for (const auto& [given, option] : {std::pair{!request.links.empty(), "--links"},
+                                      {request.use_ucx, "--ucx"},
+                                      {request.method == Method::spin, "--method spin"}}) {
+    if (given) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("{}: is for MPI programs; leave it or --server out", option)};
+    }
+  }
   auto calibration = load_calibration(calibration_path());
   if (!calibration) return calibration.error();
-  return rate_of(request.bandwidth, layer, *calibration);
+  Knobs knobs;
+  const auto setting = set_knobs(request, kSocketsLayer, *calibration, knobs);
+  if (!setting) return setting.error();
+  const Picoseconds held = std::max<Picoseconds>(knobs.latency - knobs.overhead, 0);
+  auto ran = run_with_server(
+      request, {.latency = Duration::nanoseconds(knobs.latency == 0 ? 0 : held / 1'000),
+                .rate = Bandwidth::bytes_per_second(knobs.rate)});
+  if (!ran) return ran;
+  ran->latency_ns = setting->latency_ns;
+  ran->bandwidth_bytes_per_s = setting->bandwidth;
+  return ran;
 }
 
+}  // namespace
+
 Result<EmulatedRun> run(const EmulationRequest& request) {
+  if (!request.server.empty()) return run_sockets(request);
   auto command = inspect_command(request.command);
   if (!command) return command.error();
   auto calibration = load_calibration(calibration_path());

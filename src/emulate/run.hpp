@@ -35,6 +35,9 @@ struct EmulationRequest {
   LatencyAsked latency;
   BandwidthAsked bandwidth;
   std::string links;  ///< a file of links and paths between ranks; empty: each rank has its own
+  /// A shell command: programs that use sockets. It runs on one host, `command` on another, behind
+  /// one link; in both {server} and {client} become addresses. Empty: an MPI program.
+  std::string server;
   Method method = Method::hold;
   bool use_ucx = false;           ///< Open MPI: in place of its default, by its own variables
   bool subtract_overhead = true;  ///< what holding itself costs, as calibrated
@@ -50,15 +53,18 @@ struct NativeAndAsked {
 
 struct EmulatedRun {
   int exit_code = 0;
-  std::string interposer;  ///< "ucx", "libfabric", "verbs"
+  std::string interposer;  ///< "ucx", "libfabric", "verbs", "sockets"
   unsigned ranks = 0;
   unsigned ranks_interposed = 0;
-  std::uint64_t operations = 0;  ///< between MPI_Init and MPI_Finalize, of all ranks
+  /// Between MPI_Init and MPI_Finalize, of all ranks; of sockets: IP packets, both ways.
+  std::uint64_t operations = 0;
   std::uint64_t bytes = 0;
   NativeAndAsked<double> latency_ns;             ///< one way, 8 bytes
   NativeAndAsked<double> bandwidth_bytes_per_s;  ///< messages of 1 MiB
   Duration wall_time{};                          ///< of the command, launcher included
-  Duration program_time{};  ///< longest of a rank, from MPI_Init's end to MPI_Finalize's begin
+  /// Longest of a rank, from MPI_Init's end to MPI_Finalize's begin; of sockets: the client's.
+  Duration program_time{};
+  Duration coarse{};  ///< what a latency is exact to, where that is not some nanoseconds
   std::string stdout_text;
   std::vector<std::string> warnings;  ///< one line each: more ranks than cores, …
 };
@@ -71,7 +77,8 @@ Result<double> asked_rate(const EmulationRequest& request, const std::string& la
 /// or setuid program, a file of links that is wrong, no calibration where one is needed
 /// (invalid_argument, not_found); the program ended with another code than 0, a rank died, nothing
 /// or not every rank was interposed, nothing was communicated (unavailable); the system refused
-/// (io). One run at a time and thread.
+/// (io). With a server: it, or the client, ended badly; the server does not listen; nothing passed
+/// between them (unavailable). One run at a time and thread.
 Result<EmulatedRun> run(const EmulationRequest& request);
 
 }  // namespace weft::emulate

@@ -11,7 +11,7 @@ namespace weft::emulate {
 namespace {
 
 SweepQuestion question() {
-  return {.metric = {}, .links = {}, .command = {"mpirun", "./program"}};
+  return {.metric = {}, .links = {}, .server = {}, .command = {"mpirun", "./program"}};
 }
 
 SweepRun run_of(double value) {

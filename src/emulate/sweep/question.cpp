@@ -141,6 +141,7 @@ std::string to_json_text(const SweepQuestion& question) {
                      {"unit", question.metric.unit.name},
                      {"metric_file", question.metric.file},
                      {"links", question.links},
+                     {"server", question.server},
                      {"command", question.command}};
   return json.dump() + "\n";
 }
@@ -164,6 +165,8 @@ Result<SweepQuestion> question_from_json(std::string_view text) {
     question.metric = {std::move(pattern).value(), std::move(unit).value(),
                        json.at("metric_file").get<std::string>()};
     question.links = json.at("links").get<std::string>();
+    // Directories of a weft that knew no servers have none.
+    question.server = json.value("server", std::string());
     question.command = json.at("command").get<std::vector<std::string>>();
     const bool empty = question.latencies.empty() || question.bandwidths.empty();
     if (empty || question.command.empty()) return Error{ErrorCode::corrupt, "names no points"};
@@ -179,6 +182,7 @@ std::string difference(const SweepQuestion& a, const SweepQuestion& b) {
   if (a.metric.file != b.metric.file) return "--metric-file";
   if (a.metric.unit.name != b.metric.unit.name) return "--unit";
   if (a.links != b.links) return "--links";
+  if (a.server != b.server) return "--server";
   return {};
 }
 

@@ -30,7 +30,8 @@ struct SweepQuestion {
   std::vector<Duration> latencies{Duration{}};  ///< ascending, each once
   std::vector<double> bandwidths{1};            ///< descending, each once
   Metric metric;
-  std::string links;  ///< a file, as of EmulationRequest; empty for none
+  std::string links;   ///< a file, as of EmulationRequest; empty for none
+  std::string server;  ///< a shell command, as of EmulationRequest; empty: an MPI program
   std::vector<std::string> command;
 
   /// Each latency with each bandwidth. The first one is the baseline.

@@ -54,12 +54,16 @@ TEST(sweep_question, reads_back_what_it_wrote) {
                          .bandwidths = *parse_bandwidths("100%,33.3%"),
                          .metric = {"GUPS ([0-9.]+)", *parse_metric_unit("G/s"), "out.txt"},
                          .links = "links.toml",
+                         .server = "memcached -l {server}",
                          .command = {"mpirun", "-n", "2", "./a b"}};
   const auto back = question_from_json(to_json_text(question));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(back->points(), question.points());
   EXPECT_EQ(difference(*back, question), "");
   EXPECT_EQ(back->metric.file, "out.txt");
+  EXPECT_EQ(back->server, question.server);
+  question.server.clear();
+  EXPECT_EQ(difference(*back, question), "--server");
   question.command.emplace_back("more");
   EXPECT_EQ(difference(*back, question), "the command");
   EXPECT_FALSE(question_from_json("{}"));

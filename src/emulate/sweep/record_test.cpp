@@ -34,6 +34,7 @@ SweepQuestion question() {
           .bandwidths = *parse_bandwidths("100%,50%,10%"),
           .metric = {},
           .links = {},
+          .server = {},
           .command = {"mpirun", "./program"}};
 }
 

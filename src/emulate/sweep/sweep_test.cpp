@@ -64,6 +64,7 @@ SweepRequest request() {
                        .bandwidths = *parse_bandwidths("100%,50%,20%,10%,5%"),
                        .metric = {},
                        .links = {},
+                       .server = {},
                        .command = {"mpirun", "./program"}},
           .plan = {.precision = 0.01},
           .share = {},

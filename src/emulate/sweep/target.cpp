@@ -51,6 +51,7 @@ EmulationRequest request_for(const SweepQuestion& question, const SweepPoint& po
   request.latency.value = point.latency;
   if (point.bandwidth < 1) request.bandwidth.fraction = point.bandwidth;
   request.links = question.links;
+  request.server = question.server;
   request.capture_stdout = true;
   return request;
 }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emulation for programs that use sockets: a server and a client, each in a namespace of its own,
+// joined by one link of the latency and rate that are asked for. Coarse: the kernel's own timers
+// and wake-ups are in every message's way.
+#pragma once
+
+#include <string>
+
+#include "emulate/calibration.hpp"
+#include "emulate/run.hpp"
+#include "testbed/linked_hosts.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft::emulate {
+
+/// The layer's name in a calibration.
+inline constexpr char kSocketsLayer[] = "sockets";
+/// What a latency of this layer is exact to.
+inline constexpr Duration kSocketsError = Duration::microseconds(20);
+
+/// Starts `server` in host 0, waits until it listens, and runs `client` in host 1; returns when the
+/// client has ended, and ends the server then. The run's error cases are those of `run`.
+Result<EmulatedRun> run_with_server(const EmulationRequest& request,
+                                    const testbed::LinkOptions& link);
+
+/// Measures a link of these options by TCP between two processes of its own: for a second at most.
+struct LinkMeasured {
+  double one_way_ns = 0;             ///< half a round trip of 8 bytes, median
+  double bandwidth_bytes_per_s = 0;  ///< of a stream; 0: not asked for
+};
+Result<LinkMeasured> measure_link(const testbed::LinkOptions& link, bool with_bandwidth);
+
+/// What the layer is like here: for a few seconds.
+Result<LayerCalibration> calibrate_sockets();
+
+}  // namespace weft::emulate
