@@ -91,7 +91,7 @@ int flushed(int code) {
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const bool of_words = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
                         dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  if (!of_words) return error.what();
+  if (!of_words) return explain_value(error.what());
   if (!app.remaining(true).empty()) return explain_unknown(app);
   const CLI::App& command = deepest_command(app);
   const bool lacks_command =

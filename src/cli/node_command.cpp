@@ -147,6 +147,9 @@ void add_cluster_options(CLI::App& node, NodeCommand& state) {
       ->group(group)
       ->capture_default_str();
   group = "Output of rank 0";
+  for (const char* nodes : {"--inputs", "--computes"}) {
+    node.get_option(nodes)->default_str("half of the nodes");
+  }
   node.add_flag("--json", state.settings.json, "print one JSON object")->group(group);
   node.add_option("--out", state.settings.out, "directory for the record and the report")
       ->type_name("DIR")

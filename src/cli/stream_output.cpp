@@ -12,6 +12,7 @@
 #include "base/units.hpp"
 #include "report/published.hpp"
 #include "report/report.hpp"
+#include "report/words.hpp"
 
 namespace weft::cli {
 namespace {
@@ -48,8 +49,11 @@ void print_published(std::span<const report::RunRecord> runs) {
   table.print();
 }
 
-/// What ought not to be, in words: most runs have none of it.
-void print_shortfalls(const std::string& name, const report::RunRecord& r) {
+/// What checks have found, and what ought not to be, in words.
+void print_findings(const std::string& name, const report::RunRecord& r) {
+  if (report::was_checked(r) && r.checks.errors == 0) {
+    fmt::print("{}: contents checked, nothing wrong\n", name);
+  }
   if (r.timeslices_incomplete > 0) {
     fmt::print("{}: {} timeslice{} incomplete\n", name, r.timeslices_incomplete,
                r.timeslices_incomplete == 1 ? "" : "s");
@@ -116,7 +120,7 @@ void print_table(std::span<const report::RunRecord> runs) {
                fmt::format("{}", r.timeslices_complete)});
   }
   table.print();
-  for (const auto& r : runs) print_shortfalls(r.job.empty() ? r.schedule : r.job, r);
+  for (const auto& r : runs) print_findings(r.job.empty() ? r.schedule : r.job, r);
   print_published(runs);
 }
 

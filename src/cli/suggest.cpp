@@ -2,10 +2,12 @@
 #include "cli/suggest.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <numeric>
+#include <regex>
 
 namespace weft::cli {
 namespace {
@@ -29,6 +31,35 @@ std::string explain(const CLI::App& command, const std::string& word,
 }
 
 }  // namespace
+
+std::string explain_value(const std::string& text) {
+  std::smatch found;
+  static const std::regex unreadable("Could not convert: (\\S+) = (.*)");
+  static const std::regex repeated("(\\S+): At Most 1 required but received (\\d+)");
+  static const std::regex not_listed("(\\S+): (.*) not in \\{(.*)\\}");
+  static const std::regex beyond("(\\S+): Value (.*) not in range (.*) to (.*)");
+  if (std::regex_match(text, found, unreadable)) {
+    return fmt::format("{}: '{}' is no number; write one such as 4", found.str(1), found.str(2));
+  }
+  if (std::regex_match(text, found, repeated)) {
+    return fmt::format("{}: is given {} times; give it once", found.str(1), found.str(2));
+  }
+  if (std::regex_match(text, found, beyond)) {
+    return fmt::format("{}: '{}' is no number from {} to {}; write one of those", found.str(1),
+                       found.str(2), found.str(3), found.str(4));
+  }
+  if (!std::regex_match(text, found, not_listed)) return text;
+  std::vector<std::string> known;
+  const std::string list = found.str(3);
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    known.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  const std::string guess = nearest(found.str(2), known);
+  return fmt::format("{}: '{}' is none of {}{}", found.str(1), found.str(2), fmt::join(known, ", "),
+                     guess.empty() ? "" : fmt::format("; did you mean {}?", guess));
+}
 
 std::string full_name(const CLI::App& app) {
   const CLI::App* parent = app.get_parent();

@@ -45,6 +45,19 @@ std::string said(const std::string& line) {
   return "";
 }
 
+TEST(suggest, says_what_to_write_in_place_of_a_value_that_an_option_refuses) {
+  EXPECT_EQ(explain_value("Could not convert: --inputs = x"),
+            "--inputs: 'x' is no number; write one such as 4");
+  EXPECT_EQ(explain_value("--inputs: At Most 1 required but received 2"),
+            "--inputs: is given 2 times; give it once");
+  EXPECT_EQ(explain_value("--schedule: offse not in {best-effort,offset,dfs,grant}"),
+            "--schedule: 'offse' is none of best-effort, offset, dfs, grant; did you mean offset?");
+  EXPECT_EQ(explain_value("--schedule: zzz not in {dfs}"), "--schedule: 'zzz' is none of dfs");
+  EXPECT_EQ(explain_value("--seeds: Value 0 not in range 1 to 9"),
+            "--seeds: '0' is no number from 1 to 9; write one of those");
+  EXPECT_EQ(explain_value("--link: 'x' is no link"), "--link: 'x' is no link");
+}
+
 TEST(suggest, names_the_command_that_does_not_know_a_word) {
   EXPECT_EQ(said("strem"),
             "unknown command 'strem' of weft: did you mean stream?; see weft --help");

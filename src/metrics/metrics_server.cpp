@@ -49,9 +49,9 @@ std::optional<HostPort> split(std::string_view address) {
 }
 
 Error refused(std::string_view address, std::string_view why) {
-  return Error{ErrorCode::unavailable,
-               fmt::format("metrics address \"{}\": {}; take another, or port 0 for a free one",
-                           address, why)};
+  return Error{
+      ErrorCode::unavailable,
+      fmt::format("--metrics: '{}': {}; take another, or port 0 for a free one", address, why)};
 }
 
 /// A listening socket, or the errno of what failed.
@@ -142,7 +142,7 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::open(std::string_view addr
   const std::optional<HostPort> place = split(address);
   if (!place) {
     return Error{ErrorCode::invalid_argument,
-                 fmt::format("metrics address \"{}\": not [HOST]:PORT; write it like :9100, "
+                 fmt::format("--metrics: '{}' is no [HOST]:PORT; write it like :9100, "
                              "0.0.0.0:9100 or [::1]:9100",
                              address)};
   }

@@ -12,6 +12,7 @@
 
 #include "base/check.hpp"
 #include "base/socket_file.hpp"
+#include "base/units.hpp"
 
 namespace weft {
 
@@ -54,7 +55,8 @@ Result<void> check(const TcpOptions& options) {
     return invalid("max_connections, max_unauthenticated, max_outstanding: choose at least 1");
   }
   if (options.peer_timeout < Duration::seconds(1)) {
-    return invalid("peer_timeout: choose at least 1s");
+    return invalid(fmt::format("--peer-timeout: {} is too short; write at least 1s",
+                               to_text(options.peer_timeout)));
   }
   if (options.heartbeat < Duration{} || options.heartbeat >= options.peer_timeout) {
     return invalid("heartbeat: choose less than peer_timeout");
