@@ -16,6 +16,7 @@
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
+#include "runtime/stop_signals.hpp"
 #include "wire/archive/tools.hpp"
 
 namespace weft::cli {
@@ -26,12 +27,14 @@ using wire::ArchiveContents;
 using wire::ArchiveProgress;
 using wire::ArchiveType;
 
-/// How far reading has come, on the status line.
+/// How far reading has come, on the status line; ends it when a signal has come.
 class ReadingLine {
  public:
   wire::ProgressCallback callback() {
-    if (!line_.wanted()) return {};
-    return [this](const ArchiveProgress& p) { update(p); };
+    return [this](const ArchiveProgress& p) {
+      if (line_.wanted()) update(p);
+      return !signals_.came();
+    };
   }
 
  private:
@@ -53,6 +56,8 @@ class ReadingLine {
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point next_ = begun_ + std::chrono::milliseconds(200);
   StatusLine line_;
+  // A file that others write, such as a pipe, may let nobody look: the second one ends it at once.
+  StopSignals signals_{StopSignals::Second::kills};
 };
 
 json to_json(const std::string& path, const ArchiveContents& c, bool checked) {
@@ -149,6 +154,7 @@ void inspect_all(const std::vector<std::string>& paths, bool check, bool as_json
     }();
     if (!contents) {
       report_damage(contents.error(), outcome);
+      if (contents.error().code == ErrorCode::cancelled) return;
       continue;
     }
     if (check && contents->crc_wrong > 0) outcome.code = ExitCode::failed;

@@ -52,14 +52,15 @@ class Inputs {
   }
   std::vector<ArchiveReader>& readers() { return readers_; }
   ArchiveType type() const { return readers_[0].type(); }
-  void tell(const ProgressCallback& progress) const {
-    if (!progress) return;
+  Result<void> tell(const ProgressCallback& progress) const {
+    if (!progress) return {};
     ArchiveProgress now{.items = 0, .bytes = 0, .total_bytes = total_};
     for (const ArchiveReader& reader : readers_) {
       now.items += reader.items();
       now.bytes += reader.position();
     }
-    progress(now);
+    if (progress(now)) return {};
+    return Error{ErrorCode::cancelled, "interrupted; nothing was written"};
   }
 
  private:
@@ -162,7 +163,7 @@ Result<std::uint64_t> cut_archive(const std::string& in, const ArchiveTarget& ou
       return Error{ErrorCode::invalid_argument,
                    fmt::format("'{}' has {} items; there is no item {}", in, reader.items(), from)};
     }
-    inputs->tell(progress);
+    if (auto go_on = inputs->tell(progress); !go_on) return std::move(go_on).error();
   }
   for (std::uint64_t n = 0;; ++n) {
     const auto more = n < count ? reader.next() : Result<bool>(false);
@@ -175,7 +176,7 @@ Result<std::uint64_t> cut_archive(const std::string& in, const ArchiveTarget& ou
     }
     if (!*more) break;
     if (auto copied = copy_item(reader, *writer); !copied) return std::move(copied).error();
-    inputs->tell(progress);
+    if (auto go_on = inputs->tell(progress); !go_on) return std::move(go_on).error();
   }
   if (auto finished = writer->finish(); !finished) return std::move(finished).error();
   return writer->items();
@@ -206,7 +207,7 @@ Result<MergeResult> merge_archives(std::span<const std::string> paths, const Arc
     previous = index;
     ++result.items;
     if (auto copied = copy_item(reader, **writer); !copied) return std::move(copied).error();
-    inputs->tell(progress);
+    if (auto go_on = inputs->tell(progress); !go_on) return std::move(go_on).error();
     const auto more = reader.next();
     if (!more) return more.error();
     if (!*more) heads.erase(lowest);
@@ -244,7 +245,7 @@ Result<MergeResult> merge_components(std::span<const std::string> paths, const A
       if (row->complete) duration = current.start_time() - before.start_time();
       if (auto w = before.write(**writer, duration); !w) return std::move(w).error();
     }
-    inputs->tell(progress);
+    if (auto go_on = inputs->tell(progress); !go_on) return std::move(go_on).error();
     if (row->complete) continue;
     result.left_over = row->taken;
     break;

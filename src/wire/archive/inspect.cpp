@@ -107,7 +107,9 @@ Result<ArchiveContents> inspect_archive(const std::string& path, bool check_crc,
     } else {
       inspector.look_at(reader->timeslice());
     }
-    if (progress) progress({reader->items(), reader->position(), total});
+    if (progress && !progress({reader->items(), reader->position(), total})) {
+      return Error{ErrorCode::cancelled, fmt::format("{}: interrupted", path)};
+    }
   }
   contents.format = reader->format();
   return contents;

@@ -22,8 +22,9 @@ struct ArchiveProgress {
   std::uint64_t bytes = 0;                   ///< read so far, decompressed
   std::optional<std::uint64_t> total_bytes;  ///< of all inputs; not known of compressed ones
 };
-/// Called after each item; cheap calls are the callee's concern. May be empty.
-using ProgressCallback = std::function<void(const ArchiveProgress&)>;
+/// Called after each item; cheap calls are the callee's concern. False ends the run with
+/// ErrorCode::cancelled, and nothing of what it was to write is left. May be empty.
+using ProgressCallback = std::function<bool(const ArchiveProgress&)>;
 
 /// One component of the timeslices, or all of a microslice archive.
 struct ChannelContents {

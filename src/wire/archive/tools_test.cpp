@@ -53,6 +53,17 @@ class archive_tools : public ::testing::Test {
   const TestDirectory directory_;
 };
 
+TEST_F(archive_tools, leave_nothing_when_they_are_interrupted) {
+  const std::string path = make_golden("timeslices.tsa");
+  const auto stop = [](const ArchiveProgress&) { return false; };
+  const ArchiveTarget target = out("new.tsa");
+  EXPECT_EQ(cut_archive(path, target, 0, 2, stop).error().code, ErrorCode::cancelled);
+  const std::string inputs[] = {path};
+  EXPECT_EQ(merge_archives(inputs, target, {}, stop).error().code, ErrorCode::cancelled);
+  EXPECT_EQ(inspect_archive(path, true, stop).error().code, ErrorCode::cancelled);
+  EXPECT_EQ(directory_.names(), std::vector<std::string>{"timeslices.tsa"});
+}
+
 TEST_F(archive_tools, inspect_counts_what_is_there) {
   std::uint64_t calls = 0;
   const std::string path = make_golden("timeslices.tsa");
@@ -60,6 +71,7 @@ TEST_F(archive_tools, inspect_counts_what_is_there) {
     ++calls;
     EXPECT_EQ(p.items, calls);
     EXPECT_EQ(*p.total_bytes, golden("timeslices.tsa").size());
+    return true;
   });
   ASSERT_TRUE(contents) << contents.error().message;
   EXPECT_EQ(calls, 2u);
