@@ -16,6 +16,8 @@ constexpr std::size_t queued_operations = 256;
 constexpr std::size_t queued_bytes = 64 << 10;
 /// Receivers that save checkpoints may take some time for it; one that saves none takes for ever.
 constexpr Duration full_without_a_word = Duration::seconds(2);
+/// What nobody would choose as a limit: there is none.
+constexpr ByteCount unlimited_outbox(std::uint64_t{1} << 60);
 /// Of operations that the machine does not know of: no number of its own has this bit.
 constexpr std::uint64_t refused_bit = std::uint64_t{1} << 62;
 
@@ -193,12 +195,17 @@ void Messenger::look_for_room(Instant now) {
   if (now < *full_since_ + full_without_a_word) return;
   has_said_full_ = true;
   const auto full = machine_.full_outbox();
+  // Without a limit it ends where memory does, or the disk of --spill.
+  const bool has_limit = full.limit < unlimited_outbox;
   spdlog::error(
-      "rank {} waits to send to rank {}: its outbox of {} has no room and keeps {} for later lives "
+      "rank {} waits to send to rank {}: its outbox {} and keeps {} for later lives "
       "of other ranks, most of it ({}) for rank {}, until they save checkpoints; let the program "
-      "save checkpoints, or use a larger --outbox, --spill DIR, or --outbox-fails",
-      machine_.self().value(), full.receiver.value(), to_text(full.limit),
-      to_text(machine_.outbox_bytes()), to_text(full.kept_for_it), full.most_kept_for.value());
+      "save checkpoints, or use a larger {}, or --outbox-fails",
+      machine_.self().value(), full.receiver.value(),
+      has_limit ? fmt::format("of {} has no room", to_text(full.limit))
+                : "finds no more memory, or its disk is full,",
+      to_text(machine_.outbox_bytes()), to_text(full.kept_for_it), full.most_kept_for.value(),
+      has_limit ? "--outbox, --spill DIR" : "disk for --spill");
 }
 
 Result<bool> Messenger::work(Instant now, int looks, std::optional<Operation> operation) {
