@@ -35,6 +35,9 @@ class Engine {
   void handle(EventKind kind, EventHandler& handler) {
     handlers_[static_cast<std::size_t>(kind)] = &handler;
   }
+  /// Whether handlers are to fetch what the next events need: worth it where records do not fit
+  /// into caches.
+  void fetch_ahead_if(bool large) { fetches_ = large; }
   /// Adds agents behind the sources that there are; the first one's number.
   std::uint32_t add_sources(std::uint32_t count);
 
@@ -123,7 +126,7 @@ class Engine {
   std::uint64_t trace_hash() const { return hash_; }
 
  private:
-  void fetch_ahead() const;
+  void fetch_ahead();
 
   static constexpr std::uint32_t kShared = 0x7fff'ffff;
   static constexpr std::uint32_t kWake = 0x8000'0000;
@@ -142,7 +145,9 @@ class Engine {
   std::uint64_t events_ = 0;
   std::uint64_t handled_ = 0;
   std::uint64_t hash_ = 0;
+  std::uint64_t fetched_ = 0;  // which of the queue's refills
   std::uint32_t shared_sequence_ = 0;
+  bool fetches_ = false;
   bool counts_shared_ = true;
   bool stopping_ = false;
 };

@@ -1,72 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventQueue: events in a 4-ary heap. Chosen by measurement: a calendar queue with sorted buckets
-// that adapt to the density of events was slower, in networks of 64 to 4,096 hosts (a few hundred
-// to ten thousand events at a time) and when holding 100,000 (docs/simulator.md has the figures).
+// EventQueue: what is about to happen is in a small heap, what happens soon in a wheel of slots,
+// what happens later in another heap. Nearly every event of a busy network goes into a slot and
+// from there into a heap of one to three, which costs the same however many events there are. The
+// width of the slots and their number follow what was seen of them.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "sim/engine/event.hpp"
+#include "sim/engine/event_heap.hpp"
+#include "sim/engine/event_wheel.hpp"
 
 namespace weft::sim {
 
 class EventQueue {
  public:
-  bool empty() const { return events_.empty(); }
-  std::size_t size() const { return events_.size(); }
+  bool empty() const { return near_.empty(); }
+  std::size_t size() const { return near_.size() + wheel_.size() + far_.size(); }
   /// The first event. Not empty.
-  const Event& front() const { return events_.front(); }
-  /// Calls `see(event)` for events that may come next but one, for callers that fetch ahead.
-  template <class See>
-  void look_beyond_front(See see) const {
-    const std::size_t end = std::min(events_.size(), 1 + kFanOut);
-    for (std::size_t i = 1; i < end; ++i) see(events_[i]);
-  }
+  const Event& front() const { return near_.front(); }
 
   void push(const Event& event) {
-    std::size_t hole = events_.size();
-    events_.push_back(event);
-    while (hole > 0) {
-      const std::size_t parent = (hole - 1) / kFanOut;
-      if (!(event < events_[parent])) break;
-      events_[hole] = events_[parent];
-      hole = parent;
+    const std::int64_t slot = wheel_.slot_of(event.time);
+    if (near_.empty()) slot_ = slot;
+    if (slot <= slot_) {
+      near_.push(event);
+      // Most of them are not near: the first ones pushed were late ones.
+      if (near_.size() > most_near_) rebuild(wheel_.slot_bits(), wheel_.count_bits());
+    } else if (slot - slot_ < wheel_.slots()) {
+      wheel_.push(slot, event);
+    } else {
+      far_.push(event);
     }
-    events_[hole] = event;
   }
 
   Event pop() {
-    const Event first = events_.front();
-    const Event last = events_.back();
-    events_.pop_back();
-    if (!events_.empty()) sift_down(last);
+    const Event first = near_.pop();
+    if (near_.empty()) refill();
     return first;
   }
 
- private:
-  static constexpr std::size_t kFanOut = 4;
-
-  void sift_down(const Event& event) {
-    const std::size_t n = events_.size();
-    std::size_t hole = 0;
-    for (;;) {
-      const std::size_t child = hole * kFanOut + 1;
-      if (child >= n) break;
-      std::size_t least = child;
-      const std::size_t end = child + kFanOut < n ? child + kFanOut : n;
-      for (std::size_t c = child + 1; c < end; ++c) {
-        if (events_[c] < events_[least]) least = c;
-      }
-      if (!(events_[least] < event)) break;
-      events_[hole] = events_[least];
-      hole = least;
-    }
-    events_[hole] = event;
+  /// Counts how often the events that are about to happen became others, for callers that fetch
+  /// ahead.
+  std::uint64_t refills() const { return refills_; }
+  /// Calls `see(event)` for the events that are about to happen.
+  template <class See>
+  void look_near(See see) const {
+    for (const Event& event : near_.events()) see(event);
+  }
+  /// Calls `see(event)` for those that are likely to come behind them.
+  template <class See>
+  void look_beyond(See see) const {
+    if (wheel_.size() > 0) wheel_.look(slot_ + wheel_.distance_from(slot_), see);
   }
 
-  std::vector<Event> events_;
+ private:
+  static constexpr std::size_t kMostNear = 64;
+
+  void refill();
+  void adapt();
+  void rebuild(unsigned slot_bits, unsigned count_bits);
+
+  EventHeap near_;  // in slot_ or before; not empty if anything is
+  EventWheel wheel_{10, 10};
+  EventHeap far_;  // beyond the wheel when they were pushed
+  std::int64_t slot_ = 0;
+  std::size_t most_near_ = kMostNear;  // so many are worth a look whether they are
+  std::uint64_t refills_ = 0;
+  // Since the last look at how wide slots should be:
+  std::uint64_t seen_refills_ = 0;
+  std::uint64_t seen_slots_ = 0;
+  std::uint64_t seen_events_ = 0;
+  std::uint64_t seen_far_ = 0;  // of these
 };
 
 }  // namespace weft::sim

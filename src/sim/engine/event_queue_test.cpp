@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <vector>
 
 #include "base/rng.hpp"
 
@@ -67,6 +68,53 @@ TEST(event_queue, agrees_with_a_sorted_set_at_ordinary_density) {
 }
 TEST(event_queue, agrees_with_a_sorted_set_when_density_changes) {
   for (std::uint64_t seed = 10; seed < 13; ++seed) pops_in_order(seed, seed == 11 ? 10 : 1e7, 800);
+}
+
+TEST(event_queue, agrees_with_a_sorted_set_when_the_first_event_pushed_is_a_late_one) {
+  Rng rng(20);
+  EventQueue queue;
+  std::set<Event> expected;
+  const auto add = [&](std::int64_t time) {
+    const Event e = event_at(time, 1, static_cast<std::uint32_t>(expected.size()));
+    queue.push(e);
+    expected.insert(e);
+  };
+  add(1'000'000'000'000);
+  for (int i = 0; i < 20'000; ++i) add(static_cast<std::int64_t>(rng.below(50'000'000)));
+  for (const Event& e : expected) ASSERT_TRUE(same(queue.pop(), e)) << e.time.ticks();
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(event_queue, agrees_with_a_sorted_set_when_thousands_happen_at_one_instant) {
+  Rng rng(21);
+  EventQueue queue;
+  std::set<Event> expected;
+  std::uint32_t sequence = 0;
+  for (std::int64_t round = 0; round < 20; ++round) {
+    for (int i = 0; i < 3000; ++i) {
+      const auto source = static_cast<std::uint32_t>(rng.below(100));
+      const Event e = event_at(round * 655'360, source, sequence++);
+      queue.push(e);
+      expected.insert(e);
+    }
+  }
+  for (const Event& e : expected) ASSERT_TRUE(same(queue.pop(), e)) << e.time.ticks();
+  EXPECT_EQ(queue.size(), 0U);
+}
+
+TEST(event_queue, shows_what_is_about_to_happen_and_what_is_likely_to_come_behind_it) {
+  EventQueue queue;
+  for (std::uint32_t i = 0; i < 4; ++i) queue.push(event_at(i / 2 * 100'000, i, 0));
+  std::vector<std::uint32_t> near, beyond;
+  queue.look_near([&](const Event& e) { near.push_back(e.source); });
+  queue.look_beyond([&](const Event& e) { beyond.push_back(e.source); });
+  EXPECT_EQ(near, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(beyond, (std::vector<std::uint32_t>{3, 2}));
+  const std::uint64_t refills = queue.refills();
+  queue.pop();
+  EXPECT_EQ(queue.refills(), refills);
+  queue.pop();
+  EXPECT_EQ(queue.refills(), refills + 1);
 }
 
 }  // namespace

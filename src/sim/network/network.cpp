@@ -12,6 +12,9 @@
 namespace weft::sim {
 namespace {
 
+/// A model of that size stays in the caches of a core, and what it needs next need not be fetched.
+constexpr std::size_t kSmallBytes = 512 << 10;
+
 const LinkOptions& options_of(const NetworkOptions& options, CableKind kind) {
   switch (kind) {
     case CableKind::host:
@@ -51,6 +54,7 @@ Network::Network(const Topology& topology, const Router& router, const NetworkOp
   adapters_.resize(std::size_t{topology.hosts()} * options.levels.size());
   next_starts_.resize(topology.hosts());
   set_levels(options.levels);
+  engine.fetch_ahead_if(memory_bytes() > kSmallBytes);
 }
 
 void Network::build_transmitters() {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// EventWheel: events by the slot of time that they are in, unordered within a slot. Slots are of a
+// power of two of picoseconds, and as many as a power of two follow each other: so far the wheel
+// reaches. A bit for each slot says whether anything is in it.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/engine/event.hpp"
+
+namespace weft::sim {
+
+class EventWheel {
+ public:
+  EventWheel(unsigned slot_bits, unsigned count_bits) { reset(slot_bits, count_bits); }
+
+  /// Of an instant: which slot, since the beginning of time.
+  std::int64_t slot_of(PicoInstant time) const { return time.ticks() >> slot_bits_; }
+  std::int64_t slots() const { return std::int64_t{1} << count_bits_; }
+  unsigned slot_bits() const { return slot_bits_; }
+  unsigned count_bits() const { return count_bits_; }
+  std::size_t size() const { return size_; }
+
+  /// Less than `slots()` lie between the slots of any two events.
+  void push(std::int64_t slot, const Event& event) {
+    const std::size_t at = index(slot);
+    std::uint32_t node = free_;
+    if (node == kNothing) {
+      node = static_cast<std::uint32_t>(events_.size());
+      events_.push_back(event);
+      next_.push_back(heads_[at]);
+    } else {
+      free_ = next_[node];
+      events_[node] = event;
+      next_[node] = heads_[at];
+    }
+    heads_[at] = node;
+    bits_[at / 64] |= std::uint64_t{1} << (at % 64);
+    ++size_;
+  }
+
+  /// How many slots behind `slot` the next one is that has an event. Not empty, nothing is in
+  /// `slot`.
+  std::int64_t distance_from(std::int64_t slot) const {
+    const std::size_t first = index(slot + 1);
+    std::size_t word = first / 64;
+    std::uint64_t bits = bits_[word] & ~std::uint64_t{0} << (first % 64);
+    while (bits == 0) {
+      word = (word + 1) & (bits_.size() - 1);
+      bits = bits_[word];
+    }
+    const std::size_t at = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+    return static_cast<std::int64_t>((at - first) & (heads_.size() - 1)) + 1;
+  }
+
+  /// Calls `see(event)` for every event of the slot.
+  template <class See>
+  void look(std::int64_t slot, See see) const {
+    for (std::uint32_t node = heads_[index(slot)]; node != kNothing; node = next_[node]) {
+      see(events_[node]);
+    }
+  }
+  /// The same, and takes them out.
+  template <class See>
+  void take(std::int64_t slot, See see) {
+    const std::size_t at = index(slot);
+    std::uint32_t node = heads_[at];
+    heads_[at] = kNothing;
+    bits_[at / 64] &= ~(std::uint64_t{1} << (at % 64));
+    while (node != kNothing) {
+      see(events_[node]);
+      --size_;
+      const std::uint32_t next = next_[node];
+      next_[node] = free_;
+      free_ = node;
+      node = next;
+    }
+  }
+  /// Calls `see(event)` for all events; then it is empty, and its slots are others.
+  template <class See>
+  void reset(unsigned slot_bits, unsigned count_bits, See see) {
+    for (std::size_t at = 0; at < heads_.size() && size_ > 0; ++at) {
+      if (heads_[at] != kNothing) take(static_cast<std::int64_t>(at), see);
+    }
+    reset(slot_bits, count_bits);
+  }
+
+ private:
+  static constexpr std::uint32_t kNothing = 0xffff'ffff;
+
+  void reset(unsigned slot_bits, unsigned count_bits) {
+    slot_bits_ = slot_bits;
+    count_bits_ = count_bits;
+    heads_.assign(std::size_t{1} << count_bits, kNothing);
+    bits_.assign(heads_.size() / 64, 0);
+  }
+  std::size_t index(std::int64_t slot) const {
+    return static_cast<std::size_t>(slot) & (heads_.size() - 1);
+  }
+
+  unsigned slot_bits_ = 0;            // of ps in a slot
+  unsigned count_bits_ = 0;           // at least 6
+  std::vector<std::uint32_t> heads_;  // by slot
+  std::vector<std::uint64_t> bits_;
+  std::vector<Event> events_;
+  std::vector<std::uint32_t> next_;  // by event: in its slot, or of those that are free
+  std::uint32_t free_ = kNothing;
+  std::size_t size_ = 0;
+};
+
+}  // namespace weft::sim
