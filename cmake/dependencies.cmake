@@ -20,5 +20,7 @@ pkg_check_modules(mpich REQUIRED IMPORTED_TARGET mpich)
 pkg_check_modules(pmix REQUIRED IMPORTED_TARGET pmix)
 # Traces of other tools; without it weft reads and writes none.
 pkg_check_modules(otf2 IMPORTED_TARGET otf2)
+# Real RDMA adapters: without it `weft odp bench` says so.
+pkg_check_modules(verbs IMPORTED_TARGET libibverbs)
 # UCX's headers: without them unmodified programs cannot be emulated on it.
 pkg_check_modules(ucx IMPORTED_TARGET ucx)

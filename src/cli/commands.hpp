@@ -44,6 +44,8 @@ void run_stoppable(Outcome& outcome, const std::function<void()>& body);
 void add_archive_command(CLI::App& root, Outcome& outcome);
 void add_odp_command(CLI::App& root, Outcome& outcome);
 void add_emulate_command(CLI::App& app, Outcome& outcome);
+/// `weft odp bench`, below `weft odp`.
+void add_odp_bench_command(CLI::App& odp, Outcome& outcome);
 /// `weft odp diagnose`, below `weft odp`.
 void add_odp_diagnose_command(CLI::App& odp, Outcome& outcome);
 void add_qos_command(CLI::App& root, Outcome& outcome);

@@ -10,6 +10,7 @@
 
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/odp_options.hpp"
 #include "cli/odp_report.hpp"
 #include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
@@ -152,15 +153,6 @@ void run_simulate(const SimulateCommand& command, Outcome& outcome) {
   }
 }
 
-Result<std::uint8_t> parse_rnr_delay(const std::string& text) {
-  const auto delay = parse_duration(text);
-  if (!delay) return delay.error();
-  const auto code = delay->ticks() >= 0 ? wire::rnr_code_of(delay->ticks()) : std::nullopt;
-  if (code) return *code;
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("'{}' is no delay of an RNR NAK: give 10us to 655.36ms", text)};
-}
-
 Result<net::rc::Verb> parse_verb(const std::string& text) {
   if (text == "read") return net::rc::Verb::read;
   if (text == "write") return net::rc::Verb::write;
@@ -265,6 +257,7 @@ void add_odp_command(CLI::App& root, Outcome& outcome) {
   auto* odp = root.add_subcommand("odp", "Reproduce and find pitfalls of on-demand paging in RDMA");
   odp->require_subcommand(1);
   add_simulate(*odp, outcome);
+  add_odp_bench_command(*odp, outcome);
   add_odp_diagnose_command(*odp, outcome);
   odp->footer(
       "Examples:\n"

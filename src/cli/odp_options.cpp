@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/odp_options.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "base/units.hpp"
+#include "wire/capture/infiniband.hpp"
+
+namespace weft::cli {
+namespace {
+
+std::optional<std::uint8_t> code_in(std::string_view text) {
+  constexpr std::uint8_t longest = 31;
+  std::uint8_t code = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), code);
+  const bool good = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return good && code >= 1 && code <= longest ? std::optional(code) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::uint8_t> parse_rnr_delay(const std::string& text) {
+  const auto delay = parse_duration(text);
+  if (!delay) return delay.error();
+  const auto code = delay->ticks() >= 0 ? wire::rnr_code_of(delay->ticks()) : std::nullopt;
+  if (code) return *code;
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("'{}' is no delay of an RNR NAK: give 10us to 655.36ms", text)};
+}
+
+Result<std::vector<std::uint8_t>> parse_timeout_codes(const std::string& text) {
+  std::vector<std::uint8_t> codes;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view part = std::string_view(text).substr(at, end - at);
+    const std::size_t dots = part.find("..");
+    const auto first = code_in(part.substr(0, dots));
+    const auto last = dots == std::string_view::npos ? first : code_in(part.substr(dots + 2));
+    if (!first || !last || *first > *last) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("'{}' are no codes of a local ACK timeout: give 1 to 31, as 14 or "
+                               "1..8,12",
+                               text)};
+    }
+    for (int code = *first; code <= *last; ++code) codes.push_back(static_cast<std::uint8_t>(code));
+    at = end + 1;
+  }
+  return codes;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rdma/verbs/control.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <memory>
+
+#include "rdma/verbs/hello.hpp"
+#include "wire/codec.hpp"
+
+namespace weft::rdma {
+namespace {
+
+constexpr int slice_ms = 100;  // between two looks at whether to stop
+using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+using Clock = std::chrono::steady_clock;
+
+Clock::time_point deadline_in(Duration limit) {
+  return Clock::now() + std::chrono::nanoseconds(limit.to_nanoseconds());
+}
+
+Error system_error(const std::string& what) {
+  return {ErrorCode::unavailable, fmt::format("{}: {}", what, std::strerror(errno))};
+}
+
+/// Until the socket is ready for one of `events`, or has ended.
+Result<void> wait_ready(int fd, short events, Clock::time_point deadline, const StopCheck& stop) {
+  for (;;) {
+    pollfd ready{fd, events, 0};
+    const int n = ::poll(&ready, 1, slice_ms);
+    if (n > 0) return {};
+    if (n < 0 && errno != EINTR) return system_error("poll");
+    if (stop && stop()) return Error{ErrorCode::cancelled, "interrupted"};
+    if (Clock::now() >= deadline) return Error{ErrorCode::timed_out, "the other side is silent"};
+  }
+}
+
+bool would_block() {
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+void make_nonblocking(int fd) {
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+Result<Addresses> look_up(const Place& place, int flags) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | flags;
+  addrinfo* found = nullptr;
+  const char* const host = place.host.empty() ? nullptr : place.host.c_str();
+  if (const int code = ::getaddrinfo(host, place.port.c_str(), &hints, &found); code != 0) {
+    return Error{ErrorCode::unavailable,
+                 fmt::format("'{}': {}: name a host that this machine knows", place.host,
+                             ::gai_strerror(code))};
+  }
+  return Addresses(found, &::freeaddrinfo);
+}
+
+Result<Descriptor> connect_to(const addrinfo& where, Clock::time_point deadline,
+                              const StopCheck& stop) {
+  Descriptor fd(::socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (fd.get() < 0) return system_error("socket");
+  if (::connect(fd.get(), where.ai_addr, where.ai_addrlen) == 0) return fd;
+  if (errno != EINPROGRESS) return system_error("connect");
+  if (auto good = wait_ready(fd.get(), POLLOUT, deadline, stop); !good) {
+    return std::move(good).error();
+  }
+  int failure = 0;
+  socklen_t size = sizeof failure;
+  ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &size);
+  if (failure != 0) {
+    errno = failure;
+    return system_error("connect");
+  }
+  return fd;
+}
+
+Result<Descriptor> listen_on(const addrinfo& where) {
+  Descriptor fd(::socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (fd.get() < 0) return system_error("socket");
+  const int on = 1, off = 0;
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  // The address of all interfaces takes IPv4 clients as well.
+  if (where.ai_family == AF_INET6) {
+    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  }
+  if (::bind(fd.get(), where.ai_addr, where.ai_addrlen) == 0 && ::listen(fd.get(), 16) == 0) {
+    return fd;
+  }
+  return system_error("bind");
+}
+
+}  // namespace
+
+Result<Place> parse_place(const std::string& text) {
+  const Error wrong{ErrorCode::invalid_argument,
+                    fmt::format("'{}' is no address: give HOST:PORT or [IPV6]:PORT", text)};
+  const std::size_t colon = text.rfind(':');
+  Place place{colon == std::string::npos ? "" : text.substr(0, colon),
+              colon == std::string::npos ? text : text.substr(colon + 1)};
+  if (place.host.starts_with('[') && place.host.ends_with(']')) {
+    place.host = place.host.substr(1, place.host.size() - 2);
+    if (place.host.empty()) return wrong;
+  } else if (place.host.find_first_of("[]:") != std::string::npos) {
+    return wrong;
+  }
+  std::uint16_t number = 0;
+  const char* const end = place.port.data() + place.port.size();
+  const auto read = std::from_chars(place.port.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end) return wrong;
+  return place;
+}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+ControlConnection::ControlConnection(Descriptor socket) : socket_(std::move(socket)) {
+  make_nonblocking(socket_.get());
+  // A host that vanished must not keep the other one waiting for ever.
+  const int on = 1;
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+Result<ControlConnection> ControlConnection::connect(const Place& place, Duration limit,
+                                                     const StopCheck& stop) {
+  const auto deadline = deadline_in(limit);
+  const auto addresses = look_up(place, 0);
+  if (!addresses) return addresses.error();
+  Error last;
+  for (const addrinfo* a = addresses->get(); a != nullptr; a = a->ai_next) {
+    auto fd = connect_to(*a, deadline, stop);
+    if (fd) return ControlConnection(std::move(fd).value());
+    last = std::move(fd).error();
+  }
+  return Error{last.code, fmt::format("{}:{}: {}: start `weft odp bench --listen {}` there first",
+                                      place.host, place.port, last.message, place.port)};
+}
+
+Result<void> ControlConnection::send(std::span<const std::byte> message, Duration limit,
+                                     const StopCheck& stop) {
+  const auto deadline = deadline_in(limit);
+  std::vector<std::byte> framed(sizeof(std::uint32_t) + message.size());
+  wire::Writer out(framed);
+  out.put(static_cast<std::uint32_t>(message.size()));
+  out.put_bytes(message);
+  for (std::size_t sent = 0; sent < framed.size();) {
+    const auto n = ::send(socket_.get(), framed.data() + sent, framed.size() - sent, MSG_NOSIGNAL);
+    if (n > 0) sent += static_cast<std::size_t>(n);
+    if (n >= 0) continue;
+    if (!would_block()) return system_error("the other side is gone");
+    if (auto good = wait_ready(socket_.get(), POLLOUT, deadline, stop); !good) return good;
+  }
+  return {};
+}
+
+Result<std::vector<std::byte>> ControlConnection::receive(Duration limit, const StopCheck& stop) {
+  const auto deadline = deadline_in(limit);
+  std::vector<std::byte> bytes(sizeof(std::uint32_t));
+  bool knows_length = false;
+  for (std::size_t got = 0;;) {
+    if (got == bytes.size()) {
+      if (knows_length) return bytes;
+      const auto length = wire::Reader(bytes).get<std::uint32_t>();
+      if (length == 0 || length > longest_message) {
+        return Error{ErrorCode::corrupt, "that is not `weft odp bench`: no message has its length"};
+      }
+      bytes.resize(length);
+      knows_length = true;
+      got = 0;
+    }
+    const auto n = ::recv(socket_.get(), bytes.data() + got, bytes.size() - got, 0);
+    if (n == 0) return Error{ErrorCode::unavailable, "the other side has closed"};
+    if (n > 0) {
+      got += static_cast<std::size_t>(n);
+      continue;
+    }
+    if (!would_block()) return system_error("the other side is gone");
+    if (auto good = wait_ready(socket_.get(), POLLIN, deadline, stop); !good) {
+      return std::move(good).error();
+    }
+  }
+}
+
+bool ControlConnection::has_ended() const {
+  std::byte byte{};
+  return ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || !would_block();
+}
+
+Result<void> ControlConnection::wait_for_end(const StopCheck& stop) const {
+  while (!has_ended()) {
+    auto good = wait_ready(socket_.get(), POLLIN, Clock::time_point::max(), stop);
+    if (!good) return good;
+  }
+  return {};
+}
+
+Result<ControlListener> ControlListener::open(const Place& place) {
+  const auto addresses = look_up(place, AI_PASSIVE);
+  if (!addresses) return addresses.error();
+  Error last;
+  // IPv6's address of all interfaces includes IPv4's.
+  for (const bool ipv6 : {true, false}) {
+    for (const addrinfo* a = addresses->get(); a != nullptr; a = a->ai_next) {
+      if ((a->ai_family == AF_INET6) != ipv6) continue;
+      auto fd = listen_on(*a);
+      if (fd) return ControlListener(std::move(fd).value());
+      last = std::move(fd).error();
+    }
+  }
+  return Error{ErrorCode::io, fmt::format("port {}: {}: take another, or 0 for a free one",
+                                          place.port, last.message)};
+}
+
+Result<std::pair<ControlConnection, std::string>> ControlListener::accept(
+    const StopCheck& stop) const {
+  for (;;) {
+    sockaddr_storage from{};
+    socklen_t size = sizeof from;
+    const int fd = ::accept4(socket_.get(), reinterpret_cast<sockaddr*>(&from), &size,
+                             SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0) {
+      std::array<char, NI_MAXHOST> name{};
+      ::getnameinfo(reinterpret_cast<const sockaddr*>(&from), size, name.data(), name.size(),
+                    nullptr, 0, NI_NUMERICHOST);
+      constexpr std::string_view mapped = "::ffff:";  // an IPv4 address
+      std::string text(name.data());
+      if (text.starts_with(mapped)) text.erase(0, mapped.size());
+      return std::pair(ControlConnection(Descriptor(fd)), std::move(text));
+    }
+    // Whatever else fails is about one client, or passes.
+    auto good = wait_ready(socket_.get(), POLLIN, Clock::time_point::max(), stop);
+    if (!good) return std::move(good).error();
+  }
+}
+
+std::uint16_t ControlListener::port() const {
+  sockaddr_storage where{};
+  socklen_t size = sizeof where;
+  if (::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&where), &size) != 0) return 0;
+  return ntohs(where.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(where).sin6_port
+                                           : reinterpret_cast<const sockaddr_in&>(where).sin_port);
+}
+
+}  // namespace weft::rdma

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The TCP connection over which two processes exchange the addresses of queue pairs: whole messages
+// of at most longest_message bytes, each behind its length, within a time limit.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft::rdma {
+
+/// Asked several times a second while something is waited for; true ends the wait, `cancelled`.
+using StopCheck = std::function<bool()>;
+
+/// "HOST:PORT", "[IPV6]:PORT".
+struct Place {
+  std::string host;  ///< empty where only a port was given
+  std::string port;
+};
+/// With or without a host. Errors: `invalid_argument`.
+Result<Place> parse_place(const std::string& text);
+
+/// Owns a descriptor.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+/// One thread.
+class ControlConnection {
+ public:
+  /// Takes a connected stream socket over.
+  explicit ControlConnection(Descriptor socket);
+  /// Errors: `unavailable` when nobody listens there, `timed_out`.
+  static Result<ControlConnection> connect(const Place& place, Duration limit,
+                                           const StopCheck& stop);
+
+  Result<void> send(std::span<const std::byte> message, Duration limit, const StopCheck& stop);
+  /// Errors: `unavailable` when the peer closes, `corrupt` for a length that no message has,
+  /// `timed_out`. However slowly bytes come, the limit is for the whole message.
+  Result<std::vector<std::byte>> receive(Duration limit, const StopCheck& stop);
+  /// The peer has closed, broken the connection or sent what nobody asked for.
+  bool has_ended() const;
+  /// Until then. Errors: `cancelled`.
+  Result<void> wait_for_end(const StopCheck& stop) const;
+
+ private:
+  Descriptor socket_;
+};
+
+class ControlListener {
+ public:
+  /// Without a host: all addresses of this machine. Port 0 takes a free one.
+  static Result<ControlListener> open(const Place& place);
+  /// The next client and where it comes from. Errors: `cancelled`.
+  Result<std::pair<ControlConnection, std::string>> accept(const StopCheck& stop) const;
+  std::uint16_t port() const;
+
+ private:
+  explicit ControlListener(Descriptor socket) : socket_(std::move(socket)) {}
+  Descriptor socket_;
+};
+
+}  // namespace weft::rdma
