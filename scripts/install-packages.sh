@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing of scripts/packages.txt, as root or through sudo; does nothing (and needs
 # no privilege) when nothing is missing. Needs bash, coreutils and apt, no more.
-#   scripts/install-packages.sh [SECTION…]            installs: sections build and test, all by default
+#   scripts/install-packages.sh [SECTION…]            installs; build and test by default
 #   scripts/install-packages.sh --missing [SECTION…]  only names what is missing
 set -euo pipefail
 
@@ -18,6 +18,7 @@ if [[ ${1:-} == --missing ]]; then
   only_name=yes
   shift
 fi
+(($# > 0)) || set -- build test
 
 declare -A sections=() wanted_sections=()
 for section in "$@"; do wanted_sections[$section]=yes; done
@@ -28,7 +29,7 @@ while read -r package _ || [[ -n $package ]]; do
   if [[ $package == '['*']' ]]; then
     section=${package:1:-1}
     sections[$section]=yes
-  elif (($# == 0)) || [[ -n ${wanted_sections[$section]:-} ]]; then
+  elif [[ -n ${wanted_sections[$section]:-} ]]; then
     wanted+=("$package")
   fi
 done <"$list" || fail "cannot read $list"
