@@ -48,7 +48,7 @@ process:      base wire net core fabric runtime
 process/simulated: base core fabric process sim testbed
 program:      base process trace/events trace/record
 launch:       base wire fabric runtime process
-qos:          base core sim
+qos:          base core sim trace/replay
 trace/events: base core
 trace/goal:   base trace/events
 trace/otf2:   trace/events

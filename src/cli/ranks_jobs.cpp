@@ -58,12 +58,11 @@ Result<void> RanksJobs::take_from(sim::Scenario& scenario) {
       streams.push_back(std::move(job));
       continue;
     }
-    Plan plan{.position = i, .streams_before = streams.size(), .job = job, .kind = kind};
-    Result<void> good =
-        kind == "workload" ? add_workload(scenario, scenario.jobs[i], std::move(plan))
-        : kind == "trace"
-            ? add_trace(scenario, std::move(job), std::move(plan))
-            : scenario.located(job.key + ".kind", refuse("write stream, workload or trace"));
+    if (kind != "workload" && kind != "trace") {
+      return scenario.located(job.key + ".kind", refuse("write stream, workload or trace"));
+    }
+    auto good = add(scenario, scenario.jobs[i],
+                    {.position = i, .streams_before = streams.size(), .kind = kind});
     if (!good) return good;
   }
   const bool is_endless = !plans_.empty() && streams.empty() &&
@@ -78,11 +77,13 @@ Result<void> RanksJobs::take_from(sim::Scenario& scenario) {
   return {};
 }
 
-Result<void> RanksJobs::add_workload(const sim::Scenario& scenario, sim::ScenarioJob job,
-                                     Plan plan) {
+/// All copies of a job.
+Result<void> RanksJobs::add(const sim::Scenario& scenario, sim::ScenarioJob job, const Plan& of) {
   std::uint64_t iterations = 0;
   PicoInstant end = PicoInstant::never();
-  if (const auto text = take_option(job, "iterations")) {
+  const bool is_trace = of.kind == "trace";
+  // A trace is replayed once.
+  if (const auto text = is_trace ? std::nullopt : take_option(job, "iterations")) {
     const auto count = count_of(*text);
     if (!count) return scenario.located(job.key + ".iterations", count.error());
     iterations = *count;
@@ -101,73 +102,31 @@ Result<void> RanksJobs::add_workload(const sim::Scenario& scenario, sim::Scenari
                             refuse("only weft qos measures what that takes; write compute = "
                                    "\"20us\""));
   }
+  if (workloads->front().files.size() > 1) {
+    return scenario.located(job.key + ".file",
+                            refuse("only weft qos draws one of several; write one"));
+  }
   for (qos::WorkloadJob& workload : *workloads) {
     workload.pattern.iterations = iterations;
-    auto program = sim::make_pattern(workload.pattern);
+    auto program = is_trace ? Result<std::unique_ptr<sim::Program>>(nullptr)
+                            : sim::make_pattern(workload.pattern);
     if (!program) return scenario.located(job.key, program.error());
-    Plan& copy = plans_.emplace_back();
-    copy = {.position = plan.position, .streams_before = plan.streams_before, .job = job};
-    copy.kind = plan.kind;
-    copy.what = sim::to_text(workload.pattern.pattern);
+    Plan& copy = plans_.emplace_back(of);
+    copy.job = job;
+    copy.what = workload.what();
     copy.ranks = workload.pattern.ranks;
     copy.program = std::move(program).value();
+    copy.trace = is_trace ? workload.traces.front() : nullptr;
+    copy.compute_factor = workload.compute_factor;
     copy.options = {.name = workload.name,
                     .ranks = {.eager_bytes = workload.eager_bytes,
-                              .compute_noise = workload.compute_noise,
+                              .compute_noise = is_trace ? 0 : workload.compute_noise,
                               .start = PicoInstant() + to_pico(job.start),
                               .level = job.level,
                               .seed = scenario.seed * 1'000'003 + plans_.size() - 1},
                     .end = end,
-                    .is_endless = iterations == 0 && end == PicoInstant::never()};
+                    .is_endless = !is_trace && iterations == 0 && end == PicoInstant::never()};
   }
-  return {};
-}
-
-Result<void> RanksJobs::add_trace(const sim::Scenario& scenario, sim::ScenarioJob job, Plan plan) {
-  const auto refused = [&](std::string_view key, Error error) {
-    return scenario.located(fmt::format("{}.{}", job.key, key), std::move(error));
-  };
-  const auto file = take_option(job, "file");
-  if (!file || file->empty()) {
-    return refused("file", refuse("write the trace's file, as in file = \"ring-8.goal\""));
-  }
-  // As another file that the scenario names would be looked for: where the scenario is.
-  plan.what = *file;
-  const auto path = std::filesystem::path(scenario.name).parent_path() / *file;
-  plan.options = {.name = job.name,
-                  .ranks = {.start = PicoInstant() + to_pico(job.start),
-                            .level = job.level,
-                            .seed = scenario.seed * 1'000'003 + plans_.size()}};
-  if (const auto text = take_option(job, "compute-factor")) {
-    const auto factor = qos::number_of<double>(*text);
-    if (!factor || !(*factor >= 0 && *factor <= 1e6)) {
-      return refused("compute-factor", refuse("write a number of at most 1000000, 1 for as long "
-                                              "as was recorded"));
-    }
-    plan.compute_factor = *factor;
-  }
-  if (const auto text = take_option(job, "eager")) {
-    const auto eager = parse_byte_count(*text);
-    if (!eager) return refused("eager", eager.error());
-    plan.options.ranks.eager_bytes = eager->value();
-  }
-  if (const auto text = take_option(job, "end")) {
-    const auto at = end_of(*text, job.start);
-    if (!at) return refused("end", at.error());
-    plan.options.end = *at;
-  }
-  if (!job.options.empty()) {
-    return refused(job.options.front().name,
-                   refuse("a trace has file, compute-factor, eager and end"));
-  }
-  auto trace = trace::open_trace(path.string());
-  if (!trace) return refused("file", std::move(trace).error());
-  plan.trace = std::move(trace).value();
-  const auto summary = plan.trace->examine();
-  if (!summary) return refused("file", summary.error());
-  if (!summary->problem.empty()) return refused("file", refuse(summary->problem));
-  plan.ranks = summary->ranks;
-  plans_.push_back(std::move(plan));
   return {};
 }
 

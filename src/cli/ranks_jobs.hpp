@@ -53,13 +53,12 @@ class RanksJobs {
     std::string what;  ///< its pattern, or the trace's file
     std::uint32_t ranks = 0;
     sim::RanksJobOptions options;
-    std::unique_ptr<sim::Program> program;  ///< of a workload
-    std::unique_ptr<trace::Trace> trace;
+    std::shared_ptr<const sim::Program> program;  ///< of a workload
+    std::shared_ptr<const trace::Trace> trace;
     double compute_factor = 1;  ///< of a trace
   };
 
-  Result<void> add_workload(const sim::Scenario& scenario, sim::ScenarioJob job, Plan plan);
-  Result<void> add_trace(const sim::Scenario& scenario, sim::ScenarioJob job, Plan plan);
+  Result<void> add(const sim::Scenario& scenario, sim::ScenarioJob job, const Plan& of);
   static Result<std::unique_ptr<sim::Job>> make(const Plan& plan, sim::World& world,
                                                 std::vector<std::uint32_t> hosts);
   const Plan& plan_of(const RanksRun& run) const;

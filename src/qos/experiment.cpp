@@ -101,9 +101,7 @@ void add_outcome(const std::vector<WorkloadJob>& jobs, const Placement& placemen
                  ExperimentOutcome& outcome) {
   std::vector<JobOutcome> rows;
   for (const WorkloadJob& job : jobs) {
-    rows.push_back({.name = job.name,
-                    .kind = std::string(sim::to_text(job.pattern.pattern)),
-                    .placement = index});
+    rows.push_back({.name = job.name, .kind = job.what(), .placement = index});
   }
   PlacementOutcome about{.levels = controlled.last_levels(),
                          .settled_after = controlled.settled_after(),

@@ -293,7 +293,7 @@ TEST(workloads, are_read_with_their_copies) {
 
 TEST(workloads, are_refused_with_line_key_and_fix) {
   EXPECT_EQ(error_of("[[jobs]]\ninputs = 2\n"),
-            "test.toml:3: it is no workload; write kind = \"workload\"");
+            "test.toml:3: it is no workload; write kind = \"workload\" or \"trace\"");
   const std::string job = "[[jobs]]\nkind = \"workload\"\n";
   EXPECT_EQ(error_of(job + "pattern = \"ring\"\n"),
             "test.toml:5: jobs[0].pattern = ring: no workload is called 'ring': there are "
@@ -305,6 +305,32 @@ TEST(workloads, are_refused_with_line_key_and_fix) {
   EXPECT_EQ(error_of(job + "noise = 2\n"), "test.toml:5: jobs[0].noise = 2: use 0 to 0.99");
   EXPECT_NE(error_of(job + "colour = \"red\"\n").find("a workload has no 'colour'"),
             std::string::npos);
+  const std::string trace = "[[jobs]]\nkind = \"trace\"\n";
+  EXPECT_EQ(error_of(trace), "test.toml:3: write the trace's file, as in file = \"ring-8.goal\"");
+  EXPECT_NE(error_of(trace + "file = \"nothing.goal\"\n").find("nothing.goal"), std::string::npos);
+  EXPECT_EQ(error_of(trace + "message = \"32KiB\"\n"),
+            "test.toml:5: jobs[0].message = 32KiB: a trace has no 'message': it has file, copies, "
+            "eager, compute-factor, noise, arrives, leaves");
+  EXPECT_NE(error_of(job + "file = \"ring-8.goal\"\n").find("a workload has none"),
+            std::string::npos);
+}
+
+TEST(experiments, repeat_traces_beside_workloads) {
+  auto scenario = sim::read_scenario(WEFT_EXAMPLES "/qos-traces.toml");
+  ASSERT_TRUE(scenario.ok()) << scenario.error().message;
+  auto options = options_of(std::move(scenario).value());
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  options->period = Duration::milliseconds(2);
+  options->iterations = 2;
+  options->placements = 1;
+  const auto outcome = run_experiment(*options);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  ASSERT_EQ(outcome->jobs.size(), 3U);
+  EXPECT_EQ(outcome->jobs[0].kind, "../traces/ring-8.goal");
+  // A repetition computes 3 · 0.1 ms, and is never sooner than that.
+  EXPECT_GT(outcome->jobs[0].isolated_work, 2 * 2U);
+  EXPECT_LE(outcome->jobs[0].isolated_work, 2 * 7U);
+  EXPECT_LE(outcome->jobs[0].default_work, outcome->jobs[0].isolated_work);
 }
 
 }  // namespace

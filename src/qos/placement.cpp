@@ -21,7 +21,8 @@ Placement::Placement(const std::vector<WorkloadJob>& jobs, std::uint32_t hosts,
                      std::uint32_t variants, std::uint64_t seed)
     : jobs_(jobs), variants_(variants), rng_(seed), hosts_(jobs.size()) {
   for (const WorkloadJob& job : jobs) {
-    programs_.push_back(std::move(sim::make_pattern(job.pattern)).value());
+    programs_.push_back(job.is_trace() ? nullptr
+                                       : std::move(sim::make_pattern(job.pattern)).value());
   }
   assign_hosts(hosts);
 }

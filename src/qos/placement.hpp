@@ -36,8 +36,8 @@ class Placement {
   const std::vector<WorkloadJob>& jobs_;
   std::uint32_t variants_;
   Rng rng_;
-  std::vector<std::vector<std::uint32_t>> hosts_;  // by job
-  std::vector<std::unique_ptr<sim::Program>> programs_;
+  std::vector<std::vector<std::uint32_t>> hosts_;        // by job
+  std::vector<std::unique_ptr<sim::Program>> programs_;  // null: a trace
 };
 
 /// The largest number of processes that are there at once.

@@ -71,6 +71,10 @@ std::string Track::fingerprint() const {
     if (entry.key.starts_with("qos.")) continue;
     text += fmt::format("{}={}\n", entry.key, entry.value);
   }
+  for (const WorkloadJob& job : jobs_) {
+    if (job.is_trace())
+      text += fmt::format("{} {}\n", job.pattern.ranks, job.pattern.message_bytes);
+  }
   if (kind_ == Kind::controlled) {
     const Algorithm1Options& a = options_.algorithm_1;
     text += fmt::format("{} {} {} {}\n", options_.controller, a.threshold, a.default_windows,

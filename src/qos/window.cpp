@@ -20,6 +20,7 @@ Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<P
   }
   auto world = sim::World::make(own);
   if (!world) return std::move(world).error();
+  std::vector<std::unique_ptr<trace::RepeatedFeed>> feeds;  // of those that are traces
   std::vector<std::unique_ptr<sim::Ranks>> running;
   std::size_t process = 0;
   for (const PlacedJob& job : jobs) {
@@ -28,8 +29,15 @@ Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<P
                                    .first_iteration = job.first_iteration,
                                    .level = default_level,
                                    .seed = job.noise_seed};
-    running.push_back(std::make_unique<sim::Ranks>(*job.program, options, job.hosts,
-                                                   (*world)->network(), (*world)->agents()));
+    if (job.job->is_trace()) {
+      feeds.push_back(std::make_unique<trace::RepeatedFeed>(
+          job.job->traces, job.job->compute_factor, job.noise_seed));
+      running.push_back(std::make_unique<sim::Ranks>(*feeds.back(), options, job.hosts,
+                                                     (*world)->network(), (*world)->agents()));
+    } else {
+      running.push_back(std::make_unique<sim::Ranks>(*job.program, options, job.hosts,
+                                                     (*world)->network(), (*world)->agents()));
+    }
     for (std::uint32_t r = 0; r < job.hosts.size(); ++r, ++process) {
       if (configuration == nullptr) continue;
       const Level level = configuration->level_of[process];
@@ -38,6 +46,9 @@ Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<P
   }
   (*world)->run_until(PicoInstant{} + period);
   if (loads != nullptr) *loads = link_loads((*world)->network(), period);
+  for (const auto& feed : feeds) {
+    if (const auto& good = feed->state(); !good) return good.error();
+  }
   WindowWork work;
   for (const auto& ranks : running) {
     if (!ranks->error().empty()) return Error{ErrorCode::corrupt, ranks->error()};

@@ -18,7 +18,7 @@ namespace weft::qos {
 /// A job where it runs, in the variant that was drawn.
 struct PlacedJob {
   const WorkloadJob* job = nullptr;
-  const sim::Program* program = nullptr;
+  const sim::Program* program = nullptr;  ///< null: the job is a trace
   std::vector<std::uint32_t> hosts;
   std::uint64_t noise_seed = 0;
   std::uint64_t first_iteration = 0;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads of a scenario, from the words of its file.
+// The workloads and traces of a scenario, from the words of its file.
 #include "qos/workload_job.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "qos/option_text.hpp"
@@ -19,16 +22,29 @@ class JobReader {
   std::uint32_t copies() const { return copies_; }
 
   Result<void> read(const sim::JobOption& option) {
+    if (option.name == "file") {
+      job_.files = option.values;
+      return {};
+    }
     if (option.values.size() != 1) {
       return refuse("it has several values; write one");
     }
     return take(option.name, option.values.front());
   }
+  bool is_trace() const { return is_trace_; }
 
  private:
+  static constexpr std::string_view of_traces[] = {"kind",  "copies",  "eager", "compute-factor",
+                                                   "noise", "arrives", "leaves"};
+
   Result<void> take(const std::string& key, const std::string& text) {
     sim::PatternOptions& p = job_.pattern;
     if (key == "kind") return take_kind(text);
+    if (is_trace_ && std::ranges::find(of_traces, key) == std::end(of_traces)) {
+      return refuse(fmt::format("a trace has no '{}': it has file, {}", key,
+                                fmt::join(of_traces + 1, std::end(of_traces), ", ")));
+    }
+    if (is_trace_ && key == "compute-factor") return take_factor(text);
     if (key == "pattern") return assign(p.pattern, sim::parse_workload_pattern(text));
     if (key == "ranks") return assign(p.ranks, number_of<std::uint32_t>(text));
     if (key == "copies") return assign(copies_, number_of<std::uint32_t>(text));
@@ -51,9 +67,18 @@ class JobReader {
         key));
   }
 
-  static Result<void> take_kind(const std::string& text) {
-    if (text == "workload") return {};
-    return refuse("only workloads take part; write workload");
+  Result<void> take_kind(const std::string& text) {
+    is_trace_ = text == "trace";
+    if (is_trace_ || text == "workload") return {};
+    return refuse("only workloads and traces take part; write workload or trace");
+  }
+  Result<void> take_factor(const std::string& text) {
+    const auto factor = number_of<double>(text);
+    if (!factor || !(*factor >= 0 && *factor <= 1e6)) {
+      return refuse("write a number of at most 1000000, 1 for as long as was recorded");
+    }
+    job_.compute_factor = *factor;
+    return {};
   }
   static Result<void> take_bytes(std::uint64_t& target, const std::string& text) {
     const auto bytes = parse_byte_count(text);
@@ -77,9 +102,36 @@ class JobReader {
 
   WorkloadJob& job_;
   std::uint32_t copies_ = 1;
+  bool is_trace_ = false;
 };
 
-bool is_workload(const sim::ScenarioJob& job) {
+/// Opens and examines the job's traces. Errors are about its files.
+Result<void> open_traces(const sim::Scenario& scenario, WorkloadJob& job) {
+  if (job.files.empty()) return refuse("write the trace's file, as in file = \"ring-8.goal\"");
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  for (const std::string& file : job.files) {
+    // As another file that the scenario names would be looked for: where the scenario is.
+    const auto path = std::filesystem::path(scenario.name).parent_path() / file;
+    auto trace = trace::open_trace(path.string());
+    if (!trace) return std::move(trace).error();
+    const auto summary = (*trace)->examine();
+    if (!summary) return summary.error();
+    if (!summary->problem.empty()) return refuse(summary->problem);
+    if (!job.traces.empty() && summary->ranks != job.pattern.ranks) {
+      return refuse(fmt::format("{} has {} ranks and {} {}; traces of one job have the same", file,
+                                summary->ranks, job.files.front(), job.pattern.ranks));
+    }
+    job.pattern.ranks = summary->ranks;
+    messages += summary->messages;
+    bytes += summary->bytes;
+    job.traces.push_back(std::move(trace).value());
+  }
+  job.pattern.message_bytes = messages == 0 ? 0 : bytes / messages;
+  return {};
+}
+
+bool has_kind(const sim::ScenarioJob& job) {
   for (const sim::JobOption& option : job.options) {
     if (option.name == "kind") return true;
   }
@@ -104,24 +156,43 @@ Result<void> check_ranges(const WorkloadJob& job, std::uint32_t copies) {
     return refuse(fmt::format("leaves is {}: use a window after it arrives, above {}", job.leaves,
                               job.arrives));
   }
+  if (job.is_trace()) return {};
   const auto program = sim::make_pattern(job.pattern);
   return program ? Result<void>() : program.error();
 }
 
 }  // namespace
 
+std::string WorkloadJob::what() const {
+  if (!is_trace()) return std::string(sim::to_text(pattern.pattern));
+  return fmt::format("{}", fmt::join(files, ", "));
+}
+
 Result<std::vector<WorkloadJob>> workloads_of(const sim::Scenario& scenario) {
   std::vector<WorkloadJob> jobs;
   for (const sim::ScenarioJob& given : scenario.jobs) {
-    if (!is_workload(given)) {
-      return scenario.located(given.key, refuse("it is no workload; write kind = \"workload\""));
+    if (!has_kind(given)) {
+      return scenario.located(given.key,
+                              refuse("it is no workload; write kind = \"workload\" or \"trace\""));
     }
     WorkloadJob job{.name = given.name};
     JobReader reader(job);
-    for (const sim::JobOption& option : given.options) {
+    // The kind says what the others may be.
+    std::vector<sim::JobOption> options = given.options;
+    std::ranges::stable_partition(options, [](const auto& o) { return o.name == "kind"; });
+    for (const sim::JobOption& option : options) {
       if (auto read = reader.read(option); !read) {
         return scenario.located(given.key + "." + option.name, read.error());
       }
+    }
+    if (reader.is_trace()) {
+      if (auto opened = open_traces(scenario, job); !opened) {
+        return scenario.located(job.files.empty() ? given.key : given.key + ".file",
+                                opened.error());
+      }
+    } else if (!job.files.empty()) {
+      return scenario.located(given.key + ".file", refuse("a workload has none; write kind = "
+                                                          "\"trace\""));
     }
     if (auto good = check_ranges(job, reader.copies()); !good) {
       return scenario.located(given.key, good.error());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads of a scenario: `[[jobs]]` with `kind = "workload"`.
+// The jobs of a scenario whose ranks are simulated without processes: `[[jobs]]` with
+// `kind = "workload"` or `"trace"`.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +9,18 @@
 
 #include "sim/scenario/scenario.hpp"
 #include "sim/workload/patterns.hpp"
+#include "trace/replay/repeated_feed.hpp"
 #include "weft/result.hpp"
 
 namespace weft::qos {
 
 struct WorkloadJob {
   std::string name;
-  sim::PatternOptions pattern;
+  sim::PatternOptions pattern;  ///< of a trace: `ranks` and the mean of `message_bytes` only
+  /// Examined, of one number of ranks; each iteration takes one of them. Empty: it is a workload.
+  trace::Traces traces;
+  std::vector<std::string> files;  ///< of the traces, as the scenario has them
+  double compute_factor = 1;       ///< of a trace's computation
   std::uint64_t eager_bytes = 16 << 10;
   double compute_noise = 0.02;
   /// Of an iteration of the rank that computes the longest, the share that it computes when the job
@@ -24,6 +30,9 @@ struct WorkloadJob {
   std::uint32_t leaves = ~0U;         ///< the first that it is not in any more
   std::uint64_t ages_per_window = 0;  ///< iterations between the beginnings of two windows
 
+  bool is_trace() const { return !traces.empty(); }
+  /// "all-to-all", or the names of a trace's files.
+  std::string what() const;
   bool is_in(std::uint32_t window) const { return arrives <= window && window < leaves; }
 };
 

@@ -16,7 +16,7 @@ class GoalGraph final : public Trace {
   explicit GoalGraph(GoalTrace trace) : trace_(std::move(trace)) {}
   std::uint32_t ranks() const override { return static_cast<std::uint32_t>(trace_.ranks.size()); }
   Result<Summary> examine() override { return summary_of(trace_); }
-  Result<std::unique_ptr<sim::Feed>> feed(double compute_factor) override {
+  Result<std::unique_ptr<sim::Feed>> feed(double compute_factor) const override {
     return std::unique_ptr<sim::Feed>(std::make_unique<GraphFeed>(trace_, compute_factor));
   }
   Result<void> state_of(const sim::Feed&) const override { return {}; }
@@ -51,7 +51,7 @@ class Otf2Archive final : public Trace {
     if (!stream) return std::move(stream).error();
     return trace::examine(**stream, path_);
   }
-  Result<std::unique_ptr<sim::Feed>> feed(double compute_factor) override {
+  Result<std::unique_ptr<sim::Feed>> feed(double compute_factor) const override {
     auto stream = open_otf2(path_);
     if (!stream) return std::move(stream).error();
     return std::unique_ptr<sim::Feed>(

@@ -11,7 +11,7 @@
 
 namespace weft::trace {
 
-/// One thread.
+/// One thread; when it has been examined, several may make feeds of it at once.
 class Trace {
  public:
   virtual ~Trace() = default;
@@ -20,7 +20,7 @@ class Trace {
   virtual Result<Summary> examine() = 0;
   /// From the beginning, as often as wanted. It has been examined and its summary has no problem.
   /// The feed's error says what it could not read; Trace outlives it.
-  virtual Result<std::unique_ptr<sim::Feed>> feed(double compute_factor) = 0;
+  virtual Result<std::unique_ptr<sim::Feed>> feed(double compute_factor) const = 0;
   /// What stopped a feed: the first error of reading.
   virtual Result<void> state_of(const sim::Feed& feed) const = 0;
 };
