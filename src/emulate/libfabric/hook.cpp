@@ -5,7 +5,7 @@
 // no logging, no aborts, no C++ library.
 //
 // Receivers of libfabric do not see when a message was sent, so that latency counts from when its
-// completion was seen.
+// completion was seen. Of one-sided writes they see nothing at all: see writes.hpp.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <rdma/fabric.h>
@@ -13,35 +13,26 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 #include <rdma/providers/fi_prov.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 
 #include "emulate/control/control_block.hpp"
+#include "emulate/libfabric/process.hpp"
+#include "emulate/libfabric/writes.hpp"
 
 namespace weft::emulate::libfabric {
 namespace {
 
-struct Process {
-  ControlBlock* block;
-  ProcessRecord* record;
-  unsigned rank;
-};
-Process process = {nullptr, nullptr, 0};
 bool is_alone = false;  // without the module that is preloaded
-
-// Utility providers open a domain of another provider within a call of ours: only the outermost
-// layer is taken over.
-thread_local unsigned depth __attribute__((tls_model("initial-exec"))) = 0;
-struct Entered {
-  Entered() { ++depth; }
-  ~Entered() { --depth; }
-  bool outermost() const { return depth == 1; }
-};
 
 /// A completion and when it may be seen.
 struct Waiting {
@@ -50,7 +41,26 @@ struct Waiting {
   Picoseconds due;
 };
 
-/// A completion queue in front of the provider's own: in order, as completions of one queue are.
+/// Completions of one kind, in the order in which they came.
+struct Ring {
+  Waiting* places;
+  std::size_t size;  ///< a power of two
+  std::size_t first, end;
+
+  bool empty() const { return first == end; }
+  Waiting& at(std::size_t i) { return places[i & (size - 1)]; }
+};
+
+/// Kinds of completions. Those of one kind stay in order; one kind does not wait for another, which
+/// may have to travel farther.
+enum Kind : unsigned {
+  kind_arrived,       ///< came from a peer
+  kind_acknowledged,  ///< was read, or was written and acknowledged
+  kind_local,         ///< left this process
+  kind_count,
+};
+
+/// A completion queue in front of the provider's own.
 struct Queue {
   fid_cq* handle;
   fi_ops_cq real;
@@ -59,9 +69,14 @@ struct Queue {
   fi_ops fid_table;
   std::size_t entry_bytes;  ///< in the format that the program asked for
   pthread_mutex_t lock;
-  Waiting* ring;
-  std::size_t size;  ///< a power of two
-  std::size_t first, end;
+  bool tells_by_descriptor;
+  int descriptor;  ///< for the program to wait on: the provider's, and the timer; -1: none
+  int timer;       ///< of what waits for its time
+  Ring rings[kind_count];
+
+  bool empty() const {
+    return std::all_of(rings, rings + kind_count, [](const Ring& ring) { return ring.empty(); });
+  }
 };
 
 constexpr unsigned kMostQueues = 256;
@@ -76,39 +91,45 @@ Queue* queue_of(const fid_cq* handle) {
   return nullptr;
 }
 
-bool push(Queue& queue, const Waiting& waiting) {
-  if (queue.end - queue.first == queue.size) {
-    const std::size_t wanted = queue.size == 0 ? 256 : 2 * queue.size;
+bool push(Ring& ring, const Waiting& waiting) {
+  if (ring.end - ring.first == ring.size) {
+    const std::size_t wanted = ring.size == 0 ? 256 : 2 * ring.size;
     auto* grown = static_cast<Waiting*>(::malloc(wanted * sizeof(Waiting)));
     if (grown == nullptr) return false;
-    for (std::size_t i = queue.first; i != queue.end; ++i) {
-      grown[i & (wanted - 1)] = queue.ring[i & (queue.size - 1)];
-    }
-    ::free(queue.ring);
-    queue.ring = grown;
-    queue.size = wanted;
+    for (std::size_t i = ring.first; i != ring.end; ++i) grown[i & (wanted - 1)] = ring.at(i);
+    ::free(ring.places);
+    ring.places = grown;
+    ring.size = wanted;
   }
-  queue.ring[queue.end++ & (queue.size - 1)] = waiting;
+  ring.at(ring.end++) = waiting;
   return true;
 }
 
-/// When a completion may be seen: what was received has travelled once, what was read twice.
-Picoseconds due_time(const fi_cq_tagged_entry& entry, Picoseconds seen) {
+Kind kind_of(const fi_cq_tagged_entry& entry) {
   constexpr std::uint64_t kArrivals = FI_RECV | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
-  const bool arrived = (entry.flags & kArrivals) != 0 && (entry.flags & FI_SEND) == 0;
-  const bool was_read = (entry.flags & (FI_READ | FI_ATOMIC)) != 0 && !arrived;
-  ProcessRecord& record = *process.record;
-  if (!arrived && !was_read) return seen;
-  record.count(was_read ? op_get : op_send, entry.len);
+  if ((entry.flags & kArrivals) != 0 && (entry.flags & FI_SEND) == 0) return kind_arrived;
+  const bool one_sided = (entry.flags & (FI_READ | FI_WRITE | FI_ATOMIC)) != 0;
+  return one_sided ? kind_acknowledged : kind_local;
+}
+
+/// When a completion may be seen: what was received has travelled once; what was read, and what was
+/// written and acknowledged, twice.
+Picoseconds due_time(const fi_cq_tagged_entry& entry, Kind kind, Picoseconds seen) {
+  if (kind == kind_local) return seen;
+  const bool was_written = kind == kind_acknowledged && (entry.flags & FI_WRITE) != 0;
+  // Writes were counted, and paid their link, when they were posted.
+  if (!was_written) process.record->count(kind == kind_arrived ? op_send : op_get, entry.len);
   ControlBlock& block = *process.block;
   if (block.knobs.is_native()) return seen;
   const Picoseconds latency = block.knobs.latency.load(std::memory_order_relaxed);
-  const std::uint64_t rate = block.knobs.rate.load(std::memory_order_relaxed);
-  SharedLink& link = block.links[(2 * process.rank + 1) % kMostLinks];
-  const Passage passage = link.send(seen, entry.len, rate);
   const Picoseconds overhead =
       std::min(latency, block.knobs.overhead.load(std::memory_order_relaxed));
-  return passage.departure + (was_read ? 2 : 1) * latency - overhead;
+  const Picoseconds travel = (kind == kind_arrived ? 1 : 2) * latency - overhead;
+  // The peer may have answered before this process looked: no answer comes before the completion.
+  if (was_written) return std::max(seen, when_taken(entry.op_context, seen) + travel);
+  const std::uint64_t rate = block.knobs.rate.load(std::memory_order_relaxed);
+  SharedLink& link = block.links[(2 * process.rank + 1) % kMostLinks];
+  return link.send(seen, entry.len, rate).departure + travel;
 }
 
 /// Takes what the provider has. Its errors are for the program, behind what came before them.
@@ -124,26 +145,36 @@ ssize_t fill(Queue& queue) {
   if (count <= 0) return count;
   const Picoseconds seen = process.block->clock.now();
   for (ssize_t i = 0; i < count; ++i) {
-    Picoseconds due = due_time(entries[i], seen);
-    if (queue.first != queue.end) {
-      due = std::max(due, queue.ring[(queue.end - 1) & (queue.size - 1)].due);
-    }
-    if (!push(queue, {entries[i], sources[i], due})) return -FI_ENOMEM;
+    const Kind kind = kind_of(entries[i]);
+    Ring& ring = queue.rings[kind];
+    Picoseconds due = due_time(entries[i], kind, seen);
+    if (!ring.empty()) due = std::max(due, ring.at(ring.end - 1).due);
+    if (!push(ring, {entries[i], sources[i], due})) return -FI_ENOMEM;
   }
   return count;
+}
+
+/// The ring whose first completion is due first; nullptr when none waits.
+Ring* next_ring(Queue& queue) {
+  Ring* next = nullptr;
+  for (Ring& ring : queue.rings) {
+    if (ring.empty()) continue;
+    if (next == nullptr || ring.at(ring.first).due < next->at(next->first).due) next = &ring;
+  }
+  return next;
 }
 
 ssize_t take(Queue& queue, void* buffer, std::size_t count, fi_addr_t* sources) {
   auto* out = static_cast<char*>(buffer);
   std::size_t taken = 0;
   const Picoseconds now = process.block->clock.now();
-  while (taken < count && queue.first != queue.end) {
-    const Waiting& waiting = queue.ring[queue.first & (queue.size - 1)];
-    if (waiting.due > now) break;
+  while (taken < count) {
+    Ring* const ring = next_ring(queue);
+    if (ring == nullptr || ring->at(ring->first).due > now) break;
+    const Waiting& waiting = ring->at(ring->first++);
     ::memcpy(out + taken * queue.entry_bytes, &waiting.entry, queue.entry_bytes);
     if (sources != nullptr) sources[taken] = waiting.source;
     ++taken;
-    ++queue.first;
   }
   return taken > 0 ? static_cast<ssize_t>(taken) : -FI_EAGAIN;
 }
@@ -154,7 +185,7 @@ ssize_t read_from(fid_cq* handle, void* buffer, std::size_t count, fi_addr_t* so
   const ssize_t filled = fill(queue);
   ssize_t taken = count == 0 ? -FI_EAGAIN : take(queue, buffer, count, sources);
   // An error waits until all before it has been seen.
-  if (taken == -FI_EAGAIN && filled < 0 && filled != -FI_EAGAIN && queue.first == queue.end) {
+  if (taken == -FI_EAGAIN && filled < 0 && filled != -FI_EAGAIN && queue.empty()) {
     taken = filled;
   }
   pthread_mutex_unlock(&queue.lock);
@@ -191,7 +222,10 @@ int close_queue(fid* handle) {
     const int code = queue->fid_real.close(handle);
     if (code != 0) return code;
     place.store(nullptr);
-    ::free(queue->ring);
+    for (Ring& ring : queue->rings) ::free(ring.places);
+    for (const int own : {queue->descriptor, queue->timer}) {
+      if (own >= 0) ::close(own);
+    }
     ::free(queue);
     return code;
   }
@@ -211,7 +245,9 @@ std::size_t bytes_of(fi_cq_format format) {
   }
 }
 
-bool take_over(fid_cq* handle, fi_cq_format format) {
+int control_queue(fid* handle, int command, void* argument);
+
+bool take_over(fid_cq* handle, fi_cq_format format, bool tells_by_descriptor) {
   auto* queue = static_cast<Queue*>(::calloc(1, sizeof(Queue)));
   if (queue == nullptr) return false;
   queue->handle = handle;
@@ -220,6 +256,8 @@ bool take_over(fid_cq* handle, fi_cq_format format) {
   queue->fid_real = *handle->fid.ops;
   queue->fid_table = queue->fid_real;
   queue->entry_bytes = bytes_of(format);
+  queue->tells_by_descriptor = tells_by_descriptor;
+  queue->descriptor = queue->timer = -1;
   pthread_mutex_init(&queue->lock, nullptr);
   for (auto& place : queues) {
     Queue* nobody = nullptr;
@@ -229,6 +267,7 @@ bool take_over(fid_cq* handle, fi_cq_format format) {
     queue->table.sread = wait;
     queue->table.sreadfrom = wait_from;
     queue->fid_table.close = close_queue;
+    queue->fid_table.control = control_queue;
     handle->ops = &queue->table;
     handle->fid.ops = &queue->fid_table;
     return true;
@@ -237,8 +276,8 @@ bool take_over(fid_cq* handle, fi_cq_format format) {
   return false;
 }
 
-// ---- from the fabric down to its queues. Providers have one table for all their objects of a
-// kind; the few of a process are remembered by it.
+// ---- from the fabric down to its queues and endpoints. Providers have one table for all their
+// objects of a kind; the few of a process are remembered by it.
 constexpr unsigned kMostTables = 16;
 template <class Table>
 struct Taken {
@@ -247,6 +286,8 @@ struct Taken {
 };
 Taken<fi_ops_fabric> fabrics[kMostTables];
 Taken<fi_ops_domain> domains[kMostTables];
+Taken<fi_ops> endpoint_ops[kMostTables];
+Taken<fi_ops_rma> rmas[kMostTables];
 
 /// A copy of the table that can be changed, and is remembered beside the provider's own.
 template <class Table>
@@ -269,6 +310,133 @@ Table& real_of(Table* table) {
               ->own;
 }
 
+std::uint64_t total(const iovec* segments, std::size_t count) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) bytes += segments[i].iov_len;
+  return bytes;
+}
+
+ssize_t write(fid_ep* ep, const void* from, std::size_t bytes, void* desc, fi_addr_t to,
+              std::uint64_t address, std::uint64_t key, void* context) {
+  return write_when_due({ep, address, key, bytes}, context, [=] {
+    return real_of(ep->rma).write(ep, from, bytes, desc, to, address, key, context);
+  });
+}
+
+ssize_t write_segments(fid_ep* ep, const iovec* from, void** desc, std::size_t count, fi_addr_t to,
+                       std::uint64_t address, std::uint64_t key, void* context) {
+  return write_when_due({ep, address, key, total(from, count)}, context, [=] {
+    return real_of(ep->rma).writev(ep, from, desc, count, to, address, key, context);
+  });
+}
+
+ssize_t write_message(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
+  const bool has_target = message->rma_iov_count > 0;
+  const std::uint64_t address = has_target ? message->rma_iov[0].addr : 0;
+  const std::uint64_t key = has_target ? message->rma_iov[0].key : 0;
+  return write_when_due({ep, address, key, total(message->msg_iov, message->iov_count)},
+                        message->context,
+                        [=] { return real_of(ep->rma).writemsg(ep, message, flags); });
+}
+
+ssize_t write_injected(fid_ep* ep, const void* from, std::size_t bytes, fi_addr_t to,
+                       std::uint64_t address, std::uint64_t key) {
+  return write_when_due({ep, address, key, bytes}, nullptr,
+                        [=] { return real_of(ep->rma).inject(ep, from, bytes, to, address, key); });
+}
+
+ssize_t write_with_data(fid_ep* ep, const void* from, std::size_t bytes, void* desc,
+                        std::uint64_t data, fi_addr_t to, std::uint64_t address, std::uint64_t key,
+                        void* context) {
+  return write_when_due({ep, address, key, bytes}, context, [=] {
+    return real_of(ep->rma).writedata(ep, from, bytes, desc, data, to, address, key, context);
+  });
+}
+
+/// Providers choose an endpoint's tables when it is enabled.
+int control_endpoint(fid* handle, int command, void* argument) {
+  const int code = real_of(handle->ops).control(handle, command, argument);
+  if (code != 0 || command != FI_ENABLE) return code;
+  auto* const endpoint = reinterpret_cast<fid_ep*>(handle);
+  pthread_mutex_lock(&opening);
+  if (endpoint->rma != nullptr) {
+    if (Taken<fi_ops_rma>* const taken = copy_of(rmas, endpoint->rma)) {
+      taken->table.write = write;
+      taken->table.writev = write_segments;
+      taken->table.writemsg = write_message;
+      taken->table.inject = write_injected;
+      taken->table.writedata = write_with_data;
+      endpoint->rma = &taken->table;
+    }
+  }
+  pthread_mutex_unlock(&opening);
+  return code;
+}
+
+int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** opened, void* context) {
+  const Entered inside;
+  const int code = real_of(domain->ops).endpoint(domain, info, opened, context);
+  if (code != 0) return code;
+  pthread_mutex_lock(&opening);
+  if (Taken<fi_ops>* const taken = copy_of(endpoint_ops, (*opened)->fid.ops)) {
+    taken->table.control = control_endpoint;
+    (*opened)->fid.ops = &taken->table;
+  }
+  pthread_mutex_unlock(&opening);
+  return code;
+}
+
+/// A program that sleeps is woken so much before its time, as sleepers wake late.
+constexpr Picoseconds kLateWaking = 80'000'000;
+
+/// Lets the program's descriptor tell when something is due; false when that is now, or there is no
+/// descriptor.
+bool arm(const Queue& queue, Picoseconds due, Picoseconds now) {
+  const Picoseconds left = due == 0 ? 0 : due - now - kLateWaking;
+  if (due != 0 && (left <= 0 || queue.timer < 0)) return false;
+  if (queue.timer < 0) return true;
+  const long ns = left / 1'000;
+  const itimerspec when{{0, 0}, {ns / 1'000'000'000, ns % 1'000'000'000}};
+  return ::timerfd_settime(queue.timer, 0, &when, nullptr) == 0;
+}
+
+int may_sleep(fid_fabric* fabric, fid** handles, int count) {
+  const Picoseconds write = next_write();
+  for (int i = 0; i < count; ++i) {
+    Queue* const queue = queue_of(reinterpret_cast<const fid_cq*>(handles[i]));
+    if (queue == nullptr) continue;
+    pthread_mutex_lock(&queue->lock);
+    Ring* const ring = next_ring(*queue);
+    Picoseconds due = ring == nullptr ? write : ring->at(ring->first).due;
+    if (write != 0) due = std::min(due, write);
+    const bool armed = arm(*queue, due, process.block->clock.now());
+    pthread_mutex_unlock(&queue->lock);
+    if (!armed) return -FI_EAGAIN;
+  }
+  const Entered inside;
+  return real_of(fabric->ops).trywait(fabric, handles, count);
+}
+
+/// The provider's descriptor and a timer as one.
+bool join_descriptors(Queue& queue, int provided) {
+  queue.descriptor = ::epoll_create1(EPOLL_CLOEXEC);
+  queue.timer = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  epoll_event readable{EPOLLIN, {}};
+  return queue.descriptor >= 0 && queue.timer >= 0 &&
+         ::epoll_ctl(queue.descriptor, EPOLL_CTL_ADD, provided, &readable) == 0 &&
+         ::epoll_ctl(queue.descriptor, EPOLL_CTL_ADD, queue.timer, &readable) == 0;
+}
+
+int control_queue(fid* handle, int command, void* argument) {
+  Queue& queue = *queue_of(reinterpret_cast<const fid_cq*>(handle));
+  const int code = queue.fid_real.control(handle, command, argument);
+  if (code != 0 || command != FI_GETWAIT || !queue.tells_by_descriptor) return code;
+  auto* const descriptor = static_cast<int*>(argument);
+  if (queue.descriptor < 0 && !join_descriptors(queue, *descriptor)) return -FI_ENOMEM;
+  *descriptor = queue.descriptor;
+  return 0;
+}
+
 int open_queue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** opened, void* context) {
   const Entered inside;
   fi_cq_attr wanted = *attributes;
@@ -280,7 +448,7 @@ int open_queue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** opened, void
   if (code != 0) return code;
   attributes->format = format;
   attributes->size = wanted.size;
-  if (!take_over(*opened, format)) {
+  if (!take_over(*opened, format, wanted.wait_obj == FI_WAIT_FD)) {
     fi_close(&(*opened)->fid);
     return -FI_ENOMEM;
   }
@@ -304,6 +472,7 @@ int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** opened, void* co
   pthread_mutex_lock(&opening);
   if (Taken<fi_ops_domain>* const taken = copy_of(domains, (*opened)->ops)) {
     taken->table.cq_open = open_queue;
+    taken->table.endpoint = open_endpoint;
     (*opened)->ops = &taken->table;
     note_interposed();
   }
@@ -317,21 +486,31 @@ int on_fabric(fi_fabric_attr* attributes, fid_fabric** fabric, void* /*context*/
   pthread_mutex_lock(&opening);
   if (Taken<fi_ops_fabric>* const taken = copy_of(fabrics, (*fabric)->ops)) {
     taken->table.domain = open_domain;
+    taken->table.trywait = may_sleep;
     (*fabric)->ops = &taken->table;
   }
   pthread_mutex_unlock(&opening);
   return 0;
 }
 
+ProcessRecord* record_of_this_process() {
+  const unsigned count = std::min(process.block->processes.load(), kMostProcesses);
+  for (ProcessRecord& record : std::span(process.block->process).first(count)) {
+    if (record.pid.load() == ::getpid()) return &record;
+  }
+  return nullptr;
+}
+
 [[gnu::constructor]] void loaded() {
   process.block = attach_block(::getenv(kBlockVariable));
   if (process.block == nullptr) return;
-  // The module that is preloaded has a record already, and knows when MPI begins and ends.
-  using RecordHere = ProcessRecord* (*)();
-  const auto record_here =
-      reinterpret_cast<RecordHere>(::dlsym(RTLD_DEFAULT, "weft_emulate_record"));
-  process.record = record_here != nullptr ? record_here() : process.block->enrol();
-  is_alone = record_here == nullptr;
+  // The module that is preloaded has a record already, and knows when MPI begins and ends. It has
+  // the block mapped elsewhere.
+  using EnrolledThere = void* (*)();
+  const auto enrolled_there =
+      reinterpret_cast<EnrolledThere>(::dlsym(RTLD_DEFAULT, "weft_emulate_record"));
+  is_alone = enrolled_there == nullptr || enrolled_there() == nullptr;
+  process.record = is_alone ? process.block->enrol() : record_of_this_process();
   if (process.record == nullptr) return;
   process.rank = process.record->rank >= 0
                      ? static_cast<unsigned>(process.record->rank)

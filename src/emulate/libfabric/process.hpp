@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all parts of the libfabric module know of the process that they live in.
+#pragma once
+
+#include "emulate/control/control_block.hpp"
+
+namespace weft::emulate::libfabric {
+
+struct Process {
+  ControlBlock* block;
+  ProcessRecord* record;  ///< nullptr: there is nothing to do here
+  unsigned rank;
+};
+inline Process process = {nullptr, nullptr, 0};
+
+// Utility providers open a domain of another provider within a call of ours: only the outermost
+// layer is taken over.
+inline thread_local unsigned depth __attribute__((tls_model("initial-exec"))) = 0;
+struct Entered {
+  Entered() { ++depth; }
+  ~Entered() { --depth; }
+  bool outermost() const { return depth == 1; }
+};
+
+}  // namespace weft::emulate::libfabric

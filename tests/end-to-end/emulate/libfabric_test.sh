@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A program that sleeps on the descriptor of its completion queue, and writes into its peers' memory,
+# behind an emulated link: same result, written bytes charged, woken when something is due.
+#   libfabric_test.sh WEFT EXAMPLES
+set -euo pipefail
+weft=$1 examples=$2
+dir=$(mktemp -d)
+trap 'rm -rf -- "$dir"' EXIT
+
+fail() {
+  echo "libfabric_test: $1" >&2
+  exit 1
+}
+
+# Halos of 32 KiB in each iteration and direction, which weft writes; two ranks.
+program=("$weft" run -n 2 --fabric libfabric:tcp -- "$examples/jac3d" 64 5)
+"${program[@]}" >"$dir/native" 2>"$dir/errors" || {
+  grep -q 'libfabric' "$dir/errors" && echo "no libfabric here" && exit 77
+  fail "the program fails natively: $(cat "$dir/errors")"
+}
+"$weft" emulate --latency +2ms --bandwidth 100MB/s --json "$dir/run.json" -- "${program[@]}" \
+  >"$dir/emulated" || fail "the program fails under emulation"
+
+[[ $(grep checksum "$dir/native") == "$(grep checksum "$dir/emulated")" ]] ||
+  fail "another result: $(cat "$dir/native" "$dir/emulated")"
+grep -q '"interposer": "libfabric"' "$dir/run.json" || fail "not interposed: $(cat "$dir/run.json")"
+bytes=$(sed -n 's/.*"bytes": \([0-9]*\).*/\1/p' "$dir/run.json")
+((bytes >= 2 * 5 * 64 * 64 * 8)) || fail "$bytes bytes were charged, less than the halos"
+# Each iteration needs a halo, which needs at least one traversal.
+seconds=$(sed -n 's/.*"program_time_s": \([0-9.]*\).*/\1/p' "$dir/run.json")
+awk -v s="$seconds" 'BEGIN { exit !(s >= 5 * 0.002) }' || fail "$seconds s are too few"
