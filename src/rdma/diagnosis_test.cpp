@@ -7,6 +7,8 @@
 #include "rdma/benchmark.hpp"
 #include "rdma/diagnosis_score_for_test.hpp"
 #include "rdma/packet_file.hpp"
+#include "wire/archive/golden.hpp"
+#include "wire/capture/capture_reader.hpp"
 
 namespace weft::rdma {
 namespace {
@@ -23,6 +25,38 @@ std::vector<Finding> diagnose(const BenchmarkOptions& options) {
                   frame_of(tapped.packet, ends_of(tapped), wire::LinkType::ethernet));
   });
   return diagnosis.finish();
+}
+
+/// Of a capture in tests/golden.
+std::vector<Finding> diagnose_golden(const char* name) {
+  auto bytes = wire::golden(name);
+  auto reader = wire::CaptureReader::open(::fmemopen(bytes.data(), bytes.size(), "r"), name);
+  EXPECT_TRUE(reader.ok());
+  Diagnosis diagnosis;
+  wire::CapturedFrame captured;
+  for (auto more = reader->next(captured); more && *more; more = reader->next(captured)) {
+    const auto frame = wire::read_frame(captured.link, captured.bytes, captured.original, true);
+    if (frame) diagnosis.add(captured.number, captured.time_ns, *frame);
+  }
+  EXPECT_EQ(diagnosis.wrong_icrcs(), 0u);
+  return diagnosis.finish();
+}
+
+TEST(diagnosis, of_real_endpoints_whose_request_was_lost_after_an_rnr_nak_finds_damming) {
+  const auto findings = diagnose_golden("rxe_damming.pcap");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, FindingClass::damming);
+  EXPECT_EQ(findings[0].queue_pair, 17u);
+  EXPECT_EQ(findings[0].first_packet, 5u);
+  EXPECT_EQ(findings[0].last_packet, 6u);
+  EXPECT_NEAR(static_cast<double>(findings[0].lost_ns), 568.3e6, 0.1e6);
+}
+
+TEST(diagnosis, of_real_endpoints_whose_later_request_drew_a_sequence_nak_finds_the_rescue) {
+  const auto findings = diagnose_golden("rxe_rescued.pcap");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, FindingClass::damming_rescued);
+  EXPECT_NEAR(static_cast<double>(findings[0].lost_ns), 112.7e6, 0.1e6);
 }
 
 BenchmarkOptions two_reads(const char* device, PagedSide side, std::int64_t interval_us) {

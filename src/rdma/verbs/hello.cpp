@@ -13,7 +13,7 @@ namespace {
 using wire::Reader;
 using wire::Writer;
 
-constexpr std::uint64_t magic = 0x5042'444F'5446'4557;  // "WEFTODBP"
+constexpr std::uint64_t magic = 0x4250'444F'5446'4557;  // "WEFTODBP"
 enum class Kind : std::uint8_t { hello = 1, welcome = 2, refusal = 3 };
 
 constexpr std::uint32_t most_24_bits = 0xFF'FFFF;

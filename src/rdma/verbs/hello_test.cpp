@@ -49,6 +49,18 @@ TEST(exchange, hellos_and_answers_say_what_was_encoded) {
   EXPECT_EQ(std::get<Refusal>(*refusal).why, "no memory");
 }
 
+TEST(exchange, a_hello_is_laid_out_as_formats_md_says) {
+  std::string bytes("WEFTODPB\x01\x00\x01", 11);
+  bytes += std::string("\x00\x01\x0E\x00\x20\x00\x00\x00\x00\x00\x00", 11);
+  bytes += std::string("\xFE\x80\x01\x02", 4) + std::string(12, '\0');
+  bytes += std::string("\x07\x00\x03\x10", 4);
+  bytes += std::string("\x02\x00\x00\x00", 4);
+  bytes += std::string("\x11\x00\x00\x00\xFF\xFF\xFF\x00", 8);
+  bytes += std::string("\xFF\xFF\xFF\x00\x01\x00\x00\x00", 8);
+  const auto encoded = encode(a_hello());
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(encoded.data()), encoded.size()), bytes);
+}
+
 TEST(exchange, the_largest_hello_fits) {
   Hello hello = a_hello();
   hello.queue_pairs.assign(most_queue_pairs, {1, 2});

@@ -18,7 +18,7 @@ done
 
 ip=/usr/sbin/ip rdma=/usr/bin/rdma
 
-# until WHAT COMMAND…: a limited number of tries, a tenth of a second apart.
+# until_done WHAT COMMAND…: a limited number of tries, a tenth of a second apart.
 until_done() {
   what=$1 tries=300
   shift
@@ -50,11 +50,12 @@ connect() {
   done
   until_done "neighbours" $ip netns exec a ping -c 1 -W 1 10.0.0.2
 }
+# With the wire its devices go, and the adapters on them.
 disconnect() {
   kill "$wire"
   wait "$wire"
   for name in a b; do
-    $ip netns exec "$name" $rdma link delete "rxe_$name"
+    until_done "rxe_$name gone" [ ! -e "/sys/class/infiniband/rxe_$name" ]
     $ip netns del "$name"
   done
 }
@@ -98,6 +99,7 @@ bench pinned --odp none --num-ops 64 --num-qps 4 --size 4096 --ack-timeout 18 --
 bench paged --odp both --num-ops 64 --num-qps 4 --size 4096 --ack-timeout 18 --json
 bench client_paged --odp client --num-ops 8 --ack-timeout 18 --json
 bench prefetched --odp both --prefetch --num-ops 8 --ack-timeout 18 --json
+bench many --odp both --num-ops 512 --num-qps 128 --size 32 --ack-timeout 18 --json
 bench text --odp both --num-ops 2 --interval 1ms --ack-timeout 18
 bench timeouts --timeouts 12..16 --retries 3 --json
 kill -TERM "$server"
@@ -121,9 +123,11 @@ damming() {
 }
 damming damming --num-ops 2 --ack-timeout 17
 damming rescued --num-ops 3 --ack-timeout 20
-echo "RESULT capture 0"
-base64 /tmp/damming.pcap
-echo "END capture"
+for name in damming rescued; do
+  echo "RESULT capture_$name 0"
+  base64 "/tmp/$name.pcap"
+  echo "END capture_$name"
+done
 echo "RESULT end 0"
 echo "END end"
 poweroff -f

@@ -58,6 +58,10 @@ judge('prefetched', 0, ({ json }) => {
   assert.match(json.client_memory, /^paged/);
   assert.equal(json.client_memory, json.server_memory);
 });
+judge('many', 0, ({ json }) => {
+  allWell(json);
+  assert.ok(json.packets >= 1024, `${json.packets} packets`);
+});
 judge('text', 0, ({ text }) => {
   assert.match(text, /^2 READs of 100 B over 1 queue pairs, rxe_a\nclient       paged\n/);
 });

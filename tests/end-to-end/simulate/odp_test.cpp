@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -42,6 +43,44 @@ TEST_F(odp, simulate_leaves_a_page_with_the_packets_as_a_sequence) {
     EXPECT_NE(page.find(text), std::string::npos) << text;
   }
   EXPECT_TRUE(fs::exists(root_ / "out/odp.json"));
+}
+
+TEST_F(odp, bench_refuses_options_that_do_not_go_together) {
+  const std::vector<std::vector<std::string>> impossible = {
+      {},
+      {"node1:7471", "--listen", "7471"},
+      {"node1"},
+      {"7471"},
+      {"node1:65536"},
+      {"--listen", "node1:"},
+      {"node1:7471", "--size", "1048576", "--num-ops", "4096"},
+      {"node1:7471", "--timeouts", "0..3"},
+      {"node1:7471", "--timeouts", "5..3"},
+      {"node1:7471", "--ack-timeout", "32"},
+      {"node1:7471", "--port", "0"},
+      {"node1:7471", "--rnr-delay", "1s"}};
+  for (std::vector<std::string> arguments : impossible) {
+    arguments.insert(arguments.begin(), {"odp", "bench"});
+    const Ended ended = run_weft(std::move(arguments), 30);
+    EXPECT_EQ(ended.code, 2) << ended.describe();
+    EXPECT_EQ(std::count(ended.errors.begin(), ended.errors.end(), '\n'), 1) << ended.describe();
+  }
+}
+
+TEST_F(odp, bench_without_an_adapter_says_how_to_get_one) {
+  if (fs::exists("/sys/class/infiniband") && !fs::is_empty("/sys/class/infiniband")) {
+    GTEST_SKIP() << "this machine has an RDMA adapter";
+  }
+  for (const char* role : {"127.0.0.1:7471", "--listen=7471"}) {
+    const Ended ended = run_weft({"odp", "bench", role}, 30);
+    EXPECT_EQ(ended.code, 3) << ended.describe();
+    EXPECT_EQ(ended.output, "");
+    EXPECT_EQ(std::count(ended.errors.begin(), ended.errors.end(), '\n'), 1) << ended.describe();
+    // Without the library at build, install that; without an adapter, make one.
+    const bool has_fix = ended.errors.find("rdma link add") != std::string::npos ||
+                         ended.errors.find("install libibverbs-dev") != std::string::npos;
+    EXPECT_TRUE(has_fix) << ended.errors;
+  }
 }
 
 TEST_F(odp, diagnose_finds_damming_in_the_capture_of_a_simulated_stream) {
