@@ -136,9 +136,12 @@ Descriptor::~Descriptor() {
 
 ControlConnection::ControlConnection(Descriptor socket) : socket_(std::move(socket)) {
   make_nonblocking(socket_.get());
-  // A host that vanished must not keep the other one waiting for ever.
-  const int on = 1;
+  // A host that vanished must not keep the other one waiting for ever: half a minute.
+  const int on = 1, idle_s = 15, interval_s = 5, probes = 3;
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
