@@ -66,9 +66,9 @@ nlohmann::ordered_json to_json(const BenchOptions& o, const BenchOutcome& r) {
 std::string memory_line(Memory is, bool wants_paged, bool wants_prefetch) {
   std::string line(to_text(is));
   if (wants_paged && is == Memory::pinned) {
-    line += ": the device there has no on-demand paging for READs";
+    line += ": its device has no on-demand paging for READs";
   } else if (wants_paged && wants_prefetch && is == Memory::paged) {
-    line += ": prefetch is not supported there (ibv_advise_mr)";
+    line += ": its device does not prefetch (ibv_advise_mr)";
   }
   return line;
 }

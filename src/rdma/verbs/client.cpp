@@ -246,8 +246,9 @@ Result<BenchOutcome> run_bench(const BenchOptions& options, const Place& server,
   auto device = Device::open(options.device);
   if (!device) return std::move(device).error();
   const bool paged = options.paged == PagedSide::client || options.paged == PagedSide::both;
-  auto buffer = Buffer::create(*device, std::size_t{options.size} * options.operations, paged,
-                               options.prefetch);
+  auto buffer = Buffer::create(*device, {.bytes = std::size_t{options.size} * options.operations,
+                                         .paged = paged,
+                                         .prefetch = options.prefetch});
   if (!buffer) return std::move(buffer).error();
   // Where a queue is full, the next post waits for a completion.
   const std::uint32_t depth =
@@ -281,7 +282,7 @@ Result<void> measure_timeouts(const BenchOptions& options, const Place& server,
   constexpr std::int64_t shortest_ns = 4'096;
   auto device = Device::open(options.device);
   if (!device) return std::move(device).error();
-  const auto buffer = Buffer::create(*device, 1, false, false);
+  const auto buffer = Buffer::create(*device, {});
   if (!buffer) return buffer.error();
   const auto named = QueuePairs::create(*device, 1, 1);  // for the hello
   if (!named) return named.error();

@@ -154,16 +154,16 @@ void Unmap::operator()(void* pages) const {
   ::munmap(pages, bytes);
 }
 
-Result<Buffer> Buffer::create(const Device& device, std::size_t bytes, bool paged, bool prefetch) {
+Result<Buffer> Buffer::create(const Device& device, const BufferOptions& options) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const std::size_t whole = (bytes + page - 1) / page * page;
+  const std::size_t whole = (options.bytes + page - 1) / page * page;
   void* const pages =
       ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return failed(fmt::format("a buffer of {} bytes", whole), errno);
   Buffer buffer;
   buffer.pages_ = std::unique_ptr<void, Unmap>(pages, Unmap{whole});
-  const bool pages_on_demand = paged && device.has_paging();
-  const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+  const bool pages_on_demand = options.paged && device.has_paging();
+  const int access = IBV_ACCESS_LOCAL_WRITE | (options.is_readable ? IBV_ACCESS_REMOTE_READ : 0) |
                      (pages_on_demand ? IBV_ACCESS_ON_DEMAND : 0);
   buffer.region_.reset(ibv_reg_mr(device.domain(), pages, whole, access));
   if (!buffer.region_) {
@@ -172,7 +172,7 @@ Result<Buffer> Buffer::create(const Device& device, std::size_t bytes, bool page
   }
   if (!pages_on_demand) return buffer;
   buffer.memory_ = Memory::paged;
-  if (!prefetch) return buffer;
+  if (!options.prefetch) return buffer;
   ibv_sge range{buffer.address(), static_cast<std::uint32_t>(whole), buffer.region_->lkey};
   const int refused = ibv_advise_mr(device.domain(), IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
                                     IBV_ADVISE_MR_FLAG_FLUSH, &range, 1);

@@ -71,11 +71,18 @@ struct Unmap {
   void operator()(void* pages) const;
 };
 
+struct BufferOptions {
+  std::size_t bytes = 1;
+  bool is_readable = false;  ///< by the other side
+  bool paged = false;
+  bool prefetch = false;
+};
+
 /// Whole pages that nobody has touched, registered. Where the device cannot page they are pinned,
 /// where it cannot prefetch they are only paged: `memory` says what they are.
 class Buffer {
  public:
-  static Result<Buffer> create(const Device& device, std::size_t bytes, bool paged, bool prefetch);
+  static Result<Buffer> create(const Device& device, const BufferOptions& options);
 
   std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(pages_.get()); }
   Memory memory() const { return memory_; }
