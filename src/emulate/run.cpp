@@ -65,10 +65,8 @@ Result<EmulatedRun> run_sockets(const EmulationRequest& request) {
   Knobs knobs;
   const auto setting = set_knobs(request, kSocketsLayer, *calibration, knobs);
   if (!setting) return setting.error();
-  const Picoseconds held = std::max<Picoseconds>(knobs.latency - knobs.overhead, 0);
-  auto ran = run_with_server(
-      request, {.latency = Duration::nanoseconds(knobs.latency == 0 ? 0 : held / 1'000),
-                .rate = Bandwidth::bytes_per_second(knobs.rate)});
+  auto ran = run_with_server(request, {.latency = Duration::nanoseconds(knobs.latency / 1'000),
+                                       .rate = Bandwidth::bytes_per_second(knobs.rate)});
   if (!ran) return ran;
   ran->latency_ns = setting->latency_ns;
   ran->bandwidth_bytes_per_s = setting->bandwidth;
