@@ -66,6 +66,18 @@ TEST_F(emulated_sockets, memcached_answers_right_and_no_sooner_than_the_link_let
   EXPECT_GE(ran->program_time, kLatency * (6 * 2));
 }
 
+TEST_F(emulated_sockets, a_calibrated_overhead_shortens_no_latency) {
+  const std::string path = ::testing::TempDir() + "/sockets_calibration.json";
+  ASSERT_TRUE(store_calibration(path, {{kSocketsLayer, {10'000, 1e9, 2'900'000}}}));
+  ::setenv("WEFT_CALIBRATION", path.c_str(), 1);
+  EmulationRequest request = memcached(kClient);
+  request.latency.value = kLatency;
+  const auto ran = run(request);
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_GE(ran->program_time, kLatency * (6 * 2));
+  EXPECT_EQ(ran->latency_ns.asked, 3'010'000);
+}
+
 TEST_F(emulated_sockets, no_message_arrives_before_its_latency) {
   const auto link = measure_link({.latency = kLatency}, false);
   ASSERT_TRUE(link) << link.error().message;
