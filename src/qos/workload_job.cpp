@@ -179,7 +179,8 @@ Result<std::vector<WorkloadJob>> workloads_of(const sim::Scenario& scenario) {
     JobReader reader(job);
     // The kind says what the others may be.
     std::vector<sim::JobOption> options = given.options;
-    std::ranges::stable_partition(options, [](const auto& o) { return o.name == "kind"; });
+    std::stable_partition(options.begin(), options.end(),
+                          [](const auto& o) { return o.name == "kind"; });
     for (const sim::JobOption& option : options) {
       if (auto read = reader.read(option); !read) {
         return scenario.located(given.key + "." + option.name, read.error());
