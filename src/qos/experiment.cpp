@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -65,24 +66,29 @@ Result<void> check(const ExperimentOptions& o, const std::vector<WorkloadJob>& j
   return {};
 }
 
-/// Runs all tracks, as many at once as there are threads. The first error that is no cancellation,
-/// else that.
+/// Calls `work(i)` for all i below `count`, as many at once as there are threads.
+void run_at_once(std::size_t count, unsigned threads,
+                 const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  const auto take_all = [&] {
+    for (std::size_t i = next++; i < count; i = next++) work(i);
+  };
+  std::vector<std::thread> others;
+  for (unsigned t = 1; t < std::min<std::size_t>(threads, count); ++t) {
+    others.emplace_back(take_all);
+  }
+  take_all();
+  for (std::thread& thread : others) thread.join();
+}
+
+/// Runs all tracks. The first error that is no cancellation, else that.
 Result<void> run_all(std::vector<std::unique_ptr<Track>>& tracks, unsigned threads,
                      Progress& progress) {
   std::vector<Result<void>> done(tracks.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < tracks.size(); i = next++) {
-      done[i] = tracks[i]->run([&] { return progress.add(); });
-      if (!done[i]) progress.stop();
-    }
-  };
-  std::vector<std::thread> others;
-  for (unsigned t = 1; t < std::min<std::size_t>(threads, tracks.size()); ++t) {
-    others.emplace_back(work);
-  }
-  work();
-  for (std::thread& thread : others) thread.join();
+  run_at_once(tracks.size(), threads, [&](std::size_t i) {
+    done[i] = tracks[i]->run([&] { return progress.add(); });
+    if (!done[i]) progress.stop();
+  });
   Result<void> worst;
   for (const Result<void>& result : done) {
     if (result.ok()) continue;
@@ -133,12 +139,14 @@ Result<void> calibrate_all(const ExperimentOptions& options, std::vector<Workloa
   // Computation is a program's, the same wherever it runs: found at one placement.
   const Placement anywhere(jobs, hosts, 1, options.scenario.seed);
   const PicoDuration window = to_pico(std::min(options.period, Duration::milliseconds(20)));
-  for (std::uint32_t j = 0; j < jobs.size(); ++j) {
-    auto found = calibrate(jobs[j], options.scenario, anywhere.hosts_of(j),
-                           options.algorithm_1.levels, window);
-    if (!found) return found;
-  }
-  return {};
+  std::vector<Result<void>> found(jobs.size());
+  run_at_once(jobs.size(), options.threads, [&](std::size_t j) {
+    found[j] =
+        calibrate(jobs[j], options.scenario, anywhere.hosts_of(static_cast<std::uint32_t>(j)),
+                  options.algorithm_1.levels, window);
+  });
+  const auto failed = std::find_if(found.begin(), found.end(), [](const auto& f) { return !f; });
+  return failed == found.end() ? Result<void>() : *failed;
 }
 
 /// Simulates the last window once more and looks at the links.

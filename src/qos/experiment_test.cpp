@@ -86,6 +86,23 @@ TEST(experiment, does_not_depend_on_how_many_placements_run_at_once) {
   }
 }
 
+TEST(experiment, finds_the_same_computation_however_many_jobs_it_is_found_for_at_once) {
+  ExperimentOptions options = short_experiment();
+  std::string text = two_jobs;
+  for (std::size_t at; (at = text.find("compute = \"20us\"")) != std::string::npos;) {
+    text.replace(at, 16, "computation = 0.5");
+  }
+  options.scenario = scenario_of(text);
+  const auto one = run_experiment(options);
+  options.threads = 3;
+  const auto three = run_experiment(options);
+  ASSERT_TRUE(one.ok() && three.ok());
+  for (std::size_t i = 0; i < one->jobs.size(); ++i) {
+    EXPECT_EQ(one->jobs[i].isolated_work, three->jobs[i].isolated_work);
+    EXPECT_EQ(one->jobs[i].default_work, three->jobs[i].default_work);
+  }
+}
+
 TEST(experiment, without_a_controller_is_the_default_throughout) {
   ExperimentOptions options = short_experiment();
   options.controller = "none";
