@@ -154,19 +154,8 @@ void Network::on_event(const Event& event) {
 void Network::fetch(const Event& event, bool is_next) const {
   if (event.kind == EventKind::packet_arrives) {
     const Packet& packet = packets_[static_cast<std::uint32_t>(event.payload)];
+    if (is_next) return fetch_for(packet, Vertex(event.target));
     __builtin_prefetch(&packet, 1);
-    if (!is_next) return;
-    if (packet.arrived_by == kNone) {  // it arrives at a host
-      const Message* message = &messages_[packet.message];
-      __builtin_prefetch(message, 1);
-      __builtin_prefetch(reinterpret_cast<const std::byte*>(message) + 64, 1);
-      return;
-    }
-    // Where its room goes back to when it goes on.
-    const std::uint32_t first = packet.lane - level_of_[packet.lane] * channels_;
-    const Lane* by = &lanes_[first_lane(LinkId(packet.arrived_by))];
-    __builtin_prefetch(by + first, 1);
-    __builtin_prefetch(by + packet.lane, 1);
   } else if (event.kind == EventKind::port_wakes) {
     const Transmitter& t = transmitters_[event.target];
     __builtin_prefetch(&t, 1);
@@ -180,6 +169,30 @@ void Network::fetch(const Event& event, bool is_next) const {
       __builtin_prefetch(lanes + std::countr_zero(waiting), 1);
     }
   }
+}
+
+/// A packet that is about to arrive, and is in the cache.
+void Network::fetch_for(const Packet& packet, Vertex at) const {
+  if (packet.arrived_by == kNone) {  // it arrives at a host
+    const Message* message = &messages_[packet.message];
+    __builtin_prefetch(message, 1);
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(message) + 64, 1);
+    return;
+  }
+  // Where its room goes back to when it goes on.
+  const std::uint32_t level = level_of_[packet.lane];
+  const Lane* by = &lanes_[first_lane(LinkId(packet.arrived_by))];
+  __builtin_prefetch(by + (packet.lane - level * channels_), 1);
+  __builtin_prefetch(by + packet.lane, 1);
+  const auto port = router_.foresee(at, packet.route);
+  if (!port) return;
+  const LinkId out = topology_.link({at, *port});
+  const Transmitter* t = &transmitters_[out.value()];
+  __builtin_prefetch(t, 1);
+  __builtin_prefetch(reinterpret_cast<const std::byte*>(t) + sizeof *t / 2, 1);
+  const Lane* lanes = &lanes_[first_lane(out)];
+  __builtin_prefetch(lanes, 1);
+  __builtin_prefetch(lanes + level * channels_, 1);
 }
 
 void Network::on_arrival(const Event& event) {

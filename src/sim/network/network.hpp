@@ -177,6 +177,7 @@ class Network final : public EventHandler {
     return lane(l, lane_index - level_of_[lane_index] * channels_).room;
   }
 
+  void fetch_for(const Packet& packet, Vertex at) const;
   void on_arrival(const Event& event);
   void deliver(std::uint32_t packet);
   void build_transmitters();

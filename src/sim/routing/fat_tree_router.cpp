@@ -96,8 +96,9 @@ struct Ports {
 struct DestinationDigit {
   static constexpr std::string_view name = "d-mod-k";
   static constexpr bool one_way = true;
-  static std::uint32_t choose(const Tree& tree, const TreeSwitch& here, Vertex, RouteState& state,
-                              const PortLoad&, Rng&, const Ports& ports) {
+  static constexpr bool looks_at_load = false;
+  static std::uint32_t choose(const Tree& tree, const TreeSwitch& here, Vertex,
+                              const RouteState& state, const Ports& ports) {
     return ports.down ? tree.parallel(here, state.destination)
                       : tree.digit(here, state.destination);
   }
@@ -106,8 +107,9 @@ struct DestinationDigit {
 struct FlowHash {
   static constexpr std::string_view name = "ecmp";
   static constexpr bool one_way = false;
-  static std::uint32_t choose(const Tree&, const TreeSwitch&, Vertex at, RouteState& state,
-                              const PortLoad&, Rng&, const Ports& ports) {
+  static constexpr bool looks_at_load = false;
+  static std::uint32_t choose(const Tree&, const TreeSwitch&, Vertex at, const RouteState& state,
+                              const Ports& ports) {
     return hashed_choice(state.waypoint, at.value(), ports.count);
   }
 };
@@ -115,8 +117,8 @@ struct FlowHash {
 struct LeastQueued {
   static constexpr std::string_view name = "adaptive";
   static constexpr bool one_way = false;
-  static std::uint32_t choose(const Tree&, const TreeSwitch&, Vertex, RouteState&,
-                              const PortLoad& load, Rng& rng, const Ports& ports) {
+  static constexpr bool looks_at_load = true;
+  static std::uint32_t choose(const PortLoad& load, Rng& rng, const Ports& ports) {
     const auto queued = [&](std::uint32_t number) { return load.ahead(ports.at(number)); };
     std::uint64_t least = queued(0);
     std::uint32_t ties = 1;
@@ -153,7 +155,22 @@ class FatTreeRouter final : public Router {
     const std::uint32_t offset = Tree::offset(here, state.destination);
     const Ports ports = ports_of(here, offset);
     if (ports.count == 1) return {.port = ports.at(0)};
-    return {.port = ports.at(Policy::choose(tree_, here, at, state, load, rng, ports))};
+    if constexpr (Policy::looks_at_load) {
+      return {.port = ports.at(Policy::choose(load, rng, ports))};
+    } else {
+      return {.port = ports.at(Policy::choose(tree_, here, at, state, ports))};
+    }
+  }
+
+  std::optional<PortNumber> foresee(Vertex at, const RouteState& state) const override {
+    const TreeSwitch& here = tree_.at(at);
+    const Ports ports = ports_of(here, Tree::offset(here, state.destination));
+    if (ports.count == 1) return ports.at(0);
+    if constexpr (Policy::looks_at_load) {
+      return std::nullopt;
+    } else {
+      return ports.at(Policy::choose(tree_, here, at, state, ports));
+    }
   }
 
   void choices(Vertex at, PortNumber, const RouteState& state,

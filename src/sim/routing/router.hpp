@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -96,6 +97,11 @@ class Router {
   /// `rng` is the switch's. No allocation, no locks: this is called for every packet and hop.
   virtual Hop next(Vertex at, PortNumber in, RouteState& state, const PortLoad& load,
                    Rng& rng) const = 0;
+  /// The port that `next` will choose here, where that depends on the state alone; none: it may
+  /// look at loads or draw. For callers that fetch what is there ahead of time.
+  virtual std::optional<PortNumber> foresee(Vertex /*at*/, const RouteState& /*state*/) const {
+    return std::nullopt;
+  }
   /// Every hop that `next` might choose here, with the state after it; for the check of deadlocks
   /// and for tests. Appends.
   struct Choice {

@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "dragonfly:120,shape=xc40,groups=5,routers=48,global=1", "torus:7",
                     "torus:2x3x4", "torus:5x4,hosts=3", "torus:1x1x6", "torus:2x2x2x2"));
 
-TEST(router_choices, hold_each_hop_that_is_taken) {
+TEST(router_choices, hold_each_hop_that_is_taken_or_foreseen) {
   for (const char* text :
        {"fat-tree:54,levels=3,radix=6", "dragonfly:72", "dragonfly:100,shape=xc40", "torus:4x5"}) {
     const Topology t = topology_of(text);
@@ -84,7 +84,11 @@ TEST(router_choices, hold_each_hop_that_is_taken) {
         for (std::uint32_t& bytes : queued) bytes = static_cast<std::uint32_t>(rng.below(3));
         choices.clear();
         router->choices(at.vertex, at.port, state, choices);
+        const auto foreseen = router->foresee(at.vertex, state);
         const Hop hop = router->next(at.vertex, at.port, state, PortLoad(queued), rng);
+        EXPECT_EQ(foreseen.value_or(hop.port), hop.port) << name << " on " << text;
+        const bool is_fixed = name == "d-mod-k" || name == "ecmp";
+        EXPECT_TRUE(!is_fixed || foreseen.has_value()) << name << " on " << text;
         EXPECT_TRUE(std::any_of(choices.begin(), choices.end(),
                                 [&](const Router::Choice& c) {
                                   return c.hop.port == hop.port && c.hop.channel == hop.channel &&

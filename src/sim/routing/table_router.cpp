@@ -32,13 +32,11 @@ class TableRouter final : public Router {
   }
 
   Hop next(Vertex at, PortNumber, RouteState& state, const PortLoad&, Rng&) const override {
-    const auto ports = table_.ports(topology_.switch_index(at), state.destination);
-    if (ports.size() == 1) return {.port = ports.front()};
-    const auto count = static_cast<std::uint32_t>(ports.size());
-    if (policy_ == TablePolicy::ecmp) {
-      return {.port = ports[hashed_choice(state.waypoint, at.value(), count)]};
-    }
-    return {.port = ports[state.destination % count]};
+    return {.port = port_of(at, state)};
+  }
+
+  std::optional<PortNumber> foresee(Vertex at, const RouteState& state) const override {
+    return port_of(at, state);
   }
 
   void choices(Vertex at, PortNumber, const RouteState& state,
@@ -57,6 +55,14 @@ class TableRouter final : public Router {
   }
 
  private:
+  PortNumber port_of(Vertex at, const RouteState& state) const {
+    const auto ports = table_.ports(topology_.switch_index(at), state.destination);
+    if (ports.size() == 1) return ports.front();
+    const auto count = static_cast<std::uint32_t>(ports.size());
+    if (policy_ != TablePolicy::ecmp) return ports[state.destination % count];
+    return ports[hashed_choice(state.waypoint, at.value(), count)];
+  }
+
   const Topology& topology_;
   TablePolicy policy_;
   PortTable table_;
