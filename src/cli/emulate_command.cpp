@@ -141,8 +141,9 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
   emulate->positionals_at_end();
   emulate->footer(
       "Examples:\n  weft emulate --latency +2us --bandwidth 50% -- mpirun -n 2 ./my-program\n"
-      "  weft emulate --latency +50us --bandwidth 100Mbit --server 'memcached -l {server}' -- "
-      "./client {server}");
+      "  weft emulate --latency +50us --bandwidth 100Mbit --server 'memcached -u nobody -l "
+      "{server}' -- "
+      "./my-client {server}");
   // An interrupt ends mpirun, too; weft then clears up after it.
   emulate->callback(
       [state, &outcome] { run_stoppable(outcome, [&] { run_emulate(*state, outcome); }); });
