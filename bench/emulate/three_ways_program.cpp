@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What three_ways.py runs on three kinds of fabric: two processes whose messages decide how long
-// they take. Prints "PART SECONDS" for each part, by the process's own clock, which in a simulation
-// is simulated.
+// The program of three_ways.py, for three kinds of fabric: two processes whose messages decide how
+// long they take. Prints "PART SECONDS" for each part, by the process's own clock, which in a
+// simulation is simulated.
 //
 //   weft run -n 2 -- bench_emulate_three_ways_program
 #include <fmt/format.h>

@@ -62,7 +62,7 @@ nlohmann::ordered_json to_json(const BenchOptions& o, const BenchOutcome& r) {
   return json;
 }
 
-/// What the memory is, and why it is not what was asked for.
+/// The kind of memory in use, and the reason when it is not the requested one.
 std::string memory_line(Memory is, bool wants_paged, bool wants_prefetch) {
   std::string line(to_text(is));
   if (wants_paged && is == Memory::pinned) {

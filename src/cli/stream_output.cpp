@@ -49,7 +49,7 @@ void print_published(std::span<const report::RunRecord> runs) {
   table.print();
 }
 
-/// What checks have found, and what ought not to be, in words.
+/// The checks' verdict and the run's shortfalls, in words.
 void print_findings(const std::string& name, const report::RunRecord& r) {
   if (report::was_checked(r) && r.checks.errors == 0) {
     fmt::print("{}: contents checked, nothing wrong\n", name);

@@ -164,7 +164,7 @@ class Server {
   pid_t pid_;
 };
 
-/// What the process that holds the hosts tells.
+/// The report of the process that holds the hosts.
 struct Ran {
   int client_status = 0;
   double client_s = 0;

@@ -16,7 +16,7 @@ namespace weft::emulate {
 
 /// The layer's name in a calibration.
 inline constexpr char kSocketsLayer[] = "sockets";
-/// What a latency of this layer is exact to.
+/// The error of a latency of this layer.
 inline constexpr Duration kSocketsError = Duration::microseconds(20);
 
 /// Starts `server` in host 0, waits until it listens, and runs `client` in host 1; returns when the
@@ -31,7 +31,7 @@ struct LinkMeasured {
 };
 Result<LinkMeasured> measure_link(const testbed::LinkOptions& link, bool with_bandwidth);
 
-/// What the layer is like here: for a few seconds.
+/// Measures the layer on this machine, for a few seconds.
 Result<LayerCalibration> calibrate_sockets();
 
 }  // namespace weft::emulate

@@ -87,7 +87,7 @@ TEST_F(emulated_sockets, no_message_arrives_before_its_latency) {
 TEST_F(emulated_sockets, no_bytes_come_faster_than_the_link) {
   const auto link = measure_link({.rate = Bandwidth::bytes_per_second(10'000'000)}, true);
   ASSERT_TRUE(link) << link.error().message;
-  // What lies in the sender's own bucket may leave at once: a part of the 0.3 s measured.
+  // Bytes in the sender's own bucket may leave at once: a part of the 0.3 s measured.
   EXPECT_LE(link->bandwidth_bytes_per_s, 10.2e6);
 }
 

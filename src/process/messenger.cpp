@@ -16,7 +16,7 @@ constexpr std::size_t queued_operations = 256;
 constexpr std::size_t queued_bytes = 64 << 10;
 /// Receivers that save checkpoints may take some time for it; one that saves none takes for ever.
 constexpr Duration full_without_a_word = Duration::seconds(2);
-/// What nobody would choose as a limit: there is none.
+/// A limit that large is none.
 constexpr ByteCount unlimited_outbox(std::uint64_t{1} << 60);
 /// Of operations that the machine does not know of: no number of its own has this bit.
 constexpr std::uint64_t refused_bit = std::uint64_t{1} << 62;

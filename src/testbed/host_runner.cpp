@@ -21,6 +21,7 @@
 #include <numeric>
 #include <utility>
 
+#include "testbed/clock.hpp"
 #include "testbed/descriptor.hpp"
 #include "testbed/line_forwarder.hpp"
 
@@ -31,12 +32,6 @@ namespace {
 
 constexpr Duration kGrace = Duration::seconds(2);
 constexpr int kCannotRun = 127;
-
-Instant clock_now() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return Instant(now.tv_sec * 1'000'000'000 + now.tv_nsec);
-}
 
 // SIGINT and SIGTERM as something to poll, for as long as it exists.
 class Signals {

@@ -35,7 +35,7 @@ Error refused(std::string_view what, int error) {
   return {ErrorCode::unavailable, fmt::format("testbed: {}: {}", what, std::strerror(error))};
 }
 
-/// What a relay tells its maker before it begins.
+/// A relay's word to its maker before it begins.
 struct Report {
   bool lacks_tun = false;
   int error = 0;

@@ -34,7 +34,7 @@ class LinkedHosts {
 
   /// IPv4: "10.77.0.1" for host 0.
   static std::string address(std::uint32_t host);
-  /// What passed between them up to now.
+  /// Packets and bytes that passed between them up to now.
   const RelayCounters& counters() const;
 
   /// Moves the calling process into a host.

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <ctime>
 
+#include "testbed/clock.hpp"
 #include "testbed/held_packets.hpp"
 
 namespace weft::testbed {
@@ -19,12 +20,6 @@ namespace {
 constexpr Duration kLateWaking = Duration::microseconds(60);
 constexpr std::size_t kLargestPacket = 65'536;
 constexpr int kMostAtOnce = 64;
-
-Instant clock_now() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return Instant(now.tv_sec * 1'000'000'000 + now.tv_nsec);
-}
 
 class Relay {
  public:

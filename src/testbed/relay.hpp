@@ -10,7 +10,8 @@
 
 namespace weft::testbed {
 
-/// What a relay passed on, by the host that sent it. In memory that the relay and its maker share.
+/// Packets and bytes that a relay passed on, by the host that sent them. In memory that the relay
+/// and its maker share.
 struct RelayCounters {
   std::atomic<std::uint64_t> packets[2] = {};
   std::atomic<std::uint64_t> bytes[2] = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all parts of the libfabric module know of the process that they live in.
+// State of the process that the libfabric module lives in, shared by all its parts.
 #pragma once
 
 #include "emulate/control/control_block.hpp"

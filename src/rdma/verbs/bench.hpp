@@ -73,7 +73,7 @@ struct ServeOptions {
   bool once = false;  ///< ends after the first client that it welcomed
 };
 
-/// What a server tells of itself, a line each.
+/// The server's lines about itself.
 struct ServerNews {
   std::function<void(std::uint16_t port, const std::string& device)> listens;
   std::function<void(const std::string& line)> client;

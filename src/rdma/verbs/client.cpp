@@ -98,7 +98,8 @@ struct PortCounters {
   std::optional<std::uint64_t> packets;
 };
 
-/// What the port has sent and received: by InfiniBand's counters, or by those of software RoCE.
+/// Packets that the port has sent and received: by InfiniBand's counters, or by those of software
+/// RoCE.
 std::optional<std::uint64_t> packets_of(const std::filesystem::path& port) {
   const std::array<std::pair<const char*, const char*>, 2> names = {
       {{"hw_counters/sent_pkts", "hw_counters/rcvd_pkts"},

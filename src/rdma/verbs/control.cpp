@@ -251,7 +251,7 @@ Result<std::pair<ControlConnection, std::string>> ControlListener::accept(
       if (text.starts_with(mapped)) text.erase(0, mapped.size());
       return std::pair(ControlConnection(Descriptor(fd)), std::move(text));
     }
-    // Whatever else fails is about one client, or passes.
+    // Any other failure is about one client, or passes.
     auto good = wait_ready(socket_.get(), POLLIN, Clock::time_point::max(), stop);
     if (!good) return std::move(good).error();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the benchmark needs of libibverbs, as objects that give back what they hold: a device, a
+// The benchmark's part of libibverbs, as objects that give back what they hold: a device, a
 // buffer that is registered with it, reliable connections.
 #pragma once
 
@@ -96,7 +96,7 @@ class Buffer {
   Memory memory_ = Memory::pinned;
 };
 
-/// What both ends of a connection must know of the other, and how patient they are.
+/// Facts that each end of a connection must have of the other, and their timeouts.
 struct ConnectOptions {
   std::uint8_t rnr_timer = 14;
   std::uint8_t ack_timeout = 14;

@@ -17,14 +17,14 @@
 namespace weft::rdma {
 
 constexpr std::uint16_t exchange_version = 1;
-/// What a client may ask of a server; hellos beyond it do not decode.
+/// Upper bounds of a client's request; hellos beyond them do not decode.
 constexpr std::uint32_t most_queue_pairs = 16'384;
 constexpr std::uint64_t most_buffer_bytes = std::uint64_t{1} << 30;
 /// In bytes, without the length in front of it.
 constexpr std::size_t longest_message = 256 + most_queue_pairs * 8;
 constexpr std::size_t longest_refusal = 200;
 
-/// What the client wants the server's queue pairs for.
+/// The purpose of the server's queue pairs.
 enum class Purpose : std::uint8_t {
   benchmark,
   silence  ///< they take packets and answer none: the client measures its timeouts

@@ -10,7 +10,7 @@ namespace {
 // A stranger who connects and says nothing must not keep others out for long.
 constexpr Duration hello_limit = Duration::seconds(5);
 
-/// What one client has of the server.
+/// The server's resources for one client.
 struct Lent {
   Buffer buffer;
   QueuePairs queue_pairs;
@@ -33,7 +33,7 @@ Result<Lent> lend(const Device& device, const Hello& hello) {
   return Lent{std::move(buffer).value(), std::move(queue_pairs).value()};
 }
 
-/// True when it was welcomed. What is wrong with it is told to it, as far as it listens.
+/// True when the server welcomed the client. The server tells a refused client the reason.
 Result<bool> serve_one(const Device& device, ControlConnection& client, const StopCheck& stop,
                        const std::function<void(const std::string&)>& tell) {
   const auto refuse = [&](const std::string& why) -> Result<bool> {

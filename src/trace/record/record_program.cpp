@@ -25,7 +25,7 @@ Error refuse(std::string text) {
   return {ErrorCode::invalid_argument, std::move(text)};
 }
 
-/// What is started: the words, and what is added to the environment of the first.
+/// A command's words, and a variable that its first process gets besides its environment.
 struct Launch {
   std::vector<std::string> words;
   std::string variable;

@@ -12,7 +12,7 @@ using sim::Action;
 
 namespace {
 
-/// What a rank does that must not go on: less than messages take.
+/// A rank that must not go on computes for so long: less than messages take.
 constexpr PicoDuration pause = PicoDuration::microseconds(1);
 /// Names of messages are below it in one trace, and repetitions tell those of the same name apart.
 constexpr int bits_of_name = 40;

@@ -26,7 +26,7 @@ class RepeatedFeed final : public sim::Feed {
   std::uint32_t ranks() const override { return static_cast<std::uint32_t>(ranks_.size()); }
   sim::Action next(std::uint32_t rank) override;
   void on_completed(std::uint32_t rank, std::uint32_t request) override;
-  /// What could not be read; all ranks have ended then.
+  /// The first error of reading; all ranks have ended then.
   const Result<void>& state() const { return state_; }
 
  private:

@@ -63,7 +63,7 @@ TEST(repeated_feed, does_not_let_a_rank_run_away_or_stand_in_time) {
 }
 
 TEST(repeated_feed, draws_the_same_trace_for_all_ranks_and_each_of_them_now_and_then) {
-  // Who sends and who receives would not fit each other if ranks drew differently.
+  // Sends and receives would not fit each other if ranks drew differently.
   const Traces two{
       goal("num_ranks 2\nrank 0 { s: send 100b to 1 }\nrank 1 { r: recv 100b from 0 }\n"),
       goal("num_ranks 2\nrank 0 { r: recv 300b from 1 }\nrank 1 { s: send 300b to 0 }\n")};

@@ -43,7 +43,7 @@ int open_tap(const char* name) {
   return fd;
 }
 
-/// What becomes of a packet.
+/// The fate of a packet.
 enum class Fate { passes, is_lost, becomes_rnr_nak };
 
 /// The second READ: its first request is answered by an RNR NAK, as if its page were not there, and
