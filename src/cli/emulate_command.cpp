@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/units.hpp"
 #include "cli/commands.hpp"
@@ -19,7 +20,7 @@ struct EmulateCommand {
   emulate::EmulationRequest request;
   std::string latency = "0";
   std::string bandwidth = "100%";
-  std::string method = "hold";
+  std::vector<std::string> methods = {"hold"};
   std::string json;
 };
 
@@ -37,6 +38,7 @@ nlohmann::ordered_json to_json(const emulate::EmulatedRun& run) {
           {"ranks_interposed", run.ranks_interposed},
           {"operations", run.operations},
           {"bytes", run.bytes},
+          {"padding_bytes", run.padding_bytes},
           {"latency_ns", to_json(run.latency_ns)},
           {"bandwidth_bytes_per_s", to_json(run.bandwidth_bytes_per_s)},
           {"wall_time_s", run.wall_time.to_seconds()},
@@ -60,7 +62,14 @@ void run_emulate(EmulateCommand& command, Outcome& outcome) {
   if (!bandwidth) return report_error(bandwidth.error(), outcome);
   command.request.latency = *latency;
   command.request.bandwidth = *bandwidth;
-  command.request.method = command.method == "spin" ? emulate::Method::spin : emulate::Method::hold;
+  const std::set<std::string> methods(command.methods.begin(), command.methods.end());
+  if (methods.contains("hold") && methods.contains("spin")) {
+    return report_error({ErrorCode::invalid_argument,
+                         "--method hold,spin: both are about latency; leave one of them out"},
+                        outcome);
+  }
+  command.request.method = methods.contains("spin") ? emulate::Method::spin : emulate::Method::hold;
+  command.request.padding = methods.contains("padding");
   const auto run = emulate::run(command.request);
   if (!run) return report_error(run.error(), outcome);
   for (const std::string& warning : run->warnings) fmt::print(stderr, "weft: {}\n", warning);
@@ -71,9 +80,15 @@ void run_emulate(EmulateCommand& command, Outcome& outcome) {
                to_text(run->coarse), run->operations, to_text(ByteCount(run->bytes)),
                to_text(run->program_time));
   } else {
-    fmt::print(stderr, "weft: {} of {} ranks interposed by {} ({}), {} operations, {}, {}\n",
-               run->ranks_interposed, run->ranks, run->interposer, command.method, run->operations,
-               to_text(ByteCount(run->bytes)), to_text(run->program_time));
+    const std::string padding = command.request.padding
+                                    ? fmt::format(" and {} of padding (for comparison)",
+                                                  to_text(ByteCount(run->padding_bytes)))
+                                    : "";
+    fmt::print(stderr, "weft: {} of {} ranks interposed by {} ({}), {} operations, {}{}, {}\n",
+               run->ranks_interposed, run->ranks, run->interposer,
+               command.request.method == emulate::Method::spin ? "spin, for comparison" : "hold",
+               run->operations, to_text(ByteCount(run->bytes)), padding,
+               to_text(run->program_time));
   }
   if (command.json.empty()) return;
   if (auto written = write_json(command.json, to_json(*run)); !written) {
@@ -129,11 +144,14 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
                    "its own; {server} is its address (coarse: ± 20 us)")
       ->type_name("COMMAND");
   emulate
-      ->add_option("--method", s.method,
-                   "hold: the receiver keeps a message until it is due; spin: the sender spins "
-                   "first, as in paper 3")
-      ->check(CLI::IsMember({"hold", "spin"}))
-      ->type_name("NAME")
+      ->add_option("--method", s.methods,
+                   "latency: hold (the receiver keeps a message until it is due) or, for "
+                   "comparison, spin (the sender spins first, as in paper 3); bandwidth: a token "
+                   "bucket or, for comparison, padding (as in paper 3: bytes without meaning go "
+                   "ahead of the program's). spin,padding is the paper's emulator")
+      ->check(CLI::IsMember({"hold", "spin", "padding"}))
+      ->delimiter(',')
+      ->type_name("NAME[,NAME]")
       ->capture_default_str();
   emulate->add_flag("--ucx", s.request.use_ucx,
                     "make Open MPI use UCX, which can be interposed; its default cannot");

@@ -54,7 +54,8 @@ unsigned cores_here() {
 Result<EmulatedRun> run_sockets(const EmulationRequest& request) {
   for (const auto& [given, option] : {std::pair{!request.links.empty(), "--links"},
                                       {request.use_ucx, "--ucx"},
-                                      {request.method == Method::spin, "--method spin"}}) {
+                                      {request.method == Method::spin, "--method spin"},
+                                      {request.padding, "--method padding"}}) {
     if (given) {
       return Error{ErrorCode::invalid_argument,
                    fmt::format("{}: is for MPI programs; leave it or --server out", option)};
@@ -89,6 +90,11 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
       return Error{ErrorCode::invalid_argument,
                    "--bandwidth: the links of --links have their own; leave one of them out"};
     }
+    if (request.padding) {
+      return Error{ErrorCode::invalid_argument,
+                   "--method padding: the links of --links are token buckets; ask for --bandwidth "
+                   "instead of --links"};
+    }
     if (auto loaded = load_links(request.links, **block); !loaded) return loaded.error();
   }
   auto setting = set_knobs(request, layer, *calibration, (*block)->knobs);
@@ -104,7 +110,8 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
   if (!judged) return judged;
   if (judged->interposer == "libfabric") {
     // Which layer a program uses is known only now.
-    if (request.latency.in_all || request.bandwidth.fraction.value_or(1) < 1) {
+    const bool is_part = request.bandwidth.fraction.value_or(1) < 1 && !request.padding;
+    if (request.latency.in_all || is_part) {
       return Error{ErrorCode::invalid_argument,
                    "--latency =…, --bandwidth …%: the program uses libfabric, which is not "
                    "calibrated; ask for +2us and 100MB/s instead"};

@@ -39,6 +39,8 @@ struct EmulationRequest {
   /// one link; in both {server} and {client} become addresses. Empty: an MPI program.
   std::string server;
   Method method = Method::hold;
+  /// Bandwidth by bytes without meaning ahead of the program's own, as in paper 3: for comparison.
+  bool padding = false;
   bool use_ucx = false;           ///< Open MPI: in place of its default, by its own variables
   bool subtract_overhead = true;  ///< what holding itself costs, as calibrated
   bool capture_stdout = false;    ///< into EmulatedRun::stdout_text, instead of ours
@@ -59,6 +61,7 @@ struct EmulatedRun {
   /// Between MPI_Init and MPI_Finalize, of all ranks; of sockets: IP packets, both ways.
   std::uint64_t operations = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t padding_bytes = 0;               ///< beside them, where padding was asked for
   NativeAndAsked<double> latency_ns;             ///< one way, 8 bytes
   NativeAndAsked<double> bandwidth_bytes_per_s;  ///< messages of 1 MiB
   Duration wall_time{};                          ///< of the command, launcher included

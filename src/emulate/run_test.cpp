@@ -101,6 +101,23 @@ TEST_P(emulated, many_messages_in_flight_share_one_latency) {
   EXPECT_GT(values->at("bandwidth_min"), 64 * 8 / 0.064);
 }
 
+TEST_P(emulated, padding_goes_beside_messages_that_arrive_as_they_were) {
+  EmulationRequest request = program("exchange");
+  request.padding = true;
+  request.bandwidth.fraction = 0.05;
+  const auto ran = run(request);
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ(ran->stdout_text, "all right\n");
+  // Nineteen times the bytes, but for what each rank and direction put off.
+  EXPECT_LE(ran->padding_bytes, 19 * ran->bytes);
+  EXPECT_GE(ran->padding_bytes + 4 * kPaddingThreshold, 19 * ran->bytes - 19 * 300'000 * 2);
+  request.padding = false;
+  request.bandwidth.fraction.reset();
+  const auto without = run(request);
+  ASSERT_TRUE(without) << without.error().message;
+  EXPECT_EQ(without->padding_bytes, 0U);
+}
+
 TEST_P(emulated, a_program_that_ends_with_another_code_has_no_result) {
   EXPECT_NE(refusal(program("code")).find("ended with code"), std::string::npos);
 }
@@ -143,6 +160,10 @@ TEST_P(emulated, open_mpi_on_libfabric_computes_the_right_thing_and_waits) {
   EXPECT_EQ(ran->ranks_interposed, 2U);
   // Thirteen exchanges, each at least one message that waits for the other's.
   EXPECT_GE(ran->program_time, Duration::microseconds(13 * 300));
+  // Nobody there would take padding of messages.
+  request.padding = true;
+  request.bandwidth.fraction = 0.05;
+  EXPECT_NE(refusal(request).find("can pad one-sided writes only"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(by_mpi, emulated, ::testing::Values("mpich", "openmpi"),

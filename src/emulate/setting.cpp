@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weft::emulate {
 namespace {
 
@@ -22,6 +24,26 @@ Result<double> rate_of(const BandwidthAsked& asked, const std::string& layer,
   const auto found = calibration.find(layer);
   if (found == calibration.end()) return uncalibrated("--bandwidth", layer);
   return *asked.fraction * found->second.bandwidth_bytes_per_s;
+}
+
+/// Padding that leaves the program the part of the bandwidth that was asked for.
+Result<PaddingRatio> padding_ratio(const BandwidthAsked& asked, const std::string& layer,
+                                   const Calibration& calibration) {
+  constexpr double kUnit = 4'294'967'296.0;  // of a PaddingRatio: 2³²
+  constexpr double kLeastPart = 1e-6;
+  double part = asked.fraction.value_or(1);
+  if (asked.rate) {
+    const auto found = calibration.find(layer);
+    if (found == calibration.end()) return uncalibrated("--method padding", layer);
+    part =
+        static_cast<double>(asked.rate->bytes_per_second()) / found->second.bandwidth_bytes_per_s;
+  }
+  if (part < kLeastPart) {
+    return Error{ErrorCode::invalid_argument,
+                 "--bandwidth: padding cannot leave less than a millionth; ask for more, or leave "
+                 "--method padding out"};
+  }
+  return static_cast<PaddingRatio>(std::max(0.0, 1 / part - 1) * kUnit);
 }
 
 }  // namespace
@@ -53,10 +75,18 @@ Result<Setting> set_knobs(const EmulationRequest& request, const std::string& la
     setting.latency_ns.asked = added + found->second.latency_ns;
   }
   knobs.latency = static_cast<Picoseconds>(added * kPicosecondsPerNanosecond);
-  const auto rate = rate_of(request.bandwidth, layer, calibration);
+  // A part by padding needs no native figure: it is a ratio of bytes.
+  const bool is_ratio = request.padding && request.bandwidth.fraction && !known;
+  const auto rate = is_ratio ? Result<double>(0.0) : rate_of(request.bandwidth, layer, calibration);
   if (!rate) return rate.error();
   if (*rate > 0) setting.bandwidth.asked = *rate;
-  knobs.rate = static_cast<std::uint64_t>(*rate);
+  if (request.padding) {
+    const auto ratio = padding_ratio(request.bandwidth, layer, calibration);
+    if (!ratio) return ratio.error();
+    knobs.padding = *ratio;
+  } else {
+    knobs.rate = static_cast<std::uint64_t>(*rate);
+  }
   knobs.method = static_cast<std::uint32_t>(request.method);
   return setting;
 }

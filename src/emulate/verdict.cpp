@@ -120,6 +120,7 @@ void add_counters(const ControlBlock& block, EmulatedRun& run) {
     if ((record.stage.load() & stage_interposed) == 0) continue;
     for (const auto& operations : record.operations) run.operations += operations.load();
     run.bytes += record.bytes.load();
+    run.padding_bytes += record.padding.load();
     longest = std::max(longest, record.ended.load() - record.began.load());
   }
   run.program_time = Duration(longest / 1'000);
@@ -153,6 +154,15 @@ Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, con
         fmt::format("{}: no rank sent another anything between MPI_Init and "
                     "MPI_Finalize",
                     command.program));
+  }
+  // Less than the threshold for each peer is put off for ever.
+  const auto asked = static_cast<double>(block.knobs.padding.load()) / 4'294'967'296.0;
+  const double put_off = 2.0 * kPaddingThreshold * run.ranks * run.ranks;
+  if (run.padding_bytes == 0 && asked * static_cast<double>(run.bytes) > put_off) {
+    return no_result(
+        fmt::format("{}: --method padding: {} can pad one-sided writes only, and the program sends "
+                    "messages; leave padding out, so that links are token buckets",
+                    command.program, run.interposer));
   }
   run.wall_time = ended.wall_time;
   return run;

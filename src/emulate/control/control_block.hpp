@@ -9,13 +9,14 @@
 #include <cstdint>
 
 #include "emulate/policy/clock.hpp"
+#include "emulate/policy/padding.hpp"
 #include "emulate/policy/shared_link.hpp"
 
 namespace weft::emulate {
 
 /// The environment variable that holds the block's path.
 inline constexpr char kBlockVariable[] = "WEFT_EMULATE";
-inline constexpr std::uint64_t kBlockMagic = 0x7765667432303031;  // changes with the layout
+inline constexpr std::uint64_t kBlockMagic = 0x7765667432303032;  // changes with the layout
 inline constexpr unsigned kMostRanks = 256;
 inline constexpr unsigned kMostProcesses = 2 * kMostRanks;  // launchers and shells register too
 inline constexpr unsigned kMostLinks = 2'048;
@@ -48,11 +49,13 @@ struct Knobs {
   std::atomic<Picoseconds> overhead{0};  ///< what holding itself costs: subtracted
   std::atomic<std::uint64_t> rate{0};    ///< of each rank's link out and in, B/s; 0: not limited
   std::atomic<std::uint32_t> method{0};  ///< a Method
+  std::atomic<PaddingRatio> padding{0};  ///< instead of `rate`, for comparison; 0: none
 
   /// Whether there is nothing to do: messages pass as if weft were not there.
   bool is_native() const {
     return latency.load(std::memory_order_relaxed) == 0 &&
-           rate.load(std::memory_order_relaxed) == 0;
+           rate.load(std::memory_order_relaxed) == 0 &&
+           padding.load(std::memory_order_relaxed) == 0;
   }
 };
 
@@ -84,20 +87,24 @@ struct alignas(64) ProcessRecord {
   std::atomic<Picoseconds> ended{0};    ///< MPI_Finalize was called
   std::atomic<std::uint64_t> operations[op_count] = {};
   std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> held{0};  ///< messages that waited for their time
-  std::atomic<std::uint64_t> late{0};  ///< were due before they could be seen
+  std::atomic<std::uint64_t> padding{0};  ///< bytes, beside `bytes`
+  std::atomic<std::uint64_t> held{0};     ///< messages that waited for their time
+  std::atomic<std::uint64_t> late{0};     ///< were due before they could be seen
 
   void count(Operation operation, std::uint64_t size) {
-    // One writer: a load and a store, without the bus lock of an addition.
-    auto add = [](std::atomic<std::uint64_t>& counter, std::uint64_t by) {
-      counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-    };
     if ((stage.load(std::memory_order_relaxed) & (stage_running | stage_finished)) !=
         stage_running) {
       return;
     }
     add(operations[operation], 1);
     add(bytes, size);
+  }
+  void count_padding(std::uint64_t size) { add(padding, size); }
+
+ private:
+  // One writer: a load and a store, without the bus lock of an addition.
+  static void add(std::atomic<std::uint64_t>& counter, std::uint64_t by) {
+    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
   }
 };
 

@@ -145,6 +145,7 @@ ssize_t fill(Queue& queue) {
   if (count <= 0) return count;
   const Picoseconds seen = process.block->clock.now();
   for (ssize_t i = 0; i < count; ++i) {
+    if (entries[i].op_context == &padding_context) continue;
     const Kind kind = kind_of(entries[i]);
     Ring& ring = queue.rings[kind];
     Picoseconds due = due_time(entries[i], kind, seen);
@@ -316,39 +317,63 @@ std::uint64_t total(const iovec* segments, std::size_t count) {
   return bytes;
 }
 
+/// The first segment of a write, which padding ahead of it repeats.
+struct Start {
+  const void* from;
+  std::size_t bytes;
+  void* desc;
+  fi_addr_t to;
+};
+
+template <class Post>
+ssize_t write_behind_link(const Write& write, const void* context, const Start& start, Post post) {
+  return write_when_due(write, context, start.bytes, post, [&](std::size_t bytes) {
+    auto* const ep = const_cast<fid_ep*>(write.endpoint);
+    return real_of(ep->rma).write(ep, start.from, bytes, start.desc, start.to, write.address,
+                                  write.key, &padding_context);
+  });
+}
+
 ssize_t write(fid_ep* ep, const void* from, std::size_t bytes, void* desc, fi_addr_t to,
               std::uint64_t address, std::uint64_t key, void* context) {
-  return write_when_due({ep, address, key, bytes}, context, [=] {
+  return write_behind_link({ep, address, key, bytes}, context, {from, bytes, desc, to}, [=] {
     return real_of(ep->rma).write(ep, from, bytes, desc, to, address, key, context);
   });
 }
 
+Start start_of(const iovec* from, void** desc, std::size_t count, fi_addr_t to) {
+  if (count == 0) return {nullptr, 0, nullptr, to};
+  return {from[0].iov_base, from[0].iov_len, desc != nullptr ? desc[0] : nullptr, to};
+}
+
 ssize_t write_segments(fid_ep* ep, const iovec* from, void** desc, std::size_t count, fi_addr_t to,
                        std::uint64_t address, std::uint64_t key, void* context) {
-  return write_when_due({ep, address, key, total(from, count)}, context, [=] {
-    return real_of(ep->rma).writev(ep, from, desc, count, to, address, key, context);
-  });
+  return write_behind_link(
+      {ep, address, key, total(from, count)}, context, start_of(from, desc, count, to),
+      [=] { return real_of(ep->rma).writev(ep, from, desc, count, to, address, key, context); });
 }
 
 ssize_t write_message(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
   const bool has_target = message->rma_iov_count > 0;
   const std::uint64_t address = has_target ? message->rma_iov[0].addr : 0;
   const std::uint64_t key = has_target ? message->rma_iov[0].key : 0;
-  return write_when_due({ep, address, key, total(message->msg_iov, message->iov_count)},
-                        message->context,
-                        [=] { return real_of(ep->rma).writemsg(ep, message, flags); });
+  return write_behind_link(
+      {ep, address, key, total(message->msg_iov, message->iov_count)}, message->context,
+      start_of(message->msg_iov, message->desc, message->iov_count, message->addr),
+      [=] { return real_of(ep->rma).writemsg(ep, message, flags); });
 }
 
 ssize_t write_injected(fid_ep* ep, const void* from, std::size_t bytes, fi_addr_t to,
                        std::uint64_t address, std::uint64_t key) {
-  return write_when_due({ep, address, key, bytes}, nullptr,
-                        [=] { return real_of(ep->rma).inject(ep, from, bytes, to, address, key); });
+  return write_behind_link({ep, address, key, bytes}, nullptr, {}, [=] {
+    return real_of(ep->rma).inject(ep, from, bytes, to, address, key);
+  });
 }
 
 ssize_t write_with_data(fid_ep* ep, const void* from, std::size_t bytes, void* desc,
                         std::uint64_t data, fi_addr_t to, std::uint64_t address, std::uint64_t key,
                         void* context) {
-  return write_when_due({ep, address, key, bytes}, context, [=] {
+  return write_behind_link({ep, address, key, bytes}, context, {from, bytes, desc, to}, [=] {
     return real_of(ep->rma).writedata(ep, from, bytes, desc, data, to, address, key, context);
   });
 }

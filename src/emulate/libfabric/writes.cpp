@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulate/libfabric/writes.hpp"
 
+#include <algorithm>
+
 namespace weft::emulate::libfabric {
 
 pthread_mutex_t offering = PTHREAD_MUTEX_INITIALIZER;
@@ -21,6 +23,23 @@ struct TakenWrite {
 constexpr unsigned kMostTaken = 4'096;
 TakenWrite taken[kMostTaken];
 unsigned first_taken = 0, end_taken = 0;
+
+/// What endpoints owe, of paper 3's padding.
+struct EndpointDebt {
+  const fid_ep* endpoint;
+  PaddingDebt debt;
+};
+constexpr unsigned kMostDebts = 256;
+EndpointDebt debts[kMostDebts];
+
+/// nullptr: there are too many endpoints.
+PaddingDebt* debt_of(const fid_ep* endpoint) {
+  for (EndpointDebt& one : debts) {
+    if (one.endpoint == nullptr) one.endpoint = endpoint;
+    if (one.endpoint == endpoint) return &one.debt;
+  }
+  return nullptr;
+}
 
 /// A program that offers a write so soon after the one before had it ready all the time.
 constexpr Picoseconds kNextAtOnce = 50'000'000;
@@ -48,7 +67,24 @@ bool may_write(const Write& write) {
   return departure <= now;
 }
 
+fi_context padding_context = {};
+
+std::size_t padding_due(const fid_ep* endpoint, std::size_t most) {
+  const bool is_asked = process.block->knobs.padding.load(std::memory_order_relaxed) != 0;
+  if (!is_asked || most < kLeastPadded) return 0;
+  const PaddingDebt* const debt = debt_of(endpoint);
+  return debt == nullptr ? 0 : std::min<std::uint64_t>(debt->due(), most);
+}
+
+void note_padding(const fid_ep* endpoint, std::size_t bytes) {
+  debt_of(endpoint)->paid(bytes);
+  process.record->count_padding(bytes);
+}
+
 void note_taken(const Write& write, const void* context) {
+  const PaddingRatio ratio = process.block->knobs.padding.load(std::memory_order_relaxed);
+  PaddingDebt* const debt = ratio == 0 ? nullptr : debt_of(write.endpoint);
+  if (debt != nullptr) debt->owe(write.bytes, ratio);
   waits = false;
   last_taken = process.block->clock.now();
   if (end_taken - first_taken == kMostTaken) ++first_taken;

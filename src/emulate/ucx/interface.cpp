@@ -77,6 +77,7 @@ bool describe(Interface& interface) {
   interface.scratch_bytes =
       std::max(attributes.cap.am.max_short, attributes.cap.am.max_hdr) + 2 * kStampBytes;
   interface.scratch = static_cast<char*>(::malloc(interface.scratch_bytes));
+  prepare_padding(interface, attributes);
   return interface.scratch != nullptr;
 }
 
@@ -106,7 +107,7 @@ Interface* interface_of(uct_iface_h handle) {
 
 Endpoint& endpoint_of(Interface& interface, uct_ep_h handle) {
   if (Endpoint* const known = interface.endpoints.find(handle)) return *known;
-  static Endpoint nobody = {kUnknownRank, 0, false, 0, {}};
+  static Endpoint nobody = {kUnknownRank, 0, false, 0, {}, {}, {}};
   auto* endpoint = static_cast<Endpoint*>(::calloc(1, sizeof(Endpoint)));
   if (endpoint == nullptr || !interface.endpoints.insert(handle, endpoint)) return nobody;
   endpoint->peer = kUnknownRank;

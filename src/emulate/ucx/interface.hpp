@@ -17,6 +17,7 @@ inline constexpr std::size_t kStampBytes = sizeof(Stamp);
 inline constexpr unsigned kAmIds = UCT_AM_ID_MAX;
 inline constexpr unsigned kSizeClasses = 48;
 inline constexpr unsigned kUnknownRank = 0xffff;
+inline constexpr unsigned kPaddingId = kAmIds - 1;  // one that UCP does not use
 
 struct Worker {
   uct_worker_h handle;
@@ -35,6 +36,8 @@ struct Endpoint {
   bool refused;       ///< the last message got UCS_ERR_NO_RESOURCE: it has paid its link
   std::size_t refused_size;
   Plan refused_plan;
+  PaddingDebt debt;        ///< of messages and writes
+  PaddingDebt reads_debt;  ///< of what the peer sends in answer
 };
 
 struct Handler {
@@ -61,7 +64,8 @@ struct Interface {
   bool has_endpoint_address;
   char* scratch;  ///< a short message or a header, with its stamp
   std::size_t scratch_bytes;
-  Picoseconds acked;  ///< the latest of its endpoints
+  std::size_t padding_bytes;  ///< of one message of padding at most; 0: it cannot send any
+  Picoseconds acked;          ///< the latest of its endpoints
   PointerTable<Endpoint> endpoints;
   Handler handlers[kAmIds];
   Picoseconds last_due[kMostRanks];  ///< of the messages of each rank
@@ -112,6 +116,23 @@ ucs_status_t set_handler(Interface& interface, std::uint8_t id, uct_am_callback_
                          void* argument, std::uint32_t flags);
 /// A worker's progress callback: shows what is due.
 unsigned progress(void* worker);
+
+// ---- padding.cpp
+inline PaddingRatio padding_ratio() {
+  return process.block->knobs.padding.load(std::memory_order_relaxed);
+}
+void prepare_padding(Interface& interface, const uct_iface_attr_t& attributes);
+/// Sends the padding that is due. Errors are the transport's: UCS_ERR_NO_RESOURCE keeps the rest of
+/// the debt, and what was to follow has to wait.
+ucs_status_t pay_by_messages(Interface& interface, uct_ep_h handle, Endpoint& endpoint);
+/// The read that padding goes ahead of.
+struct Read {
+  const uct_iov_t* iov;
+  std::uint64_t address;
+  uct_rkey_t key;
+};
+ucs_status_t pay_by_reads(Interface& interface, uct_ep_h handle, Endpoint& endpoint,
+                          const Read& read);
 
 // ---- completions.cpp
 /// A caller's completion behind one of the module's, which the transport is given instead.

@@ -2,6 +2,7 @@
 // One-sided operations and flushes. The bytes move at once, as UCT has no way to keep them; what an
 // upper layer may know of it, the completion, comes when an emulated network would bring it.
 #include <algorithm>
+#include <type_traits>
 
 #include "emulate/ucx/interface.hpp"
 
@@ -48,6 +49,7 @@ ucs_status_t fetch(uct_ep_h handle, Operation operation, std::size_t bytes,
   const ucs_status_t status = call(interface, waits ? completion : completion_of(deferred));
   if (UCS_STATUS_IS_ERR(status)) return waits ? status : settle(deferred, status);
   process.record->count(operation, bytes);
+  endpoint.reads_debt.owe(bytes, padding_ratio());
   const Answer answer = round_trip(interface, endpoint, kRequestBytes, bytes);
   if (waits) {
     spin_until(std::max(answer.due, process.block->clock.now() + answer.travel));
@@ -59,14 +61,19 @@ ucs_status_t fetch(uct_ep_h handle, Operation operation, std::size_t bytes,
 
 /// An operation that is over for its caller at once, and acknowledged a round trip later.
 template <class Call>
-auto push(uct_ep_h handle, Operation operation, std::size_t bytes, Call call) {
+std::invoke_result_t<Call, Interface&> push(uct_ep_h handle, Operation operation, std::size_t bytes,
+                                            Call call) {
   Interface& interface = interface_of_endpoint(handle);
   Endpoint& endpoint = endpoint_of(interface, handle);
+  if (const ucs_status_t paid = pay_by_messages(interface, handle, endpoint); paid != UCS_OK) {
+    return paid;
+  }
   const auto status = call(interface);
   if (status < 0) return status;
   if (bytes == 0) bytes = static_cast<std::size_t>(status);  // a packer says how many
   process.record->count(operation, bytes);
   if (is_native()) return status;
+  endpoint.debt.owe(bytes, padding_ratio());
   const Picoseconds due = round_trip(interface, endpoint, bytes, 0).due;
   if (is_spinning()) spin_until(due);
   endpoint.acked = std::max(endpoint.acked, due);
@@ -114,6 +121,9 @@ ucs_status_t get_zcopy(uct_ep_h ep, const uct_iov_t* iov, std::size_t count, std
                        uct_rkey_t key, uct_completion_t* completion) {
   return fetch(ep, op_get, bytes_of(iov, count), completion,
                [&](Interface& interface, uct_completion_t* inner) {
+                 const ucs_status_t paid =
+                     pay_by_reads(interface, ep, endpoint_of(interface, ep), {iov, address, key});
+                 if (paid != UCS_OK) return paid;
                  return interface.real.ep_get_zcopy(ep, iov, count, address, key, inner);
                });
 }

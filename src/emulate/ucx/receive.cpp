@@ -187,6 +187,7 @@ ucs_status_t set_handler(Interface& interface, std::uint8_t id, uct_am_callback_
       ucs_status_t (*)(uct_iface_h, std::uint8_t, uct_am_callback_t, void*, std::uint32_t);
   static const auto real = reinterpret_cast<SetHandler>(real_function("uct_iface_set_am_handler"));
   if (id >= kAmIds || call == nullptr) return real(interface.handle, id, call, argument, flags);
+  if (id == kPaddingId) interface.padding_bytes = 0;  // it is the upper layer's, after all
   interface.handlers[id] = {call, argument, &interface};
   return real(interface.handle, id, on_message, &interface.handlers[id], flags);
 }

@@ -39,6 +39,7 @@ ucs_status_t sent(Endpoint& endpoint, ucs_status_t status, Operation operation, 
     endpoint.refused = true;
   } else if (!UCS_STATUS_IS_ERR(status)) {
     process.record->count(operation, bytes);
+    endpoint.debt.owe(bytes, padding_ratio());
   }
   return status;
 }
@@ -48,6 +49,9 @@ ucs_status_t am_short(uct_ep_h handle, std::uint8_t id, std::uint64_t header, co
   Interface& interface = interface_of_endpoint(handle);
   Endpoint& endpoint = endpoint_of(interface, handle);
   if (length + kStampBytes > interface.scratch_bytes) return UCS_ERR_INVALID_PARAM;
+  if (const ucs_status_t paid = pay_by_messages(interface, handle, endpoint); paid != UCS_OK) {
+    return paid;
+  }
   const Stamp mark = stamp(interface, endpoint, sizeof header + length);
   char* const out = interface.scratch;
   ::memcpy(out, &mark.rest, sizeof mark.rest);
@@ -69,6 +73,9 @@ ucs_status_t am_short_iov(uct_ep_h handle, std::uint8_t id, const uct_iov_t* iov
   Interface& interface = interface_of_endpoint(handle);
   Endpoint& endpoint = endpoint_of(interface, handle);
   if (count >= kMostIov) return UCS_ERR_INVALID_PARAM;
+  if (const ucs_status_t paid = pay_by_messages(interface, handle, endpoint); paid != UCS_OK) {
+    return paid;
+  }
   const std::size_t bytes = bytes_of(iov, count);
   Stamp mark = stamp(interface, endpoint, bytes);
   uct_iov_t with_stamp[kMostIov];
@@ -101,11 +108,15 @@ std::size_t pack_with_stamp(void* destination, void* argument) {
 ssize_t am_bcopy(uct_ep_h handle, std::uint8_t id, uct_pack_callback_t pack, void* argument,
                  unsigned flags) {
   Interface& interface = interface_of_endpoint(handle);
-  Packing packing{&interface, &endpoint_of(interface, handle), pack, argument};
+  Endpoint& endpoint = endpoint_of(interface, handle);
+  if (const ucs_status_t paid = pay_by_messages(interface, handle, endpoint); paid != UCS_OK) {
+    return paid;
+  }
+  Packing packing{&interface, &endpoint, pack, argument};
   const ssize_t packed = interface.real.ep_am_bcopy(handle, id, pack_with_stamp, &packing, flags);
   if (packed < 0) return packed;
   const ssize_t bytes = packed - static_cast<ssize_t>(kStampBytes);
-  process.record->count(op_am_bcopy, static_cast<std::size_t>(bytes));
+  sent(endpoint, UCS_OK, op_am_bcopy, static_cast<std::size_t>(bytes));
   return bytes;
 }
 
@@ -115,6 +126,9 @@ ucs_status_t am_zcopy(uct_ep_h handle, std::uint8_t id, const void* header, unsi
   Interface& interface = interface_of_endpoint(handle);
   Endpoint& endpoint = endpoint_of(interface, handle);
   if (header_length + kStampBytes > interface.scratch_bytes) return UCS_ERR_INVALID_PARAM;
+  if (const ucs_status_t paid = pay_by_messages(interface, handle, endpoint); paid != UCS_OK) {
+    return paid;
+  }
   const std::size_t bytes = header_length + bytes_of(iov, count);
   const Stamp mark = stamp(interface, endpoint, bytes);
   ::memcpy(interface.scratch, &mark, kStampBytes);

@@ -30,3 +30,11 @@ bytes=$(sed -n 's/.*"bytes": \([0-9]*\).*/\1/p' "$dir/run.json")
 # Each iteration needs a halo, which needs at least one traversal.
 seconds=$(sed -n 's/.*"program_time_s": \([0-9.]*\).*/\1/p' "$dir/run.json")
 awk -v s="$seconds" 'BEGIN { exit !(s >= 5 * 0.002) }' || fail "$seconds s are too few"
+
+# Padding, as in paper 3, goes ahead of the writes, to the same place.
+"$weft" emulate --method padding --bandwidth 10% --json "$dir/padded.json" -- "${program[@]}" \
+  >"$dir/padded" || fail "the program fails behind padding"
+[[ $(grep checksum "$dir/native") == "$(grep checksum "$dir/padded")" ]] ||
+  fail "another result behind padding: $(cat "$dir/native" "$dir/padded")"
+padding=$(sed -n 's/.*"padding_bytes": \([0-9]*\).*/\1/p' "$dir/padded.json")
+((padding >= 5 * bytes)) || fail "$padding bytes of padding for $bytes bytes are too few"
