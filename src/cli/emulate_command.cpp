@@ -151,6 +151,7 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
                    "ahead of the program's). spin,padding is the paper's emulator")
       ->check(CLI::IsMember({"hold", "spin", "padding"}))
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("NAME[,NAME]")
       ->capture_default_str();
   emulate->add_flag("--ucx", s.request.use_ucx,
