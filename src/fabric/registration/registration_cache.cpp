@@ -2,163 +2,309 @@
 #include "fabric/registration/registration_cache.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.hpp"
 
 namespace weft::fabric {
+namespace {
+
+// Region::state: whether it may be found, its users, and whose turn in the slot it is.
+constexpr std::uint64_t findable = 1;
+constexpr std::uint64_t one_user = 2;
+constexpr int version_shift = 32;
+constexpr std::uint64_t one_version = std::uint64_t{1} << version_shift;
+
+constexpr std::uint64_t users_of(std::uint64_t state) {
+  return (state & (one_version - 1)) / one_user;
+}
+constexpr std::uint64_t version_of(std::uint64_t state) {
+  return state >> version_shift;
+}
+
+// Regions that begin before an address and do not reach it, looked at without the lock.
+constexpr std::size_t most_overlaps = 4;
+constexpr int most_hint_bits = 20;
+
+}  // namespace
+
+/// A slot, one cache line. `state` changes from findable only with the lock held; the other fields
+/// change only while it is not findable, and nobody reads `handle` before counting as a user.
+struct alignas(64) RegistrationCache::Region {
+  std::atomic<std::uint64_t> state = 0;
+  std::atomic<std::uint64_t> begin = 0, end = 0;
+  std::atomic<std::uint64_t> last_use = 0;
+  std::uint64_t handle = 0;
+  bool is_stale = false;  // changed while it was being registered
+
+  std::uint64_t bytes() const { return end.load() - begin.load(); }
+  /// Counts a user of a region that holds [from, to). The exchange fails when another region has
+  /// come into the slot since `state` was read.
+  bool pin(std::uint64_t from, std::uint64_t to) {
+    std::uint64_t seen = state.load(std::memory_order_acquire);
+    do {
+      if ((seen & findable) == 0) return false;
+      if (begin.load(std::memory_order_acquire) > from) return false;
+      if (end.load(std::memory_order_acquire) < to) return false;
+    } while (!state.compare_exchange_weak(seen, seen + one_user, std::memory_order_acq_rel,
+                                          std::memory_order_acquire));
+    return true;
+  }
+};
+
+RegistrationCache::RegistrationCache(Registrar& registrar, const RegistrationLimits& limits)
+    : registrar_(registrar),
+      limits_(limits),
+      // Four per region: few pages share one.
+      hint_bits_(std::min(static_cast<int>(std::bit_width(limits.regions)) + 1, most_hint_bits)),
+      hints_(std::make_unique<std::atomic<Region*>[]>(std::size_t{1} << hint_bits_)),
+      begins_(std::make_unique<std::atomic<std::uint64_t>[]>(limits.regions)),
+      indexed_(std::make_unique<std::atomic<Region*>[]>(limits.regions)) {}
 
 RegistrationCache::~RegistrationCache() {
-  WEFT_CHECK(orphans_.empty() && coming_.empty());
-  for (const Region& region : recent_) {
-    WEFT_CHECK(region.users == 0, "a registered region is in use at the end");
+  WEFT_CHECK(orphans_ == 0 && coming_.empty());
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Region& region = *indexed_[i];
+    WEFT_CHECK(users_of(region.state) == 0, "a registered region is in use at the end");
+    registrar_.remove(region.handle);
   }
-  remove(recent_);
 }
 
-RegistrationCache::Hint& RegistrationCache::hint_of(std::uint64_t address) {
-  constexpr int page_bits = 12, hash_bits = 12;
-  static_assert(hints == std::size_t{1} << hash_bits);
-  return hints_[(address >> page_bits) * 0x9e3779b97f4a7c15ULL >> (64 - hash_bits)];
+std::atomic<RegistrationCache::Region*>& RegistrationCache::hint_of(std::uint64_t address) {
+  constexpr int page_bits = 12;
+  return hints_[(address >> page_bits) * 0x9e37'79b9'7f4a'7c15 >> (64 - hint_bits_)];
 }
 
-RegistrationCache::Region* RegistrationCache::find(std::uint64_t address, std::uint64_t end) {
-  Hint& hint = hint_of(address);
-  if (hint.generation == generation_ && hint.region->begin <= address && hint.region->end >= end) {
-    return hint.region;
+/// How many regions begin at or before `address`.
+std::size_t RegistrationCache::above(std::uint64_t address) const {
+  const std::atomic<std::uint64_t>* at = begins_.get();
+  std::size_t left = count_.load(std::memory_order_acquire);
+  if (left == 0) return 0;
+  while (left > 1) {
+    const std::size_t half = left / 2;
+    at = at[half - 1].load(std::memory_order_relaxed) <= address ? at + half : at;
+    left -= half;
   }
-  Region* const found = search(address, end);
-  if (found != nullptr) hint = {found, generation_};
-  return found;
+  const bool is_before = at->load(std::memory_order_relaxed) <= address;
+  return static_cast<std::size_t>(at - begins_.get()) + (is_before ? 1 : 0);
 }
 
-RegistrationCache::Region* RegistrationCache::search(std::uint64_t address, std::uint64_t end) {
-  for (auto it = by_address_.upper_bound(address); it != by_address_.begin();) {
-    --it;
-    if (it->second->end >= end) return it->second;
-    if (address - it->first >= longest_) return nullptr;  // none before reaches so far
+RegistrationCache::Region* RegistrationCache::pin_proposed(std::uint64_t address,
+                                                           std::uint64_t end) {
+  auto& hint = hint_of(address);
+  Region* const hinted = hint.load(std::memory_order_acquire);
+  if (hinted != nullptr && hinted->pin(address, end)) return hinted;
+  const std::size_t from = above(address);
+  for (std::size_t i = from; i > 0 && from - i < most_overlaps; --i) {
+    Region* const region = indexed_[i - 1].load(std::memory_order_acquire);
+    if (region == nullptr || !region->pin(address, end)) continue;
+    hint.store(region, std::memory_order_release);
+    return region;
   }
   return nullptr;
 }
 
-void RegistrationCache::take_out(Region& region, Regions& removed) {
-  by_address_.erase(region.place);
-  ++generation_;
-  counters_.bytes -= region.end - region.begin;
-  --counters_.regions;
-  removed.splice(removed.end(), recent_, region.self);
-}
-
-bool RegistrationCache::make_room(std::uint64_t bytes, Regions& removed) {
-  const auto fits = [&] {
-    return counters_.bytes + bytes <= limits_.bytes && counters_.regions < limits_.regions;
-  };
-  for (auto it = recent_.end(); !fits() && it != recent_.begin();) {
-    Region& region = *--it;
-    if (region.users > 0) continue;
-    ++it;
-    ++counters_.evictions;
-    take_out(region, removed);
+RegistrationCache::Region* RegistrationCache::pin_indexed(std::uint64_t address,
+                                                          std::uint64_t end) {
+  for (std::size_t i = above(address); i > 0; --i) {
+    Region* const region = indexed_[i - 1];
+    if (region->pin(address, end)) return region;
+    if (address - region->begin >= longest_) return nullptr;  // none before reaches so far
   }
-  return fits();
+  return nullptr;
 }
 
-void RegistrationCache::remove(Regions& removed) {
-  for (const Region& region : removed) registrar_.remove(region.handle);
-  removed.clear();
+RegistrationCache::Use RegistrationCache::use(Region& region) {
+  region.last_use.store(clock_.fetch_add(1, std::memory_order_relaxed) + 1,
+                        std::memory_order_relaxed);
+  return {region.handle, &region};
+}
+
+RegistrationCache::Region& RegistrationCache::begin_entering(std::uint64_t address,
+                                                             std::uint64_t bytes) {
+  if (vacant_.empty()) vacant_.push_back(&slots_.emplace_back());
+  Region& region = *vacant_.back();
+  vacant_.pop_back();
+  region.state = (version_of(region.state) + 1) << version_shift;
+  region.begin = address;
+  region.end = address + bytes;
+  region.is_stale = false;
+  counters_.bytes += bytes;
+  ++counters_.regions;
+  return *coming_.emplace_back(&region);
+}
+
+void RegistrationCache::vacate(Region& region) {
+  counters_.bytes -= region.bytes();
+  --counters_.regions;
+  vacant_.push_back(&region);
+}
+
+/// For others to find, with one user.
+void RegistrationCache::publish(Region& region, std::uint64_t handle) {
+  region.handle = handle;
+  region.last_use = clock_.fetch_add(1, std::memory_order_relaxed) + 1;
+  ++entered_;
+  longest_ = std::max(longest_, region.bytes());
+  const std::size_t place = above(region.begin);
+  for (std::size_t i = count_; i > place; --i) {
+    begins_[i].store(begins_[i - 1].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    indexed_[i].store(indexed_[i - 1].load(std::memory_order_relaxed), std::memory_order_release);
+  }
+  begins_[place].store(region.begin, std::memory_order_relaxed);
+  indexed_[place].store(&region, std::memory_order_release);
+  count_.store(count_ + 1, std::memory_order_release);
+  region.state.store(region.state + one_user + findable, std::memory_order_release);
+  enter_age(region);
+}
+
+/// From the index. Its state says already that it must not be found.
+void RegistrationCache::take_out(const Region& region) {
+  std::size_t i = above(region.begin) - 1;
+  while (indexed_[i] != &region) --i;
+  const std::size_t last = count_ - 1;
+  for (; i < last; ++i) {
+    begins_[i].store(begins_[i + 1].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    indexed_[i].store(indexed_[i + 1].load(std::memory_order_relaxed), std::memory_order_release);
+  }
+  count_.store(last, std::memory_order_release);
+}
+
+void RegistrationCache::enter_age(Region& region) {
+  if (ages_.size() > 2 * count_ + 64) {
+    // Mostly outdated.
+    ages_ = {};
+    for (std::size_t i = 0; i < count_; ++i) {
+      Region* const other = indexed_[i];
+      ages_.push({other->last_use, version_of(other->state), other});
+    }
+    return;
+  }
+  ages_.push({region.last_use, version_of(region.state), &region});
+}
+
+/// Takes out the least recently used regions until there is room. An entry of `ages_` may be older
+/// than its region, as hits do not come here: it is entered anew then.
+bool RegistrationCache::make_room(std::uint64_t bytes, Handles& removed) {
+  const auto fits = [&] {
+    return bytes <= limits_.bytes && counters_.bytes <= limits_.bytes - bytes &&
+           counters_.regions < limits_.regions;
+  };
+  std::vector<Age> used;
+  while (!fits() && !ages_.empty()) {
+    Age age = ages_.top();
+    ages_.pop();
+    std::uint64_t state = age.region->state;
+    if (version_of(state) != age.version || (state & findable) == 0) continue;
+    const std::uint64_t last_use = age.region->last_use;
+    if (last_use != age.last_use) {
+      age.last_use = last_use;
+      ages_.push(age);
+      continue;
+    }
+    if (users_of(state) > 0 ||
+        !age.region->state.compare_exchange_strong(state, state - findable)) {
+      used.push_back(age);
+      continue;
+    }
+    ++counters_.evictions;
+    take_out(*age.region);
+    removed.push_back(age.region->handle);
+    vacate(*age.region);
+  }
+  for (const Age& age : used) ages_.push(age);
+  return fits();
 }
 
 Result<RegistrationCache::Use> RegistrationCache::acquire(std::uint64_t address,
                                                           std::uint64_t bytes) {
   WEFT_CHECK(bytes > 0 && address + bytes > address);
   const std::uint64_t end = address + bytes;
+  if (Region* const found = pin_proposed(address, end)) return use(*found);
   for (;;) {
-    Regions removed;
+    Handles removed;
     Region* coming = nullptr;
     {
       const std::lock_guard lock(mutex_);
-      if (Region* const found = find(address, end)) {
-        ++counters_.hits;
-        ++found->users;
-        recent_.splice(recent_.begin(), recent_, found->self);
-        return Use{found->handle, found};
-      }
+      if (Region* const found = pin_indexed(address, end)) return use(*found);
       ++counters_.misses;
-      if (make_room(bytes, removed)) {
-        coming = &coming_.emplace_front();
-        coming->begin = address;
-        coming->end = end;
-        coming->users = 1;
-        coming->self = coming_.begin();
-        counters_.bytes += bytes;
-        ++counters_.regions;
-      }
+      if (make_room(bytes, removed)) coming = &begin_entering(address, bytes);
     }
-    remove(removed);
+    for (const std::uint64_t handle : removed) registrar_.remove(handle);
     if (coming == nullptr) {
       return Error{ErrorCode::exhausted, "no room for another registered region: all are in use"};
     }
-    const auto handle = registrar_.enter(address, bytes);
-    std::unique_lock lock(mutex_);
-    if (handle && !coming->is_stale) {
-      coming->handle = *handle;
-      coming->place = by_address_.emplace(address, coming);
-      longest_ = std::max(longest_, bytes);
-      recent_.splice(recent_.begin(), coming_, coming->self);
-      return Use{*handle, coming};
-    }
-    // The registrar refused, or the pages changed meanwhile, and it may have seen the old ones.
-    counters_.bytes -= bytes;
-    --counters_.regions;
-    coming_.erase(coming->self);
-    lock.unlock();
-    if (!handle) return handle.error();
-    registrar_.remove(*handle);
+    bool again = false;
+    auto entered = enter(*coming, address, bytes, again);
+    if (!again) return entered;
   }
+}
+
+/// Registers. `again`: the pages changed meanwhile, and the registrar may have seen the old ones.
+Result<RegistrationCache::Use> RegistrationCache::enter(Region& coming, std::uint64_t address,
+                                                        std::uint64_t bytes, bool& again) {
+  const auto handle = registrar_.enter(address, bytes);
+  {
+    const std::lock_guard lock(mutex_);
+    coming_.erase(std::find(coming_.begin(), coming_.end(), &coming));
+    again = handle && coming.is_stale;
+    if (handle && !again) {
+      publish(coming, *handle);
+      return Use{*handle, &coming};
+    }
+    vacate(coming);
+  }
+  if (!handle) return handle.error();
+  registrar_.remove(*handle);
+  return Use{};
 }
 
 void RegistrationCache::release(const Use& use) {
-  Regions removed;
+  Region& region = *use.region;
+  const std::uint64_t before = region.state.fetch_sub(one_user, std::memory_order_acq_rel);
+  WEFT_CHECK(users_of(before) > 0);
+  if (users_of(before) > 1 || (before & findable) != 0) return;
   {
     const std::lock_guard lock(mutex_);
-    Region& region = *use.region;
-    WEFT_CHECK(region.users > 0);
-    if (--region.users > 0 || !region.is_stale) return;
-    counters_.bytes -= region.end - region.begin;
-    --counters_.regions;
-    removed.splice(removed.end(), orphans_, region.self);
+    --orphans_;
+    vacate(region);
   }
-  remove(removed);
+  registrar_.remove(use.handle);
 }
 
 void RegistrationCache::invalidate(std::uint64_t address, std::uint64_t bytes) {
+  if (bytes == 0) return;
   const std::uint64_t end = address + bytes;
-  Regions removed;
+  Handles removed;
   {
     const std::lock_guard lock(mutex_);
-    for (Region& region : coming_) {
-      if (region.begin < end && address < region.end) region.is_stale = true;
+    for (Region* const region : coming_) {
+      if (region->begin < end && address < region->end) region->is_stale = true;
     }
-    const std::uint64_t first = address > longest_ ? address - longest_ : 0;
-    for (auto it = by_address_.lower_bound(first); it != by_address_.end() && it->first < end;) {
-      Region& region = *(it++)->second;
+    // From the last one that begins before the end, back to where none reaches the address.
+    for (std::size_t i = above(end - 1); i > 0; --i) {
+      Region& region = *indexed_[i - 1];
+      if (address > region.begin && address - region.begin >= longest_) break;
       if (region.end <= address) continue;
       ++counters_.invalidations;
-      if (region.users == 0) {
-        take_out(region, removed);
+      const std::uint64_t before = region.state.fetch_sub(findable);
+      take_out(region);
+      if (users_of(before) > 0) {
+        ++orphans_;
         continue;
       }
-      region.is_stale = true;
-      by_address_.erase(region.place);
-      ++generation_;
-      orphans_.splice(orphans_.end(), recent_, region.self);
+      removed.push_back(region.handle);
+      vacate(region);
     }
   }
-  remove(removed);
+  for (const std::uint64_t handle : removed) registrar_.remove(handle);
 }
 
 RegistrationCache::Counters RegistrationCache::counters() const {
   const std::lock_guard lock(mutex_);
-  return counters_;
+  Counters counters = counters_;
+  counters.hits = clock_ - entered_;
+  return counters;
 }
 
 }  // namespace weft::fabric

@@ -3,10 +3,12 @@
 // Hits by containment, invalidation by overlap, the least recently used go first.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <list>
-#include <map>
+#include <deque>
+#include <memory>
 #include <mutex>
+#include <queue>
 #include <vector>
 
 #include "weft/result.hpp"
@@ -24,11 +26,16 @@ class Registrar {
 
 struct RegistrationLimits {
   std::uint64_t bytes = std::uint64_t{1} << 30;  ///< of kept and used regions together
-  std::uint64_t regions = 4096;
+  std::uint64_t regions = 4096;                  ///< the cache allocates 48 bytes for each at once
 };
 
 /// Thread-safe. A memory monitor calls `invalidate` before pages change their meaning; a region
 /// that is in use then leaves the cache at once, and the network when its last user releases it.
+///
+/// A hit takes no lock. It looks for a region by a hint or by the sorted index, which a thread with
+/// the lock may be changing: what it reads there only proposes a region. The region's own state
+/// decides, in the one atomic operation that counts the user. Regions live in slots that are used
+/// again and never freed before the cache, so that an outdated proposal still names a slot.
 class RegistrationCache {
  public:
   struct Region;
@@ -38,8 +45,7 @@ class RegistrationCache {
     Region* region = nullptr;
   };
 
-  RegistrationCache(Registrar& registrar, const RegistrationLimits& limits)
-      : registrar_(registrar), limits_(limits), hints_(hints) {}
+  RegistrationCache(Registrar& registrar, const RegistrationLimits& limits);
   /// Nothing may be in use any more.
   ~RegistrationCache();
   RegistrationCache(const RegistrationCache&) = delete;
@@ -58,41 +64,53 @@ class RegistrationCache {
   Counters counters() const;
 
  private:
-  using Regions = std::list<Region>;
-  static constexpr std::size_t hints = 4096;
-  Region* find(std::uint64_t address, std::uint64_t end);
-  Region* search(std::uint64_t address, std::uint64_t end);
-  bool make_room(std::uint64_t bytes, Regions& removed);
-  void take_out(Region& region, Regions& removed);
-  void remove(Regions& removed);
+  using Handles = std::vector<std::uint64_t>;
+  /// A region, as old as it was when it was entered here, or older than that.
+  struct Age {
+    std::uint64_t last_use = 0;
+    std::uint64_t version = 0;
+    Region* region = nullptr;
+    bool operator>(const Age& other) const { return last_use > other.last_use; }
+  };
+  using Ages = std::priority_queue<Age, std::vector<Age>, std::greater<>>;
+
+  // Without the lock.
+  Region* pin_proposed(std::uint64_t address, std::uint64_t end);
+  std::size_t above(std::uint64_t address) const;
+  std::atomic<Region*>& hint_of(std::uint64_t address);
+  Use use(Region& region);
+  Result<Use> enter(Region& coming, std::uint64_t address, std::uint64_t bytes, bool& again);
+
+  // With the lock.
+  Region* pin_indexed(std::uint64_t address, std::uint64_t end);
+  Region& begin_entering(std::uint64_t address, std::uint64_t bytes);
+  bool make_room(std::uint64_t bytes, Handles& removed);
+  void publish(Region& region, std::uint64_t handle);
+  void take_out(const Region& region);
+  void vacate(Region& region);
+  void enter_age(Region& region);
 
   Registrar& registrar_;
   const RegistrationLimits limits_;
-  mutable std::mutex mutex_;
-  std::multimap<std::uint64_t, Region*> by_address_;  // those that may be found
-  std::uint64_t longest_ = 0;                         // of all regions there ever were
-  /// Where a page was found last. Good as long as no region has left since.
-  struct Hint {
-    Region* region = nullptr;
-    std::uint64_t generation = 0;
-  };
-  Hint& hint_of(std::uint64_t address);
-  std::vector<Hint> hints_;
-  std::uint64_t generation_ = 1;  // of regions that may be found; a new one with each that leaves
-  Regions recent_;                // may be found; the latest first
-  Regions orphans_;               // invalidated while they were used
-  Regions coming_;                // being registered
-  Counters counters_;
-};
+  const int hint_bits_;
+  // Where a page was found last.
+  std::unique_ptr<std::atomic<Region*>[]> hints_;
+  // Regions that may be found, by where they begin: the keys, and whose they are.
+  std::unique_ptr<std::atomic<std::uint64_t>[]> begins_;
+  std::unique_ptr<std::atomic<Region*>[]> indexed_;
+  std::atomic<std::size_t> count_ = 0;
+  // Grows with each hit and each new region; on a line that only these write.
+  alignas(64) std::atomic<std::uint64_t> clock_ = 0;
 
-/// For the cache alone.
-struct RegistrationCache::Region {
-  std::uint64_t begin = 0, end = 0;
-  std::uint64_t handle = 0;
-  std::uint64_t users = 0;
-  bool is_stale = false;
-  std::list<Region>::iterator self;
-  std::multimap<std::uint64_t, Region*>::iterator place;
+  alignas(64) mutable std::mutex mutex_;
+  std::deque<Region> slots_;
+  std::vector<Region*> vacant_;
+  std::vector<Region*> coming_;  // being registered
+  Ages ages_;                    // of those that may be found; entries of others are outdated
+  std::uint64_t longest_ = 0;    // of all regions there ever were
+  std::uint64_t orphans_ = 0;    // invalidated while they were used
+  std::uint64_t entered_ = 0;    // times that clock_ grew with a new region
+  Counters counters_;
 };
 
 }  // namespace weft::fabric

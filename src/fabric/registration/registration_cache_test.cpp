@@ -4,7 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "base/rng.hpp"
 
@@ -45,6 +50,17 @@ class FakeNetwork final : public Registrar {
       if (found->second.versions[p] != versions_[p]) return false;
     }
     return true;
+  }
+  /// Whether a region holds that page as it was after so many changes, or later.
+  bool is_as_new(std::uint64_t handle, std::uint64_t page, std::uint64_t version) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(handle);
+    return found != entries_.end() && found->second.begin <= page && found->second.end > page &&
+           found->second.versions[page] >= version;
+  }
+  std::uint64_t version(std::uint64_t page) {
+    const std::lock_guard lock(mutex_);
+    return versions_[page];
   }
   bool holds(std::uint64_t handle) {
     const std::lock_guard lock(mutex_);
@@ -140,6 +156,164 @@ TEST(registration_cache, never_answers_with_a_stale_region_whatever_is_done) {
     }
     EXPECT_EQ(network.size(), 0u) << "seed " << seed;
   }
+}
+
+/// What the cache should do, in the order of use: the latest at the end.
+class LeastRecentlyUsed {
+ public:
+  struct Region {
+    std::uint64_t handle, begin, end;
+  };
+  /// Takes what would be evicted for a new region of that length out.
+  void make_room(std::uint64_t bytes, std::uint64_t most_bytes, std::size_t most_regions) {
+    while (regions_.size() == most_regions || bytes_ + bytes > most_bytes) {
+      bytes_ -= regions_.front().end - regions_.front().begin;
+      regions_.erase(regions_.begin());
+    }
+  }
+  bool use(std::uint64_t handle) {
+    const auto found = std::find_if(regions_.begin(), regions_.end(),
+                                    [&](const Region& region) { return region.handle == handle; });
+    if (found == regions_.end()) return false;
+    std::rotate(found, found + 1, regions_.end());
+    return true;
+  }
+  bool contains(std::uint64_t begin, std::uint64_t end) const {
+    return std::any_of(regions_.begin(), regions_.end(), [&](const Region& region) {
+      return region.begin <= begin && region.end >= end;
+    });
+  }
+  void add(const Region& region) {
+    regions_.push_back(region);
+    bytes_ += region.end - region.begin;
+  }
+  const std::vector<Region>& regions() const { return regions_; }
+
+ private:
+  std::vector<Region> regions_;
+  std::uint64_t bytes_ = 0;
+};
+
+TEST(registration_cache, evicts_in_the_exact_order_of_use) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    FakeNetwork network;
+    RegistrationCache cache(network, {.bytes = 40, .regions = 12});
+    LeastRecentlyUsed model;
+    Rng rng(seed);
+    for (int i = 0; i < 300; ++i) {
+      const std::uint64_t begin = rng.below(60), bytes = 1 + rng.below(4);
+      const bool hits = model.contains(begin, begin + bytes);
+      const auto use = cache.acquire(begin, bytes);
+      ASSERT_TRUE(use);
+      if (!hits) {
+        model.make_room(bytes, 40, 12);
+        model.add({use->handle, begin, begin + bytes});
+      } else {
+        ASSERT_TRUE(model.use(use->handle)) << "seed " << seed;
+      }
+      cache.release(*use);
+      ASSERT_EQ(network.size(), model.regions().size()) << "seed " << seed;
+      for (const auto& region : model.regions()) {
+        ASSERT_TRUE(network.holds(region.handle)) << "seed " << seed;
+      }
+    }
+  }
+}
+
+TEST(registration_cache, finds_a_long_region_behind_many_that_begin_later) {
+  FakeNetwork network;
+  RegistrationCache cache(network, {});
+  cache.release(*cache.acquire(0, 60));
+  const auto inner = cache.acquire(0, 64);  // beyond the first
+  cache.invalidate(63, 1);
+  cache.release(*inner);
+  for (std::uint64_t at = 1; at < 50; ++at) cache.release(*cache.acquire(at, 1));
+  EXPECT_EQ(cache.counters().regions, 1u);
+  EXPECT_EQ(cache.counters().hits, 49u);
+}
+
+TEST(registration_cache, with_regions_that_overlap_finds_the_one_that_reaches_far_enough) {
+  FakeNetwork network;
+  RegistrationCache cache(network, {});
+  for (std::uint64_t i = 1; i <= 8; ++i) cache.release(*cache.acquire(i, 40));
+  const auto longest = cache.acquire(0, 62);
+  cache.release(*longest);
+  const auto found = cache.acquire(9, 50);
+  EXPECT_EQ(found->handle, longest->handle);
+  EXPECT_EQ(cache.counters().hits, 1u);
+  cache.release(*found);
+}
+
+/// One thread of several. What it acquires is as new as the last change of the page that was
+/// complete before.
+void use_in_a_thread(FakeNetwork& network, RegistrationCache& cache,
+                     std::array<std::atomic<std::uint64_t>, FakeNetwork::pages>& complete,
+                     std::uint64_t seed) {
+  Rng rng(seed);
+  for (int i = 0; i < 3'000; ++i) {
+    const std::uint64_t begin = rng.below(60), bytes = 1 + rng.below(4);
+    if (rng.below(8) == 0) {
+      network.unmap(begin, begin + 1);
+      const std::uint64_t version = network.version(begin);
+      cache.invalidate(begin, 1);
+      auto known = complete[begin].load();
+      while (known < version && !complete[begin].compare_exchange_weak(known, version)) {
+      }
+    }
+    const std::uint64_t page = begin + rng.below(bytes);
+    const std::uint64_t version = complete[page];
+    const auto use = cache.acquire(begin, bytes);
+    if (!use) continue;
+    EXPECT_TRUE(network.is_as_new(use->handle, page, version)) << "seed " << seed;
+    const auto counters = cache.counters();
+    EXPECT_LE(counters.regions, 24u);
+    EXPECT_LE(counters.bytes, 64u);
+    cache.release(*use);
+  }
+}
+
+/// Its memory changes while it is being registered, at first.
+class ChangingNetwork final : public Registrar {
+ public:
+  Result<std::uint64_t> enter(std::uint64_t address, std::uint64_t) override {
+    ++entered;
+    if (entered < 3) cache->invalidate(address, 1);
+    return entered;
+  }
+  void remove(std::uint64_t handle) override { removed.push_back(handle); }
+
+  RegistrationCache* cache = nullptr;
+  std::uint64_t entered = 0;
+  std::vector<std::uint64_t> removed;
+};
+
+TEST(registration_cache, registers_again_what_changed_while_it_was_being_registered) {
+  ChangingNetwork network;
+  RegistrationCache cache(network, {});
+  network.cache = &cache;
+  const auto use = cache.acquire(10, 4);
+  EXPECT_EQ(use->handle, 3u);
+  EXPECT_THAT(network.removed, testing::ElementsAre(1u, 2u));
+  EXPECT_EQ(cache.counters().regions, 1u);
+  cache.release(*use);
+}
+
+TEST(registration_cache, of_several_threads_never_answers_with_a_stale_region) {
+  FakeNetwork network;
+  {
+    RegistrationCache cache(network, {.bytes = 64, .regions = 24});
+    std::array<std::atomic<std::uint64_t>, FakeNetwork::pages> complete{};
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] { use_in_a_thread(network, cache, complete, t); });
+    }
+    for (auto& thread : threads) thread.join();
+    const auto counters = cache.counters();
+    EXPECT_GT(counters.hits, 0u);
+    EXPECT_GT(counters.evictions, 0u);
+    EXPECT_GT(counters.invalidations, 0u);
+  }
+  EXPECT_EQ(network.size(), 0u);
 }
 
 TEST(registration_cache, of_several_threads_registers_and_removes_each_region_once) {
