@@ -27,6 +27,7 @@ InputMachine::InputMachine(const InputConfig& config, InputBuffer& buffer,
       peers_(config.roster.nodes()),
       hellos_(config.roster.computes),
       window_(config.window),
+      newest_given_up_(config.roster.computes),
       messages_(256),
       early_(std::size_t{64} * config.roster.computes) {
   WEFT_CHECK(config.self < config.roster.inputs && config.microslices_per_timeslice > 0);
@@ -152,7 +153,10 @@ void InputMachine::settle(std::uint32_t compute) {
   pass_given_up();
 }
 
+/// One that is dropped since its view has not come here yet is not said again before the compute
+/// node gives up on more: all contributions until then would be sent in vain.
 void InputMachine::on_given_up(std::uint32_t compute, const GivenUp& given_up) {
+  if (given_up.view >= newest_given_up_[compute].view) newest_given_up_[compute] = given_up;
   if (promised_ && prepare_) return;
   if (given_up.view != view_.number || !takes_part_ || !view_.computes.contains(compute)) return;
   TimesliceIndex& below = given_up_[view_.computes.rank(compute)];

@@ -149,6 +149,7 @@ class InputMachine final : public schedule::SendState {
   void promise_when_connected();
   Promise make_promise() const;
   void apply(Instant now, const View& view);
+  void take_early(Instant now);
   void remember_built(const View& next);
   void roll_back();
   void skip_done();
@@ -191,6 +192,7 @@ class InputMachine final : public schedule::SendState {
   mutable std::vector<std::uint64_t> next_round_;  // per member: its next round of the grid
   std::vector<BuiltBy> built_before_;              // what compute nodes built in earlier views
   std::vector<TimesliceIndex> given_up_;           // per member: it does not wait for any below
+  std::vector<GivenUp> newest_given_up_;           // per compute node: of the latest view so far
   std::vector<std::uint32_t> suspects_;            // nodes, ascending, each once
   schedule::MessageBox messages_;
   EarlyMessages early_;

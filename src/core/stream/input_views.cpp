@@ -238,11 +238,17 @@ void InputMachine::apply(Instant now, const View& next) {
   go_on_at(window_.oldest());
   for (std::uint32_t c = 0; c < config_.roster.computes; ++c) open_pair(c);
   schedule_->on_grid(now, view_.grid());
+  take_early(now);
+}
+
+/// What compute nodes said of this view before it came here.
+void InputMachine::take_early(Instant now) {
   early_.take(view_.number, [&](std::uint32_t compute, std::span<const std::byte> payload) {
     if (view_.computes.contains(compute)) {
       schedule_->on_message(now, view_.computes.rank(compute), payload);
     }
   });
+  for (const std::uint32_t compute : members_) on_given_up(compute, newest_given_up_[compute]);
 }
 
 /// All of them: which compute nodes will not live to report it nobody knows yet.

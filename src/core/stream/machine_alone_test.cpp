@@ -175,6 +175,17 @@ TEST(an_input_node_alone, does_not_count_as_done_what_was_given_up_after_its_pro
   EXPECT_EQ(input.alone.machine.consumed(), before);
 }
 
+/// A node that was stopped hears of both when it continues, over two connections.
+TEST(an_input_node_alone, skips_what_was_given_up_in_a_view_that_it_hears_of_later) {
+  InputAlone input(Roster{1, 1});
+  input.alone.turn();
+  const TimesliceIndex below(3);
+  input.alone.receive(1, GivenUp{.view = input.first_view(), .below = below});
+  input.begin();
+  ASSERT_EQ(input.alone.machine.view().number, input.first_view());
+  EXPECT_EQ(input.alone.machine.consumed(), below);
+}
+
 /// Compute node 0 of a job whose input nodes are played by hand.
 struct ComputeAlone {
   explicit ComputeAlone(Roster r, Duration give_up_after)
