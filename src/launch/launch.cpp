@@ -302,8 +302,14 @@ class Launcher final : private HostListener {
     std::uint32_t rank = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
     if (error != std::errc{} || rank >= ranks_.size() || ending_) return;
-    if (!lives_->on_needed(rank)) return;
-    start_anew(rank, fmt::format("rank {} is needed by rank {}", rank, asked_by));
+    const RankLives::Next next = lives_->on_needed(rank);
+    if (next == RankLives::Next::nothing) return;
+    const std::string what = fmt::format("rank {} is needed by rank {}", rank, asked_by);
+    if (next == RankLives::Next::start_anew) return start_anew(rank, what);
+    say_(fmt::format("{}, and no restart is left (--most-restarts {})", what,
+                     options_.most_restarts));
+    count(1);
+    end_all(what);
   }
 
   void on_output(std::string_view bytes) override { output_.append(bytes); }

@@ -61,12 +61,13 @@ RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
   return options_.restart || !end.was_killed ? Next::end_job : Next::fail;
 }
 
-bool RankLives::on_needed(std::uint32_t index) {
+RankLives::Next RankLives::on_needed(std::uint32_t index) {
   Rank& rank = ranks_[index];
-  if (over_ || rank.state != State::resting) return false;
+  if (over_ || rank.state != State::resting) return Next::nothing;
+  if (restarts_ >= options_.most_restarts) return Next::end_job;
   rank = {.state = State::to_start};
   ++restarts_;
-  return true;
+  return Next::start_anew;
 }
 
 /// Where no process joins, the programs are none of weft's, and need not.

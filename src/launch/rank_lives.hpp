@@ -46,8 +46,9 @@ class RankLives {
     left_early,  ///< it exited with code 0, and others count on it: ends the job
   };
   Next on_end(std::uint32_t rank, const End& end);
-  /// A rank waits for that one. Whether it rested, and is to be started now.
-  bool on_needed(std::uint32_t rank);
+  /// A rank waits for that one. One that rests is to be started anew; where no restart is left, the
+  /// job ends.
+  Next on_needed(std::uint32_t rank);
 
   /// A process that others may count on left with code 0 before its program returned.
   std::optional<std::uint32_t> left_early() const;

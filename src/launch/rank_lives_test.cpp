@@ -23,10 +23,10 @@ TEST(rank_lives, a_rank_that_has_returned_is_started_again_only_when_it_is_neede
   RankLives lives = running(3, {.restart = true, .most_restarts = 10});
   lives.on_returned(1);
   EXPECT_EQ(lives.on_end(1, killed), Next::rest);
-  EXPECT_FALSE(lives.on_needed(0)) << "it runs";
-  EXPECT_TRUE(lives.on_needed(1));
+  EXPECT_EQ(lives.on_needed(0), Next::nothing) << "it runs";
+  EXPECT_EQ(lives.on_needed(1), Next::start_anew);
   EXPECT_EQ(lives.restarts(), 1u);
-  EXPECT_FALSE(lives.on_needed(1)) << "it is to be started already";
+  EXPECT_EQ(lives.on_needed(1), Next::nothing) << "it is to be started already";
   lives.on_returned(0);
   lives.on_returned(2);
   EXPECT_FALSE(lives.over()) << "its new life has not begun";
@@ -44,13 +44,26 @@ TEST(rank_lives, a_rank_that_has_returned_needs_no_restart_where_none_is_left) {
   EXPECT_TRUE(lives.over());
 }
 
+TEST(rank_lives, a_rank_that_dies_whenever_it_is_needed_again_uses_up_the_restarts) {
+  RankLives lives = running(2, {.restart = true, .most_restarts = 2});
+  for (int life = 0; life < 2; ++life) {
+    lives.on_returned(1);
+    EXPECT_EQ(lives.on_end(1, killed), Next::rest);
+    EXPECT_EQ(lives.on_needed(1), Next::start_anew);
+    lives.begin(1);
+  }
+  lives.on_returned(1);
+  EXPECT_EQ(lives.on_end(1, killed), Next::rest);
+  EXPECT_EQ(lives.on_needed(1), Next::end_job);
+}
+
 TEST(rank_lives, the_job_is_over_when_all_have_returned_and_nothing_is_started_then) {
   RankLives lives = running(2, {.restart = true, .most_restarts = 10});
   lives.on_returned(1);
   EXPECT_EQ(lives.on_end(1, killed), Next::rest);
   lives.on_returned(0);
   EXPECT_TRUE(lives.over());
-  EXPECT_FALSE(lives.on_needed(1));
+  EXPECT_EQ(lives.on_needed(1), Next::nothing);
   EXPECT_EQ(lives.on_end(0, killed), Next::nothing);
   EXPECT_EQ(lives.running(), 0u);
 }
