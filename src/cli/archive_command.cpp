@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -138,10 +139,13 @@ void print_check(const std::string& path, const ArchiveContents& c) {
              c.crc_wrong > 0 ? "; first: " : "", c.first_wrong);
 }
 
-/// Prints "weft: MESSAGE" for an error about the contents, whose exit code is `failed`.
+/// Prints "weft: MESSAGE" for an error about the contents, whose exit code is `failed`. Of several
+/// files the worst counts, whatever their order.
 void report_damage(const Error& error, Outcome& outcome) {
+  const ExitCode before = outcome.code;
   report_error(error, outcome);
   if (error.code == ErrorCode::corrupt) outcome.code = ExitCode::failed;
+  outcome.code = std::max(outcome.code, before);
 }
 
 void inspect_all(const std::vector<std::string>& paths, bool check, bool as_json,
@@ -157,7 +161,7 @@ void inspect_all(const std::vector<std::string>& paths, bool check, bool as_json
       if (contents.error().code == ErrorCode::cancelled) return;
       continue;
     }
-    if (check && contents->crc_wrong > 0) outcome.code = ExitCode::failed;
+    if (check && contents->crc_wrong > 0) outcome.code = std::max(outcome.code, ExitCode::failed);
     if (as_json) {
       all.push_back(to_json(path, *contents, check));
     } else if (check) {
@@ -233,7 +237,7 @@ void add_info_and_check(CLI::App& archive, Outcome& outcome) {
     command->footer(
         check
             ? R"help(Every item is decoded, every CRC-32C that a microslice carries compared. The exit code is 1 when
-something is wrong. An archive cut exactly between two items cannot be told from a shorter one.
+something is wrong, 2 when a file is no archive. An archive cut exactly between two items cannot be told from a shorter one.
 
 Examples:
   weft archive check run_0.tsa

@@ -24,6 +24,7 @@ Result<ArchiveReader> ArchiveReader::open(const std::string& path, const Archive
 Result<ArchiveReader> ArchiveReader::from(std::unique_ptr<ByteInput> input, std::string name,
                                           const ArchiveLimits& limits) {
   ArchiveReader reader(Decoder(std::move(input), std::move(name)), limits);
+  if (auto recognised = reader.read_signature(); !recognised) return std::move(recognised).error();
   reader.read_header();
   reader.read_archive_descriptor();
   if (reader.decoder_.failed()) return reader.decoder_.error();
@@ -31,14 +32,23 @@ Result<ArchiveReader> ArchiveReader::from(std::unique_ptr<ByteInput> input, std:
   return reader;
 }
 
-void ArchiveReader::read_header() {
-  const auto length = decoder_.get<std::uint64_t>("the signature's length");
-  std::string signature(layout::signature.size(), '\0');
-  decoder_.get_bytes(std::as_writable_bytes(std::span(signature)), "the signature");
-  if (decoder_.failed()) return;
-  if (length != signature.size() || signature != layout::signature) {
-    return decoder_.fail_at(0, ErrorCode::corrupt, "not a FLESnet archive (.tsa or .msa)");
+/// An archive that ends early is damaged; a file that begins otherwise is a wrong input.
+Result<void> ArchiveReader::read_signature() {
+  constexpr std::size_t length_bytes = sizeof(std::uint64_t);
+  for (std::size_t i = 0; i < length_bytes + layout::signature.size(); ++i) {
+    const std::uint64_t expected =
+        i < length_bytes ? layout::signature.size() >> (8 * i) & 0xff
+                         : static_cast<unsigned char>(layout::signature[i - length_bytes]);
+    const auto byte = decoder_.get<std::uint8_t>("the signature");
+    if (decoder_.failed()) return decoder_.error();
+    if (byte == expected) continue;
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("{}: not a FLESnet archive (.tsa or .msa)", decoder_.name())};
   }
+  return {};
+}
+
+void ArchiveReader::read_header() {
   format_.library_version = decoder_.get<std::uint16_t>("the archive version");
   if (!decoder_.failed() && (format_.library_version < layout::oldest_library_version ||
                              format_.library_version > layout::newest_library_version)) {

@@ -60,6 +60,7 @@ class ArchiveReader {
 
   ArchiveReader(Decoder decoder, const ArchiveLimits& limits);
 
+  Result<void> read_signature();
   void read_header();
   void read_archive_descriptor();
   std::string read_text(std::string_view what);

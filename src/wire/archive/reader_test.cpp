@@ -199,9 +199,13 @@ TEST(archive_reader, refuses_a_tail_of_zeros) {
 }
 
 TEST(archive_reader, refuses_what_is_no_archive) {
-  const auto none = bytes_from_hex("\"GIF89a, certainly not an archive of any kind\"");
-  EXPECT_THAT(count_items(none).error().message, HasSubstr("not a FLESnet archive"));
-  EXPECT_THAT(count_items({}).error().message, HasSubstr("truncated: the signature's length"));
+  for (const char* hex : {"\"GIF89a, certainly not an archive of any kind\"", "\"GIF\""}) {
+    const auto items = count_items(bytes_from_hex(hex));
+    ASSERT_FALSE(items) << hex;
+    EXPECT_EQ(items.error().code, ErrorCode::invalid_argument) << hex;
+    EXPECT_THAT(items.error().message, HasSubstr("not a FLESnet archive"));
+  }
+  EXPECT_THAT(count_items({}).error().message, HasSubstr("truncated: the signature"));
   auto other_machine = golden("microslices.msa");
   other_machine[36] = std::byte{0};
   EXPECT_THAT(count_items(other_machine).error().message, HasSubstr("little-endian"));
