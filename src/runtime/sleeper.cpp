@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +17,13 @@ namespace {
 constexpr std::size_t max_watched = 15;
 /// No sleep is longer: a wake-up that a provider loses costs no more than this.
 constexpr Duration longest_sleep = Duration::milliseconds(200);
+
+/// The kernel lets a thread oversleep by 50 us, to wake several at once: more than most networks
+/// take for a message, and a shaped link's deadlines come one behind the other.
+void sleep_precisely() {
+  thread_local const int done = ::prctl(PR_SET_TIMERSLACK, 1UL);
+  (void)done;
+}
 
 }  // namespace
 
@@ -38,6 +46,7 @@ void Sleeper::idle(Instant now, Fabric& fabric, Instant deadline) {
 void Sleeper::block(Instant now, int descriptor, Instant deadline) {
   deadline = std::min(deadline, now + longest_sleep);
   if (deadline <= now) return;
+  sleep_precisely();
   std::array<pollfd, max_watched + 1> descriptors{};
   nfds_t n = 0;
   for (const int fd : watched_) descriptors[n++] = {.fd = fd, .events = POLLIN, .revents = 0};

@@ -2,6 +2,7 @@
 #include "runtime/sleeper.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 
 namespace weft {
 namespace {
@@ -48,6 +49,13 @@ TEST(sleeper, spins_on_while_parts_of_something_move) {
 TEST(sleeper, does_not_spin_for_it_where_others_need_the_core) {
   EXPECT_EQ(asked_in_two_turns(Sleeper(Duration{}), true), 2);
   EXPECT_EQ(asked_in_two_turns(Sleeper(spin, true), true), 2);
+}
+
+TEST(sleeper, does_not_let_the_kernel_oversleep) {
+  Sleeper sleeper(Duration{});
+  const Instant begin = Instant{} + Duration::seconds(1);
+  sleeper.sleep(begin, begin + Duration::microseconds(1));
+  EXPECT_EQ(::prctl(PR_GET_TIMERSLACK), 1);
 }
 
 }  // namespace

@@ -121,6 +121,8 @@ class LibfabricFabric final : public Fabric {
   Outcome issue_send(Peer& peer, Operation& operation);
   Outcome issue_write(Peer& peer, Operation& operation);
   Outcome check_permission(Peer& peer, const Operation& operation);
+  bool ask_permission(Peer& peer, std::uint64_t key);
+  void announce_regions(Peer& peer);
   bool overlaps_issued(const Peer& peer, const Operation& operation) const;
   Outcome issue_segments(Peer& peer, Operation& operation);
   Outcome issue_chunks(Peer& peer, Operation& operation);

@@ -154,6 +154,66 @@ TEST(wait, a_target_that_only_writes_arrive_at_does_not_nod_off) {
   EXPECT_GE(hint.poll_by - much_later, Duration::milliseconds(1));
 }
 
+// ---- how often a writer has to hear from its target before its bytes leave
+
+class permission : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    group_.open(options_for(0));
+    group_.open(options_for(1));
+    group_.introduce(0, 1);
+    ASSERT_TRUE(group_.drive([&] {
+      return group_.count(0, CompletionKind::peer_up) + group_.count(1, CompletionKind::peer_up) ==
+             2;
+    }));
+  }
+  void write(const RemoteRegion& region) {
+    TxOp op;
+    op.kind = OpKind::write;
+    op.peer = NodeId(1);
+    op.segments[0] = bytes_;
+    op.region = region;
+    ASSERT_EQ(group_.fabric(0).post({&op, 1}), 1u);
+  }
+  /// Gives one endpoint turns, and not the other, until nothing more can come of it.
+  void only(std::size_t node) {
+    std::array<Completion, 16> completions;
+    for (int i = 0; i < 2'000; ++i) group_.fabric(node).poll(now(), completions);
+  }
+
+  Group group_;
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(4096, std::byte{1});
+  std::vector<std::byte> memory_[2] = {std::vector<std::byte>(4096), std::vector<std::byte>(4096)};
+};
+
+TEST_F(permission, of_several_regions_is_asked_for_at_once) {
+  for (auto& memory : memory_) {
+    const auto region = group_.fabric(1).expose(memory);
+    ASSERT_TRUE(region.ok());
+    write(region->remote);
+  }
+  only(0);  // asks
+  only(1);  // answers
+  only(0);  // writes
+  only(1);
+  EXPECT_EQ(memory_[0][0], std::byte{1});
+  EXPECT_EQ(memory_[1][0], std::byte{1});
+}
+
+TEST_F(permission, comes_with_the_message_that_tells_of_the_region) {
+  const auto region = group_.fabric(1).expose(memory_[0]);
+  ASSERT_TRUE(region.ok());
+  TxOp invitation;
+  invitation.peer = NodeId(0);
+  invitation.segments[0] = bytes_;
+  ASSERT_EQ(group_.fabric(1).post({&invitation, 1}), 1u);
+  ASSERT_TRUE(group_.drive([&] { return group_.count(0, CompletionKind::received) == 1; }));
+  write(region->remote);
+  only(0);
+  only(1);
+  EXPECT_EQ(memory_[0][0], std::byte{1});
+}
+
 TEST(write, two_segments_arrive_where_the_provider_takes_one_at_a_time) {
   Group group;
   Fabric& writer = group.open(options_for(0), {.one_segment = true});

@@ -317,6 +317,7 @@ void LibfabricFabric::begin_closing(Peer& peer, std::string_view reason, Duratio
   next_tick_ = std::min(next_tick_, peer.close_by);
   peer.regions.clear();
   peer.granted.clear();
+  peer.announced = 0;
   peer.region_frames.clear();
   peer.dues = {};
   for (const EarlyFrame& early : peer.early) receives_->give_back(*early.receive);

@@ -225,8 +225,12 @@ void LibfabricFabric::on_region_answer(Peer& peer, FrameKind kind,
   if (kind == FrameKind::region_open) {
     if (const auto grant = decode_region_grant(payload)) peer.regions.note_open(*grant);
   } else if (const auto key = decode_region_key(payload)) {
-    peer.regions.note_refused(key->key);
-    if (kind == FrameKind::region_closed) on_region_closed(peer, key->key);
+    if (kind == FrameKind::region_closed) {
+      peer.regions.note_closed(key->key);
+      on_region_closed(peer, key->key);
+    } else {
+      peer.regions.note_refused(key->key);
+    }
   }
 }
 

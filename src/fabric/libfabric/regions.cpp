@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/libfabric/regions.hpp"
 
+#include <algorithm>
+
 #include "fabric/libfabric/job_key.hpp"
 
 namespace weft::ofi {
@@ -29,7 +31,17 @@ Result<Region> LocalRegions::expose(Endpoint& endpoint, std::span<std::byte> mem
   entry.region = {memory, {key, base, memory.size()}};
   const Region region = entry.region;
   regions_.insert_or_assign(key, std::move(entry));
+  newest_[exposed_++ % kAnnounced] = key;
   return region;
+}
+
+std::vector<RegionGrant> LocalRegions::exposed_since(std::uint64_t count) const {
+  std::vector<RegionGrant> grants;
+  const std::uint64_t oldest = exposed_ - std::min<std::uint64_t>(exposed_, kAnnounced);
+  for (std::uint64_t number = std::max(count, oldest); number < exposed_; ++number) {
+    if (const auto known = grant(newest_[number % kAnnounced])) grants.push_back(*known);
+  }
+  return grants;
 }
 
 bool LocalRegions::retract(std::uint64_t key) {
@@ -72,7 +84,15 @@ bool PeerRegions::note_asked(std::uint64_t key) {
 
 void PeerRegions::note_open(const RegionGrant& grant) {
   const auto found = known_.find(grant.key);
-  if (found != known_.end()) found->second = {Permission::open, grant};
+  if (found != known_.end()) {
+    found->second = {Permission::open, grant};
+  } else if (known_.size() < kMaxKnownRegions) {
+    known_.emplace(grant.key, Known{Permission::open, grant});
+  }
+}
+
+void PeerRegions::note_closed(std::uint64_t key) {
+  known_.erase(key);
 }
 
 void PeerRegions::note_refused(std::uint64_t key) {

@@ -4,11 +4,13 @@
 // noticed by both sides whatever the provider does with it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "fabric/libfabric/endpoint.hpp"
 #include "fabric/libfabric/frame.hpp"
@@ -31,12 +33,21 @@ class LocalRegions {
   /// Releases all registrations.
   void clear() { regions_.clear(); }
 
+  /// How many were ever exposed.
+  std::uint64_t exposed() const { return exposed_; }
+  /// What to tell a peer unasked: those exposed after the first `count` that are still there. Of
+  /// many only the newest: peers ask for the others.
+  std::vector<RegionGrant> exposed_since(std::uint64_t count) const;
+
  private:
+  static constexpr std::size_t kAnnounced = 8;
   struct Entry {
     Region region;
     MemoryRegistration registration;
   };
   std::unordered_map<std::uint64_t, Entry> regions_;
+  std::uint64_t exposed_ = 0;
+  std::array<std::uint64_t, kAnnounced> newest_{};  // their keys, by number
 };
 
 enum class Permission : std::uint8_t {
@@ -54,8 +65,11 @@ class PeerRegions {
   bool allows(const RemoteRegion& region, std::uint64_t offset, std::size_t size) const;
   /// False when more is asked than a sane job has.
   bool note_asked(std::uint64_t key);
+  /// Asked for or not.
   void note_open(const RegionGrant& grant);
   void note_refused(std::uint64_t key);
+  /// It was withdrawn; what is known of it is only a matter of memory.
+  void note_closed(std::uint64_t key);
   void clear() { known_.clear(); }
 
  private:

@@ -59,6 +59,7 @@ bool LibfabricFabric::accept(const TxOp& op) {
     end_operation(CompletionKind::failed, op.peer, op.context);
     return true;
   }
+  if (op.kind == OpKind::send) announce_regions(*peer);
   if (op.kind == OpKind::send && send_at_once(*peer, op)) return true;
   if (peer->link != Link::up) return accept(op);  // sending found the link broken
   Operation* operation = operations_->take();
@@ -67,7 +68,9 @@ bool LibfabricFabric::accept(const TxOp& op) {
   fill(*operation, *peer, op);
   const bool first = peer->queued.empty();
   peer->queued.push_back(*operation);
-  if (first) send_due(*peer);
+  // Not when its turn comes: each region's answer would take a round trip of its own.
+  const bool asks = op.kind == OpKind::write && ask_permission(*peer, op.region.key);
+  if (first || asks) send_due(*peer);
   return true;
 }
 
@@ -299,15 +302,35 @@ LibfabricFabric::Outcome LibfabricFabric::issue_write(Peer& peer, Operation& ope
   return issue_segments(peer, operation);
 }
 
+// Tells the peer of regions that are new since it was sent something: the message to come may
+// invite it to write there, and it need not ask then.
+void LibfabricFabric::announce_regions(Peer& peer) {
+  if (peer.announced == regions_.exposed()) return;
+  for (const RegionGrant& grant : regions_.exposed_since(peer.announced)) {
+    if (peer.granted.insert(grant.key).second) {
+      queue_region_frame(peer, FrameKind::region_open, grant);
+    }
+  }
+  peer.announced = regions_.exposed();
+}
+
+// Asks whether writes to the peer's region are allowed, unless that is known or asked already.
+// False when nothing was asked.
+bool LibfabricFabric::ask_permission(Peer& peer, std::uint64_t key) {
+  if (peer.regions.permission(key) != Permission::unknown) return false;
+  if (!peer.regions.note_asked(key)) return false;
+  queue_region_frame(peer, FrameKind::region_query, {key, 0, 0});
+  return true;
+}
+
 LibfabricFabric::Outcome LibfabricFabric::check_permission(Peer& peer, const Operation& operation) {
   const std::uint64_t key = operation.region.key;
   switch (peer.regions.permission(key)) {
-    case Permission::unknown:
-      if (!peer.regions.note_asked(key)) {
+    case Permission::unknown:  // withdrawn since it was asked for
+      if (!ask_permission(peer, key)) {
         begin_closing(peer, "it has too many regions", kDrain, Link::connecting);
         return Outcome::broken;
       }
-      queue_region_frame(peer, FrameKind::region_query, {key, 0, 0});
       return send_own_frames(peer) == Outcome::later ? Outcome::later : Outcome::blocked;
     case Permission::asked:
       return Outcome::blocked;
