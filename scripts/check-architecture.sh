@@ -66,6 +66,7 @@ emulate/policy:
 emulate/control: emulate/policy
 emulate/ucx:  emulate/control emulate/policy
 emulate/libfabric: emulate/control emulate/policy
+emulate/verbs: emulate/control emulate/policy
 emulate/probe:
 emulate:      base emulate sim/routing sim/topology testbed
 emulate/sweep: base core emulate runtime

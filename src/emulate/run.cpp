@@ -30,6 +30,7 @@ Result<Variables> variables_for_ranks(const BlockFile& block) {
   }
   const char* preloaded = std::getenv("LD_PRELOAD");
   std::string preload = *module;
+  if (const auto verbs = find_module("libweft_emulate_verbs.so")) preload += ":" + *verbs;
   if (preloaded != nullptr && *preloaded != '\0') preload += fmt::format(":{}", preloaded);
   Variables variables{{kBlockVariable, block.path()}, {"LD_PRELOAD", preload}};
   // Programs on libfabric load theirs by themselves, as a provider that hooks others.
@@ -108,13 +109,14 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
   if (!ended) return ended.error();
   auto judged = judge(**block, *command, *ended);
   if (!judged) return judged;
-  if (judged->interposer == "libfabric") {
+  if (judged->interposer != "ucx") {
     // Which layer a program uses is known only now.
     const bool is_part = request.bandwidth.fraction.value_or(1) < 1 && !request.padding;
     if (request.latency.in_all || is_part) {
       return Error{ErrorCode::invalid_argument,
-                   "--latency =…, --bandwidth …%: the program uses libfabric, which is not "
-                   "calibrated; ask for +2us and 100MB/s instead"};
+                   fmt::format("--latency =…, --bandwidth …%: the program uses {}, which is not "
+                               "calibrated; ask for +2us and 100MB/s instead",
+                               judged->interposer)};
     }
     setting->latency_ns = {};
     setting->bandwidth.native.reset();

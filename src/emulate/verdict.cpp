@@ -160,9 +160,10 @@ Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, con
   const double put_off = 2.0 * kPaddingThreshold * run.ranks * run.ranks;
   if (run.padding_bytes == 0 && asked * static_cast<double>(run.bytes) > put_off) {
     return no_result(
-        fmt::format("{}: --method padding: {} can pad one-sided writes only, and the program sends "
-                    "messages; leave padding out, so that links are token buckets",
-                    command.program, run.interposer));
+        fmt::format("{}: --method padding: {} can pad {}, and the program does something "
+                    "else; leave padding out, so that links are token buckets",
+                    command.program, run.interposer,
+                    run.interposer == "libfabric" ? "one-sided writes only" : "nothing"));
   }
   run.wall_time = ended.wall_time;
   return run;

@@ -64,6 +64,26 @@ ProcessRecord* ControlBlock::enrol() {
   return &record;
 }
 
+ProcessRecord* ControlBlock::record_of(std::int32_t pid) {
+  const std::uint32_t count = std::min(processes.load(), kMostProcesses);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (process[i].pid.load() == pid) return &process[i];
+  }
+  return nullptr;
+}
+
+StampRing* ControlBlock::ring_of(std::uint64_t key) {
+  const auto ring = [&](unsigned i) { return &rings[(key + i) % kMostRings]; };
+  for (unsigned i = 0; i < kMostRings; ++i) {
+    if (ring(i)->key.load() == key) return ring(i);
+  }
+  for (unsigned i = 0; i < kMostRings; ++i) {
+    std::uint64_t there = 0;
+    if (ring(i)->key.compare_exchange_strong(there, key) || there == key) return ring(i);
+  }
+  return nullptr;
+}
+
 Plan plan_message(ControlBlock& block, unsigned from, unsigned to, Picoseconds ready,
                   std::uint64_t bytes) {
   const std::uint64_t rate = block.knobs.rate.load(std::memory_order_relaxed);

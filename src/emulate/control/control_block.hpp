@@ -11,16 +11,18 @@
 #include "emulate/policy/clock.hpp"
 #include "emulate/policy/padding.hpp"
 #include "emulate/policy/shared_link.hpp"
+#include "emulate/policy/stamp_ring.hpp"
 
 namespace weft::emulate {
 
 /// The environment variable that holds the block's path.
 inline constexpr char kBlockVariable[] = "WEFT_EMULATE";
-inline constexpr std::uint64_t kBlockMagic = 0x7765667432303032;  // changes with the layout
+inline constexpr std::uint64_t kBlockMagic = 0x7765667432303033;  // changes with the layout
 inline constexpr unsigned kMostRanks = 256;
 inline constexpr unsigned kMostProcesses = 2 * kMostRanks;  // launchers and shells register too
 inline constexpr unsigned kMostLinks = 2'048;
 inline constexpr unsigned kMostHops = 8;
+inline constexpr unsigned kMostRings = 512;
 inline constexpr Picoseconds kCatchUp = 1'000'000'000;  // 1 ms
 
 enum class Method : std::uint32_t {
@@ -118,9 +120,14 @@ struct ControlBlock {
   std::uint64_t link_rates[kMostLinks] = {};  ///< of links that paths name
   SharedLink links[kMostLinks];         ///< without paths: 2·rank out of it, 2·rank+1 into it
   Path paths[kMostRanks * kMostRanks];  ///< from · pair_count + to
+  StampRing rings[kMostRings];          ///< of connections whose messages have no room for stamps
 
   /// A record for the calling process; nullptr when all are taken.
   ProcessRecord* enrol();
+  /// The record of a process that another module has enrolled; nullptr: there is none.
+  ProcessRecord* record_of(std::int32_t pid);
+  /// The ring of that key, which is not 0; nullptr when all are taken by others.
+  StampRing* ring_of(std::uint64_t key);
 };
 
 /// Times of a message that `from` gives to the network at `ready`.

@@ -23,7 +23,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <span>
 
 #include "emulate/control/control_block.hpp"
 #include "emulate/libfabric/process.hpp"
@@ -518,14 +517,6 @@ int on_fabric(fi_fabric_attr* attributes, fid_fabric** fabric, void* /*context*/
   return 0;
 }
 
-ProcessRecord* record_of_this_process() {
-  const unsigned count = std::min(process.block->processes.load(), kMostProcesses);
-  for (ProcessRecord& record : std::span(process.block->process).first(count)) {
-    if (record.pid.load() == ::getpid()) return &record;
-  }
-  return nullptr;
-}
-
 [[gnu::constructor]] void loaded() {
   process.block = attach_block(::getenv(kBlockVariable));
   if (process.block == nullptr) return;
@@ -535,7 +526,7 @@ ProcessRecord* record_of_this_process() {
   const auto enrolled_there =
       reinterpret_cast<EnrolledThere>(::dlsym(RTLD_DEFAULT, "weft_emulate_record"));
   is_alone = enrolled_there == nullptr || enrolled_there() == nullptr;
-  process.record = is_alone ? process.block->enrol() : record_of_this_process();
+  process.record = is_alone ? process.block->enrol() : process.block->record_of(::getpid());
   if (process.record == nullptr) return;
   process.rank = process.record->rank >= 0
                      ? static_cast<unsigned>(process.record->rank)

@@ -10,7 +10,8 @@ mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
 mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /tmp
-mkdir -p /run/netns
+mkdir -p /run/netns /dev/shm
+mount -t tmpfs tmpfs /dev/shm
 
 for module in $(cat /modules/order); do
   insmod "/modules/$module.ko" || echo "FAILED module $module"
@@ -108,6 +109,13 @@ echo "RESULT server $?"
 cat /tmp/server.out
 echo "END server"
 bench no_server --num-ops 2
+# A program on plain ibverbs, alone and behind 5 ms more.
+for how in poll sleep; do
+  ping_pong="/bin/verbs_pingpong a rxe_a b rxe_b $how"
+  result "verbs_native_$how" $ping_pong
+  result "verbs_emulated_$how" /bin/weft emulate --latency +5ms --json /tmp/emulated.json -- $ping_pong
+  result "verbs_json_$how" cat /tmp/emulated.json
+done
 disconnect
 result diagnose_pass /bin/weft odp diagnose /tmp/pass.pcap --json
 

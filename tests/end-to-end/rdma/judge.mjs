@@ -33,6 +33,26 @@ const allWell = (json) => {
 };
 
 judge('kernel', 0, ({ text }) => console.log(`kernel ${text.trim()}`));
+const figures = (text) => Object.fromEntries([...text.matchAll(/^(\w+_ns) (\d+)$/gm)]
+  .map(([, name, value]) => [name, Number(value)]));
+for (const how of ['poll', 'sleep']) {
+  let native;
+  judge(`verbs_native_${how}`, 0, ({ text }) => { native = figures(text); });
+  judge(`verbs_emulated_${how}`, 0, ({ text }) => {
+    const emulated = figures(text);
+    console.log(`${how}: one way ${native.one_way_ns} ns, behind 5 ms more ${emulated.one_way_ns} ns`);
+    assert.ok(emulated.one_way_ns >= 5_000_000, 'no message arrives before its latency');
+    assert.ok(emulated.read_ns >= 10_000_000, 'a read travels there and back');
+  });
+  judge(`verbs_json_${how}`, 0, ({ json }) => {
+    assert.equal(json.interposer, 'verbs');
+    assert.equal(json.ranks_interposed, 2);
+    // Twenty messages each way, the last one, and a read.
+    assert.equal(json.operations, 42);
+    assert.equal(json.bytes, 42 * 8);
+  });
+}
+
 judge('no_device', 3, ({ text }) => {
   assert.match(text, /^weft: there is no RDMA device here: .*rdma link add.*\n$/);
 });

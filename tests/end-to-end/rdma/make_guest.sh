@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes the guest's initial file system of the programs of this machine and the modules of a kernel.
-#   make_guest.sh KERNEL_DIR WEFT WIRE INIT OUT.gz
+#   make_guest.sh KERNEL_DIR WEFT WIRE INIT OUT.gz PING_PONG
 set -euo pipefail
-kernel=$1 weft=$2 wire=$3 init=$4 out=$5
+kernel=$1 weft=$2 wire=$3 init=$4 out=$5 ping_pong=$6
 root=$(mktemp -d)
 trap 'rm -rf -- "$root"' EXIT
 mkdir -p "$root"/{bin,etc,modules,usr/bin,usr/sbin}
@@ -42,6 +42,9 @@ add_file "$(command -v ip)" /usr/sbin/ip
 add_file "$(command -v rdma)" /usr/bin/rdma
 add_file "$weft" /bin/weft
 add_file "$wire" /bin/odp_wire
+add_file "$ping_pong" /bin/verbs_pingpong
+# Modules of weft emulate lie beside weft.
+for module in "$(dirname "$weft")"/libweft_emulate_*.so; do add_file "$module" "/bin/$(basename "$module")"; done
 driver=$(find /usr/lib -path '*/libibverbs/librxe-*.so' | head -n 1)
 [[ -n $driver ]] || { echo "make_guest: ibverbs-providers is not installed" >&2; exit 1; }
 add_file "$driver"

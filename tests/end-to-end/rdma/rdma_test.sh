@@ -3,10 +3,10 @@
 # `weft odp bench` on software RDMA adapters: two hosts as network namespaces of one emulated machine
 # (a guest of QEMU, without KVM), and requests lost on the wire between them, which `weft odp
 # diagnose` finds. Ends with 77, skipped, where the programs or the kernel cannot be had.
-#   rdma_test.sh WEFT WIRE WORK_DIR
+#   rdma_test.sh WEFT WIRE WORK_DIR PING_PONG
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-weft=$1 wire=$2 work=$3
+weft=$1 wire=$2 work=$3 ping_pong=$4
 limit_s=420
 mkdir -p "$work"
 
@@ -19,7 +19,7 @@ if ! "$here/fetch_kernel.sh" "$work/kernel"; then
   echo "rdma_test: the kernel cannot be had from deb.debian.org (trixie-backports)" >&2
   exit 77
 fi
-"$here/make_guest.sh" "$work/kernel" "$weft" "$wire" "$here/guest_init.sh" "$work/initramfs.gz"
+"$here/make_guest.sh" "$work/kernel" "$weft" "$wire" "$here/guest_init.sh" "$work/initramfs.gz" "$ping_pong"
 
 log=$work/console.log
 status=0

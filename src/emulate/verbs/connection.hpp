@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pairs of the program: what each has posted, and the stamps of its messages. Guarded by
+// `guard`, as are the completion queues.
+#pragma once
+
+#include <infiniband/verbs.h>
+#include <pthread.h>
+
+#include "emulate/control/control_block.hpp"
+
+namespace weft::emulate::verbs {
+
+struct Process {
+  ControlBlock* block;
+  ProcessRecord* record;  ///< nullptr: there is nothing to do here
+  unsigned rank;
+};
+extern Process process;
+extern pthread_mutex_t guard;
+
+struct Locked {
+  Locked() { pthread_mutex_lock(&guard); }
+  ~Locked() { pthread_mutex_unlock(&guard); }
+};
+
+/// A ring of plain values that grows. Without memory it drops what is pushed.
+template <class Value>
+class Fifo {
+ public:
+  bool empty() const { return first_ == end_; }
+  std::size_t size() const { return end_ - first_; }
+  Value& operator[](std::size_t i) { return places_[(first_ + i) & (capacity_ - 1)]; }
+  bool push(const Value& value) {
+    if (size() == capacity_ && !grow()) return false;
+    places_[end_++ & (capacity_ - 1)] = value;
+    return true;
+  }
+  void pop(std::size_t count = 1) { first_ += count; }
+  void pop_back() { --end_; }
+  void release() {
+    __builtin_free(places_);
+    *this = {};
+  }
+
+ private:
+  bool grow() {
+    const std::size_t wanted = capacity_ == 0 ? 64 : 2 * capacity_;
+    auto* grown = static_cast<Value*>(__builtin_malloc(wanted * sizeof(Value)));
+    if (grown == nullptr) return false;
+    for (std::size_t i = first_; i != end_; ++i) {
+      grown[i & (wanted - 1)] = places_[i & (capacity_ - 1)];
+    }
+    __builtin_free(places_);
+    places_ = grown;
+    capacity_ = wanted;
+    return true;
+  }
+
+  Value* places_ = nullptr;
+  std::size_t capacity_ = 0;  // a power of two, or 0
+  std::size_t first_ = 0;
+  std::size_t end_ = 0;
+};
+
+/// What an operation does on the network.
+enum class Way : std::uint8_t {
+  message,  ///< the peer gets a completion
+  write,    ///< the peer sees nothing
+  read,     ///< bytes come back; atomic operations too
+  local,    ///< nothing leaves
+};
+
+/// An operation that the program posts.
+struct Work {
+  std::uint64_t id;
+  std::uint64_t bytes;
+  Way way;
+  bool is_atomic;
+  bool is_signaled;
+};
+
+/// One that was posted and has not completed.
+struct Posted {
+  std::uint64_t id;
+  Picoseconds due;     ///< its acknowledgement or answer, by the links
+  Picoseconds travel;  ///< there and back: after the adapter's own completion
+  bool is_signaled;
+};
+
+struct Connection {
+  const ibv_context* context;
+  std::uint32_t number;  ///< of the queue pair
+  bool signals_all;      ///< whatever the flags of an operation say
+  StampRing* out;        ///< nullptr: the peer cannot know when a message was sent
+  StampRing* in;
+  std::uint64_t received;  ///< messages, since it was connected
+  std::uint64_t prepaid;   ///< bytes that paid the links and were refused by the adapter
+  Fifo<Posted> posted;
+  Picoseconds last_sent;      ///< due time of the last completion of its own operations
+  Picoseconds last_received;  ///< and of the last message
+  Picoseconds native;         ///< least time of a message on its way; 0: unknown
+};
+
+/// nullptr: it is not known. `make` enters it then.
+Connection* find_connection(const ibv_context* context, std::uint32_t number);
+Connection* make_connection(const ibv_context* context, std::uint32_t number);
+void drop_connection(const ibv_context* context, std::uint32_t number);
+
+/// One end of a connection, as its peer knows it.
+struct End {
+  std::uint8_t address[16];  ///< GID, or LID
+  std::uint32_t number;
+};
+/// From here on messages of the connection carry stamps.
+void connect(Connection& connection, const End& own, const End& peer);
+
+/// Charges the links for an operation that is about to be posted, and stamps it. Spins where that
+/// is asked for.
+void begin(Connection& connection, const Work& work);
+/// The adapter refused one of the last operations that were begun. Call it for each of them.
+void take_back(Connection& connection, const Work& work);
+
+/// When the completion that the adapter showed at `seen` may be seen by the program. `looked`: the
+/// look before, which did not find it.
+Picoseconds due_time(Connection& connection, const ibv_wc& completion, Picoseconds looked,
+                     Picoseconds seen);
+
+/// Whether messages pass as they are.
+bool is_native();
+
+}  // namespace weft::emulate::verbs
