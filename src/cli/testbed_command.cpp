@@ -16,6 +16,7 @@
 
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "fabric/tcp/tcp.hpp"
 #include "testbed/fault.hpp"
 #include "testbed/host_list.hpp"
 #include "testbed/host_runner.hpp"
@@ -66,6 +67,7 @@ replaced and are in the environment as WEFT_TESTBED_HOST and so on. Faults:
 
 Examples:
   weft testbed run --hosts 4 --link 100Mbit -- sh -c 'echo I am {address}, {rank} of {hosts}'
+  weft testbed run --hosts 4 --uplink 100Mbit --levels 1,4 -- ping -c 3 '{addresses[0]}'
   weft testbed run --hosts 2 --fault 'at=1s link-down host1 for=1s' -- ping -c 4 -W 1 '{addresses[0]}'
   weft testbed up --name lab && weft testbed run --name lab --on host0-3 -- hostname -I
 )help";
@@ -74,6 +76,8 @@ Examples:
 struct Words {
   std::uint32_t hosts = testbed::TestbedOptions{}.hosts;
   std::string link = "0";
+  std::string uplink = "0";
+  std::vector<unsigned> levels;
   std::string queue = "128KiB";
   std::string delay = "0";
   std::uint32_t mtu = testbed::TestbedOptions{}.mtu;
@@ -94,6 +98,18 @@ std::vector<CLI::Option*> add_shape(CLI::App& command, Words& words) {
       command.add_option("--hosts", words.hosts, "number of hosts, 1 to 64")->capture_default_str(),
       command.add_option("--link", words.link, "rate of each link; 0: not limited")
           ->capture_default_str(),
+      command
+          .add_option("--uplink", words.uplink,
+                      "rate of the link between two switches, with half of the hosts each; 0: "
+                      "one switch")
+          ->capture_default_str(),
+      command
+          .add_option("--levels", words.levels,
+                      "weights of service levels 0, 1, ... at switch ports, as 1,2,4,8; by "
+                      "default ports have one queue")
+          ->delimiter(',')
+          ->check(CLI::Range(1, 255))
+          ->type_name("WEIGHTS"),
       command.add_option("--queue", words.queue, "what a switch port holds before it drops")
           ->capture_default_str(),
       command.add_option("--delay", words.delay, "one way between hosts; needs netem")
@@ -133,6 +149,18 @@ Result<void> check_congestion_control(const Words& words) {
                            words.congestion_control, fmt::join(names, ", "))};
 }
 
+/// Levels as connections of weft mark them.
+std::vector<testbed::LevelClass> levels_of(const std::vector<unsigned>& weights) {
+  const auto dscp = TcpOptions{}.dscp;
+  std::vector<testbed::LevelClass> levels;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    // More than there are levels are refused with the rest of the options.
+    levels.push_back({.dscp = i < dscp.size() ? dscp[i] : std::uint8_t{0},
+                      .weight = static_cast<std::uint8_t>(weights[i])});
+  }
+  return levels;
+}
+
 Result<testbed::TestbedOptions> understand(const Words& words) {
   testbed::TestbedOptions options;
   std::optional<Error> error;
@@ -141,6 +169,8 @@ Result<testbed::TestbedOptions> understand(const Words& words) {
   options.congestion_control = words.congestion_control;
   if (auto known = check_congestion_control(words); !known.ok()) return std::move(known).error();
   read(parse_bandwidth(words.link), "--link", options.link, error);
+  read(parse_bandwidth(words.uplink), "--uplink", options.uplink, error);
+  options.levels = levels_of(words.levels);
   read(parse_byte_count(words.queue), "--queue", options.queue, error);
   read(parse_duration(words.delay), "--delay", options.delay, error);
   read(parse_duration(words.lifetime), "--lifetime", options.lifetime, error);

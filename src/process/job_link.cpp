@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "net/job_levels.hpp"
 
 namespace weft {
 namespace {
@@ -13,6 +16,43 @@ namespace {
 constexpr Duration miss_every = Duration::milliseconds(50);
 
 }  // namespace
+
+std::string to_text(const JobProgress& progress) {
+  return fmt::format("{} {}", progress.iterations, progress.waited.ticks());
+}
+
+Result<JobProgress> read_job_progress(const std::string& text) {
+  std::istringstream words(text);
+  std::uint64_t iterations = 0;
+  std::int64_t waited = 0;
+  if (words >> iterations >> waited && words.eof() && waited >= 0) {
+    return JobProgress{.iterations = iterations, .waited = Duration(waited)};
+  }
+  return Error{ErrorCode::corrupt, fmt::format("'{}' is no progress of a process", text)};
+}
+
+std::string to_text(const ProcessLevels& levels) {
+  std::string text;
+  for (const auto& level : levels) text += level ? fmt::format("{} ", *level) : "- ";
+  return text;
+}
+
+Result<ProcessLevels> read_process_levels(const std::string& text, std::uint32_t processes) {
+  std::istringstream words(text);
+  ProcessLevels levels;
+  for (std::string word; words >> word;) {
+    unsigned level = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), level);
+    const bool is_number = error == std::errc{} && end == word.data() + word.size();
+    if (word != "-" && (!is_number || level >= net::service_levels)) break;
+    levels.push_back(word == "-" ? std::nullopt : std::optional(static_cast<std::uint8_t>(level)));
+  }
+  if (levels.size() == processes) return levels;
+  return Error{ErrorCode::corrupt,
+               fmt::format("'{}' are no levels of {} processes; use the same version of weft "
+                           "everywhere",
+                           text, processes)};
+}
 
 std::string to_text(const JobDescription& job) {
   nlohmann::json json = {
@@ -36,6 +76,7 @@ std::string to_text(const JobDescription& job) {
       {"spill", job.spill},
       {"eager", job.eager},
       {"connections", job.connections},
+      {"tells_progress", job.tells_progress},
       {"file", job.file},
       {"faults", job.faults},
       {"most_restarts", job.most_restarts}};
@@ -69,6 +110,7 @@ Result<JobDescription> read_job_description(const std::string& text) {
     job.spill = json.at("spill").get<std::string>();
     job.eager = json.at("eager").get<std::size_t>();
     job.connections = json.at("connections").get<std::uint32_t>();
+    job.tells_progress = json.at("tells_progress").get<bool>();
     job.file = json.at("file").get<std::string>();
     job.faults = json.at("faults").get<bool>();
     job.most_restarts = json.at("most_restarts").get<std::uint32_t>();
@@ -104,10 +146,20 @@ Result<void> JobLink::take_news(Fabric& fabric) {
       return Error{ErrorCode::cancelled, message->text};
     }
     if (message->kind == launch_message::over) over_ = true;
+    if (message->kind == launch_message::levels) {
+      if (auto taken = take_levels(message->text); !taken) return taken;
+    }
     if (message->kind != launch_message::peers) continue;
     if (auto added = add_peers(fabric, message->text); !added) return added;
   }
   if (!channel_.open() && !over_) return Error{ErrorCode::unavailable, "the launcher is gone"};
+  return {};
+}
+
+Result<void> JobLink::take_levels(const std::string& text) {
+  auto levels = read_process_levels(text, processes_);
+  if (!levels) return std::move(levels).error();
+  if (on_levels_) on_levels_(*levels);
   return {};
 }
 

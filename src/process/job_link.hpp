@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +30,10 @@ inline constexpr char needs = 'n';     ///< process → launcher: waits for that
 inline constexpr char cannot_start = 's';  ///< forked process → launcher: why there is no program
 inline constexpr char failed = 'f';        ///< process → launcher: why it cannot go on
 inline constexpr char diverged = 'v';  ///< process → launcher: why no other life can do better
-inline constexpr char report = 'r';    ///< simulation → launcher: what it predicts, as JSON
+inline constexpr char progress = 'w';  ///< process → launcher: JobProgress
+inline constexpr char levels =
+    'l';  ///< launcher → process: levels of all processes, to_text(Levels)
+inline constexpr char report = 'r';  ///< simulation → launcher: what it predicts, as JSON
 }  // namespace launch_message
 
 /// Name of the environment's variable with the channel's descriptor.
@@ -61,6 +65,7 @@ struct JobDescription {
   std::string spill;              ///< directory for what is beyond the outbox; empty: none
   std::size_t eager = 0;          ///< zero: the default
   std::uint32_t connections = 0;  ///< of TCP, at a time; zero: the default
+  bool tells_progress = false;    ///< the launcher wants to hear of iterations
   std::string file;  ///< of the job, with all addresses; empty: the launcher hands them around
 
   // Of a job whose processes are simulated all in one; `self` is its first one.
@@ -68,6 +73,20 @@ struct JobDescription {
   bool faults = true;                 ///< those of the scenario happen
   std::uint32_t most_restarts = 0;    ///< of all processes together
 };
+
+/// What a process has done since it began.
+struct JobProgress {
+  std::uint64_t iterations = 0;  ///< calls of mark_progress
+  Duration waited{};             ///< for messages
+};
+std::string to_text(const JobProgress& progress);
+Result<JobProgress> read_job_progress(const std::string& text);
+
+/// Service levels of a job's processes, by their numbers; none: it has none of its own.
+using ProcessLevels = std::vector<std::optional<std::uint8_t>>;
+std::string to_text(const ProcessLevels& levels);
+/// Errors: corrupt, when they are not of so many processes.
+Result<ProcessLevels> read_process_levels(const std::string& text, std::uint32_t processes);
 
 std::string to_text(const JobDescription& job);
 Result<JobDescription> read_job_description(const std::string& text);
@@ -80,6 +99,14 @@ class JobLink final : public NewsSource {
   int descriptor() const override { return channel_.descriptor(); }
   Result<JobDescription> receive_job();
   void tell(char kind, const std::string& text) { (void)channel_.send(kind, text); }
+  /// Never blocks: what the launcher does not read now is written when there is news.
+  void post(char kind, const std::string& text) { channel_.post(kind, text); }
+  /// Called with the levels of all processes, as their controller changes them.
+  using OnLevels = std::function<void(const ProcessLevels&)>;
+  void on_levels(std::uint32_t processes, OnLevels on_levels) {
+    processes_ = processes;
+    on_levels_ = std::move(on_levels);
+  }
   /// Never blocks. Errors: the launcher ends the job, or is gone.
   Result<void> take_news(Fabric& fabric) override;
   Duration period() const override { return Duration::milliseconds(2); }
@@ -90,7 +117,11 @@ class JobLink final : public NewsSource {
  private:
   Result<void> add_peers(Fabric& fabric, const std::string& text);
 
+  Result<void> take_levels(const std::string& text);
+
   Channel channel_;
+  std::uint32_t processes_ = 0;
+  OnLevels on_levels_;
   bool over_ = false;
   Instant miss_again_{};  // not before
 };

@@ -23,6 +23,9 @@ namespace {
 /// Which fabric the processes of mpirun and srun use; those of weft run are told by it.
 constexpr const char* fabric_variable = "WEFT_FABRIC";
 
+/// A controller's periods are hundreds of times as long.
+constexpr Duration progress_every = Duration::milliseconds(1);
+
 /// A process that is alone has nobody to talk to but itself.
 Result<std::unique_ptr<Fabric>> open_alone() {
   LoopbackHub hub;
@@ -209,6 +212,11 @@ Result<void> JobProcess::open() {
   waiter_ = std::make_unique<RealWaiter>(job_.nodes_here, *fabric_, sources);
   messenger_ = std::make_unique<Messenger>(*fabric_, *waiter_, message_options(job_),
                                            outbox_room(job_, *spill_));
+  if (link_ != nullptr) {
+    link_->on_levels(job_.nodes, [this](const ProcessLevels& levels) {
+      messenger_->machine().set_levels(levels);
+    });
+  }
   world_ = Group::world(*messenger_, job_.nodes);
   begun_ = monotonic_now();
   return {};
@@ -275,6 +283,20 @@ Result<void> JobProcess::meet() {
   return {};
 }
 
+/// The launcher hears of it soon, but not of every iteration of a short loop.
+void JobProcess::mark_progress() {
+  ++iterations_;
+  if (!job_.tells_progress) return;
+  const Instant now = monotonic_now();
+  if (now >= tell_progress_again_) tell_progress(now);
+}
+
+void JobProcess::tell_progress(Instant now) {
+  tell_progress_again_ = now + progress_every;
+  link_->post(launch_message::progress,
+              to_text(JobProgress{.iterations = iterations_, .waited = waiter_->waited()}));
+}
+
 /// A launcher of all ranks starts no process that would come too late.
 Result<bool> JobProcess::may_begin() {
   if (file_ == nullptr || !job_.retain) return true;
@@ -282,6 +304,7 @@ Result<bool> JobProcess::may_begin() {
 }
 
 Result<void> JobProcess::leave() {
+  if (job_.tells_progress) tell_progress(monotonic_now());
   if (link_ != nullptr) {
     link_->tell(launch_message::returned, "");
     // Its launcher knows of all ranks, and tells when all have returned.

@@ -38,6 +38,7 @@ class JobProcess final : public JoinedProcess {
   Incarnation incarnation() const override { return job_.incarnation; }
   Duration elapsed() const override { return monotonic_now() - begun_; }
   void compute(Duration) override {}
+  void mark_progress() override;
 
   Result<bool> may_begin() override;
   Result<void> leave() override;
@@ -50,6 +51,7 @@ class JobProcess final : public JoinedProcess {
   Result<void> open();
   Result<void> open_fabric_for_job();
   Result<void> meet();
+  void tell_progress(Instant now);
 
   JobDescription job_;
   std::unique_ptr<JobLink> link_;
@@ -60,6 +62,8 @@ class JobProcess final : public JoinedProcess {
   std::unique_ptr<RealWaiter> waiter_;
   std::unique_ptr<Messenger> messenger_;
   std::unique_ptr<Group> world_;
+  std::uint64_t iterations_ = 0;
+  Instant tell_progress_again_{};  // not before
   Instant begun_{};
 };
 

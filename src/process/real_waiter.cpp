@@ -26,6 +26,7 @@ RealWaiter::RealWaiter(unsigned processes, Fabric& fabric, const std::vector<New
 }
 
 void RealWaiter::idle(Instant now, Fabric& fabric, Instant deadline) {
+  if (!idle_since_) idle_since_ = now;
   for (const Source& s : sources_) {
     if (s.source->descriptor() < 0) deadline = std::min(deadline, s.next);
   }

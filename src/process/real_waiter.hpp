@@ -21,7 +21,10 @@ class RealWaiter final : public Waiter {
 
   Instant now() override { return *(recent_ = monotonic_now()); }
   std::optional<Instant> recently() override { return std::exchange(recent_, std::nullopt); }
-  void busy(Instant now) override { sleeper_.busy(now); }
+  void busy(Instant now) override {
+    if (idle_since_) waited_ += now - *std::exchange(idle_since_, std::nullopt);
+    sleeper_.busy(now);
+  }
   /// A look at shared memory costs a fraction of what the rest of a turn does, the clock above all;
   /// but what one waits for may need the core.
   int looks_per_turn() const override { return shares_core_ ? 1 : 16; }
@@ -29,9 +32,14 @@ class RealWaiter final : public Waiter {
   Result<void> news(Instant now) override;
   bool is_over() const override;
   void miss(Instant now, NodeId peer) override;
+  /// How long nothing happened while something was waited for: from the first turn in vain to the
+  /// next one that did something, all of them together.
+  Duration waited() const { return waited_; }
 
  private:
   std::optional<Instant> recent_;
+  std::optional<Instant> idle_since_;
+  Duration waited_{};
   bool shares_core_;
   Sleeper sleeper_;
   Fabric& fabric_;

@@ -31,14 +31,87 @@ std::uint64_t burst(const TestbedOptions& options, Bandwidth rate) {
                                  rate.bytes_per_second() / 10'000);
 }
 
+// Of a level's class; 1 is that of the port.
+constexpr std::size_t level_minor(std::size_t level) {
+  return 16 + level;
+}
+
 std::string token_bucket(const TestbedOptions& options, const std::string& device, Bandwidth rate,
                          ByteCount limit) {
   return fmt::format("qdisc replace dev {} root handle 1: tbf rate {}bps burst {} limit {}\n",
                      device, rate.bytes_per_second(), burst(options, rate), limit.value());
 }
 
+// A class takes its turns by its weight, as much in each as makes frames of any size worth a turn;
+// what it is sure of, the least that tc can say, is as good as nothing.
+std::string level_class(const TestbedOptions& options, const char* verb, const std::string& device,
+                        Bandwidth rate, std::size_t level, std::uint8_t weight) {
+  constexpr unsigned least_rate = 8;  // bytes per second
+  const std::uint64_t frame = options.mtu + kEthernetHeader;
+  return fmt::format(
+      "class {} dev {} parent 1:1 classid 1:{:x} htb rate {}bps ceil {}bps burst {} cburst {} "
+      "quantum {}\n",
+      verb, device, level_minor(level), least_rate, rate.bytes_per_second(), frame,
+      burst(options, rate), weight * frame);
+}
+
+// One queue for each level, and turns by their weights among those that have packets.
+std::string level_queues(const TestbedOptions& options, const std::string& device, Bandwidth rate) {
+  // Another kind first: in place of itself htb would keep its classes.
+  std::string text = fmt::format(
+      "qdisc replace dev {0} root handle 2: bfifo limit {4}\n"
+      "qdisc replace dev {0} root handle 1: htb default {1:x}\n"
+      "class add dev {0} parent 1: classid 1:1 htb rate {2}bps ceil {2}bps burst {3} cburst {3} "
+      "quantum {5}\n",
+      device, level_minor(0), rate.bytes_per_second(), burst(options, rate), options.queue.value(),
+      options.mtu + kEthernetHeader);
+  auto out = std::back_inserter(text);
+  for (std::size_t l = 0; l < options.levels.size(); ++l) {
+    text += level_class(options, "add", device, rate, l, options.levels[l].weight);
+    fmt::format_to(out, "qdisc add dev {} parent 1:{:x} bfifo limit {}\n", device, level_minor(l),
+                   options.queue.value());
+    if (l == 0) continue;  // by default
+    fmt::format_to(out,
+                   "filter add dev {} parent 1: protocol ip prio 1 u32 match ip dsfield {:#x} 0xfc "
+                   "flowid 1:{:x}\n",
+                   device, options.levels[l].dscp << 2, level_minor(l));
+  }
+  return text;
+}
+
+std::string switch_port_queue(const TestbedOptions& options, const std::string& device,
+                              Bandwidth rate) {
+  if (rate == Bandwidth{}) return {};
+  return options.levels.empty() ? token_bucket(options, device, rate, options.queue)
+                                : level_queues(options, device, rate);
+}
+
+// Hosts of the first switch, where there are two.
+std::uint32_t first_half(const TestbedOptions& options) {
+  return options.uplink == Bandwidth{} ? options.hosts : options.hosts / 2;
+}
+
+bool is_possible_rate(Bandwidth rate) {
+  return rate == Bandwidth{} || (rate >= kSlowest && rate <= kFastest);
+}
+
 Error impossible(std::string_view option, const std::string& value, std::string_view range) {
   return {ErrorCode::invalid_argument, fmt::format("{} {}: {}", option, value, range)};
+}
+
+Result<void> check_levels(const std::vector<LevelClass>& levels) {
+  if (levels.size() > kMostLevels) {
+    return impossible("--levels", std::to_string(levels.size()), "must be at most 16 weights");
+  }
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (levels[i].weight == 0) return impossible("--levels", "0", "a weight must be 1 to 255");
+    const auto same = [&](const LevelClass& other) { return other.dscp == levels[i].dscp; };
+    if (levels[i].dscp > 63 || std::ranges::count_if(levels, same) > 1) {
+      return impossible("--levels: DSCP", std::to_string(levels[i].dscp),
+                        "must be 0 to 63, and of one level");
+    }
+  }
+  return {};
 }
 
 // "{ p0, p3 }", as nft writes a set.
@@ -57,9 +130,16 @@ Result<void> check(const TestbedOptions& options) {
   if (options.hosts < 1 || options.hosts > kMostHosts) {
     return impossible("--hosts", std::to_string(options.hosts), "must be 1 to 64");
   }
-  if (options.link != Bandwidth{} && (options.link < kSlowest || options.link > kFastest)) {
+  if (!is_possible_rate(options.link)) {
     return impossible("--link", to_text(options.link), "must be 64kbit to 100Gbit, or 0");
   }
+  if (!is_possible_rate(options.uplink)) {
+    return impossible("--uplink", to_text(options.uplink), "must be 64kbit to 100Gbit, or 0");
+  }
+  if (options.uplink != Bandwidth{} && options.hosts < 2) {
+    return impossible("--uplink", to_text(options.uplink), "two switches need --hosts 2 or more");
+  }
+  if (auto good = check_levels(options.levels); !good.ok()) return good;
   if (options.mtu < 1280 || options.mtu > 9000) {
     return impossible("--mtu", std::to_string(options.mtu), "must be 1280 to 9000");
   }
@@ -98,11 +178,21 @@ std::string switch_links(const TestbedOptions& options) {
       "link add br0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0\n";
   auto out = std::back_inserter(text);
   fmt::format_to(out, "link set br0 mtu {} up\n", options.mtu);
+  if (options.uplink != Bandwidth{}) {
+    fmt::format_to(out,
+                   "link add br1 type bridge stp_state 0 forward_delay 0 mcast_snooping 0\n"
+                   "link set br1 mtu {0} up\n"
+                   "link add u0 mtu {0} type veth peer name u1 mtu {0}\n"
+                   "link set u0 master br0 up\n"
+                   "link set u1 master br1 up\n",
+                   options.mtu);
+  }
   for (std::uint32_t host = 0; host < options.hosts; ++host) {
     fmt::format_to(out,
                    "link add {0} mtu {1} type veth peer name eth0 mtu {1} address {2} netns {3}\n"
-                   "link set {0} master br0 up\n",
-                   port_name(host), options.mtu, hardware_address(host), host_namespace(host));
+                   "link set {0} master {4} up\n",
+                   port_name(host), options.mtu, hardware_address(host), host_namespace(host),
+                   host < first_half(options) ? "br0" : "br1");
   }
   return text;
 }
@@ -132,8 +222,28 @@ std::string host_queue(const TestbedOptions& options, Bandwidth rate) {
 }
 
 std::string port_queue(const TestbedOptions& options, std::uint32_t host, Bandwidth rate) {
-  if (rate == Bandwidth{}) return {};
-  return token_bucket(options, port_name(host), rate, options.queue);
+  return switch_port_queue(options, port_name(host), rate);
+}
+
+std::string uplink_queues(const TestbedOptions& options) {
+  return switch_port_queue(options, "u0", options.uplink) +
+         switch_port_queue(options, "u1", options.uplink);
+}
+
+std::string change_weights(const TestbedOptions& options, std::span<const std::uint8_t> weights) {
+  std::string text;
+  const auto change = [&](const std::string& device, Bandwidth rate) {
+    if (rate == Bandwidth{}) return;
+    for (std::size_t l = 0; l < options.levels.size(); ++l) {
+      text += level_class(options, "change", device, rate, l, weights[l]);
+    }
+  };
+  for (std::uint32_t host = 0; host < options.hosts; ++host) {
+    change(port_name(host), options.link);
+  }
+  change("u0", options.uplink);
+  change("u1", options.uplink);
+  return text;
 }
 
 std::string drop_rules(const Drops& drops) {

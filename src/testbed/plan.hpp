@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,11 @@ std::string host_links(const TestbedOptions& options, std::uint32_t host);
 /// works whether or not they were limited before. Empty when there is nothing to do.
 std::string host_queue(const TestbedOptions& options, Bandwidth rate);
 std::string port_queue(const TestbedOptions& options, std::uint32_t host, Bandwidth rate);
+
+/// The switches' ports to each other, "u0" and "u1"; empty where there is one switch.
+std::string uplink_queues(const TestbedOptions& options);
+/// Other weights for the levels at all limited ports of the switches; as many as `options.levels`.
+std::string change_weights(const TestbedOptions& options, std::span<const std::uint8_t> weights);
 
 /// What the switch drops.
 struct Drops {

@@ -26,6 +26,49 @@ TEST(testbed_plan, a_fast_link_gets_a_burst_of_100_microseconds) {
   EXPECT_NE(text.find("burst 125000 "), std::string::npos) << text;
 }
 
+TEST(testbed_plan, levels_are_queues_that_take_turns_by_weight_chosen_by_dscp) {
+  auto o = options(2);
+  o.mtu = 1486;
+  o.levels = {{.dscp = 0, .weight = 2}, {.dscp = 10, .weight = 8}};
+  EXPECT_EQ(port_queue(o, 1, o.link),
+            "qdisc replace dev p1 root handle 2: bfifo limit 131072\n"
+            "qdisc replace dev p1 root handle 1: htb default 10\n"
+            "class add dev p1 parent 1: classid 1:1 htb rate 12500000bps ceil 12500000bps burst "
+            "3000 cburst 3000 quantum 1500\n"
+            "class add dev p1 parent 1:1 classid 1:10 htb rate 8bps ceil 12500000bps burst 1500 "
+            "cburst 3000 quantum 3000\n"
+            "qdisc add dev p1 parent 1:10 bfifo limit 131072\n"
+            "class add dev p1 parent 1:1 classid 1:11 htb rate 8bps ceil 12500000bps burst 1500 "
+            "cburst 3000 quantum 12000\n"
+            "qdisc add dev p1 parent 1:11 bfifo limit 131072\n"
+            "filter add dev p1 parent 1: protocol ip prio 1 u32 match ip dsfield 0x28 0xfc flowid "
+            "1:11\n");
+  EXPECT_EQ(change_weights(o, std::vector<std::uint8_t>{1, 1}).find("quantum 3000"),
+            std::string::npos);
+}
+
+TEST(testbed_plan, an_uplink_joins_two_switches_of_half_the_hosts) {
+  auto o = options(5);
+  EXPECT_EQ(switch_links(o).find("br1"), std::string::npos);
+  EXPECT_EQ(uplink_queues(o), "");
+  o.uplink = Bandwidth::bits_per_second(10'000'000);
+  const auto sw = switch_links(o);
+  EXPECT_NE(sw.find("link set p1 master br0 up\n"), std::string::npos) << sw;
+  EXPECT_NE(sw.find("link set p2 master br1 up\n"), std::string::npos) << sw;
+  EXPECT_NE(sw.find("link set u1 master br1 up\n"), std::string::npos) << sw;
+  EXPECT_EQ(uplink_queues(o),
+            "qdisc replace dev u0 root handle 1: tbf rate 1250000bps burst 18028 limit 131072\n"
+            "qdisc replace dev u1 root handle 1: tbf rate 1250000bps burst 18028 limit 131072\n");
+}
+
+TEST(testbed_plan, levels_that_cannot_be_told_apart_are_refused) {
+  auto o = options(2);
+  o.levels = {{.dscp = 10}, {.dscp = 10}};
+  EXPECT_EQ(check(o).error().message, "--levels: DSCP 10: must be 0 to 63, and of one level");
+  o.levels = {{.dscp = 10, .weight = 0}};
+  EXPECT_EQ(check(o).error().message, "--levels 0: a weight must be 1 to 255");
+}
+
 TEST(testbed_plan, an_unlimited_link_has_no_queue) {
   EXPECT_EQ(host_queue(options(2), Bandwidth{}), "");
   EXPECT_EQ(port_queue(options(2), 0, Bandwidth{}), "");

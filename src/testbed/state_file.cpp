@@ -45,12 +45,18 @@ Result<std::filesystem::path> path_of(std::string_view name) {
 
 json to_json(const Record& record) {
   const auto& options = record.options;
+  json levels = json::array();
+  for (const LevelClass& level : options.levels) {
+    levels.push_back({{"dscp", level.dscp}, {"weight", level.weight}});
+  }
   return {{"version", kVersion},
           {"keeper", record.keeper},
           {"keeper_start", record.keeper_start},
           {"congestion_control", record.congestion_control},
           {"hosts", options.hosts},
           {"link_bytes_per_second", options.link.bytes_per_second()},
+          {"uplink_bytes_per_second", options.uplink.bytes_per_second()},
+          {"levels", std::move(levels)},
           {"queue_bytes", options.queue.value()},
           {"delay_ns", options.delay.ticks()},
           {"mtu", options.mtu}};
@@ -66,6 +72,12 @@ Record from_json(const json& object) {
   options.hosts = object.at("hosts").get<std::uint32_t>();
   options.link =
       Bandwidth::bytes_per_second(object.at("link_bytes_per_second").get<std::uint64_t>());
+  options.uplink =
+      Bandwidth::bytes_per_second(object.value("uplink_bytes_per_second", std::uint64_t{0}));
+  for (const json& level : object.value("levels", json::array())) {
+    options.levels.push_back({.dscp = level.at("dscp").get<std::uint8_t>(),
+                              .weight = level.at("weight").get<std::uint8_t>()});
+  }
   options.queue = ByteCount(object.at("queue_bytes").get<std::uint64_t>());
   options.delay = Duration(object.at("delay_ns").get<std::int64_t>());
   options.mtu = object.at("mtu").get<std::uint32_t>();

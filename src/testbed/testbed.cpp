@@ -32,7 +32,10 @@ Error explained(Error error, const TestbedOptions& options) {
           netem ? fmt::format("--delay {}: this kernel has no netem (module sch_netem); leave "
                               "--delay out, or shape the fabric with --link RATE,LATENCY",
                               to_text(options.delay))
-                : std::string("--link: this kernel has no tbf (module sch_tbf); use --link 0")};
+          : options.levels.empty()
+              ? std::string("--link: this kernel has no tbf (module sch_tbf); use --link 0")
+              : std::string("--levels: this kernel has no htb (module sch_htb); leave --levels "
+                            "out")};
 }
 
 // The start of a keeper's testbed: the switch and all hosts, wired and shaped.
@@ -47,6 +50,7 @@ Result<void> wire(const Spaces& spaces, const TestbedOptions& options) {
     if (done.ok() && !queue.empty()) done = run_tool(spaces, host, kTc, kBatch, queue);
     ports += port_queue(options, host, options.link);
   }
+  ports += uplink_queues(options);
   if (done.ok() && !ports.empty()) done = run_tool(spaces, sw, kTc, kBatch, ports);
   return done;
 }
@@ -230,7 +234,20 @@ Result<void> Testbed::set_loss(std::uint32_t host, std::uint32_t parts_per_milli
                   drop_rules(state_->drops));
 }
 
+Result<void> Testbed::set_level_weights(std::span<const std::uint8_t> weights) {
+  WEFT_CHECK(weights.size() == options().levels.size(), "{} weights for {} levels", weights.size(),
+             options().levels.size());
+  const std::string changes = change_weights(options(), weights);
+  if (changes.empty()) return {};
+  return run_tool(state_->spaces, state_->spaces.switch_index(), kTc, kBatch, changes);
+}
+
 Result<void> Testbed::set_partition(const std::vector<std::vector<std::uint32_t>>& groups) {
+  if (options().uplink != Bandwidth{}) {
+    return Error{ErrorCode::unavailable,
+                 "partition: a testbed of two switches (--uplink) has none; leave --uplink out, or "
+                 "use link-down"};
+  }
   auto& island = state_->drops.island;
   std::ranges::fill(island, 0);
   for (std::uint32_t group = 0; group < groups.size(); ++group) {

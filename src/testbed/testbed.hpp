@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,8 +71,11 @@ class Testbed {
   Result<void> set_rate(std::uint32_t host, Bandwidth rate);
   /// Drops packets of a host at random, each way; parts per million, 0 ends it.
   Result<void> set_loss(std::uint32_t host, std::uint32_t parts_per_million);
+  /// Other weights for the levels at the switches' ports, as many as the options have levels. What
+  /// waits there stays. `set_rate` gives back those of the options.
+  Result<void> set_level_weights(std::span<const std::uint8_t> weights);
   /// Hosts of different groups do not reach each other; those in no group reach all. No groups end
-  /// the partition.
+  /// the partition. Not with two switches (unavailable).
   Result<void> set_partition(const std::vector<std::vector<std::uint32_t>>& groups);
 
  private:

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.hpp"
+#include "net/job_levels.hpp"
 
 namespace weft::message {
 namespace {
@@ -251,6 +252,17 @@ bool MessageMachine::on_departure_frame(NodeId from, FrameKind kind) {
   return true;
 }
 
+void MessageMachine::set_levels(std::span<const std::optional<std::uint8_t>> of_processes) {
+  WEFT_CHECK(of_processes.size() == options_.nodes);
+  net::JobLevels levels(options_.nodes, net::service_levels);
+  for (std::uint32_t i = 0; i < options_.nodes; ++i) levels.set(i, of_processes[i]);
+  options_.levels.clear();
+  for (std::uint32_t i = 0; i < options_.nodes; ++i) {
+    const std::uint8_t level = levels.of(options_.self.value(), i, options_.level.value());
+    options_.levels.emplace_back(level);
+  }
+}
+
 void MessageMachine::ask_to_begin() {
   departure_.ask();
   touch(NodeId(0));
@@ -376,7 +388,8 @@ void MessageMachine::commit() {
 
 bool MessageMachine::say(NodeId to, const Frame& frame, std::uint64_t context, TransmitQueue& out) {
   if (!out.has_room(1, longest_control_frame)) return false;
-  out.send(to, options_.level, longest_control_frame, [&](wire::Writer& w) { encode(w, frame); });
+  out.send(to, options_.level_to(to), longest_control_frame,
+           [&](wire::Writer& w) { encode(w, frame); });
   out.tx[out.tx.size() - 1].context = context;
   return true;
 }

@@ -50,7 +50,7 @@ class MessageMachine {
     if (out == nullptr) return std::nullopt;
     return out->send_at_once(flow, bytes, [&](std::span<const std::byte> header) {
       TxOp op;
-      op.service_level = options_.level;
+      op.service_level = options_.level_to(to);
       op.peer = to;
       op.segments = {header, bytes};
       return post(op);
@@ -77,6 +77,9 @@ class MessageMachine {
   /// What has waited for too long fails.
   void on_deadline(Instant now);
   Instant next_deadline();
+  /// Service levels of the job's processes from now on, by their numbers; none: a process has none
+  /// of its own. What is handed to the fabric later goes on the level that JobLevels says.
+  void set_levels(std::span<const std::optional<std::uint8_t>> of_processes);
   /// How many peers were looked at for deadlines so far.
   std::uint64_t deadline_looks() const { return deadline_looks_; }
   /// And how many messages, to find those that came or are wanted.

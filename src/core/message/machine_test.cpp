@@ -249,6 +249,30 @@ TEST(machine, a_small_message_leaves_at_once_and_a_large_one_is_announced) {
   EXPECT_TRUE(one.machine.is_done(waits)) << "the peer has it from an earlier life";
 }
 
+TEST(machine, sends_on_the_level_of_this_process_else_of_the_receiver_as_it_is_when_it_sends) {
+  MessageMachine machine({.self = NodeId(0), .nodes = 3, .level = ServiceLevel(1)}, Instant());
+  TransmitQueue out;
+  const auto level_to = [&](std::uint32_t peer) {
+    Completion up{.kind = CompletionKind::peer_up, .peer = NodeId(peer)};
+    up.incarnation = Incarnation(1);
+    machine.on_completion(Instant(), up, out);
+    (void)machine.send(NodeId(peer), {}, std::span<const std::byte>());
+    machine.pump(out);
+    EXPECT_FALSE(out.tx.empty());
+    const std::uint8_t level = out.tx.empty() ? 0 : out.tx.view().back().service_level.value();
+    out.posted(out.tx.size());
+    return level;
+  };
+  EXPECT_EQ(level_to(1), 1) << "the job's";
+  using Levels = std::vector<std::optional<std::uint8_t>>;
+  machine.set_levels(Levels{std::nullopt, 5, std::nullopt});
+  EXPECT_EQ(level_to(1), 5);
+  EXPECT_EQ(level_to(2), 1);
+  machine.set_levels(Levels{3, 5, std::nullopt});
+  EXPECT_EQ(level_to(1), 3);
+  EXPECT_EQ(level_to(2), 3);
+}
+
 /// What a machine says, frame by frame, when a test plays its peer and its fabric.
 class Conversation {
  public:

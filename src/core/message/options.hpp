@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "weft/fabric.hpp"
 #include "weft/ids.hpp"
@@ -16,7 +18,10 @@ struct MessageOptions {
   std::uint32_t nodes = 1;
   Incarnation incarnation{};
   FabricLimits fabric;
-  ServiceLevel level{};
+  ServiceLevel level{};  ///< of messages between processes that have no level of their own
+  /// By peer, the level of what is sent to it; empty: `level`.
+  std::vector<ServiceLevel> levels;
+  ServiceLevel level_to(NodeId peer) const { return levels.empty() ? level : levels[peer.value()]; }
 
   /// Bodies of at most so many bytes are sent without being asked for; others are announced, and
   /// written into the receiver's memory when it has told where.

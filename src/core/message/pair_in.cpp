@@ -406,7 +406,7 @@ std::uint64_t PairIn::started() const {
 
 bool PairIn::say(const Frame& frame, TransmitQueue& out) {
   if (!out.has_room(1, longest_control_frame)) return false;
-  out.send(peer_, options_.level, longest_control_frame,
+  out.send(peer_, options_.level_to(peer_), longest_control_frame,
            [&](wire::Writer& w) { encode(w, frame); });
   return true;
 }

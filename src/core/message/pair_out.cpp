@@ -447,7 +447,7 @@ bool PairOut::pump_archived(Answer& answer, const Archive::Message& message, Tra
                     .flow = answer.place.flow->key,
                     .serial = answer.place.serial,
                     .digest = message.digest};
-  out.send(peer_, options_.level, size, [&](wire::Writer& w) {
+  out.send(peer_, options_.level_to(peer_), size, [&](wire::Writer& w) {
     encode(w, frame);
     w.put_bytes(message.bytes);
   });
@@ -477,7 +477,7 @@ bool PairOut::pump_writes(Answer& answer, std::span<const std::byte> bytes, Tran
         std::min<std::uint64_t>(bytes.size() - answer.offset, options_.fabric.max_write);
     TxOp op;
     op.kind = OpKind::write;
-    op.service_level = options_.level;
+    op.service_level = options_.level_to(peer_);
     op.peer = peer_;
     op.context = write_context | take_write(answer.place);
     op.segments[0] = bytes.subspan(answer.offset, n);
@@ -502,7 +502,8 @@ void PairOut::send_body(Flow& flow, Serial serial, Kept& kept, bool asked, Trans
                     .serial = serial,
                     .digest = kept.digest};
   out.send(
-      peer_, options_.level, header_bytes, [&](wire::Writer& w) { encode(w, frame); }, kept.bytes);
+      peer_, options_.level_to(peer_), header_bytes, [&](wire::Writer& w) { encode(w, frame); },
+      kept.bytes);
   unheard_.push_back({.place = {&flow, serial}, .delivers = true});
 }
 
@@ -514,7 +515,7 @@ void PairOut::send_about(FrameKind kind, const Place& place, std::uint64_t size,
                     .serial = place.serial,
                     .size = size,
                     .digest = digest};
-  out.send(peer_, options_.level, longest_control_frame,
+  out.send(peer_, options_.level_to(peer_), longest_control_frame,
            [&](wire::Writer& w) { encode(w, frame); });
 }
 

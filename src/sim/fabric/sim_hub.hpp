@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
+#include "net/job_levels.hpp"
 #include "sim/engine/agent.hpp"
 #include "sim/fabric/flight.hpp"
-#include "sim/network/job_levels.hpp"
 #include "sim/network/network.hpp"
 #include "sim/rc/reliable_connections.hpp"
 #include "weft/fabric.hpp"
@@ -84,7 +84,7 @@ class SimHub final : public NetworkUser, public Agent, private RcUser {
   void set_partition(const std::vector<std::vector<std::uint32_t>>& groups);
 
   /// Levels of messages from now on, in place of those that operations ask for. In all parts.
-  JobLevels& levels() { return levels_; }
+  net::JobLevels& levels() { return levels_; }
 
   const SimFabricOptions& options() const { return options_; }
   PicoInstant now() const { return agents_.engine().now(); }
@@ -180,7 +180,7 @@ class SimHub final : public NetworkUser, public Agent, private RcUser {
 
   SimFabricOptions options_;
   std::vector<std::uint32_t> hosts_;
-  JobLevels levels_;
+  net::JobLevels levels_;
   Network& network_;
   Agents& agents_;
   std::uint32_t agent_;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "net/job_levels.hpp"
 #include "sim/engine/agent.hpp"
-#include "sim/network/job_levels.hpp"
 #include "sim/network/network.hpp"
 #include "sim/workload/program.hpp"
 
@@ -129,7 +129,7 @@ class Ranks final : public Agent, public NetworkUser {
   std::vector<std::uint32_t> hosts_;
   std::vector<std::uint32_t> rank_at_;  // by host
   std::vector<Rank> ranks_;
-  JobLevels levels_;
+  net::JobLevels levels_;
   Network& network_;
   Agents& agents_;
   std::uint32_t agent_;

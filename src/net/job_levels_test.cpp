@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/network/job_levels.hpp"
+#include "net/job_levels.hpp"
 
 #include <gtest/gtest.h>
 
-namespace weft::sim {
+namespace weft::net {
 namespace {
 
 TEST(job_levels, sender_then_receiver_then_job_then_what_was_asked_for) {
@@ -28,4 +28,4 @@ TEST(job_levels, what_is_asked_for_beyond_the_last_level_is_the_last_one) {
 }
 
 }  // namespace
-}  // namespace weft::sim
+}  // namespace weft::net

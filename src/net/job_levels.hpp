@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // JobLevels: which service level a message of a job has. The one place that says so, for every kind
-// of job; a controller changes it while the simulation runs.
+// of job, real or simulated; a controller changes it while the job runs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "base/check.hpp"
 
-namespace weft::sim {
+namespace weft::net {
+
+/// So many a network or fabric has at most.
+inline constexpr std::size_t service_levels = 16;
 
 /// A message has the level of its sender's process, else that of its receiver's, else the job's
 /// (paper 5, 4.1), else the one that the sender asks for. Messages keep the level that they were
@@ -49,4 +53,4 @@ class JobLevels {
   std::vector<std::uint8_t> of_process_;
 };
 
-}  // namespace weft::sim
+}  // namespace weft::net
