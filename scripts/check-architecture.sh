@@ -27,11 +27,11 @@ sim/partition: base sim/engine sim/network sim/topology
 sim/mpi:      base sim/partition
 sim/telemetry: base net sim/network sim/topology
 sim/traffic:  base sim/engine sim/network sim/telemetry
-sim/workload: base sim/engine sim/network
+sim/workload: base net sim/engine sim/network
 sim/scenario: base net/rc wire/capture sim/network sim/topology sim/traffic
 sim/run:      base sim/engine sim/network sim/partition sim/routing sim/scenario sim/telemetry sim/topology sim/traffic
 sim/rc:       base net/rc wire/capture sim/engine sim/network
-sim/fabric:   base net/rc sim/engine sim/network sim/rc
+sim/fabric:   base net net/rc sim/engine sim/network sim/rc
 sim/faults:   base sim/engine sim/run sim/scenario testbed
 sim/job:      base sim/engine sim/fabric sim/faults sim/partition sim/run sim/scenario sim/workload
 fabric:       base wire net
@@ -49,6 +49,7 @@ process/simulated: base core fabric process sim testbed
 program:      base process trace/events trace/record
 launch:       base wire fabric runtime process
 qos:          base core sim trace/replay
+qos/live:     base core fabric process qos runtime sim testbed
 trace/events: base core
 trace/goal:   base trace/events
 trace/otf2:   trace/events

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
@@ -16,18 +15,17 @@
 #include "cli/commands.hpp"
 #include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
+#include "cli/qos_live.hpp"
 #include "cli/qos_report.hpp"
+#include "cli/team.hpp"
 #include "cli/terminal.hpp"
 #include "qos/experiment.hpp"
-#include "report/run_record.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/stop_signals.hpp"
 #include "sim/scenario/scenario_file.hpp"
 
 namespace weft::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct QosCommand {
   std::string scenario;
@@ -36,32 +34,15 @@ struct QosCommand {
   std::optional<std::uint32_t> iterations;
   std::optional<std::uint32_t> placements;
   std::optional<std::uint64_t> seed;
-  unsigned threads = std::max(1U, std::thread::hardware_concurrency());
+  std::optional<unsigned> threads;
+  bool live = false;
   bool json = false;
   bool replaces = false;
   std::string out;
 };
 
-/// Linear interpolation between the two nearest order statistics.
-double median_of(std::vector<double> values) {
-  const auto quantiles = report::quantiles_of(std::move(values));
-  return quantiles ? quantiles->median : 0;
-}
-
-struct Summary {
-  double median = 0, mean = 0, best = 0, worst = 0;
-};
-
-Summary summary_of(const std::vector<double>& improvements) {
-  Summary s{.median = median_of(improvements)};
-  if (improvements.empty()) return s;
-  for (const double i : improvements) s.mean += i / static_cast<double>(improvements.size());
-  s.best = *std::max_element(improvements.begin(), improvements.end());
-  s.worst = *std::min_element(improvements.begin(), improvements.end());
-  return s;
-}
-
-Result<qos::ExperimentOptions> resolve(const QosCommand& command) {
+/// The team outlives the options.
+Result<qos::ExperimentOptions> resolve(const QosCommand& command, Team& team) {
   auto scenario = sim::read_scenario(command.scenario, command.settings);
   if (!scenario) return std::move(scenario).error();
   if (command.seed) scenario->seed = *command.seed;
@@ -70,34 +51,23 @@ Result<qos::ExperimentOptions> resolve(const QosCommand& command) {
   if (command.controller) options->controller = *command.controller;
   if (command.iterations) options->iterations = *command.iterations;
   if (command.placements) options->placements = *command.placements;
-  options->threads = command.threads;
+  options->share = {.rank = team.rank(), .processes = team.processes(), .agree = {}};
+  const bool shares = team.processes() > 1;
+  if (shares) options->share.agree = [&](const Result<void>& done) { return team.agree(done); };
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  options->threads = command.threads.value_or(shares ? 1 : cores);
+  if (shares && (command.out.empty() || command.live)) {
+    return Error{ErrorCode::invalid_argument,
+                 command.live ? "--live: several processes have been started, and one starts all "
+                                "that it needs; run it without mpirun"
+                              : "--out: several processes have been started, which meet in a "
+                                "directory; name one that all of them see"};
+  }
   options->replaces = command.replaces;
   if (!command.out.empty()) {
     options->directory = (std::filesystem::path(command.out) / "windows").string();
   }
   return options;
-}
-
-Json to_json(const qos::ExperimentOptions& options, const qos::ExperimentOutcome& outcome,
-             double wall_s) {
-  Json jobs = Json::array();
-  std::vector<double> improvements;
-  for (const qos::JobOutcome& job : outcome.jobs) {
-    improvements.push_back(job.improvement());
-    jobs.push_back({{"name", job.name},
-                    {"kind", job.kind},
-                    {"placement", job.placement},
-                    {"default_of_isolation", job.default_of_isolation()},
-                    {"controlled_of_isolation", job.controlled_of_isolation()},
-                    {"improvement", job.improvement()}});
-  }
-  const Summary s = summary_of(improvements);
-  return {{"scenario", options.scenario.name}, {"controller", options.controller},
-          {"iterations", options.iterations},  {"placements", options.placements},
-          {"seed", options.scenario.seed},     {"wall_s", wall_s},
-          {"jobs", std::move(jobs)},           {"median_improvement", s.median},
-          {"mean_improvement", s.mean},        {"best_improvement", s.best},
-          {"worst_improvement", s.worst},      {"iterations_to_best", outcome.iterations_to_best}};
 }
 
 std::string percent(double fraction) {
@@ -149,18 +119,23 @@ Result<qos::ExperimentOutcome> run(const qos::ExperimentOptions& options,
   });
 }
 
+Result<void> prepare_directories(const QosCommand& command, const qos::ExperimentOptions& options) {
+  auto good = prepare_directory(command.out, command.replaces);
+  if (!good || command.live) return good;
+  return prepare_directory(options.directory, true);
+}
+
 void run_qos_command(const QosCommand& command, Outcome& outcome) {
   // A window of a large network takes a while, so that a second signal ends the command at once.
   // The directory keeps finished windows.
   const StopSignals signals(StopSignals::Second::kills);
-  const auto options = resolve(command);
-  if (!options) return report_error(options.error(), outcome);
-  if (auto good = prepare_directory(command.out, command.replaces); !good) {
-    return report_error(good.error(), outcome);
-  }
-  if (auto good = prepare_directory(options->directory, true); !good) {
-    return report_error(good.error(), outcome);
-  }
+  const auto team = Team::assemble(0, outcome);
+  if (!team) return report_error(team.error(), outcome);
+  const auto options = resolve(command, **team);
+  Result<void> good = options ? Result<void>() : options.error();
+  if (good && (*team)->leads()) good = prepare_directories(command, *options);
+  if (good = (*team)->agree(good); !good) return report_error(good.error(), outcome);
+  if (command.live) return run_qos_live(*options, command.json, command.out, signals, outcome);
   const Instant begun = monotonic_now();
   const auto result = run(*options, signals);
   if (!result && result.error().code == ErrorCode::cancelled && !command.out.empty()) {
@@ -168,23 +143,12 @@ void run_qos_command(const QosCommand& command, Outcome& outcome) {
                options->directory);
   }
   if (!result) return report_error(result.error(), outcome);
-  const Json json = to_json(*options, *result, (monotonic_now() - begun).to_seconds());
-  if (!command.out.empty()) {
-    const std::string path = (std::filesystem::path(command.out) / "qos.json").string();
-    if (auto written = report::write_file_whole(path, json.dump() + "\n"); !written) {
-      return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
-    }
-  }
-  if (!command.out.empty()) {
-    const std::string path = (std::filesystem::path(command.out) / "qos.html").string();
-    const std::string page = report::qos_page(record_of(*options, *result, outcome.command_line));
-    if (auto written = report::write_file_whole(path, page); !written) {
-      return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
-    }
-    if (!command.json) fmt::print("report: {}\n", path);
-  }
+  if (!(*team)->leads()) return;
+  const report::QosRecord record = record_of(*options, *result, outcome.command_line);
+  const std::string json = qos_json(record, (monotonic_now() - begun).to_seconds());
+  if (!write_qos(record, json, command.out, !command.json, outcome)) return;
   if (command.json) {
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json);
   } else {
     print_text(*options, *result);
   }
@@ -201,7 +165,9 @@ void add_counts(CLI::App& qos, QosCommand& s) {
       ->type_name("UINT");
   qos.add_option("--seed", s.seed, "of everything random; by default the scenario's")
       ->type_name("UINT");
-  qos.add_option("--threads", s.threads, "simulations at a time; by default one for each core")
+  qos.add_option(
+         "--threads", s.threads,
+         "simulations at a time; by default one for each core, and one among processes of mpirun")
       ->check(CLI::Range(1, 4096))
       ->type_name("UINT");
 }
@@ -226,6 +192,8 @@ void add_qos_command(CLI::App& root, Outcome& outcome) {
                   "qos.threshold=0.4 or network.router=adaptive")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
+  qos->add_flag("--live", s.live,
+                "run the jobs as real processes in a testbed; also measures levels set by hand");
   qos->add_flag("--json", s.json, "print one JSON object");
   qos->add_option("--out", s.out,
                   "directory for the results, and for what was simulated: run again with it, an "
@@ -239,7 +207,8 @@ void add_qos_command(CLI::App& root, Outcome& outcome) {
       "  weft qos --scenario examples/scenarios/qos-small.toml --iterations 20 --placements 1\n"
       "  weft qos --scenario examples/scenarios/qos-small.toml --controller algorithm-1 --out "
       "out/qos\n"
-      "  weft qos --scenario examples/scenarios/qos-small.toml --set qos.threshold=0.4 --json");
+      "  weft qos --scenario examples/scenarios/qos-small.toml --set qos.threshold=0.4 --json\n"
+      "  weft qos --live --scenario examples/scenarios/qos-live.toml");
   qos->callback(
       [state, &outcome] { run_stoppable(outcome, [&] { run_qos_command(*state, outcome); }); });
 }

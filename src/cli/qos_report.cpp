@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "report/run_record.hpp"
@@ -88,6 +89,89 @@ std::vector<report::QosStep> steps_of(const qos::ExperimentOutcome& outcome) {
 
 }  // namespace
 
+namespace {
+
+report::QosNetwork network_of(const qos::ExperimentOutcome& outcome) {
+  report::QosNetwork network;
+  const auto &before = outcome.on_default.links, &after = outcome.controlled.links;
+  for (std::uint32_t level = 0; level < 16; ++level) {
+    const auto is_used = [&](const qos::LinkLoad& link) { return link.by_level[level] > 0; };
+    if (std::ranges::any_of(before, is_used) || std::ranges::any_of(after, is_used)) {
+      network.levels.push_back(level);
+    }
+  }
+  for (const qos::LoadedVertex& v : outcome.on_default.vertices) {
+    network.vertices.push_back({.name = v.name, .height = v.height});
+  }
+  for (std::size_t l = 0; l < before.size(); ++l) {
+    report::QosLink& link =
+        network.links.emplace_back(report::QosLink{.from = before[l].from, .to = before[l].to});
+    for (const std::uint32_t level : network.levels) {
+      link.before.push_back(before[l].by_level[level]);
+      link.after.push_back(after[l].by_level[level]);
+    }
+  }
+  return network;
+}
+
+}  // namespace
+
+double median_of(std::vector<double> values) {
+  const auto quantiles = report::quantiles_of(std::move(values));
+  return quantiles ? quantiles->median : 0;
+}
+
+Summary summary_of(const std::vector<double>& improvements) {
+  Summary s{.median = median_of(improvements)};
+  if (improvements.empty()) return s;
+  for (const double i : improvements) s.mean += i / static_cast<double>(improvements.size());
+  s.best = *std::max_element(improvements.begin(), improvements.end());
+  s.worst = *std::min_element(improvements.begin(), improvements.end());
+  return s;
+}
+
+std::string qos_json(const report::QosRecord& record, double wall_s) {
+  const auto all = nlohmann::ordered_json::parse(report::to_json(record));
+  std::vector<double> improvements;
+  for (const report::QosJob& job : record.jobs) improvements.push_back(job.improvement);
+  const Summary s = summary_of(improvements);
+  const nlohmann::ordered_json json{{"scenario", all["scenario"]},
+                                    {"controller", all["controller"]},
+                                    {"iterations", record.iterations},
+                                    {"placements", record.placements},
+                                    {"seed", record.seed},
+                                    {"wall_s", wall_s},
+                                    {"jobs", all["jobs"]},
+                                    {"median_improvement", s.median},
+                                    {"mean_improvement", s.mean},
+                                    {"best_improvement", s.best},
+                                    {"worst_improvement", s.worst},
+                                    {"iterations_to_best", record.iterations_to_best}};
+  return json.dump();
+}
+
+bool write_qos(const report::QosRecord& record, const std::string& json, const std::string& out,
+               bool says, Outcome& outcome) {
+  if (out.empty()) return true;
+  const std::filesystem::path directory = out;
+  // What is printed, and what else the page shows.
+  auto all = nlohmann::ordered_json::parse(json);
+  const auto parsed = nlohmann::ordered_json::parse(report::to_json(record));
+  for (const auto& [name, value] : parsed.items()) {
+    if (!all.contains(name)) all[name] = value;
+  }
+  const std::string page = (directory / "qos.html").string();
+  for (const auto& [path, text] : {std::pair((directory / "qos.json").string(), all.dump() + "\n"),
+                                   std::pair(page, report::qos_page(record))}) {
+    if (auto written = report::write_file_whole(path, text); !written) {
+      report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
+      return false;
+    }
+  }
+  if (says) fmt::print("report: {}\n", page);
+  return true;
+}
+
 report::QosRecord record_of(const qos::ExperimentOptions& options,
                             const qos::ExperimentOutcome& outcome, const std::string& command) {
   report::QosRecord record{.scenario = options.scenario.name,
@@ -101,7 +185,8 @@ report::QosRecord record_of(const qos::ExperimentOptions& options,
                            .jobs = {},
                            .steps = steps_of(outcome),
                            .loads = {},
-                           .published = {}};
+                           .published = {},
+                           .trade_offs = {}};
   for (const qos::JobOutcome& job : outcome.jobs) {
     record.jobs.push_back({.name = job.name,
                            .kind = job.kind,
@@ -117,6 +202,7 @@ report::QosRecord record_of(const qos::ExperimentOptions& options,
                             .before = load.on_default,
                             .after = load.controlled});
   }
+  record.network = network_of(outcome);
   add_published(record);
   return record;
 }

@@ -3,11 +3,27 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "cli/commands.hpp"
 #include "qos/experiment.hpp"
 #include "report/qos_page.hpp"
 
 namespace weft::cli {
+
+struct Summary {
+  double median = 0, mean = 0, best = 0, worst = 0;
+};
+Summary summary_of(const std::vector<double>& improvements);
+/// Linear interpolation between the two nearest order statistics.
+double median_of(std::vector<double> values);
+
+/// What `--json` prints: one JSON object.
+std::string qos_json(const report::QosRecord& record, double wall_s);
+/// Writes qos.json, with what is printed and all of the record, and qos.html; nothing when `out` is
+/// empty. False: it has reported an error. `says`: where the page is, on standard output.
+bool write_qos(const report::QosRecord& record, const std::string& json, const std::string& out,
+               bool says, Outcome& outcome);
 
 report::QosRecord record_of(const qos::ExperimentOptions& options,
                             const qos::ExperimentOutcome& outcome, const std::string& command);

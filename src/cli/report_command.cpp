@@ -15,8 +15,9 @@ namespace {
 
 constexpr const char* examples =
     R"help(DIR is what weft stream or weft simulate wrote with --out: it holds run.json, compare.json,
-network.json, or several of these. The report is one file, DIR/report.html, for any browser, without
-a network; what a simulated network did is in another one beside it, DIR/network.html.
+network.json, or several of these; or what weft qos did: qos.json. The report is one file, DIR/report.html, for any browser, without
+a network; what a simulated network did is in another one beside it, DIR/network.html, and an
+experiment with service levels in DIR/qos.html.
 
 Examples:
   weft stream compare --schedules best-effort,offset,dfs --out out && weft report out

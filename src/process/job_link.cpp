@@ -18,15 +18,17 @@ constexpr Duration miss_every = Duration::milliseconds(50);
 }  // namespace
 
 std::string to_text(const JobProgress& progress) {
-  return fmt::format("{} {}", progress.iterations, progress.waited.ticks());
+  return fmt::format("{} {} {}", progress.iterations, progress.waited.ticks(),
+                     progress.elapsed.ticks());
 }
 
 Result<JobProgress> read_job_progress(const std::string& text) {
   std::istringstream words(text);
   std::uint64_t iterations = 0;
-  std::int64_t waited = 0;
-  if (words >> iterations >> waited && words.eof() && waited >= 0) {
-    return JobProgress{.iterations = iterations, .waited = Duration(waited)};
+  std::int64_t waited = 0, elapsed = 0;
+  if (words >> iterations >> waited >> elapsed && words.eof() && waited >= 0 && elapsed >= 0) {
+    return JobProgress{
+        .iterations = iterations, .waited = Duration(waited), .elapsed = Duration(elapsed)};
   }
   return Error{ErrorCode::corrupt, fmt::format("'{}' is no progress of a process", text)};
 }

@@ -65,7 +65,7 @@ struct JobDescription {
   std::string spill;              ///< directory for what is beyond the outbox; empty: none
   std::size_t eager = 0;          ///< zero: the default
   std::uint32_t connections = 0;  ///< of TCP, at a time; zero: the default
-  bool tells_progress = false;    ///< the launcher wants to hear of iterations
+  bool tells_progress = false;    ///< the launcher hears of iterations, a millisecond apart
   std::string file;  ///< of the job, with all addresses; empty: the launcher hands them around
 
   // Of a job whose processes are simulated all in one; `self` is its first one.
@@ -78,6 +78,7 @@ struct JobDescription {
 struct JobProgress {
   std::uint64_t iterations = 0;  ///< calls of mark_progress
   Duration waited{};             ///< for messages
+  Duration elapsed{};            ///< by its own clock, when the last of them was done
 };
 std::string to_text(const JobProgress& progress);
 Result<JobProgress> read_job_progress(const std::string& text);

@@ -293,8 +293,9 @@ void JobProcess::mark_progress() {
 
 void JobProcess::tell_progress(Instant now) {
   tell_progress_again_ = now + progress_every;
-  link_->post(launch_message::progress,
-              to_text(JobProgress{.iterations = iterations_, .waited = waiter_->waited()}));
+  link_->post(launch_message::progress, to_text(JobProgress{.iterations = iterations_,
+                                                            .waited = waiter_->waited(),
+                                                            .elapsed = now - begun_}));
 }
 
 /// A launcher of all ranks starts no process that would come too late.
@@ -304,7 +305,6 @@ Result<bool> JobProcess::may_begin() {
 }
 
 Result<void> JobProcess::leave() {
-  if (job_.tells_progress) tell_progress(monotonic_now());
   if (link_ != nullptr) {
     link_->tell(launch_message::returned, "");
     // Its launcher knows of all ranks, and tells when all have returned.

@@ -82,8 +82,7 @@ void run_at_once(std::size_t count, unsigned threads,
 }
 
 /// Runs all tracks. The first error that is no cancellation, else that.
-Result<void> run_all(std::vector<std::unique_ptr<Track>>& tracks, unsigned threads,
-                     Progress& progress) {
+Result<void> run_all(const std::vector<Track*>& tracks, unsigned threads, Progress& progress) {
   std::vector<Result<void>> done(tracks.size());
   run_at_once(tracks.size(), threads, [&](std::size_t i) {
     done[i] = tracks[i]->run([&] { return progress.add(); });
@@ -95,6 +94,24 @@ Result<void> run_all(std::vector<std::unique_ptr<Track>>& tracks, unsigned threa
     if (worst.ok() || worst.error().code == ErrorCode::cancelled) worst = result;
   }
   return worst;
+}
+
+/// Those of this process; then the first one reads what the others have left in the directory.
+Result<void> run_share(const ExperimentOptions& options,
+                       const std::vector<std::unique_ptr<Track>>& tracks,
+                       const ExperimentProgress& tell) {
+  const ExperimentShare& share = options.share;
+  std::vector<Track*> own, others;
+  for (std::size_t i = 0; i < tracks.size(); ++i) {
+    (i % share.processes == share.rank ? own : others).push_back(tracks[i].get());
+  }
+  Progress progress(tell, own.size() * std::uint64_t{options.iterations});
+  auto ran = run_all(own, options.threads, progress);
+  if (share.agree) ran = share.agree(ran);
+  if (!ran || share.rank > 0) return ran;
+  const ExperimentProgress nobody;
+  Progress silent(nobody, others.size() * std::uint64_t{options.iterations});
+  return run_all(others, options.threads, silent);
 }
 
 std::uint64_t least(const std::vector<std::uint64_t>& iterations) {
@@ -155,8 +172,8 @@ Result<void> add_loads(const ExperimentOptions& options, const Placement& placem
   std::vector<PlacedJob> placed;
   for (const Presence& p : placement.in_window(options.iterations - 1)) placed.push_back(p.placed);
   const Configuration& levels = outcome.placements[0].levels;
-  std::vector<PlaceLoad> before, after;
-  const auto window = [&](const Configuration* configuration, std::vector<PlaceLoad>& loads) {
+  NetworkLoads &before = outcome.on_default, &after = outcome.controlled;
+  const auto window = [&](const Configuration* configuration, NetworkLoads& loads) {
     return run_window(options.scenario, placed, configuration, options.algorithm_1.levels,
                       to_pico(options.period), &loads);
   };
@@ -166,13 +183,13 @@ Result<void> add_loads(const ExperimentOptions& options, const Placement& placem
   if (changed) {
     if (auto ran = window(&levels, after); !ran) return std::move(ran).error();
   }
-  for (std::size_t place = 0; place < before.size(); ++place) {
+  for (std::size_t place = 0; place < before.places.size(); ++place) {
     for (Level level = 0; level < options.algorithm_1.levels; ++level) {
-      const double was = before[place].by_level[level];
-      const double is = after[place].by_level[level];
+      const double was = before.places[place].by_level[level];
+      const double is = after.places[place].by_level[level];
       if (was == 0 && is == 0) continue;
       outcome.loads.push_back(
-          {.links = before[place].links,
+          {.links = before.places[place].links,
            .level = level,
            .weight = level < levels.weight_of.size() ? levels.weight_of[level] : std::uint8_t{1},
            .on_default = was,
@@ -215,10 +232,10 @@ Result<ExperimentOutcome> run_experiment(const ExperimentOptions& options,
       tracks.push_back(std::make_unique<Track>(options, *jobs, *placements.back(), i, kind));
     }
   }
-  Progress progress(tell, tracks.size() * std::uint64_t{options.iterations});
-  if (auto ran = run_all(tracks, options.threads, progress); !ran) return std::move(ran).error();
+  if (auto ran = run_share(options, tracks, tell); !ran) return std::move(ran).error();
 
   ExperimentOutcome outcome;
+  if (options.share.rank > 0) return outcome;
   for (std::uint32_t i = 0; i < options.placements; ++i) {
     add_outcome(*jobs, *placements[i], i, *tracks[i * kinds.size()],
                 *tracks[(i + 1) * kinds.size() - 1], outcome);

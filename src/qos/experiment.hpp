@@ -10,12 +10,22 @@
 #include <vector>
 
 #include "core/qos/controllers.hpp"
+#include "qos/link_loads.hpp"
 #include "qos/workload_job.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
 namespace weft::qos {
+
+/// One of several processes that run an experiment together: its tracks are dealt out among them,
+/// and meet in the directory.
+struct ExperimentShare {
+  std::uint32_t rank = 0;
+  std::uint32_t processes = 1;
+  /// Waits until all processes have come so far; the same error in all when one has failed.
+  std::function<Result<void>(const Result<void>&)> agree;
+};
 
 struct ExperimentOptions {
   sim::Scenario scenario;  ///< network, router and seed; its jobs are those of workloads_of
@@ -26,11 +36,14 @@ struct ExperimentOptions {
   std::uint32_t placements = 8;
   /// Every job has so many runs that differ by their noise, and one is drawn for each window.
   std::uint32_t variants = 5;
+  /// With real processes (qos/live): of each measurement beside the controller's.
+  std::uint32_t live_windows = 10;
   unsigned threads = 1;  ///< simulations at a time; the result does not depend on it
   /// Where what was simulated is kept, so that the same experiment goes on from there; empty:
   /// nowhere.
   std::string directory;
   bool replaces = false;  ///< what another experiment left there
+  ExperimentShare share;  ///< several processes need a directory that all of them see
 };
 
 /// What the scenario's [qos] says, and its jobs need. Errors name file, line, key, value and fix.
@@ -75,7 +88,8 @@ struct LevelLoad {
 struct ExperimentOutcome {
   std::vector<JobOutcome> jobs;  ///< placement by placement
   std::vector<PlacementOutcome> placements;
-  std::vector<LevelLoad> loads;  ///< in the last window of the first placement
+  std::vector<LevelLoad> loads;         ///< in the last window of the first placement
+  NetworkLoads on_default, controlled;  ///< of the same window, link by link
   /// The first iteration after which a controller tried nothing any more, at the slowest placement;
   /// the number of all iterations, if it never ended.
   std::uint32_t iterations_to_best = 0;
@@ -87,7 +101,8 @@ using ExperimentProgress = std::function<bool(std::uint64_t done, std::uint64_t 
 
 /// Errors: what the scenario's network refuses; more processes than hosts; an unknown controller;
 /// a directory that another experiment left its windows in; ErrorCode::cancelled when `progress`
-/// ended it: what was simulated is in the directory.
+/// ended it: what was simulated is in the directory. Among several processes the first one has the
+/// outcome, and `progress` is told of the windows that are its own.
 Result<ExperimentOutcome> run_experiment(const ExperimentOptions& options,
                                          const ExperimentProgress& progress = {});
 

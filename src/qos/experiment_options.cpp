@@ -15,16 +15,17 @@ Result<void> take(ExperimentOptions& o, const std::string& key, const std::strin
   if (key == "period") return assign(o.period, parse_duration(text));
   if (key == "iterations") return assign(o.iterations, number_of<std::uint32_t>(text));
   if (key == "placements") return assign(o.placements, number_of<std::uint32_t>(text));
+  if (key == "live-windows") return assign(o.live_windows, number_of<std::uint32_t>(text));
   if (key == "variants") return assign(o.variants, number_of<std::uint32_t>(text));
   Algorithm1Options& a = o.algorithm_1;
   if (key == "threshold") return assign(a.threshold, number_of<double>(text));
   if (key == "levels") return assign(a.levels, number_of<std::uint32_t>(text));
   if (key == "default-windows") return assign(a.default_windows, number_of<std::uint32_t>(text));
   if (key == "largest-weight") return assign(a.largest_weight, number_of<std::uint8_t>(text));
-  return refuse(fmt::format(
-      "[qos] has no '{}': it has controller, period, iterations, placements, variants, threshold, "
-      "levels, default-windows and largest-weight",
-      key));
+  return refuse(
+      fmt::format("[qos] has no '{}': it has controller, period, iterations, placements, variants, "
+                  "live-windows, threshold, levels, default-windows and largest-weight",
+                  key));
 }
 
 /// Errors begin with the key that is wrong.
@@ -47,6 +48,7 @@ Result<void> check(const ExperimentOptions& o) {
   const std::pair<const char*, std::uint32_t> counts[] = {{"iterations", o.iterations},
                                                           {"placements", o.placements},
                                                           {"variants", o.variants},
+                                                          {"live-windows", o.live_windows},
                                                           {"default-windows", a.default_windows}};
   for (const auto& [key, value] : counts) {
     if (value >= 1 && value <= 1'000'000) continue;

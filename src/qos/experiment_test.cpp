@@ -227,16 +227,22 @@ TEST(window, knows_what_links_carried_by_place_and_level) {
                                           .program = program->get(),
                                           .hosts = {0, 4, 8, 12, 1, 5, 9, 13},
                                           .noise_seed = 1}};
-  std::vector<PlaceLoad> loads;
+  NetworkLoads loads;
   const Configuration raised{.level_of = std::vector<Level>(8, 1), .weight_of = {1, 2}};
   ASSERT_TRUE(run_window(scenario, placed, &raised, 2, PicoDuration::milliseconds(1), &loads).ok());
   std::vector<std::string> places;
-  for (const PlaceLoad& load : loads) places.push_back(load.links);
+  for (const PlaceLoad& load : loads.places) places.push_back(load.links);
   EXPECT_EQ(places,
             (std::vector<std::string>{"from hosts", "up 1 to 2", "down 2 to 1", "to hosts"}));
-  EXPECT_EQ(loads[0].by_level[0], 0.0);
-  EXPECT_GT(loads[0].by_level[1], 0.1);
-  EXPECT_LT(loads[0].by_level[1], 1.0);
+  EXPECT_EQ(loads.places[0].by_level[0], 0.0);
+  EXPECT_GT(loads.places[0].by_level[1], 0.1);
+  EXPECT_LT(loads.places[0].by_level[1], 1.0);
+  ASSERT_FALSE(loads.links.empty());
+  double from_hosts = 0;
+  for (const LinkLoad& link : loads.links) {
+    if (loads.vertices[link.from].height == 0) from_hosts += link.by_level[1] / 16;
+  }
+  EXPECT_NEAR(from_hosts, loads.places[0].by_level[1], 1e-9) << "the mean of 16 equal links";
 }
 
 TEST(experiment, refuses_what_cannot_be) {

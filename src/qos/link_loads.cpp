@@ -40,13 +40,17 @@ std::string name_of(std::uint32_t from, std::uint32_t to) {
 
 }  // namespace
 
-std::vector<PlaceLoad> link_loads(const sim::Network& network, PicoDuration window) {
+NetworkLoads link_loads(const sim::Network& network, PicoDuration window) {
   const sim::Topology& t = network.topology();
   const std::vector<std::uint32_t> heights = heights_of(t);
   struct Sum {
     PlaceLoad load;
     double could = 0;
   };
+  NetworkLoads loads;
+  for (std::uint32_t v = 0; v < t.vertices(); ++v) {
+    loads.vertices.push_back({.name = t.label(sim::Vertex(v)), .height = heights[v]});
+  }
   // Upwards first, by height, then downwards from the top.
   std::map<std::pair<bool, std::int64_t>, Sum> places;
   const auto levels = static_cast<std::uint8_t>(network.options().levels.size());
@@ -57,15 +61,20 @@ std::vector<PlaceLoad> link_loads(const sim::Network& network, PicoDuration wind
     const bool down = from > to;
     Sum& sum = places[{down, down ? -std::int64_t{from} : std::int64_t{from}}];
     sum.load.links = name_of(from, to);
-    sum.could += static_cast<double>(network.rate(link).bytes_per_second()) * window.to_seconds();
+    const double could =
+        static_cast<double>(network.rate(link).bytes_per_second()) * window.to_seconds();
+    sum.could += could;
+    LinkLoad& own = loads.links.emplace_back(
+        LinkLoad{.from = t.port(link).vertex.value(), .to = t.peer(link).vertex.value()});
     for (std::uint8_t level = 0; level < levels; ++level) {
-      sum.load.by_level[level] += static_cast<double>(network.counters(link, level).bytes);
+      const auto bytes = static_cast<double>(network.counters(link, level).bytes);
+      sum.load.by_level[level] += bytes;
+      own.by_level[level] = bytes / could;
     }
   }
-  std::vector<PlaceLoad> loads;
   for (auto& [place, sum] : places) {
     for (double& bytes : sum.load.by_level) bytes /= sum.could;
-    loads.push_back(std::move(sum.load));
+    loads.places.push_back(std::move(sum.load));
   }
   return loads;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,24 @@ struct PlaceLoad {
   std::array<double, 16> by_level{};  ///< of what they could have carried
 };
 
-/// Places that have links, from hosts to the highest switches and back.
-std::vector<PlaceLoad> link_loads(const sim::Network& network, PicoDuration window);
+/// A host or a switch.
+struct LoadedVertex {
+  std::string name;
+  std::uint32_t height = 0;  ///< cables to the nearest host
+};
+
+/// One direction of a cable.
+struct LinkLoad {
+  std::uint32_t from = 0, to = 0;     ///< vertices
+  std::array<double, 16> by_level{};  ///< of what it could have carried
+};
+
+struct NetworkLoads {
+  std::vector<PlaceLoad> places;  ///< that have links, from hosts to the highest switches and back
+  std::vector<LoadedVertex> vertices;  ///< hosts first
+  std::vector<LinkLoad> links;
+};
+
+NetworkLoads link_loads(const sim::Network& network, PicoDuration window);
 
 }  // namespace weft::qos

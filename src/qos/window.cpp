@@ -10,7 +10,7 @@ namespace weft::qos {
 
 Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<PlacedJob>& jobs,
                               const Configuration* configuration, std::uint32_t levels,
-                              PicoDuration period, std::vector<PlaceLoad>* loads) {
+                              PicoDuration period, NetworkLoads* loads) {
   sim::Scenario own = scenario;
   own.network.levels.assign(levels, {});
   if (configuration != nullptr) {

@@ -39,6 +39,6 @@ using WindowWork = std::vector<JobWork>;
 /// alike. `loads`: what links carried.
 Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<PlacedJob>& jobs,
                               const Configuration* configuration, std::uint32_t levels,
-                              PicoDuration period, std::vector<PlaceLoad>* loads = nullptr);
+                              PicoDuration period, NetworkLoads* loads = nullptr);
 
 }  // namespace weft::qos

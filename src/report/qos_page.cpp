@@ -32,8 +32,8 @@ class Frame {
     least_ = std::min(least - pad, 0.0);
     most_ = std::max(most + pad, 0.0);
     page_.add(
-        "<figure><figcaption>{0}</figcaption>\n<svg viewBox=\"0 0 {1} {2}\" width=\"{1}\" "
-        "role=\"img\" aria-label=\"{0}\" style=\"max-width:100%;height:auto\" "
+        "<figure><figcaption>{0}</figcaption>\n<svg viewBox=\"0 0 {1} {2}\" width=\"100%\" "
+        "role=\"img\" aria-label=\"{0}\" "
         "font-size=\"11\" fill=\"currentColor\" stroke=\"none\">\n",
         html_escape(title), chart_width, chart_height);
     add_grid();
@@ -182,6 +182,37 @@ void add_table(Page& page, const std::string& title, const std::vector<std::stri
   page.raw("</tbody>\n</table></div></section>\n");
 }
 
+void add_trade_offs(Page& page, const QosRecord& record) {
+  std::vector<std::string> head = {"levels"};
+  for (const QosJob& job : record.jobs) head.push_back(job.name);
+  head.emplace_back("trade-off");
+  std::vector<std::vector<std::string>> rows;
+  for (const QosTradeOff& t : record.trade_offs) {
+    auto& row = rows.emplace_back(std::vector<std::string>{t.levels});
+    for (const double of_alone : t.of_alone) row.push_back(fmt::format("{:.1f} %", of_alone * 100));
+    row.emplace_back(t.is_best ? "best" : "");
+  }
+  add_table(page, "Work with levels by hand and by the controller, of each job's work alone", head,
+            rows);
+}
+
+/// Charts side by side, as many as fit.
+constexpr const char* grid_begin =
+    "<div class=\"charts\" style=\"grid-template-columns:repeat(auto-fit,minmax(min(100%,34rem),"
+    "1fr))\">\n";
+
+void add_network(Page& page, const QosRecord& record) {
+  if (record.network.empty()) return;
+  page.raw("<section><h2>Load of links, first placement, last window</h2>\n");
+  page.raw(
+      "<p class=\"reading\">Hosts are below, the highest switches on top. A line is one direction "
+      "of a cable: grey where it carried nothing, yellow where half of what it could, red where "
+      "all. Its title says how much.</p>\n");
+  page.raw(grid_begin);
+  page.raw(qos_drawings(record.network));
+  page.raw("</div></section>\n");
+}
+
 void add_tables(Page& page, const QosRecord& record) {
   std::vector<std::vector<std::string>> rows;
   for (const QosPublished& p : record.published) rows.push_back({p.what, p.paper, p.ours});
@@ -194,6 +225,7 @@ void add_tables(Page& page, const QosRecord& record) {
   }
   add_table(page, "Load of links by level, first placement, last window",
             {"links", "weight", "default", "controlled"}, rows);
+  add_trade_offs(page, record);
   rows.clear();
   for (const QosJob& job : record.jobs) {
     rows.push_back({job.name, job.kind, fmt::format("{}", job.placement),
@@ -217,7 +249,8 @@ std::string qos_page(const QosRecord& record) {
   const auto quantiles = quantiles_of(improvements).value_or(Quantiles());
   Page page;
   add_head(page, "Service levels");
-  page.raw("<body>\n");
+  // Drawings of networks have use for all there is.
+  page.raw("<body style=\"max-width:none\">\n");
   page.raw(page_brand());
   page.add(
       "<h1>{} on {}</h1>\n<p class=\"summary\">{}: {} placements, {} iterations. Improvement over "
@@ -228,10 +261,12 @@ std::string qos_page(const QosRecord& record) {
       percent(sum / static_cast<double>(std::max<std::size_t>(record.jobs.size(), 1))),
       percent(quantiles.max), percent(quantiles.min), record.iterations_to_best);
   page.raw("<section>\n");
+  page.raw(grid_begin);
   add_relative(page, record);
   add_improvements(page, record);
   add_steps(page, record);
-  page.raw("</section>\n");
+  page.raw("</div></section>\n");
+  add_network(page, record);
   add_tables(page, record);
   add_command(page, record.command, "The command that made this page:");
   page.raw("</main>\n</body>\n</html>\n");

@@ -4,8 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "weft/result.hpp"
 
 namespace weft::report {
 
@@ -42,6 +46,34 @@ struct QosPublished {
   std::string ours;
 };
 
+/// What the jobs kept with some levels of the work that each did alone.
+struct QosTradeOff {
+  std::string levels;
+  std::vector<double> of_alone;  ///< by job, in the record's order
+  bool is_best = false;          ///< no other is better for one job and as good for all
+};
+
+/// A host or a switch.
+struct QosVertex {
+  std::string name;
+  std::uint32_t height = 0;  ///< cables to the nearest host
+};
+
+/// One direction of a cable. Shares of what it could carry, by `QosNetwork::levels`.
+struct QosLink {
+  std::uint32_t from = 0, to = 0;  ///< vertices
+  std::vector<double> before = {}, after = {};
+};
+
+/// What each link did in the last window of the first placement.
+struct QosNetwork {
+  std::vector<std::uint32_t> levels = {};  ///< that were used
+  std::vector<QosVertex> vertices = {};    ///< hosts first
+  std::vector<QosLink> links = {};         ///< as many directions of cables
+
+  bool empty() const { return links.empty(); }
+};
+
 struct QosRecord {
   std::string scenario;
   std::string topology;
@@ -55,7 +87,21 @@ struct QosRecord {
   std::vector<QosStep> steps;
   std::vector<QosLinkLoad> loads;
   std::vector<QosPublished> published;
+  std::vector<QosTradeOff> trade_offs = {};  ///< of live experiments
+  QosNetwork network = {};                   ///< of simulated ones
 };
+
+/// One JSON object: what qos.json has, and what `weft qos --json` prints of it.
+std::string to_json(const QosRecord& record);
+/// Unknown members are ignored. `origin` names the text in errors, which say what is missing or
+/// wrong (code corrupt).
+Result<QosRecord> qos_from_json(std::string_view text, std::string_view origin);
+/// What DIR/qos.json holds; nothing if there is no such file.
+Result<std::optional<QosRecord>> read_qos(const std::string& dir);
+
+/// The topology once for all levels together and once for each, before and after; links are the
+/// redder the more they carried. Of large networks without hosts. Elements of HTML.
+std::string qos_drawings(const QosNetwork& network);
 
 /// The whole page; text of the record is escaped. There is at least one job.
 std::string qos_page(const QosRecord& record);

@@ -32,6 +32,40 @@ TEST(qos_page, has_the_papers_charts_and_both_sides_figures) {
   }
 }
 
+TEST(qos_page, draws_links_by_level_before_and_after_in_the_colour_of_their_load) {
+  QosRecord with = record();
+  with.network = {.levels = {0, 3},
+                  .vertices = {{"host 0", 0}, {"host 1", 0}, {"leaf", 1}},
+                  .links = {{0, 2, {0.25, 0}, {0.25, 0.75}}, {2, 1, {0, 0}, {0, 0}}}};
+  const std::string page = qos_page(with);
+  for (const char* text :
+       {"All levels, default", "All levels, controlled", "Level 3, controlled",
+        "<title>host 0 to leaf: 100.0 %</title>", "<title>host 0 to leaf: 75.0 %</title>",
+        "stroke=\"#b91c1c\"", "stroke=\"#d4d4d8\""}) {
+    EXPECT_NE(page.find(text), std::string::npos) << text;
+  }
+}
+
+TEST(qos_page, is_the_same_from_the_record_that_was_written) {
+  QosRecord written = record();
+  written.trade_offs = {{"default", {0.5, 0.9, 1}, true}};
+  written.network = {
+      .levels = {0}, .vertices = {{"host 0", 0}, {"leaf", 1}}, .links = {{0, 1, {0.25}, {0.5}}}};
+  const auto read = qos_from_json(to_json(written), "qos.json");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(qos_page(*read), qos_page(written));
+}
+
+TEST(qos_page, damaged_records_are_refused_by_name_and_reason) {
+  QosRecord bad = record();
+  bad.network = {.levels = {0}, .vertices = {{"host 0", 0}}, .links = {{0, 1, {0}, {0}}}};
+  EXPECT_EQ(qos_from_json(to_json(bad), "out/qos.json").error().message,
+            "out/qos.json: has a link to no vertex; make it again with weft qos --out");
+  EXPECT_EQ(qos_from_json("{}", "q").error().message,
+            "q: key 'scenario' not found; make it again with weft qos --out");
+  EXPECT_FALSE(qos_from_json("{", "q").ok());
+}
+
 TEST(qos_page, escapes_what_the_record_says) {
   QosRecord bad = record();
   bad.jobs[0].kind = bad.scenario = bad.command = "<script>alert(1)</script>";

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "report/qos_page.hpp"
+
 namespace weft::report {
 namespace {
 
@@ -17,17 +19,23 @@ Result<std::string> write_report(const std::string& dir) {
   Result<std::optional<NetworkRecord>> network = read_network(dir);
   if (!network) return std::move(network).error();
   const Result<std::vector<RunRecord>> runs = read_runs(dir);
-  const bool only_network =
-      !runs && network->has_value() && runs.error().code == ErrorCode::not_found;
-  if (!runs && !only_network) return runs.error();
+  const Result<std::optional<QosRecord>> qos = read_qos(dir);
+  if (!qos) return qos.error();
+  const bool has_other = network->has_value() || qos->has_value();
+  const bool has_runs = runs || runs.error().code != ErrorCode::not_found || !has_other;
+  if (!runs && has_runs) return runs.error();
   std::string path;
+  if (qos->has_value()) {
+    path = in_directory(dir, "qos.html");
+    if (auto written = write_file_whole(path, qos_page(**qos)); !written) return written.error();
+  }
   if (network->has_value()) {
     path = in_directory(dir, "network.html");
     if (auto written = write_file_whole(path, network_page(**network)); !written) {
       return written.error();
     }
   }
-  if (only_network) return path;
+  if (!has_runs) return path;
   path = in_directory(dir, "report.html");
   if (auto written = write_file_whole(path, report_page(*runs, network->has_value())); !written) {
     return written.error();

@@ -21,8 +21,9 @@ std::string report_page(std::span<const RunRecord> runs, bool with_network = fal
 std::string network_page(const NetworkRecord& record);
 
 /// Reads DIR/compare.json and DIR/run.json, whichever are there, and writes DIR/report.html; reads
-/// DIR/network.json, if it is there, and writes DIR/network.html. Returns the path of the report,
-/// or if there are no runs that of the network's page. Errors are one line that names the file.
+/// DIR/network.json, if it is there, and writes DIR/network.html; likewise DIR/qos.json and
+/// DIR/qos.html. Returns the path of the report, or if there are no runs that of the network's page
+/// or else of the experiment's with service levels. Errors are one line that names the file.
 Result<std::string> write_report(const std::string& dir);
 
 }  // namespace weft::report

@@ -329,6 +329,69 @@ TEST_F(TestbedLive, a_slow_host_is_slower_by_about_the_ratio_of_its_rate) {
             "");
 }
 
+// A connection from one host to another whose ends are both this process's.
+struct Stream {
+  int from = -1, to = -1;
+  std::uint64_t arrived = 0;
+};
+
+Stream stream_with_dscp(const Testbed& testbed, std::uint16_t port, int dscp) {
+  const int listener = socket_in(testbed, 1, SOCK_STREAM, port);
+  if (listener < 0 || ::listen(listener, 1) != 0) return {};
+  Stream stream{.from = socket_in(testbed, 0, SOCK_STREAM, port)};
+  const int tos = dscp << 2;
+  ::setsockopt(stream.from, IPPROTO_IP, IP_TOS, &tos, sizeof tos);
+  const auto address = endpoint(testbed, 1, port);
+  if (::connect(stream.from, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return {};
+  }
+  stream.to = ::accept(listener, nullptr, nullptr);
+  for (const int socket : {stream.from, stream.to}) ::fcntl(socket, F_SETFL, O_NONBLOCK);
+  ::close(listener);
+  return stream;
+}
+
+// Keeps both full until so many bytes have arrived; how many of them came by the second, for each
+// that came by the first.
+double ratio_of_arrived(std::array<Stream, 2>& streams, std::uint64_t bytes) {
+  std::array<char, 16 << 10> chunk{};
+  for (Stream& s : streams) s.arrived = 0;
+  while (streams[0].arrived + streams[1].arrived < bytes) {
+    std::array<pollfd, 4> ready{{{streams[0].from, POLLOUT, 0},
+                                 {streams[1].from, POLLOUT, 0},
+                                 {streams[0].to, POLLIN, 0},
+                                 {streams[1].to, POLLIN, 0}}};
+    if (::poll(ready.data(), ready.size(), kGiveUpSeconds * 1000) <= 0) return -1;
+    for (Stream& s : streams) {
+      (void)::send(s.from, chunk.data(), chunk.size(), MSG_NOSIGNAL);
+      const auto n = ::recv(s.to, chunk.data(), chunk.size(), 0);
+      if (n > 0) s.arrived += static_cast<std::uint64_t>(n);
+    }
+  }
+  return static_cast<double>(streams[1].arrived) / static_cast<double>(streams[0].arrived + 1);
+}
+
+TEST_F(TestbedLive, levels_share_an_uplink_by_weights_that_change) {
+  EXPECT_EQ(in_child([]() -> std::string {
+              auto options = small(2);
+              options.uplink = Bandwidth::bits_per_second(40'000'000);
+              options.levels = {{.dscp = 0, .weight = 1}, {.dscp = 10, .weight = 8}};
+              auto testbed = Testbed::up(options);
+              if (!testbed.ok()) return testbed.error().message;
+              std::array<Stream, 2> streams{stream_with_dscp(*testbed, 7001, 0),
+                                            stream_with_dscp(*testbed, 7002, 10)};
+              if (streams[0].to < 0 || streams[1].to < 0) return "cannot connect";
+              (void)ratio_of_arrived(streams, 500'000);  // until both fill their queues
+              const double raised = ratio_of_arrived(streams, 1'000'000);
+              WEFT_EXPECT_OK(testbed->set_level_weights(std::vector<std::uint8_t>{8, 1}));
+              (void)ratio_of_arrived(streams, 500'000);
+              const double lowered = ratio_of_arrived(streams, 1'000'000);
+              const bool good = raised > 3 && lowered < 1 / 3.0;
+              return good ? "" : fmt::format("8:1 {:.2f}, 1:8 {:.2f}", raised, lowered);
+            }),
+            "");
+}
+
 TEST_F(TestbedLive, works_for_a_user_without_privileges) {
   if (::geteuid() != 0) GTEST_SKIP() << "runs as such a user anyway";
   const std::string outcome = in_child([&]() -> std::string {

@@ -48,9 +48,12 @@ function shortenStream(command) {
       (unit === 'min' || Number(n) > seconds ? `--duration ${seconds}s` : all));
 }
 
-/** Two windows of a few milliseconds on one placement. */
+/** Two windows of a few milliseconds on one placement; of real processes, long enough for an iteration. */
 function shortenExperiment(command) {
-  if (!command.startsWith('weft qos ')) return command;
+  if (!/^(mpirun -n \d+ )?weft qos /.test(command)) return command;
+  if (command.includes('--live')) {
+    return `${command} --iterations 2 --set qos.period=60ms --set qos.live-windows=1`;
+  }
   return `${command.replace(/ --(iterations|placements) \d+/g, '')}`
     + ' --iterations 2 --placements 1 --set qos.period=2ms';
 }

@@ -309,5 +309,28 @@ TEST(simulating_processes, end_when_one_of_them_dies) {
   EXPECT_EQ(ended.orphans, 0u) << ended.describe();
 }
 
+TEST(processes, deal_out_an_experiment_with_service_levels_and_come_to_the_same) {
+  const auto out = [](const char* name) {
+    const auto directory = std::filesystem::path(testing::TempDir()) / name;
+    std::filesystem::remove_all(directory);
+    return directory.string();
+  };
+  const auto arguments = [](const std::string& directory) {
+    return std::vector<std::string>{"qos",    "--scenario",     WEFT_EXAMPLES "qos-small.toml",
+                                    "--json", "--iterations",   "2",
+                                    "--set",  "qos.period=1ms", "--placements",
+                                    "2",      "--out",          directory};
+  };
+  const auto result = [](const Ended& ended) {
+    EXPECT_EQ(ended.code, 0) << ended.describe();
+    auto json = ended.json();
+    json.erase("wall_s");
+    return json;
+  };
+  const std::string alone = out("weft-qos-alone"), together = out("weft-qos-together");
+  EXPECT_EQ(result(run_ranks(3, arguments(together))), result(run_weft(arguments(alone), 120)));
+  for (const std::string& directory : {alone, together}) std::filesystem::remove_all(directory);
+}
+
 }  // namespace
 }  // namespace weft::e2e

@@ -34,8 +34,44 @@ TEST(qos, prints_what_each_job_gained_and_leaves_a_page_beside_it) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
   EXPECT_TRUE(std::filesystem::exists(out / "qos.json"));
-  EXPECT_TRUE(std::filesystem::exists(out / "qos.html"));
+  EXPECT_TRUE(std::filesystem::remove(out / "qos.html"));
+  const Ended report = run_weft({"report", out.string()}, 60);
+  EXPECT_EQ(report.code, 0) << report.describe();
+  EXPECT_TRUE(std::filesystem::exists(out / "qos.html")) << "from qos.json alone";
   std::filesystem::remove_all(out);
+}
+
+TEST(qos, runs_real_processes_and_measures_levels_set_by_hand_beside_the_controllers) {
+  const Ended ended =
+      run_weft({"qos", "--live", "--scenario", WEFT_EXAMPLES "qos-live.toml", "--iterations", "3",
+                "--set", "qos.period=60ms", "--set", "qos.live-windows=1", "--json"},
+               60);
+  if (ended.errors.find("testbed: ") != std::string::npos) GTEST_SKIP() << ended.errors;
+  ASSERT_EQ(ended.code, 0) << ended.describe();
+  const auto json = ended.json();
+  EXPECT_TRUE(json["live"]);
+  ASSERT_EQ(json["jobs"].size(), 2U);
+  for (const auto& job : json["jobs"]) {
+    EXPECT_GT(job["iteration_s"]["alone"], 0.0015) << "its computation alone takes as long";
+    EXPECT_TRUE(job.contains("settled_of_isolation"));
+  }
+  ASSERT_EQ(json["trade_offs"].size(), 8U);
+  EXPECT_EQ(json["trade_offs"][0]["levels"], "default");
+  EXPECT_EQ(json["trade_offs"][1]["levels"], "controller");
+  EXPECT_EQ(json["trade_offs"][7]["levels"], "job flood: weight 8");
+}
+
+TEST(qos, refuses_what_real_processes_cannot_run) {
+  const auto live = [](const char* setting) {
+    return run_weft(
+        {"qos", "--live", "--scenario", WEFT_EXAMPLES "qos-live.toml", "--set", setting}, 60);
+  };
+  const Ended tree = live("network.topology=fat-tree:8,levels=2,radix=4");
+  EXPECT_EQ(tree.code, 2) << tree.describe();
+  EXPECT_NE(tree.errors.find("two switches with half of the hosts"), std::string::npos)
+      << tree.describe();
+  EXPECT_EQ(live("network.local-link.rate=1Kbit").code, 2);
+  EXPECT_EQ(live("network.topology=star:7").code, 2) << "8 processes";
 }
 
 TEST(qos, refuses_controllers_and_levels_that_do_not_exist) {

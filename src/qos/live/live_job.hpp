@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// LiveJob: a workload as real processes, each in a host of a testbed, that talk to each other over
+// TCP and tell of their iterations; their service levels change while they run.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "process/job_link.hpp"
+#include "qos/workload_job.hpp"
+#include "runtime/directory.hpp"
+#include "runtime/process_set.hpp"
+#include "testbed/testbed.hpp"
+#include "weft/result.hpp"
+
+namespace weft::qos {
+
+/// One thread, which outlives it. Its processes end with it: they have nothing to finish.
+class LiveJob {
+ public:
+  /// Process r runs in `hosts[r]`. Job and testbed outlive it.
+  LiveJob(const WorkloadJob& job, std::vector<std::uint32_t> hosts,
+          const testbed::Testbed& testbed);
+
+  /// Forks the processes. Errors: none or no descriptors are left.
+  Result<void> start();
+  /// Takes what processes have said, and passes on what they have to know. Never blocks. Errors: a
+  /// process that has ended or cannot go on, with its reason.
+  Result<void> hear();
+  /// Appends what to wait for until there is something to hear.
+  void add_to(std::vector<pollfd>& files) const { processes_.add_to(files); }
+
+  /// What each process has told last.
+  const std::vector<JobProgress>& progress() const { return progress_; }
+  /// All processes have ended an iteration.
+  bool is_under_way() const;
+  /// Of messages that processes send from the moment that they hear of it.
+  void set_levels(const ProcessLevels& levels);
+
+ private:
+  int run_process(std::uint32_t rank, Channel channel) const;
+  void take(std::uint32_t rank, const Channel::Message& message);
+
+  const WorkloadJob& job_;
+  std::vector<std::uint32_t> hosts_;
+  const testbed::Testbed& testbed_;
+  std::unique_ptr<sim::Program> program_;
+  JobDescription description_;
+  ProcessSet processes_;
+  Directory directory_;
+  std::vector<JobProgress> progress_;
+  std::string failure_;  // of a process, in its words
+};
+
+}  // namespace weft::qos
