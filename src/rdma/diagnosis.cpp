@@ -2,6 +2,7 @@
 #include "rdma/diagnosis.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::rdma {
 namespace {
@@ -12,7 +13,9 @@ constexpr std::size_t most_findings = 1 << 16;
 constexpr std::uint64_t candidates_per_packet = 32;
 constexpr std::uint64_t candidates_at_once = 1 << 22;
 // So many responses that answer nothing, and whose they are is asked anew.
-constexpr std::uint32_t most_strange = 3;
+constexpr std::uint32_t most_strange = 300;
+// Responses kept until it is known whose they are: an RNR NAK may come before its request is seen.
+constexpr std::size_t most_unclaimed = 8;
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   const std::uint64_t x =
@@ -91,27 +94,63 @@ void Diagnosis::add_response(const FlowKey& key, const Seen& seen, const wire::R
   if (answers_.size() >= most_flows && answers_.count(key) == 0) forget_old();
   Answers& answers = answers_[key];
   answers.last_seen = seen.number;
+  const bool was_paired = answers.is_paired;
   Flow* const flow = requests_of(answers, key, frame);
-  if (flow == nullptr) return;
+  if (flow == nullptr) {
+    if (answers.unclaimed.size() == most_unclaimed) {
+      answers.unclaimed.erase(answers.unclaimed.begin());
+    }
+    answers.unclaimed.push_back({seen, frame.packet});
+    return;
+  }
+  if (!was_paired) {
+    for (const Unclaimed& early : std::exchange(answers.unclaimed, {})) {
+      note(answers.flow, *flow, flow->requests.on_response(early.seen, early.packet));
+    }
+  }
   note(answers.flow, *flow, flow->requests.on_response(seen, frame.packet));
+}
+
+Diagnosis::Flow* Diagnosis::pair(Answers& answers, const FlowKey& key, const FlowKey& requests,
+                                 Flow& flow) {
+  flow.is_paired = answers.is_paired = true;
+  flow.answered_to = key.queue_pair;
+  answers.flow = requests;
+  answers.strange = 0;
+  return &flow;
+}
+
+/// The requests that these responses have answered so far, unless they seem to be others'.
+Diagnosis::Flow* Diagnosis::paired(Answers& answers, std::uint32_t psn) {
+  if (!answers.is_paired) return nullptr;
+  const auto flow = flows_.find(answers.flow);
+  if (flow != flows_.end()) {
+    if (flow->second.requests.waits_for(psn)) answers.strange = 0;
+    if (++answers.strange <= most_strange) return &flow->second;
+    flow->second.is_paired = false;
+  }
+  answers.is_paired = false;
+  return nullptr;
+}
+
+/// A queue pair that requests go to answers them, and has requests of its own answered: the other
+/// end of these responses is known when that end's requests have been answered here.
+Diagnosis::Flow* Diagnosis::requests_of_peer(Answers& answers, const FlowKey& key) {
+  const auto sent_here = flows_.find(key);
+  if (sent_here == flows_.end() || !sent_here->second.is_paired) return nullptr;
+  const FlowKey requests{key.to, key.from, sent_here->second.answered_to};
+  const auto flow = flows_.find(requests);
+  if (flow == flows_.end() || flow->second.is_paired) return nullptr;
+  return pair(answers, key, requests, flow->second);
 }
 
 /// No packet names the queue pair that it comes from: responses belong to the requests, between the
 /// same hosts, that wait for their PSNs.
-Diagnosis::Flow* Diagnosis::requests_of(Answers& answers, const FlowKey& key,
-                                        const wire::RdmaFrame& frame) {
-  const std::uint32_t psn = frame.packet.bth.psn;
-  if (answers.is_paired) {
-    const auto flow = flows_.find(answers.flow);
-    if (flow != flows_.end()) {
-      if (flow->second.requests.waits_for(psn)) answers.strange = 0;
-      if (++answers.strange <= most_strange * 100) return &flow->second;
-      flow->second.is_paired = false;
-    }
-    answers.is_paired = false;
-  }
+Diagnosis::Flow* Diagnosis::likely_requests(Answers& answers, const FlowKey& key,
+                                            const wire::RdmaFrame& frame) {
   const auto candidates = between_.find({key.to, key.from});
   if (candidates == between_.end()) return nullptr;
+  const bool is_nak = frame.packet.aeth && frame.packet.aeth->is_sequence_nak();
   Flow* best = nullptr;
   FlowKey best_key;
   std::pair<int, std::int64_t> best_rank{};
@@ -120,7 +159,9 @@ Diagnosis::Flow* Diagnosis::requests_of(Answers& answers, const FlowKey& key,
     const FlowKey of{key.to, key.from, queue_pair};
     const auto flow = flows_.find(of);
     if (flow == flows_.end() || flow->second.is_paired) continue;
-    const auto since = flow->second.requests.waits_for(psn);
+    const std::uint32_t psn = frame.packet.bth.psn;
+    auto since = flow->second.requests.waits_for(psn);
+    if (!since && is_nak) since = flow->second.requests.lacks(psn);
     if (!since) continue;
     const std::pair<int, std::int64_t> rank{flow->second.port == frame.source_port ? 0 : 1, *since};
     if (best != nullptr && rank >= best_rank) continue;
@@ -128,50 +169,70 @@ Diagnosis::Flow* Diagnosis::requests_of(Answers& answers, const FlowKey& key,
     best_key = of;
     best_rank = rank;
   }
-  if (best == nullptr) return nullptr;
-  best->is_paired = answers.is_paired = true;
-  answers.flow = best_key;
-  answers.strange = 0;
-  return best;
+  return best == nullptr ? nullptr : pair(answers, key, best_key, *best);
 }
 
-void Diagnosis::keep(FindingClass kind, const FlowKey& key, std::uint64_t first, std::uint64_t last,
-                     std::int64_t lost_ns) {
+Diagnosis::Flow* Diagnosis::requests_of(Answers& answers, const FlowKey& key,
+                                        const wire::RdmaFrame& frame) {
+  if (Flow* const flow = paired(answers, frame.packet.bth.psn)) return flow;
+  if (Flow* const flow = requests_of_peer(answers, key)) return flow;
+  return likely_requests(answers, key, frame);
+}
+
+bool Diagnosis::keep(FindingClass kind, const FlowKey& key, const FlowEvent& event) {
   if (findings_.size() == most_findings) {
     ++left_out_;
-    return;
+    return false;
   }
-  findings_.push_back({kind, key.queue_pair, key.from, key.to, first, last, lost_ns});
+  findings_.push_back({kind, key.queue_pair, key.from, key.to, event.first_packet,
+                       event.last_packet, event.lost_ns});
+  return true;
 }
 
-void Diagnosis::note(const FlowKey& key, Flow& /*flow*/, const FlowEvent& event) {
-  const auto merged = [&](FindingClass kind, auto& known) {
-    const auto found = known.find(key);
-    if (found == known.end()) {
-      if (findings_.size() < most_findings) known.emplace(key, findings_.size());
-      return keep(kind, key, event.first_packet, event.last_packet, event.lost_ns);
+/// One finding for everything of that kind on a queue pair.
+void Diagnosis::merge(FindingClass kind, const FlowKey& key, const FlowEvent& event,
+                      std::unordered_map<FlowKey, std::size_t, KeyHash>& known) {
+  const auto found = known.find(key);
+  if (found == known.end()) {
+    if (keep(kind, key, event)) known.emplace(key, findings_.size() - 1);
+    return;
+  }
+  Finding& finding = findings_[found->second];
+  const bool goes_on = kind == FindingClass::flood && event.first_packet <= finding.last_packet;
+  finding.first_packet = std::min(finding.first_packet, event.first_packet);
+  finding.last_packet = std::max(finding.last_packet, event.last_packet);
+  finding.lost_ns =
+      goes_on ? std::max(finding.lost_ns, event.lost_ns) : finding.lost_ns + event.lost_ns;
+}
+
+void Diagnosis::note(const FlowKey& key, Flow& flow, const FlowEvent& event) {
+  const auto single = [&](FindingClass kind) {
+    if (event.goes_on) {
+      if (!flow.finding) return;  // there was no room for it
+      Finding& finding = findings_[*flow.finding];
+      finding.last_packet = event.last_packet;
+      finding.lost_ns += event.lost_ns;
+      return;
     }
-    Finding& finding = findings_[found->second];
-    const bool goes_on = kind == FindingClass::flood && event.first_packet <= finding.last_packet;
-    finding.first_packet = std::min(finding.first_packet, event.first_packet);
-    finding.last_packet = std::max(finding.last_packet, event.last_packet);
-    finding.lost_ns =
-        goes_on ? std::max(finding.lost_ns, event.lost_ns) : finding.lost_ns + event.lost_ns;
+    flow.finding.reset();
+    if (keep(kind, key, event)) flow.finding = findings_.size() - 1;
   };
   switch (event.kind) {
     case FlowEvent::Kind::nothing:
       return;
     case FlowEvent::Kind::damming:
-      return keep(FindingClass::damming, key, event.first_packet, event.last_packet, event.lost_ns);
+      return single(FindingClass::damming);
     case FlowEvent::Kind::damming_rescued:
-      return keep(FindingClass::damming_rescued, key, event.first_packet, event.last_packet,
-                  event.lost_ns);
+      return single(FindingClass::damming_rescued);
     case FlowEvent::Kind::loss:
-      return keep(FindingClass::loss, key, event.first_packet, event.last_packet, event.lost_ns);
+      return single(FindingClass::loss);
     case FlowEvent::Kind::flood:
-      return merged(FindingClass::flood, floods_);
+      // What looked like a loss was the beginning of it.
+      if (event.goes_on && flow.finding) findings_[*flow.finding].first_packet = 0;
+      flow.finding.reset();
+      return merge(FindingClass::flood, key, event, floods_);
     case FlowEvent::Kind::long_rnr_wait:
-      return merged(FindingClass::rnr_misconfigured, misconfigured_);
+      return merge(FindingClass::rnr_misconfigured, key, event, misconfigured_);
   }
 }
 
@@ -197,7 +258,7 @@ std::vector<Finding> Diagnosis::finish() {
   // One queue pair that asks often waits for a slow page; several that do are a flood.
   const bool is_flood = floods_.size() > 1;
   std::erase_if(findings_, [&](const Finding& finding) {
-    return finding.kind == FindingClass::flood && !is_flood;
+    return finding.first_packet == 0 || (finding.kind == FindingClass::flood && !is_flood);
   });
   std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
     return a.first_packet < b.first_packet;

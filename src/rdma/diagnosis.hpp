@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -61,19 +62,31 @@ class Diagnosis {
     std::uint64_t last_seen = 0;
     std::uint16_t port = 0;
     bool is_paired = false;
+    std::uint32_t answered_to = 0;       // with is_paired: the queue pair that the answers go to
+    std::optional<std::size_t> finding;  // its latest, in findings_
+  };
+  struct Unclaimed {
+    Seen seen;
+    wire::TransportPacket packet;
   };
   struct Answers {
     FlowKey flow;  // the requests that these answer
     std::uint32_t strange = 0;
     bool is_paired = false;
     std::uint64_t last_seen = 0;
+    std::vector<Unclaimed> unclaimed;  // the latest few, until it is known whose they are
   };
 
   void add_request(const FlowKey& key, const Seen& seen, const wire::RdmaFrame& frame);
   void add_response(const FlowKey& key, const Seen& seen, const wire::RdmaFrame& frame);
   Flow* requests_of(Answers& answers, const FlowKey& key, const wire::RdmaFrame& frame);
-  void keep(FindingClass kind, const FlowKey& key, std::uint64_t first, std::uint64_t last,
-            std::int64_t lost_ns);
+  Flow* paired(Answers& answers, std::uint32_t psn);
+  Flow* requests_of_peer(Answers& answers, const FlowKey& key);
+  Flow* likely_requests(Answers& answers, const FlowKey& key, const wire::RdmaFrame& frame);
+  Flow* pair(Answers& answers, const FlowKey& key, const FlowKey& requests, Flow& flow);
+  bool keep(FindingClass kind, const FlowKey& key, const FlowEvent& event);
+  void merge(FindingClass kind, const FlowKey& key, const FlowEvent& event,
+             std::unordered_map<FlowKey, std::size_t, KeyHash>& known);
   void note(const FlowKey& key, Flow& flow, const FlowEvent& event);
   void forget_old();
 

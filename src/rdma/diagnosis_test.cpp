@@ -119,6 +119,87 @@ TEST(diagnosis, finds_damming_of_requests_that_were_lost_many_waits_ago) {
   EXPECT_EQ(dammed.size(), run_benchmark(o).dammed);
 }
 
+/// Packets between one requester and one responder, at times in microseconds.
+class Packets {
+ public:
+  void request(std::int64_t at_us, std::uint32_t psn) {
+    add(at_us, {.bth = {.opcode = wire::Opcode::send_only, .queue_pair = 7, .psn = psn}}, true);
+  }
+  void acknowledge(std::int64_t at_us, std::uint32_t psn, std::uint8_t syndrome = 0x1F) {
+    add(at_us,
+        {.bth = {.opcode = wire::Opcode::acknowledge, .queue_pair = 8, .psn = psn},
+         .aeth = wire::Aeth{syndrome, 0}},
+        false);
+  }
+  std::vector<Finding> finish() { return diagnosis_.finish(); }
+
+ private:
+  void add(std::int64_t at_us, const wire::TransportPacket& packet, bool to_responder) {
+    wire::RdmaFrame frame;
+    frame.source = wire::NodeAddress::ipv4(to_responder ? 1 : 2);
+    frame.destination = wire::NodeAddress::ipv4(to_responder ? 2 : 1);
+    frame.packet = packet;
+    diagnosis_.add(++number_, 1'000 * static_cast<std::uint64_t>(at_us), frame);
+  }
+  Diagnosis diagnosis_;
+  std::uint64_t number_ = 0;
+};
+
+TEST(diagnosis, of_a_request_that_is_lost_again_at_each_timeout_is_one_damming) {
+  Packets p;
+  p.request(0, 1);
+  p.acknowledge(5, 1, wire::rnr_nak_syndrome(14));
+  p.request(1'000, 2);
+  p.request(4'500, 1);
+  p.acknowledge(4'505, 1);
+  for (std::int64_t at = 501'000; at < 1'600'000; at += 500'000) p.request(at, 2);
+  p.acknowledge(1'501'005, 2);
+  const auto findings = p.finish();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, FindingClass::damming);
+  EXPECT_EQ(findings[0].lost_ns, 1'500'000'000);
+  EXPECT_EQ(findings[0].first_packet, 3u);
+  EXPECT_EQ(findings[0].last_packet, 8u);
+}
+
+TEST(diagnosis, of_a_request_that_is_lost_when_it_goes_out_again_behind_a_wait_finds_damming) {
+  Packets p;
+  for (const std::int64_t at : {0, 4'500}) {
+    p.request(at, 1);
+    p.request(at + 1, 2);
+    if (at == 0) p.acknowledge(5, 1, wire::rnr_nak_syndrome(14));
+  }
+  p.acknowledge(4'505, 1);
+  p.request(504'500, 2);
+  p.acknowledge(504'505, 2);
+  const auto findings = p.finish();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, FindingClass::damming);
+}
+
+TEST(diagnosis, of_packets_that_the_capture_has_twice_finds_nothing) {
+  Packets p;
+  for (std::uint32_t psn = 1; psn < 20; ++psn) {
+    const std::int64_t at = 1'000 * psn;
+    for (const std::int64_t copy : {0, 1}) p.request(at + copy, psn);
+    if (psn == 10) {
+      for (const std::int64_t copy : {0, 1}) p.acknowledge(at + 5 + copy, psn, 0x21);
+      for (const std::int64_t copy : {0, 1}) p.request(at + 40 + copy, psn);
+    }
+    for (const std::int64_t copy : {0, 1}) p.acknowledge(at + 50 + copy, psn);
+  }
+  EXPECT_TRUE(p.finish().empty());
+}
+
+TEST(diagnosis, of_the_longest_rnr_timer_says_so_even_if_the_capture_ends_in_its_wait) {
+  Packets p;
+  p.request(0, 1);
+  p.acknowledge(5, 1, wire::rnr_nak_syndrome(0));
+  const auto findings = p.finish();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, FindingClass::rnr_misconfigured);
+}
+
 TEST(diagnosis, of_the_longest_rnr_timer_says_so) {
   BenchmarkOptions o = two_reads("connectx-6", PagedSide::server, 0);
   o.rnr_timer = 0;

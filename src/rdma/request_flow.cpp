@@ -9,10 +9,14 @@ namespace {
 using wire::psn_distance;
 
 constexpr std::size_t most_requests = 512;
+// Farther behind than requests are kept: the queue pair has begun anew.
+constexpr std::int32_t most_behind = 1 << 16;
 // Shorter than half of the shortest timeout that an adapter was measured to have (30 ms).
 constexpr std::int64_t timeout_like_ns = 10'000'000;
 // Longer between two packets is no longer the same series.
 constexpr std::int64_t series_ns = 3'000'000;
+// No adapter sends again so soon without being asked to: the capture has the packet twice.
+constexpr std::int64_t twice_ns = 50'000;
 // Answered requests go out again at most this often within the common time of a page fault.
 constexpr std::uint32_t common_repeats = 5;
 // Under flood the wait for the next try grows, to tens of milliseconds.
@@ -29,102 +33,224 @@ RequestFlow::Request* RequestFlow::find(std::uint32_t psn) {
   return above == requests_.begin() ? nullptr : &*std::prev(above);
 }
 
+/// Whether a packet with that PSN would be this request, or a READ's from its middle on.
+bool RequestFlow::covers(const Request& request, std::uint32_t psn) const {
+  if (request.psn == psn) return true;
+  if (!request.is_read || mtu_ == 0) return false;  // of no READ a part was answered
+  const std::int32_t into = psn_distance(psn, request.psn);
+  if (into <= 0) return false;
+  if (request.length > 0) return static_cast<std::uint64_t>(into) * mtu_ < request.length;
+  return into <= request.answered + (request.is_answered ? -1 : 0);
+}
+
+void RequestFlow::learn_mtu(const wire::TransportPacket& packet) {
+  switch (packet.bth.opcode) {
+    case wire::Opcode::send_first:
+    case wire::Opcode::write_first:
+    case wire::Opcode::read_response_first:
+    case wire::Opcode::read_response_middle:
+      mtu_ = packet.payload;
+      return;
+    default:
+      return;
+  }
+}
+
 std::optional<std::int64_t> RequestFlow::waits_for(std::uint32_t psn) const {
   auto* const found = const_cast<RequestFlow*>(this)->find(psn);
   if (found == nullptr || found->is_answered) return std::nullopt;
-  if (!found->is_read && found->psn != psn) return std::nullopt;
+  // A READ has as many PSNs as its answer has packets.
+  constexpr std::uint32_t least_mtu = 256, most_unknown = 1 << 18;
+  const auto into = static_cast<std::uint32_t>(psn_distance(psn, found->psn));
+  const std::uint32_t length = found->length > 0 ? found->length : most_unknown;
+  if (into > 0 && (!found->is_read || into > (length - 1) / (mtu_ > 0 ? mtu_ : least_mtu))) {
+    return std::nullopt;
+  }
   return found->last.time_ns;
+}
+
+std::optional<std::int64_t> RequestFlow::lacks(std::uint32_t psn) const {
+  constexpr std::int32_t most_missing = 64;
+  if (requests_.empty() || requests_.front().is_answered) return std::nullopt;
+  const std::int32_t ahead = psn_distance(requests_.front().psn, psn);
+  if (ahead <= 0 || ahead > most_missing) return std::nullopt;
+  return requests_.front().last.time_ns;
 }
 
 FlowEvent RequestFlow::on_request(const Seen& seen, const wire::TransportPacket& packet) {
   const std::uint32_t psn = packet.bth.psn;
-  const bool is_new = requests_.empty() || psn_distance(psn, requests_.back().psn) > 0;
-  if (is_new) {
-    if (requests_.size() == most_requests) {
-      requests_.pop_front();
-      if (unanswered_from_ > 0) --unanswered_from_;
-    }
-    Request request;
-    request.psn = psn;
-    request.is_read =
-        packet.bth.opcode == wire::Opcode::read_request || wire::is_atomic(packet.bth.opcode);
-    request.first = request.last = seen;
-    requests_.push_back(request);
-    // The first sight of a packet that a NAK asks for happens where the capture was taken behind
-    // the loss.
-    return {};
+  learn_mtu(packet);
+  Request* const request = find(psn);
+  if (request == nullptr || !covers(*request, psn)) return add(seen, packet);
+  const bool goes_on = goes_on_with_sweep(seen, *request, psn);
+  if (!goes_on && is_captured_twice(seen, *request, psn)) return {};
+  if (!goes_on) {
+    sweep_from_ = seen.number;
+    sweep_psn_ = psn;
   }
-  Request* request = find(psn);
-  if (request == nullptr) return {};
-  const bool goes_on = has_sweep_ && psn_distance(psn, sweep_psn_) > 0 &&
-                       seen.time_ns - sweep_ns_ < series_ns && request->last.number < sweep_from_ &&
-                       nak_psn_ != psn;
-  if (!goes_on) sweep_from_ = seen.number;
   has_sweep_ = true;
-  sweep_psn_ = psn;
   sweep_ns_ = seen.time_ns;
-  if (request->psn != psn && !request->is_read) {
-    // Never seen before: it was lost in front of where the capture was taken.
-    FlowEvent event;
-    if (nak_psn_ == psn)
-      event = {FlowEvent::Kind::loss, nak_.number, seen.number, seen.time_ns - nak_.time_ns};
-    if (nak_psn_ == psn) nak_psn_.reset();
-    return event;
-  }
   FlowEvent event;
-  if (!goes_on) event = on_repeat(seen, *request);
+  if (goes_on) {
+    if (request->trouble == FlowEvent::Kind::nothing) request->trouble = sweep_trouble_;
+  } else {
+    event = on_repeat(seen, *request, psn);
+  }
   request->last = seen;
+  request->last_psn = psn;
   request->is_answered = false;
   request->sent_in_wait = false;
-  request->ended_own_wait = wait_ended_ == seen.number;
+  request->sent_after_wait =
+      wait_ended_ == seen.number || (behind_ && psn_distance(request->psn, *behind_) > 0);
   const auto from_front = psn_distance(request->psn, requests_.front().psn);
   // Requests may have several PSNs each, so this is where it is or before.
   unanswered_from_ = std::min(unanswered_from_, static_cast<std::size_t>(std::max(0, from_front)));
   return event;
 }
 
-/// A request begins a series of those that go out again: why?
-FlowEvent RequestFlow::on_repeat(const Seen& seen, Request& request) {
+/// A request that was not seen before.
+FlowEvent RequestFlow::add(const Seen& seen, const wire::TransportPacket& packet) {
+  const std::uint32_t psn = packet.bth.psn;
+  Request request;
+  request.psn = request.last_psn = psn;
+  request.is_read =
+      packet.bth.opcode == wire::Opcode::read_request || wire::is_atomic(packet.bth.opcode);
+  if (packet.reth) request.length = packet.reth->length;
+  if (wire::is_atomic(packet.bth.opcode)) request.length = 1;
+  request.first = request.last = seen;
+  request.sent_after_wait = behind_ && psn_distance(psn, *behind_) > 0;
+  if (!requests_.empty() && psn_distance(psn, requests_.front().psn) < -most_behind) {
+    *this = {};
+  }
+  if (requests_.size() == most_requests) {
+    if (psn_distance(psn, requests_.front().psn) < 0) return {};
+    requests_.pop_front();
+    if (unanswered_from_ > 0) --unanswered_from_;
+  }
+  const auto above = std::upper_bound(
+      requests_.begin(), requests_.end(), psn,
+      [](std::uint32_t p, const Request& other) { return psn_distance(p, other.psn) < 0; });
+  const auto place = static_cast<std::size_t>(above - requests_.begin());
+  const bool is_late = above != requests_.end();
+  requests_.insert(above, request);
+  if (!is_late) return {};
+  unanswered_from_ = std::min(unanswered_from_, place);
+  return seen_late(seen, place);
+}
+
+/// Later ones were seen before: it was lost in front of where the capture was taken, if a NAK asked
+/// for it, or the capture begins in the middle.
+FlowEvent RequestFlow::seen_late(const Seen& seen, std::size_t place) {
+  Request& request = requests_[place];
+  if (nak_psn_ != request.psn) return {};
+  nak_psn_.reset();
+  // It was sent for the first time between those around it.
+  const std::int64_t from = place > 0 ? requests_[place - 1].first.time_ns : INT64_MIN;
+  const std::int64_t to = requests_[place + 1].first.time_ns;
+  const bool in_wait = std::any_of(waits_.begin(), waits_.end(), [&](const Wait& wait) {
+    return wait.begin.number != 0 && psn_distance(request.psn, wait.psn) > 0 &&
+           wait.begin.time_ns <= to && (wait.is_open || wait.end_ns >= from);
+  });
+  request.trouble = in_wait ? FlowEvent::Kind::damming_rescued : FlowEvent::Kind::loss;
+  sweep_from_ = seen.number;
+  has_sweep_ = true;
+  sweep_psn_ = request.psn;
+  sweep_ns_ = seen.time_ns;
+  sweep_trouble_ = request.trouble;
+  return {request.trouble, nak_.number, seen.number, seen.time_ns - nak_.time_ns};
+}
+
+/// Whether a request goes out again in a row with others.
+bool RequestFlow::goes_on_with_sweep(const Seen& seen, const Request& request,
+                                     std::uint32_t psn) const {
+  return has_sweep_ && psn_distance(psn, sweep_psn_) > 0 && seen.time_ns - sweep_ns_ < series_ns &&
+         request.last.number < sweep_from_ && nak_psn_ != psn;
+}
+
+bool RequestFlow::is_captured_twice(const Seen& seen, const Request& request,
+                                    std::uint32_t psn) const {
+  if (seen.time_ns - request.last.time_ns > twice_ns) return false;
+  if (request.last_psn != psn || nak_psn_ == psn) return false;
+  return std::none_of(waits_.begin(), waits_.end(), [&](const Wait& wait) {
+    return wait.is_open && wait.psn == psn && seen.time_ns - wait.begin.time_ns >= wait.asked_ns;
+  });
+}
+
+/// A request begins a series of those that go out again. What goes wrong with it once more belongs
+/// to what went wrong first.
+FlowEvent RequestFlow::on_repeat(const Seen& seen, Request& request, std::uint32_t psn) {
+  using Kind = FlowEvent::Kind;
+  FlowEvent event = why_repeated(seen, request, psn);
+  sweep_trouble_ = Kind::nothing;
+  if (event.kind == Kind::flood) {
+    event.goes_on = request.trouble == Kind::loss;
+    request.trouble = Kind::flood;
+  }
+  if (event.kind != Kind::damming && event.kind != Kind::damming_rescued &&
+      event.kind != Kind::loss) {
+    return event;
+  }
+  if (request.trouble != Kind::nothing && request.trouble != Kind::flood) {
+    event.kind = request.trouble;
+    event.goes_on = true;
+  }
+  request.trouble = sweep_trouble_ = event.kind;
+  return event;
+}
+
+FlowEvent RequestFlow::why_repeated(const Seen& seen, Request& request, std::uint32_t psn) {
   const std::int64_t gap = seen.time_ns - request.last.time_ns;
   for (Wait& wait : waits_) {
-    if (!wait.is_open || wait.psn != request.psn) continue;
+    if (!wait.is_open || (wait.psn != request.psn && wait.psn != psn)) continue;
     wait.is_open = false;
     wait.end_ns = seen.time_ns;
-    wait_ended_ = seen.number;
+    end_wait(seen, request);
     mark_wait(wait);
     if (!wait.is_long) return {};
     return {FlowEvent::Kind::long_rnr_wait, wait.begin.number, seen.number,
             seen.time_ns - wait.begin.time_ns};
   }
   const bool in_wait = was_in_wait(request);
-  const FlowEvent evidence{FlowEvent::Kind::nothing, request.last.number, seen.number, gap};
+  FlowEvent event{FlowEvent::Kind::loss, request.last.number, seen.number, gap};
   if (nak_psn_ && psn_distance(*nak_psn_, request.psn) >= 0) {
     nak_psn_.reset();
-    FlowEvent event = evidence;
-    event.kind = in_wait ? FlowEvent::Kind::damming_rescued : FlowEvent::Kind::loss;
+    if (in_wait) event.kind = FlowEvent::Kind::damming_rescued;
     return event;
   }
-  if (in_wait && gap >= timeout_like_ns) {
-    FlowEvent event = evidence;
+  if (in_wait && (!request.is_answered || gap >= timeout_like_ns)) {
     event.kind = FlowEvent::Kind::damming;
     return event;
   }
-  if (request.is_answered) return on_answered_repeat(seen, request, gap);
-  FlowEvent event = evidence;
-  event.kind = FlowEvent::Kind::loss;
-  return event;
+  return request.is_answered ? on_answered_repeat(seen, request, gap) : event;
 }
 
 /// The answer was thrown away, as its page was not there, or it was lost behind the tap.
 FlowEvent RequestFlow::on_answered_repeat(const Seen& seen, Request& request, std::int64_t gap_ns) {
-  if (gap_ns < timeout_like_ns || (request.repeats > 0 && gap_ns < flood_gap_ns)) {
-    mark_wait({request.psn, request.answer, seen.time_ns, false, false});
-    wait_ended_ = seen.number;
-    if (++request.repeats <= common_repeats) return {};
+  const bool is_short = gap_ns < timeout_like_ns;
+  if (gap_ns < flood_gap_ns && ++request.repeats > common_repeats) {
+    end_discard(seen, request);
     return {FlowEvent::Kind::flood, request.first.number, seen.number,
             seen.time_ns - request.first.time_ns};
   }
+  const bool was_discarded = request.repeats > 1 && request.trouble == FlowEvent::Kind::nothing;
+  if (is_short || (was_discarded && gap_ns < flood_gap_ns)) {
+    end_discard(seen, request);
+    return {};
+  }
   return {FlowEvent::Kind::loss, request.last.number, seen.number, gap_ns};
+}
+
+/// A wait that nobody asked for: the answer was of no use.
+void RequestFlow::end_discard(const Seen& seen, const Request& request) {
+  const Wait wait{request.psn, request.answer, 0, seen.time_ns, false, false};
+  waits_[next_wait_++ % waits_.size()] = wait;
+  mark_wait(wait);
+  end_wait(seen, request);
+}
+
+void RequestFlow::end_wait(const Seen& seen, const Request& request) {
+  wait_ended_ = seen.number;
+  behind_ = request.psn;
 }
 
 /// Notes which requests went out in a wait that has ended.
@@ -136,37 +262,48 @@ void RequestFlow::mark_wait(const Wait& wait) {
   }
 }
 
-/// Whether a request went out last in the wait of an earlier one, or at the end of its own.
+/// Whether a request went out last in the wait of an earlier one, or at the end of a wait.
 bool RequestFlow::was_in_wait(const Request& request) const {
-  if (request.sent_in_wait || (request.ended_own_wait && !request.is_answered)) return true;
+  if (request.sent_in_wait || (request.sent_after_wait && !request.is_answered)) return true;
   return std::any_of(waits_.begin(), waits_.end(), [&](const Wait& wait) {
     return wait.is_open && psn_distance(request.psn, wait.psn) > 0 &&
            request.last.time_ns >= wait.begin.time_ns;
   });
 }
 
-void RequestFlow::add_wait(const Wait& wait) {
-  waits_[next_wait_++ % waits_.size()] = wait;
+void RequestFlow::answer(const Seen& seen, Request& request) {
+  if (behind_ == request.psn) behind_.reset();
+  if (request.is_answered) return;
+  request.is_answered = true;
+  request.answer = seen;
 }
 
 void RequestFlow::answer_until(const Seen& seen, std::uint32_t psn) {
   while (unanswered_from_ < requests_.size()) {
     Request& request = requests_[unanswered_from_];
     if (psn_distance(request.psn, psn) > 0) return;
-    if (!request.is_read && !request.is_answered) {
-      request.is_answered = true;
-      request.answer = seen;
-    }
+    if (!request.is_read) answer(seen, request);
     ++unanswered_from_;
   }
 }
 
+FlowEvent RequestFlow::on_rnr_nak(const Seen& seen, std::uint32_t psn, std::uint8_t code) {
+  if (!requests_.empty()) answer_until(seen, (psn - 1) & wire::psn_mask);
+  const bool is_known = std::any_of(waits_.begin(), waits_.end(), [&](const Wait& wait) {
+    return wait.is_open && wait.psn == psn;
+  });
+  if (is_known) return {};
+  waits_[next_wait_++ % waits_.size()] = {psn, seen, wire::rnr_timer_ns[code], 0, true, code == 0};
+  if (code != 0) return {};
+  return {FlowEvent::Kind::long_rnr_wait, seen.number, seen.number, 0};
+}
+
 FlowEvent RequestFlow::on_response(const Seen& seen, const wire::TransportPacket& packet) {
   const std::uint32_t psn = packet.bth.psn;
+  const wire::Opcode opcode = packet.bth.opcode;
+  learn_mtu(packet);
   if (packet.aeth && packet.aeth->is_rnr_nak()) {
-    if (psn != 0 || !requests_.empty()) answer_until(seen, (psn - 1) & wire::psn_mask);
-    add_wait({psn, seen, 0, true, packet.aeth->code() == 0});
-    return {};
+    return on_rnr_nak(seen, psn, packet.aeth->code());
   }
   if (packet.aeth && packet.aeth->is_sequence_nak()) {
     answer_until(seen, (psn - 1) & wire::psn_mask);
@@ -175,19 +312,17 @@ FlowEvent RequestFlow::on_response(const Seen& seen, const wire::TransportPacket
     return {};
   }
   if (packet.aeth && packet.aeth->is_nak()) return {};
-  const wire::Opcode opcode = packet.bth.opcode;
   if (opcode == wire::Opcode::acknowledge) {
-    answer_until(seen, psn);
+    if (packet.aeth) answer_until(seen, psn);  // or the capture cut what it says
     return {};
   }
   answer_until(seen, (psn - 1) & wire::psn_mask);
   const bool is_whole =
       opcode != wire::Opcode::read_response_first && opcode != wire::Opcode::read_response_middle;
   Request* const request = find(psn);
-  if (request != nullptr && request->is_read && is_whole && !request->is_answered) {
-    request->is_answered = true;
-    request->answer = seen;
-  }
+  if (request == nullptr || !request->is_read) return {};
+  request->answered = std::max(request->answered, psn_distance(psn, request->psn) + 1);
+  if (is_whole) answer(seen, *request);
   return {};
 }
 

@@ -105,6 +105,23 @@ TEST(frames, of_every_opcode_and_network_read_as_they_were_written_with_a_right_
   }
 }
 
+TEST(frames, that_were_cut_behind_their_transport_header_are_read_without_what_follows) {
+  RdmaFrame written;
+  written.source = NodeAddress::ipv4(1);
+  written.destination = NodeAddress::ipv4(2);
+  written.packet.bth.opcode = Opcode::read_request;
+  written.packet.bth.psn = 77;
+  written.packet.reth = Reth{4096, 5, 64};
+  std::array<std::byte, frame_overhead> out{};
+  const std::size_t size = write_frame(LinkType::ethernet, written, out);
+  // As tcpdump -s 64 leaves them: 14 + 20 + 8 + 12 bytes, and ten of the RETH.
+  const auto frame = read_frame(LinkType::ethernet, std::span(out).first(64),
+                                static_cast<std::uint32_t>(size), true);
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->packet.bth.psn, 77u);
+  EXPECT_FALSE(frame->packet.reth);
+}
+
 TEST(frames, other_traffic_is_none_of_ours) {
   auto bytes = golden("roce_uc_send.frame");
   bytes[14 + 20 + 3] = std::byte{0};  // another port

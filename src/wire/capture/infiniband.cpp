@@ -12,6 +12,7 @@ constexpr std::size_t bth_bytes = 12;
 constexpr std::size_t reth_bytes = 16;
 constexpr std::size_t aeth_bytes = 4;
 constexpr std::size_t atomic_bytes = 28;
+constexpr std::size_t original_bytes = 8;
 
 /// Eight tables, so that a CRC takes eight bytes a step (slicing by eight).
 struct CrcTables {
@@ -155,27 +156,32 @@ std::optional<TransportPacket> read_transport(std::span<const std::byte> bytes,
   bth.wants_ack = (bytes[8] & std::byte{0x80}) != std::byte{};
   bth.psn = get_u32(bytes, 8) & psn_mask;
   std::size_t at = bth_bytes;
+  // What the capture cut off behind the BTH is left out.
+  const auto has = [&](std::size_t header) { return bytes.size() >= at + header; };
   if (has_reth(bth.opcode)) {
-    if (bytes.size() < at + reth_bytes) return std::nullopt;
-    packet.reth = Reth{get_u64(bytes, at), get_u32(bytes, at + 8), get_u32(bytes, at + 12)};
+    if (has(reth_bytes)) {
+      packet.reth = Reth{get_u64(bytes, at), get_u32(bytes, at + 8), get_u32(bytes, at + 12)};
+    }
     at += reth_bytes;
   }
   if (has_aeth(bth.opcode)) {
-    if (bytes.size() < at + aeth_bytes) return std::nullopt;
-    packet.aeth = Aeth{static_cast<std::uint8_t>(bytes[at]), get_u32(bytes, at) & psn_mask};
+    if (has(aeth_bytes)) {
+      packet.aeth = Aeth{static_cast<std::uint8_t>(bytes[at]), get_u32(bytes, at) & psn_mask};
+    }
     at += aeth_bytes;
   }
   if (bth.opcode == Opcode::atomic_acknowledge) {
-    if (bytes.size() < at + 8) return std::nullopt;
-    packet.atomic_original = get_u64(bytes, at);
-    at += 8;
+    if (has(original_bytes)) packet.atomic_original = get_u64(bytes, at);
+    at += original_bytes;
   }
   if (is_atomic(bth.opcode)) {
-    if (bytes.size() < at + atomic_bytes) return std::nullopt;
-    packet.atomic = AtomicEth{get_u64(bytes, at), get_u32(bytes, at + 8), get_u64(bytes, at + 12),
-                              get_u64(bytes, at + 20)};
+    if (has(atomic_bytes)) {
+      packet.atomic = AtomicEth{get_u64(bytes, at), get_u32(bytes, at + 8), get_u64(bytes, at + 12),
+                                get_u64(bytes, at + 20)};
+    }
     at += atomic_bytes;
   }
+  if (wire_bytes < at) return std::nullopt;  // shorter than its headers already on the wire
   const std::size_t behind = at + bth.pad;
   if (wire_bytes > behind) packet.payload = static_cast<std::uint32_t>(wire_bytes - behind);
   return packet;

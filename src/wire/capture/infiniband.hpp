@@ -126,9 +126,9 @@ struct TransportPacket {
   std::uint32_t payload = 0;          ///< bytes, without padding
 };
 
-/// Reads BTH and the headers that its opcode calls for. Nothing when the bytes end too early.
-/// `wire_bytes` says how long the packet was from its BTH up to its ICRC, which `bytes` may cut
-/// off.
+/// Reads BTH and the headers that its opcode calls for. `wire_bytes` says how long the packet was
+/// from its BTH up to its ICRC, of which `bytes` may have less: headers that do not lie in `bytes`
+/// whole are left out. Nothing when the BTH does not, or when the packet was too short.
 std::optional<TransportPacket> read_transport(std::span<const std::byte> bytes,
                                               std::size_t wire_bytes);
 /// Writes the headers; returns how many bytes. `out` has room for 64.
