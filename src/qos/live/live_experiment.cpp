@@ -30,9 +30,6 @@ Error refuse(std::string text) {
   return {ErrorCode::invalid_argument, std::move(text)};
 }
 
-/// What each job's slowest process did in a window, in parts of iterations.
-using Works = std::vector<std::uint64_t>;
-
 class LiveRun {
  public:
   LiveRun(const ExperimentOptions& options, const LiveProgress& progress,
@@ -52,6 +49,11 @@ class LiveRun {
  private:
   Result<void> begin(const std::vector<std::uint32_t>& jobs);
   Result<std::vector<double>> measure(const std::string& phase, std::uint32_t windows);
+  /// Iterations per second of the job's slowest process.
+  double rate_of(const MarkedWindow& window) const {
+    const auto work = static_cast<double>(JobWindow{.iterations = window.iterations}.work());
+    return work / MarkedWindow::parts / options_.period.to_seconds();
+  }
   Result<std::vector<MarkedWindow>> window(const std::string& phase);
   Result<void> listen_until(Instant until, const std::function<bool()>& enough);
   Result<void> apply(const Configuration& configuration);
@@ -148,21 +150,24 @@ Result<std::vector<MarkedWindow>> LiveRun::window(const std::string& phase) {
   return windows;
 }
 
-std::uint64_t work_of(const MarkedWindow& window) {
-  return JobWindow{.iterations = window.iterations}.work();
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-/// Iterations per second of each running job.
+/// Iterations per second of each running job: medians over windows, since a window in which the
+/// machine did something else says nothing of the jobs.
 Result<std::vector<double>> LiveRun::measure(const std::string& phase, std::uint32_t windows) {
-  std::vector<double> rates(running_.size());
+  std::vector<std::vector<double>> by_job(running_.size());
   for (std::uint32_t i = 0; i < windows; ++i) {
     const auto seen = window(phase);
     if (!seen) return seen.error();
-    for (std::size_t j = 0; j < rates.size(); ++j) {
-      rates[j] += static_cast<double>(work_of((*seen)[j])) / MarkedWindow::parts /
-                  (windows * options_.period.to_seconds());
-    }
+    for (std::size_t j = 0; j < by_job.size(); ++j) by_job[j].push_back(rate_of((*seen)[j]));
   }
+  std::vector<double> rates;
+  for (std::vector<double>& of_job : by_job) rates.push_back(median_of(std::move(of_job)));
   return rates;
 }
 
@@ -224,9 +229,7 @@ Result<void> LiveRun::control() {
     std::vector<JobWindow> windows;
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
       windows.push_back({.iterations = (*seen)[j].iterations, .waited = (*seen)[j].waited});
-      outcome_.jobs[j].controlled += static_cast<double>(work_of((*seen)[j])) /
-                                     MarkedWindow::parts /
-                                     (options_.iterations * options_.period.to_seconds());
+      outcome_.jobs[j].controlled += rate_of((*seen)[j]) / options_.iterations;
     }
     (*controller)->on_window(windows);
   }

@@ -14,7 +14,8 @@
 
 namespace weft::qos {
 
-/// What the slowest process of a job did, in iterations per second.
+/// What the slowest process of a job did, in iterations per second: medians over windows, but
+/// `controlled`, which is the mean.
 struct LiveJobOutcome {
   std::string name;
   std::string kind;
