@@ -259,7 +259,7 @@ class JobsCommand {
   stream::SimulationOptions watched(sim::Exchange& exchange) const {
     return {.faults = {},
             .exchange = &exchange,
-            .interrupted = [this] { return signals_.came(); },
+            .wish = [this] { return stream::end_wish(signals_); },
             .alone = {}};
   }
 

@@ -2,20 +2,26 @@
 #include "runtime/stop_signals.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <utility>
+
+#include "runtime/clock.hpp"
 
 namespace weft {
 namespace {
 
 std::atomic<int> received{0};
 std::atomic<int> first{0};
+std::atomic<std::int64_t> first_at_ns{0};  // on the monotonic clock
 std::atomic<bool> second_kills{false};
 bool watched = false;
 static_assert(std::atomic<int>::is_always_lock_free, "a signal's handler must not lock");
 
 void on_signal(int number) {
   int none = 0;
-  first.compare_exchange_strong(none, number);
+  if (first.compare_exchange_strong(none, number)) {
+    first_at_ns = (monotonic_now() - Instant()).ticks();
+  }
   if (++received == 1 || !second_kills) return;
   std::signal(number, SIG_DFL);
   std::raise(number);  // comes when this handler returns
@@ -45,6 +51,10 @@ StopSignals::~StopSignals() {
 
 int StopSignals::count() const {
   return received;
+}
+
+Duration StopSignals::since_first() const {
+  return monotonic_now() - (Instant() + Duration(first_at_ns));
 }
 
 int StopSignals::number() {

@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+#include "weft/time.hpp"
+
 namespace weft {
 
 /// While one exists, SIGINT and SIGTERM are counted for the process instead of ending it. They
@@ -24,6 +26,8 @@ class StopSignals {
   /// How many came since the outermost one was made.
   int count() const;
   bool came() const { return count() > 0; }
+  /// For how long it has been known; only when one came.
+  Duration since_first() const;
   /// The first of them, SIGINT or SIGTERM; 0 when none came. Known until the next outermost one is
   /// made.
   static int number();

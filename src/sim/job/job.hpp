@@ -52,6 +52,8 @@ class Job {
   virtual bool is_endless() const { return false; }
   /// Ends it before its time, in agreement between its processes.
   virtual void interrupt() = 0;
+  /// Ends it here and now, whatever its processes are doing.
+  virtual void cut_off() { interrupt(); }
   /// Once, when it is over: collects its figures from all parts. Errors: there are none.
   virtual Result<void> conclude(Exchange& exchange) = 0;
   /// Takes the processes away, once they have been concluded: other jobs may still run.

@@ -63,19 +63,20 @@ PartFailure least_failure(Exchange& exchange, std::optional<PartFailure> own) {
 
 }  // namespace
 
-JobDriver::JobDriver(World& world, Exchange& exchange, std::function<bool()> interrupted)
-    : world_(world), exchange_(exchange), ask_(std::move(interrupted)) {}
+JobDriver::JobDriver(World& world, Exchange& exchange, std::function<EndWish()> wish)
+    : world_(world), exchange_(exchange), ask_(std::move(wish)) {}
 
 Result<void> JobDriver::run() {
   if (auto good = hear_of_each_other(); !good) return good;
   PicoDuration slice = PicoDuration::max();
   for (const Entry& entry : jobs_) slice = std::min(slice, entry.job->slice());
-  while (count_left() > 0) {
+  while (count_left() > 0 && !cut_off_) {
     if (auto good = advance(slice); !good) return good;
+    if (cut_off_) break;
     if (auto good = look_around(); !good) return good;
     if (wants_progress_ > 0) jobs_.front().job->tell_progress(exchange_);
   }
-  return end_endless();
+  return end_rest();
 }
 
 /// Jobs that keep the simulation going.
@@ -102,10 +103,11 @@ Result<void> JobDriver::conclude(Entry& entry) {
   return {};
 }
 
-Result<void> JobDriver::end_endless() {
+/// Endless jobs, and those that are not to go on.
+Result<void> JobDriver::end_rest() {
   for (Entry& entry : jobs_) {
     if (entry.concluded) continue;
-    entry.job->interrupt();
+    cut_off_ ? entry.job->cut_off() : entry.job->interrupt();
     if (auto good = conclude(entry); !good) return good;
   }
   return {};
@@ -117,7 +119,7 @@ Result<void> JobDriver::advance(PicoDuration slice) {
   while (now() < end) {
     world_.run_until(std::min(end, now() + longest_deafness));
     if (auto good = hear_of_each_other(); !good) return good;
-    if (is_news_) break;
+    if (is_news_ || cut_off_) break;
   }
   return {};
 }
@@ -125,12 +127,15 @@ Result<void> JobDriver::advance(PicoDuration slice) {
 /// What parts know they know together from here on, and what the user wants.
 Result<void> JobDriver::hear_of_each_other() {
   const bool asks = exchange_.first_of_process();
-  std::uint64_t interrupts = asks && ask_ && ask_() ? 1 : 0;
+  const EndWish wish = asks && ask_ ? ask_() : EndWish::none;
+  std::uint64_t interrupts = wish != EndWish::none ? 1 : 0;
+  std::uint64_t cuts = wish == EndWish::at_once ? 1 : 0;
   wants_progress_ = asks && exchange_.rank() == 0 && jobs_.front().job->wants_progress() ? 1 : 0;
   std::vector<JobFacts> facts;
   for (const Entry& entry : jobs_) facts.push_back(entry.job->facts());
   Tally tally;
   tally.add(interrupts);
+  tally.add(cuts);
   tally.add(wants_progress_);
   for (JobFacts& of_job : facts) {
     for (std::uint64_t* fact : of_job.all()) tally.add(*fact);
@@ -142,6 +147,7 @@ Result<void> JobDriver::hear_of_each_other() {
   if (any(&JobFacts::failed)) return first_failure();
   for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].job->learn(facts[i]);
   is_news_ = any(&JobFacts::changed);
+  cut_off_ = cuts > 0;
   if (interrupts == 0 || interrupted_) return {};
   interrupted_ = true;
   spdlog::info("interrupted: jobs end; a second signal kills");

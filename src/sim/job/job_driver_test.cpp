@@ -37,7 +37,7 @@ class Pairs {
  public:
   explicit Pairs(const Scenario& scenario = star())
       : world_(std::move(World::make(scenario)).value()),
-        driver_(*world_, alone_, [this] { return interrupted_; }) {}
+        driver_(*world_, alone_, [this] { return wish_; }) {}
 
   RanksJob& add(std::uint64_t iterations, RanksJobOptions options = {}) {
     programs_.push_back(pairs(iterations));
@@ -50,8 +50,9 @@ class Pairs {
     return *jobs_.back();
   }
   Result<void> run() { return driver_.run(); }
+  bool cut_off() const { return driver_.cut_off(); }
   World& world() { return *world_; }
-  void interrupt() { interrupted_ = true; }
+  void wish(EndWish wish) { wish_ = wish; }
 
  private:
   AloneExchange alone_;
@@ -59,7 +60,7 @@ class Pairs {
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<std::unique_ptr<RanksJob>> jobs_;
   JobDriver driver_;
-  bool interrupted_ = false;
+  EndWish wish_ = EndWish::none;
 };
 
 TEST(job_driver, runs_jobs_beside_each_other_to_their_ends) {
@@ -100,10 +101,19 @@ TEST(job_driver, jobs_without_an_end_end_with_the_others) {
 TEST(job_driver, an_interrupt_ends_all_jobs) {
   Pairs pairs;
   const RanksJob& job = pairs.add(1'000'000);
-  pairs.interrupt();
+  pairs.wish(EndWish::in_order);
   ASSERT_TRUE(pairs.run().ok());
   EXPECT_FALSE(job.figures().ended);
   EXPECT_LT(job.figures().elapsed_s, 1e-3);
+}
+
+TEST(job_driver, jobs_that_are_ended_at_once_have_the_figures_so_far) {
+  Pairs pairs;
+  const RanksJob& job = pairs.add(1'000'000);
+  pairs.wish(EndWish::at_once);
+  ASSERT_TRUE(pairs.run().ok());
+  EXPECT_TRUE(pairs.cut_off());
+  EXPECT_FALSE(job.figures().ended);
 }
 
 /// Rank 0 waits for what rank 1 never sends.

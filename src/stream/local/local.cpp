@@ -68,6 +68,9 @@ Result<std::vector<testbed::Fault>> parse_faults(const StreamOptions& options,
   return faults;
 }
 
+/// For a job that is interrupted while its nodes start.
+constexpr Duration to_begin = Duration::seconds(1);
+
 /// Drives a job until all its nodes have reported.
 Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const LocalOptions& local,
                         std::uint32_t nodes) {
@@ -120,7 +123,9 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
       job.stop();
       if (!over) spdlog::info("interrupted: the stream ends; a second signal kills");
     }
-    if (signals.count() > 1) return Error{ErrorCode::cancelled, "interrupted"};
+    // Nodes that wait for a pipe's writer, say, hear nothing. What has not begun needs no end.
+    const bool stuck = stopping && !flows && signals.came() && signals.since_first() > to_begin;
+    if (signals.count() > 1 || stuck) return Error{ErrorCode::cancelled, "interrupted"};
     if (now < next_progress) continue;
     next_progress = now + progress_every;
     const StreamProgress total = progress.total(now);
@@ -183,7 +188,7 @@ Result<JobReport> run_simulation(const StreamOptions& options, const LocalOption
   }
   const StopSignals signals(StopSignals::Second::kills);
   const SimulationOptions watched{.faults = {},
-                                  .interrupted = [&signals] { return signals.came(); },
+                                  .wish = [&signals] { return end_wish(signals); },
                                   .network = network,
                                   .alone = {}};
   if (mishaps == Mishaps::as_said) {
@@ -294,7 +299,7 @@ Result<report::RunRecord> run_twin(const StreamOptions& options, const LocalOpti
   }
   const StopSignals signals(StopSignals::Second::kills);
   const SimulationOptions watched{.faults = {},
-                                  .interrupted = [&signals] { return signals.came(); },
+                                  .wish = [&signals] { return end_wish(signals); },
                                   .network = nullptr,
                                   .alone = {}};
   auto reports = run_simulated_job(twin, suited, simulated_local, stream_node_factory(suited),

@@ -89,6 +89,19 @@ Result<void> check_file(const std::string& path, const Uri& uri, const StreamOpt
   return {};
 }
 
+/// Of a pipe that several nodes read each gets what the others have left.
+Result<void> check_pipe(const StreamOptions& options) {
+  if (options.make_source || options.inputs < 2) return {};
+  const auto uri = Uri::parse(options.source);
+  if (!uri || uri->scheme() == "pattern" || has_placeholder(uri->path(), 'i')) return {};
+  struct stat status {};
+  if (::stat(uri->path().c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) return {};
+  return wrong(
+      fmt::format("--source {}: is a pipe, and {} input nodes would read it; name a file, or a "
+                  "pipe for each of them with %i",
+                  options.source, options.inputs));
+}
+
 std::uint64_t read_number(const char* path, std::uint64_t otherwise) {
   std::ifstream file(path);
   std::uint64_t value = 0;
@@ -98,6 +111,7 @@ std::uint64_t read_number(const char* path, std::uint64_t otherwise) {
 }  // namespace
 
 Result<void> check_files(const StreamOptions& options) {
+  if (auto good = check_pipe(options); !good) return good;
   if (options.make_sink) return {};
   std::vector<std::string> inputs;
   std::set<std::string> written;

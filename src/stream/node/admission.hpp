@@ -16,8 +16,9 @@ enum class NodesRun : std::uint8_t {
   in_one_process,
 };
 
-/// Refuses sinks that would write to a directory, to what a source reads (by device and inode,
-/// whatever the options say), twice to one file, or, unless `replaces_files`, over a file.
+/// Refuses a pipe that several input nodes would read, and sinks that would write to a directory,
+/// to what a source reads (by device and inode, whatever the options say), twice to one file, or,
+/// unless `replaces_files`, over a file.
 Result<void> check_files(const StreamOptions& options);
 
 /// What a job's nodes take, all together but for `descriptors`.

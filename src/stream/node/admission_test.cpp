@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -54,6 +55,16 @@ TEST(admission, a_sink_never_writes_over_what_a_source_reads) {
       EXPECT_THAT(files_error(options), HasSubstr("it is the input '"));
     }
   }
+}
+
+TEST(admission, a_pipe_is_the_source_of_one_input_node) {
+  const TestDirectory directory;
+  const std::string path = directory / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  StreamOptions options{.inputs = 2, .source = "tsa:" + path};
+  EXPECT_THAT(files_error(options), HasSubstr("is a pipe, and 2 input nodes would read it"));
+  options.inputs = 1;
+  EXPECT_EQ(files_error(options), "");
 }
 
 TEST(admission, a_directory_and_a_file_of_two_sinks_are_refused) {

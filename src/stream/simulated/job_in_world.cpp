@@ -23,11 +23,12 @@ constexpr auto nodes_process = static_cast<std::uint32_t>(sim::TraceProcess::nod
 }  // namespace
 
 JobInWorld::JobInWorld(sim::World& world, std::uint32_t number, std::vector<std::uint32_t> hosts,
-                       const SimulatedJob& job, Duration patience)
+                       const SimulatedJob& job, const SimulationOptions& simulation)
     : HostedJob(world, std::move(hosts), job.options.peer_timeout),
       number_(number),
       name_(job.name),
-      patience_(patience),
+      patience_(simulation.patience),
+      wish_(simulation.wish),
       starts_at_(job.start),
       options_(job.options),
       local_(job.local),
@@ -78,10 +79,13 @@ void JobInWorld::begin(std::vector<testbed::Fault> faults) {
 }
 
 void JobInWorld::start() {
+  // Among thousands of nodes it takes minutes until all know each other.
+  const auto unwanted = [this] { return wish_ && wish_() != sim::EndWish::none; };
   for (std::uint32_t n = 0; n < hosts().size(); ++n) {
     nodes_.push_back(std::make_unique<SimulatedNode>(place_, place_of(n, number_)));
   }
   for (std::uint32_t n = 0; n < hosts().size(); ++n) {
+    if (unwanted()) return fail(n, {ErrorCode::cancelled, "interrupted before the job began"});
     if (auto up = spawn(n); !up) return fail(n, up.error());
   }
 }
@@ -190,10 +194,15 @@ void JobInWorld::interrupt() {
   stop_all();
 }
 
+void JobInWorld::cut_off() {
+  if (over()) return;
+  interrupted_ = cut_off_ = true;
+}
+
 std::vector<NodeReport> JobInWorld::reports() {
   std::vector<NodeReport> reports;
   for (auto& node : nodes_) {
-    if (!node->is_here() || !node->alive() || !node->finished()) continue;
+    if (!node->is_here() || !node->alive() || !(node->finished() || cut_off_)) continue;
     reports.push_back(node->report());
     if (trace_ != nullptr) trace_timeslices(reports.back());
   }

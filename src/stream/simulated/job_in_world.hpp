@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +15,7 @@
 
 #include "sim/engine/agent.hpp"
 #include "sim/job/hosted_job.hpp"
-#include "sim/job/job.hpp"
+#include "sim/job/job_driver.hpp"
 #include "sim/telemetry/trace_file.hpp"
 #include "stream/simulated/simulated_job.hpp"
 #include "stream/simulated/simulated_node.hpp"
@@ -26,7 +27,7 @@ namespace weft::stream {
 class JobInWorld final : public sim::Job, private sim::HostedJob, private sim::Agent {
  public:
   JobInWorld(sim::World& world, std::uint32_t number, std::vector<std::uint32_t> hosts,
-             const SimulatedJob& job, Duration patience);
+             const SimulatedJob& job, const SimulationOptions& simulation);
 
   /// From now on its nodes' turns, and once it reports its timeslices, go into the trace.
   void trace_to(sim::TraceFile& trace);
@@ -41,6 +42,7 @@ class JobInWorld final : public sim::Job, private sim::HostedJob, private sim::A
   bool over() const override;
   /// Ends the stream in agreement; what has not begun does not begin.
   void interrupt() override;
+  void cut_off() override;
   Result<void> conclude(sim::Exchange& exchange) override;
   void retire() override;
   PicoDuration slice() const override;
@@ -87,6 +89,7 @@ class JobInWorld final : public sim::Job, private sim::HostedJob, private sim::A
   std::string name_;
   sim::TraceFile* trace_ = nullptr;
   Duration patience_;
+  std::function<sim::EndWish()> wish_;
   Duration starts_at_;
   const StreamOptions& options_;
   const LocalOptions& local_;
@@ -105,6 +108,7 @@ class JobInWorld final : public sim::Job, private sim::HostedJob, private sim::A
   Instant next_progress_;  // of the system's clock
   bool changed_ = false;
   bool interrupted_ = false;
+  bool cut_off_ = false;  // nodes that have not finished count, too
   bool retired_ = false;
 };
 

@@ -41,8 +41,8 @@ class Simulation {
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
       if (options_.alone.value_or(j) != j) continue;
       numbers_.push_back(j);
-      running_.push_back(std::make_unique<JobInWorld>(
-          world_, static_cast<std::uint32_t>(j), hosts.of_streams[j], jobs_[j], options_.patience));
+      running_.push_back(std::make_unique<JobInWorld>(world_, static_cast<std::uint32_t>(j),
+                                                      hosts.of_streams[j], jobs_[j], options_));
     }
     for (const auto& job : running_) {
       if (options_.tap) job->tap_packets(options_.tapped_host, options_.tap);
@@ -62,10 +62,11 @@ class Simulation {
 
   /// Drives the simulation until every job is over.
   Result<std::vector<JobReport>> run() {
-    sim::JobDriver driver(world_, exchange_, options_.interrupted);
+    sim::JobDriver driver(world_, exchange_, options_.wish);
     for (const auto& job : running_) driver.add(*job);
     for (const auto& job : beside_) driver.add(*job);
     if (auto good = driver.run(); !good) return std::move(good).error();
+    cut_off_ = driver.cut_off();
     for (std::size_t i = 0; i < beside_.size(); ++i) options_.beside[i].on_concluded(*beside_[i]);
     std::vector<JobReport> reports;
     for (const auto& job : running_) {
@@ -76,6 +77,8 @@ class Simulation {
     }
     return reports;
   }
+
+  bool cut_off() const { return cut_off_; }
 
   /// Lets what is under way arrive. Whether nothing is left then.
   bool settle() {
@@ -141,6 +144,7 @@ class Simulation {
   std::vector<std::unique_ptr<JobInWorld>> running_;
   std::vector<std::unique_ptr<sim::Job>> beside_;
   std::optional<NetworkFaultPlayer> network_faults_;
+  bool cut_off_ = false;
 };
 
 /// Gives jobs their hosts one after the other: each is on what those before it left.
@@ -237,6 +241,12 @@ Result<std::unique_ptr<sim::World>> make_world(const sim::Scenario& scenario,
 
 }  // namespace
 
+sim::EndWish end_wish(const StopSignals& signals) {
+  if (!signals.came()) return sim::EndWish::none;
+  constexpr Duration patience = Duration::seconds(2);
+  return signals.since_first() < patience ? sim::EndWish::in_order : sim::EndWish::at_once;
+}
+
 Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
                                                   std::span<const SimulatedJob> jobs,
                                                   SimulationTrace* trace,
@@ -280,7 +290,7 @@ Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
     trace->reliable = all.rc_counters();
     trace->nodes = std::move(where);
   }
-  if (reports) {
+  if (reports && !all.cut_off()) {
     if (auto good = sim::check_rest(**world, exchange); !good) return std::move(good).error();
   }
   return reports;

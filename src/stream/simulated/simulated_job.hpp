@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/job/job.hpp"
+#include "runtime/stop_signals.hpp"
+#include "sim/job/job_driver.hpp"
 #include "sim/partition/exchange.hpp"
 #include "sim/rc/reliable_connections.hpp"
 #include "sim/run/world.hpp"
@@ -50,6 +51,10 @@ struct JobBeside {
   std::function<void(const sim::Job&)> on_concluded;
 };
 
+/// What somebody wants who sends SIGINT or SIGTERM. To send all that sources have produced may take
+/// as long as the rest of the simulation: after two seconds its figures so far are the result.
+sim::EndWish end_wish(const StopSignals& signals);
+
 /// What only some callers ask for.
 struct SimulationOptions {
   std::vector<testbed::Fault> faults;  ///< of the first job, besides those that the scenario names
@@ -60,9 +65,8 @@ struct SimulationOptions {
   /// If set, the simulation is divided among its ranks, which all make the same calls and get the
   /// same reports. It has links that take some time, and `network` is not set.
   sim::Exchange* exchange = nullptr;
-  /// Asked every few simulated microseconds, once in each process; once true, every job's stream
-  /// ends in agreement.
-  std::function<bool()> interrupted;
+  /// Asked every few simulated microseconds, once in each process; may be empty.
+  std::function<sim::EndWish()> wish;
   /// If set, the network's load and messages are recorded there; that changes nothing.
   NetworkRecording* network = nullptr;
   /// If set, told of every packet of streams' adapters at the port of that host (fabric.reliable).

@@ -158,7 +158,8 @@ TEST_F(TwoJobs, end_in_agreement_when_interrupted) {
   for (StreamOptions& o : options_) o.duration = Duration::seconds(60);
   start_[1] = Duration::seconds(50);
   int asked = 0;
-  const auto reports = run({.interrupted = [&] { return ++asked > 200; }});
+  const auto reports =
+      run({.wish = [&] { return ++asked > 200 ? sim::EndWish::in_order : sim::EndWish::none; }});
   ASSERT_TRUE(reports.ok()) << reports.error().message;
   const report::RunRecord a = merge_reports(options_[0], (*reports)[0]);
   EXPECT_TRUE(a.interrupted);
@@ -167,6 +168,30 @@ TEST_F(TwoJobs, end_in_agreement_when_interrupted) {
   expect_sound(a);
   EXPECT_TRUE((*reports)[1].interrupted);
   EXPECT_EQ((*reports)[1].nodes.size(), 0u);
+}
+
+/// What sources have produced may take long to send.
+TEST_F(TwoJobs, tell_what_they_have_done_when_they_are_ended_at_once) {
+  for (StreamOptions& o : options_) o.duration = Duration::seconds(60);
+  int asked = 0;
+  const auto reports =
+      run({.wish = [&] { return ++asked > 200 ? sim::EndWish::at_once : sim::EndWish::none; }});
+  ASSERT_TRUE(reports.ok()) << reports.error().message;
+  for (std::size_t j = 0; j < 2; ++j) {
+    EXPECT_EQ((*reports)[j].nodes.size(), 4u);
+    const report::RunRecord record = merge_reports(options_[j], (*reports)[j]);
+    EXPECT_TRUE(record.interrupted);
+    EXPECT_GT(record.timeslices_complete, 0u);
+    EXPECT_EQ(record.timeslices_sent, record.timeslices_complete);
+    EXPECT_EQ(record.timeslices_lost, 0u);
+  }
+  EXPECT_EQ(asked, 201) << "nothing is simulated after that";
+}
+
+TEST_F(TwoJobs, do_not_begin_when_nobody_wants_them_any_more) {
+  const auto reports = run({.wish = [] { return sim::EndWish::in_order; }});
+  ASSERT_FALSE(reports.ok());
+  EXPECT_EQ(reports.error().code, ErrorCode::cancelled);
 }
 
 }  // namespace

@@ -38,9 +38,15 @@ class SharedFile {
     if (is_old && !place.replaces_files) return wire::exists_error(path);
     const std::string suffix = place.run.empty() ? ".part" : ".part-" + place.run;
     std::string temporary = special ? "" : path + suffix;
-    const int descriptor =
-        ::open(special ? path.c_str() : temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor < 0) return system_error("write", path, errno);
+    int descriptor = -1;
+    if (special) {
+      const auto opened = wire::open_special(path);
+      if (!opened) return opened.error();
+      descriptor = *opened;
+    } else {
+      descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+      if (descriptor < 0) return system_error("write", path, errno);
+    }
     const auto existing = place.replaces_files ? wire::Existing::replace : wire::Existing::refuse;
     SharedFile file(std::move(path), std::move(temporary), descriptor, existing);
     const bool first = flock(descriptor, LOCK_EX | LOCK_NB) == 0;

@@ -128,6 +128,10 @@ class ZstdInput final : public ByteInput {
 
 Result<std::unique_ptr<ByteInput>> open_file_input(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe without a writer waits for one; a signal that somebody watches for ends that.
+  if (descriptor < 0 && errno == EINTR) {
+    return Error{ErrorCode::cancelled, fmt::format("{}: interrupted", path)};
+  }
   if (descriptor < 0) return system_error("open", path, errno);
   struct stat status {};
   if (fstat(descriptor, &status) != 0 || S_ISDIR(status.st_mode)) {

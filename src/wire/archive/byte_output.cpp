@@ -30,9 +30,13 @@ Result<std::unique_ptr<FileOutput>> FileOutput::create(std::string path, Existin
   const bool is_there = stat(path.c_str(), &status) == 0;
   const bool special = is_there && !S_ISREG(status.st_mode);
   if (is_there && !special && existing == Existing::refuse) return exists_error(path);
-  std::string temporary = special ? "" : fmt::format("{}.part-{}", path, getpid());
-  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (special ? 0 : O_TRUNC);
-  const int descriptor = open(special ? path.c_str() : temporary.c_str(), flags, 0666);
+  if (special) {
+    const auto opened = open_special(path);
+    if (!opened) return opened.error();
+    return std::unique_ptr<FileOutput>(new FileOutput(std::move(path), "", *opened, existing));
+  }
+  std::string temporary = fmt::format("{}.part-{}", path, getpid());
+  const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0666);
   if (descriptor < 0) return system_error("write", path, errno);
   return std::unique_ptr<FileOutput>(
       new FileOutput(std::move(path), std::move(temporary), descriptor, existing));

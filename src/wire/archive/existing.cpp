@@ -8,6 +8,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <ctime>
+
+#include "wire/archive/system_error.hpp"
 
 namespace weft::wire {
 
@@ -39,6 +42,28 @@ Result<void> refuse_own_input(std::span<const std::string> inputs, const std::st
         fmt::format("cannot write '{}': it is the input '{}'; name another file", out, input)};
   }
   return {};
+}
+
+Result<int> open_special(const std::string& path, Duration patience) {
+  constexpr Duration between = Duration::milliseconds(10);
+  for (Duration left = patience;; left = left - between) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor >= 0) {
+      // Only opening was not to wait.
+      const int flags = ::fcntl(descriptor, F_GETFL);
+      if (flags >= 0 && ::fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0) return descriptor;
+      const int number = errno;
+      ::close(descriptor);
+      return system_error("write", path, number);
+    }
+    if (errno != ENXIO) return system_error("write", path, errno);
+    if (left <= Duration{}) break;
+    const timespec pause{.tv_sec = 0, .tv_nsec = between.ticks()};
+    ::nanosleep(&pause, nullptr);
+  }
+  return Error{
+      ErrorCode::invalid_argument,
+      fmt::format("cannot write '{}': nobody reads this pipe; start its reader first", path)};
 }
 
 int rename_file(const std::string& from, const std::string& to, Existing existing) {

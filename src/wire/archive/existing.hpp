@@ -7,6 +7,7 @@
 #include <string>
 
 #include "weft/result.hpp"
+#include "weft/time.hpp"
 
 namespace weft::wire {
 
@@ -26,6 +27,10 @@ Result<void> refuse_existing(const std::string& path, Existing existing);
 /// Refuses `out` when it is one of the files that are read, under whatever name: files are compared
 /// by device and inode. Nothing allows that.
 Result<void> refuse_own_input(std::span<const std::string> inputs, const std::string& out);
+
+/// A descriptor that writes to what exists and is no ordinary file. Opening a pipe that nobody
+/// reads waits for its reader, without end; here it fails after `patience`.
+Result<int> open_special(const std::string& path, Duration patience = Duration::seconds(5));
 
 /// rename(2) that refuses, with EEXIST, a name that is taken unless `existing` replaces it. Returns
 /// an errno, 0 for success.

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/archive/writer.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 
+#include "wire/archive/existing.hpp"
 #include "wire/archive/golden.hpp"
 #include "wire/archive/reader.hpp"
 
@@ -185,6 +189,22 @@ TEST(archive_writer, names_a_directory_that_does_not_exist) {
   ASSERT_FALSE(writer);
   EXPECT_EQ(writer.error().code, ErrorCode::not_found);
   EXPECT_THAT(writer.error().message, HasSubstr("'/dev/null/x.tsa'"));
+}
+
+TEST(archive_writer, refuses_a_pipe_that_nobody_reads) {
+  const TestDirectory directory;
+  const std::string path = directory / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const auto unread = open_special(path, Duration{});
+  ASSERT_FALSE(unread);
+  EXPECT_EQ(unread.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(unread.error().message, HasSubstr("nobody reads this pipe"));
+  const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const auto writer = open_special(path, Duration{});
+  ASSERT_TRUE(writer) << writer.error().message;
+  EXPECT_EQ(::fcntl(*writer, F_GETFL) & O_NONBLOCK, 0) << "a full pipe is waited for";
+  ::close(*writer);
+  ::close(reader);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 
@@ -180,6 +181,32 @@ TEST(stream_signals, end_a_stream_whose_disk_stands_still) {
   const Figures f = figures_of(ended);
   EXPECT_GT(f.complete, 0u) << ended.describe();
   EXPECT_EQ(f.lost + f.errors, 0u) << ended.describe();
+}
+
+/// A writer of that pipe as soon as somebody reads it.
+int open_when_read(const std::string& path) {
+  for (int i = 0; i < 3000; ++i) {
+    const int writer = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (writer >= 0 || errno != ENXIO) return writer;
+    ::usleep(10'000);
+  }
+  return -1;
+}
+
+TEST(stream_signals, end_a_stream_whose_source_has_nothing_to_begin_with) {
+  for (const char* scheme : {"tsa:", "pcap:"}) {
+    ScratchDirectory directory;
+    const std::string path = directory / "pipe";
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    WeftProcess process({"stream", "local", "--inputs", "1", "--computes", "1", "--no-limit",
+                         "--source", scheme + path, "--sink", "null:"});
+    const int writer = open_when_read(path);
+    ASSERT_GE(writer, 0);
+    process.signal(SIGTERM);
+    const Ended ended = process.wait(30);
+    ::close(writer);
+    expect_whole(ended, SIGTERM);
+  }
 }
 
 TEST(stream_signals, a_program_of_a_sink_can_be_ended_by_others) {
