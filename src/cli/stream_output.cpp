@@ -58,6 +58,9 @@ void print_findings(const std::string& name, const report::RunRecord& r) {
     fmt::print("{}: {} timeslice{} incomplete\n", name, r.timeslices_incomplete,
                r.timeslices_incomplete == 1 ? "" : "s");
   }
+  if (r.checks.dropped > 0) {
+    fmt::print("{}: {}\n", name, report::dropped_text(r.checks.dropped));
+  }
   if (r.checks.errors > 0) {
     fmt::print(stderr, "weft: {}: {} check{} failed; first: {}\n", name, r.checks.errors,
                r.checks.errors == 1 ? "" : "s", r.checks.first_error);

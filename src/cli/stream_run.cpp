@@ -13,7 +13,8 @@ namespace weft::cli {
 
 std::size_t contribution_bytes(const report::RunRecord& record) {
   const std::uint64_t contributions =
-      (record.timeslices_complete + record.timeslices_incomplete) * record.inputs;
+      (record.timeslices_complete + record.timeslices_incomplete + record.checks.repeated) *
+      record.inputs;
   return contributions == 0 ? 64 << 10 : std::max<std::size_t>(record.bytes / contributions, 1);
 }
 

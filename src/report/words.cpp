@@ -203,7 +203,14 @@ bool was_checked(const RunRecord& run) {
   });
 }
 
-Verdict verdict_of(std::span<const RunRecord> runs) {
+std::string dropped_text(std::uint64_t timeslices) {
+  return counted(timeslices, "timeslice", "timeslices") +
+         " dropped: the sink was too slow, or no consumer took them";
+}
+
+namespace {
+
+Verdict verdict_without_drops(std::span<const RunRecord> runs) {
   std::uint64_t lost = 0;
   std::uint64_t incomplete = 0;
   std::uint64_t complete = 0;
@@ -235,6 +242,18 @@ Verdict verdict_of(std::span<const RunRecord> runs) {
   std::string text = fmt::format("{}", fmt::join(parts, ", "));
   text += first_error.empty() ? "." : fmt::format("; the first error: {}", first_error);
   return {lost + errors == 0, std::move(text)};
+}
+
+}  // namespace
+
+Verdict verdict_of(std::span<const RunRecord> runs) {
+  Verdict verdict = verdict_without_drops(runs);
+  std::uint64_t dropped = 0;
+  for (const RunRecord& run : runs) dropped += run.checks.dropped;
+  if (dropped == 0) return verdict;
+  if (!verdict.sentence.empty()) verdict.sentence += verdict.sentence.ends_with('.') ? " " : ". ";
+  verdict.sentence += dropped_text(dropped) + ".";
+  return verdict;
 }
 
 std::optional<double> times_floor(const RunRecord& run, double spread_us) {

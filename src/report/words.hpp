@@ -36,6 +36,9 @@ struct Verdict {
 };
 Verdict verdict_of(std::span<const RunRecord> runs);
 
+/// "3 timeslices dropped: …"
+std::string dropped_text(std::uint64_t timeslices);
+
 /// Median and 90th percentile against the floor, none without a floor above 0.
 std::optional<double> times_floor(const RunRecord& run, double spread_us);
 

@@ -111,6 +111,16 @@ TEST(words, verdict_counts_what_went_wrong_in_all_runs) {
   EXPECT_EQ(verdict_of(std::vector{limit_run("tcp", 1e9)}).sentence, "");
 }
 
+TEST(words, verdict_tells_of_timeslices_that_arrived_and_that_nobody_took) {
+  RunRecord unread = run("grant");
+  unread.checks.dropped = 1000;
+  const Verdict verdict = verdict_of(std::vector{unread});
+  EXPECT_TRUE(verdict.good);
+  EXPECT_EQ(verdict.sentence,
+            "All 1,000 timeslices arrived complete. Contents were not checked. 1,000 timeslices "
+            "dropped: the sink was too slow, or no consumer took them.");
+}
+
 TEST(words, figures_are_short) {
   EXPECT_EQ(with_thousands(0), "0");
   EXPECT_EQ(with_thousands(999), "999");

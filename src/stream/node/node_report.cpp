@@ -190,8 +190,8 @@ std::vector<report::IntervalRow> interval_rows(const std::vector<NodeReport>& re
 /// by N−1 of the N steps of a round. (Senders in step share the link and can finish together, below
 /// it.)
 double spread_floor_us(const StreamOptions& options, const report::RunRecord& record) {
-  const double timeslices =
-      static_cast<double>(record.timeslices_complete + record.timeslices_incomplete);
+  const double timeslices = static_cast<double>(
+      record.timeslices_complete + record.timeslices_incomplete + record.checks.repeated);
   if (timeslices == 0 || record.seconds == 0) return 0;
   const double contribution =
       static_cast<double>(record.bytes) / timeslices / static_cast<double>(options.inputs);
@@ -207,8 +207,9 @@ double spread_floor_us(const StreamOptions& options, const report::RunRecord& re
 
 namespace {
 
-/// Which of the timeslices below `end` came out.
+/// Which of the timeslices came out, unless it says otherwise of those below `end`.
 struct Outcome {
+  std::uint64_t distinct = 0;    ///< also above `end`, of which input nodes have not heard
   std::uint64_t deliveries = 0;  ///< reported ones, each time that they were delivered
   std::uint64_t reported = 0;    ///< different ones that compute nodes say to have delivered
   std::uint64_t delivered = 0;   ///< also those of which only input nodes know: built by compute
@@ -238,6 +239,12 @@ Outcome outcome_below(std::uint64_t end, const Roster& roster,
     }
   }
   if (runs.size() > told) outcome.delivered = count_distinct(runs, TimesliceIndex(end));
+  std::uint64_t above = end;
+  for (const TimesliceRun& run : runs) {
+    if (run.count > 0)
+      above = std::max(above, run.first.value() + run.stride * (run.count - 1) + 1);
+  }
+  outcome.distinct = count_distinct(runs, TimesliceIndex(above));
   return outcome;
 }
 
@@ -306,7 +313,6 @@ report::RunRecord merge_reports(const StreamOptions& options,
     record.timeslices_sent = std::max(record.timeslices_sent, r.sent_below);
     record.credit_waits += r.credit_waits;
     record.quorum_wait_s = std::max(record.quorum_wait_s, r.waited_for_majority.to_seconds());
-    record.timeslices_complete += r.complete;
     record.timeslices_incomplete += r.incomplete;
     record.bytes += r.bytes;
     record.checks.errors += r.sink.errors;
@@ -320,9 +326,14 @@ report::RunRecord merge_reports(const StreamOptions& options,
     add_series(r, roster, span.start, timeslices, fills);
   }
   // Timeslices, not counts, are compared: one that came out twice makes up for no other.
-  const Outcome outcome = outcome_below(record.timeslices_sent, roster, reports);
-  record.timeslices_complete += outcome.delivered - outcome.reported;
+  const std::uint64_t consumed_below = record.timeslices_sent;
+  const Outcome outcome = outcome_below(consumed_below, roster, reports);
   record.timeslices_lost = record.timeslices_sent - outcome.delivered;
+  // One that came out twice counts once, and one that came out was sent, whatever its input nodes
+  // have heard of it.
+  record.timeslices_sent = outcome.distinct + record.timeslices_lost;
+  record.timeslices_incomplete = std::min(record.timeslices_incomplete, outcome.distinct);
+  record.timeslices_complete = outcome.distinct - record.timeslices_incomplete;
   // No sink sees what those of other compute nodes get.
   const std::uint64_t again = outcome.deliveries - outcome.reported;
   if (again > record.checks.repeated) {
@@ -334,7 +345,7 @@ report::RunRecord merge_reports(const StreamOptions& options,
           silently);
     }
   }
-  record.by_compute = rows_by_compute(record.timeslices_sent, roster, reports);
+  record.by_compute = rows_by_compute(consumed_below, roster, reports);
   if (record.seconds > 0) {
     record.goodput_bytes_per_s = static_cast<double>(record.bytes) / record.seconds;
   }

@@ -78,6 +78,28 @@ TEST(node_report, a_timeslice_that_came_out_twice_hides_no_loss) {
       << "input nodes believe that 5 was built; its node does not";
 }
 
+/// A compute node that was stopped delivers what others have built meanwhile, and its input nodes
+/// may not have heard of the newest ones.
+TEST(node_report, what_was_sent_is_complete_or_incomplete_or_lost) {
+  StreamOptions options = two_by_one();
+  options.computes = 2;
+  NodeReport first = compute_report();
+  first.incomplete = 2;
+  first.complete = 8;
+  NodeReport stopped = compute_report();
+  stopped.node = NodeId(3);
+  stopped.complete = stopped.repeated = 5;
+  stopped.delivered = {};
+  for (const std::uint64_t t : {7, 8, 9, 12, 13}) stopped.delivered.add(TimesliceIndex(t));
+  NodeReport input = input_report(0, 10);
+  input.sent_below = 12;
+  const auto record = merge_reports(options, {input, first, stopped});
+  EXPECT_EQ(record.timeslices_incomplete, 2u);
+  EXPECT_EQ(record.timeslices_lost, 2u) << "10 and 11";
+  EXPECT_EQ(record.timeslices_complete, 10u) << "of 12 that came out";
+  EXPECT_EQ(record.timeslices_sent, 14u);
+}
+
 TEST(node_report, what_two_compute_nodes_delivered_is_an_error_unless_one_says_so) {
   StreamOptions options = two_by_one();
   options.computes = 2;

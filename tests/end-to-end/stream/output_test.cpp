@@ -53,6 +53,14 @@ std::string http_get(std::uint16_t port, std::string_view path) {
   return answer;
 }
 
+TEST(stream_output, says_that_nobody_took_what_was_built) {
+  const Ended ended =
+      run_weft({"stream", "local", "--inputs", "1", "--computes", "1", "--timeslices", "5",
+                "--no-limit", "--sink", fmt::format("shm:weft-output-test-{}", getpid())});
+  EXPECT_EQ(ended.code, 0) << ended.describe();
+  EXPECT_THAT(ended.output, HasSubstr("5 timeslices dropped")) << ended.describe();
+}
+
 TEST(stream_output, json_is_one_object_with_every_documented_member) {
   const Ended ended =
       run_weft({"stream", "local", "--inputs", "2", "--computes", "3", "--schedule", "dfs",
