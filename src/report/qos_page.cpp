@@ -208,7 +208,8 @@ void add_network(Page& page, const QosRecord& record) {
       "<p class=\"reading\">Hosts are below, the highest switches on top. A line is one direction "
       "of a cable: grey where it carried nothing, yellow where half of what it could, red where "
       "all. Its title says how much.</p>\n");
-  page.raw(grid_begin);
+  // Before and after side by side.
+  page.raw("<div class=\"charts\" style=\"grid-template-columns:repeat(2,minmax(0,1fr))\">\n");
   page.raw(qos_drawings(record.network));
   page.raw("</div></section>\n");
 }
