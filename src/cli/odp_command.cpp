@@ -52,6 +52,7 @@ nlohmann::ordered_json to_json(const SimulateCommand& command, const Outcomes& o
                                  {"damming", r.damming()},
                                  {"flood", r.flood()},
                                  {"failed", r.failed},
+                                 {"stuck", r.stuck},
                                  {"device", command.options.profile.name},
                                  {"odp", to_text(command.options.paged)},
                                  {"seed", command.options.seed}};
@@ -69,11 +70,15 @@ void print_text(const SimulateCommand& command, const Outcomes& outcomes) {
              to_text(ByteCount(o.size)), o.queue_pairs, o.profile.name, to_text(o.paged));
   fmt::print("execution    {}{}\n", to_text(r.execution),
              r.failed > 0 ? fmt::format(", {} operations failed: retries exceeded", r.failed) : "");
+  if (r.stuck > 0) {
+    fmt::print("stuck        {} operations never complete: --ack-timeout 0 sets no timeout\n",
+               r.stuck);
+  }
   fmt::print("packets      {}, {} of them sent again\n", r.packets, r.retransmissions);
   fmt::print("recovery     {} timeouts, {} RNR NAKs, {} sequence NAKs\n", r.timeouts, r.rnr_naks,
              r.sequence_naks);
   fmt::print("page faults  {}\n", r.page_faults);
-  if (r.damming()) fmt::print("damming      {} timeouts of requests lost in a wait\n", r.dammed);
+  if (r.dammed > 0) fmt::print("damming      {} timeouts of requests lost in a wait\n", r.dammed);
   if (r.flood()) fmt::print("flood        {} requests sent again and again\n", r.flooded);
   if (command.trials > 1) {
     fmt::print("trials       {} of {} with a timeout\n", outcomes.with_timeout, command.trials);

@@ -109,6 +109,7 @@ report::OdpRecord odp_record(const rdma::BenchmarkOptions& o, const rdma::Benchm
   fact("timeouts", fmt::format("{}", r.timeouts));
   fact("timeouts of requests lost in a wait", fmt::format("{}", r.dammed));
   fact("requests sent again and again", fmt::format("{}", r.flooded));
+  if (r.stuck > 0) fact("operations that never complete", fmt::format("{}", r.stuck));
   if (r.failed > 0) fact("failed operations", fmt::format("{}", r.failed));
   return record;
 }

@@ -109,6 +109,7 @@ BenchmarkResult run_benchmark(const BenchmarkOptions& o,
   hosts.run(Instant() + patience, [&] { return completed == o.operations; });
   // What is still under way, such as requests that were issued again elsewhere, costs packets too.
   hosts.run(hosts.now() + Duration::seconds(60), [] { return false; });
+  result.stuck = o.operations - completed;
   return collect(hosts, std::move(result));
 }
 

@@ -45,9 +45,10 @@ struct BenchmarkResult {
   std::uint64_t retransmissions = 0;
   std::uint64_t page_faults = 0;
   std::uint64_t failed = 0;   ///< operations whose retries were exceeded
+  std::uint64_t stuck = 0;    ///< operations that never complete: lost, and no timeout is set
   std::uint64_t dammed = 0;   ///< timeouts of requests that were lost while a queue pair waited
   std::uint64_t flooded = 0;  ///< requests that went out again and again though each was answered
-  bool damming() const { return dammed > 0; }
+  bool damming() const { return dammed + stuck > 0; }
   bool flood() const { return flooded > 0; }
   std::vector<Duration> completed_at;  ///< of each operation
 };

@@ -152,6 +152,16 @@ TEST(figure_8, a_third_read_behind_the_wait_draws_a_sequence_nak_and_no_timeout)
   EXPECT_LT(r.execution, Duration::milliseconds(7));
 }
 
+TEST(figure_5, without_a_timeout_the_second_request_is_never_answered) {
+  BenchmarkOptions o = options("connectx-4", PagedSide::server);
+  o.interval = us(1'000);
+  o.ack_timeout = 0;
+  const auto r = run_benchmark(o);
+  EXPECT_EQ(r.stuck, 1u);
+  EXPECT_EQ(r.timeouts + r.failed, 0u);
+  EXPECT_TRUE(r.damming());
+}
+
 TEST(section_5c, damming_hits_writes_and_sends_too_and_whatever_size) {
   for (const auto verb : {net::rc::Verb::read, net::rc::Verb::write, net::rc::Verb::send}) {
     for (const std::uint32_t size : {1U, 100U, 10'000U}) {
@@ -281,18 +291,35 @@ TEST(figure_12, run_times_with_paging_fall_into_two_groups_a_timeout_apart) {
   for (o.seed = 1; o.seed <= 20; ++o.seed) EXPECT_EQ(run_benchmark(o).timeouts, 0u);
 }
 
-TEST(figure_13, a_shuffle_over_200_queue_pairs_floods_when_its_reader_pages) {
-  BenchmarkOptions o = options("connectx-4", PagedSide::client);
-  o.queue_pairs = 200;
-  o.operations = 400;
+/// READs of a shuffle, two on each queue pair, with the timers that UCX sets.
+BenchmarkOptions figure_13(PagedSide side, std::uint32_t queue_pairs) {
+  BenchmarkOptions o = options("connectx-4", side);
+  o.queue_pairs = queue_pairs;
+  o.operations = 2 * queue_pairs;
   o.size = 512;
   o.rnr_timer = 13;
   o.ack_timeout = 18;
-  const BenchmarkResult paged = run_benchmark(o);
+  return o;
+}
+
+TEST(figure_13, a_shuffle_over_200_queue_pairs_floods_when_its_reader_pages) {
+  const BenchmarkResult paged = run_benchmark(figure_13(PagedSide::client, 200));
   EXPECT_TRUE(paged.flood());
   EXPECT_GT(paged.execution, Duration::seconds(1));
-  o.paged = PagedSide::none;
-  EXPECT_LT(run_benchmark(o).execution, Duration::milliseconds(1));
+  EXPECT_LT(run_benchmark(figure_13(PagedSide::none, 200)).execution, Duration::milliseconds(1));
+}
+
+TEST(figure_13, a_shuffle_whose_reads_do_not_meet_takes_no_longer_with_up_to_2858_queue_pairs) {
+  for (const std::uint32_t queue_pairs : {200U, 411U, 980U, 2'191U, 2'858U}) {
+    BenchmarkOptions o = figure_13(PagedSide::client, queue_pairs);
+    o.interval = Duration::milliseconds(1);
+    const BenchmarkResult paged = run_benchmark(o);
+    o.paged = PagedSide::none;
+    const BenchmarkResult pinned = run_benchmark(o);
+    EXPECT_FALSE(paged.flood()) << queue_pairs;
+    EXPECT_LE(paged.packets, 2 * pinned.packets) << queue_pairs;
+    EXPECT_NEAR(paged.execution.to_seconds() / pinned.execution.to_seconds(), 1, 0.01);
+  }
 }
 
 }  // namespace
