@@ -69,7 +69,7 @@ emulate/ucx:  emulate/control emulate/policy
 emulate/libfabric: emulate/control emulate/policy
 emulate/verbs: emulate/control emulate/policy
 emulate/probe:
-emulate:      base emulate sim/routing sim/topology testbed
+emulate:      base emulate net runtime sim/routing sim/topology testbed
 emulate/sweep: base core emulate runtime
 cli:          base emulate wire net sim core fabric runtime metrics stream qos report testbed launch rdma trace
 '

@@ -141,7 +141,8 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
   emulate
       ->add_option("--server", s.request.server,
                    "shell command of a server that COMMAND talks to by sockets, each on a host of "
-                   "its own; {server} is its address (coarse: ± 20 us)")
+                   "its own; {server} is its address, or {socket} the Unix socket where it "
+                   "listens (coarse: ± 20 us)")
       ->type_name("COMMAND");
   emulate
       ->add_option("--method", s.methods,

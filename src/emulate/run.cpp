@@ -51,6 +51,21 @@ unsigned cores_here() {
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<unsigned>(CPU_COUNT(&set)) : 1;
 }
 
+Result<EmulatedRun> run_unix_sockets(const EmulationRequest& request) {
+  if (request.latency.in_all || request.bandwidth.fraction.value_or(1) < 1) {
+    return Error{ErrorCode::invalid_argument,
+                 "--latency =…, --bandwidth …%: {socket} is for Unix sockets, which are not "
+                 "calibrated; ask for +50us and 100MB/s instead"};
+  }
+  const LinkShape shape{.rate = request.bandwidth.rate.value_or(Bandwidth{}),
+                        .latency = request.latency.value};
+  auto ran = run_with_unix_server(request, shape);
+  if (ran && request.bandwidth.rate) {
+    ran->bandwidth_bytes_per_s.asked = static_cast<double>(shape.rate.bytes_per_second());
+  }
+  return ran;
+}
+
 /// A server and a client behind one link.
 Result<EmulatedRun> run_sockets(const EmulationRequest& request) {
   for (const auto& [given, option] : {std::pair{!request.links.empty(), "--links"},
@@ -62,6 +77,7 @@ Result<EmulatedRun> run_sockets(const EmulationRequest& request) {
                    fmt::format("{}: is for MPI programs; leave it or --server out", option)};
     }
   }
+  if (is_for_unix_socket(request)) return run_unix_sockets(request);
   auto calibration = load_calibration(calibration_path());
   if (!calibration) return calibration.error();
   Knobs knobs;

@@ -36,7 +36,8 @@ struct EmulationRequest {
   BandwidthAsked bandwidth;
   std::string links;  ///< a file of links and paths between ranks; empty: each rank has its own
   /// A shell command: programs that use sockets. It runs on one host, `command` on another, behind
-  /// one link; in both {server} and {client} become addresses. Empty: an MPI program.
+  /// one link; in both {server} and {client} become addresses. With {socket}, both stay on this
+  /// host, and it becomes the path of a Unix socket. Empty: an MPI program.
   std::string server;
   Method method = Method::hold;
   /// Bandwidth by bytes without meaning ahead of the program's own, as in paper 3: for comparison.

@@ -8,6 +8,7 @@
 
 #include "emulate/calibration.hpp"
 #include "emulate/run.hpp"
+#include "net/link_shape.hpp"
 #include "testbed/linked_hosts.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
@@ -23,6 +24,12 @@ inline constexpr Duration kSocketsError = Duration::microseconds(20);
 /// client has ended, and ends the server then. The run's error cases are those of `run`.
 Result<EmulatedRun> run_with_server(const EmulationRequest& request,
                                     const testbed::LinkOptions& link);
+
+/// Whether the server listens at {socket}, a Unix-domain socket.
+bool is_for_unix_socket(const EmulationRequest& request);
+/// Likewise for such a server; client and server stay on this host, and a relay is between their
+/// sockets. `client`'s {socket} is the relay's.
+Result<EmulatedRun> run_with_unix_server(const EmulationRequest& request, const LinkShape& shape);
 
 /// Measures a link of these options by TCP between two processes of its own: for a second at most.
 struct LinkMeasured {

@@ -109,11 +109,11 @@ echo "RESULT server $?"
 cat /tmp/server.out
 echo "END server"
 bench no_server --num-ops 2
-# A program on plain ibverbs, alone and behind 5 ms more.
+# A program on plain ibverbs, alone and behind 40 ms more.
 for how in poll sleep; do
   ping_pong="/bin/verbs_pingpong a rxe_a b rxe_b $how"
   result "verbs_native_$how" $ping_pong
-  result "verbs_emulated_$how" /bin/weft emulate --latency +5ms --json /tmp/emulated.json -- $ping_pong
+  result "verbs_emulated_$how" /bin/weft emulate --latency +40ms --json /tmp/emulated.json -- $ping_pong
   result "verbs_json_$how" cat /tmp/emulated.json
 done
 disconnect

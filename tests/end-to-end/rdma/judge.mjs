@@ -40,9 +40,9 @@ for (const how of ['poll', 'sleep']) {
   judge(`verbs_native_${how}`, 0, ({ text }) => { native = figures(text); });
   judge(`verbs_emulated_${how}`, 0, ({ text }) => {
     const emulated = figures(text);
-    console.log(`${how}: one way ${native.one_way_ns} ns, behind 5 ms more ${emulated.one_way_ns} ns`);
-    assert.ok(emulated.one_way_ns >= 5_000_000, 'no message arrives before its latency');
-    assert.ok(emulated.read_ns >= 10_000_000, 'a read travels there and back');
+    console.log(`${how}: one way ${native.one_way_ns} ns, behind 40 ms more ${emulated.one_way_ns} ns`);
+    assert.ok(emulated.one_way_ns >= 40_000_000, 'no message arrives before its latency');
+    assert.ok(emulated.read_ns >= 80_000_000, 'a read travels there and back');
   });
   judge(`verbs_json_${how}`, 0, ({ json }) => {
     assert.equal(json.interposer, 'verbs');

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate/server_process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+namespace weft::emulate {
+namespace {
+
+constexpr auto kListensWithin = std::chrono::seconds(10);
+// memcached looks once a second whether it was asked to end.
+constexpr auto kEndsWithin = std::chrono::milliseconds(500);
+constexpr int kCannotRun = 127;
+
+/// In the child.
+[[noreturn]] void become(const Start& start, char* const* words) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (start.own_group) ::setpgid(0, 0);
+  ::signal(SIGINT, SIG_DFL);
+  ::signal(SIGTERM, SIG_DFL);
+  if (!start.reads_input) {
+    const int nothing = ::open("/dev/null", O_RDONLY);
+    if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
+  }
+  if (start.output != STDOUT_FILENO) ::dup2(start.output, STDOUT_FILENO);
+  for (const auto& [name, value] : start.environment) ::setenv(name.c_str(), value.c_str(), 1);
+  if (start.enter) {
+    if (const auto entered = start.enter(); !entered) {
+      ::dprintf(2, "weft: %s\n", entered.error().message.c_str());
+      ::_exit(kCannotRun);
+    }
+  }
+  ::execvp(words[0], words);
+  ::dprintf(2, "weft: cannot run '%s': %s\n", words[0], std::strerror(errno));
+  ::_exit(kCannotRun);
+}
+
+}  // namespace
+
+Error no_result(std::string text) {
+  return {ErrorCode::unavailable, fmt::format("{}; no result", text)};
+}
+
+std::string how_it_ended(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
+  return fmt::format("ended with code {}", WEXITSTATUS(status));
+}
+
+std::string with_replaced(std::string text, const Replacements& replacements) {
+  for (const auto& [name, value] : replacements) {
+    for (auto at = text.find(name); at != std::string::npos; at = text.find(name, at)) {
+      text.replace(at, name.size(), value);
+      at += value.size();
+    }
+  }
+  return text;
+}
+
+pid_t start_process(Start start) {
+  std::vector<char*> words;
+  for (std::string& word : start.words) words.push_back(word.data());
+  words.push_back(nullptr);
+  const pid_t pid = ::fork();
+  if (pid == 0) become(start, words.data());
+  if (pid > 0 && start.own_group) ::setpgid(pid, pid);
+  return pid;
+}
+
+Server::Server(const std::string& command, Start start)
+    : command_(command), pid_(start_process(std::move(start))) {}
+
+Result<void> Server::check(const char* when) {
+  if (pid_ < 0) return Error{ErrorCode::io, "--server: no process could be started"};
+  int status = 0;
+  if (pid_ > 0 && ::waitpid(pid_, &status, WNOHANG) == pid_) {
+    pid_ = 0;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      return no_result(fmt::format("--server '{}': {} {}", command_, how_it_ended(status), when));
+    }
+  }
+  return {};
+}
+
+Result<void> Server::await(const std::function<bool()>& listens, const std::string& where) {
+  const auto until = std::chrono::steady_clock::now() + kListensWithin;
+  while (!listens()) {
+    if (auto runs = check("before it listened"); !runs) return runs;
+    if (std::chrono::steady_clock::now() > until) {
+      return no_result(fmt::format("--server '{}': {}", command_, where));
+    }
+    ::usleep(1'000);
+  }
+  return {};
+}
+
+void Server::end() {
+  if (pid_ <= 0) return;
+  ::kill(-pid_, SIGTERM);
+  const auto until = std::chrono::steady_clock::now() + kEndsWithin;
+  while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > until) ::kill(-pid_, SIGKILL);
+    ::usleep(1'000);
+  }
+}
+
+Capture::Capture(bool wanted)
+    : file_(wanted ? ::memfd_create("weft-client-output", MFD_CLOEXEC) : -1) {}
+
+Capture::~Capture() {
+  if (file_ >= 0) ::close(file_);
+}
+
+std::string Capture::text() const {
+  std::string text;
+  std::array<char, 4096> part;
+  for (off_t at = 0; file_ >= 0;) {
+    const ssize_t n = ::pread(file_, part.data(), part.size(), at);
+    if (n <= 0) break;
+    text.append(part.data(), static_cast<std::size_t>(n));
+    at += n;
+  }
+  return text;
+}
+
+}  // namespace weft::emulate

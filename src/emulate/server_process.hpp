@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A server and its client as processes: how they start, and what is said when they end badly.
+#pragma once
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/result.hpp"
+
+namespace weft::emulate {
+
+Error no_result(std::string text);
+/// "ended with code 3", of waitpid's status.
+std::string how_it_ended(int status);
+/// Replaces each name by its text, everywhere.
+using Replacements = std::vector<std::pair<std::string, std::string>>;
+std::string with_replaced(std::string text, const Replacements& replacements);
+
+struct Start {
+  std::vector<std::string> words;
+  int output = STDOUT_FILENO;
+  bool own_group = false;
+  bool reads_input = true;
+  Replacements environment;
+  std::function<Result<void>()> enter;  ///< called in the child first; may be empty
+};
+/// -1: no process could be started. It ends with the calling thread.
+pid_t start_process(Start start);
+
+/// A shell command that serves, from its start to its end: SIGTERM, SIGKILL half a second later.
+class Server {
+ public:
+  Server(const std::string& command, Start start);
+  ~Server() { end(); }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// That it still runs, or has gone into the background.
+  Result<void> check(const char* when);
+  /// Waits until `listens`, 10 s at most; `where` says what it should have done.
+  Result<void> await(const std::function<bool()>& listens, const std::string& where);
+
+ private:
+  void end();
+
+  const std::string& command_;
+  pid_t pid_;
+};
+
+/// A file in memory, for a client's standard output.
+class Capture {
+ public:
+  explicit Capture(bool wanted);
+  ~Capture();
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+  int output() const { return file_ >= 0 ? file_ : STDOUT_FILENO; }
+  std::string text() const;
+
+ private:
+  int file_;
+};
+
+}  // namespace weft::emulate
