@@ -34,6 +34,9 @@ Result<LatencyAsked> parse_latency(std::string_view option, std::string_view tex
   const bool has_sign = text.starts_with('=') || text.starts_with('+');
   const auto value = parse_duration(text.substr(has_sign ? 1 : 0));
   if (!value) return refused(option, text, value.error().message, kForm);
+  if (*value == Duration{} && text.find_first_of("123456789") != std::string_view::npos) {
+    return refused(option, text, "the latency is below a nanosecond", kForm);
+  }
   if (*value > kLongest) return refused(option, text, "the latency is above 10 s", kForm);
   asked.value = *value;
   return asked;

@@ -12,6 +12,8 @@ TEST(asked, latency_is_added_or_in_all) {
   EXPECT_TRUE(parse_latency("--latency", "=5us")->in_all);
   EXPECT_EQ(parse_latency("--latency", "500ns")->value, Duration::nanoseconds(500));
   EXPECT_EQ(parse_latency("--latency", "0")->value, Duration{});
+  EXPECT_EQ(parse_latency("--latency", "0us")->value, Duration{});
+  EXPECT_FALSE(parse_latency("--latency", "0.1ns"));
 }
 
 TEST(asked, bandwidth_is_a_fraction_or_a_rate) {

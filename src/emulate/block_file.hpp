@@ -9,8 +9,9 @@
 
 namespace weft::emulate {
 
-/// Makes a block in /dev/shm that only this user can read, its clock measured, its knobs native;
-/// removes it when destroyed. Processes that have it mapped keep it.
+/// Makes a block that only this user can open, its clock measured, its knobs native. It is no file:
+/// its path leads to this process's memory, and nothing stays when that ends, however it ends.
+/// Processes that have it mapped keep it.
 class BlockFile {
  public:
   static Result<BlockFile> make();
@@ -23,8 +24,10 @@ class BlockFile {
   ControlBlock* operator->() const { return block_; }
 
  private:
-  BlockFile(std::string path, ControlBlock* block) : path_(std::move(path)), block_(block) {}
+  BlockFile(int file, std::string path, ControlBlock* block)
+      : file_(file), path_(std::move(path)), block_(block) {}
 
+  int file_;
   std::string path_;
   ControlBlock* block_;
 };

@@ -4,19 +4,23 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
+#include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "base/mpi_launcher.hpp"
+#include "runtime/stop_signals.hpp"
 
 extern char** environ;
 
@@ -106,14 +110,76 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
-std::string read_all(int file) {
-  std::string text;
-  std::array<char, 4096> part;
-  for (;;) {
-    const ssize_t n = ::read(file, part.data(), part.size());
-    if (n > 0) text.append(part.data(), static_cast<std::size_t>(n));
-    if (n == 0 || (n < 0 && errno != EINTR)) return text;
+/// While one exists, this thread gets no SIGINT and SIGTERM: none falls between fork and exec,
+/// where it would be caught by weft's handler in the child, and lost.
+class StopsBlocked {
+ public:
+  StopsBlocked() {
+    sigset_t stops;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &stops, &before_);
   }
+  ~StopsBlocked() { unblock(); }
+  StopsBlocked(const StopsBlocked&) = delete;
+  StopsBlocked& operator=(const StopsBlocked&) = delete;
+
+  void unblock() const { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+/// In the child: the command does not outlive weft, however that ends.
+[[noreturn]] void become(char* const* words, char* const* environment, int output,
+                         const StopsBlocked& stops) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  for (const int number : {SIGINT, SIGTERM}) std::signal(number, SIG_DFL);
+  stops.unblock();
+  if (output >= 0) ::dup2(output, STDOUT_FILENO);
+  ::execvpe(words[0], words, environment);
+  ::dprintf(2, "weft: cannot run '%s': %s\n", words[0], std::strerror(errno));
+  ::_exit(127);
+}
+
+/// Passes on that weft is to end, once: a signal to weft alone does not reach the command.
+class StopPassedOn {
+ public:
+  explicit StopPassedOn(pid_t child) : child_(child) {}
+  void look() {
+    if (told_ || StopSignals::number() == 0) return;
+    told_ = true;
+    ::kill(child_, SIGTERM);
+  }
+
+ private:
+  pid_t child_;
+  bool told_ = false;
+};
+
+/// Waits for its end, and reads what it says meanwhile. Returns waitpid's status.
+int await_end(pid_t child, int output, std::string& text) {
+  constexpr int kLookEvery_ms = 50;
+  StopPassedOn stop(child);
+  std::array<char, 4096> part;
+  while (output >= 0) {
+    pollfd readable{output, POLLIN, 0};
+    stop.look();
+    if (::poll(&readable, 1, kLookEvery_ms) <= 0) continue;
+    const ssize_t n = ::read(output, part.data(), part.size());
+    if (n > 0) text.append(part.data(), static_cast<std::size_t>(n));
+    if (n == 0 || (n < 0 && errno != EINTR)) break;
+  }
+  const int ended = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  int status = 0;
+  while (::waitpid(child, &status, ended >= 0 ? WNOHANG : 0) != child) {
+    pollfd readable{ended, POLLIN, 0};
+    stop.look();
+    ::poll(&readable, 1, kLookEvery_ms);
+  }
+  if (ended >= 0) ::close(ended);
+  return status;
 }
 
 }  // namespace
@@ -156,24 +222,22 @@ Result<Ended> run_command(const Command& command, const Variables& variables, bo
   if (capture_stdout && ::pipe2(ends, O_CLOEXEC) != 0) {
     return Error{ErrorCode::io, fmt::format("no pipe: {}", std::strerror(errno))};
   }
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  if (capture_stdout) posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  const std::vector<char*> arguments = pointers(words);
+  const std::vector<char*> own_environment = pointers(variables_of_all);
   const auto start = std::chrono::steady_clock::now();
-  pid_t child = 0;
-  const int failed = posix_spawnp(&child, words.front().c_str(), &actions, nullptr,
-                                  pointers(words).data(), pointers(variables_of_all).data());
-  posix_spawn_file_actions_destroy(&actions);
+  pid_t child = -1;
+  {
+    const StopsBlocked stops;
+    child = ::fork();
+    if (child == 0) become(arguments.data(), own_environment.data(), ends[1], stops);
+  }
   if (ends[1] >= 0) ::close(ends[1]);
   Ended ended;
-  if (failed == 0 && capture_stdout) ended.stdout_text = read_all(ends[0]);
+  const int status = child < 0 ? 0 : await_end(child, ends[0], ended.stdout_text);
   if (ends[0] >= 0) ::close(ends[0]);
-  if (failed != 0) {
-    return Error{ErrorCode::not_found,
-                 fmt::format("{}: cannot be started: {}", words.front(), std::strerror(failed))};
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  if (child < 0) {
+    return Error{ErrorCode::io, fmt::format("{}: no process could be started: {}", words.front(),
+                                            std::strerror(errno))};
   }
   ended.wall_time =
       Duration(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());

@@ -4,9 +4,15 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <thread>
+
+#include "runtime/stop_signals.hpp"
 
 namespace weft::emulate {
 namespace {
@@ -71,6 +77,22 @@ TEST(command, its_output_and_its_code_come_back) {
   ASSERT_TRUE(ended.ok());
   EXPECT_EQ(ended->stdout_text, "hello\n");
   EXPECT_EQ(ended->exit_code, 3);
+}
+
+TEST(emulated_command, ends_when_weft_is_told_to_end) {
+  const auto command = inspect_command({"sleep", "1000"});
+  ASSERT_TRUE(command) << command.error().message;
+  std::optional<StopSignals> signals(std::in_place);
+  std::thread stops([] {
+    // To this process alone, as a service manager or a time limit sends it.
+    ::kill(::getpid(), SIGTERM);
+  });
+  const auto ended = run_command(*command, {}, true);
+  stops.join();
+  ASSERT_TRUE(ended) << ended.error().message;
+  EXPECT_EQ(ended->signal, SIGTERM);
+  signals.reset();
+  signals.emplace();  // forgets it
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "emulate/setting.hpp"
 #include "emulate/sockets.hpp"
 #include "emulate/verdict.hpp"
+#include "runtime/stop_signals.hpp"
 
 namespace weft::emulate {
 namespace {
@@ -123,6 +124,9 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
   }
   auto ended = run_command(*command, *variables, request.capture_stdout);
   if (!ended) return ended.error();
+  if (StopSignals::number() != 0) {
+    return Error{ErrorCode::cancelled, "stopped by a signal; no result"};
+  }
   auto judged = judge(**block, *command, *ended);
   if (!judged) return judged;
   if (judged->interposer != "ucx") {

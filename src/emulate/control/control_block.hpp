@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ControlBlock: what all processes of one emulated run share: the knobs, the links, and a record
-// per process with its counters, which is the proof that it was interposed. It lies in a file of
-// /dev/shm that an environment variable names. Plain data without pointers; a process that was
-// never started by weft has no block and is left alone.
+// per process with its counters, which is the proof that it was interposed. It lies in memory
+// of weft's whose path an environment variable names. Plain data without pointers; a process that
+// was never started by weft has no block and is left alone.
 #pragma once
 
 #include <atomic>

@@ -122,9 +122,16 @@ inline PaddingRatio padding_ratio() {
   return process.block->knobs.padding.load(std::memory_order_relaxed);
 }
 void prepare_padding(Interface& interface, const uct_iface_attr_t& attributes);
+/// What a message of that size adds to a debt.
+inline void owe_padding(PaddingDebt& debt, std::size_t bytes) {
+  if (const PaddingRatio ratio = padding_ratio(); ratio != 0) debt.owe(bytes, ratio);
+}
 /// Sends the padding that is due. Errors are the transport's: UCS_ERR_NO_RESOURCE keeps the rest of
 /// the debt, and what was to follow has to wait.
-ucs_status_t pay_by_messages(Interface& interface, uct_ep_h handle, Endpoint& endpoint);
+ucs_status_t send_padding(Interface& interface, uct_ep_h handle, Endpoint& endpoint);
+inline ucs_status_t pay_by_messages(Interface& interface, uct_ep_h handle, Endpoint& endpoint) {
+  return endpoint.debt.due() == 0 ? UCS_OK : send_padding(interface, handle, endpoint);
+}
 /// The read that padding goes ahead of.
 struct Read {
   const uct_iov_t* iov;

@@ -49,7 +49,7 @@ ucs_status_t fetch(uct_ep_h handle, Operation operation, std::size_t bytes,
   const ucs_status_t status = call(interface, waits ? completion : completion_of(deferred));
   if (UCS_STATUS_IS_ERR(status)) return waits ? status : settle(deferred, status);
   process.record->count(operation, bytes);
-  endpoint.reads_debt.owe(bytes, padding_ratio());
+  owe_padding(endpoint.reads_debt, bytes);
   const Answer answer = round_trip(interface, endpoint, kRequestBytes, bytes);
   if (waits) {
     spin_until(std::max(answer.due, process.block->clock.now() + answer.travel));
@@ -73,7 +73,7 @@ std::invoke_result_t<Call, Interface&> push(uct_ep_h handle, Operation operation
   if (bytes == 0) bytes = static_cast<std::size_t>(status);  // a packer says how many
   process.record->count(operation, bytes);
   if (is_native()) return status;
-  endpoint.debt.owe(bytes, padding_ratio());
+  owe_padding(endpoint.debt, bytes);
   const Picoseconds due = round_trip(interface, endpoint, bytes, 0).due;
   if (is_spinning()) spin_until(due);
   endpoint.acked = std::max(endpoint.acked, due);

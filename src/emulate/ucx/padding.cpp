@@ -41,7 +41,7 @@ void prepare_padding(Interface& interface, const uct_iface_attr_t& attributes) {
       interface.handle, kPaddingId, drop, nullptr, 0);
 }
 
-ucs_status_t pay_by_messages(Interface& interface, uct_ep_h handle, Endpoint& endpoint) {
+ucs_status_t send_padding(Interface& interface, uct_ep_h handle, Endpoint& endpoint) {
   while (endpoint.debt.due() > 0 && interface.padding_bytes > 0) {
     std::size_t bytes = std::min<std::uint64_t>(endpoint.debt.due(), interface.padding_bytes);
     const ssize_t packed = interface.real.ep_am_bcopy(handle, kPaddingId, pack, &bytes, 0);

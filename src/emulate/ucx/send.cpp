@@ -39,7 +39,7 @@ ucs_status_t sent(Endpoint& endpoint, ucs_status_t status, Operation operation, 
     endpoint.refused = true;
   } else if (!UCS_STATUS_IS_ERR(status)) {
     process.record->count(operation, bytes);
-    endpoint.debt.owe(bytes, padding_ratio());
+    owe_padding(endpoint.debt, bytes);
   }
   return status;
 }
