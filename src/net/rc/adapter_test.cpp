@@ -257,5 +257,25 @@ TEST(adapter, a_queue_pair_that_is_reset_begins_as_a_new_one) {
   EXPECT_TRUE(link.completions(0, 0)[0].good);
 }
 
+TEST(adapters, count_retries_from_the_last_progress_on) {
+  const auto profile = *device_profile("ideal");
+  Adapter adapter(profile, {.ack_timeout = 8, .retry_count = 1}, 1, Rng(1));
+  Outbox out;
+  adapter.post({}, 0, {.id = 1, .verb = Verb::write, .bytes = 10 * mtu_bytes}, out);
+  Instant now{};
+  // A timeout, and one packet more arrives: ten times over.
+  for (std::uint32_t psn = 0; psn < 10; ++psn) {
+    const std::uint64_t timeouts = adapter.counters().timeouts;
+    while (adapter.counters().timeouts == timeouts && out.completions.empty()) {
+      now = adapter.next_deadline();
+      adapter.on_deadline(now, out);
+    }
+    adapter.on_packet(now, {.opcode = wire::Opcode::acknowledge, .syndrome = 0x1F, .psn = psn},
+                      out);
+  }
+  ASSERT_EQ(out.completions.size(), 1u);
+  EXPECT_TRUE(out.completions[0].good);
+}
+
 }  // namespace
 }  // namespace weft::net::rc

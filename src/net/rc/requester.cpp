@@ -153,7 +153,10 @@ void Adapter::acknowledge_before(Instant now, std::uint32_t number, std::uint32_
     const std::int32_t answered = wire::psn_distance(psn, request.psn);
     if (answered <= 0) break;
     if (request.work.verb != Verb::read) {
-      request.done = std::min(request.packets, static_cast<std::uint32_t>(answered));
+      const auto done = std::min(request.packets, static_cast<std::uint32_t>(answered));
+      // Retries are counted from the last progress on, not for each message.
+      if (done > request.done) qp.retries = qp.rnr_retries = 0;
+      request.done = done;
       if (request.done == request.packets) request.lost = false;
     } else if (request.done < request.packets) {
       if (static_cast<std::uint32_t>(answered) <= request.done) break;  // just what comes next
@@ -205,6 +208,7 @@ void Adapter::on_read_response(Instant now, std::uint32_t number, const Packet& 
     ++qp.reads;
   }
   ++front.done;
+  qp.retries = qp.rnr_retries = 0;
   start_timer(now, number);
   complete(now, number, out);
   pump(now, number, out);
