@@ -98,6 +98,7 @@ TEST(simulated_program, loses_nothing_over_paged_memory_with_any_adapter) {
     scenario.fabric.reliable->device = *net::rc::device_profile(device);
     scenario.fabric.reliable->adapter.paged = true;
     for (const bool large : {false, true}) {
+      scenario.fabric.reliable->sends_paged = large;
       std::vector<std::uint64_t> sums(5);
       const auto told = simulate(scenario, job_of(5), ring(sums, 20, large ? 100'000 : 8));
       ASSERT_TRUE(told.outcome.ok()) << device << ": " << told.outcome.error().message;

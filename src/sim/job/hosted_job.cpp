@@ -21,6 +21,7 @@ SimFabricOptions fabric_options(const Scenario& scenario, Duration peer_timeout)
     o.rc = RcOptions{.profile = reliable->device,
                      .adapter = reliable->adapter,
                      .dummy_after = reliable->dummy_after,
+                     .sends_paged = reliable->sends_paged && !reliable->prefetch,
                      .seed = scenario.seed};
     o.prefetch = reliable->prefetch;
   }

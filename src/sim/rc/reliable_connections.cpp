@@ -116,9 +116,24 @@ void ReliableConnections::post(std::uint32_t connection, std::uint32_t e, const 
   end.to_deliver.push_back(post.tag);
   if (end.to_complete.empty()) end.progress = now();
   end.to_complete.push_back({.cookie = post.cookie});
+  const std::uint64_t local =
+      options_.sends_paged ? place_in_ring(*hosts_[end.host], post.bytes) : 0;
   submit(connection, e,
-         {.verb = post.verb, .remote = post.remote, .bytes = post.bytes, .pinned = true});
+         {.verb = post.verb,
+          .local = local,
+          .remote = post.remote,
+          .bytes = post.bytes,
+          .pinned = !options_.sends_paged});
   watch_end(connection, e);
+}
+
+/// Where a message lies that a host sends. One that is longer than the ring goes on behind it.
+std::uint64_t ReliableConnections::place_in_ring(Host& host, std::uint32_t bytes) {
+  constexpr std::uint64_t ring = std::uint64_t{1} << 48;  // far from what is exposed to peers
+  if (host.sent_bytes + bytes > send_ring_bytes) host.sent_bytes = 0;
+  const std::uint64_t place = ring + host.sent_bytes;
+  host.sent_bytes += bytes;
+  return place;
 }
 
 void ReliableConnections::submit(std::uint32_t connection, std::uint32_t e,

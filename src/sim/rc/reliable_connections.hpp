@@ -25,8 +25,14 @@ struct RcOptions {
   /// A READ of one byte goes behind requests that have had no answer for so long: it draws a
   /// sequence NAK for a request that was lost. Zero: none.
   Duration dummy_after;
+  /// With paged memory: hosts send from a ring of `send_ring_bytes` that is paged as well, one
+  /// message behind the other, and not from pinned memory.
+  bool sends_paged = false;
   std::uint64_t seed = 1;
 };
+
+/// What a host sends from. No real addresses are used: they differ from run to run.
+constexpr std::uint64_t send_ring_bytes = std::uint64_t{1} << 20;
 
 /// A packet at a host's port: those that leave it, and those that arrive.
 struct RcTapped {
@@ -130,6 +136,7 @@ class ReliableConnections final : public NetworkUser, public Agent {
     std::vector<std::uint32_t> unused;                           // queue pairs
     PicoInstant armed = PicoInstant::never();
     std::uint64_t next_address = 1U << 20;
+    std::uint64_t sent_bytes = 0;  // where in the ring the next message lies
   };
   struct Completing {
     std::uint64_t cookie = 0;
@@ -169,6 +176,7 @@ class ReliableConnections final : public NetworkUser, public Agent {
   void arm(std::uint32_t host);
   void watch_end(std::uint32_t connection, std::uint32_t end);
   void look_after(std::uint32_t connection, std::uint32_t end);
+  std::uint64_t place_in_ring(Host& host, std::uint32_t bytes);
   void submit(std::uint32_t connection, std::uint32_t end, const net::rc::WorkRequest& work);
   void tap_packet(std::uint32_t connection, std::uint32_t from_end, bool leaves,
                   const net::rc::Packet& packet);

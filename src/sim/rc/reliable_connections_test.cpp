@@ -108,6 +108,26 @@ TEST_F(reliable_connections, a_write_to_a_page_that_is_not_there_waits_for_it) {
   EXPECT_EQ(connections_->counters().page_faults, 1u);
 }
 
+TEST_F(reliable_connections, a_sender_waits_once_for_each_page_of_its_ring) {
+  RcOptions o = device("ideal", true);
+  o.sends_paged = true;
+  build(o);
+  const std::uint32_t c = connections_->open(0, 1, 0, many);
+  const std::uint64_t there = connections_->add_memory(1, send_ring_bytes, true);
+  post(c, 1, 100, there);
+  run_for(Duration::microseconds(200));
+  EXPECT_EQ(completed_, Tags{}) << "a page fault takes 250 us at least";
+  run_for(Duration::milliseconds(1));
+  EXPECT_EQ(completed_, Tags{1});
+  // The rest of the ring, and the beginning again.
+  constexpr std::uint32_t length = 1 << 16;
+  for (std::uint64_t tag = 2; tag < 34; ++tag) post(c, tag, length, there);
+  run_for(Duration::seconds(1));
+  EXPECT_EQ(completed_.size(), 33u);
+  EXPECT_EQ(connections_->counters().page_faults, send_ring_bytes / net::rc::page_bytes);
+  EXPECT_EQ(connections_->counters().adapters.timeouts, 0u);
+}
+
 TEST_F(reliable_connections, a_request_that_is_dammed_waits_for_the_timeout_or_for_a_dummy) {
   for (const bool avoids : {false, true}) {
     RcOptions o = device("connectx-4", true);

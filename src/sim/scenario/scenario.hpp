@@ -34,8 +34,9 @@ struct NoiseOptions {
 struct ReliableOptions {
   net::rc::DeviceProfile device;
   net::rc::AdapterOptions adapter;
-  bool prefetch = false;   ///< paged memory is there when it is exposed
-  Duration dummy_after{};  ///< zero: stuck requests are left to timeouts
+  bool prefetch = false;     ///< paged memory is there when it is exposed, or sent from
+  bool sends_paged = false;  ///< with paged memory: what is sent lies in a ring that is paged too
+  Duration dummy_after{};    ///< zero: stuck requests are left to timeouts
 };
 
 /// How what a job posts gets into the network and out of it.

@@ -265,6 +265,13 @@ class ScenarioFile {
       s.refuse_value(*table.get("memory"), "memory",
                      "{} has no on-demand paging; use pinned, or device = \"connectx-4\"", device);
     }
+    std::string send_memory = "pinned";
+    s.text("send-memory", send_memory);
+    if (send_memory != "pinned" && (send_memory != "paged" || !r.adapter.paged)) {
+      s.refuse_value(*table.get("send-memory"), "send-memory",
+                     "use pinned, or paged together with memory = \"paged\"");
+    }
+    r.sends_paged = send_memory == "paged";
     s.flag("prefetch", r.prefetch);
     Duration rnr_delay = Duration::microseconds(1'280);
     s.duration("rnr-delay", rnr_delay);

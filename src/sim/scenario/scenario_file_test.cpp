@@ -432,6 +432,7 @@ TEST(scenario_file, reads_reliable_connections_and_refuses_what_adapters_cannot)
   const std::string network = "[network]\ntopology = \"star:4\"\n[fabric]\ntransport = \"rc\"\n";
   const auto s = parse_scenario(network + R"(device = "connectx-4"
 memory = "paged"
+send-memory = "paged"
 prefetch = true
 rnr-delay = "10us"
 ack-timeout = 13
@@ -442,7 +443,7 @@ dummy-after = "600us"
   ASSERT_TRUE(s.ok()) << s.error().message;
   const ReliableOptions& r = *s->fabric.reliable;
   EXPECT_EQ(r.device.name, "connectx-4");
-  EXPECT_TRUE(r.adapter.paged && r.prefetch);
+  EXPECT_TRUE(r.adapter.paged && r.prefetch && r.sends_paged);
   EXPECT_EQ(r.adapter.rnr_timer, 1);
   EXPECT_EQ(r.adapter.ack_timeout, 13);
   EXPECT_EQ(r.adapter.retry_count, 3);
@@ -452,6 +453,7 @@ dummy-after = "600us"
       {"device = \"connectx-9\"", "s.toml:5: fabric.device = connectx-9: "},
       {"memory = \"swapped\"", "s.toml:5: fabric.memory = swapped: "},
       {"memory = \"paged\"\ndevice = \"connectx-3\"", "s.toml:5: fabric.memory = paged: "},
+      {"send-memory = \"paged\"", "s.toml:5: fabric.send-memory = paged: "},
       {"rnr-delay = \"1s\"", "s.toml:5: fabric.rnr-delay = 1s: "},
       {"[noise]\n[network.x]", "s.toml:"},
   };

@@ -73,6 +73,19 @@ TEST_P(EveryDevice, builds_every_timeslice_over_paged_memory) {
   EXPECT_EQ(run(scenario_of(GetParam(), true)).trace.trace_hash, ran.trace.trace_hash);
 }
 
+TEST_P(EveryDevice, builds_every_timeslice_when_what_is_sent_is_paged_as_well) {
+  sim::Scenario scenario = scenario_of(GetParam(), true);
+  const Ran receivers = run(scenario);
+  scenario.fabric.reliable->sends_paged = true;
+  const Ran both = run(scenario);
+  expect_complete(both);
+  EXPECT_GT(both.trace.reliable->page_faults, receivers.trace.reliable->page_faults);
+  scenario.fabric.reliable->prefetch = true;
+  const Ran prefetched = run(scenario);
+  expect_complete(prefetched);
+  EXPECT_EQ(prefetched.trace.reliable->page_faults, 0u);
+}
+
 TEST_P(EveryDevice, needs_no_page_fault_when_memory_is_prefetched) {
   sim::Scenario paged = scenario_of(GetParam(), true);
   paged.fabric.reliable->prefetch = true;
