@@ -74,6 +74,9 @@ class Sweep {
                                            .point = point});
       if (!goes_on) return Error{ErrorCode::cancelled, "stopped" + goes_on_from()};
       auto run = run_at(point);
+      if (!run && run.error().code == ErrorCode::cancelled) {
+        return Error{ErrorCode::cancelled, "stopped" + goes_on_from()};
+      }
       if (!run) return std::move(run).error();
       if (ledger_) {
         if (auto good = ledger_->add(*run); !good) return good;

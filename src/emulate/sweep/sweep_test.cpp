@@ -131,6 +131,22 @@ TEST(sweep, ends_with_the_budget_and_says_how_to_go_on) {
   EXPECT_LE(program.runs(), 10);
 }
 
+TEST(sweep, says_how_to_go_on_when_a_run_was_stopped) {
+  const DirectoryForTest directory;
+  SweepRequest asked = request();
+  asked.directory = directory.path();
+  Synthetic program(overlapping, 1);
+  const SweepDriver driver = program.driver();
+  const SweepTarget target = [](const SweepPoint&) -> Result<ProgramRun> {
+    return Error{ErrorCode::cancelled, "stopped by a signal; no result"};
+  };
+  const auto stopped = run_sweep(asked, {target, driver.elapsed, driver.on_run});
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::cancelled);
+  EXPECT_EQ(stopped.error().message,
+            "stopped; the same command with --resume " + asked.directory + " goes on from there");
+}
+
 TEST(sweep, goes_on_where_it_was_stopped) {
   const DirectoryForTest directory;
   SweepRequest asked = request();
