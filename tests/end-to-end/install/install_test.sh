@@ -50,6 +50,17 @@ usage="$(LD_LIBRARY_PATH="$libdir" "$work/by-cmake/example_consumer" 2>&1)" &&
   fail "example_consumer runs without a name"
 [[ $usage == usage:* ]] || fail "example_consumer said: $usage"
 
+# The first program of docs/spmd.md, by the commands that it shows, in a home where weft is installed.
+mkdir "$work/home"
+ln -s "$prefix" "$work/home/weft"
+between() { awk -v open="$1" '$0 == "```" && on { exit } on { print } $0 == open { on = 1 }' "$2"; }
+between '```cpp' "$source/docs/spmd.md" >"$work/home/sum.cpp"
+between '```sh' "$source/docs/spmd.md" >"$work/home/commands"
+grep -q sum.cpp "$work/home/commands" || fail "docs/spmd.md does not say how sum.cpp is compiled"
+sum="$(cd "$work/home" && HOME="$work/home" && . ./commands && ./sum)" ||
+  fail "docs/spmd.md's first program does not build as it says"
+[[ $sum == 499999500000 ]] || fail "docs/spmd.md's first program prints $sum"
+
 # The program with its manual page and completion, where it was built.
 if [[ -x $prefix/bin/weft ]]; then
   "$prefix/bin/weft" --version >/dev/null || fail "the installed weft does not run"
