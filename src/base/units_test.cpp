@@ -13,6 +13,16 @@ TEST(units, sizes_as_people_write_them) {
   EXPECT_EQ(parse_byte_count("4096")->value(), 4096u);
 }
 
+/// A sum of two and of the machine's clock would have no place in 63 bits.
+TEST(units, durations_of_more_than_ten_years_are_refused) {
+  EXPECT_TRUE(parse_duration("315000000s"));
+  for (const char* text : {"316000000s", "4700000000s", "9e18ns"}) {
+    const auto duration = parse_duration(text);
+    ASSERT_FALSE(duration) << text;
+    EXPECT_NE(duration.error().message.find("longer than ten years"), std::string::npos);
+  }
+}
+
 TEST(units, durations_need_a_unit) {
   EXPECT_EQ(parse_duration("20us")->ticks(), 20'000);
   EXPECT_EQ(parse_duration("1.5ms")->ticks(), 1'500'000);

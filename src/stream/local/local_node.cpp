@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <sstream>
 
@@ -15,6 +16,8 @@ namespace weft::stream {
 namespace {
 
 constexpr Duration progress_every = Duration::milliseconds(500);
+/// The launcher is heard at least as often, however seldom samples are taken.
+constexpr Duration longest_deafness = Duration::milliseconds(50);
 
 class LocalNode {
  public:
@@ -30,11 +33,11 @@ class LocalNode {
 
   int run() {
     const Instant begin = monotonic_now();
-    next_sample_ = next_progress_ = begin;
+    next_look_ = next_sample_ = next_progress_ = begin;
     while (!leaving_) {
       const Instant now = monotonic_now();
-      loop_.turn(next_sample_);
-      if (now >= next_sample_) look_around(now);
+      loop_.turn(next_look_);
+      if (now >= next_look_) look_around(now);
       if (node_.failure()) {
         (void)channel_.send(job_message::failed, encode_failure(*node_.failure()));
         return 1;
@@ -50,8 +53,11 @@ class LocalNode {
  private:
   /// What need not be done in every turn of the loop.
   void look_around(Instant now) {
-    next_sample_ = now + options_.sample_every;
-    node_.sample(now);
+    if (now >= next_sample_) {
+      next_sample_ = now + options_.sample_every;
+      node_.sample(now);
+    }
+    next_look_ = std::min(next_sample_, now + longest_deafness);
     while (auto message = channel_.receive()) on_message(*message);
     if (!channel_.open()) leaving_ = true;
     if (!said_started_ && node_.started()) {
@@ -107,6 +113,7 @@ class LocalNode {
   OpenedFabric& fabric_;
   StreamNode& node_;
   NodeLoop loop_;
+  Instant next_look_{};
   Instant next_sample_{};
   Instant next_progress_{};
   bool said_started_ = false;

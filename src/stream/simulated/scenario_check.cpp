@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "base/units.hpp"
+
 namespace weft::stream {
 namespace {
 
@@ -29,6 +33,25 @@ Result<void> check_sinks(const sim::Scenario& scenario, const StreamOptions& opt
   return {};
 }
 
+/// Simulated times are counted in picoseconds: 106 days fit, of sums and small multiples less.
+Result<void> check_times(const StreamOptions& options) {
+  constexpr Duration longest = Duration::seconds(10 * 86'400);
+  const std::pair<const char*, Duration> times[] = {
+      {"--duration", options.duration},           {"--sample-every", options.sample_every},
+      {"--start-timeout", options.start_timeout}, {"--peer-timeout", options.peer_timeout},
+      {"--stall-timeout", options.stall_timeout}, {"--give-up-after", options.give_up_after},
+      {"--late-after", options.late_after},
+  };
+  for (const auto& [name, time] : times) {
+    // Longer than any that can be written: never.
+    if (time > longest && time < Duration::max() / 2) {
+      return wrong("{}: {} is too long for a simulation; write ten days or less", name,
+                   to_text(time));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_in_scenario(const sim::Scenario& scenario, const StreamOptions& options,
@@ -42,6 +65,7 @@ Result<void> check_in_scenario(const sim::Scenario& scenario, const StreamOption
   if (!local.metrics.empty()) {
     return wrong("--metrics: a simulation is over before anybody could ask; use --out");
   }
+  if (auto good = check_times(options); !good) return good;
   return check_sinks(scenario, options);
 }
 

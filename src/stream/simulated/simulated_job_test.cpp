@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "stream/simulated/scenario_check.hpp"
+
 namespace weft::stream {
 namespace {
 
@@ -154,6 +156,16 @@ TEST(simulated_job, an_impossible_scenario_is_refused) {
   const auto reports = run_simulated_job(scenario, options, {}, stream_node_factory(options));
   ASSERT_FALSE(reports.ok());
   EXPECT_THAT(reports.error().message, testing::HasSubstr("8"));
+}
+
+/// In picoseconds it would be in the past.
+TEST(simulated_job, times_that_a_simulation_cannot_count_are_refused) {
+  StreamOptions options = small_job("grant");
+  EXPECT_TRUE(check_in_scenario(one_switch(), options, {}).ok());
+  options.sample_every = Duration::seconds(10'000'000);
+  const auto good = check_in_scenario(one_switch(), options, {});
+  ASSERT_FALSE(good.ok());
+  EXPECT_THAT(good.error().message, testing::HasSubstr("--sample-every"));
 }
 
 }  // namespace
