@@ -58,7 +58,15 @@ Result<std::string> read_secret(const std::string& path) {
   }
   if (!bytes) return bytes;
   while (!bytes->empty() && (bytes->back() == '\n' || bytes->back() == '\r')) bytes->pop_back();
-  if (bytes->size() < shortest_secret || bytes->size() > longest_secret) {
+  if (bytes->size() > longest_secret) {
+    return wrong(path, fmt::format("has more than {} bytes; a secret has {} to {}", longest_secret,
+                                   shortest_secret, longest_secret));
+  }
+  // As a crash leaves a file: anybody guesses that.
+  if (!bytes->empty() && bytes->find_first_not_of('\0') == std::string::npos) {
+    return wrong(path, "contains only zeros; make one with: head -c 32 /dev/urandom | base64");
+  }
+  if (bytes->size() < shortest_secret) {
     return wrong(path, fmt::format("has {} bytes; a secret has {} to {}", bytes->size(),
                                    shortest_secret, longest_secret));
   }

@@ -56,7 +56,14 @@ TEST_F(secret_file, that_is_too_short_or_too_long_is_refused) {
   write("");
   EXPECT_THAT(error(), HasSubstr("has 0 bytes"));
   write(std::string(longest_secret + 1, 'x'));
-  EXPECT_THAT(error(), HasSubstr("16 to 4096"));
+  EXPECT_THAT(error(), HasSubstr("has more than 4096 bytes; a secret has 16 to 4096"));
+  write(std::string(1 << 20, 'x'));
+  EXPECT_THAT(error(), HasSubstr("has more than 4096 bytes"));
+}
+
+TEST_F(secret_file, of_nothing_but_zeros_is_refused) {
+  write(std::string(32, '\0'));
+  EXPECT_THAT(error(), HasSubstr("only zeros"));
 }
 
 TEST_F(secret_file, that_is_missing_or_no_file_is_refused_by_name) {
