@@ -259,6 +259,9 @@ void run_limit_command(CLI::App& app, StreamCommand& command, Outcome& outcome) 
   }
   if (command.settings.out.empty()) return;
   forget_record(command.settings.out, "compare.json");
+  for (const char* file : {"network.json", "network.html"}) {
+    forget_record(command.settings.out, file);  // of another command
+  }
   if (auto written = report::write_run(command.settings.out, record); !written) {
     return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
   }

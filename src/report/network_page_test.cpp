@@ -122,5 +122,25 @@ TEST(network_page, written_beside_its_record_and_linked_from_the_report) {
   std::filesystem::remove_all(dir);
 }
 
+TEST(network_page, is_not_linked_from_the_report_of_another_command) {
+  std::string dir = (std::filesystem::temp_directory_path() / "weft-network-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(dir.data()), nullptr);
+  NetworkRecord network = small_network();
+  network.command = "weft simulate one.toml";
+  ASSERT_TRUE(write_network(dir, network).ok());
+  for (const char* command : {"weft simulate one.toml", "weft stream local"}) {
+    RunRecord run;
+    run.command = command;
+    ASSERT_TRUE(write_run(dir, run).ok());
+    const Result<std::string> path = write_report(dir);
+    ASSERT_TRUE(path.ok()) << path.error().message;
+    std::ostringstream text;
+    text << std::ifstream(*path).rdbuf();
+    EXPECT_EQ(text.str().find("href=\"network.html\"") != std::string::npos,
+              run.command == network.command);
+  }
+  std::filesystem::remove_all(dir);
+}
+
 }  // namespace
 }  // namespace weft::report

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/report.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -11,6 +12,14 @@ namespace {
 
 std::string in_directory(const std::string& dir, const char* name) {
   return (std::filesystem::path(dir) / name).string();
+}
+
+/// Whether the runs' command simulated it, as far as they say. A directory may hold what several
+/// commands left.
+bool is_of(const NetworkRecord& network, const std::vector<RunRecord>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [&](const RunRecord& run) {
+    return run.command.empty() || run.command == network.command;
+  });
 }
 
 }  // namespace
@@ -37,7 +46,8 @@ Result<std::string> write_report(const std::string& dir) {
   }
   if (!has_runs) return path;
   path = in_directory(dir, "report.html");
-  if (auto written = write_file_whole(path, report_page(*runs, network->has_value())); !written) {
+  const bool of_runs = network->has_value() && is_of(**network, *runs);
+  if (auto written = write_file_whole(path, report_page(*runs, of_runs)); !written) {
     return written.error();
   }
   return path;
