@@ -65,6 +65,11 @@ Result<void> check_needed(const CLI::App& app, const LaunchOptions& launch) {
                fmt::format("{}: means nothing without {}", given, lacks)};
 }
 
+/// What every process on this machine would say of it otherwise. Other hosts may differ.
+Result<void> check_here(const LaunchOptions& launch) {
+  return launch.hosts.empty() ? check_fabric_here(launch.fabric) : check_fabric(launch.fabric);
+}
+
 void run(const RunCommand& command, const CLI::App& app, Outcome& outcome) {
   LaunchOptions options = command.launch;
   options.restart = command.restart == "on-failure";
@@ -79,7 +84,7 @@ void run(const RunCommand& command, const CLI::App& app, Outcome& outcome) {
     return run_in_simulation(options, command.simulation, outcome);
   }
   auto good = refuse_simulation_options(command.simulation);
-  if (good.ok()) good = check_fabric(options.fabric);
+  if (good.ok()) good = check_here(options);
   if (!good) return report_error(good.error(), outcome);
   // The processes write past our own buffer.
   std::fflush(stdout);

@@ -28,6 +28,7 @@
 #include "launch/remote_host.hpp"
 #include "process/job_file_watch.hpp"
 #include "process/job_link.hpp"
+#include "process/spill_memory.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/directory.hpp"
 #include "runtime/process_set.hpp"
@@ -489,6 +490,11 @@ class Launcher final : private HostListener {
 
 Result<LaunchOutcome> launch(const LaunchOptions& options,
                              const std::function<void(const std::string&)>& say) {
+  if (options.hosts.empty()) {
+    // Every process would say the same of it.
+    const auto spill = SpillMemory::open(ByteCount(0), options.spill);
+    if (!spill) return spill.error();
+  }
   return Launcher(options, say).run();
 }
 

@@ -51,6 +51,7 @@ Operation Messenger::start_send(NodeId to, const message::FlowKey& flow,
     if (at_once) return *at_once;
   }
   const Operation operation = machine_.send(to, flow, bytes);
+  if (machine_.waits_for_room() && !has_said_full_) look_for_whole_outbox(to, bytes.size());
   post_what_can_go();
   return operation;
 }
@@ -206,6 +207,19 @@ void Messenger::look_for_room(Instant now) {
                 : "finds no more memory, or its disk is full,",
       to_text(machine_.outbox_bytes()), to_text(full.kept_for_it), full.most_kept_for.value(),
       has_limit ? "--outbox, --spill DIR" : "disk for --spill");
+}
+
+/// No other message need be forgotten for one that is larger than all of the outbox: its own
+/// receiver must save a checkpoint, and may well wait for the sender to do so, too.
+void Messenger::look_for_whole_outbox(NodeId to, std::size_t size) {
+  const ByteCount limit = machine_.full_outbox().limit;
+  if (ByteCount(size) <= limit) return;
+  has_said_full_ = true;
+  spdlog::error(
+      "rank {} sends {} to rank {}, more than its whole outbox of {} (--outbox): it waits until "
+      "rank {} has saved a checkpoint behind it; use a larger --outbox, --spill DIR, or "
+      "--outbox-fails",
+      machine_.self().value(), to_text(ByteCount(size)), to.value(), to_text(limit), to.value());
 }
 
 Result<bool> Messenger::work(Instant now, int looks, std::optional<Operation> operation) {

@@ -105,6 +105,7 @@ class Messenger final : private MessageHistory {
   Result<void> turn_until(Finished&& finished, std::optional<Operation> operation = {});
   bool missed();
   void look_for_peer(Instant now, Operation of);
+  void look_for_whole_outbox(NodeId to, std::size_t size);
   /// Says once that this process stands still for want of room in the outbox.
   void look_for_room(Instant now);
   Instant next_deadline();

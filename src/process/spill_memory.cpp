@@ -27,7 +27,8 @@ Result<std::unique_ptr<SpillMemory>> SpillMemory::open(ByteCount on_heap,
   if (directory.empty()) return memory;
   memory->file_ = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (memory->file_ < 0) {
-    return Error{ErrorCode::io,
+    const bool wrong_name = errno == ENOTDIR || errno == ENOENT || errno == EISDIR;
+    return Error{wrong_name ? ErrorCode::invalid_argument : ErrorCode::io,
                  fmt::format("--spill: '{}': {}; name a directory that can be written to",
                              directory, std::strerror(errno))};
   }

@@ -57,6 +57,15 @@ TEST(spill_memory, a_directory_that_is_not_there_is_named) {
   EXPECT_THAT(memory.error().message, HasSubstr("not/there"));
 }
 
+TEST(spill_memory, what_is_no_directory_is_a_wrong_option) {
+  for (const char* path : {"/dev/null", "/proc/self/exe", "/nowhere"}) {
+    const auto memory = SpillMemory::open(ByteCount(1000), path);
+    ASSERT_FALSE(memory.ok()) << path;
+    EXPECT_EQ(memory.error().code, ErrorCode::invalid_argument) << path;
+    EXPECT_THAT(memory.error().message, HasSubstr("name a directory"));
+  }
+}
+
 TEST(spill_memory, a_full_disk_is_no_memory_and_no_crash) {
   const std::string directory = ::testing::TempDir();
   auto memory = SpillMemory::open(ByteCount(0), directory);

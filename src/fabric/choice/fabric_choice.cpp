@@ -175,6 +175,15 @@ Result<void> check_fabric(const std::string& name) {
                fmt::format("--fabric: '{}' is none of {}", name, fmt::join(fabric_names(), ", "))};
 }
 
+Result<void> check_fabric_here(const std::string& name) {
+  constexpr std::string_view prefix = "libfabric:";
+  if (auto known = check_fabric(name); !known || !name.starts_with(prefix)) return known;
+  auto good = ofi::load_library();
+  if (good.ok()) good = ofi::check_provider(name.substr(prefix.size()));
+  if (good.ok()) return good;
+  return Error{good.error().code, fmt::format("--fabric {}: {}", name, good.error().message)};
+}
+
 Result<void> prepare_fabric(const FabricChoice& choice) {
   if (choice.name.starts_with("libfabric:")) return ofi::load_library();
   return {};

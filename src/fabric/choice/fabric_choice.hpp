@@ -22,6 +22,10 @@ std::span<const std::string_view> fabric_names();
 /// Whether `open_fabric` knows one of that name. What it needs of the machine shows when it opens.
 Result<void> check_fabric(const std::string& name);
 
+/// As `check_fabric`, and whether this machine has the library and the provider that it needs. For
+/// a launcher that starts programs here: each of them would say the same.
+Result<void> check_fabric_here(const std::string& name);
+
 /// What a job shares and nobody else knows.
 struct JobSecret {
   std::string job_id;

@@ -141,6 +141,20 @@ Result<Provider> choose_provider(const LibfabricOptions& options, const std::str
   return nothing_suits(options);
 }
 
+Result<void> check_provider(const std::string& name) {
+  for (const std::string& full : full_names(name)) {
+    const InfoPointer hints(fi_allocinfo());
+    hints->mode = ~std::uint64_t{0};
+    hints->domain_attr->mr_mode = ~(FI_MR_BASIC | FI_MR_SCALABLE);
+    hints->fabric_attr->prov_name = ::strdup(full.c_str());
+    fi_info* found = nullptr;
+    if (fi_getinfo(kApiVersion, nullptr, nullptr, 0, hints.get(), &found) != 0) continue;
+    fi_freeinfo(found);
+    return {};
+  }
+  return nothing_suits({.provider = name});
+}
+
 }  // namespace weft::ofi
 
 namespace weft {

@@ -5,6 +5,8 @@
 // over.
 #pragma once
 
+#include <string>
+
 #include "weft/result.hpp"
 
 namespace weft::ofi {
@@ -12,5 +14,9 @@ namespace weft::ofi {
 /// Loads it, unless that was done. A launcher does so before it forks nodes that need it. Errors:
 /// not_found with what the dynamic linker says.
 Result<void> load_library();
+
+/// Whether the loaded library has a provider of that name at all, as users write it ("tcp",
+/// "verbs"). What it is able to do shows when an endpoint opens.
+Result<void> check_provider(const std::string& name);
 
 }  // namespace weft::ofi

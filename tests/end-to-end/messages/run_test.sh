@@ -63,10 +63,22 @@ expect_failure 127 "cannot start '$dir/nothing'" "$weft" run -n 2 -- "$dir/nothi
 expect_failure 2 "" "$weft" run -n 0 -- true
 expect_failure 2 "--fabric: 'carrier-pigeon'" "$weft" run -n 2 --fabric carrier-pigeon -- \
   "$examples/vsum2"
-expect_failure 1 "--spill: '$dir/none'" "$weft" run -n 2 --spill "$dir/none" --outbox 1MiB -- \
+for nowhere in "$dir/none" /dev/null; do
+  expect_failure 2 "--spill: '$nowhere'" "$weft" run -n 2 --spill "$nowhere" --outbox 1MiB -- \
+    "$examples/vsum2"
+done
+expect_failure 2 "--fabric libfabric:nonsense:" "$weft" run -n 3 --fabric libfabric:nonsense -- \
   "$examples/vsum2"
+(($(wc -l <"$dir/out") == 1)) || fail "an unknown provider is told more than once: $(cat "$dir/out")"
 expect_failure 1 "outbox is full" "$weft" run -n 2 --restart on-failure --most-restarts 0 \
   --outbox-fails --outbox 1KiB -- "$examples/vsum2"
+"$weft" run -n 2 --restart on-failure --outbox 1KiB -- "$examples/vsum2" >"$dir/out" 2>&1 &
+launcher=$!
+until grep -q "more than its whole outbox of 1 KiB (--outbox)" "$dir/out"; do
+  kill -0 $launcher || fail "a message larger than the outbox: $(cat "$dir/out")"
+done
+kill $launcher
+wait $launcher || true
 mkdir "$dir/spill"
 results -n 2 --restart on-failure --outbox 1KiB --spill "$dir/spill" -- "$examples/vsum2" >/dev/null
 [[ -z $(ls "$dir/spill") ]] || fail "something is left in the spill directory"
