@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
+#include <map>
 #include <queue>
 #include <string>
 #include <vector>
@@ -36,6 +38,8 @@ class Link {
     return completions_[end][qp];
   }
   std::uint32_t received(std::size_t end, std::uint32_t qp) const { return received_[end][qp]; }
+  /// Every packet that an end sent, in order, also those that were lost.
+  const std::vector<Packet>& sent(std::size_t end) const { return sent_[end]; }
 
   void post(std::size_t end, std::uint32_t qp, const WorkRequest& work) {
     Outbox out;
@@ -80,6 +84,7 @@ class Link {
 
   void carry_out(std::size_t end, const Outbox& out) {
     for (const Packet& packet : out.packets) {
+      sent_[end].push_back(packet);
       if (packet.lost_at_port || rng_.uniform() < loss) continue;
       arrivals_.push({now_ + latency, order_++, 1 - end, packet});
     }
@@ -93,6 +98,7 @@ class Link {
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
   std::vector<std::vector<std::vector<Completion>>> completions_;
   std::vector<std::vector<std::uint32_t>> received_;
+  std::array<std::vector<Packet>, 2> sent_;
   Instant now_{};
   std::uint64_t order_ = 0;
 };
@@ -169,6 +175,23 @@ void check(const Link& link, const std::vector<std::vector<Posted>>& posted, boo
   }
 }
 
+/// What goes out again with a PSN is what went out with it before. A READ asks for less from its
+/// middle on, in a request of its own.
+void expect_resent_unchanged(const Link& link) {
+  for (std::size_t end = 0; end < 2; ++end) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Packet> first;
+    for (const Packet& packet : link.sent(end)) {
+      if (wire::is_response(packet.opcode) || packet.opcode == wire::Opcode::read_request) continue;
+      const auto [at, is_new] = first.try_emplace({packet.queue_pair, packet.psn}, packet);
+      if (is_new) continue;
+      EXPECT_EQ(packet.opcode, at->second.opcode) << "PSN " << packet.psn;
+      EXPECT_EQ(packet.length, at->second.length) << "PSN " << packet.psn;
+      EXPECT_EQ(packet.payload, at->second.payload) << "PSN " << packet.psn;
+      EXPECT_EQ(packet.address, at->second.address) << "PSN " << packet.psn;
+    }
+  }
+}
+
 TEST(adapter, whatever_is_lost_every_operation_completes_once_and_in_order) {
   for (const std::uint64_t seed : seeds(300)) {
     SCOPED_TRACE(rerun(seed));
@@ -180,6 +203,7 @@ TEST(adapter, whatever_is_lost_every_operation_completes_once_and_in_order) {
     Link link(profiles[rng.below(profiles.size())], options, load.queue_pairs, rng.split(1));
     link.loss = rng.uniform() * 0.2;
     check(link, drive(link, load, rng), true);
+    expect_resent_unchanged(link);
     if (testing::Test::HasFailure()) return;
   }
 }
@@ -199,6 +223,7 @@ TEST(adapter, pages_that_are_taken_away_at_any_time_lose_nothing) {
     Link link(profiles[1 + rng.below(profiles.size() - 1)], options, load.queue_pairs,
               rng.split(1));
     check(link, drive(link, load, rng), false);
+    expect_resent_unchanged(link);
     if (testing::Test::HasFailure()) return;
   }
 }
@@ -255,6 +280,28 @@ TEST(adapter, a_queue_pair_that_is_reset_begins_as_a_new_one) {
   ASSERT_EQ(link.completions(0, 0).size(), 1u);
   EXPECT_EQ(link.completions(0, 0)[0].id, 2u);
   EXPECT_TRUE(link.completions(0, 0)[0].good);
+}
+
+TEST(adapter, a_write_that_waits_for_a_page_in_its_middle_goes_on_with_its_middle) {
+  using wire::Opcode;
+  Link link(*device_profile("connectx-4"), {.paged = true}, 1, Rng(1));
+  link.end(0).pages().prefetch(0);
+  for (const std::uint64_t there : {16, 17, 19}) link.end(1).pages().prefetch(there);
+  const std::uint64_t remote = 16 * page_bytes;
+  link.post(
+      0, 0,
+      {.id = 1, .verb = Verb::write, .remote = remote, .bytes = 4 * mtu_bytes, .pinned = true});
+  ASSERT_TRUE(link.run_until(Instant::never()));
+  std::vector<std::pair<std::uint32_t, Opcode>> sent;
+  for (const Packet& packet : link.sent(0)) {
+    sent.emplace_back(packet.psn, packet.opcode);
+    EXPECT_EQ(packet.length, 4 * mtu_bytes) << "what the header of the first one says of the whole";
+  }
+  const std::vector<std::pair<std::uint32_t, Opcode>> expected = {
+      {0, Opcode::write_first}, {1, Opcode::write_middle}, {2, Opcode::write_middle},
+      {3, Opcode::write_last},  {2, Opcode::write_middle}, {3, Opcode::write_last}};
+  EXPECT_EQ(sent, expected);
+  EXPECT_TRUE(link.completions(0, 0).at(0).good);
 }
 
 TEST(adapters, count_retries_from_the_last_progress_on) {

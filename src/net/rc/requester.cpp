@@ -93,18 +93,16 @@ void Adapter::emit(Instant now, std::uint32_t number, Request& request, bool aga
   const std::uint32_t end = is_read ? request.done + 1 : request.packets;
   for (std::uint32_t i = request.done; i < end; ++i) {
     const std::uint32_t from = i * options_.mtu, left = work.bytes - from;
-    Packet packet{.opcode = request_opcode(work.verb, i, request.packets),
-                  .wants_ack = is_read || i + 1 == request.packets,
-                  .queue_pair = number,
-                  .psn = (request.psn + i) & wire::psn_mask,
-                  .length = is_read ? left : work.bytes,
-                  .payload = is_read ? 0 : std::min(left, options_.mtu),
-                  .address = work.remote + from,
-                  .lost_at_port = request.lost};
-    // A message that goes on in the middle begins anew there, as a message of its own.
-    if (again && i == request.done && i > 0 && work.verb == Verb::write) {
-      packet.opcode = i + 1 == request.packets ? Opcode::write_only : Opcode::write_first;
-    }
+    const Packet packet{.opcode = request_opcode(work.verb, i, request.packets),
+                        .wants_ack = is_read || i + 1 == request.packets,
+                        .queue_pair = number,
+                        .psn = (request.psn + i) & wire::psn_mask,
+                        .length = is_read ? left : work.bytes,
+                        .payload = is_read ? 0 : std::min(left, options_.mtu),
+                        .address = work.remote + from,
+                        .lost_at_port = request.lost};
+    // A packet that is sent again is what it was. A message that goes on in the middle does so with
+    // its middle: the responder has taken the beginning, and expects nothing else.
     if (again) ++counters_.retransmissions;
     out.packets.push_back(packet);
   }
