@@ -68,5 +68,6 @@ export function shorten(command) {
 
 /** Run on another page in the same way. */
 export const elsewhere = [
+  { page: 'README.md', like: /aries-128\.toml --out/, on: 'help stream compare' },
   { page: 'docs/simulator.md', like: /aries-128\.toml --out/, on: 'help stream compare' },
 ];

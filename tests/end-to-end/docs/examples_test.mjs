@@ -125,6 +125,17 @@ function runPage() {
   process.exitCode = failures.length > 0 ? 1 : 0;
 }
 
+/** A program that the README shows is one of the examples, which the build compiles. */
+function checkPrograms() {
+  const readme = fs.readFileSync(path.join(source, 'README.md'), 'utf8');
+  const shown = [...readme.matchAll(/\(examples\/(\w+\.cpp)\)[\s\S]*?```cpp\n([\s\S]*?)```/g)];
+  assert.ok(shown.length > 0, 'README.md shows no program of examples');
+  for (const [, file, text] of shown) {
+    const program = fs.readFileSync(path.join(source, 'examples', file), 'utf8');
+    assert.ok(program.includes(text), `README.md does not show what is in examples/${file}`);
+  }
+}
+
 /** All pages are run, and no entry of `skips` is about a command that is gone. */
 function checkLists() {
   for (const name of fs.readdirSync(path.join(source, 'docs'))) {
@@ -149,5 +160,9 @@ function checkLists() {
   }
 }
 
-if (page === 'list') checkLists();
-else runPage();
+if (page === 'list') {
+  checkLists();
+  checkPrograms();
+} else {
+  runPage();
+}
