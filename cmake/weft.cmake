@@ -8,6 +8,10 @@ target_compile_options(weft_flags INTERFACE -Wall -Wextra -Werror -Wno-missing-f
 # Nobody puts other functions in the place of ours: in position-independent code, too, the compiler
 # may inline what it sees.
 target_compile_options(weft_flags INTERFACE -fno-semantic-interposition)
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # What a file keeps to itself it still does when it is compiled together with others.
+  target_compile_options(weft_flags INTERFACE -Wno-subobject-linkage)
+endif()
 if(WEFT_SANITIZE)
   # What is found ends the program: a test that only prints a finding would pass.
   target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer
@@ -28,7 +32,9 @@ endif()
 function(weft_library name)
   cmake_parse_arguments(ARG "WHOLE" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ${ARG_WHOLE} UNITY_BUILD_BATCH_SIZE 0)
+  if(ARG_WHOLE)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  endif()
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>
     $<INSTALL_INTERFACE:include>)
@@ -59,6 +65,7 @@ function(weft_test name)
     set(ARG_TIMEOUT 120)
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main weft_flags)
   # What is tested is in the libraries. Half the time of a build was the optimiser's, over
   # assertions.

@@ -20,6 +20,7 @@
 #include "cli/team.hpp"
 #include "cli/terminal.hpp"
 #include "qos/experiment.hpp"
+#include "report/words.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/stop_signals.hpp"
 #include "sim/scenario/scenario_file.hpp"
@@ -70,10 +71,6 @@ Result<qos::ExperimentOptions> resolve(const QosCommand& command, Team& team) {
   return options;
 }
 
-std::string percent(double fraction) {
-  return fmt::format("{:+.1f} %", fraction * 100);
-}
-
 void print_text(const qos::ExperimentOptions& options, const qos::ExperimentOutcome& outcome) {
   struct Kind {
     std::vector<double> on_default, controlled, improvements;
@@ -94,12 +91,12 @@ void print_text(const qos::ExperimentOptions& options, const qos::ExperimentOutc
   const auto row = [&](const std::string& name, const std::string& before, const std::string& after,
                        const std::vector<double>& improvements) {
     const Summary s = summary_of(improvements);
-    table.add({name, before, after, percent(s.median), percent(s.mean), percent(s.best),
-               percent(s.worst)});
+    table.add({name, before, after, report::as_change(s.median), report::as_change(s.mean),
+               report::as_change(s.best), report::as_change(s.worst)});
   };
   for (const auto& [name, kind] : kinds) {
-    row(name, percent(median_of(kind.on_default)), percent(median_of(kind.controlled)),
-        kind.improvements);
+    row(name, report::as_change(median_of(kind.on_default)),
+        report::as_change(median_of(kind.controlled)), kind.improvements);
   }
   row("all", "", "", all);
   table.print();

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "report/run_record.hpp"
+#include "report/words.hpp"
 
 namespace weft::cli {
 namespace {
@@ -41,10 +42,6 @@ constexpr PaperExperiment paper_experiments[] = {
     {"qos-adaptive", "Fig. 19", "mixed", "mixed", ""},
 };
 
-std::string percent(double fraction) {
-  return fmt::format("{:+.1f} %", fraction * 100);
-}
-
 void add_published(report::QosRecord& record) {
   const std::string name = std::filesystem::path(record.scenario).stem().string();
   double best = -1e9, worst = 1e9, lost = 0;
@@ -58,7 +55,7 @@ void add_published(report::QosRecord& record) {
     const auto add = [&](const char* what, std::string_view paper, double ours) {
       if (paper.empty()) return;
       record.published.push_back(
-          {fmt::format("{}: {}", e.figure, what), std::string(paper), percent(ours)});
+          {fmt::format("{}: {}", e.figure, what), std::string(paper), report::as_change(ours)});
     };
     add("best improvement of a job", e.best, best);
     add("worst", e.worst, worst);

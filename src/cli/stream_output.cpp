@@ -21,10 +21,6 @@ std::string in_ms(double us) {
   return fmt::format("{:.3g} ms", us / 1000);
 }
 
-std::string percent(double fraction) {
-  return fmt::format("{:.1f} %", fraction * 100);
-}
-
 /// Simulated jobs are milliseconds long.
 std::string short_time(Duration time) {
   return time < Duration::seconds(1) ? to_text(time) : fmt::format("{:.0f} s", time.to_seconds());
@@ -96,7 +92,8 @@ void ProgressLine::show(const StreamProgress& p) {
   line_.show({fmt::format("{}: {}", label_, timeslices_ > 0 ? built : time),
               has_total ? share_done(done, std::chrono::steady_clock::now() - begun_) : "",
               rate_text(p.goodput_bytes_per_s), fmt::format("spread {}", in_ms(p.spread_us)),
-              timeslices_ > 0 ? time : built, fmt::format("buffers {}", percent(p.buffer_fill))});
+              timeslices_ > 0 ? time : built,
+              fmt::format("buffers {}", report::as_percent(p.buffer_fill))});
 }
 
 sim::Progress SimulationLine::progress() {
@@ -115,11 +112,11 @@ void print_table(std::span<const report::RunRecord> runs) {
   for (const auto& r : runs) {
     const bool floor = r.spread_us && r.spread_floor_us && *r.spread_floor_us > 0;
     table.add({r.job.empty() ? r.schedule : r.job, rate_text(r.goodput_bytes_per_s),
-               r.goodput_of_limit ? percent(*r.goodput_of_limit) : "-",
+               r.goodput_of_limit ? report::as_percent(*r.goodput_of_limit) : "-",
                r.spread_us ? in_ms(r.spread_us->median) : "-",
                r.spread_us ? in_ms(r.spread_us->p90) : "-",
                floor ? fmt::format("{:.2f}", r.spread_us->median / *r.spread_floor_us) : "-",
-               r.buffer_fill ? percent(r.buffer_fill->median) : "-",
+               r.buffer_fill ? report::as_percent(r.buffer_fill->median) : "-",
                fmt::format("{}", r.timeslices_complete)});
   }
   table.print();

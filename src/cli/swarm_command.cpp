@@ -25,7 +25,7 @@ namespace weft::cli {
 namespace {
 
 /// Failures that are printed; all are counted.
-constexpr std::size_t most_printed = 10;
+constexpr std::size_t most_failures_printed = 10;
 
 struct SwarmCommand {
   Seeds seeds;
@@ -60,18 +60,18 @@ void print_outcome(const SwarmCommand& command, const stream::SwarmOutcome& o, d
       json["what"] = o.failures[0].what;
     }
     json["failed_seeds"] = nlohmann::json::array();
-    for (std::size_t i = 0; i < std::min(o.failures.size(), most_printed); ++i) {
+    for (std::size_t i = 0; i < std::min(o.failures.size(), most_failures_printed); ++i) {
       json["failed_seeds"].push_back(o.failures[i].seed);
     }
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
-  for (std::size_t i = 0; i < std::min(o.failures.size(), most_printed); ++i) {
+  for (std::size_t i = 0; i < std::min(o.failures.size(), most_failures_printed); ++i) {
     fmt::print("seed {}: {}\n  {}\n", o.failures[i].seed, o.failures[i].what,
                replay(command, o.failures[i].seed));
   }
-  if (o.failures.size() > most_printed) {
-    fmt::print("and {} more\n", o.failures.size() - most_printed);
+  if (o.failures.size() > most_failures_printed) {
+    fmt::print("and {} more\n", o.failures.size() - most_failures_printed);
   }
   fmt::print("{} seeds, {} failures; {} timeslices in {:.1f} s\n", o.runs, o.failures.size(),
              o.timeslices, seconds);

@@ -19,7 +19,7 @@ using emulate::latency_text;
 using emulate::PointOutcome;
 using emulate::SweepOutcome;
 
-std::string percent(double share) {
+std::string share_text(double share) {
   return fmt::format("{:.3g} %", share * 100);
 }
 
@@ -40,10 +40,10 @@ std::string model_text(const sweep::FittedModel& fitted) {
 }
 
 std::string error_text(const sweep::FittedModel& fitted) {
-  std::string text = fmt::format("{} for points left out", percent(fitted.left_out_error));
+  std::string text = fmt::format("{} for points left out", share_text(fitted.left_out_error));
   if (fitted.faster_error) {
-    text +=
-        fmt::format(", {} for the fastest network from slower ones", percent(*fitted.faster_error));
+    text += fmt::format(", {} for the fastest network from slower ones",
+                        share_text(*fitted.faster_error));
   }
   return text;
 }
@@ -55,13 +55,13 @@ std::vector<report::SweepNeed> needs_table(const SweepOutcome& outcome) {
     const auto& latency = a.tolerance_s[i];
     const auto& bandwidth = a.headroom[i];
     const std::string most = to_text(outcome.question.latencies.back());
-    const std::string least = percent(outcome.question.bandwidths.back());
-    rows.push_back({percent(sweep::slow_downs[i]),
+    const std::string least = share_text(outcome.question.bandwidths.back());
+    rows.push_back({share_text(sweep::slow_downs[i]),
                     !a.slope  ? "not varied"
                     : latency ? "+" + latency_text(*latency)
                               : "more than +" + most,
                     !a.transfer_s ? "not varied"
-                    : bandwidth   ? percent(*bandwidth)
+                    : bandwidth   ? share_text(*bandwidth)
                                   : "less than " + least});
   }
   return rows;
@@ -70,7 +70,7 @@ std::vector<report::SweepNeed> needs_table(const SweepOutcome& outcome) {
 std::string knees_text(const sweep::Analysis& a) {
   std::vector<std::string> knees;
   for (const double latency_s : a.latency_knees_s) knees.push_back("+" + latency_text(latency_s));
-  for (const double share : a.bandwidth_knees) knees.push_back(percent(share) + " bandwidth");
+  for (const double share : a.bandwidth_knees) knees.push_back(share_text(share) + " bandwidth");
   return knees.empty() ? "none" : fmt::format("{}", fmt::join(knees, ", "));
 }
 
@@ -113,7 +113,7 @@ std::vector<std::pair<std::string, std::string>> predictions_of(const SweepOutco
   for (const emulate::Prediction& p : outcome.predictions) {
     rows.emplace_back(fmt::format("{}{}, {}", p.point.latency_s < 0 ? "" : "+",
                                   p.point.latency_s == 0 ? "0" : latency_text(p.point.latency_s),
-                                  percent(p.point.bandwidth)),
+                                  share_text(p.point.bandwidth)),
                       value_text(outcome.question.metric, p.seconds));
   }
   return rows;

@@ -14,6 +14,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "emulate/verdict.hpp"
+
 namespace weft::emulate {
 namespace {
 
@@ -46,10 +48,6 @@ constexpr int kCannotRun = 127;
 }
 
 }  // namespace
-
-Error no_result(std::string text) {
-  return {ErrorCode::unavailable, fmt::format("{}; no result", text)};
-}
 
 std::string how_it_ended(int status) {
   if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));

@@ -14,7 +14,6 @@
 
 namespace weft::emulate {
 
-Error no_result(std::string text);
 /// "ended with code 3", of waitpid's status.
 std::string how_it_ended(int status);
 /// Replaces each name by its text, everywhere.

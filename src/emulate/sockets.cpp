@@ -14,6 +14,7 @@
 #include "base/mpi_launcher.hpp"
 #include "emulate/own_process.hpp"
 #include "emulate/server_process.hpp"
+#include "emulate/verdict.hpp"
 
 namespace weft::emulate {
 namespace {

@@ -31,7 +31,7 @@ constexpr Seconds kLongestPingPong{0.5};
 constexpr Seconds kStreamed{0.3};
 constexpr std::size_t kMessage = 8;
 constexpr std::size_t kPiece = 1 << 16;
-constexpr int kRepetitions = 5;
+constexpr int kSocketRepetitions = 5;
 
 Error failed(const char* what) {
   return {ErrorCode::io, fmt::format("sockets: {}: {}", what, std::strerror(errno))};
@@ -183,7 +183,7 @@ Result<LayerCalibration> calibrate_sockets() {
   LayerCalibration layer;
   // Nothing is taken off for holding: what it adds is less than a disturbance of this measurement.
   layer.overhead_ns = 0;
-  for (int i = 0; i < kRepetitions; ++i) {
+  for (int i = 0; i < kSocketRepetitions; ++i) {
     const auto native = measure_link({}, true);
     if (!native) return native.error();
     const bool is_first = i == 0;

@@ -18,6 +18,7 @@
 #include "emulate/server_process.hpp"
 #include "emulate/sockets.hpp"
 #include "emulate/stream_relay.hpp"
+#include "emulate/verdict.hpp"
 
 namespace weft::emulate {
 namespace {

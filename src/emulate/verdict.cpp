@@ -58,10 +58,6 @@ Seen look(const ControlBlock& block, const Command& command) {
   return seen;
 }
 
-Error no_result(std::string text) {
-  return {ErrorCode::unavailable, fmt::format("{}; no result", text)};
-}
-
 Error ended_badly(const Seen& seen, const Command& command, const Ended& ended) {
   for (const auto& [rank, process] : seen.ranks) {
     if ((process.stage & stage_finished) != 0) continue;
@@ -127,6 +123,10 @@ void add_counters(const ControlBlock& block, EmulatedRun& run) {
 }
 
 }  // namespace
+
+Error no_result(std::string text) {
+  return {ErrorCode::unavailable, fmt::format("{}; no result", text)};
+}
 
 Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, const Ended& ended) {
   const Seen seen = look(block, command);

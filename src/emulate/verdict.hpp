@@ -11,4 +11,7 @@ namespace weft::emulate {
 /// Fills what the processes left in the block: ranks, operations, bytes, times. Errors as `run`.
 Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, const Ended& ended);
 
+/// The error of a run that measures nothing: `text`, and that there is no result.
+Error no_result(std::string text);
+
 }  // namespace weft::emulate

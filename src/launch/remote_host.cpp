@@ -23,11 +23,11 @@ namespace weft {
 namespace {
 
 /// ssh that is told to go, or has nobody to talk to any more, has so long for it.
-constexpr Duration grace = Duration::seconds(2);
+constexpr Duration agent_grace = Duration::seconds(2);
 /// ssh's own.
 constexpr int code_of_lost_connection = 255;
 /// For a connection, names and keys.
-constexpr Duration connect_patience = Duration::seconds(60);
+constexpr Duration agent_patience = Duration::seconds(60);
 
 /// As one word of a shell's command.
 std::string quoted(const std::string& word) {
@@ -125,14 +125,14 @@ void RemoteHost::send(std::uint32_t rank, char kind, std::string_view text) {
 void RemoteHost::signal_all(int number) {
   if (pipe_ != nullptr) pipe_->send(agent_message::signal, 0, std::to_string(number));
   // Where nobody listens, the connection's end is what is heard.
-  if (number == SIGKILL && ssh_ > 0) kill_at_ = std::min(kill_at_, monotonic_now() + grace);
+  if (number == SIGKILL && ssh_ > 0) kill_at_ = std::min(kill_at_, monotonic_now() + agent_grace);
 }
 
 void RemoteHost::finish() {
   if (ssh_ <= 0) return;
   finishing_ = true;
   if (pipe_ != nullptr) pipe_->finish();
-  kill_at_ = std::min(kill_at_, monotonic_now() + grace);
+  kill_at_ = std::min(kill_at_, monotonic_now() + agent_grace);
 }
 
 void RemoteHost::add_to(std::vector<pollfd>& files) const {
@@ -163,8 +163,8 @@ void RemoteHost::step(Instant now, HostListener& listener) {
 }
 
 void RemoteHost::look_after(Instant now) {
-  if (!pipe_->open()) kill_at_ = std::min(kill_at_, now + grace);
-  const Duration patience = up_ ? options_.patience : connect_patience;
+  if (!pipe_->open()) kill_at_ = std::min(kill_at_, now + agent_grace);
+  const Duration patience = up_ ? options_.patience : agent_patience;
   if (now - heard_ > patience && why_.empty()) {
     end_ssh(fmt::format("it said nothing for {} s", patience.to_seconds()));
   }

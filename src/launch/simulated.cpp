@@ -29,7 +29,7 @@ namespace {
 
 constexpr int cannot_execute = 127;
 /// Of what a program prints so much is kept.
-constexpr std::size_t most_output = 1 << 20;
+constexpr std::size_t most_kept_output = 1 << 20;
 
 Error exhausted() {
   return {ErrorCode::exhausted,
@@ -129,7 +129,7 @@ void Child::read_output() {
       ::close(std::exchange(output_, -1));
       return;
     }
-    const std::size_t room = most_output - run_.output.size();
+    const std::size_t room = most_kept_output - run_.output.size();
     run_.output.append(buffer.data(), std::min(room, static_cast<std::size_t>(n)));
   }
 }

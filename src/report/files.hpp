@@ -13,4 +13,7 @@ Result<std::string> read_file(const std::string& path);
 /// With those above it; no error when it is there.
 Result<void> make_directory(const std::string& dir);
 
+/// The path of `name` in `dir`.
+std::string in_directory(const std::string& dir, const char* name);
+
 }  // namespace weft::report

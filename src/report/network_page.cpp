@@ -209,7 +209,7 @@ its message, and in the buffers of every switch that it crosses.</p>
   page.raw("</tbody>\n</table>\n</div>\n</section>\n");
 }
 
-struct Figure {
+struct NetworkFigure {
   const char* id;
   const char* title;
   const char* reading;
@@ -232,7 +232,7 @@ bool any_messages(const NetworkRecord& record, Test test) {
   });
 }
 
-constexpr Figure figures[] = {
+constexpr NetworkFigure network_figures[] = {
     {"topology", "The network and the load of its links",
      "Each half of a line is one direction, away from the vertex that it touches: its colour says "
      "for which share of the time that direction was busy. Parallel cables are one line with the "
@@ -288,7 +288,7 @@ std::string left_out(const NetworkTopology& t) {
 }
 
 void add_figures(Page& page, const NetworkRecord& record) {
-  for (const Figure& figure : figures) {
+  for (const NetworkFigure& figure : network_figures) {
     if (!figure.applies(record)) continue;
     page.add(
         "<section class=\"figure\" id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 "

@@ -13,7 +13,8 @@
 namespace weft::report {
 namespace {
 
-constexpr double width = 640, height = 240, left = 64, right = 32, top = 10, bottom = 40;
+constexpr double width = 640, height = 240, frame_left = 64, right = 32, top = 10,
+                 frame_bottom = 40;
 constexpr const char* ink = "#2563eb";
 constexpr const char* warm = "#c2410c";
 
@@ -24,10 +25,10 @@ std::string time_text(double us) {
 }
 
 /// A chart with both axes from zero; values beyond the axes are the caller's mistake.
-class Chart {
+class StepChart {
  public:
-  Chart(Page& page, const std::string& title, const std::string& x_name, const std::string& y_name,
-        double x_most, double y_most)
+  StepChart(Page& page, const std::string& title, const std::string& x_name,
+            const std::string& y_name, double x_most, double y_most)
       : page_(page), x_most_(std::max(x_most, 1e-9)), y_most_(std::max(y_most, 1e-9)) {
     page_.add(
         "<figure><figcaption>{0}</figcaption>\n<svg viewBox=\"0 0 {1} {2}\" width=\"{1}\" "
@@ -38,24 +39,26 @@ class Chart {
               html_escape(x_name));
     page_.add("<text x=\"4\" y=\"{}\">{}</text>\n", height - 6, html_escape(y_name));
   }
-  ~Chart() { page_.raw("</svg></figure>\n"); }
-  Chart(const Chart&) = delete;
-  Chart& operator=(const Chart&) = delete;
+  ~StepChart() { page_.raw("</svg></figure>\n"); }
+  StepChart(const StepChart&) = delete;
+  StepChart& operator=(const StepChart&) = delete;
 
-  double x(double value) const { return left + value / x_most_ * (width - left - right); }
+  double x(double value) const {
+    return frame_left + value / x_most_ * (width - frame_left - right);
+  }
   double y(double value) const {
-    return height - bottom - value / y_most_ * (height - top - bottom);
+    return height - frame_bottom - value / y_most_ * (height - top - frame_bottom);
   }
   template <class Text>
   void x_mark(double value, Text&& text) {
     page_.add("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x(value),
-              height - bottom + 16, html_escape(text));
+              height - frame_bottom + 16, html_escape(text));
   }
   void y_mark(double value, const std::string& text) {
     page_.add(
         "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"currentColor\" "
         "stroke-opacity=\"0.2\"/><text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>\n",
-        left, width - right, y(value), left - 6, y(value) + 4, html_escape(text));
+        frame_left, width - right, y(value), frame_left - 6, y(value) + 4, html_escape(text));
   }
   void times_below() {
     for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0}) {
@@ -79,7 +82,7 @@ void add_completions(Page& page, const OdpRecord& record) {
   if (record.completed_us.size() < 2) return;
   const double last = *std::max_element(record.completed_us.begin(), record.completed_us.end());
   const auto count = static_cast<double>(record.completed_us.size());
-  Chart chart(page, "When each operation completed", "time", "operation", last, count);
+  StepChart chart(page, "When each operation completed", "time", "operation", last, count);
   chart.times_below();
   for (const double share : {0.0, 0.5, 1.0}) {
     chart.y_mark(share * count, fmt::format("{:.0f}", share * count));
@@ -92,7 +95,7 @@ void add_completions(Page& page, const OdpRecord& record) {
   }
 }
 
-void add_line(Chart& chart, const std::vector<std::uint64_t>& values, double step,
+void add_line(StepChart& chart, const std::vector<std::uint64_t>& values, double step,
               const char* colour) {
   std::string points;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -111,11 +114,11 @@ void add_packets(Page& page, const OdpRecord& record) {
   for (const auto* of : {&record.requests, &record.responses}) {
     for (const std::uint64_t n : *of) most = std::max(most, n);
   }
-  Chart chart(page,
-              fmt::format("Packets in each {}: requests (blue), responses (orange)",
-                          time_text(record.step_us)),
-              "time", "packets", record.step_us * static_cast<double>(record.requests.size()),
-              static_cast<double>(most) * 1.05);
+  StepChart chart(page,
+                  fmt::format("Packets in each {}: requests (blue), responses (orange)",
+                              time_text(record.step_us)),
+                  "time", "packets", record.step_us * static_cast<double>(record.requests.size()),
+                  static_cast<double>(most) * 1.05);
   chart.times_below();
   chart.counts_beside();
   add_line(chart, record.requests, record.step_us, ink);
@@ -133,8 +136,8 @@ void add_trials(Page& page, const OdpRecord& record) {
     ++counts[std::min(bin, bins - 1)];
   }
   const std::uint64_t most = *std::max_element(counts.begin(), counts.end());
-  Chart chart(page, "Execution times of the trials", "execution time", "trials", longest,
-              static_cast<double>(most) * 1.05);
+  StepChart chart(page, "Execution times of the trials", "execution time", "trials", longest,
+                  static_cast<double>(most) * 1.05);
   chart.times_below();
   chart.counts_beside();
   for (std::size_t i = 0; i < bins; ++i) {
@@ -180,8 +183,9 @@ void add_sequence(Page& page, const OdpRecord& record) {
       "before.{}</p>\n<svg viewBox=\"0 0 {} {}\" width=\"{}\" role=\"img\" "
       "aria-label=\"Sequence diagram of the packets\" style=\"max-width:100%;height:auto\" "
       "font-size=\"11\" fill=\"currentColor\" stroke=\"none\">\n",
-      record.arrows_left_out > 0 ? fmt::format(" {} more are left out.", record.arrows_left_out)
-                                 : "",
+      record.arrows_left_out > 0
+          ? fmt::format(" {} more are left out.", record.arrows_left_out)
+          : "",
       width, tall, width);
   for (const auto& [x, name] : {std::pair(client, "client"), std::pair(server, "server")}) {
     page.add(

@@ -11,6 +11,7 @@
 #include "report/html.hpp"
 #include "report/page_parts.hpp"
 #include "report/run_record.hpp"
+#include "report/words.hpp"
 
 namespace weft::report {
 namespace {
@@ -19,10 +20,6 @@ constexpr double chart_width = 640;
 constexpr double chart_height = 260;
 constexpr double left = 56;
 constexpr double bottom = 28;
-
-std::string percent(double fraction) {
-  return fmt::format("{:+.1f} %", fraction * 100);
-}
 
 /// A chart's frame: from values to places, with grid lines.
 class Frame {
@@ -230,8 +227,8 @@ void add_tables(Page& page, const QosRecord& record) {
   rows.clear();
   for (const QosJob& job : record.jobs) {
     rows.push_back({job.name, job.kind, fmt::format("{}", job.placement),
-                    percent(job.default_of_isolation), percent(job.controlled_of_isolation),
-                    percent(job.improvement)});
+                    as_change(job.default_of_isolation), as_change(job.controlled_of_isolation),
+                    as_change(job.improvement)});
   }
   add_table(page, "Jobs",
             {"job", "kind", "placement", "default of isolation", "controlled", "improvement"},
@@ -258,9 +255,9 @@ std::string qos_page(const QosRecord& record) {
       "default: median {}, mean {}, best {}, worst {}; nothing was tried any more after {} "
       "iterations.</p>\n</header>\n<main>\n",
       html_escape(record.controller), html_escape(record.scenario), html_escape(record.topology),
-      record.placements, record.iterations, percent(quantiles.median),
-      percent(sum / static_cast<double>(std::max<std::size_t>(record.jobs.size(), 1))),
-      percent(quantiles.max), percent(quantiles.min), record.iterations_to_best);
+      record.placements, record.iterations, as_change(quantiles.median),
+      as_change(sum / static_cast<double>(std::max<std::size_t>(record.jobs.size(), 1))),
+      as_change(quantiles.max), as_change(quantiles.min), record.iterations_to_best);
   page.raw("<section>\n");
   page.raw(grid_begin);
   add_relative(page, record);

@@ -2,17 +2,13 @@
 #include "report/report.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
+#include "report/files.hpp"
 #include "report/qos_page.hpp"
 
 namespace weft::report {
 namespace {
-
-std::string in_directory(const std::string& dir, const char* name) {
-  return (std::filesystem::path(dir) / name).string();
-}
 
 /// Whether the runs' command simulated it, as far as they say. A directory may hold what several
 /// commands left.

@@ -35,11 +35,11 @@ class Descriptor {
   int fd_;
 };
 
+}  // namespace
+
 std::string in_directory(const std::string& dir, const char* name) {
   return (std::filesystem::path(dir) / name).string();
 }
-
-}  // namespace
 
 Result<std::string> read_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

@@ -15,18 +15,18 @@
 namespace weft::report {
 namespace {
 
-constexpr double chart_width = 560;
-constexpr double chart_height = 320;
-constexpr double left = 64;
-constexpr double right = 14;
-constexpr double top = 12;
-constexpr double bottom = 46;
+constexpr double plot_width = 560;
+constexpr double plot_height = 320;
+constexpr double margin_left = 64;
+constexpr double margin_right = 14;
+constexpr double margin_top = 12;
+constexpr double margin_bottom = 46;
 constexpr std::size_t colours = 8;
 constexpr int model_samples = 60;
 /// Values that differ more are drawn on a logarithmic axis.
 constexpr double linear_up_to = 12;
 
-std::string percent(double share) {
+std::string share_text(double share) {
   return fmt::format("{:.4g} %", share * 100);
 }
 
@@ -119,10 +119,10 @@ class Drawing {
         "style=\"display:block;width:100%;max-width:42rem;height:auto\" font-size=\"12\" "
         "fill=\"currentColor\" "
         "stroke=\"none\">\n",
-        chart_width, chart_height, html_escape(chart_.title));
-    const Axis x(xs_.front(), xs_.back(), left + 10, chart_width - right - 10,
+        plot_width, plot_height, html_escape(chart_.title));
+    const Axis x(xs_.front(), xs_.back(), margin_left + 10, plot_width - margin_right - 10,
                  chart_.x_logarithmic);
-    const Axis y(least_, most_, chart_height - bottom, top, y_logarithmic_);
+    const Axis y(least_, most_, plot_height - margin_bottom, margin_top, y_logarithmic_);
     add_grid(x, y);
     for (std::size_t i = 0; i < chart_.curves.size(); ++i) {
       add_curve(chart_.curves[i], x, y, fmt::format("var(--run-{})", i % colours));
@@ -147,25 +147,25 @@ class Drawing {
       page_.add(
           "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"var(--line)\"/>"
           "<text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5:.4g}</text>\n",
-          left, chart_width - right, y(value), left - 8, y(value) + 4, value);
+          margin_left, plot_width - margin_right, y(value), margin_left - 8, y(value) + 4, value);
     }
     double last = -1e9;
     for (const double value : xs_) {
       page_.add(
           "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"var(--line)\"/>\n",
-          x(value), top, chart_height - bottom);
+          x(value), margin_top, plot_height - margin_bottom);
       // Labels of neighbours that are close would run into each other.
       if (x(value) - last < 40) continue;
       last = x(value);
       page_.add("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x(value),
-                chart_height - bottom + 18, html_escape(chart_.x_label(value)));
+                plot_height - margin_bottom + 18, html_escape(chart_.x_label(value)));
     }
-    page_.add("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", chart_width - right,
-              chart_height - 8, html_escape(chart_.x_title));
+    page_.add("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", plot_width - margin_right,
+              plot_height - 8, html_escape(chart_.x_title));
     page_.add(
         "<text x=\"14\" y=\"{0}\" text-anchor=\"middle\" "
         "transform=\"rotate(-90 14 {0})\">{1}</text>\n",
-        (chart_height - bottom + top) / 2,
+        (plot_height - margin_bottom + margin_top) / 2,
         html_escape(
             fmt::format("{} [{}]", record_.metric == "time" ? "time" : "metric", record_.unit)));
   }
@@ -188,7 +188,7 @@ class Drawing {
           "<g stroke=\"{0}\"><title>{1}, {2}: {3:.5g} {4}, {5:.5g} to {6:.5g}</title>"
           "<path d=\"M{7:.1f} {8:.1f}V{9:.1f}M{10:.1f} {8:.1f}h8M{10:.1f} {9:.1f}h8\" "
           "fill=\"none\"/><circle cx=\"{7:.1f}\" cy=\"{11:.1f}\" r=\"3.5\" fill=\"{0}\"/></g>\n",
-          colour, added(point->latency_us), percent(point->bandwidth), point->median,
+          colour, added(point->latency_us), share_text(point->bandwidth), point->median,
           html_escape(record_.unit), point->low, point->high, x(place), y(point->low),
           y(point->high), x(place) - 4, y(point->median));
     }
@@ -222,7 +222,7 @@ Chart by_latency(const SweepRecord& record, const Grid& grid) {
               .x_title = "latency added, one way",
               .x_label = [](double us) { return added(us); }};
   for (const double bandwidth : grid.bandwidths) {
-    Curve curve{.name = percent(bandwidth) + " bandwidth", .points = {}, .model = {}};
+    Curve curve{.name = share_text(bandwidth) + " bandwidth", .points = {}, .model = {}};
     for (const SweepPagePoint& p : record.points) {
       if (p.bandwidth == bandwidth) curve.points.emplace_back(p.latency_us, &p);
     }
@@ -232,11 +232,11 @@ Chart by_latency(const SweepRecord& record, const Grid& grid) {
   return chart;
 }
 
-/// Against the inverse of the bandwidth: both charts are slower to the right.
+/// Against the inverse of the bandwidth: both charts are slower to the margin_right.
 Chart by_bandwidth(const SweepRecord& record, const Grid& grid) {
   Chart chart{.title = "Against bandwidth",
               .x_title = "bandwidth, logarithmic",
-              .x_label = [](double inverse) { return percent(1 / inverse); },
+              .x_label = [](double inverse) { return share_text(1 / inverse); },
               .x_logarithmic = true};
   for (const double latency_us : grid.latencies) {
     Curve curve{.name = added(latency_us), .points = {}, .model = {}};
@@ -289,7 +289,7 @@ void add_heat_map(Page& page, const SweepRecord& record, const Grid& grid) {
     values.push_back(std::move(of_row));
   }
   std::vector<std::string> head{"latency \\ bandwidth"};
-  for (const double bandwidth : grid.bandwidths) head.push_back(percent(bandwidth));
+  for (const double bandwidth : grid.bandwidths) head.push_back(share_text(bandwidth));
   page.raw(
       "<section><h2>Slow-down on each network</h2>\n<p class=\"reading\">Times as slow as on "
       "the fastest network that was tried.</p>\n");
@@ -324,7 +324,7 @@ void add_needs(Page& page, const SweepRecord& record) {
 void add_points(Page& page, const SweepRecord& record) {
   std::vector<std::vector<std::string>> rows;
   for (const SweepPagePoint& p : record.points) {
-    rows.push_back({added(p.latency_us) + ", " + percent(p.bandwidth),
+    rows.push_back({added(p.latency_us) + ", " + share_text(p.bandwidth),
                     fmt::format("{:.5g}", p.median), fmt::format("{:.5g}", p.low),
                     fmt::format("{:.5g}", p.high),
                     fmt::format("{:.5g}", record.model(p.latency_us, p.bandwidth)),

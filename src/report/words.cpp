@@ -271,6 +271,10 @@ std::string as_percent(double fraction) {
   return fmt::format("{:.1f} %", fraction * 100);
 }
 
+std::string as_change(double fraction) {
+  return fmt::format("{:+.1f} %", fraction * 100);
+}
+
 std::string as_rate(double bytes_per_s) {
   if (!std::isfinite(bytes_per_s)) return "–";
   if (bytes_per_s < 0 || bytes_per_s > 1e18) {

@@ -44,6 +44,7 @@ std::optional<double> times_floor(const RunRecord& run, double spread_us);
 
 std::string with_thousands(std::uint64_t n);  ///< "1,234,567"
 std::string as_percent(double fraction);      ///< "97.3 %"
+std::string as_change(double fraction);       ///< "+2.7 %", "-2.7 %"
 std::string as_rate(double bytes_per_s);      ///< "11.9 MB/s"
 std::string as_time(double microseconds);     ///< "38.7 ms"
 std::string as_times(double factor);          ///< "1.04×"

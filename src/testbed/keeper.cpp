@@ -63,7 +63,7 @@ constexpr std::array<StepText, 11> kSteps{{
 }};
 
 // What the keeper tells its maker, once.
-struct Report {
+struct StepReport {
   Step step = Step::ready;
   int error = 0;
   pid_t pid = 0;
@@ -95,7 +95,7 @@ class Child {
   }
 
  private:
-  void tell(const Report& report) {
+  void tell(const StepReport& report) {
     [[maybe_unused]] const auto told = ::write(report_, &report, sizeof report);
   }
   [[noreturn]] void fail(Step step) {
@@ -198,7 +198,7 @@ class Child {
   int alive_;
 };
 
-Error step_error(const Report& report) {
+Error step_error(const StepReport& report) {
   const auto& text = kSteps[static_cast<std::size_t>(report.step)];
   return {ErrorCode::unavailable, fmt::format("testbed: cannot {}: {}; {}", text.what,
                                               std::strerror(report.error), text.help)};
@@ -216,7 +216,7 @@ Result<std::array<Descriptor, 2>> make_pipe() {
 Result<pid_t> hear(int pipe) {
   pid_t pid = 0;
   for (int heard = 0; heard < 2;) {
-    Report report;
+    StepReport report;
     const auto n = ::read(pipe, &report, sizeof report);
     if (n < 0 && errno == EINTR) continue;
     if (n != sizeof report) {

@@ -36,13 +36,13 @@ Error refused(std::string_view what, int error) {
 }
 
 /// A relay's word to its maker before it begins.
-struct Report {
+struct DeviceReport {
   bool lacks_tun = false;
   int error = 0;
 };
 
 /// "eth0" of the network that the calling process is in.
-int open_device(Report& report) {
+int open_device(DeviceReport& report) {
   const int file = ::open(kTunDevice, O_RDWR | O_CLOEXEC | O_NONBLOCK);
   report.lacks_tun = file < 0;
   ifreq request{};
@@ -59,7 +59,7 @@ int open_device(Report& report) {
   sigset_t all;
   sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  Report report;
+  DeviceReport report;
   report.error = spaces.enter_user();
   std::array<int, kHosts> devices{-1, -1};
   for (std::uint32_t host = 0; host < kHosts && report.error == 0; ++host) {
@@ -85,7 +85,7 @@ Result<pid_t> start_relay(const Spaces& spaces, Duration latency, RelayCounters&
   if (pid == 0) be_relay(spaces, latency, counters, writer.get());
   if (pid < 0) return refused("fork", errno);
   writer.reset();
-  Report report;
+  DeviceReport report;
   ssize_t n = 0;
   while ((n = ::read(reader.get(), &report, sizeof report)) < 0 && errno == EINTR) {
   }

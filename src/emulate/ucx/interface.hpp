@@ -40,6 +40,13 @@ struct Endpoint {
   PaddingDebt reads_debt;  ///< of what the peer sends in answer
 };
 
+/// What the pieces of a message are together.
+inline std::size_t bytes_of(const uct_iov_t* iov, std::size_t count) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) bytes += iov[i].length * iov[i].count;
+  return bytes;
+}
+
 struct Handler {
   uct_am_callback_t call;
   void* argument;

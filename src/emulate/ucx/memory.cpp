@@ -23,12 +23,6 @@ Answer round_trip(Interface& interface, Endpoint& endpoint, std::size_t request,
   return {std::max(there, back.departure) + back.latency, out.latency + back.latency};
 }
 
-std::size_t bytes_of(const uct_iov_t* iov, std::size_t count) {
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < count; ++i) bytes += iov[i].length * iov[i].count;
-  return bytes;
-}
-
 /// An operation whose answer brings bytes: it completes a round trip later, or blocks for one.
 /// `call` is given the completion to pass on.
 template <class Call>

@@ -62,12 +62,6 @@ ucs_status_t am_short(uct_ep_h handle, std::uint8_t id, std::uint64_t header, co
   return sent(endpoint, status, op_am_short, sizeof header + length);
 }
 
-std::size_t bytes_of(const uct_iov_t* iov, std::size_t count) {
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < count; ++i) bytes += iov[i].length * iov[i].count;
-  return bytes;
-}
-
 ucs_status_t am_short_iov(uct_ep_h handle, std::uint8_t id, const uct_iov_t* iov,
                           std::size_t count) {
   Interface& interface = interface_of_endpoint(handle);

@@ -47,7 +47,7 @@ Result<void> read_port(Subnet& subnet, LineCursor& cursor, std::size_t line) {
   return {};
 }
 
-Result<void> read_line(Subnet& subnet, std::string_view line, std::size_t number) {
+Result<void> read_ibnetdiscover_line(Subnet& subnet, std::string_view line, std::size_t number) {
   LineCursor cursor(line);
   cursor.skip_space();
   if (cursor.at_end() || cursor.take('#')) return {};
@@ -68,7 +68,7 @@ Result<void> read_line(Subnet& subnet, std::string_view line, std::size_t number
 Result<Topology> parse_ibnetdiscover(std::string_view text, const std::string& file) {
   Subnet subnet(file);
   for (std::size_t number = 1; !text.empty(); ++number) {
-    if (auto read = read_line(subnet, take_line(text), number); !read) {
+    if (auto read = read_ibnetdiscover_line(subnet, take_line(text), number); !read) {
       return std::move(read).error();
     }
   }

@@ -37,7 +37,7 @@ std::optional<CableEnd> take_end(LineCursor& cursor) {
       .port = *port};
 }
 
-Result<void> read_line(Subnet& subnet, std::string_view line, std::size_t number) {
+Result<void> read_opensm_line(Subnet& subnet, std::string_view line, std::size_t number) {
   LineCursor cursor(line);
   cursor.skip_space();
   if (cursor.at_end() || cursor.take('#')) return {};
@@ -60,7 +60,7 @@ Result<void> read_line(Subnet& subnet, std::string_view line, std::size_t number
 Result<Topology> parse_opensm_subnet(std::string_view text, const std::string& file) {
   Subnet subnet(file);
   for (std::size_t number = 1; !text.empty(); ++number) {
-    if (auto read = read_line(subnet, take_line(text), number); !read) {
+    if (auto read = read_opensm_line(subnet, take_line(text), number); !read) {
       return std::move(read).error();
     }
   }

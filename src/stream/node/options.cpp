@@ -14,40 +14,40 @@
 namespace weft {
 namespace {
 
-Error wrong(std::string message) {
+Error refuse(std::string message) {
   return {ErrorCode::invalid_argument, std::move(message)};
 }
 
 /// Counts and sizes that the format of a contribution or the address space cannot hold.
 Result<void> check_sizes(const StreamOptions& o) {
   if (o.microslices_per_timeslice == 0) {
-    return wrong("--microslices-per-timeslice: 0 makes empty timeslices; use 1 or more");
+    return refuse("--microslices-per-timeslice: 0 makes empty timeslices; use 1 or more");
   }
   const std::uint64_t microslices = stream::microslices_per_contribution(o);
   if (microslices > stream::microslice_count_mask) {
-    return wrong(fmt::format(
+    return refuse(fmt::format(
         "--microslices-per-timeslice {} with --overlap {}: a contribution "
         "holds at most {} microslices; use fewer, larger ones",
         o.microslices_per_timeslice, o.overlap_microslices, stream::microslice_count_mask));
   }
   if (o.descriptors == 0 || o.descriptors > 1 << 20) {
-    return wrong(fmt::format("--descriptors: {} is not between 1 and 1048576", o.descriptors));
+    return refuse(fmt::format("--descriptors: {} is not between 1 and 1048576", o.descriptors));
   }
   const auto too_much = [](std::string_view option, ByteCount value) {
-    return wrong(fmt::format("{}: {} are not between 1 B and {}; use less", option, to_text(value),
-                             to_text(largest_ring)));
+    return refuse(fmt::format("{}: {} are not between 1 B and {}; use less", option, to_text(value),
+                              to_text(largest_ring)));
   };
   const std::uint64_t rings = std::max<std::uint64_t>(o.inputs, o.computes + 1);
   if (o.buffer == ByteCount{} || o.buffer > largest_ring) return too_much("--buffer", o.buffer);
   if (o.buffer.value() > largest_ring.value() / rings) {
-    return wrong(
+    return refuse(
         fmt::format("--buffer: {} for each of {} pairs of a node are more than {}; use "
                     "a smaller buffer",
                     to_text(o.buffer), rings, to_text(largest_ring)));
   }
   if (o.input_buffer > largest_ring) return too_much("--input-buffer", o.input_buffer);
   if (stream::microslice_ring_bytes(o) > largest_ring) {
-    return wrong(
+    return refuse(
         fmt::format("--descriptors: {} contributions of {} microslices for each of {} "
                     "compute nodes are more than an input node can keep; use fewer",
                     o.descriptors, microslices, o.computes));
@@ -60,10 +60,10 @@ Result<void> check_sizes(const StreamOptions& o) {
 Result<void> stream::check_nodes(const StreamOptions& o) {
   constexpr std::uint32_t most_nodes = 8192;
   if (o.inputs == 0 || o.inputs > most_nodes) {
-    return wrong(fmt::format("--inputs: {} is not between 1 and {}", o.inputs, most_nodes));
+    return refuse(fmt::format("--inputs: {} is not between 1 and {}", o.inputs, most_nodes));
   }
   if (o.computes == 0 || o.computes > most_nodes) {
-    return wrong(fmt::format("--computes: {} is not between 1 and {}", o.computes, most_nodes));
+    return refuse(fmt::format("--computes: {} is not between 1 and {}", o.computes, most_nodes));
   }
   return {};
 }
@@ -76,16 +76,16 @@ Result<void> check_options(const StreamOptions& o) {
         return sink.starts_with("null:");
       });
   if (o.one_ring && !nobody_looks) {
-    return wrong("--one-ring: contents are lost where all pairs share a ring; use --sink null:");
+    return refuse("--one-ring: contents are lost where all pairs share a ring; use --sink null:");
   }
   if (o.stall_timeout < Duration::milliseconds(1)) {
-    return wrong(
+    return refuse(
         fmt::format("--stall-timeout: {} is too short: use 1ms or more", to_text(o.stall_timeout)));
   }
-  if (o.sink_depth == 0) return wrong("--sink-depth: 0 lets nothing pass; use 1 or more");
+  if (o.sink_depth == 0) return refuse("--sink-depth: 0 lets nothing pass; use 1 or more");
   if (o.timeslices == 0 && o.duration == Duration{} && o.source.starts_with("pattern:") &&
       !o.make_source && o.source.find("count=") == std::string::npos) {
-    return wrong("a pattern never ends: say --timeslices N or --duration S");
+    return refuse("a pattern never ends: say --timeslices N or --duration S");
   }
   return stream::check_schedule(o);
 }

@@ -148,7 +148,16 @@ Result<Otf2Definitions> resolve(const Collected& all) {
   return out;
 }
 
+OTF2_ErrorCode silent(void*, const char*, std::uint64_t, const char*, OTF2_ErrorCode code,
+                      const char*, va_list) {
+  return code;
+}
+
 }  // namespace
+
+void say_errors_once() {
+  OTF2_Error_RegisterCallback(silent, nullptr);
+}
 
 Result<Otf2Definitions> read_definitions(OTF2_Reader* reader, const std::string& path) {
   Collected all;

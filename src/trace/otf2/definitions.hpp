@@ -25,6 +25,9 @@ struct Otf2Definitions {
   Communicators communicators;
 };
 
+/// libotf2 explains errors on standard error as well; after this call only our callers do.
+void say_errors_once();
+
 /// Reads an archive's global definitions. Errors name the file and what it lacks.
 Result<Otf2Definitions> read_definitions(OTF2_Reader* reader, const std::string& path);
 

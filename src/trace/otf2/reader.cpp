@@ -13,12 +13,6 @@ namespace {
 
 using Kind = Record::Kind;
 
-/// libotf2 explains errors on standard error; ours are said once.
-OTF2_ErrorCode silent(void*, const char*, std::uint64_t, const char*, OTF2_ErrorCode code,
-                      const char*, va_list) {
-  return code;
-}
-
 /// One rank of an archive that is being read.
 struct Rank {
   Rank(std::uint32_t number, const Otf2Definitions& defs, std::size_t look_ahead)
@@ -235,7 +229,7 @@ class Stream final : public EventStream {
 }  // namespace
 
 Result<std::unique_ptr<EventStream>> open_otf2(const std::string& path, std::size_t look_ahead) {
-  OTF2_Error_RegisterCallback(silent, nullptr);
+  say_errors_once();
   OTF2_Reader* reader = OTF2_Reader_Open(path.c_str());
   if (reader == nullptr) {
     return Error{

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "trace/otf2/definitions.hpp"
 #include "trace/otf2/otf2_trace.hpp"
 
 namespace weft::trace {
@@ -42,12 +43,6 @@ void free_chunks(void*, OTF2_FileType, OTF2_LocationRef, void** buffer, bool fin
 }
 constexpr OTF2_MemoryCallbacks memory_callbacks{.otf2_allocate = allocate_chunk,
                                                 .otf2_free_all = free_chunks};
-
-/// libotf2 explains errors on standard error; ours are said once.
-OTF2_ErrorCode silent(void*, const char*, std::uint64_t, const char*, OTF2_ErrorCode code,
-                      const char*, va_list) {
-  return code;
-}
 
 class Writer final : public Otf2Writer {
  public:
@@ -237,7 +232,7 @@ Result<void> Writer::finish(const std::vector<std::vector<std::uint32_t>>& commu
 }  // namespace
 
 Result<std::unique_ptr<Otf2Writer>> create_otf2(const std::string& directory, std::uint32_t ranks) {
-  OTF2_Error_RegisterCallback(silent, nullptr);
+  say_errors_once();
   OTF2_Archive* archive = OTF2_Archive_Open(
       directory.c_str(), "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_MIN,
       OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);

@@ -13,7 +13,7 @@
 namespace weft::wire {
 namespace {
 
-constexpr std::size_t buffer_size = 256 << 10;
+constexpr std::size_t output_buffer_size = 256 << 10;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ FileOutput::FileOutput(std::string path, std::string temporary, int descriptor, 
       temporary_(std::move(temporary)),
       descriptor_(descriptor),
       existing_(existing) {
-  buffer_.reserve(buffer_size);
+  buffer_.reserve(output_buffer_size);
 }
 
 Result<std::unique_ptr<FileOutput>> FileOutput::create(std::string path, Existing existing) {
@@ -84,10 +84,10 @@ Result<void> FileOutput::write(std::span<const std::byte> bytes) {
   if (error_) return *error_;
   WEFT_CHECK(descriptor_ >= 0, "write after finish");
   bytes_ += bytes.size();
-  if (bytes.size() > buffer_size - buffer_.size()) {
+  if (bytes.size() > output_buffer_size - buffer_.size()) {
     if (auto flushed = flush(); !flushed) return flushed;
   }
-  if (bytes.size() >= buffer_size) return write_through(bytes);
+  if (bytes.size() >= output_buffer_size) return write_through(bytes);
   buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
   return {};
 }

@@ -7,7 +7,7 @@
 namespace weft::wire {
 namespace {
 
-constexpr std::size_t buffer_size = 64 << 10;
+constexpr std::size_t input_buffer_size = 64 << 10;
 constexpr std::uint64_t append_step = 1 << 20;
 
 }  // namespace
@@ -28,7 +28,7 @@ Decoder::Decoder(std::unique_ptr<ByteInput> input, std::string name, std::string
     : input_(std::move(input)),
       name_(std::move(name)),
       unit_(std::move(unit)),
-      buffer_(buffer_size) {}
+      buffer_(input_buffer_size) {}
 
 void Decoder::fail_at(std::uint64_t position, ErrorCode code, std::string message) {
   if (error_) return;
@@ -72,7 +72,7 @@ void Decoder::get_bytes(std::span<std::byte> into, std::string_view what) {
   if (!fits(into.size(), what)) return;
   const std::size_t wanted = into.size();
   while (!into.empty()) {
-    if (begin_ == end_ && into.size() >= buffer_size) {
+    if (begin_ == end_ && into.size() >= input_buffer_size) {
       const auto direct = input_->read(into);
       if (!direct) return fail(direct.error().code, direct.error().message);
       position_ += *direct;
