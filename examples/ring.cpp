@@ -26,4 +26,6 @@ int ring(Process& process, std::span<const std::string>) {
   return 0;
 }
 
-int main(int argc, char** argv) { return run_program(argc, argv, ring); }
+int main(int argc, char** argv) {
+  return run_program(argc, argv, ring);
+}

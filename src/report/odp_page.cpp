@@ -183,9 +183,8 @@ void add_sequence(Page& page, const OdpRecord& record) {
       "before.{}</p>\n<svg viewBox=\"0 0 {} {}\" width=\"{}\" role=\"img\" "
       "aria-label=\"Sequence diagram of the packets\" style=\"max-width:100%;height:auto\" "
       "font-size=\"11\" fill=\"currentColor\" stroke=\"none\">\n",
-      record.arrows_left_out > 0
-          ? fmt::format(" {} more are left out.", record.arrows_left_out)
-          : "",
+      record.arrows_left_out > 0 ? fmt::format(" {} more are left out.", record.arrows_left_out)
+                                 : "",
       width, tall, width);
   for (const auto& [x, name] : {std::pair(client, "client"), std::pair(server, "server")}) {
     page.add(
