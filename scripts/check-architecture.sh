@@ -221,12 +221,9 @@ awk -v allowed_includes="$allowed_includes" -v longest="$longest_function" '
   }
 ' "${cpp_files[@]}" >>"$violations"
 
-# ---- documentation: prose that fits a window; tables and code are as wide as they are
+# ---- documentation: lines that fit a window, of prose, tables and code
 if ((${#pages[@]} > 0)); then
   LC_ALL=C awk -v longest="$longest_prose" '
-    FNR == 1 { fenced = 0 }
-    /^ *```/ { fenced = !fenced }
-    fenced || /^ *[|]/ || /^    / { next }
     {
       text = $0
       gsub(/[\200-\277]/, "", text)  # characters, not bytes

@@ -105,7 +105,12 @@ long="$(printf 'word %.0s' {1..25})"
 echo "$long" >"$tree/docs/a.md"
 expect docs/a.md "docs/a.md:1: the line has more than 120 characters"
 
-printf '%s\n' "| $long |" "    $long" '```' "$long" '```' "$(printf 'µs…%.0s' {1..40})" >"$tree/docs/a.md"
+for line in "| $long |" "    $long"; do
+  echo "$line" >"$tree/docs/a.md"
+  expect docs/a.md "docs/a.md:1: the line has more than 120 characters"
+done
+
+printf '%s\n' "| a | table |" "$(printf 'µs…%.0s' {1..40})" "https://$(printf 'x%.0s' {1..130})" >"$tree/docs/a.md"
 expect docs/a.md ""
 
 exit "$failed"
