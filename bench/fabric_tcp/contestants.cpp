@@ -46,7 +46,7 @@ std::span<std::byte> slice(Memory& memory, std::size_t index, std::size_t size) 
 
 class Plain final : public Contestant {
  public:
-  Plain(tcp::Descriptor socket, Memory& memory) : socket_(std::move(socket)), memory_(memory) {}
+  Plain(Descriptor socket, Memory& memory) : socket_(std::move(socket)), memory_(memory) {}
 
   void push(std::size_t count, std::size_t size, Waiting waiting) override {
     for (std::size_t i = 0; i < count; ++i) send_all(slice(memory_, i, size), waiting);
@@ -104,7 +104,7 @@ class Plain final : public Contestant {
     }
   }
 
-  tcp::Descriptor socket_;
+  Descriptor socket_;
   Memory& memory_;
 };
 
@@ -217,7 +217,7 @@ std::unique_ptr<Contestant> make_plain(bool active, const std::string& listen,
                                        const Channel& channel, Memory& memory) {
   auto address = tcp::parse_address(listen);
   WEFT_CHECK(address.ok(), "{}", address.error().message);
-  tcp::Descriptor socket;
+  Descriptor socket;
   if (active) {
     address = tcp::parse_address(channel.hear());
     WEFT_CHECK(tcp::start_connect(*address, {}, socket) != tcp::ConnectState::refused);

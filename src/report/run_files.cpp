@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/descriptor.hpp"
 #include "base/whole_file.hpp"
 #include "report/files.hpp"
 #include "report/run_record.hpp"
@@ -19,21 +20,6 @@ namespace {
 
 /// A record of the largest run is a few megabytes; beyond this it is some other file.
 constexpr std::uint64_t largest_file = std::uint64_t{256} << 20;
-
-/// Closes the descriptor it was given.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 }  // namespace
 

@@ -21,8 +21,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/descriptor.hpp"
 #include "testbed/clock.hpp"
-#include "testbed/descriptor.hpp"
 #include "testbed/line_forwarder.hpp"
 
 extern char** environ;

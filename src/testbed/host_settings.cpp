@@ -21,7 +21,7 @@
 #include <string_view>
 #include <utility>
 
-#include "testbed/descriptor.hpp"
+#include "base/descriptor.hpp"
 
 namespace weft::testbed {
 namespace {

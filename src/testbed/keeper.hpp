@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "testbed/descriptor.hpp"
+#include "base/descriptor.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 

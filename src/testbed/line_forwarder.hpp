@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "testbed/descriptor.hpp"
+#include "base/descriptor.hpp"
 
 namespace weft::testbed {
 

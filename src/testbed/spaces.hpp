@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "testbed/descriptor.hpp"
+#include "base/descriptor.hpp"
 #include "weft/result.hpp"
 
 namespace weft::testbed {

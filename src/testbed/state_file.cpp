@@ -15,7 +15,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "testbed/descriptor.hpp"
+#include "base/descriptor.hpp"
 #include "testbed/keeper.hpp"
 
 namespace weft::testbed {

@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "testbed/descriptor.hpp"
+#include "base/descriptor.hpp"
 
 namespace weft::testbed {
 namespace {

@@ -20,7 +20,7 @@ Result<std::unique_ptr<Fabric>> open_hybrid(const HybridOptions& options,
                                             std::unique_ptr<Fabric> far) {
   WEFT_CHECK(far != nullptr);
   if (near == nullptr) near = std::make_unique<hybrid::AbsentMemory>();
-  tcp::Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
+  Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.open()) {
     return Error{ErrorCode::exhausted,
                  fmt::format("epoll: {}; raise the limit of open files", std::strerror(errno))};
@@ -57,7 +57,7 @@ constexpr std::uint32_t kMostPollsWithoutFar = 1 << 16;
 }  // namespace
 
 Endpoint::Endpoint(const HybridOptions& options, std::unique_ptr<ShmFabric> near,
-                   std::unique_ptr<Fabric> far, tcp::Descriptor epoll)
+                   std::unique_ptr<Fabric> far, Descriptor epoll)
     : self_(options.self),
       patience_(options.patience),
       near_(std::move(near)),

@@ -46,7 +46,7 @@ struct Peer {
 class Endpoint final : public Fabric {
  public:
   Endpoint(const HybridOptions& options, std::unique_ptr<ShmFabric> near,
-           std::unique_ptr<Fabric> far, tcp::Descriptor epoll);
+           std::unique_ptr<Fabric> far, Descriptor epoll);
 
   const FabricLimits& limits() const override { return limits_; }
   std::string_view name() const override { return name_; }
@@ -99,7 +99,7 @@ class Endpoint final : public Fabric {
   Duration patience_;
   std::unique_ptr<ShmFabric> near_;
   std::unique_ptr<Fabric> far_;
-  tcp::Descriptor epoll_;
+  Descriptor epoll_;
   std::array<int, 2> watched_ = {-1, -1};
   FabricLimits limits_;
   std::string name_;

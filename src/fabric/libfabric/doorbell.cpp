@@ -91,10 +91,6 @@ void remove_leftovers() {
   }
 }
 
-Descriptor::~Descriptor() {
-  if (value_ >= 0) ::close(value_);
-}
-
 Result<SleepFlag> SleepFlag::create(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (file.get() < 0 || ::ftruncate(file.get(), kFlagSize) != 0) {

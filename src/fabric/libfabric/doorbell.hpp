@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/descriptor.hpp"
 #include "weft/ids.hpp"
 #include "weft/result.hpp"
 
@@ -25,22 +26,6 @@ std::string shared_name(std::string_view job_tag, NodeId node, Incarnation incar
 /// Unlinks what endpoints that no longer live left in /dev/shm. Only files named by
 /// `shared_name`, and only when nobody holds their doorbell.
 void remove_leftovers();
-
-/// A descriptor that is closed.
-class Descriptor {
- public:
-  explicit Descriptor(int value = -1) : value_(value) {}
-  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(value_, other.value_);
-    return *this;
-  }
-  ~Descriptor();
-  int get() const { return value_; }
-
- private:
-  int value_;
-};
 
 /// The shared word, mapped.
 class SleepFlag {

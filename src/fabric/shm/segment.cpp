@@ -52,8 +52,7 @@ Result<void> Segment::map(std::size_t ring_size) {
 
 Result<Segment> Segment::make(std::size_t ring_size, std::uint64_t nonce) {
   Segment segment;
-  segment.descriptor_ =
-      tcp::Descriptor(::memfd_create("weft-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  segment.descriptor_ = Descriptor(::memfd_create("weft-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const int fd = segment.descriptor_.get();
   if (fd < 0) return failed("memfd_create", "raise the limit of open files, or use tcp");
   if (::ftruncate(fd, static_cast<off_t>(kRingOffset + ring_size)) != 0) {
@@ -80,7 +79,7 @@ Result<Segment> Segment::find(const SegmentName& name) {
   const std::string path = fmt::format("/proc/{}/fd/{}", name.process, name.descriptor);
   // Not blocking and not becoming anybody's terminal, whatever it turns out to be.
   segment.descriptor_ =
-      tcp::Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+      Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   const int fd = segment.descriptor_.get();
   if (fd < 0) return failed(path.c_str(), "run both processes as one user, or use tcp");
   struct stat about {};

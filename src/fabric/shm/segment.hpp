@@ -52,7 +52,7 @@ class Segment {
  private:
   Result<void> map(std::size_t ring_size);
 
-  tcp::Descriptor descriptor_;
+  Descriptor descriptor_;
   std::span<std::byte> memory_;
   SegmentName name_;
 };

@@ -129,19 +129,6 @@ bool reached_itself(int fd) {
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    reset();
-    fd_ = std::exchange(other.fd_, -1);
-  }
-  return *this;
-}
-
-void Descriptor::reset() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
-
 Result<Descriptor> listen_on(SocketAddress& address, const SocketSettings& settings) {
   Descriptor listener = make_socket(address.family());
   if (!listener.open()) return listen_error(address, errno);

@@ -8,27 +8,12 @@
 #include <string>
 #include <utility>
 
+#include "base/descriptor.hpp"
 #include "fabric/tcp/address.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
 namespace weft::tcp {
-
-/// A file descriptor that is closed with its owner.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor() { reset(); }
-  int get() const { return fd_; }
-  bool open() const { return fd_ >= 0; }
-  void reset();
-
- private:
-  int fd_ = -1;
-};
 
 /// What every connection gets.
 struct SocketSettings {

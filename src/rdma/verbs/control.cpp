@@ -125,15 +125,6 @@ Result<Place> parse_place(const std::string& text) {
   return place;
 }
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 ControlConnection::ControlConnection(Descriptor socket) : socket_(std::move(socket)) {
   make_nonblocking(socket_.get());
   // A host that vanished must not keep the other one waiting for ever: half a minute.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
@@ -25,19 +26,6 @@ struct Place {
 };
 /// With or without a host. Errors: `invalid_argument`.
 Result<Place> parse_place(const std::string& text);
-
-/// Owns a descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 /// One thread.
 class ControlConnection {

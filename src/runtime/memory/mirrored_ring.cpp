@@ -60,9 +60,8 @@ Result<void> map_twice(std::byte* at, std::size_t size, int descriptor, std::uin
   return {};
 }
 
-Result<detail::OwnedDescriptor> make_memory_file(ByteCount total, std::string_view name) {
-  detail::OwnedDescriptor file(
-      ::memfd_create(std::string(name).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+Result<Descriptor> make_memory_file(ByteCount total, std::string_view name) {
+  Descriptor file(::memfd_create(std::string(name).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file.get() < 0) return system_error("cannot make a memory file", total);
   if (::ftruncate(file.get(), static_cast<off_t>(total.value())) != 0) {
     return system_error("cannot size a memory file", total);
@@ -76,10 +75,6 @@ namespace detail {
 
 AddressRange::~AddressRange() {
   if (base_ != nullptr) ::munmap(base_, size_);
-}
-
-OwnedDescriptor::~OwnedDescriptor() {
-  if (fd_ >= 0) ::close(fd_);
 }
 
 }  // namespace detail

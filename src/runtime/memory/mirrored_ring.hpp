@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/descriptor.hpp"
 #include "runtime/memory/registered_memory.hpp"
 #include "weft/ids.hpp"
 #include "weft/result.hpp"
@@ -79,23 +80,6 @@ class AddressRange {
   std::size_t size_ = 0;
 };
 
-/// Owns a file descriptor: closes it.
-class OwnedDescriptor {
- public:
-  OwnedDescriptor() = default;
-  explicit OwnedDescriptor(int fd) : fd_(fd) {}
-  ~OwnedDescriptor();
-  OwnedDescriptor(OwnedDescriptor&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-  OwnedDescriptor& operator=(OwnedDescriptor&& o) noexcept {
-    std::swap(fd_, o.fd_);
-    return *this;
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_ = -1;
-};
-
 }  // namespace detail
 
 /// `count` rings of equal size in one memory file, each mapped twice. Move-only; views stay valid
@@ -121,7 +105,7 @@ class MirroredArena {
  private:
   MirroredArena() = default;
   ByteCount ring_size_{};
-  detail::OwnedDescriptor descriptor_;
+  Descriptor descriptor_;
   detail::AddressRange range_;
   std::vector<MemoryRegistration> registrations_;  // destroyed first: no address is listed unmapped
 };

@@ -48,8 +48,8 @@ std::string display(const Address& address) {
                            : fmt::format("{} (compute {})", address.name, address.compute);
 }
 
-OwnedDescriptor make_socket() {
-  return OwnedDescriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Descriptor make_socket() {
+  return Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
 Error system_error(std::string_view what, const Address& address) {
@@ -59,7 +59,7 @@ Error system_error(std::string_view what, const Address& address) {
 
 // A socket file that a killed process left behind: nobody answers there any more.
 bool remove_stale(const Address& address) {
-  const OwnedDescriptor probe = make_socket();
+  const Descriptor probe = make_socket();
   const SocketAddress a = to_socket_address(address);
   if (::connect(probe.get(), a.get(), a.size) == 0 || errno != ECONNREFUSED) return false;
   return remove_socket_file(path_of(address));
@@ -95,8 +95,8 @@ Result<void> check_name(std::string_view name) {
                   name, max_name)};
 }
 
-Result<OwnedDescriptor> listen_at(const Address& address) {
-  OwnedDescriptor socket = make_socket();
+Result<Descriptor> listen_at(const Address& address) {
+  Descriptor socket = make_socket();
   if (socket.get() < 0) return system_error("cannot make a socket", address);
   const SocketAddress a = to_socket_address(address);
   int bound = ::bind(socket.get(), a.get(), a.size);
@@ -117,8 +117,8 @@ void unlink_address(const Address& address) {
   if (address.is_path()) remove_socket_file(path_of(address));
 }
 
-Result<OwnedDescriptor> connect_to(const Address& address) {
-  OwnedDescriptor socket = make_socket();
+Result<Descriptor> connect_to(const Address& address) {
+  Descriptor socket = make_socket();
   if (socket.get() < 0) return system_error("cannot make a socket", address);
   const SocketAddress a = to_socket_address(address);
   if (::connect(socket.get(), a.get(), a.size) != 0) {
@@ -136,9 +136,9 @@ Result<OwnedDescriptor> connect_to(const Address& address) {
                            display(address))};
 }
 
-OwnedDescriptor accept_from(int listener, bool (*admits)(int socket)) {
+Descriptor accept_from(int listener, bool (*admits)(int socket)) {
   for (int i = 0; i < most_turned_away; ++i) {
-    OwnedDescriptor socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Descriptor socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.get() < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (socket.get() < 0 || admits(socket.get())) return socket;
   }
@@ -201,7 +201,7 @@ Received receive_message(int socket, std::span<std::byte> buffer, bool with_desc
     // The buffer has room for one descriptor; the kernel drops any further one.
     int fd = -1;
     if (c->cmsg_len >= CMSG_LEN(sizeof(int))) std::memcpy(&fd, CMSG_DATA(c), sizeof(int));
-    result.attached = OwnedDescriptor(fd);
+    result.attached = Descriptor(fd);
   }
   return result;
 }

@@ -14,8 +14,6 @@
 
 namespace weft::shm {
 
-using detail::OwnedDescriptor;
-
 /// Where compute node `compute` of `name` listens. A name with a '/' is a path (the file is
 /// PATH.COMPUTE), otherwise an abstract one of 1 … 64 letters, digits, '.', '_' and '-'.
 struct Address {
@@ -28,11 +26,11 @@ struct Address {
 Result<void> check_name(std::string_view name);
 
 /// Errors: unavailable when another process uses the name.
-Result<OwnedDescriptor> listen_at(const Address& address);
+Result<Descriptor> listen_at(const Address& address);
 /// Removes what `listen_at` left in the file system.
 void unlink_address(const Address& address);
 /// Errors: not_found when nobody listens, unauthorised when the listener is another user's.
-Result<OwnedDescriptor> connect_to(const Address& address);
+Result<Descriptor> connect_to(const Address& address);
 /// Whether the process at the other end runs as this one's user.
 bool belongs_to_us(int socket);
 
@@ -41,7 +39,7 @@ constexpr int most_turned_away = 16;
 /// The next connection that `admits` lets in, not blocking. The others are closed unread, at most
 /// `most_turned_away` of them: others who connect all the time must not keep the caller. −1 with
 /// EAGAIN when there is none, or none among those; the listener then stays readable.
-OwnedDescriptor accept_from(int listener, bool (*admits)(int socket) = belongs_to_us);
+Descriptor accept_from(int listener, bool (*admits)(int socket) = belongs_to_us);
 
 enum class Transfer : std::uint8_t { done, would_block, closed };
 /// Sends one message, with a memory file when `attached` ≥ 0. Never blocks, never raises SIGPIPE.
@@ -49,8 +47,8 @@ Transfer send_message(int socket, std::span<const std::byte> message, int attach
 
 struct Received {
   Transfer state = Transfer::closed;
-  std::size_t size = 0;      ///< larger than the buffer: the message was cut
-  OwnedDescriptor attached;  ///< when one was asked for and came
+  std::size_t size = 0;  ///< larger than the buffer: the message was cut
+  Descriptor attached;   ///< when one was asked for and came
 };
 /// Receives one message, not blocking. Descriptors that come unasked never enter this process.
 Received receive_message(int socket, std::span<std::byte> buffer, bool with_descriptor);

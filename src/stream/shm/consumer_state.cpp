@@ -55,7 +55,7 @@ Result<std::shared_ptr<ConsumerState>> ConsumerState::attach(std::string_view na
                              *options.compute, max_computes)};
   }
   std::shared_ptr<ConsumerState> state(new ConsumerState(name, group, options));
-  state->epoll_ = OwnedDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+  state->epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
   if (state->epoll_.get() < 0) {
     return Error{ErrorCode::exhausted,
                  fmt::format("shm:{}: cannot wait for timeslices: {}", name, std::strerror(errno))};
@@ -174,7 +174,7 @@ Result<std::optional<SharedTimeslice>> ConsumerState::read_one(std::uint64_t tag
 
 Result<std::optional<SharedTimeslice>> ConsumerState::handle(const std::shared_ptr<Connection>& c,
                                                              const FromSink& message,
-                                                             OwnedDescriptor attached) {
+                                                             Descriptor attached) {
   if (const auto* refusal = std::get_if<Refusal>(&message)) {
     const Error error{ErrorCode::invalid_argument,
                       fmt::format("shm:{}: {}", name_, refusal->reason)};
@@ -305,7 +305,7 @@ void ConsumerState::close(Connection& c, bool in_the_end) {
   {
     const std::lock_guard lock(mutex_);
     c.open = false;
-    c.socket = OwnedDescriptor();  // also takes it out of epoll
+    c.socket = Descriptor();  // also takes it out of epoll
   }
   connections_.erase(c.compute);
   counts_.attached = static_cast<std::uint32_t>(connections_.size());

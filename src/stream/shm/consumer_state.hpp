@@ -23,12 +23,12 @@ namespace weft::shm {
 /// One compute node. It stays for as long as one of its timeslices is out, whatever becomes of the
 /// compute node. Threads: the consumer's; `socket` and `open` under the state's mutex.
 struct Connection {
-  OwnedDescriptor socket;
+  Descriptor socket;
   std::uint32_t compute = 0;
   bool open = true;
   bool welcomed = false;
   using RingKey = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>;
-  std::map<std::uint32_t, OwnedDescriptor> files;
+  std::map<std::uint32_t, Descriptor> files;
   std::map<RingKey, AttachedRing> rings;
   std::vector<std::pair<RingKey, const AttachedRing*>> last_rings;  // by component: the likely one
 };
@@ -68,7 +68,7 @@ class ConsumerState : public std::enable_shared_from_this<ConsumerState> {
   Result<bool> connect_compute(std::uint32_t compute);
   Result<std::optional<SharedTimeslice>> read_one(std::uint64_t tag);
   Result<std::optional<SharedTimeslice>> handle(const std::shared_ptr<Connection>& c,
-                                                const FromSink& message, OwnedDescriptor attached);
+                                                const FromSink& message, Descriptor attached);
   Result<std::optional<SharedTimeslice>> take(const std::shared_ptr<Connection>& c,
                                               const Offer& offer);
   bool fill(Record& record, Connection& c, std::span<const std::byte> table,
@@ -82,7 +82,7 @@ class ConsumerState : public std::enable_shared_from_this<ConsumerState> {
   const std::string name_;
   const std::string group_;
   const ConsumerOptions options_;
-  OwnedDescriptor epoll_;
+  Descriptor epoll_;
   std::map<std::uint32_t, std::shared_ptr<Connection>> connections_;  // by compute: the open ones
   std::uint32_t computes_ = 0;  // as the compute nodes say; 0 before the first said it
   Clock::time_point look_again_{};

@@ -69,8 +69,8 @@ Result<void> Server::start() {
   auto listener = listen_at(address_);
   if (!listener) return std::move(listener).error();
   listener_ = std::move(*listener);
-  epoll_ = OwnedDescriptor(::epoll_create1(EPOLL_CLOEXEC));
-  stop_ = OwnedDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  stop_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (epoll_.get() < 0 || stop_.get() < 0 ||
       !watch(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), listener_tag, EPOLLIN) ||
       !watch(epoll_.get(), EPOLL_CTL_ADD, stop_.get(), stop_tag, EPOLLIN)) {
@@ -138,7 +138,7 @@ void Server::finish() {
   }
   if (listener_.get() >= 0) {
     unlink_address(address_);
-    listener_ = OwnedDescriptor();
+    listener_ = Descriptor();
   }
 }
 
@@ -180,12 +180,12 @@ void Server::handle_event(std::uint64_t tag, std::uint32_t events, Turn& turn) {
 // A bounded number: the listener stays readable, and consumers that are there have their turn.
 void Server::accept_all() {
   for (int i = 0; i < accepts_per_turn; ++i) {
-    if (spare_.get() < 0) spare_ = OwnedDescriptor(::eventfd(0, EFD_CLOEXEC));
-    OwnedDescriptor socket = accept_from(listener_.get());
+    if (spare_.get() < 0) spare_ = Descriptor(::eventfd(0, EFD_CLOEXEC));
+    Descriptor socket = accept_from(listener_.get());
     if (socket.get() < 0 && (errno == EMFILE || errno == ENFILE) && spare_.get() >= 0) {
       // No descriptor left, which also hides whether somebody waits: turn who does away with the
       // spare one, or it would be reported as waiting for ever.
-      spare_ = OwnedDescriptor();
+      spare_ = Descriptor();
       if (accept_from(listener_.get()).get() < 0) return;
       continue;
     }
@@ -388,7 +388,7 @@ std::uint32_t Server::shared_file(std::uint64_t file, int descriptor) {
     return known->second;
   }
   if (files_.size() >= max_files - first_shared_file) return no_file;
-  OwnedDescriptor kept(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+  Descriptor kept(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
   if (kept.get() < 0) return no_file;
   const auto number = first_shared_file + static_cast<std::uint32_t>(files_.size());
   files_.push_back(std::move(kept));

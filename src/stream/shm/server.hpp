@@ -75,7 +75,7 @@ class Server {
     std::uint32_t files = 0;  // shared files that it may refer to
   };
   struct Connection {
-    OwnedDescriptor socket;
+    Descriptor socket;
     bool member = false;
     bool wants_write = false;
     std::uint32_t files_sent = 0;
@@ -127,8 +127,8 @@ class Server {
   const Address address_;
   const std::size_t stride_;  // bytes per slot in tables_
   MirroredRing tables_;
-  OwnedDescriptor listener_, epoll_, stop_;
-  OwnedDescriptor spare_;  // given up for a moment when descriptors run out
+  Descriptor listener_, epoll_, stop_;
+  Descriptor spare_;  // given up for a moment when descriptors run out
   std::thread thread_;
 
   mutable std::mutex mutex_;  // everything below
@@ -137,7 +137,7 @@ class Server {
   std::vector<Slot> slots_;
   std::map<ConnectionId, Connection> connections_;
   ConnectionId last_connection_ = 0;
-  std::vector<OwnedDescriptor> files_;                             // number − first_shared_file
+  std::vector<Descriptor> files_;                                  // number − first_shared_file
   std::unordered_map<std::uint64_t, std::uint32_t> file_numbers_;  // by SharedPlace::file
   std::unique_ptr<CopyRing> copies_;                               // made when first needed
   std::uint32_t copies_file_ = no_file;

@@ -347,7 +347,7 @@ TEST(shm_channel, messages_of_a_peer_that_closed_with_others_unread_are_not_lost
   const std::array<std::byte, 3> message{};
   ASSERT_EQ(shm::send_message(server.get(), message), shm::Transfer::done);
   ASSERT_EQ(shm::send_message(client->get(), message), shm::Transfer::done);
-  *client = shm::OwnedDescriptor();
+  *client = Descriptor();
   std::array<std::byte, 16> buffer;
   EXPECT_EQ(shm::receive_message(server.get(), buffer, false).size, 3u);
   EXPECT_EQ(shm::receive_message(server.get(), buffer, false).state, shm::Transfer::closed);
@@ -357,7 +357,7 @@ TEST(shm_channel, one_call_turns_away_a_bounded_number_of_strangers) {
   const std::string name = unique_name();
   const auto listener = shm::listen_at({name, 0});
   ASSERT_TRUE(listener.ok());
-  std::vector<shm::OwnedDescriptor> crowd;
+  std::vector<Descriptor> crowd;
   for (int i = 0; i < shm::most_turned_away + 4; ++i) {
     auto stranger = shm::connect_to({name, 0});
     ASSERT_TRUE(stranger.ok());
@@ -493,7 +493,7 @@ struct Stranger {
     std::array<std::byte, shm::max_message> buffer;
     return send(std::span(buffer).first(shm::encode(message, buffer)));
   }
-  shm::OwnedDescriptor socket;
+  Descriptor socket;
 };
 
 class HostileConsumers : public testing::Test {
@@ -567,7 +567,7 @@ TEST_F(HostileConsumers, running_out_of_descriptors_turns_the_next_one_away_and_
   rlimit few = old;
   few.rlim_cur = 200;
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
-  std::vector<shm::OwnedDescriptor> all;
+  std::vector<Descriptor> all;
   for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) all.emplace_back(fd);
   all.pop_back();  // for the stranger's own end
   const Stranger stranger(name_);

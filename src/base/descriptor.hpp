@@ -6,11 +6,13 @@
 
 #include <utility>
 
-namespace weft::testbed {
+namespace weft {
 
+/// Owns a file descriptor, and closes it. None when it is negative. One thread at a time.
 class Descriptor {
  public:
   Descriptor() = default;
+  /// Takes it over.
   explicit Descriptor(int number) : number_(number) {}
   Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
@@ -24,6 +26,7 @@ class Descriptor {
 
   int get() const { return number_; }
   bool open() const { return number_ >= 0; }
+  /// Closes it before its owner ends.
   void reset() {
     if (number_ >= 0) ::close(number_);
     number_ = -1;
@@ -33,4 +36,4 @@ class Descriptor {
   int number_ = -1;
 };
 
-}  // namespace weft::testbed
+}  // namespace weft
