@@ -64,18 +64,18 @@ Start start_with(const std::string& socket) {
   return {.environment = {{kVariable, socket}}, .enter = {}};
 }
 
-struct Ran {
+struct RelayedRun {
   int client_status = 0;
   double client_s = 0;
   StreamRelay::Counters passed;
 };
 
 /// Carries what they say until the client has ended.
-Result<Ran> relay_until_ended(pid_t client, StreamRelay& relay) {
+Result<RelayedRun> relay_until_ended(pid_t client, StreamRelay& relay) {
   const auto began = std::chrono::steady_clock::now();
   const int ended = static_cast<int>(::syscall(SYS_pidfd_open, client, 0));
   if (ended < 0) return Error{ErrorCode::io, "the client cannot be watched: pidfd_open failed"};
-  Ran ran;
+  RelayedRun ran;
   while (::waitpid(client, &ran.client_status, WNOHANG) == 0) relay.turn(ended);
   ::close(ended);
   ran.client_s = Seconds(std::chrono::steady_clock::now() - began).count();
@@ -83,8 +83,8 @@ Result<Ran> relay_until_ended(pid_t client, StreamRelay& relay) {
   return ran;
 }
 
-Result<Ran> run_both(const EmulationRequest& request, const LinkShape& shape,
-                     const Directory& directory, int client_output) {
+Result<RelayedRun> run_both(const EmulationRequest& request, const LinkShape& shape,
+                            const Directory& directory, int client_output) {
   const std::string server_socket = directory.socket_of("server");
   const std::string client_socket = directory.socket_of("client");
   Start serve = start_with(server_socket);
@@ -131,8 +131,8 @@ Result<EmulatedRun> run_with_unix_server(const EmulationRequest& request, const 
   }
   const Capture capture(request.capture_stdout);
   const auto began = std::chrono::steady_clock::now();
-  const auto ran =
-      in_own_process<Ran>([&] { return run_both(request, shape, directory, capture.output()); });
+  const auto ran = in_own_process<RelayedRun>(
+      [&] { return run_both(request, shape, directory, capture.output()); });
   if (!ran) return ran.error();
   if (ran->client_status != 0) {
     return no_result(
