@@ -106,7 +106,7 @@ class Relay {
 
   // Passes on what arrived; with `swallow` what the connecting side sends gets no further.
   void turn(bool swallow) {
-    ofi::Descriptor accepted(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK));
+    Descriptor accepted(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK));
     if (accepted.get() >= 0) {
       pairs_.emplace_back();
       pairs_.back().near = std::move(accepted);
@@ -133,11 +133,11 @@ class Relay {
 
  private:
   struct Pair {
-    ofi::Descriptor near, far;
+    Descriptor near, far;
     std::vector<std::byte> there, back;
   };
-  static ofi::Descriptor socket() {
-    return ofi::Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  static Descriptor socket() {
+    return Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   }
   static sockaddr_in loopback(in_port_t port) {
     sockaddr_in address{};
@@ -153,8 +153,8 @@ class Relay {
     return reinterpret_cast<const sockaddr*>(&address);
   }
   // False when the connection ended.
-  static bool carry(const ofi::Descriptor& from, const ofi::Descriptor& to,
-                    std::vector<std::byte>& kept, bool swallow) {
+  static bool carry(const Descriptor& from, const Descriptor& to, std::vector<std::byte>& kept,
+                    bool swallow) {
     std::array<std::byte, 65536> buffer;
     const ssize_t n = ::recv(from.get(), buffer.data(), buffer.size(), 0);
     if (n == 0 || (n < 0 && errno != EAGAIN)) return errno == ENOTCONN && n < 0;
@@ -167,7 +167,7 @@ class Relay {
 
   in_port_t target_;
   in_port_t port_ = 0;
-  ofi::Descriptor listener_;
+  Descriptor listener_;
   std::vector<Pair> pairs_;
 };
 
