@@ -21,13 +21,13 @@ namespace {
 
 constexpr Instant start{1'000'000'000};
 
-ofi::Descriptor make_socket() {
-  return ofi::Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+Descriptor make_socket() {
+  return Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
 // A connection to the `sockaddr_in` in `name`.
-ofi::Descriptor knock(std::span<const std::byte> name) {
-  ofi::Descriptor socket = make_socket();
+Descriptor knock(std::span<const std::byte> name) {
+  Descriptor socket = make_socket();
   EXPECT_EQ(
       ::connect(socket.get(), reinterpret_cast<const sockaddr*>(name.data()), sizeof(sockaddr_in)),
       0);
@@ -35,7 +35,7 @@ ofi::Descriptor knock(std::span<const std::byte> name) {
 }
 
 // False when the other side has ended the connection.
-bool is_open(const ofi::Descriptor& socket) {
+bool is_open(const Descriptor& socket) {
   std::byte byte{};
   return ::recv(socket.get(), &byte, 1, MSG_DONTWAIT) != 0;
 }
@@ -64,10 +64,10 @@ class visitors : public ::testing::Test {
     ASSERT_GE(inside_.back().get(), 0);
   }
 
-  ofi::Descriptor listener_;
+  Descriptor listener_;
   std::vector<std::byte> name_;
   std::optional<Visitors> watch_;
-  std::vector<ofi::Descriptor> outside_, inside_;
+  std::vector<Descriptor> outside_, inside_;
 };
 
 TEST_F(visitors, that_get_no_answer_are_shown_out_after_five_seconds) {
@@ -133,7 +133,7 @@ TEST(strangers, at_the_providers_listener_cost_no_descriptors_after_five_seconds
   const auto door = parse_endpoint_address(fabric.address());
   ASSERT_TRUE(door.has_value());
   constexpr int kCrowd = 100;
-  std::vector<ofi::Descriptor> crowd;
+  std::vector<Descriptor> crowd;
   const int before = descriptors();
   Instant clock = now();
   std::array<Completion, 16> completions;
