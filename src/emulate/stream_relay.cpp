@@ -21,7 +21,7 @@ namespace {
 using testbed::clock_now;
 
 constexpr std::size_t kAtOnce = 65'536;
-constexpr Duration kCatchUp = Duration::milliseconds(1);
+constexpr Duration kRelayCatchUp = Duration::milliseconds(1);
 /// A sender is stopped when the link is busy for longer: as much as a socket's buffer would take.
 constexpr Duration kLongestQueue = Duration::milliseconds(5);
 constexpr std::size_t kMostHeld = std::size_t{64} << 20;
@@ -67,7 +67,7 @@ Result<StreamRelay> StreamRelay::make(const std::string& listen, const std::stri
 StreamRelay::StreamRelay(int listener, std::string connect, const LinkShape& shape)
     : listener_(listener),
       connect_(std::move(connect)),
-      links_{net::PacedLink(shape, kCatchUp), net::PacedLink(shape, kCatchUp)},
+      links_{net::PacedLink(shape, kRelayCatchUp), net::PacedLink(shape, kRelayCatchUp)},
       buffer_(kAtOnce) {
   for (auto& link : links_) link.start(clock_now());
 }

@@ -344,7 +344,7 @@ void read_series(const Reader& in, Series& series) {
   });
 }
 
-void read_record(const Reader& in, RunRecord& r) {
+void read_run_record(const Reader& in, RunRecord& r) {
   read_figures(in, r);
   in.rows("intervals", r.intervals, [](const Reader& row, IntervalRow& i) {
     row.integer("id", i.id);
@@ -428,7 +428,7 @@ Result<std::vector<RunRecord>> runs_from_json(std::string_view text, std::string
   std::string error;
   std::vector<RunRecord> runs;
   const Reader top(*parsed, "", error);
-  if (error.empty() && top.need("runs") != nullptr) top.rows("runs", runs, read_record);
+  if (error.empty() && top.need("runs") != nullptr) top.rows("runs", runs, read_run_record);
   if (error.empty() && runs.empty()) error = "\"runs\" is empty";
   if (!error.empty()) return malformed(origin, error);
   return runs;
@@ -440,7 +440,7 @@ Result<RunRecord> from_json(std::string_view text, std::string_view origin) {
   std::string error;
   RunRecord record;
   const Reader top(*parsed, "", error);
-  if (error.empty()) read_record(top, record);
+  if (error.empty()) read_run_record(top, record);
   if (!error.empty()) return malformed(origin, error);
   return record;
 }
