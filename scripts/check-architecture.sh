@@ -17,7 +17,7 @@ wire/capture: base wire
 net:          base wire
 net/rc:       base wire/capture
 rdma:         base net wire
-rdma/verbs:   base rdma wire
+rdma/verbs:   base fabric/registration rdma wire
 sim:          base wire net
 sim/topology: base
 sim/routing:  base sim/topology

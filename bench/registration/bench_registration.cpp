@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: what does a hit of the registration cache cost, taken and given back, with 1 to 4,096
-// regions of 64 KiB in it, at one offset in each and anywhere in them? Limit: 50 ns. The competitor
-// is what it saves: mlock and munlock of a page, which is the least that registering memory with an
-// adapter does.
+// regions of 64 KiB in it, of all modes in turn, at one offset in each and anywhere in them? Limit:
+// 50 ns. The competitor is what it saves: mlock and munlock of a page, which is the least that
+// registering memory with an adapter does.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -16,11 +16,13 @@
 
 namespace {
 
+using weft::fabric::MemoryMode;
+using weft::fabric::Registered;
 using weft::fabric::RegistrationCache;
 
 struct Nothing final : weft::fabric::Registrar {
-  weft::Result<std::uint64_t> enter(std::uint64_t address, std::uint64_t) override {
-    return address;
+  weft::Result<Registered> enter(std::uint64_t address, std::uint64_t, MemoryMode mode) override {
+    return Registered{address, mode};
   }
   void remove(std::uint64_t) override {}
 };
@@ -47,6 +49,11 @@ double median_ns(F&& f) {
 
 constexpr std::uint64_t region_bytes = 1 << 16;
 
+/// Each third region is pinned, paged, prefetched.
+MemoryMode mode_of(std::uint64_t region) {
+  return static_cast<MemoryMode>(region % weft::fabric::memory_modes);
+}
+
 /// Pages as an application might have them: a random one each time.
 double hit_ns(RegistrationCache& cache, std::uint64_t regions, bool anywhere) {
   std::uint64_t random = 1;
@@ -54,7 +61,7 @@ double hit_ns(RegistrationCache& cache, std::uint64_t regions, bool anywhere) {
     random = random * 6'364'136'223'846'793'005ULL + 1;
     const std::uint64_t region = (random >> 33) & (regions - 1);
     const std::uint64_t offset = anywhere ? (random >> 50) & (region_bytes - 4096 - 1) : 64;
-    const auto use = cache.acquire((region + 1) * region_bytes + offset, 4096);
+    const auto use = cache.acquire((region + 1) * region_bytes + offset, 4096, mode_of(region));
     cache.release(*use);
   });
 }
@@ -66,7 +73,7 @@ int main() {
   for (const std::uint64_t regions : {1, 16, 256, 4096}) {
     RegistrationCache cache(nothing, {.bytes = std::uint64_t{1} << 40, .regions = 8192});
     for (std::uint64_t r = 0; r < regions; ++r) {
-      cache.release(*cache.acquire((r + 1) * region_bytes, region_bytes));
+      cache.release(*cache.acquire((r + 1) * region_bytes, region_bytes, mode_of(r)));
     }
     std::printf("%5llu regions: %.1f ns at one offset, %.1f ns anywhere\n",
                 static_cast<unsigned long long>(regions), hit_ns(cache, regions, false),

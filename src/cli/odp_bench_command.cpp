@@ -16,9 +16,9 @@
 namespace weft::cli {
 namespace {
 
+using fabric::MemoryMode;
 using rdma::BenchOptions;
 using rdma::BenchOutcome;
-using rdma::Memory;
 using rdma::TimeoutPoint;
 
 struct BenchCommand {
@@ -63,11 +63,11 @@ nlohmann::ordered_json to_json(const BenchOptions& o, const BenchOutcome& r) {
 }
 
 /// The kind of memory in use, and the reason when it is not the requested one.
-std::string memory_line(Memory is, bool wants_paged, bool wants_prefetch) {
+std::string memory_line(MemoryMode is, bool wants_paged, bool wants_prefetch) {
   std::string line(to_text(is));
-  if (wants_paged && is == Memory::pinned) {
+  if (wants_paged && is == MemoryMode::pinned) {
     line += ": its device has no on-demand paging for READs";
-  } else if (wants_paged && wants_prefetch && is == Memory::paged) {
+  } else if (wants_paged && wants_prefetch && is == MemoryMode::paged) {
     line += ": its device does not prefetch (ibv_advise_mr)";
   }
   return line;

@@ -8,6 +8,8 @@ namespace weft::ofi {
 namespace {
 
 constexpr std::uint64_t page = 4096;
+// libfabric has no paging that a program asks for by region.
+constexpr fabric::MemoryMode only_mode = fabric::MemoryMode::pinned;
 
 }  // namespace
 
@@ -46,7 +48,7 @@ Result<LocalRegistration> LocalMemory::acquire(std::span<const std::byte> memory
     const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
     const std::uint64_t from = begin / page * page;
     const std::uint64_t to = (begin + memory.size() + page - 1) / page * page;
-    if (auto use = cache_.acquire(from, to - from)) {
+    if (auto use = cache_.acquire(from, to - from, only_mode)) {
       registration.use_ = *use;
       registration.kept_by_ = this;
       registration.region_ = reinterpret_cast<fid_mr*>(use->handle);
@@ -61,13 +63,14 @@ Result<LocalRegistration> LocalMemory::acquire(std::span<const std::byte> memory
   return registration;
 }
 
-Result<std::uint64_t> LocalMemory::enter(std::uint64_t address, std::uint64_t bytes) {
+Result<fabric::Registered> LocalMemory::enter(std::uint64_t address, std::uint64_t bytes,
+                                              fabric::MemoryMode /*mode*/) {
   // Watched first: a change in between is one too many, and no stale region.
   if (auto watched = monitor_->watch(address, bytes); !watched) return std::move(watched).error();
   const auto* const begin = reinterpret_cast<const std::byte*>(address);
   auto registration = endpoint_.register_memory({begin, bytes}, FI_WRITE);
   if (!registration) return std::move(registration).error();
-  return reinterpret_cast<std::uintptr_t>(registration->release());
+  return fabric::Registered{reinterpret_cast<std::uintptr_t>(registration->release()), only_mode};
 }
 
 void LocalMemory::remove(std::uint64_t handle) {

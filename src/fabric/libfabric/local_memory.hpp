@@ -48,7 +48,8 @@ class LocalMemory final : private fabric::Registrar {
 
  private:
   friend class LocalRegistration;
-  Result<std::uint64_t> enter(std::uint64_t address, std::uint64_t bytes) override;
+  Result<fabric::Registered> enter(std::uint64_t address, std::uint64_t bytes,
+                                   fabric::MemoryMode mode) override;
   void remove(std::uint64_t handle) override;
   void forget_changes();
 

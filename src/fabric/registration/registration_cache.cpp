@@ -9,14 +9,20 @@
 namespace weft::fabric {
 namespace {
 
-// Region::state: whether it may be found, its users, and whose turn in the slot it is.
+// Region::state: whether it may be found, the strongest mode that it answers (two bits), its users,
+// and whose turn in the slot it is.
 constexpr std::uint64_t findable = 1;
-constexpr std::uint64_t one_user = 2;
+constexpr int strength_shift = 1;
+constexpr std::uint64_t strength_bits = std::uint64_t{3} << strength_shift;
+constexpr std::uint64_t one_user = 8;
 constexpr int version_shift = 32;
 constexpr std::uint64_t one_version = std::uint64_t{1} << version_shift;
 
 constexpr std::uint64_t users_of(std::uint64_t state) {
   return (state & (one_version - 1)) / one_user;
+}
+constexpr std::uint64_t answering(MemoryMode mode) {
+  return std::uint64_t{strength(mode)} << strength_shift;
 }
 constexpr std::uint64_t version_of(std::uint64_t state) {
   return state >> version_shift;
@@ -29,23 +35,26 @@ constexpr int most_hint_bits = 20;
 }  // namespace
 
 /// A slot, one cache line. `state` changes from findable only with the lock held; the other fields
-/// change only while it is not findable, and nobody reads `handle` before counting as a user.
+/// change only while it is not findable, and nobody reads `handle` or `mode` before counting as a
+/// user.
 struct alignas(64) RegistrationCache::Region {
   std::atomic<std::uint64_t> state = 0;
   std::atomic<std::uint64_t> begin = 0, end = 0;
   std::atomic<std::uint64_t> last_use = 0;
   std::uint64_t handle = 0;
+  MemoryMode mode = MemoryMode::pinned;
   bool is_stale = false;  // changed while it was being registered
 
   std::uint64_t bytes() const { return end.load() - begin.load(); }
-  /// Counts a user of a region that holds [from, to). The exchange fails when another region has
-  /// come into the slot since `state` was read.
-  bool pin(std::uint64_t from, std::uint64_t to) {
+  /// Counts a user of a region that answers the request. The exchange fails when another region
+  /// has come into the slot since `state` was read.
+  bool pin(const Request& request) {
     std::uint64_t seen = state.load(std::memory_order_acquire);
     do {
       if ((seen & findable) == 0) return false;
-      if (begin.load(std::memory_order_acquire) > from) return false;
-      if (end.load(std::memory_order_acquire) < to) return false;
+      if ((seen & strength_bits) < answering(request.mode)) return false;
+      if (begin.load(std::memory_order_acquire) > request.begin) return false;
+      if (end.load(std::memory_order_acquire) < request.end) return false;
     } while (!state.compare_exchange_weak(seen, seen + one_user, std::memory_order_acq_rel,
                                           std::memory_order_acquire));
     return true;
@@ -89,27 +98,25 @@ std::size_t RegistrationCache::above(std::uint64_t address) const {
   return static_cast<std::size_t>(at - begins_.get()) + (is_before ? 1 : 0);
 }
 
-RegistrationCache::Region* RegistrationCache::pin_proposed(std::uint64_t address,
-                                                           std::uint64_t end) {
-  auto& hint = hint_of(address);
+RegistrationCache::Region* RegistrationCache::pin_proposed(const Request& request) {
+  auto& hint = hint_of(request.begin);
   Region* const hinted = hint.load(std::memory_order_acquire);
-  if (hinted != nullptr && hinted->pin(address, end)) return hinted;
-  const std::size_t from = above(address);
+  if (hinted != nullptr && hinted->pin(request)) return hinted;
+  const std::size_t from = above(request.begin);
   for (std::size_t i = from; i > 0 && from - i < most_overlaps; --i) {
     Region* const region = indexed_[i - 1].load(std::memory_order_acquire);
-    if (region == nullptr || !region->pin(address, end)) continue;
+    if (region == nullptr || !region->pin(request)) continue;
     hint.store(region, std::memory_order_release);
     return region;
   }
   return nullptr;
 }
 
-RegistrationCache::Region* RegistrationCache::pin_indexed(std::uint64_t address,
-                                                          std::uint64_t end) {
-  for (std::size_t i = above(address); i > 0; --i) {
+RegistrationCache::Region* RegistrationCache::pin_indexed(const Request& request) {
+  for (std::size_t i = above(request.begin); i > 0; --i) {
     Region* const region = indexed_[i - 1];
-    if (region->pin(address, end)) return region;
-    if (address - region->begin >= longest_) return nullptr;  // none before reaches so far
+    if (region->pin(request)) return region;
+    if (request.begin - region->begin >= longest_) return nullptr;  // none before reaches so far
   }
   return nullptr;
 }
@@ -117,19 +124,18 @@ RegistrationCache::Region* RegistrationCache::pin_indexed(std::uint64_t address,
 RegistrationCache::Use RegistrationCache::use(Region& region) {
   region.last_use.store(clock_.fetch_add(1, std::memory_order_relaxed) + 1,
                         std::memory_order_relaxed);
-  return {region.handle, &region};
+  return {region.handle, region.mode, &region};
 }
 
-RegistrationCache::Region& RegistrationCache::begin_entering(std::uint64_t address,
-                                                             std::uint64_t bytes) {
+RegistrationCache::Region& RegistrationCache::begin_entering(const Request& request) {
   if (vacant_.empty()) vacant_.push_back(&slots_.emplace_back());
   Region& region = *vacant_.back();
   vacant_.pop_back();
   region.state = (version_of(region.state) + 1) << version_shift;
-  region.begin = address;
-  region.end = address + bytes;
+  region.begin = request.begin;
+  region.end = request.end;
   region.is_stale = false;
-  counters_.bytes += bytes;
+  counters_.bytes += request.end - request.begin;
   ++counters_.regions;
   return *coming_.emplace_back(&region);
 }
@@ -141,8 +147,12 @@ void RegistrationCache::vacate(Region& region) {
 }
 
 /// For others to find, with one user.
-void RegistrationCache::publish(Region& region, std::uint64_t handle) {
-  region.handle = handle;
+void RegistrationCache::publish(Region& region, const Registered& registered, MemoryMode asked) {
+  WEFT_CHECK(asked != MemoryMode::pinned || registered.mode == MemoryMode::pinned,
+             "what was to be pinned is not");
+  region.handle = registered.handle;
+  region.mode = registered.mode;
+  ++counters_.entered[static_cast<std::size_t>(registered.mode)];
   region.last_use = clock_.fetch_add(1, std::memory_order_relaxed) + 1;
   ++entered_;
   longest_ = std::max(longest_, region.bytes());
@@ -154,7 +164,8 @@ void RegistrationCache::publish(Region& region, std::uint64_t handle) {
   begins_[place].store(region.begin, std::memory_order_relaxed);
   indexed_[place].store(&region, std::memory_order_release);
   count_.store(count_ + 1, std::memory_order_release);
-  region.state.store(region.state + one_user + findable, std::memory_order_release);
+  const std::uint64_t answers = std::max(answering(asked), answering(registered.mode));
+  region.state.store(region.state + answers + one_user + findable, std::memory_order_release);
   enter_age(region);
 }
 
@@ -217,45 +228,46 @@ bool RegistrationCache::make_room(std::uint64_t bytes, Handles& removed) {
 }
 
 Result<RegistrationCache::Use> RegistrationCache::acquire(std::uint64_t address,
-                                                          std::uint64_t bytes) {
+                                                          std::uint64_t bytes, MemoryMode mode) {
   WEFT_CHECK(bytes > 0 && address + bytes > address);
-  const std::uint64_t end = address + bytes;
-  if (Region* const found = pin_proposed(address, end)) return use(*found);
+  const Request request{address, address + bytes, mode};
+  if (Region* const found = pin_proposed(request)) return use(*found);
   for (;;) {
     Handles removed;
     Region* coming = nullptr;
     {
       const std::lock_guard lock(mutex_);
-      if (Region* const found = pin_indexed(address, end)) return use(*found);
+      if (Region* const found = pin_indexed(request)) return use(*found);
       ++counters_.misses;
-      if (make_room(bytes, removed)) coming = &begin_entering(address, bytes);
+      if (make_room(bytes, removed)) coming = &begin_entering(request);
     }
     for (const std::uint64_t handle : removed) registrar_.remove(handle);
     if (coming == nullptr) {
       return Error{ErrorCode::exhausted, "no room for another registered region: all are in use"};
     }
     bool again = false;
-    auto entered = enter(*coming, address, bytes, again);
+    auto entered = enter(*coming, request, again);
     if (!again) return entered;
   }
 }
 
 /// Registers. `again`: the pages changed meanwhile, and the registrar may have seen the old ones.
-Result<RegistrationCache::Use> RegistrationCache::enter(Region& coming, std::uint64_t address,
-                                                        std::uint64_t bytes, bool& again) {
-  const auto handle = registrar_.enter(address, bytes);
+Result<RegistrationCache::Use> RegistrationCache::enter(Region& coming, const Request& request,
+                                                        bool& again) {
+  const auto registered =
+      registrar_.enter(request.begin, request.end - request.begin, request.mode);
   {
     const std::lock_guard lock(mutex_);
     coming_.erase(std::find(coming_.begin(), coming_.end(), &coming));
-    again = handle && coming.is_stale;
-    if (handle && !again) {
-      publish(coming, *handle);
-      return Use{*handle, &coming};
+    again = registered && coming.is_stale;
+    if (registered && !again) {
+      publish(coming, *registered, request.mode);
+      return Use{registered->handle, registered->mode, &coming};
     }
     vacate(coming);
   }
-  if (!handle) return handle.error();
-  registrar_.remove(*handle);
+  if (!registered) return registered.error();
+  registrar_.remove(registered->handle);
   return Use{};
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // RegistrationCache: memory regions that are registered with a network, kept for the next time.
-// Hits by containment, invalidation by overlap, the least recently used go first.
+// Hits by containment in a mode that suffices, invalidation by overlap, the least recently used go
+// first.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -11,16 +13,24 @@
 #include <queue>
 #include <vector>
 
+#include "fabric/registration/memory_mode.hpp"
 #include "weft/result.hpp"
 
 namespace weft::fabric {
 
-/// Registers memory with a network: pinned, paged, or paged and prefetched, as it likes per region.
-/// Called from any thread, never with the cache's lock held.
+/// Memory as a registrar has entered it.
+struct Registered {
+  std::uint64_t handle = 0;
+  MemoryMode mode = MemoryMode::pinned;
+};
+
+/// Registers memory with a network. Called from any thread, never with the cache's lock held.
 class Registrar {
  public:
   virtual ~Registrar() = default;
-  virtual Result<std::uint64_t> enter(std::uint64_t address, std::uint64_t bytes) = 0;
+  /// In another mode than `mode` where the network cannot do that: paged in place of prefetched,
+  /// pinned in place of either. What was to be pinned is pinned.
+  virtual Result<Registered> enter(std::uint64_t address, std::uint64_t bytes, MemoryMode mode) = 0;
   virtual void remove(std::uint64_t handle) = 0;
 };
 
@@ -39,9 +49,10 @@ struct RegistrationLimits {
 class RegistrationCache {
  public:
   struct Region;
-  /// A region in use: `handle` is the registrar's. Returned by `release`, once.
+  /// A region in use: handle and mode are the registrar's. Returned by `release`, once.
   struct Use {
     std::uint64_t handle = 0;
+    MemoryMode mode = MemoryMode::pinned;
     Region* region = nullptr;
   };
 
@@ -51,20 +62,30 @@ class RegistrationCache {
   RegistrationCache(const RegistrationCache&) = delete;
   RegistrationCache& operator=(const RegistrationCache&) = delete;
 
-  /// A region that holds [address, address + bytes), bytes > 0. Errors: the registrar's, and
-  /// `exhausted` when what is in use leaves no room within the limits.
-  Result<Use> acquire(std::uint64_t address, std::uint64_t bytes);
+  /// A region that holds [address, address + bytes), bytes > 0, in a mode at least as strong as
+  /// `mode`: a pinned region answers all requests, a prefetched one those for paged memory, too. A
+  /// region that the registrar made weaker than it was asked to answers such requests as well,
+  /// since asking again would bring the same; the use's mode says what it is. Errors: the
+  /// registrar's, and `exhausted` when what is in use leaves no room within the limits.
+  Result<Use> acquire(std::uint64_t address, std::uint64_t bytes,
+                      MemoryMode mode = MemoryMode::pinned);
   void release(const Use& use);
   void invalidate(std::uint64_t address, std::uint64_t bytes);
 
   struct Counters {
     std::uint64_t hits = 0, misses = 0, evictions = 0, invalidations = 0;
     std::uint64_t regions = 0, bytes = 0;  ///< registered now
+    /// Regions that the registrar has entered in each mode so far, by the mode's number.
+    std::array<std::uint64_t, memory_modes> entered{};
   };
   Counters counters() const;
 
  private:
   using Handles = std::vector<std::uint64_t>;
+  struct Request {
+    std::uint64_t begin, end;
+    MemoryMode mode;
+  };
   /// A region, as old as it was when it was entered here, or older than that.
   struct Age {
     std::uint64_t last_use = 0;
@@ -75,17 +96,17 @@ class RegistrationCache {
   using Ages = std::priority_queue<Age, std::vector<Age>, std::greater<>>;
 
   // Without the lock.
-  Region* pin_proposed(std::uint64_t address, std::uint64_t end);
+  Region* pin_proposed(const Request& request);
   std::size_t above(std::uint64_t address) const;
   std::atomic<Region*>& hint_of(std::uint64_t address);
   Use use(Region& region);
-  Result<Use> enter(Region& coming, std::uint64_t address, std::uint64_t bytes, bool& again);
+  Result<Use> enter(Region& coming, const Request& request, bool& again);
 
   // With the lock.
-  Region* pin_indexed(std::uint64_t address, std::uint64_t end);
-  Region& begin_entering(std::uint64_t address, std::uint64_t bytes);
+  Region* pin_indexed(const Request& request);
+  Region& begin_entering(const Request& request);
   bool make_room(std::uint64_t bytes, Handles& removed);
-  void publish(Region& region, std::uint64_t handle);
+  void publish(Region& region, const Registered& registered, MemoryMode asked);
   void take_out(const Region& region);
   void vacate(Region& region);
   void enter_age(Region& region);

@@ -16,21 +16,45 @@
 namespace weft::fabric {
 namespace {
 
+MemoryMode random_mode(Rng& rng) {
+  return static_cast<MemoryMode>(rng.below(memory_modes));
+}
+
+/// Whether a region that was asked for in one mode, and is in another, may answer a request.
+bool may_answer(MemoryMode asked, MemoryMode is, MemoryMode wanted) {
+  switch (wanted) {
+    case MemoryMode::pinned:
+      return is == MemoryMode::pinned;
+    case MemoryMode::paged:
+      return true;
+    case MemoryMode::prefetched:
+      return is != MemoryMode::paged || asked == MemoryMode::prefetched;
+  }
+  return false;
+}
+
 /// A network and its memory: each page has a version, which `unmap` raises as a monitor would see.
 class FakeNetwork final : public Registrar {
  public:
   static constexpr std::uint64_t pages = 64;
   struct Entry {
     std::uint64_t begin = 0, end = 0;
+    MemoryMode asked{}, is{};
     std::array<std::uint64_t, pages> versions{};
   };
 
-  Result<std::uint64_t> enter(std::uint64_t address, std::uint64_t bytes) override {
+  Result<Registered> enter(std::uint64_t address, std::uint64_t bytes, MemoryMode mode) override {
     const std::lock_guard lock(mutex_);
-    Entry entry{address, address + bytes, {}};
+    Entry entry{address, address + bytes, mode, possible(address, mode), {}};
     for (std::uint64_t p = 0; p < pages; ++p) entry.versions[p] = versions_[p];
     entries_[++next_] = entry;
-    return next_;
+    return Registered{next_, entry.is};
+  }
+  /// Some pages it cannot prefetch, and some it cannot page.
+  static MemoryMode possible(std::uint64_t address, MemoryMode mode) {
+    if (mode == MemoryMode::prefetched && address % 3 == 0) return MemoryMode::paged;
+    if (mode != MemoryMode::pinned && address % 5 == 1) return MemoryMode::pinned;
+    return mode;
   }
   void remove(std::uint64_t handle) override {
     const std::lock_guard lock(mutex_);
@@ -39,6 +63,13 @@ class FakeNetwork final : public Registrar {
   void unmap(std::uint64_t begin, std::uint64_t end) {
     const std::lock_guard lock(mutex_);
     for (std::uint64_t p = begin; p < end; ++p) ++versions_[p];
+  }
+  /// Whether a region's mode is what the cache says, and answers the request.
+  bool is_in_mode(const RegistrationCache::Use& use, MemoryMode wanted) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(use.handle);
+    return found != entries_.end() && found->second.is == use.mode &&
+           may_answer(found->second.asked, found->second.is, wanted);
   }
   /// Whether a region holds what was asked for, in pages as they are now.
   bool is_right(std::uint64_t handle, std::uint64_t begin, std::uint64_t end) {
@@ -90,6 +121,47 @@ TEST(registration_cache, hits_what_a_region_contains_and_registers_the_rest) {
   EXPECT_EQ(cache.counters().hits, 1u);
 }
 
+TEST(registration_cache, answers_a_request_by_a_region_whose_mode_suffices_and_by_no_other) {
+  using enum MemoryMode;
+  // Pages that the network can register in all modes.
+  constexpr std::uint64_t at = 10;
+  for (const MemoryMode first : {pinned, paged, prefetched}) {
+    for (const MemoryMode second : {pinned, paged, prefetched}) {
+      const bool suffices =
+          first == pinned || first == second || (first == prefetched && second == paged);
+      FakeNetwork network;
+      RegistrationCache cache(network, {});
+      const auto a = cache.acquire(at, 4, first);
+      const auto b = cache.acquire(at, 4, second);
+      EXPECT_EQ(a->handle == b->handle, suffices) << to_text(first) << ", " << to_text(second);
+      EXPECT_EQ(b->mode, suffices ? first : second);
+      // By the index as well, where no hint helps.
+      cache.release(*cache.acquire(at + 1, 1, second));
+      EXPECT_EQ(cache.counters().misses, suffices ? 1u : 2u);
+      cache.release(*a);
+      cache.release(*b);
+    }
+  }
+}
+
+TEST(registration_cache, says_in_which_mode_a_region_is_and_asks_once_for_what_cannot_be) {
+  FakeNetwork network;
+  RegistrationCache cache(network, {});
+  for (int i = 0; i < 3; ++i) {
+    const auto unfetched = cache.acquire(3, 2, MemoryMode::prefetched);
+    EXPECT_EQ(unfetched->mode, MemoryMode::paged);
+    const auto unpaged = cache.acquire(11, 2, MemoryMode::paged);
+    EXPECT_EQ(unpaged->mode, MemoryMode::pinned);
+    cache.release(*unfetched);
+    cache.release(*unpaged);
+  }
+  EXPECT_EQ(cache.counters().misses, 2u);
+  cache.release(*cache.acquire(3, 2));
+  cache.release(*cache.acquire(11, 2));
+  EXPECT_EQ(cache.counters().misses, 3u) << "pages that are to be pinned, and are only paged";
+  EXPECT_THAT(cache.counters().entered, testing::ElementsAre(2u, 1u, 0u));
+}
+
 TEST(registration_cache, evicts_the_least_recently_used_and_never_what_is_in_use) {
   FakeNetwork network;
   RegistrationCache cache(network, {.bytes = 100, .regions = 2});
@@ -126,8 +198,10 @@ void use_at_random(FakeNetwork& network, RegistrationCache& cache, std::uint64_t
     const std::uint64_t begin = rng.below(60), bytes = 1 + rng.below(4);
     const auto kind = rng.below(10);
     if (kind < 6) {
-      const auto use = cache.acquire(begin, bytes);
+      const MemoryMode mode = random_mode(rng);
+      const auto use = cache.acquire(begin, bytes, mode);
       if (use) {
+        EXPECT_TRUE(network.is_in_mode(*use, mode)) << "seed " << seed;
         EXPECT_TRUE(network.is_right(use->handle, begin, begin + bytes)) << "seed " << seed;
         used.push_back(*use);
       }
@@ -163,6 +237,7 @@ class LeastRecentlyUsed {
  public:
   struct Region {
     std::uint64_t handle, begin, end;
+    MemoryMode asked, is;
   };
   /// Takes what would be evicted for a new region of that length out.
   void make_room(std::uint64_t bytes, std::uint64_t most_bytes, std::size_t most_regions) {
@@ -178,9 +253,10 @@ class LeastRecentlyUsed {
     std::rotate(found, found + 1, regions_.end());
     return true;
   }
-  bool contains(std::uint64_t begin, std::uint64_t end) const {
+  bool contains(std::uint64_t begin, std::uint64_t end, MemoryMode mode) const {
     return std::any_of(regions_.begin(), regions_.end(), [&](const Region& region) {
-      return region.begin <= begin && region.end >= end;
+      return region.begin <= begin && region.end >= end &&
+             may_answer(region.asked, region.is, mode);
     });
   }
   void add(const Region& region) {
@@ -202,12 +278,14 @@ TEST(registration_cache, evicts_in_the_exact_order_of_use) {
     Rng rng(seed);
     for (int i = 0; i < 300; ++i) {
       const std::uint64_t begin = rng.below(60), bytes = 1 + rng.below(4);
-      const bool hits = model.contains(begin, begin + bytes);
-      const auto use = cache.acquire(begin, bytes);
+      const MemoryMode mode = random_mode(rng);
+      const bool hits = model.contains(begin, begin + bytes, mode);
+      const auto use = cache.acquire(begin, bytes, mode);
       ASSERT_TRUE(use);
+      ASSERT_TRUE(network.is_in_mode(*use, mode)) << "seed " << seed;
       if (!hits) {
         model.make_room(bytes, 40, 12);
-        model.add({use->handle, begin, begin + bytes});
+        model.add({use->handle, begin, begin + bytes, mode, use->mode});
       } else {
         ASSERT_TRUE(model.use(use->handle)) << "seed " << seed;
       }
@@ -262,8 +340,10 @@ void use_in_a_thread(FakeNetwork& network, RegistrationCache& cache,
     }
     const std::uint64_t page = begin + rng.below(bytes);
     const std::uint64_t version = complete[page];
-    const auto use = cache.acquire(begin, bytes);
+    const MemoryMode mode = random_mode(rng);
+    const auto use = cache.acquire(begin, bytes, mode);
     if (!use) continue;
+    EXPECT_TRUE(network.is_in_mode(*use, mode)) << "seed " << seed;
     EXPECT_TRUE(network.is_as_new(use->handle, page, version)) << "seed " << seed;
     const auto counters = cache.counters();
     EXPECT_LE(counters.regions, 24u);
@@ -275,24 +355,27 @@ void use_in_a_thread(FakeNetwork& network, RegistrationCache& cache,
 /// Its memory changes while it is being registered, at first.
 class ChangingNetwork final : public Registrar {
  public:
-  Result<std::uint64_t> enter(std::uint64_t address, std::uint64_t) override {
+  Result<Registered> enter(std::uint64_t address, std::uint64_t, MemoryMode mode) override {
     ++entered;
+    modes.push_back(mode);
     if (entered < 3) cache->invalidate(address, 1);
-    return entered;
+    return Registered{entered, mode};
   }
   void remove(std::uint64_t handle) override { removed.push_back(handle); }
 
   RegistrationCache* cache = nullptr;
   std::uint64_t entered = 0;
   std::vector<std::uint64_t> removed;
+  std::vector<MemoryMode> modes;
 };
 
 TEST(registration_cache, registers_again_what_changed_while_it_was_being_registered) {
   ChangingNetwork network;
   RegistrationCache cache(network, {});
   network.cache = &cache;
-  const auto use = cache.acquire(10, 4);
+  const auto use = cache.acquire(10, 4, MemoryMode::paged);
   EXPECT_EQ(use->handle, 3u);
+  EXPECT_THAT(network.modes, testing::Each(MemoryMode::paged));
   EXPECT_THAT(network.removed, testing::ElementsAre(1u, 2u));
   EXPECT_EQ(cache.counters().regions, 1u);
   cache.release(*use);
@@ -325,10 +408,11 @@ TEST(registration_cache, of_several_threads_registers_and_removes_each_region_on
       threads.emplace_back([&, t] {
         Rng rng(t);
         for (int i = 0; i < 3'000; ++i) {
-          const auto use = cache.acquire(rng.below(60), 1 + rng.below(4));
+          const MemoryMode mode = random_mode(rng);
+          const auto use = cache.acquire(rng.below(60), 1 + rng.below(4), mode);
           if (rng.below(8) == 0) cache.invalidate(rng.below(60), 2);
           if (!use) continue;
-          EXPECT_TRUE(network.holds(use->handle));
+          EXPECT_TRUE(network.is_in_mode(*use, mode));
           cache.release(*use);
         }
       });

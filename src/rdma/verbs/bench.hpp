@@ -40,8 +40,8 @@ struct BenchOptions {
 
 struct BenchOutcome {
   std::string device;
-  Memory client_memory = Memory::pinned;
-  Memory server_memory = Memory::pinned;
+  fabric::MemoryMode client_memory = fabric::MemoryMode::pinned;
+  fabric::MemoryMode server_memory = fabric::MemoryMode::pinned;
   Duration execution;        ///< from the first post to the last completion
   std::uint64_t failed = 0;  ///< operations that did not complete well
   std::string failure;       ///< of the first of them, as verbs calls it

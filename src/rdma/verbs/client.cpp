@@ -248,8 +248,7 @@ Result<BenchOutcome> run_bench(const BenchOptions& options, const Place& server,
   if (!device) return std::move(device).error();
   const bool paged = options.paged == PagedSide::client || options.paged == PagedSide::both;
   auto buffer = Buffer::create(*device, {.bytes = std::size_t{options.size} * options.operations,
-                                         .paged = paged,
-                                         .prefetch = options.prefetch});
+                                         .memory = wanted(paged, options.prefetch)});
   if (!buffer) return std::move(buffer).error();
   // Where a queue is full, the next post waits for a completion.
   const std::uint32_t depth =

@@ -62,6 +62,15 @@ Result<Device> Device::open(const DeviceChoice& choice) {
   if (auto good = device.choose_gid(choice.gid_index); !good) return std::move(good).error();
   device.domain_.reset(ibv_alloc_pd(device.context_.get()));
   if (!device.domain_) return failed(device.name_ + ": protection domain", errno);
+  const auto registrations = [&](int access) {
+    return std::make_unique<Registrations>(
+        DomainRegistrar::Options{.domain = device.domain_.get(),
+                                 .access = IBV_ACCESS_LOCAL_WRITE | access,
+                                 .has_paging = device.has_paging_,
+                                 .device = device.name_});
+  };
+  device.own_ = registrations(0);
+  device.readable_ = registrations(IBV_ACCESS_REMOTE_READ);
   return device;
 }
 
@@ -150,7 +159,12 @@ Result<void> Device::choose_gid(int wanted) {
                                  port_, name_)};
 }
 
-void Unmap::operator()(void* pages) const {
+void GiveBackPages::operator()(void* pages) const {
+  if (cache != nullptr) {
+    // Other pages may come to this address.
+    cache->invalidate(reinterpret_cast<std::uint64_t>(pages), bytes);
+    cache->release(use);
+  }
   ::munmap(pages, bytes);
 }
 
@@ -161,22 +175,12 @@ Result<Buffer> Buffer::create(const Device& device, const BufferOptions& options
       ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return failed(fmt::format("a buffer of {} bytes", whole), errno);
   Buffer buffer;
-  buffer.pages_ = std::unique_ptr<void, Unmap>(pages, Unmap{whole});
-  const bool pages_on_demand = options.paged && device.has_paging();
-  const int access = IBV_ACCESS_LOCAL_WRITE | (options.is_readable ? IBV_ACCESS_REMOTE_READ : 0) |
-                     (pages_on_demand ? IBV_ACCESS_ON_DEMAND : 0);
-  buffer.region_.reset(ibv_reg_mr(device.domain(), pages, whole, access));
-  if (!buffer.region_) {
-    return failed(fmt::format("{}: cannot register {} bytes (see ulimit -l)", device.name(), whole),
-                  errno);
-  }
-  if (!pages_on_demand) return buffer;
-  buffer.memory_ = Memory::paged;
-  if (!options.prefetch) return buffer;
-  ibv_sge range{buffer.address(), static_cast<std::uint32_t>(whole), buffer.region_->lkey};
-  const int refused = ibv_advise_mr(device.domain(), IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
-                                    IBV_ADVISE_MR_FLAG_FLUSH, &range, 1);
-  if (refused == 0) buffer.memory_ = Memory::prefetched;
+  buffer.pages_ = {pages, GiveBackPages{.bytes = whole, .cache = nullptr, .use = {}}};
+  fabric::RegistrationCache& cache = device.registrations(options.is_readable);
+  const auto use = cache.acquire(buffer.address(), whole, options.memory);
+  if (!use) return use.error();
+  buffer.pages_.get_deleter().use = *use;
+  buffer.pages_.get_deleter().cache = &cache;
   return buffer;
 }
 

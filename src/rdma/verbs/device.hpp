@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "fabric/registration/registration_cache.hpp"
 #include "rdma/verbs/bench.hpp"
+#include "rdma/verbs/registrar.hpp"
 
 namespace weft::rdma {
 
@@ -24,9 +26,19 @@ struct GiveBack {
 };
 using ContextHandle = std::unique_ptr<ibv_context, GiveBack<ibv_close_device>>;
 using DomainHandle = std::unique_ptr<ibv_pd, GiveBack<ibv_dealloc_pd>>;
-using RegionHandle = std::unique_ptr<ibv_mr, GiveBack<ibv_dereg_mr>>;
 using CompletionQueueHandle = std::unique_ptr<ibv_cq, GiveBack<ibv_destroy_cq>>;
 using QueuePairHandle = std::unique_ptr<ibv_qp, GiveBack<ibv_destroy_qp>>;
+
+/// Memory that is registered with a protection domain for one kind of access.
+struct Registrations {
+  explicit Registrations(const DomainRegistrar::Options& options)
+      : registrar(options), cache(registrar, limits) {}
+
+  // A buffer's registration ends with its pages: nothing is kept beyond the buffers in use.
+  static constexpr fabric::RegistrationLimits limits = {.bytes = ~std::uint64_t{0}, .regions = 64};
+  DomainRegistrar registrar;
+  fabric::RegistrationCache cache;
+};
 
 /// An open device, one of its ports, and how packets reach that. Outlives what is made on it.
 class Device {
@@ -36,7 +48,10 @@ class Device {
 
   const std::string& name() const { return name_; }
   const PortAddress& address() const { return address_; }
-  bool has_paging() const { return has_paging_; }  ///< explicit, for READs of connections
+  /// All memory is registered here: what the other side may read, and what it may not.
+  fabric::RegistrationCache& registrations(bool is_readable) const {
+    return (is_readable ? readable_ : own_)->cache;
+  }
   std::uint8_t port() const { return port_; }
   std::uint8_t gid_index() const { return gid_index_; }
   bool is_ethernet() const { return is_ethernet_; }
@@ -55,9 +70,10 @@ class Device {
 
   ContextHandle context_;
   DomainHandle domain_;
+  std::unique_ptr<Registrations> own_, readable_;
   std::string name_;
   PortAddress address_;
-  bool has_paging_ = false;
+  bool has_paging_ = false;  // explicit, for READs of connections
   bool is_ethernet_ = false;
   std::uint8_t port_ = 1;
   std::uint8_t gid_index_ = 0;
@@ -66,17 +82,25 @@ class Device {
   std::uint32_t completions_ = 1;
 };
 
-struct Unmap {
+/// Takes pages away, and their registration before.
+struct GiveBackPages {
   std::size_t bytes = 0;
+  fabric::RegistrationCache* cache = nullptr;  ///< none: not registered
+  fabric::RegistrationCache::Use use;
   void operator()(void* pages) const;
 };
 
 struct BufferOptions {
   std::size_t bytes = 1;
   bool is_readable = false;  ///< by the other side
-  bool paged = false;
-  bool prefetch = false;
+  fabric::MemoryMode memory = fabric::MemoryMode::pinned;
 };
+
+/// What the benchmark's two options mean for a buffer.
+constexpr fabric::MemoryMode wanted(bool paged, bool prefetch) {
+  if (!paged) return fabric::MemoryMode::pinned;
+  return prefetch ? fabric::MemoryMode::prefetched : fabric::MemoryMode::paged;
+}
 
 /// Whole pages that nobody has touched, registered. Where the device cannot page they are pinned,
 /// where it cannot prefetch they are only paged: `memory` says what they are.
@@ -85,15 +109,13 @@ class Buffer {
   static Result<Buffer> create(const Device& device, const BufferOptions& options);
 
   std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(pages_.get()); }
-  Memory memory() const { return memory_; }
-  const ibv_mr& region() const { return *region_; }
+  fabric::MemoryMode memory() const { return pages_.get_deleter().use.mode; }
+  const ibv_mr& region() const { return region_of(pages_.get_deleter().use.handle); }
 
  private:
   Buffer() = default;
 
-  std::unique_ptr<void, Unmap> pages_;
-  RegionHandle region_;
-  Memory memory_ = Memory::pinned;
+  std::unique_ptr<void, GiveBackPages> pages_;
 };
 
 /// Facts that each end of a connection must have of the other, and their timeouts.

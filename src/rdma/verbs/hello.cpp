@@ -116,10 +116,10 @@ std::string printable(std::string_view text) {
 Result<Welcome> read_welcome(Reader& in) {
   Welcome welcome;
   const auto memory = in.get<std::uint8_t>();
-  if (memory > static_cast<std::uint8_t>(Memory::prefetched)) {
+  if (memory > static_cast<std::uint8_t>(fabric::MemoryMode::prefetched)) {
     return corrupt(fmt::format("{} is no kind of memory", memory));
   }
-  welcome.memory = static_cast<Memory>(memory);
+  welcome.memory = static_cast<fabric::MemoryMode>(memory);
   welcome.address = in.get<std::uint64_t>();
   welcome.key = in.get<std::uint32_t>();
   if (auto good = read_port(in, welcome.port); !good) return std::move(good).error();
@@ -128,11 +128,6 @@ Result<Welcome> read_welcome(Reader& in) {
 }
 
 }  // namespace
-
-std::string_view to_text(Memory memory) {
-  constexpr std::string_view names[] = {"pinned", "paged", "paged and prefetched"};
-  return names[static_cast<std::size_t>(memory)];
-}
 
 std::vector<std::byte> encode(const Hello& hello) {
   return encoded(Kind::hello, [&](Writer& out) {

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "fabric/registration/memory_mode.hpp"
 #include "weft/result.hpp"
 
 namespace weft::rdma {
@@ -29,11 +30,6 @@ enum class Purpose : std::uint8_t {
   benchmark,
   silence  ///< they take packets and answer none: the client measures its timeouts
 };
-
-/// How a side's buffer is registered.
-enum class Memory : std::uint8_t { pinned, paged, prefetched };
-/// "pinned", "paged", "paged and prefetched".
-std::string_view to_text(Memory memory);
 
 struct QueuePairAddress {
   std::uint32_t number = 0;  ///< 24 bits
@@ -62,7 +58,7 @@ struct Hello {
 };
 
 struct Welcome {
-  Memory memory = Memory::pinned;
+  fabric::MemoryMode memory = fabric::MemoryMode::pinned;
   std::uint64_t address = 0;  ///< of the server's buffer
   std::uint32_t key = 0;
   PortAddress port;

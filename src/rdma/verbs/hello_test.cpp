@@ -22,7 +22,7 @@ Hello a_hello() {
 
 Welcome a_welcome() {
   Welcome welcome;
-  welcome.memory = Memory::prefetched;
+  welcome.memory = fabric::MemoryMode::prefetched;
   welcome.address = 0x7F00'0000'1000;
   welcome.key = 0xABCD;
   welcome.queue_pairs = {{18, 5}};

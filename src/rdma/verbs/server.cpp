@@ -19,8 +19,7 @@ struct Lent {
 Result<Lent> lend(const Device& device, const Hello& hello) {
   auto buffer = Buffer::create(device, {.bytes = hello.buffer_bytes,
                                         .is_readable = true,
-                                        .paged = hello.wants_paged,
-                                        .prefetch = hello.wants_prefetch});
+                                        .memory = wanted(hello.wants_paged, hello.wants_prefetch)});
   if (!buffer) return std::move(buffer).error();
   const auto count = static_cast<std::uint32_t>(hello.queue_pairs.size());
   auto queue_pairs = QueuePairs::create(device, count, 1);
