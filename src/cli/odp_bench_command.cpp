@@ -46,7 +46,7 @@ nlohmann::ordered_json to_json(const BenchOptions& o, const BenchOutcome& r) {
   }
   if (r.packets) json["packets"] = *r.packets;
   if (r.counters) {
-    const auto found = rdma::judge(*r.counters, r.execution);
+    const auto found = rdma::CounterJudge().judge(*r.counters, r.execution);
     const auto has = [&](rdma::FindingClass kind) {
       return std::find(found.begin(), found.end(), kind) != found.end();
     };

@@ -7,9 +7,12 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "base/units.hpp"
 #include "rdma/live_counters.hpp"
@@ -89,6 +92,8 @@ void watch_counters(const LiveOptions& options, Outcome& outcome) {
                      options.root.ends_with('/') ? options.root : options.root + "/")},
         outcome);
   }
+  std::map<std::string, rdma::CounterJudge> judges;
+  Instant looked = monotonic_now();
   for (std::uint32_t n = 0; (options.samples == 0 || n < options.samples) && !signals.came(); ++n) {
     const Instant begun = monotonic_now();
     while (!signals.came() && monotonic_now() < begun + options.every) {
@@ -97,10 +102,12 @@ void watch_counters(const LiveOptions& options, Outcome& outcome) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(std::max<std::int64_t>(nap.ticks(), 0)));
     }
     const MachineCounters now = sample(options);
+    const Duration took = monotonic_now() - std::exchange(looked, monotonic_now());
     for (const auto& [device, counters] : now) {
       const DeviceCounters change = counters - before[device];
+      // Silence counts as well: what was seen before gets older.
+      const auto found = judges[device].judge(change, took);
       if (change == DeviceCounters()) continue;
-      const auto found = rdma::judge(change, options.every);
       tell(options, device, change, found);
       if (!found.empty()) outcome.code = ExitCode::failed;
     }

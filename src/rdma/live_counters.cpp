@@ -101,9 +101,17 @@ DeviceCounters operator-(const DeviceCounters& now, const DeviceCounters& before
   return change;
 }
 
-std::vector<FindingClass> judge(const DeviceCounters& change, Duration took) {
+std::vector<FindingClass> CounterJudge::judge(const DeviceCounters& change, Duration took) {
   std::vector<FindingClass> found;
-  const bool faults = change.rnr_naks > 0 || change.page_faults > 0;
+  if (change.rnr_naks > 0 || change.page_faults > 0) {
+    has_fault_ = true;
+    since_fault_ = {};
+  } else {
+    // The timeout came at any time since the look before.
+    has_fault_ = has_fault_ && since_fault_ <= timeout_;
+    since_fault_ += took;
+  }
+  const bool faults = has_fault_;
   if (change.timeouts > 0) {
     const bool noticed = change.sequence_naks > 0;
     found.push_back(faults && !noticed ? FindingClass::damming : FindingClass::loss);

@@ -39,8 +39,25 @@ void add_region_statistics(std::string_view printed, MachineCounters& counters);
 /// The events in between; counters that were reset count from zero.
 DeviceCounters operator-(const DeviceCounters& now, const DeviceCounters& before);
 
-/// Damming, flood, loss, as far as counters can tell them apart; `change` is what happened in
-/// `took`.
-std::vector<FindingClass> judge(const DeviceCounters& change, Duration took);
+/// Damming, flood, loss, as far as the counters of one device can tell them apart. A request that
+/// was lost in a wait shows by its timeout alone, and that comes long after the RNR NAK or the
+/// fault: these are remembered for as long as a timeout takes. One thread.
+class CounterJudge {
+ public:
+  /// The time after which a lost request goes out again with code C of the local ACK timeout: an
+  /// adapter may take up to four times 4.096 us * 2^C, and takes less than two. The default, C = 20
+  /// (8.6 s), is the largest that UCX, NCCL and Open MPI choose unasked.
+  static constexpr Duration longest_timeout = Duration::nanoseconds(std::int64_t{8'192} << 20);
+
+  explicit CounterJudge(Duration timeout = longest_timeout) : timeout_(timeout) {}
+
+  /// What `change` tells, which happened in `took`, right after what came before.
+  std::vector<FindingClass> judge(const DeviceCounters& change, Duration took);
+
+ private:
+  Duration timeout_;
+  Duration since_fault_{};  // since the end of the latest look that saw an RNR NAK or a fault
+  bool has_fault_ = false;  // and that is not too long ago
+};
 
 }  // namespace weft::rdma

@@ -94,6 +94,9 @@ TEST_F(machine, regions_statistics_are_added_up_by_device) {
 TEST_F(machine, changes_of_counters_tell_damming_from_loss_and_flood) {
   constexpr Duration second = Duration::seconds(1);
   using enum FindingClass;
+  const auto judge = [](const DeviceCounters& change, Duration took) {
+    return CounterJudge().judge(change, took);
+  };
   EXPECT_THAT(judge({}, second), IsEmpty());
   EXPECT_THAT(judge({.rnr_naks = 5, .page_faults = 9}, second), IsEmpty()) << "faults alone";
   EXPECT_THAT(judge({.timeouts = 1, .rnr_naks = 5}, second), ElementsAre(damming));
@@ -102,6 +105,30 @@ TEST_F(machine, changes_of_counters_tell_damming_from_loss_and_flood) {
   EXPECT_THAT(judge({.timeouts = 1, .sequence_naks = 1, .rnr_naks = 1}, second), ElementsAre(loss));
   EXPECT_THAT(judge({.duplicates = 50'000, .page_faults = 1}, second), ElementsAre(flood));
   EXPECT_THAT(judge({.duplicates = 50}, second), IsEmpty());
+}
+
+TEST_F(machine, a_timeout_long_after_the_fault_that_it_comes_from_is_damming) {
+  using enum FindingClass;
+  constexpr Duration every = Duration::seconds(1);
+  CounterJudge judge;
+  EXPECT_THAT(judge.judge({.rnr_naks = 1}, every), IsEmpty());
+  EXPECT_THAT(judge.judge({}, every), IsEmpty());
+  EXPECT_THAT(judge.judge({.timeouts = 1}, every), ElementsAre(damming)) << "as with UCX's C = 18";
+  EXPECT_THAT(judge.judge({.duplicates = 1}, every), IsEmpty());
+  EXPECT_THAT(judge.judge({.sequence_naks = 1}, every), ElementsAre(damming_rescued));
+}
+
+TEST_F(machine, a_fault_longer_ago_than_any_timeout_takes_explains_no_loss) {
+  using enum FindingClass;
+  constexpr Duration every = Duration::seconds(1), timeout = Duration::seconds(3);
+  for (const int silent : {2, 3, 4, 5}) {
+    CounterJudge judge(timeout);
+    judge.judge({.page_faults = 1}, every);
+    for (int i = 0; i < silent; ++i) judge.judge({}, every);
+    // The timeout came at any time of the last second.
+    EXPECT_THAT(judge.judge({.timeouts = 1}, every), ElementsAre(silent <= 3 ? damming : loss))
+        << silent;
+  }
 }
 
 TEST_F(machine, counters_that_were_reset_count_from_zero) {
