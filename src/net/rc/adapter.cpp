@@ -42,6 +42,13 @@ void Adapter::reset(std::uint32_t number) {
   qp = std::move(fresh);
 }
 
+void Adapter::begin_at(std::uint32_t number, std::uint32_t sends, std::uint32_t expects) {
+  QueuePair& qp = queue_pairs_[number];
+  WEFT_CHECK(qp.requests.empty());
+  qp.next_psn = sends & wire::psn_mask;
+  qp.expected = expects & wire::psn_mask;
+}
+
 void Adapter::on_packet(Instant now, const Packet& packet, Outbox& out) {
   WEFT_CHECK(packet.queue_pair < queue_pairs_.size());
   if (wire::is_response(packet.opcode)) {

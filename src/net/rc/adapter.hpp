@@ -53,6 +53,13 @@ class Adapter {
   /// Makes a queue pair as new. Its requests are forgotten without a completion. Packets that are
   /// under way to it must not be handed over any more.
   void reset(std::uint32_t queue_pair);
+  /// The PSN of the first request that it sends, and of the first one that it expects, which is the
+  /// first that its peer sends. At first both are 0. Before anything is posted at either end.
+  void begin_at(std::uint32_t queue_pair, std::uint32_t sends, std::uint32_t expects);
+  /// The PSN of the request that comes next.
+  std::uint32_t expected_psn(std::uint32_t queue_pair) const {
+    return queue_pairs_[queue_pair].expected;
+  }
   /// So many SENDs find a receive buffer from now on; the next one draws an RNR NAK. At first there
   /// is no limit.
   void set_receives(std::uint32_t queue_pair, std::uint32_t receives) {

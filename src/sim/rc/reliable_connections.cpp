@@ -17,6 +17,13 @@ namespace {
 
 constexpr std::uint64_t page_bytes = net::rc::page_bytes;
 
+/// Where PSNs to a queue pair begin after a use that ended at `expected`: so far from there that
+/// nothing of the two uses passes for the other's, as if somebody had drawn a fresh one.
+constexpr std::uint32_t fresh_psn(std::uint32_t expected) {
+  constexpr std::uint32_t quarter = (wire::psn_mask + 1) / 4;
+  return (expected - quarter) & wire::psn_mask;
+}
+
 RcOptions with_mtu(RcOptions options, std::uint32_t network_mtu) {
   options.adapter.mtu = ReliableConnections::mtu_of(network_mtu);
   return options;
@@ -79,6 +86,7 @@ std::uint32_t ReliableConnections::open(std::uint32_t host_of_0, std::uint32_t h
     if (host.unused.empty()) {
       host.unused.push_back(host.adapter.add_queue_pair());
       host.users.emplace_back();
+      host.first_psns.push_back(0);
     }
     const std::uint32_t queue_pair = host.unused.back();
     host.unused.pop_back();
@@ -87,6 +95,11 @@ std::uint32_t ReliableConnections::open(std::uint32_t host_of_0, std::uint32_t h
     c.ends[e] = {};
     c.ends[e].host = hosts[e];
     c.ends[e].queue_pair = queue_pair;
+  }
+  const auto expects = [&](const End& end) { return hosts_[end.host]->first_psns[end.queue_pair]; };
+  for (std::uint32_t e = 0; e < 2; ++e) {
+    const End& end = c.ends[e];
+    hosts_[end.host]->adapter.begin_at(end.queue_pair, expects(c.ends[1 - e]), expects(end));
   }
   return number;
 }
@@ -98,6 +111,7 @@ void ReliableConnections::close(std::uint32_t number) {
   ++c.generation;
   for (End& end : c.ends) {
     Host& host = *hosts_[end.host];
+    host.first_psns[end.queue_pair] = fresh_psn(host.adapter.expected_psn(end.queue_pair));
     host.adapter.reset(end.queue_pair);
     host.unused.push_back(end.queue_pair);
     end.to_deliver.clear();

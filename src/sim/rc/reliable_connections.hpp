@@ -133,7 +133,8 @@ class ReliableConnections final : public NetworkUser, public Agent {
     Host(const RcOptions& options, Rng rng) : adapter(options.profile, options.adapter, 0, rng) {}
     net::rc::Adapter adapter;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> users;  // connection and end, by QP
-    std::vector<std::uint32_t> unused;                           // queue pairs
+    std::vector<std::uint32_t> first_psns;  // of requests to each queue pair in its next use
+    std::vector<std::uint32_t> unused;      // queue pairs
     PicoInstant armed = PicoInstant::never();
     std::uint64_t next_address = 1U << 20;
     std::uint64_t sent_bytes = 0;  // where in the ring the next message lies

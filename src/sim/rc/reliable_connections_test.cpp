@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -198,6 +199,38 @@ TEST_F(reliable_connections, a_closed_connection_delivers_nothing_and_its_number
   EXPECT_EQ(received_, Tags{2}) << "packets of the first one are under way when the second is open";
   EXPECT_EQ(completed_, Tags{2});
   EXPECT_EQ(connections_->counters().adapters.timeouts, 0u);
+}
+
+TEST_F(reliable_connections, a_queue_pair_that_serves_again_begins_at_a_fresh_psn) {
+  build(device("connectx-6"));
+  std::vector<RcTapped> seen;
+  connections_->set_tap(0, [&](const RcTapped& tapped) {
+    if (tapped.is_request) seen.push_back(tapped);
+  });
+  Tags all;
+  std::uint32_t last = 0;
+  for (std::uint64_t use = 0; use < 20; ++use) {
+    const std::uint32_t c = connections_->open(0, 1, 0, many);
+    seen.clear();
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      post(c, 3 * use + i, 10'000);
+      all.push_back(3 * use + i);
+    }
+    run_for(Duration::milliseconds(1));
+    ASSERT_EQ(seen.size(), 9u);
+    EXPECT_EQ(seen[0].responder_queue_pair, 0u) << "the same one each time";
+    const std::uint32_t first = seen[0].packet.psn;
+    if (use == 0) {
+      EXPECT_EQ(first, 0u);
+    } else {
+      EXPECT_GT(std::abs(wire::psn_distance(first, last)), 1 << 20) << "use " << use;
+    }
+    last = seen.back().packet.psn;
+    connections_->close(c);
+  }
+  EXPECT_EQ(received_, all);
+  EXPECT_EQ(completed_, all);
+  EXPECT_EQ(connections_->counters().adapters.retransmissions, 0u);
 }
 
 TEST_F(reliable_connections, retries_that_are_exceeded_end_a_connection) {
