@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "rdma/packet_file.hpp"
+
 namespace weft::rdma {
 namespace {
 
@@ -261,6 +263,24 @@ TEST(benchmark, with_one_seed_is_the_same_run) {
   const auto a = run_benchmark(o), b = run_benchmark(o);
   EXPECT_EQ(a.execution, b.execution);
   EXPECT_EQ(a.packets, b.packets);
+}
+
+TEST(packet_file, says_in_each_answer_how_many_messages_were_carried_out) {
+  BenchmarkOptions o = options("connectx-4", PagedSide::server);
+  o.operations = 3;
+  o.size = 5'000;
+  o.second_verb = net::rc::Verb::write;
+  std::vector<std::uint32_t> numbers;
+  run_benchmark(o, [&](const TappedPacket& tapped) {
+    const auto frame = frame_of(tapped.packet, ends_of(tapped), wire::LinkType::ethernet);
+    if (frame.packet.aeth) numbers.push_back(frame.packet.aeth->message_number);
+  });
+  // An RNR NAK before the first one; then both packets of the READ's data, and two ACKs, between
+  // which the second and the third page may be missing.
+  std::vector<std::uint32_t> different = numbers;
+  different.erase(std::unique(different.begin(), different.end()), different.end());
+  EXPECT_EQ(different, (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(std::count(numbers.begin(), numbers.end(), 3U), 1);
 }
 
 /// A READ that is followed by a SEND at some time, as when ArgoDSM takes its lock, with the timers

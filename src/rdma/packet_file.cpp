@@ -29,7 +29,9 @@ wire::RdmaFrame frame_of(const net::rc::Packet& packet, const PacketEnds& ends,
   if (wire::has_reth(packet.opcode)) {
     frame.packet.reth = wire::Reth{packet.address, memory_key, packet.length};
   }
-  if (wire::has_aeth(packet.opcode)) frame.packet.aeth = wire::Aeth{packet.syndrome, 0};
+  if (wire::has_aeth(packet.opcode)) {
+    frame.packet.aeth = wire::Aeth{packet.syndrome, packet.message_number};
+  }
   frame.packet.payload = packet.payload;
   return frame;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <queue>
 #include <vector>
 
@@ -90,6 +91,7 @@ class Adapter {
     std::uint64_t ticket = 0;   // waits to be told of a page
     std::uint32_t refused = 0;  // times that its response was thrown away for want of a page
     bool lost = false;          // counts as sent, but never went out
+    std::optional<std::uint32_t> gap_at;  // of a READ: `done` when a response was found missing
   };
   enum class Wait : std::uint8_t { none, again, local_page };
   struct QueuePair {
@@ -106,7 +108,6 @@ class Adapter {
     Instant timer_at = Instant::never();  // when the queue of timers looks at timeout_at
     std::uint32_t retries = 0;
     std::uint32_t rnr_retries = 0;
-    std::uint64_t gap_serial = 0;  // a missing response that was noticed
     bool failed = false;
     // The responder's part.
     std::uint32_t expected = 0;

@@ -304,6 +304,65 @@ TEST(adapter, a_write_that_waits_for_a_page_in_its_middle_goes_on_with_its_middl
   EXPECT_TRUE(link.completions(0, 0).at(0).good);
 }
 
+TEST(adapter, a_write_that_was_carried_out_is_acknowledged_again_without_its_page) {
+  const auto profile = *device_profile("connectx-4");
+  Adapter responder(profile, {.paged = true}, 1, Rng(1));
+  responder.pages().prefetch(1);
+  const Packet write{.opcode = wire::Opcode::write_only,
+                     .wants_ack = true,
+                     .length = 100,
+                     .payload = 100,
+                     .address = page_bytes};
+  for (int i = 0; i < 2; ++i) {
+    Outbox out;
+    responder.on_packet({}, write, out);
+    ASSERT_EQ(out.packets.size(), 1u) << i;
+    EXPECT_EQ(out.packets[0].opcode, wire::Opcode::acknowledge);
+    EXPECT_EQ(out.packets[0].syndrome, wire::ack_syndrome);
+    EXPECT_EQ(out.packets[0].psn, 0u);
+    EXPECT_EQ(out.packets[0].message_number, 1u);
+    EXPECT_EQ(out.received.size(), i == 0 ? 1u : 0u);
+    responder.pages().invalidate(1);
+  }
+  EXPECT_EQ(responder.pages().faults(), 0u);
+}
+
+TEST(adapter, each_missing_response_of_a_long_read_is_asked_for_at_once) {
+  const auto profile = *device_profile("connectx-4");
+  Adapter requester(profile, {}, 1, Rng(1));
+  Outbox out;
+  requester.post({}, 0, {.id = 1, .bytes = 10 * mtu_bytes}, out);
+  Instant now{};
+  const auto respond = [&](std::uint32_t psn) {
+    requester.on_packet(now,
+                        {.opcode = wire::Opcode::read_response_middle,
+                         .syndrome = wire::ack_syndrome,
+                         .psn = psn,
+                         .payload = mtu_bytes},
+                        out);
+  };
+  const auto asked_from = [&](std::uint32_t missing) {
+    out.packets.clear();
+    for (std::uint32_t psn = missing + 1; psn < 10; ++psn) respond(psn);
+    now = requester.next_deadline();
+    requester.on_deadline(now, out);
+    ASSERT_EQ(out.packets.size(), 1u) << "once, whatever came behind it";
+    EXPECT_EQ(out.packets[0].psn, missing);
+    EXPECT_EQ(out.packets[0].length, (10 - missing) * mtu_bytes);
+  };
+  for (const std::uint32_t missing : {0U, 2U, 3U, 8U}) {
+    for (std::uint32_t psn = 0; psn < missing; ++psn) respond(psn);
+    asked_from(missing);
+  }
+  respond(8);
+  respond(9);
+  ASSERT_EQ(out.completions.size(), 1u);
+  EXPECT_TRUE(out.completions[0].good);
+  EXPECT_EQ(requester.counters().implied_naks, 4u);
+  EXPECT_EQ(requester.counters().timeouts, 0u);
+  EXPECT_LT(now - Instant(), Duration::milliseconds(1));
+}
+
 TEST(adapters, count_retries_from_the_last_progress_on) {
   const auto profile = *device_profile("ideal");
   Adapter adapter(profile, {.ack_timeout = 8, .retry_count = 1}, 1, Rng(1));

@@ -16,6 +16,8 @@ constexpr std::uint32_t mtu_bytes = 4096;
 struct Packet {
   wire::Opcode opcode = wire::Opcode::send_only;
   std::uint8_t syndrome = 0;  ///< of ACK, NAK and READ response
+  /// In these: how many messages the responder has carried out, modulo 2^24.
+  std::uint32_t message_number = 0;
   bool wants_ack = false;
   std::uint32_t queue_pair = 0;  ///< the connection's number, the same at both ends
   std::uint32_t psn = 0;

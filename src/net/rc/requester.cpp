@@ -158,8 +158,9 @@ void Adapter::acknowledge_before(Instant now, std::uint32_t number, std::uint32_
       if (request.done == request.packets) request.lost = false;
     } else if (request.done < request.packets) {
       if (static_cast<std::uint32_t>(answered) <= request.done) break;  // just what comes next
-      if (qp.gap_serial != request.serial) {
-        qp.gap_serial = request.serial;
+      // Responses that were under way behind the missing one tell nothing new.
+      if (request.gap_at != request.done) {
+        request.gap_at = request.done;
         ++counters_.implied_naks;
         go_back(now, number, true);
       }

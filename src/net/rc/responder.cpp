@@ -29,6 +29,7 @@ bool ends_message(Opcode opcode) {
 void Adapter::send_nak(std::uint32_t number, std::uint8_t syndrome, Outbox& out) {
   out.packets.push_back({.opcode = Opcode::acknowledge,
                          .syndrome = syndrome,
+                         .message_number = queue_pairs_[number].messages,
                          .queue_pair = number,
                          .psn = queue_pairs_[number].expected});
 }
@@ -49,10 +50,12 @@ bool Adapter::reaches_memory(Instant now, const Packet& packet) {
 }
 
 void Adapter::answer(std::uint32_t number, const Packet& packet, Outbox& out) {
+  const std::uint32_t messages = queue_pairs_[number].messages;
   if (packet.opcode != Opcode::read_request) {
     if (!packet.wants_ack) return;
     out.packets.push_back({.opcode = Opcode::acknowledge,
                            .syndrome = wire::ack_syndrome,
+                           .message_number = messages,
                            .queue_pair = number,
                            .psn = packet.psn});
     return;
@@ -61,6 +64,7 @@ void Adapter::answer(std::uint32_t number, const Packet& packet, Outbox& out) {
   for (std::uint32_t i = 0; i < count; ++i) {
     out.packets.push_back({.opcode = response_opcode(i, count),
                            .syndrome = wire::ack_syndrome,
+                           .message_number = messages,
                            .queue_pair = number,
                            .psn = (packet.psn + i) & wire::psn_mask,
                            .payload = std::min(options_.mtu, packet.length - i * options_.mtu)});
@@ -77,6 +81,8 @@ void Adapter::on_request(Instant now, std::uint32_t number, const Packet& packet
     ++counters_.sequence_naks;
     return send_nak(number, wire::sequence_nak_syndrome, out);
   }
+  // A SEND or WRITE that was carried out once is acknowledged without its memory.
+  if (ahead < 0 && packet.opcode != Opcode::read_request) return answer(number, packet, out);
   const bool begins_send =
       packet.opcode == Opcode::send_first || packet.opcode == Opcode::send_only;
   if (ahead == 0 && begins_send && qp.receives == 0) {
@@ -86,7 +92,9 @@ void Adapter::on_request(Instant now, std::uint32_t number, const Packet& packet
     return send_nak(number, wire::rnr_nak_syndrome(options_.rnr_timer), out);
   }
   if (!reaches_memory(now, packet)) {
-    if (ahead < 0) return;  // it was carried out once, and is asked for again
+    // A READ that was answered once needs its page again. The responder may not refuse what it has
+    // taken, so it says nothing: the requester's timeout brings the READ a third time.
+    if (ahead < 0) return;
     if (qp.is_nak_coming) return;
     qp.is_rnr = qp.is_nak_coming = true;
     qp.is_nak_sent = false;
@@ -97,7 +105,9 @@ void Adapter::on_request(Instant now, std::uint32_t number, const Packet& packet
         packet.opcode == Opcode::read_request ? packets_of(packet.length, options_.mtu) : 1;
     qp.expected = (qp.expected + taken) & wire::psn_mask;
     qp.is_nak_sent = qp.is_rnr = false;
-    if (packet.opcode == Opcode::read_request || ends_message(packet.opcode)) ++qp.messages;
+    if (packet.opcode == Opcode::read_request || ends_message(packet.opcode)) {
+      qp.messages = (qp.messages + 1) & wire::message_number_mask;
+    }
     if (ends_message(packet.opcode)) {
       const bool is_send = packet.opcode < Opcode::write_first;
       if (is_send && qp.receives != unlimited) --qp.receives;

@@ -101,6 +101,7 @@ struct Aeth {
   /// The code of the RNR timer in an RNR NAK, 0 to 31.
   constexpr std::uint8_t code() const { return syndrome & 31; }
 };
+constexpr std::uint32_t message_number_mask = 0xFF'FFFF;
 constexpr std::uint8_t sequence_nak_syndrome = 0x60;
 constexpr std::uint8_t rnr_nak_syndrome(std::uint8_t code) {
   return static_cast<std::uint8_t>(0x20 | (code & 31));
