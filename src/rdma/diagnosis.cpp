@@ -9,6 +9,9 @@ namespace {
 
 constexpr std::size_t most_flows = 1 << 15;
 constexpr std::size_t most_findings = 1 << 16;
+// Requests without an answer that are kept, of all queue pairs together.
+constexpr std::size_t most_requests = 1 << 20;
+constexpr std::size_t most_spans = 64;
 // Candidates looked at per packet on average, so that no capture takes for ever.
 constexpr std::uint64_t candidates_per_packet = 32;
 constexpr std::uint64_t candidates_at_once = 1 << 22;
@@ -87,7 +90,12 @@ void Diagnosis::add_request(const FlowKey& key, const Seen& seen, const wire::Rd
   }
   Flow& flow = found->second;
   flow.last_seen = seen.number;
-  note(key, flow, flow.requests.on_request(seen, frame.packet));
+  const std::uint32_t restarts = flow.requests.restarts();
+  const std::size_t most = std::clamp(most_requests / flows_.size(), RequestFlow::most_answered,
+                                      RequestFlow::most_unanswered);
+  note(key, seen, flow.requests.on_request(seen, frame.packet, most));
+  // The other end may have another number now.
+  if (flow.requests.restarts() != restarts) flow.is_paired = false;
 }
 
 void Diagnosis::add_response(const FlowKey& key, const Seen& seen, const wire::RdmaFrame& frame) {
@@ -105,10 +113,10 @@ void Diagnosis::add_response(const FlowKey& key, const Seen& seen, const wire::R
   }
   if (!was_paired) {
     for (const Unclaimed& early : std::exchange(answers.unclaimed, {})) {
-      note(answers.flow, *flow, flow->requests.on_response(early.seen, early.packet));
+      note(answers.flow, early.seen, flow->requests.on_response(early.seen, early.packet));
     }
   }
-  note(answers.flow, *flow, flow->requests.on_response(seen, frame.packet));
+  note(answers.flow, seen, flow->requests.on_response(seen, frame.packet));
 }
 
 Diagnosis::Flow* Diagnosis::pair(Answers& answers, const FlowKey& key, const FlowKey& requests,
@@ -121,11 +129,17 @@ Diagnosis::Flow* Diagnosis::pair(Answers& answers, const FlowKey& key, const Flo
 }
 
 /// The requests that these responses have answered so far, unless they seem to be others'.
-Diagnosis::Flow* Diagnosis::paired(Answers& answers, std::uint32_t psn) {
+Diagnosis::Flow* Diagnosis::paired(Answers& answers, const FlowKey& key, std::uint32_t psn) {
   if (!answers.is_paired) return nullptr;
   const auto flow = flows_.find(answers.flow);
   if (flow != flows_.end()) {
-    if (flow->second.requests.waits_for(psn)) answers.strange = 0;
+    if (flow->second.requests.waits_for(psn)) {
+      answers.strange = 0;
+      if (!flow->second.is_paired) {  // set up anew, and by the same other end
+        flow->second.is_paired = true;
+        flow->second.answered_to = key.queue_pair;
+      }
+    }
     if (++answers.strange <= most_strange) return &flow->second;
     flow->second.is_paired = false;
   }
@@ -174,7 +188,7 @@ Diagnosis::Flow* Diagnosis::likely_requests(Answers& answers, const FlowKey& key
 
 Diagnosis::Flow* Diagnosis::requests_of(Answers& answers, const FlowKey& key,
                                         const wire::RdmaFrame& frame) {
-  if (Flow* const flow = paired(answers, frame.packet.bth.psn)) return flow;
+  if (Flow* const flow = paired(answers, key, frame.packet.bth.psn)) return flow;
   if (Flow* const flow = requests_of_peer(answers, key)) return flow;
   return likely_requests(answers, key, frame);
 }
@@ -189,33 +203,61 @@ bool Diagnosis::keep(FindingClass kind, const FlowKey& key, const FlowEvent& eve
   return true;
 }
 
-/// One finding for everything of that kind on a queue pair.
-void Diagnosis::merge(FindingClass kind, const FlowKey& key, const FlowEvent& event,
-                      std::unordered_map<FlowKey, std::size_t, KeyHash>& known) {
+/// One finding for everything of that kind on a queue pair; null where there is no room.
+Finding* Diagnosis::merge(FindingClass kind, const FlowKey& key, const FlowEvent& event,
+                          std::unordered_map<FlowKey, std::size_t, KeyHash>& known) {
   const auto found = known.find(key);
   if (found == known.end()) {
-    if (keep(kind, key, event)) known.emplace(key, findings_.size() - 1);
-    return;
+    if (!keep(kind, key, event)) return nullptr;
+    known.emplace(key, findings_.size() - 1);
+    return &findings_.back();
   }
   Finding& finding = findings_[found->second];
-  const bool goes_on = kind == FindingClass::flood && event.first_packet <= finding.last_packet;
   finding.first_packet = std::min(finding.first_packet, event.first_packet);
   finding.last_packet = std::max(finding.last_packet, event.last_packet);
-  finding.lost_ns =
-      goes_on ? std::max(finding.lost_ns, event.lost_ns) : finding.lost_ns + event.lost_ns;
+  finding.lost_ns += event.lost_ns;
+  return &finding;
 }
 
-void Diagnosis::note(const FlowKey& key, Flow& flow, const FlowEvent& event) {
+void Diagnosis::FloodTime::add(Span span) {
+  while (!spans.empty() && spans.back().end_ns >= span.begin_ns) {
+    span.begin_ns = std::min(span.begin_ns, spans.back().begin_ns);
+    span.end_ns = std::max(span.end_ns, spans.back().end_ns);
+    spans.pop_back();
+  }
+  if (spans.size() == most_spans) {
+    earlier_ns += spans.front().end_ns - spans.front().begin_ns;
+    spans.erase(spans.begin());
+  }
+  spans.push_back(span);
+}
+
+std::int64_t Diagnosis::FloodTime::sum_ns() const {
+  std::int64_t sum = earlier_ns;
+  for (const Span& span : spans) sum += span.end_ns - span.begin_ns;
+  return sum;
+}
+
+/// A moment in which several requests of a queue pair go out again is lost once.
+void Diagnosis::note_flood(const FlowKey& key, const Seen& seen, const FlowEvent& event) {
+  Finding* const finding = merge(FindingClass::flood, key, event, floods_);
+  if (finding == nullptr) return;
+  FloodTime& time = flood_times_[key];
+  time.add({seen.time_ns - event.lost_ns, seen.time_ns});
+  finding->lost_ns = time.sum_ns();
+}
+
+void Diagnosis::note(const FlowKey& key, const Seen& seen, const FlowEvent& event) {
+  const auto earlier = event.belongs_to != 0 ? by_packet_.find(event.belongs_to) : by_packet_.end();
   const auto single = [&](FindingClass kind) {
-    if (event.goes_on) {
-      if (!flow.finding) return;  // there was no room for it
-      Finding& finding = findings_[*flow.finding];
-      finding.last_packet = event.last_packet;
-      finding.lost_ns += event.lost_ns;
+    if (event.belongs_to == 0) {
+      if (keep(kind, key, event)) by_packet_[event.last_packet] = findings_.size() - 1;
       return;
     }
-    flow.finding.reset();
-    if (keep(kind, key, event)) flow.finding = findings_.size() - 1;
+    if (earlier == by_packet_.end()) return;  // there was no room for it
+    Finding& finding = findings_[earlier->second];
+    finding.last_packet = event.last_packet;
+    finding.lost_ns += event.lost_ns;
   };
   switch (event.kind) {
     case FlowEvent::Kind::nothing:
@@ -228,11 +270,11 @@ void Diagnosis::note(const FlowKey& key, Flow& flow, const FlowEvent& event) {
       return single(FindingClass::loss);
     case FlowEvent::Kind::flood:
       // What looked like a loss was the beginning of it.
-      if (event.goes_on && flow.finding) findings_[*flow.finding].first_packet = 0;
-      flow.finding.reset();
-      return merge(FindingClass::flood, key, event, floods_);
+      if (earlier != by_packet_.end()) findings_[earlier->second].first_packet = 0;
+      return note_flood(key, seen, event);
     case FlowEvent::Kind::long_rnr_wait:
-      return merge(FindingClass::rnr_misconfigured, key, event, misconfigured_);
+      merge(FindingClass::rnr_misconfigured, key, event, misconfigured_);
+      return;
   }
 }
 

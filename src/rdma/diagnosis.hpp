@@ -62,8 +62,18 @@ class Diagnosis {
     std::uint64_t last_seen = 0;
     std::uint16_t port = 0;
     bool is_paired = false;
-    std::uint32_t answered_to = 0;       // with is_paired: the queue pair that the answers go to
-    std::optional<std::size_t> finding;  // its latest, in findings_
+    std::uint32_t answered_to = 0;  // with is_paired: the queue pair that the answers go to
+  };
+  /// The time that a queue pair loses to a flood, whose requests go out again side by side.
+  struct FloodTime {
+    struct Span {
+      std::int64_t begin_ns = 0, end_ns = 0;
+    };
+    std::vector<Span> spans;  // the latest ones, apart from each other
+    std::int64_t earlier_ns = 0;
+
+    void add(Span span);
+    std::int64_t sum_ns() const;
   };
   struct Unclaimed {
     Seen seen;
@@ -80,14 +90,15 @@ class Diagnosis {
   void add_request(const FlowKey& key, const Seen& seen, const wire::RdmaFrame& frame);
   void add_response(const FlowKey& key, const Seen& seen, const wire::RdmaFrame& frame);
   Flow* requests_of(Answers& answers, const FlowKey& key, const wire::RdmaFrame& frame);
-  Flow* paired(Answers& answers, std::uint32_t psn);
+  Flow* paired(Answers& answers, const FlowKey& key, std::uint32_t psn);
   Flow* requests_of_peer(Answers& answers, const FlowKey& key);
   Flow* likely_requests(Answers& answers, const FlowKey& key, const wire::RdmaFrame& frame);
   Flow* pair(Answers& answers, const FlowKey& key, const FlowKey& requests, Flow& flow);
   bool keep(FindingClass kind, const FlowKey& key, const FlowEvent& event);
-  void merge(FindingClass kind, const FlowKey& key, const FlowEvent& event,
-             std::unordered_map<FlowKey, std::size_t, KeyHash>& known);
-  void note(const FlowKey& key, Flow& flow, const FlowEvent& event);
+  Finding* merge(FindingClass kind, const FlowKey& key, const FlowEvent& event,
+                 std::unordered_map<FlowKey, std::size_t, KeyHash>& known);
+  void note_flood(const FlowKey& key, const Seen& seen, const FlowEvent& event);
+  void note(const FlowKey& key, const Seen& seen, const FlowEvent& event);
   void forget_old();
 
   std::unordered_map<FlowKey, Flow, KeyHash> flows_;
@@ -95,7 +106,10 @@ class Diagnosis {
   // Requests from one host to another, by the queue pairs that they go to.
   std::map<std::pair<wire::NodeAddress, wire::NodeAddress>, std::vector<std::uint32_t>> between_;
   std::vector<Finding> findings_;
+  std::unordered_map<std::uint64_t, std::size_t>
+      by_packet_;  // findings, by what was their last packet at first
   std::unordered_map<FlowKey, std::size_t, KeyHash> floods_;  // where in findings_
+  std::unordered_map<FlowKey, FloodTime, KeyHash> flood_times_;
   std::unordered_map<FlowKey, std::size_t, KeyHash> misconfigured_;
   std::uint64_t looked_at_ = 0;  // candidates, when responses were paired
   std::uint64_t queue_pairs_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rdma/diagnosis.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -123,17 +124,39 @@ TEST(diagnosis, finds_damming_of_requests_that_were_lost_many_waits_ago) {
 class Packets {
  public:
   void request(std::int64_t at_us, std::uint32_t psn) {
-    add(at_us, {.bth = {.opcode = wire::Opcode::send_only, .queue_pair = 7, .psn = psn}}, true);
+    add(at_us, {.bth = {.opcode = wire::Opcode::send_only, .queue_pair = queue_pair_, .psn = psn}},
+        true);
   }
   void acknowledge(std::int64_t at_us, std::uint32_t psn, std::uint8_t syndrome = 0x1F) {
     add(at_us,
-        {.bth = {.opcode = wire::Opcode::acknowledge, .queue_pair = 8, .psn = psn},
+        {.bth = {.opcode = wire::Opcode::acknowledge, .queue_pair = queue_pair_ + 1, .psn = psn},
          .aeth = wire::Aeth{syndrome, 0}},
         false);
   }
+  void nak(std::int64_t at_us, std::uint32_t psn) {
+    acknowledge(at_us, psn, wire::sequence_nak_syndrome);
+  }
+  /// A READ, its answer's packets being of `mtu` bytes.
+  void read(std::int64_t at_us, std::uint32_t psn, std::uint32_t packets = 1) {
+    add(at_us,
+        {.bth = {.opcode = wire::Opcode::read_request, .queue_pair = queue_pair_, .psn = psn},
+         .reth = wire::Reth{std::uint64_t{psn} * mtu, 1, packets * mtu}},
+        true);
+  }
+  void response(std::int64_t at_us, std::uint32_t psn,
+                wire::Opcode opcode = wire::Opcode::read_response_only) {
+    wire::TransportPacket packet{
+        .bth = {.opcode = opcode, .queue_pair = queue_pair_ + 1, .psn = psn}, .payload = mtu};
+    if (wire::has_aeth(opcode)) packet.aeth = wire::Aeth{wire::ack_syndrome, 0};
+    add(at_us, packet, false);
+  }
+  /// What follows goes between others.
+  void between(std::uint32_t queue_pair) { queue_pair_ = queue_pair; }
   std::vector<Finding> finish() { return diagnosis_.finish(); }
 
  private:
+  static constexpr std::uint32_t mtu = 4'096;
+
   void add(std::int64_t at_us, const wire::TransportPacket& packet, bool to_responder) {
     wire::RdmaFrame frame;
     frame.source = wire::NodeAddress::ipv4(to_responder ? 1 : 2);
@@ -143,7 +166,189 @@ class Packets {
   }
   Diagnosis diagnosis_;
   std::uint64_t number_ = 0;
+  std::uint32_t queue_pair_ = 7;
 };
+
+/// "loss 1-4" per finding, by the numbers of its packets.
+std::string told(const std::vector<Finding>& findings) {
+  std::string all;
+  for (const Finding& f : findings) {
+    all += fmt::format("{}{} {}-{}", all.empty() ? "" : ", ", to_text(f.kind), f.first_packet,
+                       f.last_packet);
+  }
+  return all;
+}
+
+constexpr auto first = wire::Opcode::read_response_first;
+constexpr auto middle = wire::Opcode::read_response_middle;
+constexpr auto last = wire::Opcode::read_response_last;
+
+TEST(diagnosis, of_a_read_asked_for_again_from_a_lost_packet_of_its_answer_finds_loss) {
+  Packets p;
+  p.read(0, 10, 4);
+  p.response(3, 10, first);
+  p.response(5, 12, middle);
+  p.response(6, 13, last);
+  p.read(68, 11, 3);
+  p.response(72, 11, first);
+  p.response(73, 12, middle);
+  p.response(74, 13, last);
+  EXPECT_EQ(told(p.finish()), "loss 1-5");
+}
+
+TEST(diagnosis, of_a_read_whose_answer_lost_its_first_packet_finds_loss) {
+  for (const std::int64_t again : {20, 200, 2'000}) {
+    Packets p;
+    p.read(0, 10, 3);
+    p.response(5, 11, middle);
+    p.response(6, 12, last);
+    p.read(again, 10, 3);
+    p.response(again + 5, 10, first);
+    p.response(again + 6, 11, middle);
+    p.response(again + 7, 12, last);
+    EXPECT_EQ(told(p.finish()), "loss 1-4") << again;
+  }
+}
+
+TEST(diagnosis, of_reads_asked_for_again_at_once_as_only_the_later_was_answered_finds_loss) {
+  Packets p;
+  p.read(0, 10);
+  p.read(1, 11);
+  p.response(5, 11);
+  p.read(8, 10);
+  p.read(9, 11);
+  p.response(12, 10);
+  p.response(13, 11);
+  EXPECT_EQ(told(p.finish()), "loss 1-4");
+}
+
+TEST(diagnosis, of_a_request_lost_while_an_answer_lacked_a_packet_finds_loss_and_no_damming) {
+  Packets p;
+  p.read(0, 10, 4);
+  p.response(3, 10, first);
+  p.response(5, 12, middle);
+  p.response(6, 13, last);
+  p.read(7, 14);
+  p.read(80, 11, 3);
+  p.response(90, 11, first);
+  p.response(91, 12, middle);
+  p.response(92, 13, last);
+  p.read(500'000, 14);
+  p.response(500'010, 14);
+  EXPECT_EQ(told(p.finish()), "loss 1-6, loss 5-10");
+}
+
+TEST(diagnosis, of_a_queue_pair_set_up_again_with_the_same_psns_finds_nothing) {
+  for (const bool reads : {false, true}) {
+    Packets p;
+    for (const std::int64_t begin : {0, 2'000'000}) {
+      for (std::uint32_t psn = 0; psn < 6; ++psn) {
+        const std::int64_t at = begin + 1'000 * psn;
+        if (reads) {
+          p.read(at, psn);
+          p.response(at + 5, psn);
+        } else {
+          p.request(at, psn);
+          p.acknowledge(at + 5, psn);
+        }
+      }
+    }
+    EXPECT_EQ(told(p.finish()), "") << reads;
+  }
+}
+
+TEST(diagnosis, of_a_queue_pair_set_up_again_for_other_memory_at_once_finds_nothing) {
+  Packets p;
+  for (const std::uint32_t packets : {1U, 2U}) {
+    const std::int64_t begin = 15'000 * packets;
+    p.read(begin, 0, packets);
+    p.response(begin + 5, 0, packets == 1 ? wire::Opcode::read_response_only : first);
+    if (packets == 2) p.response(begin + 6, 1, last);
+  }
+  EXPECT_EQ(told(p.finish()), "");
+}
+
+TEST(diagnosis, of_a_queue_pair_set_up_again_behind_its_first_psn_finds_nothing) {
+  Packets p;
+  for (const std::uint32_t from : {1'000U, 900U}) {
+    for (std::uint32_t i = 0; i < 600; ++i) {
+      const std::int64_t at = (from == 900 ? 2'000'000 : 0) + 1'000 * i;
+      p.request(at, from + i);
+      p.acknowledge(at + 5, from + i);
+    }
+  }
+  EXPECT_EQ(told(p.finish()), "");
+}
+
+TEST(diagnosis, of_a_queue_pair_set_up_again_goes_on_to_find_what_is_lost) {
+  Packets p;
+  for (const std::int64_t begin : {0, 2'000'000}) {
+    for (std::uint32_t psn = 0; psn < 3; ++psn) {
+      p.request(begin + 1'000 * psn, psn);
+      p.acknowledge(begin + 1'000 * psn + 5, psn);
+    }
+  }
+  p.request(2'010'000, 3);
+  p.request(2'510'000, 3);
+  p.acknowledge(2'510'005, 3);
+  EXPECT_EQ(told(p.finish()), "loss 13-14");
+}
+
+TEST(diagnosis, of_a_request_sent_first_behind_a_wait_and_lost_finds_loss) {
+  Packets p;
+  p.request(0, 1);
+  p.acknowledge(5, 1, wire::rnr_nak_syndrome(14));
+  p.request(4'500, 1);
+  p.request(4'501, 2);
+  p.acknowledge(4'510, 1);
+  p.request(504'500, 2);
+  p.acknowledge(504'600, 2);
+  EXPECT_EQ(told(p.finish()), "loss 4-6");
+}
+
+TEST(diagnosis, of_a_packet_lost_among_those_sent_again_behind_a_wait_finds_loss) {
+  Packets p;
+  for (const std::int64_t at : {0, 4'500}) {
+    for (std::uint32_t psn = 1; psn < 5; ++psn) p.request(at + psn, psn);
+    if (at == 0) p.acknowledge(5, 1, wire::rnr_nak_syndrome(14));
+  }
+  p.nak(4'508, 2);  // drawn by 3 or 4
+  for (std::uint32_t psn = 2; psn < 5; ++psn) p.request(4'508 + psn, psn);
+  p.acknowledge(4'520, 4);
+  EXPECT_EQ(told(p.finish()), "loss 7-11");
+}
+
+TEST(diagnosis, of_floods_side_by_side_on_a_queue_pair_counts_the_time_once_and_no_damming) {
+  Packets p;
+  for (std::int64_t at = 0; at < 3'000'000; at += 5'000) {
+    const bool is_first = at % 10'000 == 0;
+    if (is_first ? at >= 2'000'000 : at < 1'000'000) continue;
+    for (const std::uint32_t queue_pair : {100U, 200U}) {
+      p.between(queue_pair);
+      p.read(at + queue_pair, is_first ? 10 : 11);
+      p.response(at + queue_pair + 5, is_first ? 10 : 11);
+    }
+  }
+  const auto findings = p.finish();
+  ASSERT_EQ(findings.size(), 2u) << told(findings);
+  for (const Finding& f : findings) {
+    EXPECT_EQ(f.kind, FindingClass::flood);
+    EXPECT_EQ(f.lost_ns, 2'995'000'000);
+  }
+}
+
+TEST(diagnosis, of_a_message_of_thousands_of_packets_names_the_lost_one) {
+  for (const bool by_nak : {false, true}) {
+    Packets p;
+    const std::uint32_t lost = by_nak ? 300 : 0;
+    for (std::uint32_t psn = 0; psn < 2'000; ++psn) p.request(psn, psn);
+    if (by_nak) p.nak(2'005, lost);
+    const std::int64_t again = by_nak ? 2'100 : 500'000;
+    for (std::uint32_t psn = lost; psn < 2'000; ++psn) p.request(again + psn, psn);
+    p.acknowledge(again + 3'000, 1'999);
+    EXPECT_EQ(told(p.finish()), by_nak ? "loss 301-2002" : "loss 1-2001");
+  }
+}
 
 TEST(diagnosis, of_a_request_that_is_lost_again_at_each_timeout_is_one_damming) {
   Packets p;

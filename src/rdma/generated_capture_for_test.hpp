@@ -47,6 +47,7 @@ class GeneratedConnection {
     psn_ = static_cast<std::uint32_t>(rng_.below(wire::psn_mask));
     if (style.equal_psns) psn_ = 0;
     if (style.wraps_around) psn_ = wire::psn_mask - static_cast<std::uint32_t>(rng_.below(20));
+    start_psn_ = psn_;
     if (style.has_long_reads) mtu_ = 256U << rng_.below(5);
     now_ = static_cast<std::int64_t>(rng_.below(3'000'000));
     round_trip_ = 2'000 + static_cast<std::int64_t>(rng_.below(20'000));
@@ -61,7 +62,7 @@ class GeneratedConnection {
     std::swap(client_, server_);
     std::swap(to_server_, to_client_);
     std::swap(ports_[0], ports_[1]);
-    psn_ = static_cast<std::uint32_t>(rng_.below(wire::psn_mask));
+    start_psn_ = psn_ = static_cast<std::uint32_t>(rng_.below(wire::psn_mask));
     requests_.clear();
   }
   void at_least(std::int64_t time) { now_ = std::max(now_, time); }
@@ -161,6 +162,53 @@ class GeneratedConnection {
     finish({lost});
     label(FindingClass::loss);
   }
+  /// A packet of the answer to one of several READs got lost in front of the tap, and others came.
+  /// The requester asks again, from that packet or from its READ on, at once or by a timeout.
+  void loss_in_an_answer() {
+    const auto all = some(2 + rng_.below(3), true);
+    for (const std::uint32_t psn : all) request(psn);
+    now_ += round_trip_;
+    const std::uint64_t lost = rng_.below(all.size() - 1);
+    const auto part = static_cast<std::uint32_t>(rng_.below(requests_[all[lost]].packets));
+    for (std::size_t i = 0; i < all.size(); ++i) answer(all[i], i == lost ? part : no_part);
+    now_ += 3'000 + static_cast<std::int64_t>(rng_.below(200'000));
+    if (rng_.below(4) == 0) now_ += timeout_;
+    read_from(all[lost], rng_.below(2) == 0 ? part : 0);
+    for (std::size_t i = lost + 1; i < all.size(); ++i) request(all[i]);
+    finish({all.begin() + static_cast<std::ptrdiff_t>(lost), all.end()});
+    label(FindingClass::loss);
+  }
+  /// The queue pairs are taken down and set up again, with the PSN that they began with or a bit
+  /// less, for other memory.
+  void reconnect() {
+    const auto some_round_trips = [&] {
+      for (std::uint64_t n = 2 + rng_.below(6); n > 0; --n) {
+        const std::uint32_t psn = next();
+        request(psn);
+        finish({psn});
+      }
+    };
+    some_round_trips();
+    now_ += 1'000'000 + static_cast<std::int64_t>(rng_.exponential(1e9));
+    psn_ = start_psn_ - static_cast<std::uint32_t>(rng_.below(2) * rng_.below(200));
+    psn_ &= wire::psn_mask;
+    memory_ += 1 << 20;
+    requests_.clear();
+    some_round_trips();
+  }
+  /// A wait, and what is sent first behind it is lost in the network.
+  void loss_behind_a_wait(bool by_nak) {
+    const std::uint32_t first = next();
+    request(first);
+    rnr(first, code());
+    request(first);
+    now_ += 1'000;
+    const std::uint32_t lost = next();
+    request(lost);
+    finish({first});
+    recover(lost, by_nak);
+    label(FindingClass::loss);
+  }
   void longest_rnr() {
     const std::uint32_t psn = next();
     request(psn);
@@ -188,6 +236,7 @@ class GeneratedConnection {
   }
 
  private:
+  static constexpr std::uint32_t no_part = UINT32_MAX;
   struct Posted {
     bool is_read = false;
     std::uint32_t bytes = 64;
@@ -271,11 +320,19 @@ class GeneratedConnection {
       frame.packet.bth.queue_pair = to_server_;
       frame.packet.bth.psn = (psn + i) & wire::psn_mask;
       if (wire::has_reth(frame.packet.bth.opcode)) {
-        frame.packet.reth = wire::Reth{0, 1, posted.bytes};
+        frame.packet.reth = wire::Reth{memory_, 1, posted.bytes};
       }
       if (!posted.is_read) frame.packet.payload = payload_of(posted, i);
       capture_.frames.emplace_back(now_, frame);
     }
+  }
+  /// A READ from one of its packets on.
+  void read_from(std::uint32_t psn, std::uint32_t part) {
+    request(psn);
+    wire::TransportPacket& packet = capture_.frames.back().second.packet;
+    packet.bth.psn = (psn + part) & wire::psn_mask;
+    packet.reth->address += std::uint64_t{part} * mtu_;
+    packet.reth->length -= part * mtu_;
   }
   std::uint32_t payload_of(const Posted& posted, std::uint32_t i) const {
     return i + 1 == posted.packets ? posted.bytes - i * mtu_ : mtu_;
@@ -293,12 +350,14 @@ class GeneratedConnection {
     frame.packet.payload = payload;
     capture_.frames.emplace_back(now_, frame);
   }
-  void answer(std::uint32_t psn) {
+  /// Without one packet, if `lost_part` is one of them.
+  void answer(std::uint32_t psn, std::uint32_t lost_part = no_part) {
     const Posted& posted = requests_[psn];
     if (!posted.is_read) {
       return respond(psn + posted.packets - 1, wire::Opcode::acknowledge, wire::ack_syndrome);
     }
     for (std::uint32_t i = 0; i < posted.packets; ++i) {
+      if (i == lost_part) continue;
       const wire::Opcode opcode = posted.packets == 1       ? wire::Opcode::read_response_only
                                   : i == 0                  ? wire::Opcode::read_response_first
                                   : i + 1 == posted.packets ? wire::Opcode::read_response_last
@@ -316,7 +375,8 @@ class GeneratedConnection {
   wire::NodeAddress client_, server_;
   std::uint32_t to_server_ = 0, to_client_ = 0;
   std::uint16_t ports_[2] = {};
-  std::uint32_t psn_ = 0;
+  std::uint32_t psn_ = 0, start_psn_ = 0;
+  std::uint64_t memory_ = 0;
   std::int64_t now_ = 0;
   std::int64_t round_trip_ = 0;
   std::int64_t timeout_ = 0;
@@ -347,6 +407,13 @@ inline void add_story(GeneratedConnection& connection, std::uint64_t kind) {
     case 9:
     case 10:
       return connection.damming_behind(kind == 9);
+    case 11:
+      return connection.loss_in_an_answer();
+    case 12:
+      return connection.reconnect();
+    case 13:
+    case 14:
+      return connection.loss_behind_a_wait(kind == 13);
     default:
       return connection.loss(false);
   }
@@ -372,7 +439,7 @@ inline GeneratedCapture generate_capture(std::uint64_t seed) {
                            .equal_psns = rng.below(5) == 0,
                            .wraps_around = rng.below(5) == 0,
                            .has_long_reads = rng.below(2) == 0};
-  const std::uint64_t kinds = style.at_responder ? 7 : 12;
+  const std::uint64_t kinds = style.at_responder ? 7 : 16;
   const std::uint64_t connections = 1 + rng.below(8);
   const bool has_flood = rng.below(6) == 0;
   const std::int64_t begin = rng.below(4) == 0 ? 2'000'000 : 0;

@@ -8,7 +8,6 @@ namespace {
 
 using wire::psn_distance;
 
-constexpr std::size_t most_requests = 512;
 // Farther behind than requests are kept: the queue pair has begun anew.
 constexpr std::int32_t most_behind = 1 << 16;
 // Shorter than half of the shortest timeout that an adapter was measured to have (30 ms).
@@ -21,6 +20,11 @@ constexpr std::int64_t twice_ns = 50'000;
 constexpr std::uint32_t common_repeats = 5;
 // Under flood the wait for the next try grows, to tens of milliseconds.
 constexpr std::int64_t flood_gap_ns = 200'000'000;
+
+/// Whether two requests with the same PSN are not the same. A capture may have cut what they say.
+bool differ(const std::optional<wire::Reth>& a, const std::optional<wire::Reth>& b) {
+  return a && b && (a->address != b->address || a->key != b->key || a->length != b->length);
+}
 
 }  // namespace
 
@@ -77,11 +81,16 @@ std::optional<std::int64_t> RequestFlow::lacks(std::uint32_t psn) const {
   return requests_.front().last.time_ns;
 }
 
-FlowEvent RequestFlow::on_request(const Seen& seen, const wire::TransportPacket& packet) {
+FlowEvent RequestFlow::on_request(const Seen& seen, const wire::TransportPacket& packet,
+                                  std::size_t most) {
   const std::uint32_t psn = packet.bth.psn;
+  Request* request = find(psn);
+  if (is_set_up_anew(seen, packet, request)) {
+    start_anew();
+    request = nullptr;
+  }
   learn_mtu(packet);
-  Request* const request = find(psn);
-  if (request == nullptr || !covers(*request, psn)) return add(seen, packet);
+  if (request == nullptr || !covers(*request, psn)) return add(seen, packet, most);
   const bool goes_on = goes_on_with_sweep(seen, *request, psn);
   if (!goes_on && is_captured_twice(seen, *request, psn)) return {};
   if (!goes_on) {
@@ -92,13 +101,16 @@ FlowEvent RequestFlow::on_request(const Seen& seen, const wire::TransportPacket&
   sweep_ns_ = seen.time_ns;
   FlowEvent event;
   if (goes_on) {
-    if (request->trouble == FlowEvent::Kind::nothing) request->trouble = sweep_trouble_;
+    if (request->trouble == FlowEvent::Kind::nothing) {
+      request->trouble = sweep_trouble_;
+      request->trouble_packet = sweep_trouble_packet_;
+    }
   } else {
     event = on_repeat(seen, *request, psn);
   }
   request->last = seen;
   request->last_psn = psn;
-  request->is_answered = false;
+  request->is_answered = request->lacks_answer = false;
   request->sent_in_wait = false;
   request->sent_after_wait =
       wait_ended_ == seen.number || (behind_ && psn_distance(request->psn, *behind_) > 0);
@@ -108,8 +120,37 @@ FlowEvent RequestFlow::on_request(const Seen& seen, const wire::TransportPacket&
   return event;
 }
 
+/// Whether this is the first request of another connection with the same number: what goes out
+/// again is the same as before, and begins behind what the requester knows to be answered.
+bool RequestFlow::is_set_up_anew(const Seen& seen, const wire::TransportPacket& packet,
+                                 const Request* request) const {
+  if (requests_.empty()) return false;
+  const std::uint32_t psn = packet.bth.psn;
+  const Request& front = requests_.front();
+  const std::int32_t ahead = psn_distance(psn, front.psn);
+  if (ahead < -most_behind) return true;
+  const bool is_known = request != nullptr && request->psn == psn;
+  if (is_known && request->is_answered &&
+      (request->opcode != packet.bth.opcode || request->payload != packet.payload ||
+       differ(request->reth, packet.reth))) {
+    return true;
+  }
+  if (!has_later_answer_ || nak_psn_ == psn) return false;
+  if (ahead < 0) return front.is_answered;
+  if (!is_known || psn != lowest_psn_ || !request->is_answered) return false;
+  // The answers of a READ may all have been discarded, but not for long.
+  return !request->is_read || seen.time_ns - request->answer.time_ns >= flood_gap_ns;
+}
+
+void RequestFlow::start_anew() {
+  const std::uint32_t restarts = restarts_ + 1;
+  *this = {};
+  restarts_ = restarts;
+}
+
 /// A request that was not seen before.
-FlowEvent RequestFlow::add(const Seen& seen, const wire::TransportPacket& packet) {
+FlowEvent RequestFlow::add(const Seen& seen, const wire::TransportPacket& packet,
+                           std::size_t most) {
   const std::uint32_t psn = packet.bth.psn;
   Request request;
   request.psn = request.last_psn = psn;
@@ -117,12 +158,13 @@ FlowEvent RequestFlow::add(const Seen& seen, const wire::TransportPacket& packet
       packet.bth.opcode == wire::Opcode::read_request || wire::is_atomic(packet.bth.opcode);
   if (packet.reth) request.length = packet.reth->length;
   if (wire::is_atomic(packet.bth.opcode)) request.length = 1;
+  request.opcode = packet.bth.opcode;
+  request.payload = packet.payload;
+  request.reth = packet.reth;
   request.first = request.last = seen;
-  request.sent_after_wait = behind_ && psn_distance(psn, *behind_) > 0;
-  if (!requests_.empty() && psn_distance(psn, requests_.front().psn) < -most_behind) {
-    *this = {};
-  }
-  if (requests_.size() == most_requests) {
+  if (requests_.empty() || psn_distance(psn, lowest_psn_) < 0) lowest_psn_ = psn;
+  while (requests_.size() >= most_answered &&
+         (requests_.size() >= most || requests_.front().is_answered)) {
     if (psn_distance(psn, requests_.front().psn) < 0) return {};
     requests_.pop_front();
     if (unanswered_from_ > 0) --unanswered_from_;
@@ -132,6 +174,8 @@ FlowEvent RequestFlow::add(const Seen& seen, const wire::TransportPacket& packet
       [](std::uint32_t p, const Request& other) { return psn_distance(p, other.psn) < 0; });
   const auto place = static_cast<std::size_t>(above - requests_.begin());
   const bool is_late = above != requests_.end();
+  // No requester leaves out so many, and making room in the middle takes time.
+  if (std::min(place, requests_.size() - place) > most_answered) return {};
   requests_.insert(above, request);
   if (!is_late) return {};
   unanswered_from_ = std::min(unanswered_from_, place);
@@ -157,6 +201,7 @@ FlowEvent RequestFlow::seen_late(const Seen& seen, std::size_t place) {
   sweep_psn_ = request.psn;
   sweep_ns_ = seen.time_ns;
   sweep_trouble_ = request.trouble;
+  request.trouble_packet = sweep_trouble_packet_ = seen.number;
   return {request.trouble, nak_.number, seen.number, seen.time_ns - nak_.time_ns};
 }
 
@@ -170,7 +215,7 @@ bool RequestFlow::goes_on_with_sweep(const Seen& seen, const Request& request,
 bool RequestFlow::is_captured_twice(const Seen& seen, const Request& request,
                                     std::uint32_t psn) const {
   if (seen.time_ns - request.last.time_ns > twice_ns) return false;
-  if (request.last_psn != psn || nak_psn_ == psn) return false;
+  if (request.last_psn != psn || nak_psn_ == psn || request.lacks_answer) return false;
   return std::none_of(waits_.begin(), waits_.end(), [&](const Wait& wait) {
     return wait.is_open && wait.psn == psn && seen.time_ns - wait.begin.time_ns >= wait.asked_ns;
   });
@@ -183,7 +228,7 @@ FlowEvent RequestFlow::on_repeat(const Seen& seen, Request& request, std::uint32
   FlowEvent event = why_repeated(seen, request, psn);
   sweep_trouble_ = Kind::nothing;
   if (event.kind == Kind::flood) {
-    event.goes_on = request.trouble == Kind::loss;
+    if (request.trouble == Kind::loss) event.belongs_to = request.trouble_packet;
     request.trouble = Kind::flood;
   }
   if (event.kind != Kind::damming && event.kind != Kind::damming_rescued &&
@@ -192,9 +237,12 @@ FlowEvent RequestFlow::on_repeat(const Seen& seen, Request& request, std::uint32
   }
   if (request.trouble != Kind::nothing && request.trouble != Kind::flood) {
     event.kind = request.trouble;
-    event.goes_on = true;
+    event.belongs_to = request.trouble_packet;
+  } else {
+    request.trouble_packet = event.last_packet;
   }
   request.trouble = sweep_trouble_ = event.kind;
+  sweep_trouble_packet_ = request.trouble_packet;
   return event;
 }
 
@@ -210,14 +258,15 @@ FlowEvent RequestFlow::why_repeated(const Seen& seen, Request& request, std::uin
     return {FlowEvent::Kind::long_rnr_wait, wait.begin.number, seen.number,
             seen.time_ns - wait.begin.time_ns};
   }
-  const bool in_wait = was_in_wait(request);
   FlowEvent event{FlowEvent::Kind::loss, request.last.number, seen.number, gap};
+  // The responder answered a later one, so it had this one: the answer was lost.
+  if (request.lacks_answer) return event;
   if (nak_psn_ && psn_distance(*nak_psn_, request.psn) >= 0) {
     nak_psn_.reset();
-    if (in_wait) event.kind = FlowEvent::Kind::damming_rescued;
+    if (was_rescued(request)) event.kind = FlowEvent::Kind::damming_rescued;
     return event;
   }
-  if (in_wait && (!request.is_answered || gap >= timeout_like_ns)) {
+  if (!request.is_answered && was_in_wait(request)) {
     event.kind = FlowEvent::Kind::damming;
     return event;
   }
@@ -271,19 +320,48 @@ bool RequestFlow::was_in_wait(const Request& request) const {
   });
 }
 
+/// Whether a request of which a NAK says that it is missing was lost in a wait. What is lost when
+/// it goes out again at the end of a wait takes all behind it along: a NAK that came before
+/// anything new went out was drawn by one of these, so the network lost a packet.
+bool RequestFlow::was_rescued(const Request& request) const {
+  if (!was_in_wait(request)) return false;
+  return request.sent_in_wait || !request.sent_after_wait ||
+         requests_.back().first.number > wait_ended_;
+}
+
 void RequestFlow::answer(const Seen& seen, Request& request) {
   if (behind_ == request.psn) behind_.reset();
   if (request.is_answered) return;
-  request.is_answered = true;
+  if (!first_answer_) first_answer_ = seen.number;
+  if (request.first.number > *first_answer_) has_later_answer_ = true;
+  request.is_answered = request.was_answered = true;
+  request.lacks_answer = false;
   request.answer = seen;
 }
 
-void RequestFlow::answer_until(const Seen& seen, std::uint32_t psn) {
-  while (unanswered_from_ < requests_.size()) {
+/// A packet of a READ's answer. They come in order: one that others come instead of was lost.
+void RequestFlow::answer_part(const Seen& seen, Request& request, std::int32_t part, bool is_last) {
+  if (part > request.answered) {
+    request.lacks_answer = true;
+    return;
+  }
+  request.answered = std::max(request.answered, part + 1);
+  if (is_last) answer(seen, request);
+}
+
+/// Answers come in order, so that a READ is missing its own when what a later request drew,
+/// `shown_by`, is seen before.
+void RequestFlow::answer_until(const Seen& seen, std::uint32_t psn,
+                               std::optional<std::uint32_t> shown_by) {
+  for (; unanswered_from_ < requests_.size(); ++unanswered_from_) {
     Request& request = requests_[unanswered_from_];
     if (psn_distance(request.psn, psn) > 0) return;
-    if (!request.is_read) answer(seen, request);
-    ++unanswered_from_;
+    if (!request.is_read) {
+      answer(seen, request);
+    } else if (shown_by && !request.was_answered && unanswered_from_ + 1 < requests_.size()) {
+      const std::uint32_t next = requests_[unanswered_from_ + 1].psn;
+      if (psn_distance(next, *shown_by) <= 0) request.lacks_answer = true;
+    }
   }
 }
 
@@ -313,16 +391,15 @@ FlowEvent RequestFlow::on_response(const Seen& seen, const wire::TransportPacket
   }
   if (packet.aeth && packet.aeth->is_nak()) return {};
   if (opcode == wire::Opcode::acknowledge) {
-    if (packet.aeth) answer_until(seen, psn);  // or the capture cut what it says
+    if (packet.aeth) answer_until(seen, psn, psn);  // or the capture cut what it says
     return {};
   }
-  answer_until(seen, (psn - 1) & wire::psn_mask);
-  const bool is_whole =
+  answer_until(seen, (psn - 1) & wire::psn_mask, psn);
+  const bool is_last =
       opcode != wire::Opcode::read_response_first && opcode != wire::Opcode::read_response_middle;
   Request* const request = find(psn);
   if (request == nullptr || !request->is_read) return {};
-  request->answered = std::max(request->answered, psn_distance(psn, request->psn) + 1);
-  if (is_whole) answer(seen, *request);
+  answer_part(seen, *request, psn_distance(psn, request->psn), is_last);
   return {};
 }
 

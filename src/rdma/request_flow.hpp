@@ -32,14 +32,21 @@ struct FlowEvent {
   std::uint64_t first_packet = 0;
   std::uint64_t last_packet = 0;
   std::int64_t lost_ns = 0;
-  /// Belongs to the flow's latest finding: the same request, and still no answer that counts.
-  bool goes_on = false;
+  /// The last packet of the earlier event that it goes on with: of the same request, which still
+  /// has no answer that counts. 0: of none.
+  std::uint64_t belongs_to = 0;
 };
 
-/// Keeps the latest few hundred requests. Copyable, no I/O.
+/// Keeps the latest few hundred requests, and more of those that have no answer. Copyable, no I/O.
 class RequestFlow {
  public:
-  FlowEvent on_request(const Seen& seen, const wire::TransportPacket& packet);
+  /// Requests without an answer: at most so many are kept, and at least `most_answered`.
+  static constexpr std::size_t most_unanswered = 8'192;
+  static constexpr std::size_t most_answered = 512;
+
+  /// `most`: how many requests without an answer to keep.
+  FlowEvent on_request(const Seen& seen, const wire::TransportPacket& packet,
+                       std::size_t most = most_unanswered);
   FlowEvent on_response(const Seen& seen, const wire::TransportPacket& packet);
 
   /// Whether a response with this PSN answers one of the requests that has no answer yet; the time
@@ -48,21 +55,29 @@ class RequestFlow {
   /// Whether a NAK for this PSN may be for what was lost in front of the first request seen; the
   /// time when that was sent.
   std::optional<std::int64_t> lacks(std::uint32_t psn) const;
+  /// How often the queue pair was set up anew.
+  std::uint32_t restarts() const { return restarts_; }
 
  private:
   struct Request {
     std::uint32_t psn = 0;
     std::uint32_t length = 0;    // that a READ asks for; 0: the capture cut it
     std::uint32_t last_psn = 0;  // a READ may be asked for again from its middle on
-    std::int32_t answered = 0;   // packets of a READ's answer, up to the last one seen
+    std::int32_t answered = 0;   // packets of a READ's answer, up to the first that was not seen
     bool is_read = false;
     bool is_answered = false;
+    bool was_answered = false;  // at some time: it may have gone out again since
+    bool lacks_answer = false;  // packets of a READ's answer are missing before others: implied NAK
+    wire::Opcode opcode{};
+    std::uint32_t payload = 0;
+    std::optional<wire::Reth> reth;
     std::uint32_t repeats = 0;     // went out again though it had been answered
     bool sent_in_wait = false;     // went out last while an earlier one waited
-    bool sent_after_wait = false;  // went out last at the end of a wait: its own, or behind it
+    bool sent_after_wait = false;  // went out again last at the end of a wait: its own, or behind
     // Why it went out again, while that has not helped.
     FlowEvent::Kind trouble = FlowEvent::Kind::nothing;
-    Seen first, last;  // when it went out
+    std::uint64_t trouble_packet = 0;  // the last one of the event
+    Seen first, last;                  // when it went out
     Seen answer;
   };
   /// While the requester waits to send a request again.
@@ -78,7 +93,10 @@ class RequestFlow {
   Request* find(std::uint32_t psn);
   bool covers(const Request& request, std::uint32_t psn) const;
   void learn_mtu(const wire::TransportPacket& packet);
-  FlowEvent add(const Seen& seen, const wire::TransportPacket& packet);
+  bool is_set_up_anew(const Seen& seen, const wire::TransportPacket& packet,
+                      const Request* request) const;
+  void start_anew();
+  FlowEvent add(const Seen& seen, const wire::TransportPacket& packet, std::size_t most);
   FlowEvent seen_late(const Seen& seen, std::size_t place);
   bool is_captured_twice(const Seen& seen, const Request& request, std::uint32_t psn) const;
   bool goes_on_with_sweep(const Seen& seen, const Request& request, std::uint32_t psn) const;
@@ -86,15 +104,22 @@ class RequestFlow {
   FlowEvent why_repeated(const Seen& seen, Request& request, std::uint32_t psn);
   FlowEvent on_answered_repeat(const Seen& seen, Request& request, std::int64_t gap_ns);
   bool was_in_wait(const Request& request) const;
+  bool was_rescued(const Request& request) const;
   void mark_wait(const Wait& wait);
   void end_discard(const Seen& seen, const Request& request);
   void end_wait(const Seen& seen, const Request& request);
   void answer(const Seen& seen, Request& request);
-  void answer_until(const Seen& seen, std::uint32_t psn);
+  void answer_part(const Seen& seen, Request& request, std::int32_t part, bool is_last);
+  void answer_until(const Seen& seen, std::uint32_t psn,
+                    std::optional<std::uint32_t> shown_by = std::nullopt);
   FlowEvent on_rnr_nak(const Seen& seen, std::uint32_t psn, std::uint8_t code);
 
   std::deque<Request> requests_;  // ascending PSNs
   std::size_t unanswered_from_ = 0;
+  std::uint32_t lowest_psn_ = 0;               // of all requests since the queue pair was set up
+  std::optional<std::uint64_t> first_answer_;  // the number of the packet
+  bool has_later_answer_ = false;  // of a request that went out first after the first answer
+  std::uint32_t restarts_ = 0;
   std::array<Wait, 8> waits_{};
   std::size_t next_wait_ = 0;
   std::uint64_t wait_ended_ = 0;          // the number of the packet that ended the latest wait
@@ -106,6 +131,7 @@ class RequestFlow {
   std::uint64_t sweep_from_ = 0;
   std::int64_t sweep_ns_ = 0;
   FlowEvent::Kind sweep_trouble_ = FlowEvent::Kind::nothing;
+  std::uint64_t sweep_trouble_packet_ = 0;
   bool has_sweep_ = false;
   std::uint32_t mtu_ = 0;  // payload of packets that others of their message follow; 0: none yet
 };
