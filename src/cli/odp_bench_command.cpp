@@ -193,7 +193,9 @@ void add_options(CLI::App& command, BenchCommand& state) {
   command.add_option("--ack-timeout", o.ack_timeout, "code C of 4.096us * 2^C; 0: none")
       ->check(CLI::Range(0, 31))
       ->default_str(std::to_string(o.ack_timeout));
-  command.add_option("--retries", o.retry_count, "timeouts until a READ fails")
+  command
+      .add_option("--retries", o.retry_count,
+                  "timeouts until a READ fails; software RoCE takes 7 as without end")
       ->check(CLI::Range(0, 7))
       ->default_str(std::to_string(o.retry_count));
   add_parsed(command, "--timeouts", state.timeouts, parse_timeout_codes,

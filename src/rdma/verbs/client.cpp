@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "base/units.hpp"
 #include "rdma/sysfs.hpp"
 #include "rdma/verbs/bench.hpp"
 #include "rdma/verbs/device.hpp"
@@ -215,6 +216,15 @@ ConnectOptions patience_of(const BenchOptions& o, std::uint8_t ack_timeout) {
   return {.rnr_timer = o.rnr_timer, .ack_timeout = ack_timeout, .retry_count = o.retry_count};
 }
 
+Error never_failed(std::uint8_t code, Duration waited, const BenchOptions& options) {
+  return {ErrorCode::unavailable,
+          fmt::format("code {}: a READ to a silent queue pair has not failed within {}{}", code,
+                      to_text(waited),
+                      options.retry_count == 7 ? "; software RoCE takes --retries 7 as retries "
+                                                 "without end: give --retries 6 or less"
+                                               : "")};
+}
+
 Result<Duration> time_to_failure(const Device& device, const Buffer& buffer,
                                  const BenchOptions& options, std::uint8_t code,
                                  const Session& session, Watch& watch) {
@@ -228,8 +238,9 @@ Result<Duration> time_to_failure(const Device& device, const Buffer& buffer,
   const auto start = Clock::now();
   good = post_read(queue_pairs->queue_pair(0), 0, local, silent.address, silent.key);
   ibv_wc completion{};
+  const Duration longest = longest_until_failure(code, options.retry_count);
   while (good && ibv_poll_cq(queue_pairs->completions(), 1, &completion) == 0) {
-    good = watch.look();
+    good = since(start) < longest ? watch.look() : never_failed(code, longest, options);
     ::sched_yield();
   }
   if (!good) return std::move(good).error();

@@ -5,11 +5,20 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.hpp"
+#include "rdma/verbs/bench.hpp"
 
 namespace weft::rdma {
 namespace {
 
 using testing::HasSubstr;
+
+TEST(odp_bench, waits_for_a_read_to_fail_longer_than_adapters_take_and_not_for_ever) {
+  constexpr Duration measured = Duration::milliseconds(500);  // per try, with any C of at most 16
+  EXPECT_GT(longest_until_failure(1, 7), measured * 8);
+  EXPECT_LT(longest_until_failure(1, 7), Duration::seconds(10));
+  EXPECT_EQ(longest_until_failure(1, 7), longest_until_failure(16, 7));
+  EXPECT_EQ(longest_until_failure(31, 0), Duration::nanoseconds(4 * (std::int64_t{4'096} << 31)));
+}
 
 Hello a_hello() {
   Hello hello;
