@@ -97,8 +97,9 @@ TEST_P(emulated, many_messages_in_flight_share_one_latency) {
   how.request.latency.value = Duration::milliseconds(2);
   const auto values = run_probe(probe_, how, {"window", "8", "64", "3"});
   ASSERT_TRUE(values) << values.error().message;
-  // One after the other they would take 128 ms: 4 kB/s. In flight together they take 4 ms.
-  EXPECT_GT(values->at("bandwidth_min"), 64 * 8 / 0.064);
+  // One after the other they would take 128 ms or more, in every window: 4 kB/s. In flight together
+  // they take 4 ms, and longer where something disturbs a window.
+  EXPECT_GT(values->at("bandwidth_median"), 64 * 8 / 0.100);
 }
 
 TEST_P(emulated, padding_goes_beside_messages_that_arrive_as_they_were) {
