@@ -98,7 +98,8 @@ Result<Outcomes> run(const SimulateCommand& command) {
   Outcomes outcomes;
   std::optional<rdma::PacketFile> file;
   if (!command.capture.empty()) {
-    auto created = rdma::PacketFile::create(command.capture);
+    auto created = rdma::PacketFile::create(
+        command.capture, command.replaces ? wire::Existing::replace : wire::Existing::refuse);
     if (!created) {
       return Error{created.error().code, fmt::format("--capture: {}", created.error().message)};
     }

@@ -167,7 +167,9 @@ class JobsCommand {
                                "\"rc\" in its [fabric]",
                                command_.capture, command_.scenario)};
     }
-    auto file = rdma::PacketFile::create(command_.capture);
+    auto file = rdma::PacketFile::create(command_.capture, command_.trace.replaces
+                                                               ? wire::Existing::replace
+                                                               : wire::Existing::refuse);
     if (!file) return Error{file.error().code, "--capture: " + file.error().message};
     capture_.emplace(std::move(file).value());
     return {};

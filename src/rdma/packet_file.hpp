@@ -10,6 +10,7 @@
 #include "net/rc/packet.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
+#include "wire/archive/existing.hpp"
 #include "wire/capture/capture_writer.hpp"
 
 namespace weft::rdma {
@@ -29,8 +30,9 @@ wire::RdmaFrame frame_of(const net::rc::Packet& packet, const PacketEnds& ends,
 /// One thread. The file appears whole with `commit`.
 class PacketFile {
  public:
-  /// pcap, pcapng or ERF, as the name ends.
-  static Result<PacketFile> create(const std::string& path);
+  /// pcap, pcapng or ERF, as the name ends. A file of that name stays unless `existing` replaces
+  /// it.
+  static Result<PacketFile> create(const std::string& path, wire::Existing existing);
   /// At that time of the model. Errors are kept for `commit`.
   void write(Instant at, const net::rc::Packet& packet, const PacketEnds& ends);
   Result<void> commit();

@@ -83,6 +83,17 @@ TEST_F(odp, bench_without_an_adapter_says_how_to_get_one) {
   }
 }
 
+TEST_F(odp, captures_replace_no_file_unasked) {
+  const std::string notes = at("notes.pcap");
+  std::ofstream(notes) << "mine";
+  const Ended refused = run_weft({"odp", "simulate", "--capture", notes}, 30);
+  EXPECT_EQ(refused.code, 2) << refused.describe();
+  EXPECT_NE(refused.errors.find("--force"), std::string::npos) << refused.errors;
+  EXPECT_EQ(std::filesystem::file_size(notes), 4U);
+  EXPECT_EQ(run_weft({"odp", "simulate", "--capture", notes, "--force"}, 30).code, 0);
+  EXPECT_GT(std::filesystem::file_size(notes), 24U);
+}
+
 TEST_F(odp, diagnose_finds_damming_in_the_capture_of_a_simulated_stream) {
   const auto simulate = [&](const std::string& capture, std::vector<std::string> more) {
     std::vector<std::string> all = {"simulate",   WEFT_EXAMPLES "paged-memory.toml",
