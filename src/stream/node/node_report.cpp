@@ -309,7 +309,9 @@ report::RunRecord merge_reports(const StreamOptions& options,
   std::vector<double> fill_values;
   std::vector<report::TimesliceSample> timeslices;
   std::vector<report::FillSample> fills;
+  std::uint64_t complete_at_first = 0;  // at least so many were complete when they first came out
   for (const auto& r : reports) {
+    complete_at_first += r.complete - std::min(r.complete, r.repeated);
     record.timeslices_sent = std::max(record.timeslices_sent, r.sent_below);
     record.credit_waits += r.credit_waits;
     record.quorum_wait_s = std::max(record.quorum_wait_s, r.waited_for_majority.to_seconds());
@@ -332,7 +334,9 @@ report::RunRecord merge_reports(const StreamOptions& options,
   // One that came out twice counts once, and one that came out was sent, whatever its input nodes
   // have heard of it.
   record.timeslices_sent = outcome.distinct + record.timeslices_lost;
-  record.timeslices_incomplete = std::min(record.timeslices_incomplete, outcome.distinct);
+  record.timeslices_incomplete =
+      std::min(record.timeslices_incomplete,
+               outcome.distinct - std::min(outcome.distinct, complete_at_first));
   record.timeslices_complete = outcome.distinct - record.timeslices_incomplete;
   // No sink sees what those of other compute nodes get.
   const std::uint64_t again = outcome.deliveries - outcome.reported;

@@ -100,6 +100,25 @@ TEST(node_report, what_was_sent_is_complete_or_incomplete_or_lost) {
   EXPECT_EQ(record.timeslices_sent, 14u);
 }
 
+TEST(node_report,
+     what_two_halves_built_incompletely_does_not_count_against_what_was_complete_before) {
+  StreamOptions options = two_by_one();
+  options.computes = 2;
+  NodeReport first = compute_report();  // 0 to 9
+  first.complete = 4;
+  first.incomplete = 6;
+  NodeReport second = first;
+  second.node = NodeId(3);
+  second.complete = 0;
+  second.incomplete = second.repeated = 10;
+  NodeReport input = input_report(0, 10);
+  input.sent_below = 10;
+  const auto record = merge_reports(options, {input, first, second});
+  EXPECT_EQ(record.timeslices_complete, 4u);
+  EXPECT_EQ(record.timeslices_incomplete, 6u);
+  EXPECT_EQ(record.timeslices_lost, 0u);
+}
+
 TEST(node_report, what_two_compute_nodes_delivered_is_an_error_unless_one_says_so) {
   StreamOptions options = two_by_one();
   options.computes = 2;
