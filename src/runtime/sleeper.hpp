@@ -3,6 +3,7 @@
 // the latency, and then blocks, because a spinning one ruins everybody else.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "weft/fabric.hpp"
@@ -13,7 +14,8 @@ namespace weft {
 class Sleeper {
  public:
   /// `spin`: how long the loop is kept turning after the last thing happened. `gives_way`: between
-  /// turns of a spin another process may have the core.
+  /// turns of a spin another process may have the core; where that turns out to be one that
+  /// computes on and on, a spin sleeps instead.
   explicit Sleeper(Duration spin, bool gives_way = false) : spin_(spin), gives_way_(gives_way) {}
 
   /// Descriptors that end a sleep when readable, besides the fabric's.
@@ -24,16 +26,22 @@ class Sleeper {
   /// something moves keeps it spinning.
   void idle(Instant now, Fabric& fabric, Instant deadline);
   /// Something happened: spinning begins anew.
-  void busy(Instant now) { busy_until_ = now + spin_; }
+  void busy(Instant now) {
+    end_yield(now);
+    busy_until_ = now + spin_;
+  }
   /// Waits for the watched descriptors alone.
   void sleep(Instant now, Instant deadline) { block(now, -1, deadline); }
 
  private:
   void block(Instant now, int descriptor, Instant deadline);
+  void end_yield(Instant now);
 
   Duration spin_;
   bool gives_way_;
   Instant busy_until_{};
+  std::optional<Instant> yielded_;  // a yield began, and no turn has been seen since
+  Instant crowded_until_{};
   std::vector<int> watched_;
 };
 

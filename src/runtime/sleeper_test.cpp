@@ -51,6 +51,47 @@ TEST(sleeper, does_not_spin_for_it_where_others_need_the_core) {
   EXPECT_EQ(asked_in_two_turns(Sleeper(spin, true), true), 2);
 }
 
+// The turns' times are invented, so that the yields seem to last as long as a test says.
+class SharedCore : public testing::Test {
+ protected:
+  /// Whether a driver that finds nothing to do at `now` is about to sleep.
+  bool sleeps_at(Instant now) {
+    const int before = fabric.asked;
+    sleeper.idle(now, fabric, Instant::never());
+    return fabric.asked > before;
+  }
+  AskedFabric fabric;
+  Sleeper sleeper{Duration::microseconds(300), true};
+  Instant begin = Instant{} + Duration::seconds(1);
+};
+
+TEST_F(SharedCore, spins_as_long_as_yields_are_short) {
+  sleeper.busy(begin);
+  EXPECT_FALSE(sleeps_at(begin + Duration::microseconds(1)));
+  EXPECT_FALSE(sleeps_at(begin + Duration::microseconds(200)));
+  EXPECT_TRUE(sleeps_at(begin + Duration::microseconds(400)));
+}
+
+TEST_F(SharedCore, sleeps_instead_of_yielding_to_somebody_who_keeps_the_core) {
+  sleeper.busy(begin);
+  EXPECT_FALSE(sleeps_at(begin));
+  const Instant late = begin + Duration::milliseconds(3);
+  sleeper.busy(late);
+  EXPECT_TRUE(sleeps_at(late));
+  EXPECT_TRUE(sleeps_at(late + Duration::milliseconds(19)));
+  const Instant calm = late + Duration::milliseconds(21);
+  sleeper.busy(calm);
+  EXPECT_FALSE(sleeps_at(calm));
+}
+
+TEST_F(SharedCore, does_not_take_its_own_work_for_a_yield) {
+  sleeper.busy(begin);
+  EXPECT_FALSE(sleeps_at(begin));
+  sleeper.busy(begin + Duration::microseconds(5));
+  sleeper.busy(begin + Duration::milliseconds(7));
+  EXPECT_FALSE(sleeps_at(begin + Duration::milliseconds(7)));
+}
+
 TEST(sleeper, does_not_let_the_kernel_oversleep) {
   Sleeper sleeper(Duration{});
   const Instant begin = Instant{} + Duration::seconds(1);
