@@ -36,6 +36,7 @@ sim/faults:   base sim/engine sim/run sim/scenario testbed
 sim/job:      base sim/engine sim/fabric sim/faults sim/partition sim/run sim/scenario sim/workload
 fabric:       base wire net
 fabric/shaped: base wire net fabric
+fabric/job_key: base
 fabric/registration: base
 fabric/choice: base wire net fabric
 core:         base wire net

@@ -106,7 +106,7 @@ void serve(const BenchCommand& command, const rdma::StopCheck& stop, Outcome& ou
   if (!served) report_error(served.error(), outcome);
 }
 
-void measure_timeouts(const BenchCommand& command, const rdma::Place& place,
+void measure_timeouts(const BenchCommand& command, const HostPort& place,
                       const rdma::StopCheck& stop, Outcome& outcome) {
   auto points = nlohmann::ordered_json::array();
   if (!command.json) fmt::print("code  4.096 us * 2^C  until it gave up  timeout\n");

@@ -11,10 +11,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <optional>
+#include <utility>
 
+#include "base/host_port.hpp"
+#include "base/listen.hpp"
 #include "metrics/http_request.hpp"
 
 namespace weft::metrics {
@@ -26,75 +28,26 @@ constexpr Duration accept_pause = Duration::milliseconds(100);
 /// How much of what a client still sends is read, so that closing does not cut off the answer.
 constexpr std::size_t most_drained = 64 * 1024;
 
-struct HostPort {
-  std::string host;  ///< empty: loopback
-  std::string port;
-};
-
-std::optional<HostPort> split(std::string_view address) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string_view::npos) return std::nullopt;
-  std::string_view host = address.substr(0, colon);
-  const std::string_view port = address.substr(colon + 1);
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
-    if (host.empty()) return std::nullopt;
-  } else if (host.find_first_of("[]:") != std::string_view::npos) {
-    return std::nullopt;
-  }
-  std::uint16_t number = 0;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  if (error != std::errc() || end != port.data() + port.size()) return std::nullopt;
-  return HostPort{std::string(host), std::string(port)};
-}
-
 Error refused(std::string_view address, std::string_view why) {
   return Error{
       ErrorCode::unavailable,
       fmt::format("--metrics: '{}': {}; take another, or port 0 for a free one", address, why)};
 }
 
-/// A listening socket, or the errno of what failed.
-int listen_on(const addrinfo& where, int& error) {
-  const int fd =
-      ::socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, where.ai_protocol);
-  if (fd < 0) {
-    error = errno;
-    return -1;
-  }
-  const int on = 1;
-  const int off = 0;
-  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  // The address of all interfaces takes IPv4 clients as well.
-  if (where.ai_family == AF_INET6) {
-    ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  }
-  if (::bind(fd, where.ai_addr, where.ai_addrlen) == 0 && ::listen(fd, 16) == 0) return fd;
-  error = errno;
-  ::close(fd);
-  return -1;
-}
-
-/// Tries the addresses of a host in order, IPv6 first when any will do.
-Result<int> listen_somewhere(std::string_view address, const HostPort& place) {
+Result<Descriptor> listen_somewhere(std::string_view address, const HostPort& place) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const std::string& host = place.host.empty() ? default_host : place.host;
-  const int failed = ::getaddrinfo(host.c_str(), place.port.c_str(), &hints, &found);
+  const std::string port = std::to_string(place.port);
+  const int failed = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
   if (failed != 0) return refused(address, ::gai_strerror(failed));
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
-  int error = 0;
-  for (const bool ipv6 : {true, false}) {
-    for (const addrinfo* a = found; a != nullptr; a = a->ai_next) {
-      if ((a->ai_family == AF_INET6) != ipv6) continue;
-      const int fd = listen_on(*a, error);
-      if (fd >= 0) return fd;
-    }
-  }
-  return refused(address, std::strerror(error));
+  Descriptor fd = listen_on(found);
+  if (!fd.open()) return refused(address, std::strerror(errno));
+  return fd;
 }
 
 std::uint16_t port_of(int socket) {
@@ -139,39 +92,33 @@ struct MetricsServer::Connection {
 
 Result<std::unique_ptr<MetricsServer>> MetricsServer::open(std::string_view address,
                                                            const Registry& registry) {
-  const std::optional<HostPort> place = split(address);
+  const std::optional<HostPort> place = split_host_port(address);
   if (!place) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("--metrics: '{}' is no [HOST]:PORT; write it like :9100, "
                              "0.0.0.0:9100 or [::1]:9100",
                              address)};
   }
-  const Result<int> listener = listen_somewhere(address, *place);
+  Result<Descriptor> listener = listen_somewhere(address, *place);
   if (!listener) return listener.error();
-  const int poller = ::epoll_create1(EPOLL_CLOEXEC);
-  if (poller < 0) {
-    const int error = errno;
-    ::close(*listener);
-    return refused(address, std::strerror(error));
-  }
+  Descriptor poller(::epoll_create1(EPOLL_CLOEXEC));
+  if (!poller.open()) return refused(address, std::strerror(errno));
+  const std::uint16_t port = port_of(listener->get());
   return std::unique_ptr<MetricsServer>(
-      new MetricsServer(*listener, poller, port_of(*listener), registry));
+      new MetricsServer(std::move(*listener), std::move(poller), port, registry));
 }
 
-MetricsServer::MetricsServer(int listener, int poller, std::uint16_t port, const Registry& registry)
-    : listener_(listener), poller_(poller), port_(port), registry_(registry) {
+MetricsServer::MetricsServer(Descriptor listener, Descriptor poller, std::uint16_t port,
+                             const Registry& registry)
+    : listener_(std::move(listener)), poller_(std::move(poller)), port_(port), registry_(registry) {
   connections_.reserve(most_connections + 1);
   watch_listener(true);
 }
 
-MetricsServer::~MetricsServer() {
-  connections_.clear();
-  ::close(poller_);
-  ::close(listener_);
-}
+MetricsServer::~MetricsServer() = default;
 
 void MetricsServer::watch_listener(bool on) {
-  watch(poller_, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, listener_, EPOLLIN);
+  watch(poller_.get(), on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, listener_.get(), EPOLLIN);
 }
 
 Instant MetricsServer::next_deadline() const {
@@ -191,11 +138,11 @@ void MetricsServer::serve(Instant now) {
   close_finished();
 
   std::array<epoll_event, most_connections + 1> events;
-  const int ready = ::epoll_wait(poller_, events.data(), static_cast<int>(events.size()), 0);
+  const int ready = ::epoll_wait(poller_.get(), events.data(), static_cast<int>(events.size()), 0);
   bool accepting = false;
   for (int i = 0; i < ready; ++i) {
     const int fd = events[static_cast<std::size_t>(i)].data.fd;
-    if (fd == listener_) accepting = true;
+    if (fd == listener_.get()) accepting = true;
     const auto it = std::find_if(connections_.begin(), connections_.end(),
                                  [fd](const auto& c) { return c->fd == fd; });
     if (it != connections_.end()) advance(**it);
@@ -207,7 +154,7 @@ void MetricsServer::serve(Instant now) {
 
 void MetricsServer::accept_all(Instant now) {
   for (std::size_t i = 0; i < most_connections; ++i) {
-    const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
       const bool exhausted =
           errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
@@ -221,7 +168,7 @@ void MetricsServer::accept_all(Instant now) {
     if (connections_.size() == most_connections) connections_.erase(connections_.begin());
     Connection& connection =
         *connections_.emplace_back(std::make_unique<Connection>(fd, now + request_time));
-    if (!watch(poller_, EPOLL_CTL_ADD, fd, EPOLLIN)) {
+    if (!watch(poller_.get(), EPOLL_CTL_ADD, fd, EPOLLIN)) {
       connection.state = Connection::State::finished;
     } else {
       advance(connection);
@@ -265,11 +212,11 @@ void MetricsServer::write_answer(Connection& connection) {
   }
   if (n > 0) connection.written += static_cast<std::size_t>(n);
   if (connection.written < connection.answer.size()) {
-    watch(poller_, EPOLL_CTL_MOD, connection.fd, EPOLLOUT);
+    watch(poller_.get(), EPOLL_CTL_MOD, connection.fd, EPOLLOUT);
     return;
   }
   ::shutdown(connection.fd, SHUT_WR);
-  watch(poller_, EPOLL_CTL_MOD, connection.fd, EPOLLIN);
+  watch(poller_.get(), EPOLL_CTL_MOD, connection.fd, EPOLLIN);
   connection.state = Connection::State::draining;
 }
 

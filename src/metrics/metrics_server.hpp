@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "metrics/registry.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
@@ -41,7 +42,7 @@ class MetricsServer {
   MetricsServer& operator=(const MetricsServer&) = delete;
 
   /// Readable when `serve` has something to do. Owned by the server.
-  int descriptor() const { return poller_; }
+  int descriptor() const { return poller_.get(); }
   /// Call `serve` no later than this, readable or not.
   Instant next_deadline() const;
   /// Accepts, reads, answers, and closes what took too long. Bounded work per call.
@@ -54,7 +55,8 @@ class MetricsServer {
  private:
   struct Connection;
 
-  MetricsServer(int listener, int poller, std::uint16_t port, const Registry& registry);
+  MetricsServer(Descriptor listener, Descriptor poller, std::uint16_t port,
+                const Registry& registry);
   void accept_all(Instant now);
   void watch_listener(bool on);
   void advance(Connection& connection);
@@ -63,8 +65,8 @@ class MetricsServer {
   void drain(Connection& connection);
   void close_finished();
 
-  int listener_;
-  int poller_;
+  Descriptor listener_;
+  Descriptor poller_;
   std::uint16_t port_;
   const Registry& registry_;
   Instant accept_again_ = Instant::never();  ///< while the process has no descriptors left

@@ -110,7 +110,7 @@ Result<std::string> listening_address(const JobDescription& job) {
   if (!job.network.empty()) {
     auto host = address_in_network(job.network, local_addresses());
     if (!host) return host;
-    return to_text(*host, std::uint16_t{0});
+    return join_host_port(*host, std::uint16_t{0});
   }
   return std::string(job.nodes_here == job.nodes ? "" : "0.0.0.0:0");
 }

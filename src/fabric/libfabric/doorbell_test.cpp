@@ -9,14 +9,14 @@
 
 #include <filesystem>
 
-#include "fabric/libfabric/job_key.hpp"
+#include "fabric/libfabric/frame_key.hpp"
 
 namespace weft::ofi {
 namespace {
 
 // Names that no other run of the tests uses.
 std::string unique_name(std::uint32_t node, std::uint32_t incarnation) {
-  static const std::string tag = JobKey(std::to_string(fresh_key())).tag();
+  static const std::string tag = FrameKey(std::to_string(fresh_key())).tag();
   return shared_name(tag, NodeId(node), Incarnation(incarnation));
 }
 

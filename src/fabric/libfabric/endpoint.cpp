@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "fabric/libfabric/job_key.hpp"
+#include "fabric/libfabric/frame_key.hpp"
 
 namespace weft::ofi {
 namespace {

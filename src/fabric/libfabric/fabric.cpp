@@ -76,7 +76,7 @@ Result<std::unique_ptr<Fabric>> LibfabricFabric::open(const LibfabricOptions& op
 }
 
 Result<void> LibfabricFabric::set_up(const Restrictions& restrictions) {
-  const std::string shm_name = shared_name(job_key_.tag(), options_.self, options_.incarnation);
+  const std::string shm_name = shared_name(key_.tag(), options_.self, options_.incarnation);
   if (options_.provider == "shm") {
     if (g_shm_in_use.exchange(true)) {
       return Error{ErrorCode::exhausted,
@@ -95,7 +95,7 @@ Result<void> LibfabricFabric::set_up(const Restrictions& restrictions) {
   endpoint_ = std::move(*endpoint);
   endpoint_->restrict_to(restrictions);
   const std::size_t frame_size = sizeof(FrameHeader) + options_.max_message;
-  auto pool = OperationPool::make(*endpoint_, operations, frame_size);
+  auto pool = SendPool::make(*endpoint_, operations, frame_size);
   if (!pool) return std::move(pool).error();
   operations_ = std::move(*pool);
   auto receives = ReceivePool::make(*endpoint_, options_.receive_buffers, frame_size);

@@ -15,7 +15,7 @@
 #include "base/growing_ring.hpp"
 #include "fabric/libfabric/doorbell.hpp"
 #include "fabric/libfabric/endpoint.hpp"
-#include "fabric/libfabric/job_key.hpp"
+#include "fabric/libfabric/frame_key.hpp"
 #include "fabric/libfabric/libfabric.hpp"
 #include "fabric/libfabric/operations.hpp"
 #include "fabric/libfabric/peer.hpp"
@@ -63,7 +63,7 @@ class LibfabricFabric final : public Fabric {
   };
 
   explicit LibfabricFabric(const LibfabricOptions& options)
-      : options_(options), job_key_(options.job_secret) {}
+      : options_(options), key_(options.job_secret) {}
   Result<void> set_up(const Restrictions& restrictions);
 
   // fabric.cpp
@@ -147,7 +147,7 @@ class LibfabricFabric final : public Fabric {
   void note_room_used(Peer& peer);
 
   const LibfabricOptions options_;
-  const JobKey job_key_;
+  const FrameKey key_;
   FabricLimits limits_;
   std::string name_;
   std::string address_;
@@ -159,7 +159,7 @@ class LibfabricFabric final : public Fabric {
   std::unique_ptr<Endpoint> endpoint_;
   std::optional<Visitors> visitors_;           // where strangers can connect
   std::unique_ptr<LocalMemory> local_memory_;  // where the provider asks for registration
-  std::unique_ptr<OperationPool> operations_;
+  std::unique_ptr<SendPool> operations_;
   std::unique_ptr<ReceivePool> receives_;
   LocalRegions regions_;
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "fabric/job_key/job_key.hpp"
 #include "weft/ids.hpp"
 
 namespace weft::ofi {
@@ -44,7 +45,6 @@ struct FrameHeader {
 static_assert(sizeof(FrameHeader) == 24);
 
 using Nonce = std::array<std::byte, 16>;
-using Proof = std::array<std::byte, 32>;
 
 /// Payload of `hello`. `address` points into the decoded bytes. Recorded, it is worth nothing: it
 /// is for the one endpoint whose nonce it names, and that one knows later attempts.

@@ -65,7 +65,7 @@ bool LibfabricFabric::ensure_address(Peer& peer) {
 
 void LibfabricFabric::ensure_doorbell(Peer& peer) {
   if (doorbell_ == nullptr || peer.doorbell) return;
-  auto opened = PeerDoorbell::open(shared_name(job_key_.tag(), peer.id, peer.life.incarnation));
+  auto opened = PeerDoorbell::open(shared_name(key_.tag(), peer.id, peer.life.incarnation));
   if (opened) peer.doorbell.emplace(std::move(*opened));
 }
 
@@ -165,8 +165,8 @@ void LibfabricFabric::send_hello(Peer& peer) {
     hello.address = address_;
     std::array<std::byte, 128 + kMaxAddressText> payload;
     const std::size_t size = encode(hello, payload);
-    hello.proof = job_key_.prove(FrameKind::hello, options_.self,
-                                 proven_part(std::span(payload).first(size)));
+    hello.proof =
+        key_.prove(FrameKind::hello, options_.self, proven_part(std::span(payload).first(size)));
     encode(hello, payload);
     outcome = send_frame(peer, FrameKind::hello, std::span(payload).first(size), false);
   }
@@ -195,15 +195,15 @@ LibfabricFabric::Outcome LibfabricFabric::send_welcome(Peer& peer) {
   welcome.max_message = static_cast<std::uint32_t>(options_.max_message);
   std::array<std::byte, 128> payload;
   const std::size_t size = encode(welcome, payload);
-  welcome.proof = job_key_.prove(FrameKind::welcome, options_.self,
-                                 proven_part(std::span(payload).first(size)));
+  welcome.proof =
+      key_.prove(FrameKind::welcome, options_.self, proven_part(std::span(payload).first(size)));
   encode(welcome, payload);
   return send_frame(peer, FrameKind::welcome, std::span(payload).first(size), false);
 }
 
 bool LibfabricFabric::proven(Peer& peer, FrameKind kind, std::span<const std::byte> payload,
                              const Proof& proof) {
-  if (job_key_.verify(kind, peer.id, proven_part(payload), proof)) return true;
+  if (key_.verify(kind, peer.id, proven_part(payload), proof)) return true;
   if (!std::exchange(peer.refusal_reported, true)) {
     spdlog::warn("{}: somebody who does not know the job's secret claims to be node {}; refused",
                  name_, peer.id.value());
@@ -279,8 +279,8 @@ void LibfabricFabric::on_welcome(Peer& peer, std::span<const std::byte> payload)
 }
 
 void LibfabricFabric::go_up(Peer& peer, const Welcome& welcome) {
-  peer.token_out = job_key_.token(options_.self, peer.id, peer.my_nonce, welcome.nonce);
-  peer.token_in = job_key_.token(peer.id, options_.self, welcome.nonce, peer.my_nonce);
+  peer.token_out = key_.token(options_.self, peer.id, peer.my_nonce, welcome.nonce);
+  peer.token_in = key_.token(peer.id, options_.self, welcome.nonce, peer.my_nonce);
   peer.frames_out = peer.frames_in = 0;
   peer.credits = std::min<std::size_t>(welcome.window, 0xFFFF);
   peer.credits_due = 0;

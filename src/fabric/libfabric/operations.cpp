@@ -33,6 +33,14 @@ void* description_of(const MemoryRegistration& registration) {
 
 }  // namespace
 
+void Operation::clear() {
+  for (LocalRegistration& registration : registrations) registration.reset();
+  peer = nullptr;
+  previous = whole = nullptr;
+  segment_count = segments_issued = parts_pending = 0;
+  frame_size = size = chunked = 0;
+}
+
 void OperationList::push_back(Operation& operation) {
   operation.next = nullptr;
   operation.previous = last_;
@@ -46,9 +54,9 @@ void OperationList::remove(Operation& operation) {
   operation.next = operation.previous = nullptr;
 }
 
-Result<std::unique_ptr<OperationPool>> OperationPool::make(Endpoint& endpoint, std::size_t count,
-                                                           std::size_t frame_size) {
-  std::unique_ptr<OperationPool> pool(new OperationPool(count));
+Result<std::unique_ptr<SendPool>> SendPool::make(Endpoint& endpoint, std::size_t count,
+                                                 std::size_t frame_size) {
+  std::unique_ptr<SendPool> pool(new SendPool(count));
   auto memory = map_buffers(count, frame_size);
   if (!memory) return std::move(memory).error();
   pool->memory_ = *memory;
@@ -57,36 +65,18 @@ Result<std::unique_ptr<OperationPool>> OperationPool::make(Endpoint& endpoint, s
     if (!registration) return std::move(registration).error();
     pool->registration_ = std::move(*registration);
   }
-  for (std::size_t i = count; i-- > 0;) {
-    pool->operations_[i].buffer = memory->subspan(i * stride(frame_size), frame_size);
-    pool->operations_[i].next = pool->free_;
-    pool->free_ = &pool->operations_[i];
+  std::size_t i = 0;
+  for (Operation& operation : pool->operations_.all()) {
+    operation.buffer = memory->subspan(i++ * stride(frame_size), frame_size);
   }
   return pool;
 }
 
-OperationPool::~OperationPool() {
+SendPool::~SendPool() {
   if (!memory_.empty()) ::munmap(memory_.data(), memory_.size());
 }
 
-Operation* OperationPool::take() {
-  Operation* operation = free_;
-  if (operation == nullptr) return nullptr;
-  free_ = operation->next;
-  operation->next = operation->previous = operation->whole = nullptr;
-  operation->segment_count = operation->segments_issued = operation->parts_pending = 0;
-  operation->frame_size = operation->size = operation->chunked = 0;
-  return operation;
-}
-
-void OperationPool::give_back(Operation& operation) {
-  for (LocalRegistration& registration : operation.registrations) registration.reset();
-  operation.peer = nullptr;
-  operation.next = free_;
-  free_ = &operation;
-}
-
-void* OperationPool::buffer_description() const {
+void* SendPool::buffer_description() const {
   return description_of(registration_);
 }
 

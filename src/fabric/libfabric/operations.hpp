@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/free_list.hpp"
 #include "fabric/libfabric/endpoint.hpp"
 #include "fabric/libfabric/local_memory.hpp"
 #include "weft/fabric.hpp"
@@ -48,6 +49,9 @@ struct Operation : Tracked {
   RemoteRegion region{};
   std::uint64_t offset = 0;
   std::array<LocalRegistration, 2> registrations;
+
+  /// Lets go of all but its buffer.
+  void clear();
 };
 
 /// A list threaded through operations.
@@ -63,28 +67,27 @@ class OperationList {
   Operation* last_ = nullptr;
 };
 
-/// The operations that are free.
-class OperationPool {
+/// The operations that are free, with their send buffers.
+class SendPool {
  public:
   /// `frame_size` is what each buffer holds. With `local_registration` buffers are registered.
-  static Result<std::unique_ptr<OperationPool>> make(Endpoint& endpoint, std::size_t count,
-                                                     std::size_t frame_size);
-  ~OperationPool();
-  OperationPool(const OperationPool&) = delete;
-  OperationPool& operator=(const OperationPool&) = delete;
+  static Result<std::unique_ptr<SendPool>> make(Endpoint& endpoint, std::size_t count,
+                                                std::size_t frame_size);
+  ~SendPool();
+  SendPool(const SendPool&) = delete;
+  SendPool& operator=(const SendPool&) = delete;
 
   /// A cleared operation, or null when all are in use.
-  Operation* take();
-  void give_back(Operation& operation);
+  Operation* take() { return operations_.empty() ? nullptr : &operations_.take(); }
+  void give_back(Operation& operation) { operations_.give(operation); }
   /// What the provider wants to know about the buffers.
   void* buffer_description() const;
 
  private:
-  explicit OperationPool(std::size_t count) : operations_(count) {}
+  explicit SendPool(std::size_t count) : operations_(count) {}
   std::span<std::byte> memory_;
   MemoryRegistration registration_;
-  std::vector<Operation> operations_;
-  Operation* free_ = nullptr;
+  FreeList<Operation> operations_;
 };
 
 /// One posted receive buffer.

@@ -31,7 +31,7 @@ class Replayer {
     const auto payload = std::span(frame).subspan(sizeof(ofi::FrameHeader));
     const std::size_t size = encode(hello, payload);
     hello.proof =
-        ofi::JobKey(options_for(1).job_secret)
+        ofi::FrameKey(options_for(1).job_secret)
             .prove(ofi::FrameKind::hello, NodeId(1), ofi::proven_part(payload.first(size)));
     encode(hello, payload);
     ofi::FrameHeader header;

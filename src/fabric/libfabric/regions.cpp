@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "fabric/libfabric/job_key.hpp"
+#include "fabric/libfabric/frame_key.hpp"
 
 namespace weft::ofi {
 namespace {

@@ -220,7 +220,7 @@ bool Endpoint::post_one(const TxOp& op) {
     peer->next_touched = std::exchange(touched_, peer);
   }
   if (!peer->queue.empty() || peer->is_broken || !start(*peer, op)) {
-    peer->queue.push(operations_.take(op));
+    peer->queue.push(operations_.take().begin(op));
   }
   return true;
 }

@@ -173,7 +173,7 @@ class Endpoint final : public ShmFabric {
   std::uint64_t processes_ = 0;
 
   std::unordered_map<std::uint64_t, std::span<std::byte>> regions_;
-  OperationPool operations_;
+  Operations operations_;
   std::size_t outstanding_ = 0;
   std::vector<Completion> completed_;  // ring of max_outstanding: sent, written, failed
   std::size_t completed_first_ = 0;

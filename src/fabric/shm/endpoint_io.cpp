@@ -73,7 +73,7 @@ bool Endpoint::start(Peer& peer, const TxOp& op) {
   begin_trial(peer, op);
   if (is_to_fetch(peer, op)) {
     if (!put_pull(peer, op)) return false;
-    await_fetch(peer, operations_.take(op));
+    await_fetch(peer, operations_.take().begin(op));
     return true;
   }
   std::uint64_t done = 0;
@@ -82,7 +82,7 @@ bool Endpoint::start(Peer& peer, const TxOp& op) {
     return true;
   }
   if (done == 0) return false;
-  Operation& operation = operations_.take(op);
+  Operation& operation = operations_.take().begin(op);
   operation.put = done;
   peer.queue.push(operation);
   return true;

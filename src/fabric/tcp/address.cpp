@@ -3,8 +3,6 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/un.h>
@@ -15,15 +13,14 @@
 #include <cstring>
 #include <memory>
 
+#include "base/host_port.hpp"
+#include "base/network_interfaces.hpp"
+
 namespace weft::tcp {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
 constexpr std::size_t kPathOffset = offsetof(sockaddr_un, sun_path);
-
-// Interfaces of bridges and virtual machines: up, with an address, and no way to other hosts.
-constexpr std::array<std::string_view, 6> kVirtualPrefixes = {"docker", "virbr", "veth",
-                                                              "br-",    "lxc",   "cni"};
 
 Error unreadable(std::string_view text) {
   return {ErrorCode::invalid_argument,
@@ -58,16 +55,15 @@ Result<SocketAddress> parse_unix(std::string_view text, std::string_view name) {
   return address;
 }
 
-Result<SocketAddress> parse_host_port(std::string_view text, std::string_view host,
-                                      std::string_view port) {
-  const bool is_number = !port.empty() && port.size() <= 5 &&
-                         std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; });
-  if (host.empty() || !is_number || std::stoul(std::string(port)) > 65535) return unreadable(text);
+Result<SocketAddress> parse_internet(std::string_view text) {
+  const auto place = split_host_port(text);
+  if (!place || place->host.empty()) return unreadable(text);
   addrinfo hints{};
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (::getaddrinfo(std::string(host).c_str(), std::string(port).c_str(), &hints, &found) != 0) {
+  const std::string port = std::to_string(place->port);
+  if (::getaddrinfo(place->host.c_str(), port.c_str(), &hints, &found) != 0) {
     return unreadable(text);
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
@@ -91,46 +87,15 @@ in_port_t port_of(const SocketAddress& address) {
              : reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_port;
 }
 
-// 0 is best: an IPv4 address of a real interface, then IPv6, then loopback, then what is virtual.
-int rank(const ifaddrs& entry) {
-  const int family = entry.ifa_addr->sa_family;
-  if (family == AF_INET6) {
-    const auto& in6 = reinterpret_cast<const sockaddr_in6&>(*entry.ifa_addr);
-    if (IN6_IS_ADDR_LINKLOCAL(&in6.sin6_addr)) return 9;
-  }
-  const std::string_view name = entry.ifa_name;
-  const bool is_virtual = std::ranges::any_of(
-      kVirtualPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
-  const int kind = is_virtual ? 4 : (entry.ifa_flags & IFF_LOOPBACK) != 0 ? 2 : 0;
-  return kind + (family == AF_INET6 ? 1 : 0);
-}
-
 // The best address of an interface that is up, of a family that reaches `bound`.
 Result<SocketAddress> interface_address(const SocketAddress& bound) {
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) {
-    return Error{ErrorCode::io, fmt::format("list of network interfaces: {}; give the option "
-                                            "advertise",
-                                            std::strerror(errno))};
+  for (const InterfaceAddress& found : interface_addresses()) {
+    if (found.family() == AF_INET6 && bound.family() != AF_INET6) continue;
+    return SocketAddress{.storage = found.storage, .length = found.length};
   }
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, ::freeifaddrs);
-  const ifaddrs* best = nullptr;
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
-    const int family = entry->ifa_addr->sa_family;
-    if (family != AF_INET && !(family == AF_INET6 && bound.family() == AF_INET6)) continue;
-    if (best == nullptr || rank(*entry) < rank(*best)) best = entry;
-  }
-  if (best == nullptr) {
-    return Error{ErrorCode::unavailable,
-                 "no network interface is up: listen on an address of this host, for example "
-                 "127.0.0.1:0"};
-  }
-  SocketAddress address;
-  address.length =
-      best->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-  std::memcpy(&address.storage, best->ifa_addr, address.length);
-  return address;
+  return Error{ErrorCode::unavailable,
+               "no network interface is up: listen on an address of this host, for example "
+               "127.0.0.1:0"};
 }
 
 }  // namespace
@@ -160,16 +125,7 @@ bool SocketAddress::is_loopback() const {
 
 Result<SocketAddress> parse_address(std::string_view text) {
   if (text.starts_with(kUnix)) return parse_unix(text, text.substr(kUnix.size()));
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return unreadable(text);
-  std::string_view host = text.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
-    if (host.find(':') == std::string_view::npos) return unreadable(text);
-  } else if (host.find(':') != std::string_view::npos) {
-    return unreadable(text);
-  }
-  return parse_host_port(text, host, text.substr(colon + 1));
+  return parse_internet(text);
 }
 
 std::string to_text(const SocketAddress& address) {

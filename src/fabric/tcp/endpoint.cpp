@@ -92,7 +92,7 @@ Endpoint::Endpoint(const TcpOptions& options, Descriptor listener, Descriptor ep
                    const SocketAddress& bound, const SocketAddress& advertised)
     : options_(options),
       limits_{options.max_message, options.max_write, options.max_outstanding, false},
-      key_(options.secret, options.job_id),
+      key_(handshake_key(options.secret, options.job_id)),
       settings_{options.send_buffer, options.receive_buffer, options.peer_timeout,
                 options.heartbeat},
       listener_(std::move(listener)),
@@ -190,7 +190,7 @@ bool Endpoint::post_one(const TxOp& op) {
     complete(CompletionKind::failed, op);
     return true;
   }
-  peer->queue.push(operations_.take(op));
+  peer->queue.push(operations_.take().begin(op));
   if (!peer->is_touched) {
     peer->is_touched = true;
     touched_.push_back(peer);

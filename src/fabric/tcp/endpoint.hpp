@@ -140,7 +140,7 @@ class Endpoint final : public Fabric {
 
   RegionTable regions_;
   BufferPool buffers_;
-  OperationPool operations_;
+  Operations operations_;
   std::size_t outstanding_ = 0;
   std::vector<Completion> completed_;  // ring of max_outstanding: sent, written, failed
   std::size_t completed_first_ = 0;

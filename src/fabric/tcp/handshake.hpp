@@ -18,13 +18,14 @@
 #include <span>
 #include <string_view>
 
+#include "fabric/job_key/job_key.hpp"
 #include "weft/ids.hpp"
 #include "weft/result.hpp"
 
 namespace weft::tcp {
 
 inline constexpr std::size_t kNonceSize = 32;
-inline constexpr std::size_t kProofSize = 32;
+inline constexpr std::size_t kProofSize = sizeof(Proof);
 inline constexpr std::size_t kGreetingSize = 8 + kNonceSize;
 inline constexpr std::size_t kHelloSize = 8 + 16 + 16 + kNonceSize + kProofSize;
 inline constexpr std::size_t kAnswerSize = 8 + 16 + 8 + kProofSize;
@@ -34,17 +35,8 @@ using GreetingBytes = std::array<std::byte, kGreetingSize>;
 using HelloBytes = std::array<std::byte, kHelloSize>;
 using AnswerBytes = std::array<std::byte, kAnswerSize>;
 
-/// What proofs are made with. Wiped when destroyed.
-class JobKey {
- public:
-  JobKey(std::span<const std::byte> secret, std::string_view job_id);
-  JobKey(const JobKey&) = delete;
-  ~JobKey();
-  const unsigned char* get() const { return key_.data(); }
-
- private:
-  std::array<unsigned char, 32> key_;
-};
+/// The key of a job's handshakes over TCP.
+JobKey handshake_key(std::span<const std::byte> secret, std::string_view job_id);
 
 /// What the initiator says. A session lasts from peer_up to peer_down; it may outlive connections.
 struct Hello {

@@ -27,7 +27,7 @@ std::array<std::byte, N> overlaid(std::array<std::byte, N> genuine,
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::string_view kSecret = "a secret for the fuzzer";
-  static const JobKey key(std::as_bytes(std::span(kSecret)), "job");
+  static const JobKey key = handshake_key(std::as_bytes(std::span(kSecret)), "job");
   static const GreetingBytes greeting = make_greeting();
   static const HelloBytes hello = encode(key, greeting, {NodeId(1), Incarnation(1), NodeId(2)});
   static const AnswerBytes answer =

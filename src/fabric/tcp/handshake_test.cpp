@@ -16,7 +16,7 @@ const Hello kHello{NodeId(3), Incarnation(7), NodeId(5), 0x1111, 0x2222};
 const Answer kAnswer{Verdict::accepted, NodeId(5), Incarnation(9), 0x3333};
 
 struct Fixture {
-  JobKey key{bytes("0123456789abcdef"), "job 1"};
+  JobKey key = handshake_key(bytes("0123456789abcdef"), "job 1");
   GreetingBytes greeting = make_greeting();
   HelloBytes hello = encode(key, greeting, kHello);
   AnswerBytes answer = encode(key, greeting, hello, kAnswer);
@@ -46,7 +46,7 @@ TEST(handshake, another_secret_or_job_proves_nothing) {
                                     {"0123456789abcdef", "job 2"},
                                     {"0123456789abcdef0", "job 1"},
                                     {"1 0123456789abcdef", "job"}}) {
-    const JobKey other(bytes(secret), job);
+    const JobKey other = handshake_key(bytes(secret), job);
     const auto hello = decode_hello(other, f.greeting, f.hello);
     ASSERT_FALSE(hello.ok());
     EXPECT_EQ(hello.error().code, ErrorCode::unauthorised);

@@ -4,40 +4,21 @@
 #include <algorithm>
 #include <array>
 
-#include "base/check.hpp"
-
 namespace weft::tcp {
 namespace {
 
 constexpr std::size_t kPiecesPerOperation = 3;
-// A copy's memory up to this size is kept for the next message.
-constexpr std::size_t kKeptCopy = 4096;
 
 }  // namespace
 
-OperationPool::OperationPool(std::size_t capacity)
-    : storage_(std::make_unique<Operation[]>(capacity)) {
-  for (std::size_t i = capacity; i > 0; --i) give(storage_[i - 1]);
-}
-
-Operation& OperationPool::take(const TxOp& op) {
-  WEFT_CHECK(free_ != nullptr);
-  Operation& operation = *free_;
-  free_ = operation.next;
-  operation.op = op;
-  operation.next = nullptr;
-  const bool is_write = op.kind == OpKind::write;
-  operation.is_borrowed = !is_write;
-  operation.header = encode({is_write ? FrameType::write : FrameType::message,
-                             static_cast<std::uint32_t>(op.size()), is_write ? op.region.key : 0,
-                             is_write ? op.region_offset : 0});
-  return operation;
-}
-
-void OperationPool::give(Operation& operation) {
-  if (operation.copy.capacity() > kKeptCopy) operation.copy = {};
-  operation.next = free_;
-  free_ = &operation;
+Operation& Operation::begin(const TxOp& posted) {
+  op = posted;
+  const bool is_write = posted.kind == OpKind::write;
+  is_borrowed = !is_write;
+  header = encode({is_write ? FrameType::write : FrameType::message,
+                   static_cast<std::uint32_t>(posted.size()), is_write ? posted.region.key : 0,
+                   is_write ? posted.region_offset : 0});
+  return *this;
 }
 
 void SendQueue::push(Operation& operation) {
@@ -77,11 +58,7 @@ void SendQueue::own_messages() {
   for (Operation* operation = first_borrowed_; operation != nullptr; operation = operation->next) {
     if (!operation->is_borrowed) continue;
     operation->is_borrowed = false;
-    operation->copy.clear();
-    for (const auto& segment : operation->op.segments) {
-      operation->copy.insert(operation->copy.end(), segment.begin(), segment.end());
-    }
-    operation->op.segments = {operation->copy};
+    operation->op.segments = {operation->copy.take(operation->op.segments)};
   }
   first_borrowed_ = nullptr;
 }

@@ -5,10 +5,10 @@
 #include <sys/uio.h>
 
 #include <cstddef>
-#include <memory>
 #include <span>
-#include <vector>
 
+#include "base/free_list.hpp"
+#include "base/message_copy.hpp"
 #include "fabric/tcp/frame.hpp"
 #include "weft/fabric.hpp"
 
@@ -18,26 +18,17 @@ namespace weft::tcp {
 struct Operation {
   TxOp op;
   HeaderBytes header;
-  std::vector<std::byte> copy;  // of a message that did not leave within `post`
-  bool is_borrowed = false;     // a send whose segments are the caller's until `post` returns
+  MessageCopy copy;          // of a message that did not leave within `post`
+  bool is_borrowed = false;  // a send whose segments are the caller's until `post` returns
   Operation* next = nullptr;
 
   std::size_t frame_size() const { return kHeaderSize + op.size(); }
+  /// Makes this operation one for `posted`, whose memory stays borrowed.
+  Operation& begin(const TxOp& posted);
+  void clear() { copy.clear(); }
 };
 
-/// A fixed number of operations, allocated once.
-class OperationPool {
- public:
-  explicit OperationPool(std::size_t capacity);
-  bool empty() const { return free_ == nullptr; }
-  /// Not from an empty pool.
-  Operation& take(const TxOp& op);
-  void give(Operation& operation);
-
- private:
-  std::unique_ptr<Operation[]> storage_;
-  Operation* free_ = nullptr;
-};
+using Operations = FreeList<Operation>;
 
 /// First in, first out. Does not own its operations.
 class SendQueue {

@@ -38,10 +38,10 @@ std::string header_of(const Operation& operation) {
 }
 
 TEST(send_queue, gathers_headers_and_segments_in_order_from_any_byte) {
-  OperationPool pool(4);
+  Operations pool(4);
   SendQueue queue;
-  Operation& a = pool.take(message("abc", "de"));
-  Operation& b = pool.take(message("", "f"));
+  Operation& a = pool.take().begin(message("abc", "de"));
+  Operation& b = pool.take().begin(message("", "f"));
   queue.push(a);
   queue.push(b);
   const std::string all = header_of(a) + "abcde" + header_of(b) + "f";
@@ -51,33 +51,33 @@ TEST(send_queue, gathers_headers_and_segments_in_order_from_any_byte) {
 }
 
 TEST(send_queue, gathers_no_more_than_there_is_room_or_leave_for) {
-  OperationPool pool(4);
+  Operations pool(4);
   SendQueue queue;
-  Operation& a = pool.take(message("a", ""));
+  Operation& a = pool.take().begin(message("a", ""));
   queue.push(a);
-  queue.push(pool.take(message("b", "")));
+  queue.push(pool.take().begin(message("b", "")));
   EXPECT_EQ(joined(queue, 0, 1), header_of(a) + "a");
   EXPECT_EQ(joined(queue, 0, 100, 4), header_of(a) + "a");
 }
 
 TEST(send_queue, stops_at_a_change_of_service_level) {
-  OperationPool pool(4);
+  Operations pool(4);
   SendQueue queue;
-  Operation& a = pool.take(message("a", "", 3));
+  Operation& a = pool.take().begin(message("a", "", 3));
   queue.push(a);
-  queue.push(pool.take(message("b", "", 4)));
+  queue.push(pool.take().begin(message("b", "", 4)));
   EXPECT_EQ(joined(queue, 0), header_of(a) + "a");
 }
 
 TEST(send_queue, copies_borrowed_messages_and_leaves_writes_alone) {
-  OperationPool pool(4);
+  Operations pool(4);
   SendQueue queue;
   std::string text = "hello world";
   TxOp write = message(text, "");
   write.kind = OpKind::write;
-  Operation& w = pool.take(write);
-  Operation& m =
-      pool.take(message(std::string_view(text).substr(0, 5), std::string_view(text).substr(5)));
+  Operation& w = pool.take().begin(write);
+  Operation& m = pool.take().begin(
+      message(std::string_view(text).substr(0, 5), std::string_view(text).substr(5)));
   queue.push(w);
   queue.push(m);
   queue.own_messages();
@@ -86,9 +86,9 @@ TEST(send_queue, copies_borrowed_messages_and_leaves_writes_alone) {
 }
 
 TEST(operation_pool, hands_out_its_capacity_and_takes_it_back) {
-  OperationPool pool(2);
-  Operation& a = pool.take({});
-  pool.take({});
+  Operations pool(2);
+  Operation& a = pool.take().begin({});
+  pool.take().begin({});
   EXPECT_TRUE(pool.empty());
   pool.give(a);
   EXPECT_FALSE(pool.empty());

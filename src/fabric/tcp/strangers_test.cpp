@@ -62,7 +62,7 @@ TEST_F(Strangers, a_visitor_who_says_too_little_is_shown_out_in_time) {
   Stranger slow(a_.fabric().address());
   GreetingBytes greeting;
   ASSERT_TRUE(slow.read(all_, greeting));
-  const JobKey key(bytes(kTestSecret), "test");
+  const JobKey key = handshake_key(bytes(kTestSecret), "test");
   const HelloBytes hello = encode(key, greeting, {NodeId(7), Incarnation(1), NodeId(0)});
   // One byte of a correct hello at a time, as long as somebody listens.
   std::size_t said = 0;
@@ -93,7 +93,7 @@ TEST_F(Strangers, a_crowd_at_the_door_does_not_keep_peers_out) {
 TEST_F(Strangers, a_wrong_secret_or_job_is_told_nothing) {
   for (const auto& [secret, job] : {std::pair{"another secret of 32 bytes.......", "test"},
                                     {kTestSecret.data(), "another job"}}) {
-    const JobKey key(bytes(secret), job);
+    const JobKey key = handshake_key(bytes(secret), job);
     Stranger stranger(a_.fabric().address());
     Answer answer;
     EXPECT_FALSE(stranger.join(all_, key, {NodeId(1), Incarnation(9), NodeId(0)}, answer));
@@ -119,7 +119,7 @@ TEST_F(Strangers, a_recorded_hello_opens_nothing) {
   introduce(a_, c);
   std::array<Party*, 3> three = {&a_, &b_, &c};
   ASSERT_TRUE(drive(three, [&] { return a_.is_up(c.id()); }));
-  const JobKey key(bytes(kTestSecret), "test");
+  const JobKey key = handshake_key(bytes(kTestSecret), "test");
   GreetingBytes first;
   Stranger recorder(a_.fabric().address());
   ASSERT_TRUE(recorder.read(three, first));
@@ -131,7 +131,7 @@ TEST_F(Strangers, a_recorded_hello_opens_nothing) {
 }
 
 TEST_F(Strangers, a_hello_for_another_node_or_from_an_unknown_one_is_refused) {
-  const JobKey key(bytes(kTestSecret), "test");
+  const JobKey key = handshake_key(bytes(kTestSecret), "test");
   Answer answer;
   Stranger lost(a_.fabric().address());
   EXPECT_FALSE(lost.join(all_, key, {NodeId(1), Incarnation(1), NodeId(3)}, answer));
@@ -225,7 +225,7 @@ class RoguePeer : public Strangers {
     expect_unharmed();
   }
 
-  JobKey key_{bytes(kTestSecret), "test"};
+  JobKey key_ = handshake_key(bytes(kTestSecret), "test");
   Stranger rogue_{a_.fabric().address()};
 };
 

@@ -12,11 +12,12 @@ Error absent() {
 
 }  // namespace
 
-Result<BenchOutcome> run_bench(const BenchOptions&, const Place&, const StopCheck&) {
+Result<BenchOutcome> run_bench(const BenchOptions&, const HostPort&, const StopCheck&) {
   return absent();
 }
-Result<void> measure_timeouts(const BenchOptions&, const Place&, const std::vector<std::uint8_t>&,
-                              const StopCheck&, const std::function<void(const TimeoutPoint&)>&) {
+Result<void> measure_timeouts(const BenchOptions&, const HostPort&,
+                              const std::vector<std::uint8_t>&, const StopCheck&,
+                              const std::function<void(const TimeoutPoint&)>&) {
   return absent();
 }
 Result<void> serve_bench(const ServeOptions&, const StopCheck&, const ServerNews&) {

@@ -52,7 +52,7 @@ struct BenchOutcome {
   std::vector<Duration> completed_at;    ///< of each operation, since the first post
 };
 
-Result<BenchOutcome> run_bench(const BenchOptions& options, const Place& server,
+Result<BenchOutcome> run_bench(const BenchOptions& options, const HostPort& server,
                                const StopCheck& stop);
 
 struct TimeoutPoint {
@@ -73,13 +73,13 @@ constexpr Duration longest_until_failure(std::uint8_t ack_timeout, std::uint8_t 
 /// For each code, one READ to a queue pair that answers nothing. `measured` is called after each.
 /// `unavailable` when a READ does not fail within `longest_until_failure`: software RoCE takes 7
 /// retries as retries without end.
-Result<void> measure_timeouts(const BenchOptions& options, const Place& server,
+Result<void> measure_timeouts(const BenchOptions& options, const HostPort& server,
                               const std::vector<std::uint8_t>& codes, const StopCheck& stop,
                               const std::function<void(const TimeoutPoint&)>& measured);
 
 struct ServeOptions {
   DeviceChoice device;
-  Place place;
+  HostPort place;
   bool once = false;  ///< ends after the first client that it welcomed
 };
 

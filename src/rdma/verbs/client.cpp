@@ -32,7 +32,7 @@ struct Session {
   Welcome welcome;
 };
 
-Result<Session> greet(const Place& server, const Hello& hello, const StopCheck& stop) {
+Result<Session> greet(const HostPort& server, const Hello& hello, const StopCheck& stop) {
   auto control = ControlConnection::connect(server, patience, stop);
   if (!control) return std::move(control).error();
   const auto named = [&](Error error) {
@@ -253,7 +253,7 @@ Result<Duration> time_to_failure(const Device& device, const Buffer& buffer,
 
 }  // namespace
 
-Result<BenchOutcome> run_bench(const BenchOptions& options, const Place& server,
+Result<BenchOutcome> run_bench(const BenchOptions& options, const HostPort& server,
                                const StopCheck& stop) {
   auto device = Device::open(options.device);
   if (!device) return std::move(device).error();
@@ -287,7 +287,7 @@ Result<BenchOutcome> run_bench(const BenchOptions& options, const Place& server,
   return outcome;
 }
 
-Result<void> measure_timeouts(const BenchOptions& options, const Place& server,
+Result<void> measure_timeouts(const BenchOptions& options, const HostPort& server,
                               const std::vector<std::uint8_t>& codes, const StopCheck& stop,
                               const std::function<void(const TimeoutPoint&)>& measured) {
   constexpr std::int64_t shortest_ns = 4'096;

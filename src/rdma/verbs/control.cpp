@@ -13,11 +13,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <memory>
 
+#include "base/listen.hpp"
 #include "rdma/verbs/hello.hpp"
 #include "wire/codec.hpp"
 
@@ -56,13 +56,14 @@ void make_nonblocking(int fd) {
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-Result<Addresses> look_up(const Place& place, int flags) {
+Result<Addresses> look_up(const HostPort& place, int flags) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | flags;
   addrinfo* found = nullptr;
   const char* const host = place.host.empty() ? nullptr : place.host.c_str();
-  if (const int code = ::getaddrinfo(host, place.port.c_str(), &hints, &found); code != 0) {
+  const std::string port = std::to_string(place.port);
+  if (const int code = ::getaddrinfo(host, port.c_str(), &hints, &found); code != 0) {
     return Error{ErrorCode::unavailable,
                  fmt::format("'{}': {}: name a host that this machine knows", place.host,
                              ::gai_strerror(code))};
@@ -89,40 +90,14 @@ Result<Descriptor> connect_to(const addrinfo& where, Clock::time_point deadline,
   return fd;
 }
 
-Result<Descriptor> listen_on(const addrinfo& where) {
-  Descriptor fd(::socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (fd.get() < 0) return system_error("socket");
-  const int on = 1, off = 0;
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  // The address of all interfaces takes IPv4 clients as well.
-  if (where.ai_family == AF_INET6) {
-    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  }
-  if (::bind(fd.get(), where.ai_addr, where.ai_addrlen) == 0 && ::listen(fd.get(), 16) == 0) {
-    return fd;
-  }
-  return system_error("bind");
-}
-
 }  // namespace
 
-Result<Place> parse_place(const std::string& text) {
-  const Error wrong{ErrorCode::invalid_argument,
-                    fmt::format("'{}' is no address: give HOST:PORT or [IPV6]:PORT", text)};
-  const std::size_t colon = text.rfind(':');
-  Place place{colon == std::string::npos ? "" : text.substr(0, colon),
-              colon == std::string::npos ? text : text.substr(colon + 1)};
-  if (place.host.starts_with('[') && place.host.ends_with(']')) {
-    place.host = place.host.substr(1, place.host.size() - 2);
-    if (place.host.empty()) return wrong;
-  } else if (place.host.find_first_of("[]:") != std::string::npos) {
-    return wrong;
-  }
-  std::uint16_t number = 0;
-  const char* const end = place.port.data() + place.port.size();
-  const auto read = std::from_chars(place.port.data(), end, number);
-  if (read.ec != std::errc() || read.ptr != end) return wrong;
-  return place;
+Result<HostPort> parse_place(const std::string& text) {
+  const bool is_port = text.find(':') == std::string::npos;
+  auto place = split_host_port(is_port ? ":" + text : text);
+  if (place) return std::move(*place);
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("'{}' is no address: give HOST:PORT or [IPV6]:PORT", text)};
 }
 
 ControlConnection::ControlConnection(Descriptor socket) : socket_(std::move(socket)) {
@@ -136,7 +111,7 @@ ControlConnection::ControlConnection(Descriptor socket) : socket_(std::move(sock
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-Result<ControlConnection> ControlConnection::connect(const Place& place, Duration limit,
+Result<ControlConnection> ControlConnection::connect(const HostPort& place, Duration limit,
                                                      const StopCheck& stop) {
   const auto deadline = deadline_in(limit);
   const auto addresses = look_up(place, 0);
@@ -209,21 +184,13 @@ Result<void> ControlConnection::wait_for_end(const StopCheck& stop) const {
   return {};
 }
 
-Result<ControlListener> ControlListener::open(const Place& place) {
+Result<ControlListener> ControlListener::open(const HostPort& place) {
   const auto addresses = look_up(place, AI_PASSIVE);
   if (!addresses) return addresses.error();
-  Error last;
-  // IPv6's address of all interfaces includes IPv4's.
-  for (const bool ipv6 : {true, false}) {
-    for (const addrinfo* a = addresses->get(); a != nullptr; a = a->ai_next) {
-      if ((a->ai_family == AF_INET6) != ipv6) continue;
-      auto fd = listen_on(*a);
-      if (fd) return ControlListener(std::move(fd).value());
-      last = std::move(fd).error();
-    }
-  }
+  Descriptor fd = listen_on(addresses->get());
+  if (fd.open()) return ControlListener(std::move(fd));
   return Error{ErrorCode::io, fmt::format("port {}: {}: take another, or 0 for a free one",
-                                          place.port, last.message)};
+                                          place.port, std::strerror(errno))};
 }
 
 Result<std::pair<ControlConnection, std::string>> ControlListener::accept(

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/host_port.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
@@ -19,13 +20,8 @@ namespace weft::rdma {
 /// Asked several times a second while something is waited for; true ends the wait, `cancelled`.
 using StopCheck = std::function<bool()>;
 
-/// "HOST:PORT", "[IPV6]:PORT".
-struct Place {
-  std::string host;  ///< empty where only a port was given
-  std::string port;
-};
-/// With or without a host. Errors: `invalid_argument`.
-Result<Place> parse_place(const std::string& text);
+/// "HOST:PORT", "[IPV6]:PORT", or a port alone, with an empty host. Errors: `invalid_argument`.
+Result<HostPort> parse_place(const std::string& text);
 
 /// One thread.
 class ControlConnection {
@@ -33,7 +29,7 @@ class ControlConnection {
   /// Takes a connected stream socket over.
   explicit ControlConnection(Descriptor socket);
   /// Errors: `unavailable` when nobody listens there, `timed_out`.
-  static Result<ControlConnection> connect(const Place& place, Duration limit,
+  static Result<ControlConnection> connect(const HostPort& place, Duration limit,
                                            const StopCheck& stop);
 
   Result<void> send(std::span<const std::byte> message, Duration limit, const StopCheck& stop);
@@ -52,7 +48,7 @@ class ControlConnection {
 class ControlListener {
  public:
   /// Without a host: all addresses of this machine. Port 0 takes a free one.
-  static Result<ControlListener> open(const Place& place);
+  static Result<ControlListener> open(const HostPort& place);
   /// The next client and where it comes from. Errors: `cancelled`.
   Result<std::pair<ControlConnection, std::string>> accept(const StopCheck& stop) const;
   std::uint16_t port() const;

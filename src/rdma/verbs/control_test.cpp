@@ -32,11 +32,11 @@ void write_raw(const Descriptor& to, const void* bytes, std::size_t size) {
 }
 
 TEST(control, the_longest_message_arrives_whole_over_tcp) {
-  const auto listener = ControlListener::open({"127.0.0.1", "0"});
+  const auto listener = ControlListener::open({"127.0.0.1", 0});
   ASSERT_TRUE(listener.ok()) << listener.error().message;
   const std::vector<std::byte> sent(longest_message, std::byte{0x5A});
   std::thread client([&, port = listener->port()] {
-    auto connection = ControlConnection::connect({"127.0.0.1", std::to_string(port)}, limit, never);
+    auto connection = ControlConnection::connect({"127.0.0.1", port}, limit, never);
     ASSERT_TRUE(connection.ok()) << connection.error().message;
     EXPECT_TRUE(connection->send(sent, limit, never).ok());
   });
@@ -88,21 +88,22 @@ TEST(control, a_silent_peer_ends_the_wait_by_its_limit_or_by_a_signal) {
 }
 
 TEST(control, a_port_where_nobody_listens_says_what_to_start_there) {
-  std::string port;
+  std::uint16_t port = 0;
   {
-    const auto listener = ControlListener::open({"127.0.0.1", "0"});
-    port = std::to_string(listener->port());
+    const auto listener = ControlListener::open({"127.0.0.1", 0});
+    port = listener->port();
   }
   const auto connection = ControlConnection::connect({"127.0.0.1", port}, limit, never);
   ASSERT_FALSE(connection.ok());
   EXPECT_EQ(connection.error().code, ErrorCode::unavailable);
-  EXPECT_THAT(connection.error().message, testing::HasSubstr("weft odp bench --listen " + port));
+  EXPECT_THAT(connection.error().message,
+              testing::HasSubstr("weft odp bench --listen " + std::to_string(port)));
 }
 
 TEST(control, places_are_hosts_and_ports) {
   const auto as_text = [](const std::string& text) {
     const auto place = parse_place(text);
-    return place ? place->host + "|" + place->port : "wrong";
+    return place ? place->host + "|" + std::to_string(place->port) : "wrong";
   };
   EXPECT_EQ(as_text("node7:7471"), "node7|7471");
   EXPECT_EQ(as_text("[fd00::1]:7471"), "fd00::1|7471");

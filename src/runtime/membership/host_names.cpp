@@ -4,8 +4,6 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -17,6 +15,8 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+
+#include "base/network_interfaces.hpp"
 
 namespace weft {
 namespace {
@@ -58,29 +58,16 @@ bool same_prefix(std::span<const std::uint8_t> a, std::span<const std::uint8_t> 
 }  // namespace
 
 Result<HostPort> parse_host_port(std::string_view text) {
-  const auto wrong = [&] {
+  auto place = split_host_port(text);
+  const bool is_v6 = place && place->host.find(':') != std::string::npos;
+  if (!place || place->host.empty() || place->port == 0 ||
+      (is_v6 && address_bytes(place->host).empty())) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("'{}' is no HOST:PORT; write it like host7:7000, 10.0.0.7:7000 or "
                              "[fd00::7]:7000",
                              text)};
-  };
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return wrong();
-  std::string_view host = text.substr(0, colon);
-  const auto port = number_up_to(text.substr(colon + 1), 65535);
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
-    if (address_bytes(host).size() != 16) return wrong();
-  } else if (host.find(':') != std::string_view::npos) {
-    return wrong();
   }
-  if (host.empty() || !port || *port == 0) return wrong();
-  return HostPort{.host = std::string(host), .port = static_cast<std::uint16_t>(*port)};
-}
-
-std::string to_text(std::string_view numeric_host, std::uint16_t port) {
-  const bool v6 = numeric_host.find(':') != std::string_view::npos;
-  return v6 ? fmt::format("[{}]:{}", numeric_host, port) : fmt::format("{}:{}", numeric_host, port);
+  return std::move(*place);
 }
 
 Result<std::string> resolve_host(const std::string& host) {
@@ -105,15 +92,8 @@ Result<std::string> resolve_host(const std::string& host) {
 
 std::vector<std::string> local_addresses() {
   std::vector<std::string> addresses;
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return addresses;
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
-    const int family = entry->ifa_addr->sa_family;
-    if (family != AF_INET && family != AF_INET6) continue;
-    std::string text =
-        numeric(entry->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+  for (const InterfaceAddress& found : interface_addresses()) {
+    std::string text = numeric(found.get(), found.length);
     if (!text.empty()) addresses.push_back(std::move(text));
   }
   return addresses;

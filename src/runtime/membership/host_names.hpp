@@ -10,25 +10,20 @@
 #include <string_view>
 #include <vector>
 
+#include "base/host_port.hpp"
 #include "weft/result.hpp"
 
 namespace weft {
 
-/// "host7:7000", "10.0.0.7:7000", "[fd00::7]:7000".
-struct HostPort {
-  std::string host;  ///< without brackets
-  std::uint16_t port = 0;
-};
-/// Errors: no host, no port, a port that is not between 1 and 65535.
+/// "host7:7000", "10.0.0.7:7000", "[fd00::7]:7000". Errors: no host, no port, a port that is not
+/// between 1 and 65535.
 Result<HostPort> parse_host_port(std::string_view text);
-/// "10.0.0.7:7000" or "[fd00::7]:7000".
-std::string to_text(std::string_view numeric_host, std::uint16_t port);
 
 /// The numeric address of a host, IPv4 when it has one: all nodes shall come to the same. Errors
 /// carry the resolver's words.
 Result<std::string> resolve_host(const std::string& host);
 
-/// Numeric addresses of this machine's interfaces that are up.
+/// Numeric addresses of this machine's interfaces that are up, best first.
 std::vector<std::string> local_addresses();
 bool is_loopback(std::string_view numeric_host);
 /// The one of `addresses` that lies in `network` ("10.1.0.0/16", "fd00::/8", or one address).

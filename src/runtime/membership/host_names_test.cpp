@@ -30,8 +30,8 @@ TEST(host_names, refuses_what_is_no_host_and_port_by_name) {
 }
 
 TEST(host_names, writes_addresses_as_it_reads_them) {
-  EXPECT_EQ(to_text("10.0.0.7", 7000), "10.0.0.7:7000");
-  EXPECT_EQ(to_text("fd00::7", 7000), "[fd00::7]:7000");
+  EXPECT_EQ(join_host_port("10.0.0.7", 7000), "10.0.0.7:7000");
+  EXPECT_EQ(join_host_port("fd00::7", 7000), "[fd00::7]:7000");
 }
 
 TEST(host_names, finds_the_address_of_localhost_and_says_when_a_host_is_unknown) {

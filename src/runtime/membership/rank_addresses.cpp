@@ -30,7 +30,7 @@ Result<std::vector<std::string>> RankAddresses::resolve(const JobFile& file) {
                      fmt::format("{}: {}; correct the name or write a numeric address",
                                  file.where(place.line), host.error().message)};
       }
-      address = to_text(*host, place.port);
+      address = join_host_port(*host, place.port);
     }
     const auto rank = static_cast<std::uint32_t>(addresses.size());
     const auto [before, is_new] = ranks.emplace(address, rank);
@@ -50,7 +50,7 @@ std::string listening_address(const RankPlace& place, const std::string& address
   if (place.host.empty()) return address;
   const std::string host = address.substr(0, address.rfind(':'));
   const bool alias = is_loopback(host) && place.host != host && place.host != "localhost";
-  return alias ? to_text("0.0.0.0", place.port) : address;
+  return alias ? join_host_port("0.0.0.0", place.port) : address;
 }
 
 std::vector<std::uint32_t> ranks_here(const std::vector<std::string>& addresses) {

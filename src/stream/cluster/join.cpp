@@ -31,7 +31,7 @@ Result<std::unique_ptr<Fabric>> open_rendezvous(const JoinedCluster& joined, con
   TcpOptions options;
   options.self = joined.self;
   options.incarnation = joined.incarnation;
-  options.listen = to_text(own.listen, port);
+  options.listen = join_host_port(own.listen, port);
   options.advertise = own.advertise;
   options.job_id = joined.job.job_id + " rendezvous";
   const auto secret = std::as_bytes(std::span(joined.job.secret));
@@ -151,7 +151,7 @@ Result<void> set_data_address(const ClusterConfig& config, const OwnAddress& own
     return wrong(fmt::format("--data-port: {} leaves no port for rank {}; use at most {}",
                              config.data_port, joined.self.value(), 65536 - joined.nodes));
   }
-  joined.listen = to_text(own.listen, static_cast<std::uint16_t>(port));
+  joined.listen = join_host_port(own.listen, static_cast<std::uint16_t>(port));
   joined.advertise = own.advertise;
   return {};
 }
@@ -173,7 +173,7 @@ Result<JoinedCluster> join_by_list(const ClusterConfig& config) {
   if (auto set = set_data_address(config, *own, joined); !set) return set.error();
   std::vector<std::string> addresses;
   for (std::uint32_t i = 0; i < joined.nodes; ++i) {
-    addresses.push_back(to_text(list->hosts[i], list->named[i].port));
+    addresses.push_back(join_host_port(list->hosts[i], list->named[i].port));
   }
   const std::uint16_t port = list->named[*rank].port;
   const auto open = [own = *own, port, addresses, timeout = config.peer_timeout](

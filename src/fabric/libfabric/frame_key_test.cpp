@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fabric/libfabric/job_key.hpp"
+#include "fabric/libfabric/frame_key.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,15 +10,15 @@ namespace {
 
 const std::vector<std::byte> kPart(50, std::byte{7});
 
-TEST(job_key, accepts_a_proof_by_the_same_secret) {
-  const JobKey one("secret"), other("secret");
+TEST(frame_key, accepts_a_proof_by_the_same_secret) {
+  const FrameKey one("secret"), other("secret");
   const Proof proof = one.prove(FrameKind::hello, NodeId(3), kPart);
   EXPECT_TRUE(other.verify(FrameKind::hello, NodeId(3), kPart, proof));
   EXPECT_EQ(one.tag(), other.tag());
 }
 
-TEST(job_key, refuses_another_secret_node_kind_or_content) {
-  const JobKey one("secret"), other("Secret");
+TEST(frame_key, refuses_another_secret_node_kind_or_content) {
+  const FrameKey one("secret"), other("Secret");
   const Proof proof = one.prove(FrameKind::hello, NodeId(3), kPart);
   EXPECT_FALSE(other.verify(FrameKind::hello, NodeId(3), kPart, proof));
   EXPECT_FALSE(one.verify(FrameKind::hello, NodeId(4), kPart, proof));
@@ -32,8 +32,8 @@ TEST(job_key, refuses_another_secret_node_kind_or_content) {
   EXPECT_NE(one.tag(), other.tag());
 }
 
-TEST(job_key, both_sides_agree_on_tokens_that_differ_per_direction_and_session) {
-  const JobKey a("secret"), b("secret");
+TEST(frame_key, both_sides_agree_on_tokens_that_differ_per_direction_and_session) {
+  const FrameKey a("secret"), b("secret");
   const Nonce first = fresh_nonce(), second = fresh_nonce(), third = fresh_nonce();
   const std::uint64_t there = a.token(NodeId(1), NodeId(2), first, second);
   EXPECT_EQ(there, b.token(NodeId(1), NodeId(2), first, second));

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// JobKey: what processes of one job prove to each other before anything else is delivered.
+// FrameKey: the proofs and tokens of frames that processes of one job send each other.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "fabric/job_key/job_key.hpp"
 #include "fabric/libfabric/frame.hpp"
 #include "weft/ids.hpp"
 
 namespace weft::ofi {
 
-/// Keyed hashes (libsodium) under a key derived from the job's secret. Immutable; any thread.
-class JobKey {
+/// Immutable; any thread.
+class FrameKey {
  public:
-  explicit JobKey(std::string_view job_secret);
+  explicit FrameKey(std::string_view job_secret);
 
   /// Proves that `from` knows the secret and said `part`; `kind` keeps hello and welcome apart.
   Proof prove(FrameKind kind, NodeId from, std::span<const std::byte> part) const;
-  /// In time that does not depend on where the proof is wrong.
   bool verify(FrameKind kind, NodeId from, std::span<const std::byte> part,
               const Proof& proof) const;
   /// What every frame from `from` to `to` carries in the session of these two nonces. Never 0.
@@ -29,7 +28,7 @@ class JobKey {
   const std::string& tag() const { return tag_; }
 
  private:
-  std::array<unsigned char, 32> key_{};
+  JobKey key_;
   std::string tag_;
 };
 
