@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matcher: which receive takes which message, by the rules of MPI: messages of one sender and
+// context do not overtake each other, and a receive may leave the sender, the tag or both open.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/match/queue_table.hpp"
+
+namespace weft::match {
+
+/// Names a receive or a message of the caller's. The matcher only gives it back.
+using Token = std::uint64_t;
+
+/// A message that has arrived and that no receive has taken.
+struct Message {
+  Envelope envelope;
+  Token token = 0;
+  friend bool operator==(const Message&, const Message&) = default;
+};
+
+/// A receive that waits, for `cancel`. Never reused within 2^32 receives in its place.
+struct WaitingReceive {
+  std::uint32_t place = 0;
+  std::uint32_t life = 0;
+};
+
+/// What became of a receive: it took a message, or it waits.
+struct Posted {
+  std::optional<Message> message;
+  WaitingReceive waiting;  ///< valid if there is no message
+};
+
+/// The posted receives and the unexpected messages of one process. Every call takes constant time,
+/// whatever waits, apart from growth. Memory is that of what waited at the same time. One thread.
+///
+/// A message goes to the oldest waiting receive whose pattern fits; a receive takes the oldest
+/// waiting message that fits.
+class Matcher {
+ public:
+  /// A receive of messages that fit `pattern`, whose source and tag may be wildcards.
+  Posted post(const Envelope& pattern, Token receive);
+  /// A message arrives. Messages of one source and context arrive in the order of their sending.
+  /// Returns the receive that takes it; none: the message waits. No wildcards.
+  std::optional<Token> arrive(const Envelope& envelope, Token message);
+  /// The message that a receive of that pattern would take now. It goes on waiting.
+  std::optional<Message> probe(const Envelope& pattern) const;
+  /// The same, and no other receive can take it any more (MPI_Mprobe).
+  std::optional<Message> extract(const Envelope& pattern);
+  /// The receive waits no more. False: it took a message before.
+  bool cancel(WaitingReceive receive);
+
+  std::size_t waiting_receives() const { return receives_; }
+  std::size_t waiting_messages() const { return messages_; }
+
+ private:
+  /// A receive is in the queue of its pattern. A message is in four: as all receives that could
+  /// take it look into one queue each.
+  struct Node {
+    Envelope envelope;
+    Token token = 0;
+    std::uint64_t sequence = 0;  // of receives: which waits longer
+    std::array<Links, patterns> links;
+    std::uint32_t life = 0;
+    bool is_waiting_receive = false;
+  };
+
+  std::uint32_t take_place(const Envelope& envelope, Token token);
+  void free_place(std::uint32_t place);
+  void append(Ends& ends, std::uint32_t place, std::size_t link);
+  void unlink(Ends& ends, std::uint32_t place, std::size_t link);
+  void remove_receive(std::uint32_t place);
+  void remove_message(std::uint32_t place);
+  std::uint32_t oldest_message(const Envelope& pattern) const;
+
+  std::vector<Node> nodes_;
+  std::uint32_t free_ = none;
+  QueueTable queues_;
+  std::array<std::size_t, patterns> receives_of_{};  // by kind of pattern
+  std::size_t receives_ = 0;
+  std::size_t messages_ = 0;
+  std::uint64_t next_sequence_ = 0;
+};
+
+}  // namespace weft::match
