@@ -212,7 +212,11 @@ Result<Command> inspect_command(const std::vector<std::string>& words) {
 Variables ucx_variables() {
   return {{"OMPI_MCA_pml", "ucx"},
           {"OMPI_MCA_opal_common_ucx_tls", "any"},
-          {"OMPI_MCA_opal_common_ucx_devices", "any"}};
+          {"OMPI_MCA_opal_common_ucx_devices", "any"},
+          // One-sided operations, which Open MPI would do by vader's shared memory. Windows of
+          // MPI_Win_allocate_shared are plain memory: sm has them, and no others.
+          {"OMPI_MCA_osc", "ucx,sm"},
+          {"OMPI_MCA_osc_ucx_priority", "200"}};
 }
 
 Result<Ended> run_command(const Command& command, const Variables& variables, bool capture_stdout) {

@@ -119,6 +119,21 @@ TEST_P(emulated, padding_goes_beside_messages_that_arrive_as_they_were) {
   EXPECT_EQ(without->padding_bytes, 0U);
 }
 
+TEST_P(emulated, one_sided_operations_cross_the_network_there_and_back) {
+  EmulationRequest request = program("counter");
+  request.latency.value = Duration::microseconds(500);
+  const auto ran = run(request);
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ(ran->stdout_text, "all right\n");
+  EXPECT_GE(ran->program_time, Duration::microseconds(20 * 2 * 500));
+}
+
+TEST_P(emulated, a_program_of_another_language_begins_by_pmpi) {
+  const auto ran = run(program("pmpi"));
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ(ran->stdout_text, "all right\n");
+}
+
 TEST_P(emulated, a_program_that_ends_with_another_code_has_no_result) {
   EXPECT_NE(refusal(program("code")).find("ended with code"), std::string::npos);
 }

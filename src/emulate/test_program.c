@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // An MPI program for tests of emulation: it checks what arrives, or goes wrong in a chosen way.
 //   exchange   every kind of communication, checked; exits 0 when all is right
+//   counter    rank 1 adds to a counter of rank 0, one-sided, 20 times, each flushed; then all share
+//              plain memory
+//   pmpi       exchanges, begun and ended as bindings of other languages do
 //   silent     MPI_Init, MPI_Finalize, nothing between
 //   code       exchanges and exits with 3
 //   dies       exchanges, then rank 1 kills itself
@@ -107,12 +110,37 @@ static void one_sided(void) {
   MPI_Win_free(&window);
 }
 
+static void counter(void) {
+  const long one = 1;
+  long before = 0;
+  long* memory = NULL;
+  MPI_Win window;
+  MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  *memory = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_lock_all(0, window);
+  for (int i = 0; i < 20 && rank == 1; ++i) {
+    MPI_Fetch_and_op(&one, &before, MPI_LONG, 0, 0, MPI_SUM, window);
+    MPI_Win_flush(0, window);
+    expect(before == i, "a counter", before);
+  }
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&window);
+  MPI_Win_allocate_shared(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                          &window);
+  MPI_Win_free(&window);
+}
+
 int main(int argc, char** argv) {
   const char* const what = argc > 1 ? argv[1] : "exchange";
-  MPI_Init(&argc, &argv);
+  const int by_pmpi = strcmp(what, "pmpi") == 0;
+  if (by_pmpi) PMPI_Init(&argc, &argv);
+  if (!by_pmpi) MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (strcmp(what, "silent") != 0) {
+  if (strcmp(what, "counter") == 0) {
+    counter();
+  } else if (strcmp(what, "silent") != 0) {
     ring_of_sizes();
     order_of_many();
     collectives();
@@ -120,7 +148,8 @@ int main(int argc, char** argv) {
   }
   if (strcmp(what, "dies") == 0 && rank == 1) raise(SIGKILL);
   if (rank == 0 && failures == 0) printf("all right\n");
-  MPI_Finalize();
+  if (by_pmpi) PMPI_Finalize();
+  if (!by_pmpi) MPI_Finalize();
   if (strcmp(what, "code") == 0) return 3;
   return failures == 0 ? 0 : 1;
 }

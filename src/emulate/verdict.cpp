@@ -93,7 +93,8 @@ Error not_interposed(const Seen& seen, const Command& command, unsigned interpos
     return no_result(fmt::format(
         "{}: none of {} ranks was interposed: Open MPI's default (ob1 over vader and tcp) does not "
         "use UCX; switch to it by --ucx, or in the environment: OMPI_MCA_pml=ucx "
-        "OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any",
+        "OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any OMPI_MCA_osc=ucx,sm "
+        "OMPI_MCA_osc_ucx_priority=200",
         program, seen.expected));
   }
   std::vector<int> lacking;

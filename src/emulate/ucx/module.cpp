@@ -4,6 +4,7 @@
 #include "emulate/ucx/module.hpp"
 
 #include <dlfcn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
@@ -65,8 +66,9 @@ Picoseconds measure_link_cost() {
   return least;
 }
 
+// A profiler's MPI_Init calls PMPI_Init, and both come by here: the first counts.
 void note_running() {
-  if (process.record == nullptr) return;
+  if (process.record == nullptr || (process.record->stage.load() & stage_running) != 0) return;
   process.record->began.store(process.block->clock.now());
   process.record->stage.fetch_or(stage_running);
 }
@@ -126,6 +128,36 @@ Function* next_function(const char* name) {
   return nullptr;
 }
 
+namespace {
+
+int init(const char* name, int* argc, char*** argv) {
+  const int code = next_function<int(int*, char***)>(name)(argc, argv);
+  note_running();
+  return code;
+}
+
+int init_thread(const char* name, int* argc, char*** argv, int required, int* provided) {
+  using Init = int(int*, char***, int, int*);
+  const int code = next_function<Init>(name)(argc, argv, required, provided);
+  note_running();
+  return code;
+}
+
+int finalize(const char* name) {
+  note_finished();
+  return next_function<int()>(name)();
+}
+
+/// Handles are integers in one MPI and pointers in another: either passes in a register.
+int session_init(const char* name, std::intptr_t info, std::intptr_t errors, void* session) {
+  using Init = int(std::intptr_t, std::intptr_t, void*);
+  const int code = next_function<Init>(name)(info, errors, session);
+  note_running();
+  return code;
+}
+
+}  // namespace
+
 }  // namespace weft::emulate::ucx
 
 // ---- seen by the program
@@ -176,22 +208,32 @@ void* weft_emulate_record(void) {
   return ucx::process.record;
 }
 
+// By both names: Fortran's mpi_f08 and profilers call PMPI_…, and a library resolves one name to
+// the other without passing here.
 int MPI_Init(int* argc, char*** argv) {
-  const int code = ucx::next_function<int(int*, char***)>("MPI_Init")(argc, argv);
-  ucx::note_running();
-  return code;
+  return ucx::init("MPI_Init", argc, argv);
 }
-
+int PMPI_Init(int* argc, char*** argv) {
+  return ucx::init("PMPI_Init", argc, argv);
+}
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  const int code = ucx::next_function<int(int*, char***, int, int*)>("MPI_Init_thread")(
-      argc, argv, required, provided);
-  ucx::note_running();
-  return code;
+  return ucx::init_thread("MPI_Init_thread", argc, argv, required, provided);
 }
-
+int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return ucx::init_thread("PMPI_Init_thread", argc, argv, required, provided);
+}
 int MPI_Finalize(void) {
-  ucx::note_finished();
-  return ucx::next_function<int()>("MPI_Finalize")();
+  return ucx::finalize("MPI_Finalize");
+}
+int PMPI_Finalize(void) {
+  return ucx::finalize("PMPI_Finalize");
+}
+// A process may open and close several sessions; it has finished when it exits.
+int MPI_Session_init(intptr_t info, intptr_t errors, void* session) {
+  return ucx::session_init("MPI_Session_init", info, errors, session);
+}
+int PMPI_Session_init(intptr_t info, intptr_t errors, void* session) {
+  return ucx::session_init("PMPI_Session_init", info, errors, session);
 }
 
 // Fortran's names: its library need not call the ones above.
