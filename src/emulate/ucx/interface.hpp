@@ -2,28 +2,25 @@
 // The module's state of each worker, interface and endpoint of UCT.
 #pragma once
 
+#include "emulate/policy/stamp.hpp"
 #include "emulate/ucx/module.hpp"
 #include "emulate/ucx/waiting.hpp"
 
 namespace weft::emulate::ucx {
 
-/// Each active message begins with it; the upper layers are told of interfaces that are as much
-/// smaller.
-struct Stamp {
-  std::uint64_t sent;  ///< Picoseconds; 0: not emulated
-  std::uint64_t rest;  ///< upper 16 bits: the sender's rank; lower 48: ps until it left its link
-};
-inline constexpr std::size_t kStampBytes = sizeof(Stamp);
 inline constexpr unsigned kAmIds = UCT_AM_ID_MAX;
 inline constexpr unsigned kSizeClasses = 48;
-inline constexpr unsigned kUnknownRank = 0xffff;
 inline constexpr unsigned kPaddingId = kAmIds - 1;  // one that UCP does not use
+
+// Each active message begins with a Stamp; the upper layers are told of interfaces that are as much
+// smaller.
 
 struct Worker {
   uct_worker_h handle;
   uct_worker_cb_id_t progress_id;
   unsigned interfaces;
   WaitingQueue waiting;
+  SenderLag lag;
   Picoseconds looked;   ///< when its transports were polled last
   Picoseconds polled;   ///< when the poll that goes on found its first message; 0: none yet
   bool delivering;      ///< a handler or completion of an upper layer runs

@@ -18,7 +18,8 @@ struct Process {
   ControlBlock* block;
   ProcessRecord* record;
   unsigned rank;
-  Picoseconds link_cost;  ///< what charging one link takes a sender: measured, and taken off
+  Picoseconds link_cost;   ///< what charging one link takes a sender: measured, and taken off
+  Picoseconds stamp_cost;  ///< likewise making a stamp
 };
 extern Process process;
 

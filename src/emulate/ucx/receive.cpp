@@ -10,7 +10,6 @@
 namespace weft::emulate::ucx {
 namespace {
 
-constexpr std::uint64_t kDrainMask = (std::uint64_t{1} << 48U) - 1;
 constexpr unsigned kMostAtOnce = 64;            // so that a poll ends
 constexpr Picoseconds kWorthWaiting = 150'000;  // less than going round once more would take
 
@@ -109,25 +108,25 @@ Picoseconds native_time(Interface& interface, std::size_t length, Picoseconds to
 }
 
 /// `is_first` of what a poll found: seen at `now` itself.
-Picoseconds due_time(Interface& interface, const Stamp& stamp, std::size_t length, Picoseconds now,
-                     bool is_first) {
-  const auto sent = static_cast<Picoseconds>(stamp.sent);
-  const auto from = static_cast<unsigned>(stamp.rest >> 48U);
+Picoseconds due_time(Interface& interface, const Sending& sending, std::size_t length,
+                     Picoseconds now, bool is_first) {
+  const auto& [sent, from, lag, drain] = sending;
   const Knobs& knobs = process.block->knobs;
-  const Picoseconds drained = sent + static_cast<Picoseconds>(stamp.rest & kDrainMask);
+  const Picoseconds drained = sent - lag + drain;
   const Picoseconds native = native_time(interface, length, is_first ? now - sent : 0);
   const Picoseconds arrived = arrival({.sent = sent,
                                        .native = native,
                                        .looked = interface.worker->looked,
-                                       .seen = std::max(now, sent + native)});
+                                       .seen = std::max(now, sent + native)}) -
+                              lag;
   // Its last bit leaves when the links let it, and is then on the way as long as the shortest
   // message is.
-  const Picoseconds left = drained > sent ? drained + interface.least_native : drained;
+  const Picoseconds left = drain > 0 ? drained + interface.least_native : drained;
   // The emulation's own cost on the way here: holding, and the sender's two links.
   Picoseconds own = knobs.overhead.load(std::memory_order_relaxed);
   if (knobs.rate.load(std::memory_order_relaxed) != 0) own += 2 * process.link_cost;
   const Picoseconds due =
-      std::max(std::max(arrived - own, left) + added_latency(from, process.rank), sent);
+      std::max(std::max(arrived - own, left) + added_latency(from, process.rank), sent - lag);
   // A sender's messages stay in order, also when a knob was turned between them.
   Picoseconds& last = interface.last_due[std::min(from, kMostRanks - 1)];
   last = std::max(last, due);
@@ -158,7 +157,7 @@ ucs_status_t on_message(void* argument, void* raw, std::size_t raw_length, unsig
     const bool is_first = worker.polled == 0;
     if (is_first) worker.polled = process.block->clock.now();
     const Picoseconds now = worker.polled;
-    due = stamp.sent != 0 ? due_time(interface, stamp, length, now, is_first)
+    due = stamp.sent != 0 ? due_time(interface, unpack(stamp), length, now, is_first)
                           : std::max(now, interface.latest_due);
     if ((due > now || !worker.waiting.empty()) && keep(handler, data, length, due)) {
       return UCS_OK;
@@ -194,12 +193,19 @@ ucs_status_t set_handler(Interface& interface, std::uint8_t id, uct_am_callback_
 
 unsigned progress(void* argument) {
   auto& worker = *static_cast<Worker*>(argument);
+  const bool in_vain = worker.polled == 0;
   worker.polled = 0;
   if (worker.waiting.empty()) {
-    if (!is_native()) worker.looked = process.block->clock.now();
+    if (is_native()) return 0;
+    const Picoseconds now = process.block->clock.now();
+    if (in_vain) worker.lag.looked_in_vain(now - worker.looked);
+    worker.looked = now;
     return 0;
   }
   Picoseconds now = process.block->clock.now();
+  if (in_vain && worker.waiting.next_due() > now) {
+    worker.lag.looked_in_vain(now - worker.looked);
+  }
   worker.looked = now;
   unsigned count = 0;
   while (!worker.waiting.empty() && worker.waiting.next_due() <= now + kWorthWaiting &&

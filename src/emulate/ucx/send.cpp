@@ -9,7 +9,6 @@
 namespace weft::emulate::ucx {
 namespace {
 
-constexpr std::uint64_t kMostDrain = (std::uint64_t{1} << 48U) - 1;
 constexpr std::size_t kMostIov = 16;
 
 /// The stamp of a message that goes out now. A message that was refused for want of resources and
@@ -17,10 +16,12 @@ constexpr std::size_t kMostIov = 16;
 Stamp stamp(Interface& interface, Endpoint& endpoint, std::size_t bytes) {
   if (is_native()) return {0, 0};
   const Picoseconds now = process.block->clock.now();
+  SenderLag& lag = interface.worker->lag;
+  const Picoseconds unhindered = now - lag.value();
   Plan plan = endpoint.refused_plan;
   if (!endpoint.refused || endpoint.refused_size != bytes) {
     plan = plan_message(*process.block, process.rank, endpoint.peer,
-                        started(*interface.worker, now), bytes);
+                        started(*interface.worker, unhindered), bytes);
   }
   endpoint.refused = false;
   endpoint.refused_plan = plan;
@@ -29,9 +30,12 @@ Stamp stamp(Interface& interface, Endpoint& endpoint, std::size_t bytes) {
     spin_until(std::max(now, plan.departure) + plan.latency);
     return {0, 0};
   }
-  const auto drain = static_cast<std::uint64_t>(std::max<Picoseconds>(0, plan.departure - now));
-  return {static_cast<std::uint64_t>(now),
-          (std::uint64_t{process.rank} << 48U) | std::min(drain, kMostDrain)};
+  const Stamp mark = pack({.sent = now,
+                           .rank = process.rank,
+                           .lag = lag.value(),
+                           .drain = plan.departure - unhindered});
+  lag.sent(process.stamp_cost);
+  return mark;
 }
 
 ucs_status_t sent(Endpoint& endpoint, ucs_status_t status, Operation operation, std::size_t bytes) {
