@@ -8,59 +8,33 @@ libfabric. Limit: where messages decide, their times differ by at most 3 %.
 
 Of several repetitions, in turns, the least time of each part counts: disturbances only add to it.
 """
-import argparse
 import os
 import re
-import subprocess
-import sys
 import tempfile
 
-SCENARIO = """[network]
-topology = "star:2"
-host-link = {{rate = "{bandwidth}", latency = "{half}"}}
-mtu = 9000
-packet-overhead = 0
-buffer = "1GiB"
-switch-delay = "0"
-cut-through = true
-host-overhead = "{overhead_ns:.0f}ns"
-"""
-
+from link_scenario import options, output_of, scenario
 
 MESSAGES = 50  # of a ping-pong, in the program
 
 
-def half_of(latency):
-    number, unit = re.fullmatch(r"([0-9.]+)([a-z]+)", latency).groups()
-    return f"{float(number) / 2:g}{unit}"
-
-
 def run(command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
-    if done.returncode != 0:
-        sys.exit(f"three_ways: {' '.join(command)}: {done.stderr.strip()}")
-    return {name: float(s) for name, s in re.findall(r"^([a-z-]+-[0-9]+[A-Za-z]+) ([0-9.]+)$", done.stdout, re.M)}
+    lines = re.findall(r"^([a-z-]+-[0-9]+[A-Za-z]+) ([0-9.]+)$", output_of(command), re.M)
+    return {name: float(s) for name, s in lines}
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    options.add_argument("--build", default="build/release")
-    options.add_argument("--latency", default="2ms")
-    options.add_argument("--bandwidth", default="100MB/s")
-    options.add_argument("--repeat", type=int, default=5)
-    asked = options.parse_args()
+    asked = options(__doc__, latency="2ms", bandwidth="100MB/s")
     weft = os.path.join(asked.build, "weft")
     program = os.path.join(asked.build, "bench_emulate_three_ways_program")
     # The simulated hosts are as fast as this one: sender and receiver share what 8 bytes take over TCP.
     over_tcp = [weft, "run", "-n", "2", "--fabric", "tcp", "--", program]
     native = min(run(over_tcp)["ping-pong-8B"] for _ in range(asked.repeat)) / MESSAGES
-    with tempfile.NamedTemporaryFile("w", suffix=".toml") as scenario:
-        scenario.write(SCENARIO.format(bandwidth=asked.bandwidth, half=half_of(asked.latency),
-                                       overhead_ns=native / 2 * 1e9))
-        scenario.flush()
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as link:
+        link.write(scenario(asked.bandwidth, asked.latency, host_overhead_ns=native / 2 * 1e9))
+        link.flush()
         two = [weft, "run", "-n", "2", "--fabric"]
         ways = {
-            "sim": two + ["sim:" + scenario.name, "--", program],
+            "sim": two + ["sim:" + link.name, "--", program],
             "link": two + ["tcp", "--link", f"{asked.bandwidth},{asked.latency}", "--", program],
             "emulate": [weft, "emulate", "--latency", "+" + asked.latency, "--bandwidth", asked.bandwidth, "--"]
             + two + ["libfabric:tcp", "--", program],

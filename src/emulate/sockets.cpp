@@ -11,10 +11,8 @@
 #include <sstream>
 #include <utility>
 
-#include "base/mpi_launcher.hpp"
-#include "emulate/own_process.hpp"
+#include "emulate/client_run.hpp"
 #include "emulate/server_process.hpp"
-#include "emulate/verdict.hpp"
 
 namespace weft::emulate {
 namespace {
@@ -49,16 +47,8 @@ Start start_in(const LinkedHosts& hosts, std::uint32_t host) {
           .enter = [&hosts, host] { return hosts.enter_host(host); }};
 }
 
-/// The report of the process that holds the hosts.
-struct Ran {
-  int client_status = 0;
-  double client_s = 0;
-  std::uint64_t packets = 0;
-  std::uint64_t bytes = 0;
-};
-
-Result<Ran> run_both(const EmulationRequest& request, const testbed::LinkOptions& link,
-                     int client_output) {
+Result<ClientRun> run_both(const EmulationRequest& request, const testbed::LinkOptions& link,
+                           int client_output) {
   auto hosts = LinkedHosts::up(link);
   if (!hosts) return hosts.error();
   if (auto contained = hosts->contain_children(); !contained) return contained.error();
@@ -80,10 +70,10 @@ Result<Ran> run_both(const EmulationRequest& request, const testbed::LinkOptions
   const auto began = std::chrono::steady_clock::now();
   const pid_t pid = start_process(std::move(client));
   if (pid < 0) return Error{ErrorCode::io, "no process could be started for the client"};
-  Ran ran;
-  while (::waitpid(pid, &ran.client_status, 0) < 0 && errno == EINTR) {
+  ClientRun ran;
+  while (::waitpid(pid, &ran.status, 0) < 0 && errno == EINTR) {
   }
-  ran.client_s = Seconds(std::chrono::steady_clock::now() - began).count();
+  ran.seconds = Seconds(std::chrono::steady_clock::now() - began).count();
   if (auto runs = server.check("while the client ran"); !runs) return runs.error();
   for (int from : {kServerHost, kClientHost}) {
     ran.packets += hosts->counters().packets[from].load();
@@ -96,39 +86,10 @@ Result<Ran> run_both(const EmulationRequest& request, const testbed::LinkOptions
 
 Result<EmulatedRun> run_with_server(const EmulationRequest& request,
                                     const testbed::LinkOptions& link) {
-  if (request.command.empty()) {
-    return Error{ErrorCode::invalid_argument,
-                 "no client; write it behind --, as -- ./client {server}"};
-  }
-  if (find_program(request.command.front()).empty()) {
-    return Error{ErrorCode::not_found,
-                 fmt::format("{}: is no program that can be started", request.command.front())};
-  }
-  const Capture capture(request.capture_stdout);
-  const auto began = std::chrono::steady_clock::now();
-  const auto ran = in_own_process<Ran>([&] { return run_both(request, link, capture.output()); });
-  if (!ran) return ran.error();
-  if (ran->client_status != 0) {
-    return no_result(
-        fmt::format("{} {}", request.command.front(), how_it_ended(ran->client_status)));
-  }
-  if (ran->bytes == 0) {
-    return no_result(
-        fmt::format("{}: the client sent the server nothing; let it connect to {{server}}, which "
-                    "becomes {}",
-                    request.command.front(), LinkedHosts::address(kServerHost)));
-  }
-  EmulatedRun run;
-  run.interposer = kSocketsLayer;
-  run.ranks = 2;
-  run.ranks_interposed = 2;
-  run.operations = ran->packets;
-  run.bytes = ran->bytes;
-  run.coarse = kSocketsError;
-  run.program_time = Duration::from_seconds(ran->client_s);
-  run.wall_time = Duration::from_seconds(Seconds(std::chrono::steady_clock::now() - began).count());
-  run.stdout_text = capture.text();
-  return run;
+  return run_client(request,
+                    fmt::format("let it connect to {{server}}, which becomes {}",
+                                LinkedHosts::address(kServerHost)),
+                    [&](int output) { return run_both(request, link, output); });
 }
 
 }  // namespace weft::emulate

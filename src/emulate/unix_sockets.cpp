@@ -13,12 +13,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/mpi_launcher.hpp"
-#include "emulate/own_process.hpp"
+#include "emulate/client_run.hpp"
 #include "emulate/server_process.hpp"
 #include "emulate/sockets.hpp"
 #include "emulate/stream_relay.hpp"
-#include "emulate/verdict.hpp"
 
 namespace weft::emulate {
 namespace {
@@ -64,27 +62,22 @@ Start start_with(const std::string& socket) {
   return {.environment = {{kVariable, socket}}, .enter = {}};
 }
 
-struct RelayedRun {
-  int client_status = 0;
-  double client_s = 0;
-  StreamRelay::Counters passed;
-};
-
 /// Carries what they say until the client has ended.
-Result<RelayedRun> relay_until_ended(pid_t client, StreamRelay& relay) {
+Result<ClientRun> relay_until_ended(pid_t client, StreamRelay& relay) {
   const auto began = std::chrono::steady_clock::now();
   const int ended = static_cast<int>(::syscall(SYS_pidfd_open, client, 0));
   if (ended < 0) return Error{ErrorCode::io, "the client cannot be watched: pidfd_open failed"};
-  RelayedRun ran;
-  while (::waitpid(client, &ran.client_status, WNOHANG) == 0) relay.turn(ended);
+  ClientRun ran;
+  while (::waitpid(client, &ran.status, WNOHANG) == 0) relay.turn(ended);
   ::close(ended);
-  ran.client_s = Seconds(std::chrono::steady_clock::now() - began).count();
-  ran.passed = relay.counters();
+  ran.seconds = Seconds(std::chrono::steady_clock::now() - began).count();
+  ran.packets = relay.counters().chunks;
+  ran.bytes = relay.counters().bytes;
   return ran;
 }
 
-Result<RelayedRun> run_both(const EmulationRequest& request, const LinkShape& shape,
-                            const Directory& directory, int client_output) {
+Result<ClientRun> run_both(const EmulationRequest& request, const LinkShape& shape,
+                           const Directory& directory, int client_output) {
   const std::string server_socket = directory.socket_of("server");
   const std::string client_socket = directory.socket_of("client");
   Start serve = start_with(server_socket);
@@ -118,43 +111,13 @@ bool is_for_unix_socket(const EmulationRequest& request) {
 }
 
 Result<EmulatedRun> run_with_unix_server(const EmulationRequest& request, const LinkShape& shape) {
-  if (request.command.empty() || find_program(request.command.front()).empty()) {
-    return Error{
-        ErrorCode::not_found,
-        fmt::format("{}: is no program that can be started; write the client behind --, as "
-                    "-- ./client {{socket}}",
-                    request.command.empty() ? "''" : request.command.front())};
-  }
   const Directory directory;
   if (directory.path().empty()) {
     return Error{ErrorCode::io, "no directory for sockets can be made where TMPDIR says"};
   }
-  const Capture capture(request.capture_stdout);
-  const auto began = std::chrono::steady_clock::now();
-  const auto ran = in_own_process<RelayedRun>(
-      [&] { return run_both(request, shape, directory, capture.output()); });
-  if (!ran) return ran.error();
-  if (ran->client_status != 0) {
-    return no_result(
-        fmt::format("{} {}", request.command.front(), how_it_ended(ran->client_status)));
-  }
-  if (ran->passed.bytes == 0) {
-    return no_result(
-        fmt::format("{}: the client sent the server nothing; let it connect to {{socket}}, a path "
-                    "that ${} has too",
-                    request.command.front(), kVariable));
-  }
-  EmulatedRun run;
-  run.interposer = kSocketsLayer;
-  run.ranks = 2;
-  run.ranks_interposed = 2;
-  run.operations = ran->passed.chunks;
-  run.bytes = ran->passed.bytes;
-  run.coarse = kSocketsError;
-  run.program_time = Duration::from_seconds(ran->client_s);
-  run.wall_time = Duration::from_seconds(Seconds(std::chrono::steady_clock::now() - began).count());
-  run.stdout_text = capture.text();
-  return run;
+  return run_client(request,
+                    fmt::format("let it connect to {{socket}}, a path that ${} has too", kVariable),
+                    [&](int output) { return run_both(request, shape, directory, output); });
 }
 
 }  // namespace weft::emulate
