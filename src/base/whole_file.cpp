@@ -16,6 +16,21 @@ namespace {
 
 constexpr std::size_t piece = std::size_t{1} << 18;
 
+std::string path_of(int descriptor) {
+  return fmt::format("/proc/self/fd/{}", descriptor);
+}
+
+/// A file in the directory of `path` that gets its name later; negative where there are none, or
+/// no /proc, by which it gets its name.
+int open_unnamed(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int fd = ::open(directory.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (fd < 0 || ::access(path_of(fd).c_str(), F_OK) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
 }  // namespace
 
 Error file_error(const std::string& path, const char* doing, int number) {
@@ -32,19 +47,25 @@ Result<WholeFile> WholeFile::create(std::string path) {
                  fmt::format("{}: is there and no ordinary file; name another one", path)};
   }
   std::string temporary = fmt::format("{}.{}.partial", path, ::getpid());
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  int fd = open_unnamed(path);
+  const bool is_named = fd < 0;
+  if (is_named) fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return file_error(path, "create", errno);
-  return WholeFile(std::move(path), std::move(temporary), fd);
+  return WholeFile(std::move(path), std::move(temporary), is_named, fd);
 }
 
-WholeFile::WholeFile(std::string path, std::string temporary, int descriptor)
-    : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {
+WholeFile::WholeFile(std::string path, std::string temporary, bool is_named, int descriptor)
+    : path_(std::move(path)),
+      temporary_(std::move(temporary)),
+      is_named_(is_named),
+      descriptor_(descriptor) {
   collected_.reserve(piece);
 }
 
 WholeFile::WholeFile(WholeFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::move(other.temporary_)),
+      is_named_(other.is_named_),
       descriptor_(std::exchange(other.descriptor_, -1)),
       collected_(std::move(other.collected_)),
       state_(std::move(other.state_)) {}
@@ -52,7 +73,7 @@ WholeFile::WholeFile(WholeFile&& other) noexcept
 WholeFile::~WholeFile() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  ::unlink(temporary_.c_str());
+  if (is_named_) ::unlink(temporary_.c_str());
 }
 
 Result<void> WholeFile::flush() {
@@ -79,6 +100,14 @@ Result<void> WholeFile::write(std::string_view text) {
 Result<void> WholeFile::commit() {
   if (auto written = flush(); !written) return written;
   if (::fsync(descriptor_) != 0) return file_error(path_, "write", errno);
+  if (!is_named_) {
+    ::unlink(temporary_.c_str());  // of a process that was killed just here and had this number
+    const std::string unnamed = path_of(descriptor_);
+    if (::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+      return file_error(path_, "create", errno);
+    }
+    is_named_ = true;
+  }
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     return file_error(path_, "replace", errno);
   }

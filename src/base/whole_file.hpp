@@ -13,7 +13,9 @@ namespace weft {
 /// errno of a failed system call as an Error that names the file: "PATH: cannot write: …".
 Error file_error(const std::string& path, const char* doing, int number);
 
-/// One thread. Destroying it before `commit` leaves nothing behind.
+/// One thread. Destroying it before `commit` leaves nothing behind, and neither does a process that
+/// is killed, where the file system has files without a name (O_TMPFILE: ext4, xfs, btrfs, tmpfs).
+/// Elsewhere such a process leaves PATH.PID.partial.
 class WholeFile {
  public:
   /// Errors: no place for it; something is there that is no ordinary file, such as a device.
@@ -29,11 +31,12 @@ class WholeFile {
   const std::string& path() const { return path_; }
 
  private:
-  WholeFile(std::string path, std::string temporary, int descriptor);
+  WholeFile(std::string path, std::string temporary, bool is_named, int descriptor);
   Result<void> flush();
 
   std::string path_;
   std::string temporary_;
+  bool is_named_;  // temporary_ is there
   int descriptor_;
   std::string collected_;
   Result<void> state_;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/whole_file.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -63,6 +65,22 @@ TEST_F(WholeFileTest, what_is_not_committed_leaves_the_old_file) {
   }
   EXPECT_EQ(content(), "old");
   EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(WholeFileTest, a_process_that_is_killed_leaves_nothing) {
+  const int unnamed = ::open(directory_.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+  if (unnamed < 0) GTEST_SKIP() << "this file system has no files without names";
+  ::close(unnamed);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto file = WholeFile::create(path());
+    const bool good = file.ok() && file->write(std::string(std::size_t{1} << 20, 'x')).ok();
+    ::_exit(good ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(files(), 0u);
 }
 
 TEST_F(WholeFileTest, a_full_disk_is_an_error_and_leaves_nothing) {
