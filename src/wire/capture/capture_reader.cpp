@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/capture/capture_reader.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "wire/archive/system_error.hpp"
 #include "wire/capture/big_endian.hpp"
@@ -60,12 +62,41 @@ std::uint32_t link_of_erf(unsigned type) {
   }
 }
 
-/// ERF has no magic number: its first record must make sense.
-bool looks_like_erf(Bytes head) {
-  if (head.size() < 16) return false;
+/// Formats that are taken for captures by mistake, and what to do about them.
+struct Foreign {
+  std::string_view magic;
+  const char* is;
+};
+using namespace std::string_view_literals;
+constexpr Foreign foreign[] = {
+    {"\x1F\x8B"sv, "compressed by gzip; decompress it first: gunzip"},
+    {"\x28\xB5\x2F\xFD"sv, "compressed by zstd; decompress it first: zstd -d"},
+    {"\xFD\x37zXZ\0"sv, "compressed by xz; decompress it first: unxz"},
+    {"BZh"sv, "compressed by bzip2; decompress it first: bunzip2"},
+    {"\x04\x22\x4D\x18"sv, "compressed by lz4; decompress it first: lz4 -d"},
+    {"PK\x03\x04"sv, "a ZIP archive; unpack it first: unzip"},
+    {"snoop\0\0\0"sv, "a capture of snoop; convert it first: editcap -F pcap"},
+    {"GMBU"sv, "a capture of Network Monitor; convert it first: editcap -F pcap"},
+    {"\x34\xCD\xB2\xA1"sv, "pcap as patched by Kuznetzov; convert it first: editcap -F pcap"},
+    {"\xA1\xB2\xCD\x34"sv, "pcap as patched by Kuznetzov; convert it first: editcap -F pcap"},
+};
+
+/// What the file is instead, if that is known.
+const char* foreign_format(Bytes head) {
+  for (const Foreign& one : foreign) {
+    if (head.size() < one.magic.size()) continue;
+    if (std::memcmp(head.data(), one.magic.data(), one.magic.size()) == 0) return one.is;
+  }
+  return nullptr;
+}
+
+/// Whether a record of ERF may begin so, about a year apart from `first_second` at most.
+bool may_be_erf(Bytes head, std::uint32_t first_second) {
+  constexpr std::uint32_t year = 1U << 25;
   const unsigned type = static_cast<unsigned>(head[8]) & 0x7FU;
   const unsigned length = get_u16(head, 10);
-  return type > 0 && type <= 48 && length >= 16 && get_u16(head, 14) > 0;
+  const std::uint32_t apart = little(head, 4) - first_second;
+  return type > 0 && type <= 48 && length >= 16 && (apart < year || -apart < year);
 }
 
 }  // namespace
@@ -85,6 +116,7 @@ Result<CaptureReader> CaptureReader::open(std::FILE* stream, const std::string& 
 bool CaptureReader::fill(std::size_t bytes) {
   if (end_ - at_ >= bytes) return true;
   if (at_ > 0) {
+    before_ += at_;
     std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(at_),
               buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
     end_ -= at_;
@@ -104,11 +136,23 @@ std::size_t CaptureReader::read_some(std::span<std::byte> into) {
   const int file = ::fileno(stream_.get());
   if (file < 0) return std::fread(into.data(), 1, into.size(), stream_.get());  // in memory
   for (;;) {
+    if (is_stopped_ && !waits_for_more(file)) return 0;
     const ssize_t got = ::read(file, into.data(), into.size());
     if (got >= 0) return static_cast<std::size_t>(got);
     if (errno == EINTR) continue;
     failure_ = errno;
     return 0;
+  }
+}
+
+/// Until there is something to read, or the end; false: somebody wants an end.
+bool CaptureReader::waits_for_more(int file) {
+  constexpr int look_every_ms = 100;
+  for (;;) {
+    if (is_stopped_()) return false;
+    pollfd ready{file, POLLIN, 0};
+    // An error is for `read` to tell.
+    if (::poll(&ready, 1, look_every_ms) > 0) return true;
   }
 }
 
@@ -139,6 +183,12 @@ std::uint16_t CaptureReader::u16(Bytes from, std::size_t at) const {
 Result<void> CaptureReader::recognise(const std::string& name) {
   const bool readable = fill(4);
   if (!readable && failure_ != 0) return system_error("read", name, failure_);
+  if (end_ == 0) {
+    return Error{ErrorCode::corrupt,
+                 fmt::format("'{}' is empty: the capture has not been written, or not to the disk "
+                             "yet",
+                             name)};
+  }
   const std::uint32_t magic = readable ? little(Bytes(buffer_), 0) : 0;
   if (magic == section_block) {
     format_ = Format::pcapng;
@@ -153,7 +203,11 @@ Result<void> CaptureReader::recognise(const std::string& name) {
     link_ = u32(take(24), 20) & 0x0FFF'FFFF;  // above: whether frames keep their checksum
     return {};
   }
-  if (fill(16) && looks_like_erf(Bytes(buffer_).first(end_))) {
+  fill(16);
+  if (const char* const is = foreign_format(Bytes(buffer_).first(end_))) {
+    return Error{ErrorCode::corrupt, fmt::format("'{}' is {}", name, is)};
+  }
+  if (looks_like_erf()) {
     format_ = Format::erf;
     link_ = static_cast<std::uint32_t>(LinkType::erf);
     return {};
@@ -161,22 +215,43 @@ Result<void> CaptureReader::recognise(const std::string& name) {
   return Error{
       ErrorCode::corrupt,
       fmt::format("'{}' is no packet capture: it begins neither as pcap, nor as pcapng, nor "
-                  "as ERF does",
+                  "as ERF does; name a file that tcpdump, Wireshark or ibdump wrote",
                   name)};
 }
 
-Result<bool> CaptureReader::next(CapturedFrame& frame) {
-  for (;;) {
-    Result<bool> got = format_ == Format::pcap     ? next_pcap(frame)
-                       : format_ == Format::pcapng ? next_pcapng(frame)
-                                                   : next_erf(frame);
-    if (!got || !*got) return got;
-    frame.number = ++packets_;
-    if (frame.link == LinkType::erf) {
-      if (auto good = unwrap_erf(frame); !good) return std::move(good).error();
+/// ERF has no magic number: its first records must make sense, and one alone must hold what we
+/// read.
+bool CaptureReader::looks_like_erf() {
+  constexpr int records = 8;
+  std::size_t at = 0;
+  for (int n = 0; n < records; ++n) {
+    if (!fill(at + 16)) {
+      const bool is_known = n > 0 && link_of_erf(static_cast<unsigned>(buffer_[8])) != 0;
+      return is_known || n > 2;
     }
-    return true;
+    const Bytes head = Bytes(buffer_).subspan(at, 16);
+    if (!may_be_erf(head, little(Bytes(buffer_), 4))) return false;
+    at += get_u16(head, 10);
   }
+  return true;
+}
+
+Result<bool> CaptureReader::next(CapturedFrame& frame) {
+  begin_ = before_ + at_;
+  Result<bool> got = format_ == Format::pcap     ? next_pcap(frame)
+                     : format_ == Format::pcapng ? next_pcapng(frame)
+                                                 : next_erf(frame);
+  if (is_stopped_ && is_stopped_()) return false;  // what looks truncated may go on
+  if (!got || !*got) {
+    if (failure_ != 0)
+      return Error{ErrorCode::io, fmt::format("cannot read: {}", std::strerror(failure_))};
+    return got;
+  }
+  if (frame.link == LinkType::erf) {
+    if (auto good = unwrap_erf(frame); !good) return std::move(good).error();
+  }
+  frame.number = ++packets_;
+  return true;
 }
 
 Result<bool> CaptureReader::next_pcap(CapturedFrame& frame) {
@@ -207,6 +282,7 @@ Result<void> CaptureReader::read_section() {
 
 Result<bool> CaptureReader::next_pcapng(CapturedFrame& frame) {
   for (;;) {
+    begin_ = before_ + at_;
     if (!fill(8)) {
       if (end_ == at_) return false;
       return truncated();

@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/result.hpp"
@@ -28,7 +30,7 @@ struct CapturedFrame {
 /// One thread. Bytes may be hostile: whatever they say, memory stays below 32 MiB.
 class CaptureReader {
  public:
-  /// Errors: the file cannot be opened, or is no capture.
+  /// Errors: the file cannot be opened, or is no capture; one that is compressed says so.
   static Result<CaptureReader> open(const std::string& path);
   /// The same from an open stream, which the reader closes.
   static Result<CaptureReader> open(std::FILE* stream, const std::string& name);
@@ -36,6 +38,18 @@ class CaptureReader {
   /// The next frame; false at the end. Errors, `corrupt`: what is wrong with the next packet,
   /// without the file's name, such as "truncated"; the reader is of no use afterwards.
   Result<bool> next(CapturedFrame& frame);
+
+  /// Where `next` begins to read, or failed to: of the packet its number, and where it, or the
+  /// block before it that is wrong, begins in the file.
+  struct Position {
+    std::uint64_t packet = 1;
+    std::uint64_t offset = 0;
+  };
+  Position position() const { return {packets_ + 1, begin_}; }
+
+  /// Asked now and then, also while a pipe has nothing to read: when it says so, the capture ends
+  /// here.
+  void stop_when(std::function<bool()> is_stopped) { is_stopped_ = std::move(is_stopped); }
 
   /// Of the file, or of its first interface: 0 as long as a pcapng file has named none.
   std::uint32_t link_type() const { return link_; }
@@ -56,6 +70,8 @@ class CaptureReader {
 
   Result<void> recognise(const std::string& name);
   std::size_t read_some(std::span<std::byte> into);
+  bool waits_for_more(int file);
+  bool looks_like_erf();
   bool fill(
       std::size_t bytes);  // makes so many bytes available at at_; false: the file ends before
   Result<void> skip(std::uint64_t bytes);
@@ -77,6 +93,9 @@ class CaptureReader {
   std::vector<std::byte> buffer_;
   std::size_t at_ = 0;
   std::size_t end_ = 0;
+  std::uint64_t before_ = 0;  // bytes of the file in front of the buffer
+  std::uint64_t begin_ = 0;   // of the packet or block that is read
+  std::function<bool()> is_stopped_;
   Format format_ = Format::pcap;
   bool swapped_ = false;  // numbers are big-endian
   std::uint32_t link_ = 0;

@@ -30,7 +30,10 @@ class capture : public ::testing::Test {
     CapturedFrame frame;
     for (;;) {
       const auto more = reader->next(frame);
-      if (!more) problem_ = more.error().message;
+      if (!more) {
+        problem_ = more.error().message;
+        problem_at_ = reader->position();
+      }
       if (!more || !*more) return all;
       all.push_back({frame.number,
                      frame.time_ns,
@@ -45,6 +48,7 @@ class capture : public ::testing::Test {
   }
   const TestDirectory directory_;
   std::string problem_;
+  CaptureReader::Position problem_at_;
 };
 
 TEST_F(capture, is_read_while_it_is_written) {
@@ -149,6 +153,69 @@ TEST_F(capture, that_is_cut_says_so_behind_what_was_whole) {
   bytes.pop_back();
   EXPECT_EQ(whole(), 3u);
   EXPECT_THAT(problem_, HasSubstr("truncated"));
+  EXPECT_EQ(problem_at_.packet, 4u);
+  EXPECT_GT(problem_at_.offset, 24u);
+  EXPECT_LT(problem_at_.offset, bytes.size() - 15);
+}
+
+TEST_F(capture, with_a_broken_erf_record_in_pcap_names_that_packet_and_its_place) {
+  read_hex(
+      "d4 c3 b2 a1 02 00 04 00 00 00 00 00 00 00 00 00 ff ff 00 00 c5 00 00 00"
+      "00 00 00 00 00 00 00 00 12 00 00 00 12 00 00 00"
+      "00 00 00 80 05 00 00 00 15 04 00 12 00 00 00 02 \"ab\""
+      "00 00 00 00 00 00 00 00 02 00 00 00 02 00 00 00 \"ab\"");
+  EXPECT_THAT(problem_, HasSubstr("too short for an ERF record"));
+  EXPECT_EQ(problem_at_.packet, 2u);
+  EXPECT_EQ(problem_at_.offset, 58u);
+}
+
+TEST_F(capture, that_is_compressed_says_how_to_decompress_it) {
+  const auto refusal = [&](std::string_view head, std::size_t size) {
+    auto bytes = bytes_from_hex(head);
+    // What follows would do for records of ERF.
+    while (bytes.size() < size) bytes.push_back(std::byte{0x15});
+    write_whole(directory_ / "x", bytes);
+    const auto reader = CaptureReader::open(directory_ / "x");
+    return reader ? std::string("read") : reader.error().message;
+  };
+  for (const std::size_t size : {20, 100'000}) {
+    EXPECT_THAT(refusal("1f 8b 08 00 00 00 00 00", size), HasSubstr("gunzip"));
+    EXPECT_THAT(refusal("28 b5 2f fd 24 00 00 00", size), HasSubstr("zstd -d"));
+    EXPECT_THAT(refusal("fd 37 7a 58 5a 00 00 04", size), HasSubstr("unxz"));
+    EXPECT_THAT(refusal("42 5a 68 39 31 41 59 26", size), HasSubstr("bunzip2"));
+    EXPECT_THAT(refusal("\"snoop\" 00 00 00", size), HasSubstr("editcap"));
+  }
+  EXPECT_THAT(refusal("", 0), HasSubstr("is empty"));
+}
+
+TEST_F(capture, that_random_bytes_could_be_is_none) {
+  // A first record that makes sense, and none behind it.
+  std::vector<std::byte> bytes(4'096, std::byte{0xFF});
+  const auto record = bytes_from_hex("00 00 00 80 05 00 00 00 15 04 00 20 00 00 00 10");
+  std::copy(record.begin(), record.end(), bytes.begin());
+  write_whole(directory_ / "x", bytes);
+  EXPECT_FALSE(CaptureReader::open(directory_ / "x"));
+}
+
+TEST_F(capture, that_a_pipe_still_writes_ends_when_somebody_wants_an_end) {
+  const std::string path = directory_ / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const int pipe = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const auto bytes = bytes_from_hex(
+      "d4c3b2a1 02000400 00000000 00000000 ffff0000 01000000"
+      "01000000 02000000 02000000 02000000 abcd 0100");
+  ASSERT_EQ(::write(pipe, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  auto reader = CaptureReader::open(path);
+  ASSERT_TRUE(reader) << reader.error().message;
+  int asked = 0;
+  reader->stop_when([&] { return ++asked > 3; });
+  CapturedFrame frame;
+  const auto first = reader->next(frame);
+  ASSERT_TRUE(first && *first);
+  const auto second = reader->next(frame);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_FALSE(*second);
+  ::close(pipe);
 }
 
 TEST_F(capture, with_absurd_lengths_is_refused) {
