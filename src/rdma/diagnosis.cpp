@@ -2,21 +2,24 @@
 #include "rdma/diagnosis.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace weft::rdma {
 namespace {
 
-constexpr std::size_t most_flows = 1 << 15;
 constexpr std::size_t most_findings = 1 << 16;
-// Requests without an answer that are kept, of all queue pairs together.
+// Requests that are kept, of all queue pairs together, beside the fewest that each needs.
 constexpr std::size_t most_requests = 1 << 20;
+// Requests whose answers are not known yet, looked up by PSN: of a queue pair, and of all.
+constexpr std::uint32_t most_indexed = 32;
+constexpr std::size_t most_psns = 1 << 19;
 constexpr std::size_t most_spans = 64;
 // Candidates looked at per packet on average, so that no capture takes for ever.
 constexpr std::uint64_t candidates_per_packet = 32;
 constexpr std::uint64_t candidates_at_once = 1 << 22;
 // So many responses that answer nothing, and whose they are is asked anew.
-constexpr std::uint32_t most_strange = 300;
+constexpr std::uint32_t most_strange = 64;
 // Responses kept until it is known whose they are: an RNR NAK may come before its request is seen.
 constexpr std::size_t most_unclaimed = 8;
 
@@ -24,6 +27,22 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   const std::uint64_t x =
       (a ^ (b + 0x9E37'79B9'7F4A'7C15 + (a << 6) + (a >> 2))) * 0xFF51'AFD7'ED55'8CCD;
   return x ^ (x >> 33);
+}
+
+std::uint64_t hash_of(const wire::NodeAddress& from, const wire::NodeAddress& to,
+                      std::uint32_t number) {
+  return mix(mix(mix(mix(from.low, from.high), to.low), to.high), number);
+}
+
+/// The rank that half of a table's entries do not exceed. The table is not empty.
+template <class Table, class RankOf>
+auto middle_rank(const Table& table, const RankOf& rank) {
+  std::vector<decltype(rank(table.begin()->second))> all;
+  all.reserve(table.size());
+  for (const auto& entry : table) all.push_back(rank(entry.second));
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
+  std::nth_element(all.begin(), middle, all.end());
+  return *middle;
 }
 
 }  // namespace
@@ -59,10 +78,7 @@ std::string_view advice_for(FindingClass kind) {
 }
 
 std::size_t Diagnosis::KeyHash::operator()(const FlowKey& key) const {
-  std::uint64_t h = mix(key.from.low, key.from.high);
-  h = mix(h, key.to.low);
-  h = mix(h, key.to.high);
-  return mix(h, key.queue_pair);
+  return hash_of(key.from, key.to, key.queue_pair);
 }
 
 void Diagnosis::add(std::uint64_t number, std::uint64_t time_ns, const wire::RdmaFrame& frame) {
@@ -82,24 +98,46 @@ void Diagnosis::add(std::uint64_t number, std::uint64_t time_ns, const wire::Rdm
 void Diagnosis::add_request(const FlowKey& key, const Seen& seen, const wire::RdmaFrame& frame) {
   auto found = flows_.find(key);
   if (found == flows_.end()) {
-    if (flows_.size() >= most_flows) forget_old();
+    if (flows_.size() >= most_flows_) forget_flows();
     found = flows_.try_emplace(key).first;
     found->second.port = frame.source_port;
-    between_[{key.from, key.to}].push_back(key.queue_pair);
+    list(key, found->second);
     ++queue_pairs_;
   }
   Flow& flow = found->second;
   flow.last_seen = seen.number;
   const std::uint32_t restarts = flow.requests.restarts();
-  const std::size_t most = std::clamp(most_requests / flows_.size(), RequestFlow::most_answered,
-                                      RequestFlow::most_unanswered);
-  note(key, seen, flow.requests.on_request(seen, frame.packet, most));
+  const std::size_t most = kept_requests_ < most_requests
+                               ? std::clamp(most_requests / flows_.size(), RequestFlow::fewest,
+                                            RequestFlow::most_unanswered)
+                               : RequestFlow::fewest;
+  kept_requests_ -= flow.requests.kept();
+  const FlowEvent event = flow.requests.on_request(seen, frame.packet, most);
+  kept_requests_ += flow.requests.kept();
   // The other end may have another number now.
-  if (flow.requests.restarts() != restarts) flow.is_paired = false;
+  if (flow.requests.restarts() != restarts) unpair(key, flow);
+  if (!flow.is_paired && flow.indexed < most_indexed) {
+    if (by_psn_.size() >= most_psns) by_psn_.clear();
+    by_psn_.emplace(hash_of(key.from, key.to, frame.packet.bth.psn), key);
+    ++flow.indexed;
+  }
+  note(key, seen, event);
+}
+
+void Diagnosis::list(const FlowKey& key, Flow& flow) {
+  if (!std::exchange(flow.is_candidate, true)) {
+    candidates_[{key.from, key.to}].push_back(key.queue_pair);
+  }
+}
+
+void Diagnosis::unpair(const FlowKey& key, Flow& flow) {
+  flow.is_paired = false;
+  flow.indexed = 0;
+  list(key, flow);
 }
 
 void Diagnosis::add_response(const FlowKey& key, const Seen& seen, const wire::RdmaFrame& frame) {
-  if (answers_.size() >= most_flows && answers_.count(key) == 0) forget_old();
+  if (answers_.size() >= most_flows_ && answers_.count(key) == 0) forget_answers();
   Answers& answers = answers_[key];
   answers.last_seen = seen.number;
   const bool was_paired = answers.is_paired;
@@ -141,7 +179,7 @@ Diagnosis::Flow* Diagnosis::paired(Answers& answers, const FlowKey& key, std::ui
       }
     }
     if (++answers.strange <= most_strange) return &flow->second;
-    flow->second.is_paired = false;
+    unpair(answers.flow, flow->second);
   }
   answers.is_paired = false;
   return nullptr;
@@ -158,26 +196,63 @@ Diagnosis::Flow* Diagnosis::requests_of_peer(Answers& answers, const FlowKey& ke
   return pair(answers, key, requests, flow->second);
 }
 
+/// Requests that wait for just that response and come from the port that it has.
+Diagnosis::Flow* Diagnosis::candidate_by_psn(const FlowKey& answers, const wire::RdmaFrame& frame,
+                                             FlowKey& best_key) {
+  auto [it, end] = by_psn_.equal_range(hash_of(answers.to, answers.from, frame.packet.bth.psn));
+  Flow* best = nullptr;
+  std::int64_t best_since = 0;
+  while (it != end) {
+    if (++looked_at_ > candidates_at_once + candidates_per_packet * packets_) break;
+    const auto flow = flows_.find(it->second);
+    if (flow == flows_.end() || flow->second.is_paired) {
+      it = by_psn_.erase(it);
+      continue;
+    }
+    const FlowKey& key = (it++)->second;
+    if (key.from != answers.to || key.to != answers.from) continue;
+    const auto since = flow->second.requests.waits_for(frame.packet.bth.psn);
+    if (!since || flow->second.port != frame.source_port) continue;
+    if (!flow->second.requests.fits(frame.packet)) continue;
+    if (best != nullptr && *since >= best_since) continue;
+    best = &flow->second;
+    best_key = key;
+    best_since = *since;
+  }
+  return best;
+}
+
 /// No packet names the queue pair that it comes from: responses belong to the requests, between the
 /// same hosts, that wait for their PSNs.
 Diagnosis::Flow* Diagnosis::likely_requests(Answers& answers, const FlowKey& key,
                                             const wire::RdmaFrame& frame) {
-  const auto candidates = between_.find({key.to, key.from});
-  if (candidates == between_.end()) return nullptr;
+  FlowKey best_key;
+  if (Flow* const exact = candidate_by_psn(key, frame, best_key)) {
+    return pair(answers, key, best_key, *exact);
+  }
+  const auto found = candidates_.find({key.to, key.from});
+  if (found == candidates_.end()) return nullptr;
+  std::vector<std::uint32_t>& candidates = found->second;
   const bool is_nak = frame.packet.aeth && frame.packet.aeth->is_sequence_nak();
   Flow* best = nullptr;
-  FlowKey best_key;
-  std::pair<int, std::int64_t> best_rank{};
-  for (const std::uint32_t queue_pair : candidates->second) {
+  std::tuple<bool, bool, std::int64_t> best_rank;
+  for (std::size_t i = 0; i < candidates.size();) {
     if (++looked_at_ > candidates_at_once + candidates_per_packet * packets_) break;
-    const FlowKey of{key.to, key.from, queue_pair};
+    const FlowKey of{key.to, key.from, candidates[i]};
     const auto flow = flows_.find(of);
-    if (flow == flows_.end() || flow->second.is_paired) continue;
+    if (flow == flows_.end() || flow->second.is_paired) {
+      if (flow != flows_.end()) flow->second.is_candidate = false;
+      candidates[i] = candidates.back();
+      candidates.pop_back();
+      continue;
+    }
+    ++i;
     const std::uint32_t psn = frame.packet.bth.psn;
     auto since = flow->second.requests.waits_for(psn);
     if (!since && is_nak) since = flow->second.requests.lacks(psn);
     if (!since) continue;
-    const std::pair<int, std::int64_t> rank{flow->second.port == frame.source_port ? 0 : 1, *since};
+    const std::tuple rank{!flow->second.requests.fits(frame.packet),
+                          flow->second.port != frame.source_port, *since};
     if (best != nullptr && rank >= best_rank) continue;
     best = &flow->second;
     best_key = of;
@@ -278,22 +353,30 @@ void Diagnosis::note(const FlowKey& key, const Seen& seen, const FlowEvent& even
   }
 }
 
-/// Keeps the half that was seen last.
-void Diagnosis::forget_old() {
-  const auto halve = [](auto& table) {
-    std::vector<std::uint64_t> seen;
-    seen.reserve(table.size());
-    for (const auto& entry : table) seen.push_back(entry.second.last_seen);
-    const auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
-    std::nth_element(seen.begin(), middle, seen.end());
-    std::erase_if(table, [&](const auto& entry) { return entry.second.last_seen <= *middle; });
-  };
-  if (flows_.size() >= most_flows) halve(flows_);
-  if (answers_.size() >= most_flows) halve(answers_);
-  between_.clear();
-  for (const auto& entry : flows_) {
-    between_[{entry.first.from, entry.first.to}].push_back(entry.first.queue_pair);
+void Diagnosis::forget_flows() {
+  using Rank = std::pair<bool, std::uint64_t>;
+  const auto rank = [](const Flow& flow) { return Rank{flow.requests.is_open(), flow.last_seen}; };
+  const Rank middle = middle_rank(flows_, rank);
+  std::erase_if(flows_, [&](const auto& entry) {
+    const Rank of_this = rank(entry.second);
+    if (of_this > middle) return false;
+    ++forgotten_;
+    if (of_this.first) ++forgotten_open_;
+    kept_requests_ -= entry.second.requests.kept();
+    return true;
+  });
+  candidates_.clear();
+  for (auto& [key, flow] : flows_) {
+    flow.is_candidate = false;
+    if (!flow.is_paired) list(key, flow);
   }
+}
+
+/// Those first that answer nothing known.
+void Diagnosis::forget_answers() {
+  const auto rank = [](const Answers& a) { return std::pair{a.is_paired, a.last_seen}; };
+  const auto middle = middle_rank(answers_, rank);
+  std::erase_if(answers_, [&](const auto& entry) { return rank(entry.second) <= middle; });
 }
 
 std::vector<Finding> Diagnosis::finish() {

@@ -30,18 +30,36 @@ struct Finding {
   std::uint64_t first_packet = 0;  ///< from 1, as Wireshark counts
   std::uint64_t last_packet = 0;
   std::int64_t lost_ns = 0;
+
+  /// Rescued sooner than any timeout would have: ordinary requests that follow one another closely
+  /// draw the sequence NAK.
+  bool is_harmless() const {
+    constexpr std::int64_t harmful_ns = 10'000'000;  // a third of the shortest timeout measured
+    return kind == FindingClass::damming_rescued && lost_ns < harmful_ns;
+  }
 };
 
 /// Feed it the frames of a capture in order, then ask. One thread.
 class Diagnosis {
  public:
+  /// Of a queue pair that is kept: about 2 KiB, its latest requests included.
+  static constexpr std::size_t most_queue_pairs = std::size_t{1} << 17;
+
+  /// Keeps at most `queue_pairs` (2 or more) at a time. Beyond them it forgets the half that has
+  /// been idle longest, those first of which no request waits for an answer. What was found on
+  /// them stays.
+  explicit Diagnosis(std::size_t queue_pairs = most_queue_pairs) : most_flows_(queue_pairs) {}
+
   /// `number` and `time_ns` as the capture has them.
   void add(std::uint64_t number, std::uint64_t time_ns, const wire::RdmaFrame& frame);
   /// Findings in the order of their first packets. The diagnosis takes no more frames.
   std::vector<Finding> finish();
 
-  /// Connections that carried requests.
+  /// Connections that carried requests; one that came again after it was forgotten counts again.
   std::uint64_t queue_pairs() const { return queue_pairs_; }
+  /// Queue pairs that were forgotten, and those of them whose requests had no answer yet.
+  std::uint64_t forgotten() const { return forgotten_; }
+  std::uint64_t forgotten_open() const { return forgotten_open_; }
   /// RDMA packets.
   std::uint64_t packets() const { return packets_; }
   std::uint64_t wrong_icrcs() const { return wrong_icrcs_; }
@@ -62,6 +80,8 @@ class Diagnosis {
     std::uint64_t last_seen = 0;
     std::uint16_t port = 0;
     bool is_paired = false;
+    bool is_candidate = false;      // listed in candidates_
+    std::uint32_t indexed = 0;      // requests in by_psn_
     std::uint32_t answered_to = 0;  // with is_paired: the queue pair that the answers go to
   };
   /// The time that a queue pair loses to a flood, whose requests go out again side by side.
@@ -99,12 +119,20 @@ class Diagnosis {
                  std::unordered_map<FlowKey, std::size_t, KeyHash>& known);
   void note_flood(const FlowKey& key, const Seen& seen, const FlowEvent& event);
   void note(const FlowKey& key, const Seen& seen, const FlowEvent& event);
-  void forget_old();
+  void list(const FlowKey& key, Flow& flow);
+  void unpair(const FlowKey& key, Flow& flow);
+  Flow* candidate_by_psn(const FlowKey& answers, const wire::RdmaFrame& frame, FlowKey& best);
+  void forget_flows();
+  void forget_answers();
 
+  std::size_t most_flows_;
   std::unordered_map<FlowKey, Flow, KeyHash> flows_;
+  std::size_t kept_requests_ = 0;  // of all flows
   std::unordered_map<FlowKey, Answers, KeyHash> answers_;
-  // Requests from one host to another, by the queue pairs that they go to.
-  std::map<std::pair<wire::NodeAddress, wire::NodeAddress>, std::vector<std::uint32_t>> between_;
+  // Requests from one host to another whose answers are not known, by the queue pairs that they go
+  // to, and by a hash of hosts and PSN. Entries may be out of date.
+  std::map<std::pair<wire::NodeAddress, wire::NodeAddress>, std::vector<std::uint32_t>> candidates_;
+  std::unordered_multimap<std::uint64_t, FlowKey> by_psn_;
   std::vector<Finding> findings_;
   std::unordered_map<std::uint64_t, std::size_t>
       by_packet_;  // findings, by what was their last packet at first
@@ -113,6 +141,8 @@ class Diagnosis {
   std::unordered_map<FlowKey, std::size_t, KeyHash> misconfigured_;
   std::uint64_t looked_at_ = 0;  // candidates, when responses were paired
   std::uint64_t queue_pairs_ = 0;
+  std::uint64_t forgotten_ = 0;
+  std::uint64_t forgotten_open_ = 0;
   std::uint64_t packets_ = 0;
   std::uint64_t wrong_icrcs_ = 0;
   std::uint64_t left_out_ = 0;

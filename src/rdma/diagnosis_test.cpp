@@ -123,6 +123,8 @@ TEST(diagnosis, finds_damming_of_requests_that_were_lost_many_waits_ago) {
 /// Packets between one requester and one responder, at times in microseconds.
 class Packets {
  public:
+  explicit Packets(std::size_t queue_pairs = Diagnosis::most_queue_pairs)
+      : diagnosis_(queue_pairs) {}
   void request(std::int64_t at_us, std::uint32_t psn) {
     add(at_us, {.bth = {.opcode = wire::Opcode::send_only, .queue_pair = queue_pair_, .psn = psn}},
         true);
@@ -153,6 +155,7 @@ class Packets {
   /// What follows goes between others.
   void between(std::uint32_t queue_pair) { queue_pair_ = queue_pair; }
   std::vector<Finding> finish() { return diagnosis_.finish(); }
+  const Diagnosis& diagnosis() const { return diagnosis_; }
 
  private:
   static constexpr std::uint32_t mtu = 4'096;
@@ -255,6 +258,74 @@ TEST(diagnosis, of_a_queue_pair_set_up_again_with_the_same_psns_finds_nothing) {
     }
     EXPECT_EQ(told(p.finish()), "") << reads;
   }
+}
+
+TEST(diagnosis, of_a_queue_pair_set_up_again_within_50_ms_for_the_same_reads_finds_nothing) {
+  Packets p;
+  for (const std::int64_t begin : {0, 50'000, 100'000}) {
+    for (std::uint32_t psn = 0; psn < 3; ++psn) {
+      p.read(begin + 100 * psn, psn);
+      p.response(begin + 100 * psn + 5, psn);
+    }
+  }
+  EXPECT_EQ(told(p.finish()), "");
+}
+
+TEST(diagnosis, of_answers_lost_behind_the_tap_finds_loss_however_soon_the_read_goes_out_again) {
+  for (const std::int64_t again : {20, 60, 400'000}) {
+    Packets p;
+    p.read(0, 10);
+    p.read(1, 11);
+    p.response(5, 10);
+    p.response(6, 11);
+    p.read(6 + again, 10);
+    p.read(7 + again, 11);
+    p.response(12 + again, 10);
+    p.response(13 + again, 11);
+    EXPECT_EQ(told(p.finish()), "loss 1-5") << again;
+  }
+}
+
+TEST(diagnosis, of_an_answer_that_found_no_page_finds_nothing) {
+  Packets p;
+  for (const std::int64_t at : {0, 500, 1'000}) {
+    p.read(at, 10);
+    p.response(at + 5, 10);
+  }
+  EXPECT_EQ(told(p.finish()), "");
+}
+
+TEST(diagnosis, of_a_send_that_was_acknowledged_and_comes_again_finds_loss) {
+  for (const std::int64_t again : {8'000, 500'000}) {
+    Packets p;
+    p.request(0, 10);
+    p.acknowledge(5, 10);
+    p.request(again, 10);
+    p.acknowledge(again + 5, 10);
+    EXPECT_EQ(told(p.finish()), "loss 1-3") << again;
+  }
+}
+
+TEST(diagnosis, of_queue_pairs_that_begin_with_the_same_psn_pairs_them_by_what_is_answered) {
+  Packets p;
+  // The answers come in another order than the requests. A wrong pair would see none of its own.
+  p.between(100);
+  p.read(0, 0, 2);
+  p.between(200);
+  p.read(1, 0);
+  p.response(10, 0);
+  p.between(300);
+  p.request(11, 0);
+  p.acknowledge(12, 0);
+  p.between(100);
+  p.response(300, 0, first);
+  p.response(301, 1, last);
+  for (const std::int64_t at : {500, 1'000}) {
+    p.between(200);
+    p.read(at, 0);
+    p.response(at + 10, 0);
+  }
+  EXPECT_EQ(told(p.finish()), "");
 }
 
 TEST(diagnosis, of_a_queue_pair_set_up_again_for_other_memory_at_once_finds_nothing) {
@@ -411,6 +482,97 @@ TEST(diagnosis, of_the_longest_rnr_timer_says_so) {
   const auto findings = diagnose(o);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].kind, FindingClass::rnr_misconfigured);
+}
+
+/// A request that is lost in a wait, and its second try half a second later.
+void lose_in_a_wait(Packets& p, std::int64_t begin) {
+  p.request(begin, 1);
+  p.acknowledge(begin + 5, 1, wire::rnr_nak_syndrome(14));
+  p.request(begin + 1'000, 2);
+  p.request(begin + 4'500, 1);
+  p.acknowledge(begin + 4'505, 1);
+}
+
+void come_and_go(Packets& p, std::uint32_t from, std::uint32_t to, std::int64_t begin) {
+  for (std::uint32_t queue_pair = from; queue_pair < to; queue_pair += 2) {
+    p.between(queue_pair);
+    p.request(begin + queue_pair, 5);
+    p.acknowledge(begin + queue_pair + 1, 5);
+  }
+}
+
+TEST(diagnosis, of_more_queue_pairs_than_it_keeps_forgets_those_that_wait_for_nothing_first) {
+  Packets p(64);
+  p.between(1);
+  lose_in_a_wait(p, 0);
+  come_and_go(p, 100, 5'000, 5'000);
+  p.between(1);
+  p.request(501'000, 2);
+  p.acknowledge(501'005, 2);
+  EXPECT_GT(p.diagnosis().forgotten(), 2'000u);
+  EXPECT_EQ(p.diagnosis().forgotten_open(), 0u);
+  EXPECT_EQ(p.diagnosis().queue_pairs(), 2'451u);
+  EXPECT_EQ(told(p.finish()), "damming 3-4906");
+}
+
+TEST(diagnosis, of_more_queue_pairs_than_it_keeps_says_what_it_forgot_and_keeps_its_findings) {
+  Packets p(64);
+  p.between(1);
+  lose_in_a_wait(p, 0);
+  p.request(501'000, 2);
+  for (std::uint32_t queue_pair = 100; queue_pair < 1'000; ++queue_pair) {
+    p.between(queue_pair);
+    p.request(600'000 + queue_pair, 5);
+  }
+  EXPECT_GT(p.diagnosis().forgotten(), 800u);
+  EXPECT_GT(p.diagnosis().forgotten_open(), 800u);
+  EXPECT_EQ(told(p.finish()), "damming 3-6");
+}
+
+TEST(diagnosis, of_tens_of_thousands_of_queue_pairs_side_by_side_forgets_none) {
+  Packets p;
+  for (const std::int64_t at : {0, 500'000}) {
+    for (std::uint32_t queue_pair = 0; queue_pair < 40'000; ++queue_pair) {
+      p.between(2 * queue_pair);
+      p.request(at + queue_pair, queue_pair);
+    }
+  }
+  EXPECT_EQ(p.diagnosis().forgotten(), 0u);
+  EXPECT_EQ(p.finish().size(), 40'000u);
+}
+
+TEST(diagnosis, of_thousands_of_queue_pairs_that_begin_at_once_pairs_each_with_its_answers) {
+  Packets p;
+  constexpr std::uint32_t queue_pairs = 10'000;
+  // The answer is of no use: the same READ goes out again soon, which is a loss if nobody knows
+  // that it was answered.
+  for (const std::int64_t at : {0, 4'000, 8'000}) {
+    for (std::uint32_t i = 0; i < queue_pairs; ++i) {
+      p.between(2 * i);
+      p.read(at + i / 10, i * 7 % 10'007);
+    }
+    for (std::uint32_t i = 0; i < queue_pairs; ++i) {
+      p.between(2 * i);
+      p.response(at + 1'200 + i / 10, i * 7 % 10'007);
+    }
+  }
+  EXPECT_EQ(p.finish().size(), 0u);
+}
+
+TEST(diagnosis, of_a_rescue_says_whether_it_cost_anything) {
+  for (const std::int64_t later : {5'000, 300'000}) {
+    Packets p;
+    lose_in_a_wait(p, 0);
+    p.request(later, 3);
+    p.nak(later + 5, 2);
+    p.request(later + 10, 2);
+    p.request(later + 11, 3);
+    p.acknowledge(later + 20, 3);
+    const auto findings = p.finish();
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].kind, FindingClass::damming_rescued);
+    EXPECT_EQ(findings[0].is_harmless(), later == 5'000);
+  }
 }
 
 TEST(diagnosis, of_random_packets_ends_with_bounded_findings) {

@@ -14,12 +14,18 @@ constexpr std::int32_t most_behind = 1 << 16;
 constexpr std::int64_t timeout_like_ns = 10'000'000;
 // Longer between two packets is no longer the same series.
 constexpr std::int64_t series_ns = 3'000'000;
-// No adapter sends again so soon without being asked to: the capture has the packet twice.
+// No adapter sends again so soon without being asked to: the capture has the packet twice. An
+// answer, that got lost behind the tap, or an implied NAK may ask for it, but takes its time.
 constexpr std::int64_t twice_ns = 50'000;
+constexpr std::int64_t twice_answered_ns = 4'000;
 // Answered requests go out again at most this often within the common time of a page fault.
 constexpr std::uint32_t common_repeats = 5;
 // Under flood the wait for the next try grows, to tens of milliseconds.
 constexpr std::int64_t flood_gap_ns = 200'000'000;
+constexpr std::size_t most_waits = 8;
+// After a READ's answer was discarded, measured: 500 us.
+constexpr std::int64_t soonest_retry_ns = 150'000;
+constexpr std::int64_t latest_retry_ns = 5'000'000;
 
 /// Whether two requests with the same PSN are not the same. A capture may have cut what they say.
 bool differ(const std::optional<wire::Reth>& a, const std::optional<wire::Reth>& b) {
@@ -71,6 +77,21 @@ std::optional<std::int64_t> RequestFlow::waits_for(std::uint32_t psn) const {
     return std::nullopt;
   }
   return found->last.time_ns;
+}
+
+bool RequestFlow::fits(const wire::TransportPacket& response) const {
+  constexpr std::uint32_t padding = 8;  // and what a cut header may be wrong by
+  auto* const found = const_cast<RequestFlow*>(this)->find(response.bth.psn);
+  if (found == nullptr) return false;
+  const wire::Opcode opcode = response.bth.opcode;
+  if (opcode == wire::Opcode::acknowledge) {
+    return !found->is_read || (response.aeth && !response.aeth->is_ack());
+  }
+  if (!found->is_read) return false;
+  if (found->psn != response.bth.psn || found->length == 0 || response.payload == 0) return true;
+  if (opcode == wire::Opcode::read_response_first) return found->length > response.payload;
+  if (opcode != wire::Opcode::read_response_only) return true;
+  return response.payload >= found->length && response.payload < found->length + padding;
 }
 
 std::optional<std::int64_t> RequestFlow::lacks(std::uint32_t psn) const {
@@ -138,8 +159,11 @@ bool RequestFlow::is_set_up_anew(const Seen& seen, const wire::TransportPacket& 
   if (!has_later_answer_ || nak_psn_ == psn) return false;
   if (ahead < 0) return front.is_answered;
   if (!is_known || psn != lowest_psn_ || !request->is_answered) return false;
-  // The answers of a READ may all have been discarded, but not for long.
-  return !request->is_read || seen.time_ns - request->answer.time_ns >= flood_gap_ns;
+  if (!request->is_read) return true;
+  // The answers of a READ may all have been discarded. The first time it goes out again soon then,
+  // and not for long.
+  const std::int64_t since = seen.time_ns - request->answer.time_ns;
+  return since >= (request->repeats == 0 ? timeout_like_ns : flood_gap_ns);
 }
 
 void RequestFlow::start_anew() {
@@ -163,7 +187,7 @@ FlowEvent RequestFlow::add(const Seen& seen, const wire::TransportPacket& packet
   request.reth = packet.reth;
   request.first = request.last = seen;
   if (requests_.empty() || psn_distance(psn, lowest_psn_) < 0) lowest_psn_ = psn;
-  while (requests_.size() >= most_answered &&
+  while (requests_.size() >= std::min(most, most_answered) &&
          (requests_.size() >= most || requests_.front().is_answered)) {
     if (psn_distance(psn, requests_.front().psn) < 0) return {};
     requests_.pop_front();
@@ -192,8 +216,8 @@ FlowEvent RequestFlow::seen_late(const Seen& seen, std::size_t place) {
   const std::int64_t from = place > 0 ? requests_[place - 1].first.time_ns : INT64_MIN;
   const std::int64_t to = requests_[place + 1].first.time_ns;
   const bool in_wait = std::any_of(waits_.begin(), waits_.end(), [&](const Wait& wait) {
-    return wait.begin.number != 0 && psn_distance(request.psn, wait.psn) > 0 &&
-           wait.begin.time_ns <= to && (wait.is_open || wait.end_ns >= from);
+    return psn_distance(request.psn, wait.psn) > 0 && wait.begin.time_ns <= to &&
+           (wait.is_open || wait.end_ns >= from);
   });
   request.trouble = in_wait ? FlowEvent::Kind::damming_rescued : FlowEvent::Kind::loss;
   sweep_from_ = seen.number;
@@ -214,7 +238,8 @@ bool RequestFlow::goes_on_with_sweep(const Seen& seen, const Request& request,
 
 bool RequestFlow::is_captured_twice(const Seen& seen, const Request& request,
                                     std::uint32_t psn) const {
-  if (seen.time_ns - request.last.time_ns > twice_ns) return false;
+  const std::int64_t most_ns = request.is_answered ? twice_answered_ns : twice_ns;
+  if (seen.time_ns - request.last.time_ns > most_ns) return false;
   if (request.last_psn != psn || nak_psn_ == psn || request.lacks_answer) return false;
   return std::none_of(waits_.begin(), waits_.end(), [&](const Wait& wait) {
     return wait.is_open && wait.psn == psn && seen.time_ns - wait.begin.time_ns >= wait.asked_ns;
@@ -275,7 +300,13 @@ FlowEvent RequestFlow::why_repeated(const Seen& seen, Request& request, std::uin
 
 /// The answer was thrown away, as its page was not there, or it was lost behind the tap.
 FlowEvent RequestFlow::on_answered_repeat(const Seen& seen, Request& request, std::int64_t gap_ns) {
-  const bool is_short = gap_ns < timeout_like_ns;
+  bool is_short = gap_ns < timeout_like_ns;
+  // An answer without its page is asked for again about half a millisecond later, no sooner and
+  // the first time not much later. What is no READ has no answer that could be thrown away.
+  if (request.last.number == request.first.number) {
+    const std::int64_t since = seen.time_ns - request.answer.time_ns;
+    is_short = request.is_read && since >= soonest_retry_ns && gap_ns < latest_retry_ns;
+  }
   if (gap_ns < flood_gap_ns && ++request.repeats > common_repeats) {
     end_discard(seen, request);
     return {FlowEvent::Kind::flood, request.first.number, seen.number,
@@ -292,7 +323,7 @@ FlowEvent RequestFlow::on_answered_repeat(const Seen& seen, Request& request, st
 /// A wait that nobody asked for: the answer was of no use.
 void RequestFlow::end_discard(const Seen& seen, const Request& request) {
   const Wait wait{request.psn, request.answer, 0, seen.time_ns, false, false};
-  waits_[next_wait_++ % waits_.size()] = wait;
+  remember(wait);
   mark_wait(wait);
   end_wait(seen, request);
 }
@@ -300,6 +331,20 @@ void RequestFlow::end_discard(const Seen& seen, const Request& request) {
 void RequestFlow::end_wait(const Seen& seen, const Request& request) {
   wait_ended_ = seen.number;
   behind_ = request.psn;
+}
+
+void RequestFlow::remember(const Wait& wait) {
+  if (waits_.size() < most_waits) {
+    waits_.push_back(wait);
+  } else {
+    waits_[next_wait_++ % most_waits] = wait;
+  }
+}
+
+bool RequestFlow::is_open() const {
+  return std::any_of(waits_.begin(), waits_.end(), [](const Wait& w) { return w.is_open; }) ||
+         std::any_of(requests_.begin(), requests_.end(),
+                     [](const Request& r) { return !r.is_answered; });
 }
 
 /// Notes which requests went out in a wait that has ended.
@@ -371,7 +416,7 @@ FlowEvent RequestFlow::on_rnr_nak(const Seen& seen, std::uint32_t psn, std::uint
     return wait.is_open && wait.psn == psn;
   });
   if (is_known) return {};
-  waits_[next_wait_++ % waits_.size()] = {psn, seen, wire::rnr_timer_ns[code], 0, true, code == 0};
+  remember({psn, seen, wire::rnr_timer_ns[code], 0, true, code == 0});
   if (code != 0) return {};
   return {FlowEvent::Kind::long_rnr_wait, seen.number, seen.number, 0};
 }

@@ -3,10 +3,10 @@
 // out again.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <vector>
 
 #include "wire/capture/infiniband.hpp"
 
@@ -40,11 +40,13 @@ struct FlowEvent {
 /// Keeps the latest few hundred requests, and more of those that have no answer. Copyable, no I/O.
 class RequestFlow {
  public:
-  /// Requests without an answer: at most so many are kept, and at least `most_answered`.
   static constexpr std::size_t most_unanswered = 8'192;
   static constexpr std::size_t most_answered = 512;
+  /// Fewer would not tell a queue pair that was set up again from a request that goes out again.
+  static constexpr std::size_t fewest = 16;
 
-  /// `most`: how many requests without an answer to keep.
+  /// `most`: how many requests without an answer to keep, from `fewest` to `most_unanswered`. Of
+  /// those with an answer as many are kept, and at most `most_answered`.
   FlowEvent on_request(const Seen& seen, const wire::TransportPacket& packet,
                        std::size_t most = most_unanswered);
   FlowEvent on_response(const Seen& seen, const wire::TransportPacket& packet);
@@ -52,9 +54,15 @@ class RequestFlow {
   /// Whether a response with this PSN answers one of the requests that has no answer yet; the time
   /// when that was sent.
   std::optional<std::int64_t> waits_for(std::uint32_t psn) const;
+  /// Whether a response that it waits for is of the kind and size that the request asks for.
+  bool fits(const wire::TransportPacket& response) const;
   /// Whether a NAK for this PSN may be for what was lost in front of the first request seen; the
   /// time when that was sent.
   std::optional<std::int64_t> lacks(std::uint32_t psn) const;
+  /// Whether a request has no answer yet, or a wait has not ended.
+  bool is_open() const;
+  /// Requests that are kept.
+  std::size_t kept() const { return requests_.size(); }
   /// How often the queue pair was set up anew.
   std::uint32_t restarts() const { return restarts_; }
 
@@ -105,6 +113,7 @@ class RequestFlow {
   FlowEvent on_answered_repeat(const Seen& seen, Request& request, std::int64_t gap_ns);
   bool was_in_wait(const Request& request) const;
   bool was_rescued(const Request& request) const;
+  void remember(const Wait& wait);
   void mark_wait(const Wait& wait);
   void end_discard(const Seen& seen, const Request& request);
   void end_wait(const Seen& seen, const Request& request);
@@ -120,7 +129,7 @@ class RequestFlow {
   std::optional<std::uint64_t> first_answer_;  // the number of the packet
   bool has_later_answer_ = false;  // of a request that went out first after the first answer
   std::uint32_t restarts_ = 0;
-  std::array<Wait, 8> waits_{};
+  std::vector<Wait> waits_;  // the latest few; most queue pairs have none
   std::size_t next_wait_ = 0;
   std::uint64_t wait_ended_ = 0;          // the number of the packet that ended the latest wait
   std::optional<std::uint32_t> behind_;   // the request of that wait, until it is answered
