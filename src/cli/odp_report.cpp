@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/units.hpp"
 
@@ -69,8 +70,11 @@ void OdpRecorder::add(const rdma::TappedPacket& tapped) {
                        .is_lost = packet.lost_at_port,
                        .is_again = is_again,
                        .is_nak = is_nak(packet),
-                       .text = text_of(packet)});
+                       .text = text_of(packet),
+                       .left_out_before = std::exchange(left_out_, 0)});
     if (after_pause_ > 0) --after_pause_;
+  } else {
+    ++left_out_;
   }
   last_ = tapped.at;
   ++packets_;

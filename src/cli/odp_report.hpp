@@ -32,6 +32,7 @@ class OdpRecorder {
   std::unordered_map<std::uint32_t, std::uint32_t> highest_;  // PSN of requests, by queue pair
   std::vector<report::OdpArrow> arrows_;
   Instant last_{};
+  std::uint64_t left_out_ = 0;   // packets since the latest arrow
   std::size_t after_pause_ = 0;  // arrows still to show behind a pause
   std::uint64_t packets_ = 0;
 };

@@ -17,6 +17,8 @@ constexpr double width = 640, height = 240, frame_left = 64, right = 32, top = 1
                  frame_bottom = 40;
 constexpr const char* ink = "#2563eb";
 constexpr const char* warm = "#c2410c";
+// On a narrow screen a picture is scrolled rather than made too small to read.
+constexpr const char* readable = "min-width:560px;max-width:100%;height:auto";
 
 std::string time_text(double us) {
   if (us >= 1e6) return fmt::format("{:.3g} s", us / 1e6);
@@ -31,15 +33,15 @@ class StepChart {
             const std::string& y_name, double x_most, double y_most)
       : page_(page), x_most_(std::max(x_most, 1e-9)), y_most_(std::max(y_most, 1e-9)) {
     page_.add(
-        "<figure><figcaption>{0}</figcaption>\n<svg viewBox=\"0 0 {1} {2}\" width=\"{1}\" "
-        "role=\"img\" aria-label=\"{0}\" style=\"max-width:100%;height:auto\" font-size=\"11\" "
-        "fill=\"currentColor\" stroke=\"none\">\n",
-        html_escape(title), width, height);
+        "<figure><figcaption>{0}</figcaption>\n<div class=\"scroll\" tabindex=\"0\"><svg "
+        "viewBox=\"0 0 {1} {2}\" width=\"{1}\" role=\"img\" aria-label=\"{0}\" style=\"{3}\" "
+        "font-size=\"11\" fill=\"currentColor\" stroke=\"none\">\n",
+        html_escape(title), width, height, readable);
     page_.add("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", width - right, height - 6,
               html_escape(x_name));
     page_.add("<text x=\"4\" y=\"{}\">{}</text>\n", height - 6, html_escape(y_name));
   }
-  ~StepChart() { page_.raw("</svg></figure>\n"); }
+  ~StepChart() { page_.raw("</svg></div></figure>\n"); }
   StepChart(const StepChart&) = delete;
   StepChart& operator=(const StepChart&) = delete;
 
@@ -168,24 +170,42 @@ void add_arrow(Page& page, const OdpArrow& arrow, double y, double client, doubl
            html_escape(arrow.text), arrow.is_lost ? ", lost at the port" : "");
 }
 
-/// Pauses that matter are shown by a gap with its length.
+/// In front of an arrow: "12 packets left out, 3 ms later".
+std::string gap_text(const OdpRecord& record, std::size_t i) {
+  const OdpArrow& arrow = record.arrows[i];
+  std::string text;
+  if (arrow.left_out_before > 0) {
+    text = fmt::format("{} packet{} left out", arrow.left_out_before,
+                       arrow.left_out_before == 1 ? "" : "s");
+  }
+  if (i == 0) return text;
+  const double later = arrow.at_us - record.arrows[i - 1].at_us;
+  return fmt::format("{}{}{} later", text, text.empty() ? "" : ", ", time_text(later));
+}
+
+/// Pauses that matter, and packets that are left out, are told in a gap.
 void add_sequence(Page& page, const OdpRecord& record) {
   if (record.arrows.empty()) return;
   constexpr double row = 24, client = 120, server = 520, pause_us = 100;
   const auto is_pause = [&](std::size_t i) {
     return i > 0 && record.arrows[i].at_us - record.arrows[i - 1].at_us >= pause_us;
   };
+  const auto has_gap = [&](std::size_t i) {
+    return is_pause(i) || record.arrows[i].left_out_before > 0;
+  };
   double rows = 2;
-  for (std::size_t i = 0; i < record.arrows.size(); ++i) rows += is_pause(i) ? 2 : 1;
+  for (std::size_t i = 0; i < record.arrows.size(); ++i) rows += has_gap(i) ? 2 : 1;
   const double tall = rows * row;
   page.add(
       "<section><h2>Workflow</h2>\n<p>Packets at the client's port; dashed ones had been sent "
-      "before.{}</p>\n<svg viewBox=\"0 0 {} {}\" width=\"{}\" role=\"img\" "
-      "aria-label=\"Sequence diagram of the packets\" style=\"max-width:100%;height:auto\" "
-      "font-size=\"11\" fill=\"currentColor\" stroke=\"none\">\n",
-      record.arrows_left_out > 0 ? fmt::format(" {} more are left out.", record.arrows_left_out)
-                                 : "",
-      width, tall, width);
+      "before.{}</p>\n<div class=\"scroll\" tabindex=\"0\"><svg viewBox=\"0 0 {} {}\" width=\"{}\" "
+      "role=\"img\" aria-label=\"Sequence diagram of the packets\" style=\"{}\" font-size=\"11\" "
+      "fill=\"currentColor\" stroke=\"none\">\n",
+      record.arrows_left_out > 0
+          ? fmt::format(" {} packets are left out, where a gap says so and behind the last one.",
+                        record.arrows_left_out)
+          : "",
+      width, tall, width, readable);
   for (const auto& [x, name] : {std::pair(client, "client"), std::pair(server, "server")}) {
     page.add(
         "<text x=\"{0}\" y=\"14\" text-anchor=\"middle\" font-weight=\"bold\">{1}</text><line "
@@ -194,18 +214,17 @@ void add_sequence(Page& page, const OdpRecord& record) {
   }
   double y = row * 1.75;
   for (std::size_t i = 0; i < record.arrows.size(); ++i) {
-    if (is_pause(i)) {
+    if (has_gap(i)) {
       page.add(
-          "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" font-style=\"italic\">{} "
-          "later</text>\n",
-          (client + server) / 2, y + 4,
-          html_escape(time_text(record.arrows[i].at_us - record.arrows[i - 1].at_us)));
+          "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" "
+          "font-style=\"italic\">{}</text>\n",
+          (client + server) / 2, y + 4, html_escape(gap_text(record, i)));
       y += row;
     }
     add_arrow(page, record.arrows[i], y, client, server);
     y += row;
   }
-  page.raw("</svg></section>\n");
+  page.raw("</svg></div></section>\n");
 }
 
 }  // namespace

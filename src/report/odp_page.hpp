@@ -17,7 +17,8 @@ struct OdpArrow {
   bool is_lost = false;   ///< left the send queue and never went out
   bool is_again = false;  ///< had been sent before
   bool is_nak = false;
-  std::string text;  ///< "READ request 3"
+  std::string text;                   ///< "READ request 3"
+  std::uint64_t left_out_before = 0;  ///< packets between the arrow before and this one
 };
 
 struct OdpRecord {

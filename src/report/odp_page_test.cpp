@@ -31,6 +31,25 @@ TEST(odp_page, shows_the_packets_as_a_sequence_with_its_pauses) {
   EXPECT_EQ(page.find("Execution times of the trials"), std::string::npos);
 }
 
+TEST(odp_page, tells_in_the_sequence_where_packets_are_left_out) {
+  OdpRecord r = record();
+  r.arrows[1].left_out_before = 12;
+  r.arrows_left_out = 30;
+  const std::string page = odp_page(r);
+  EXPECT_NE(page.find("12 packets left out, 1 ms later"), std::string::npos) << page;
+  EXPECT_NE(page.find("30 packets are left out"), std::string::npos);
+  EXPECT_EQ(page.find("0 packets left out"), std::string::npos);
+}
+
+TEST(odp_page, is_scrolled_on_a_narrow_screen_and_not_made_too_small_to_read) {
+  const std::string page = odp_page(record());
+  for (std::size_t at = page.find("<svg viewBox=\"0 0 640"); at != std::string::npos;
+       at = page.find("<svg viewBox=\"0 0 640", at + 1)) {
+    EXPECT_EQ(page.rfind("<div class=\"scroll\"", at), page.rfind("<div", at));
+    EXPECT_NE(page.substr(at, 300).find("min-width:560px"), std::string::npos);
+  }
+}
+
 TEST(odp_page, shows_the_execution_times_of_trials) {
   OdpRecord r = record();
   r.executions_us = {5e3, 5.1e3, 505e3};
