@@ -5,8 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "cli/doctor_command.hpp"
 #include "rdma/machine.hpp"
@@ -31,6 +33,7 @@ rdma::MachineSource source_of(const DoctorCommand& command) {
   source.sys = prefix + "/sys";
   source.proc = prefix + "/proc";
   source.environment = variable;
+  source.knows_locked_memory = prefix.empty();
   rlimit limit{};
   if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     source.locked_memory = limit.rlim_cur;
@@ -72,9 +75,20 @@ void print_text(const rdma::MachineReport& report) {
 }
 
 void run_doctor(const DoctorCommand& command, Outcome& outcome) {
-  const rdma::MachineReport report = rdma::inspect(source_of(command));
+  const rdma::MachineSource source = source_of(command);
+  std::error_code error;
+  if (!std::filesystem::is_directory(source.sys, error)) {
+    return report_error(
+        {ErrorCode::invalid_argument,
+         fmt::format("--root: there is no directory {}; copy a machine's /sys/class/infiniband and "
+                     "/proc/sys there",
+                     source.sys)},
+        outcome);
+  }
+  const rdma::MachineReport report = rdma::inspect(source);
   if (command.json) {
-    fmt::print("{}\n", to_json(report).dump());
+    fmt::print("{}\n", to_json(report).dump(-1, ' ', false,
+                                            nlohmann::ordered_json::error_handler_t::replace));
   } else {
     print_text(report);
   }

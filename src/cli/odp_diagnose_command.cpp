@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // weft odp diagnose: what packet captures tell about stalls of reliable connections.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +16,7 @@
 #include "cli/odp_live.hpp"
 #include "cli/parsed_option.hpp"
 #include "rdma/diagnosis.hpp"
+#include "runtime/stop_signals.hpp"
 #include "wire/capture/capture_reader.hpp"
 
 namespace weft::cli {
@@ -18,6 +24,7 @@ namespace {
 
 struct DiagnoseCommand {
   std::vector<std::string> files;
+  std::uint64_t queue_pairs = rdma::Diagnosis::most_queue_pairs;
   bool is_live = false;
   LiveOptions live;
   bool json = false;
@@ -25,89 +32,186 @@ struct DiagnoseCommand {
 
 struct Diagnosed {
   std::string file;
+  std::uint64_t frames = 0;  ///< RDMA or not
   std::uint64_t packets = 0;
   std::uint64_t queue_pairs = 0;
+  std::uint64_t forgotten = 0, forgotten_open = 0;
   std::uint64_t wrong_icrcs = 0;
   std::uint64_t left_out = 0;
   std::vector<rdma::Finding> findings;
-  std::string cut;  ///< where the capture ends before its end, and why
+  std::string damage;  ///< of a capture that cannot be read to its end: what is wrong with it
+  wire::CaptureReader::Position damaged_at;
 };
 
-/// A capture that is cut is read up to there.
-Result<Diagnosed> diagnose(const std::string& path) {
-  auto reader = wire::CaptureReader::open(path);
+Result<wire::CaptureReader> open_capture(const std::string& path) {
+  if (path != "-") return wire::CaptureReader::open(path);
+  std::FILE* const stream = ::fdopen(::dup(STDIN_FILENO), "rb");
+  if (stream == nullptr) {
+    return Error{ErrorCode::io,
+                 fmt::format("-: cannot read standard input: {}", std::strerror(errno))};
+  }
+  return wire::CaptureReader::open(stream, path);
+}
+
+/// A capture that is cut or damaged is read up to there.
+Result<Diagnosed> diagnose(const std::string& path, std::size_t queue_pairs,
+                           const StopSignals& signals) {
+  auto reader = open_capture(path);
   if (!reader) return std::move(reader).error();
-  rdma::Diagnosis diagnosis;
+  reader->stop_when([&] { return signals.came(); });
+  rdma::Diagnosis diagnosis(queue_pairs);
   Diagnosed result;
   result.file = path;
   wire::CapturedFrame captured;
   for (;;) {
     const auto more = reader->next(captured);
     if (!more) {
-      result.cut = fmt::format("packet {}: {}", captured.number + 1, more.error().message);
+      result.damage = more.error().message;
+      result.damaged_at = reader->position();
     }
     if (!more || !*more) break;
+    ++result.frames;
     const auto frame = wire::read_frame(captured.link, captured.bytes, captured.original, true);
     if (frame) diagnosis.add(captured.number, captured.time_ns, *frame);
   }
   result.packets = diagnosis.packets();
   result.queue_pairs = diagnosis.queue_pairs();
+  result.forgotten = diagnosis.forgotten();
+  result.forgotten_open = diagnosis.forgotten_open();
   result.wrong_icrcs = diagnosis.wrong_icrcs();
   result.left_out = diagnosis.findings_left_out();
   result.findings = diagnosis.finish();
   return result;
 }
 
-nlohmann::ordered_json to_json(const std::vector<Diagnosed>& all) {
-  nlohmann::ordered_json json = {{"packets", 0}, {"queue_pairs", 0}, {"wrong_icrcs", 0}};
+nlohmann::ordered_json to_json(const rdma::Finding& f) {
+  return {{"class", to_text(f.kind)},
+          {"qp", f.queue_pair},
+          {"first_packet", f.first_packet},
+          {"last_packet", f.last_packet},
+          {"lost_us", static_cast<double>(f.lost_ns) / 1e3},
+          {"harmless", f.is_harmless()},
+          {"advice", advice_for(f.kind)},
+          {"from", to_text(f.from)},
+          {"to", to_text(f.to)}};
+}
+
+nlohmann::ordered_json to_json(const std::vector<Diagnosed>& all, bool is_stopped) {
   auto findings = nlohmann::ordered_json::array();
-  std::uint64_t packets = 0, queue_pairs = 0, wrong = 0;
+  auto damaged = nlohmann::ordered_json::array();
+  Diagnosed sum;
   for (const Diagnosed& one : all) {
-    packets += one.packets;
-    queue_pairs += one.queue_pairs;
-    wrong += one.wrong_icrcs;
+    sum.frames += one.frames;
+    sum.packets += one.packets;
+    sum.queue_pairs += one.queue_pairs;
+    sum.forgotten += one.forgotten;
+    sum.wrong_icrcs += one.wrong_icrcs;
+    sum.left_out += one.left_out;
     for (const rdma::Finding& f : one.findings) {
-      nlohmann::ordered_json finding = {{"class", to_text(f.kind)},
-                                        {"qp", f.queue_pair},
-                                        {"first_packet", f.first_packet},
-                                        {"last_packet", f.last_packet},
-                                        {"lost_us", static_cast<double>(f.lost_ns) / 1e3},
-                                        {"advice", advice_for(f.kind)},
-                                        {"from", to_text(f.from)},
-                                        {"to", to_text(f.to)}};
-      if (all.size() > 1) finding["file"] = one.file;
-      findings.push_back(std::move(finding));
+      findings.push_back(to_json(f));
+      if (all.size() > 1) findings.back()["file"] = one.file;
     }
+    if (one.damage.empty()) continue;
+    damaged.push_back({{"file", one.file},
+                       {"packet", one.damaged_at.packet},
+                       {"offset", one.damaged_at.offset},
+                       {"what", one.damage}});
   }
-  json["packets"] = packets;
-  json["queue_pairs"] = queue_pairs;
-  json["wrong_icrcs"] = wrong;
-  json["findings"] = std::move(findings);
-  return json;
+  return {{"frames", sum.frames},
+          {"packets", sum.packets},
+          {"queue_pairs", sum.queue_pairs},
+          {"forgotten_queue_pairs", sum.forgotten},
+          {"wrong_icrcs", sum.wrong_icrcs},
+          {"damaged", std::move(damaged)},
+          {"stopped", is_stopped},
+          {"findings", std::move(findings)},
+          {"findings_left_out", sum.left_out}};
+}
+
+void print_finding(const rdma::Finding& f) {
+  fmt::print("{:<18} queue pair {} of {}, packets {} to {}: {} lost{}\n", to_text(f.kind),
+             f.queue_pair, to_text(f.to), f.first_packet, f.last_packet,
+             to_text(Duration(f.lost_ns)),
+             f.is_harmless() ? ", harmless: rescued long before a timeout" : "");
 }
 
 void print_text(const Diagnosed& one) {
   constexpr std::size_t most_printed = 20;
   fmt::print("{}: {} RDMA packets, {} queue pairs{}\n", one.file, one.packets, one.queue_pairs,
              one.wrong_icrcs > 0 ? fmt::format(", {} with a wrong ICRC", one.wrong_icrcs) : "");
+  if (one.forgotten > 0) {
+    fmt::print(
+        "{} queue pairs were forgotten to bound memory, {} of them with requests that had "
+        "no answer yet: more may be wrong there; raise --queue-pairs\n",
+        one.forgotten, one.forgotten_open);
+  }
+  if (one.packets == 0) {
+    fmt::print(
+        "none of {} packets is RDMA: capture on the adapter itself, by ibdump or by tcpdump "
+        "-i mlx5_0\n",
+        one.frames);
+  }
   if (one.findings.empty()) fmt::print("nothing found\n");
   std::array<std::uint64_t, 5> count{};
   for (std::size_t i = 0; i < one.findings.size(); ++i) {
     const rdma::Finding& f = one.findings[i];
     ++count[static_cast<std::size_t>(f.kind)];
-    if (i >= most_printed) continue;
-    fmt::print("{:<18} queue pair {} of {}, packets {} to {}: {} lost\n", to_text(f.kind),
-               f.queue_pair, to_text(f.to), f.first_packet, f.last_packet,
-               to_text(Duration(f.lost_ns)));
+    if (i < most_printed) print_finding(f);
   }
   if (one.findings.size() > most_printed) {
-    fmt::print("and {} more\n", one.findings.size() - most_printed + one.left_out);
+    fmt::print("and {} more findings, which --json has\n", one.findings.size() - most_printed);
   }
+  if (one.left_out > 0) fmt::print("and {} findings beyond the most that are kept\n", one.left_out);
   for (std::size_t i = 0; i < count.size(); ++i) {
     if (count[i] == 0) continue;
     const auto kind = static_cast<rdma::FindingClass>(i);
     fmt::print("\n{} ({}): {}\n", to_text(kind), count[i], advice_for(kind));
   }
+}
+
+/// What is found decides about the exit code, then what could not be read.
+void diagnose_files(const DiagnoseCommand& command, Outcome& outcome) {
+  const StopSignals signals;
+  std::vector<Diagnosed> all;
+  bool is_refused = false, is_damaged = false, is_found = false;
+  for (const std::string& file : command.files) {
+    if (signals.came()) break;
+    auto one = diagnose(file, command.queue_pairs, signals);
+    if (!one) {
+      report_error(one.error(), outcome);
+      is_refused = true;
+      continue;
+    }
+    if (!one->damage.empty()) {
+      fmt::print(stderr, "weft: '{}' is read up to packet {}, at byte {}: {}\n", file,
+                 one->damaged_at.packet, one->damaged_at.offset, one->damage);
+      is_damaged = true;
+    }
+    is_found = is_found || !one->findings.empty();
+    if (!command.json) print_text(*one);
+    all.push_back(std::move(one).value());
+  }
+  if (command.json && !all.empty()) {
+    using nlohmann::ordered_json;
+    fmt::print(
+        "{}\n",
+        to_json(all, signals.came()).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+  }
+  if (is_refused) return;  // its code says why
+  if (is_found) {
+    outcome.code = ExitCode::failed;
+  } else if (is_damaged) {
+    outcome.code = ExitCode::usage;
+  }
+}
+
+Result<Duration> parse_pause(const std::string& text) {
+  auto pause = parse_duration(text);
+  if (pause && *pause < Duration::milliseconds(1)) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("'{}' is shorter than a look takes; use 1ms or more", text)};
+  }
+  return pause;
 }
 
 void run_diagnose(const DiagnoseCommand& command, Outcome& outcome) {
@@ -122,20 +226,7 @@ void run_diagnose(const DiagnoseCommand& command, Outcome& outcome) {
     live.json = command.json;
     return run_stoppable(outcome, [&] { watch_counters(live, outcome); });
   }
-  std::vector<Diagnosed> all;
-  for (const std::string& file : command.files) {
-    auto one = diagnose(file);
-    if (!one) return report_error(one.error(), outcome);
-    if (!one->cut.empty()) fmt::print(stderr, "weft: '{}': {}\n", file, one->cut);
-    all.push_back(std::move(one).value());
-  }
-  bool found = false;
-  for (const Diagnosed& one : all) {
-    found = found || !one.findings.empty();
-    if (!command.json) print_text(one);
-  }
-  if (command.json) fmt::print("{}\n", to_json(all).dump());
-  if (found) outcome.code = ExitCode::failed;
+  run_stoppable(outcome, [&] { diagnose_files(command, outcome); });
 }
 
 }  // namespace
@@ -144,25 +235,38 @@ void add_odp_diagnose_command(CLI::App& odp, Outcome& outcome) {
   auto* diagnose = odp.add_subcommand(
       "diagnose", "find damming, flood, loss and wrong RNR timers in packet captures");
   auto state = std::make_shared<DiagnoseCommand>();
-  diagnose->add_option("FILE", state->files, "captures: pcap, pcapng or ERF, as of ibdump")
+  diagnose
+      ->add_option("FILE", state->files,
+                   "captures: pcap, pcapng or ERF, as of ibdump; -: standard input")
       ->type_name("FILE");
+  diagnose
+      ->add_option("--queue-pairs", state->queue_pairs,
+                   "most queue pairs that are kept at a time, 2 KiB of memory each")
+      ->check(CLI::Range(2U, 1U << 22))
+      ->capture_default_str();
   diagnose->add_flag("--live", state->is_live,
                      "watch counters of this machine's adapters instead, until interrupted");
-  add_parsed(*diagnose, "--every", state->live.every, parse_duration, "time between two looks",
-             "1s")
+  add_parsed(*diagnose, "--every", state->live.every, parse_pause,
+             "time between two looks, at least 1ms", "1s")
       ->type_name("TIME");
   diagnose
       ->add_option("--samples", state->live.samples, "with --live: end after that many; 0: never")
       ->capture_default_str();
-  diagnose->add_option("--root", state->live.root, "with --live: look at DIR/sys instead of /sys")
+  diagnose
+      ->add_option(
+          "--root", state->live.root,
+          "with --live: look at DIR/sys instead of /sys, and at DIR/rdma-statistic-mr.txt instead "
+          "of what the program rdma says")
       ->type_name("DIR")
       ->capture_default_str();
   diagnose->add_flag("--json", state->json, "print one JSON object");
   diagnose->footer(
-      "The exit code is 1 when something was found, 0 when nothing was. Packets count from 1.\n"
+      "The exit code is 1 when something was found, 2 when nothing was found in a capture that is\n"
+      "cut or damaged, or a FILE is no capture, 0 when nothing was found. Packets count from 1.\n"
       "Examples:\n"
       "  weft odp simulate --interval 6ms --capture good.pcap\n"
       "  weft odp diagnose good.pcap --json\n"
+      "  tcpdump -i mlx5_0 -w - | weft odp diagnose -\n"
       "  weft odp diagnose --live --every 1s");
   diagnose->callback([state, &outcome] { run_diagnose(*state, outcome); });
 }

@@ -7,6 +7,8 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -23,10 +25,15 @@ namespace weft::cli {
 namespace {
 
 using rdma::DeviceCounters;
-using rdma::MachineCounters;
+using rdma::MachineReadings;
 
-/// The output of `rdma statistic show mr`; empty where there is no such tool.
-std::string region_statistics() {
+/// The output of `rdma statistic show mr`; empty where there is no such tool. Of another machine,
+/// whose files are below `root`, it is a file there.
+std::string region_statistics(const std::string& root) {
+  if (root != "/") {
+    std::ifstream file(root + "/rdma-statistic-mr.txt", std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
   struct Closer {
     void operator()(std::FILE* pipe) const { ::pclose(pipe); }
   };
@@ -42,11 +49,13 @@ std::string region_statistics() {
   return text;
 }
 
-MachineCounters sample(const LiveOptions& options) {
+MachineReadings sample(const LiveOptions& options) {
   const std::string sys = (options.root == "/" ? "" : options.root) + "/sys";
-  MachineCounters counters = rdma::read_counters(sys);
-  if (!counters.empty()) rdma::add_region_statistics(region_statistics(), counters);
-  return counters;
+  MachineReadings readings = rdma::read_counters(sys);
+  if (!readings.empty()) {
+    rdma::add_region_statistics(region_statistics(options.root), readings);
+  }
+  return readings;
 }
 
 void tell(const LiveOptions& options, const std::string& device, const DeviceCounters& change,
@@ -67,7 +76,7 @@ void tell(const LiveOptions& options, const std::string& device, const DeviceCou
       findings.push_back({{"class", to_text(kind)}, {"advice", advice_for(kind)}});
     }
     json["findings"] = std::move(findings);
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
     fmt::print("{:<10} {} timeouts, {} sequence NAKs, {} RNR NAKs, {} duplicates, {} page faults",
                device, change.timeouts, change.sequence_naks, change.rnr_naks, change.duplicates,
@@ -83,8 +92,8 @@ void tell(const LiveOptions& options, const std::string& device, const DeviceCou
 
 void watch_counters(const LiveOptions& options, Outcome& outcome) {
   const StopSignals signals;
-  MachineCounters before = sample(options);
-  if (before.empty()) {
+  rdma::CounterWatch watch;
+  if (watch.look(sample(options)).empty()) {
     return report_error(
         {ErrorCode::not_found,
          fmt::format("--live: there is no RDMA device below {}sys/class/infiniband; "
@@ -101,17 +110,15 @@ void watch_counters(const LiveOptions& options, Outcome& outcome) {
       const Duration nap = std::min(left, Duration::milliseconds(100));
       std::this_thread::sleep_for(std::chrono::nanoseconds(std::max<std::int64_t>(nap.ticks(), 0)));
     }
-    const MachineCounters now = sample(options);
+    const auto changes = watch.look(sample(options));
     const Duration took = monotonic_now() - std::exchange(looked, monotonic_now());
-    for (const auto& [device, counters] : now) {
-      const DeviceCounters change = counters - before[device];
+    for (const auto& [device, change] : changes) {
       // Silence counts as well: what was seen before gets older.
       const auto found = judges[device].judge(change, took);
       if (change == DeviceCounters()) continue;
       tell(options, device, change, found);
       if (!found.empty()) outcome.code = ExitCode::failed;
     }
-    before = now;
   }
 }
 

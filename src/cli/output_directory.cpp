@@ -77,7 +77,13 @@ Result<void> refuse_foreign_files(const std::string& directory, bool force,
   std::error_code error;
   for (const OwnFile& file : own_files) {
     const fs::path path = fs::path(directory) / file.name;
-    if (force || !fs::exists(path, error) || is_own(path, file.mark)) continue;
+    if (!fs::exists(path, error)) continue;
+    if (!fs::is_regular_file(path, error)) {  // reading it might wait for ever
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("{}: {} is no ordinary file; name another directory, or remove it",
+                               option, path.string())};
+    }
+    if (force || is_own(path, file.mark)) continue;
     return Error{ErrorCode::invalid_argument,
                  fmt::format("{}: {} is there, and weft did not write it; name another "
                              "directory, or replace it with --force",

@@ -2,6 +2,8 @@
 #include "cli/parsed_option.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
 
 namespace weft::cli {
 
@@ -26,7 +28,11 @@ void refuse_negative_numbers(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
     if (option->get_type_name() != "UINT") continue;
     option->check([](const std::string& text) {
-      return text.starts_with('-') ? "'" + text + "' is negative: give 0 or more" : std::string();
+      if (text.starts_with('-')) return "'" + text + "' is negative: give 0 or more";
+      errno = 0;
+      std::strtoull(text.c_str(), nullptr, 0);
+      if (errno == ERANGE) return "'" + text + "' is too large: give at most 18446744073709551615";
+      return std::string();
     });
   }
 }

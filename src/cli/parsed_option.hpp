@@ -39,7 +39,8 @@ CLI::Option* add_parsed(CLI::App& command, const std::string& name, T& target, P
 /// command line.
 void ignore_options(CLI::App& command, std::initializer_list<const char*> names);
 
-/// CLI11 reads -1 as the largest number of an unsigned type: after this, its options do not.
+/// CLI11 reads -1 as the largest number of an unsigned type, and 2^64 as well: after this, its
+/// options do not.
 void refuse_negative_numbers(CLI::App& command);
 
 }  // namespace weft::cli

@@ -48,23 +48,38 @@ constexpr Name region_counters[] = {
 /// More duplicates in a second than timeouts or lost ACKs make.
 constexpr double flood_per_s = 1'000;
 
+constexpr std::string_view region = "region ";
+
+bool is_of_region(const std::string& name) {
+  return name.starts_with(region);
+}
+
+bool has_regions(const MachineReadings& readings) {
+  return std::any_of(readings.begin(), readings.end(), [](const auto& device) {
+    return std::any_of(device.second.begin(), device.second.end(),
+                       [](const auto& reading) { return is_of_region(reading.first); });
+  });
+}
+
 }  // namespace
 
-MachineCounters read_counters(const std::string& sys) {
-  MachineCounters all;
+MachineReadings read_counters(const std::string& sys) {
+  MachineReadings all;
   for (const fs::path& device : entries(fs::path(sys) / "class/infiniband")) {
-    DeviceCounters& counters = all[device.filename().string()];
+    DeviceReadings& readings = all[device.filename().string()];
     for (const fs::path& port : entries(device / "ports")) {
       for (const Name& name : port_counters) {
-        counters.*name.member += number_in(port / "hw_counters" / name.name);
+        const auto value = number_in(port / "hw_counters" / name.name);
+        if (!value) continue;
+        readings[port.filename().string() + ' ' + std::string(name.name)] = {name.member, *value};
       }
     }
   }
   return all;
 }
 
-void add_region_statistics(std::string_view printed, MachineCounters& counters) {
-  std::string device;
+void add_region_statistics(std::string_view printed, MachineReadings& readings) {
+  std::string device, number;
   std::string_view before;
   while (!printed.empty()) {
     const std::size_t start = printed.find_first_not_of(" \t\r\n");
@@ -75,30 +90,54 @@ void add_region_statistics(std::string_view printed, MachineCounters& counters) 
     if (before == "dev" || before == "link") {
       device = std::string(word.substr(0, word.find('/')));
     }
+    if (before == "mrn") number = std::string(word);
     for (const Name& name : region_counters) {
       if (before != name.name || device.empty()) continue;
       std::uint64_t value = 0;
       const auto read = std::from_chars(word.data(), word.data() + word.size(), value);
-      if (read.ec == std::errc()) counters[device].*name.member += value;
+      if (read.ec != std::errc()) continue;
+      CounterReading& reading =
+          readings[device][std::string(region) + number + ' ' + std::string(name.name)];
+      reading = {name.member, reading.value + value};
     }
     before = word;
   }
 }
 
-DeviceCounters operator-(const DeviceCounters& now, const DeviceCounters& before) {
+DeviceCounters total(const DeviceReadings& readings) {
+  DeviceCounters sum;
+  for (const auto& [name, reading] : readings) sum.*reading.meaning += reading.value;
+  return sum;
+}
+
+DeviceCounters changes(const DeviceReadings& before, const DeviceReadings& now) {
   DeviceCounters change;
-  const auto take = [&](Member member) {
-    const std::uint64_t from = before.*member, to = now.*member;
-    change.*member = to >= from ? to - from : to;
-  };
-  for (const Member member :
-       {&DeviceCounters::timeouts, &DeviceCounters::sequence_naks, &DeviceCounters::rnr_naks,
-        &DeviceCounters::retries_exceeded, &DeviceCounters::duplicates,
-        &DeviceCounters::out_of_sequence, &DeviceCounters::retransmissions,
-        &DeviceCounters::page_faults, &DeviceCounters::page_invalidations}) {
-    take(member);
+  for (const auto& [name, reading] : now) {
+    const auto found = before.find(name);
+    if (found == before.end()) continue;
+    const std::uint64_t from = found->second.value, to = reading.value;
+    change.*reading.meaning += to >= from ? to - from : to;
   }
   return change;
+}
+
+std::map<std::string, DeviceCounters> CounterWatch::look(const MachineReadings& now) {
+  std::map<std::string, DeviceCounters> all;
+  const bool sees_regions = has_regions(now);
+  for (const auto& [device, readings] : now) {
+    DeviceReadings& known = known_[device];
+    for (const auto& [name, reading] : readings) {
+      if (has_regions_ && is_of_region(name))
+        known.try_emplace(name, CounterReading{reading.meaning, 0});
+    }
+    all[device] = changes(known, readings);
+    if (sees_regions) {
+      std::erase_if(known, [](const auto& entry) { return is_of_region(entry.first); });
+    }
+    for (const auto& [name, reading] : readings) known[name] = reading;
+  }
+  has_regions_ = has_regions_ || sees_regions;
+  return all;
 }
 
 std::vector<FindingClass> CounterJudge::judge(const DeviceCounters& change, Duration took) {

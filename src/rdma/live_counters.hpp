@@ -29,15 +29,38 @@ struct DeviceCounters {
   bool operator==(const DeviceCounters&) const = default;
 };
 
-using MachineCounters = std::map<std::string, DeviceCounters>;  // by device
+/// One counter at one look.
+struct CounterReading {
+  std::uint64_t DeviceCounters::*meaning = nullptr;
+  std::uint64_t value = 0;
+};
+/// By port and name, "1 packet_seq_err", or region and name, "region 8 page_faults". Without the
+/// counters that could not be read.
+using DeviceReadings = std::map<std::string, CounterReading>;
+using MachineReadings = std::map<std::string, DeviceReadings>;  // by device
 
-/// The counters below `sys`/class/infiniband: hw_counters of mlx5, rxe, bnxt_re and irdma. A file
-/// that cannot be read counts as zero; no device is an empty answer.
-MachineCounters read_counters(const std::string& sys);
+/// The counters below `sys`/class/infiniband: hw_counters of mlx5, rxe, bnxt_re and irdma. No
+/// device is an empty answer.
+MachineReadings read_counters(const std::string& sys);
 /// Adds what `rdma statistic show mr` printed: paging of registered regions.
-void add_region_statistics(std::string_view printed, MachineCounters& counters);
-/// The events in between; counters that were reset count from zero.
-DeviceCounters operator-(const DeviceCounters& now, const DeviceCounters& before);
+void add_region_statistics(std::string_view printed, MachineReadings& readings);
+DeviceCounters total(const DeviceReadings& readings);
+/// The events in between, as far as counters were read both times; one that was reset counts from
+/// zero.
+DeviceCounters changes(const DeviceReadings& before, const DeviceReadings& now);
+
+/// The events between one look and the next. A counter that cannot be read at a look is as it was
+/// before, one that is read for the first time has counted nothing yet, and one that was reset
+/// counts from zero. Regions come and go: a new one counts from zero. One thread.
+class CounterWatch {
+ public:
+  /// By device, all devices of `now`; nothing happened up to the first look.
+  std::map<std::string, DeviceCounters> look(const MachineReadings& now);
+
+ private:
+  MachineReadings known_;
+  bool has_regions_ = false;  // the look before had statistics of regions, perhaps of none
+};
 
 /// Damming, flood, loss, as far as the counters of one device can tell them apart. A request that
 /// was lost in a wait shows by its timeout alone, and that comes long after the RNR NAK or the

@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cctype>
+#include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <limits>
 #include <string_view>
 
+#include "base/units.hpp"
 #include "rdma/sysfs.hpp"
+#include "wire/capture/infiniband.hpp"
 
 namespace weft::rdma {
 namespace {
@@ -59,8 +62,68 @@ RdmaDevice device_at(const fs::path& path) {
   return device;
 }
 
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// As libfabric, UCX and MVAPICH read it: words in any case, or a number that is not 0.
 bool is_on(const std::string& value) {
-  return value == "1" || value == "y" || value == "yes" || value == "true" || value == "on";
+  const std::string word = lower(value);
+  for (const char* yes : {"y", "yes", "true", "on"}) {
+    if (word == yes) return true;
+  }
+  return std::strtol(word.c_str(), nullptr, 0) != 0;
+}
+
+bool names_paging(const std::string& list) {
+  return lower(list).find("odp") != std::string::npos;
+}
+
+bool names_memory(const std::string& list) {
+  return !list.empty() && lower(list) != "none";
+}
+
+/// Variables by which libraries register memory for on-demand paging.
+struct PagingVariable {
+  const char* name;
+  bool (*pages)(const std::string& value);
+};
+constexpr PagingVariable paging_variables[] = {
+    {"UCX_IB_REG_METHODS", names_paging},
+    {"UCX_REG_NONBLOCK_MEM_TYPES", names_memory},
+    {"FI_VERBS_USE_ODP", is_on},
+    {"MV2_USE_ODP", is_on},
+    {"GASNET_USE_ODP", is_on},
+};
+
+/// Seconds, as UCX reads a time: without a unit they are seconds, and "m" is minutes.
+std::optional<double> ucx_seconds(const std::string& text) {
+  if (lower(text) == "inf") return std::numeric_limits<double>::infinity();
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || !(value >= 0)) return std::nullopt;
+  const std::string unit = end;
+  constexpr std::pair<std::string_view, double> units[] = {
+      {"", 1}, {"s", 1}, {"m", 60}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+  for (const auto& [name, seconds] : units) {
+    if (unit == name) return value * seconds;
+  }
+  return std::nullopt;
+}
+
+/// The code of min_rnr_timer that UCX takes for a time: the nearest one. 0, the longest, stands for
+/// what is longer than the others.
+std::uint8_t ucx_rnr_code(double seconds) {
+  const double ns = seconds * 1e9;
+  for (std::uint8_t code = 1; code < 32; ++code) {
+    const auto next = static_cast<std::uint8_t>((code + 1) % 32);
+    const auto here = static_cast<double>(wire::rnr_timer_ns[code]);
+    const auto above = static_cast<double>(wire::rnr_timer_ns[next]);
+    if (ns <= above) return ns < (here + above) / 2 ? code : next;
+  }
+  return 0;
 }
 
 class Inspection {
@@ -99,11 +162,10 @@ class Inspection {
   /// Which libraries page, and whether an adapter is here to which that is dangerous.
   void look_at_paging() {
     std::string by;
-    const auto methods = variable("UCX_IB_REG_METHODS");
-    if (methods && methods->find("odp") != std::string::npos) by = "UCX_IB_REG_METHODS=" + *methods;
-    for (const char* name : {"FI_VERBS_USE_ODP", "MV2_USE_ODP"}) {
-      const auto value = variable(name);
-      if (value && is_on(*value)) by = fmt::format("{}={}", name, *value);
+    for (const PagingVariable& paging : paging_variables) {
+      const auto value = variable(paging.name);
+      if (!value || !paging.pages(*value)) continue;
+      by += fmt::format("{}{}={}", by.empty() ? "" : ", ", paging.name, *value);
     }
     pages_ = !by.empty();
     for (const RdmaDevice& device : report_.devices) {
@@ -113,8 +175,9 @@ class Inspection {
         note(true,
              fmt::format("{}: {} pages on demand on {}, which has {}", by, device.name,
                          device.model, pitfalls),
-             "pin the memory (UCX_IB_REG_METHODS=rcache,direct, FI_VERBS_USE_ODP=0, "
-             "MV2_USE_ODP=0), or prefetch it (ibv_advise_mr)");
+             "pin the memory (UCX_IB_REG_METHODS=rcache,direct and no UCX_REG_NONBLOCK_MEM_TYPES, "
+             "FI_VERBS_USE_ODP=0, MV2_USE_ODP=0, GASNET_USE_ODP=0), or prefetch it "
+             "(ibv_advise_mr)");
       } else {
         note(false,
              fmt::format("{} ({}) has {} when memory is paged on demand", device.name, device.model,
@@ -125,19 +188,42 @@ class Inspection {
   }
 
   void look_at_timers() {
-    const auto code = variable("FI_VERBS_MIN_RNR_TIMER");
-    if (code && *code == "0") {
-      note(true, "FI_VERBS_MIN_RNR_TIMER=0: the longest wait, 655.36 ms, not the shortest",
-           "set 1 for the shortest, 12 for libfabric's own");
+    if (const auto text = variable("FI_VERBS_MIN_RNR_TIMER")) {
+      char* end = nullptr;
+      const long code = std::strtol(text->c_str(), &end, 0);
+      if (end == text->c_str() || *end != 0 || code < 0 || code > 31) {
+        note(false, fmt::format("FI_VERBS_MIN_RNR_TIMER={}: no code from 0 to 31", *text),
+             "set 1 for the shortest wait, 12 for libfabric's own");
+      } else {
+        look_at_rnr("FI_VERBS_MIN_RNR_TIMER=" + *text, static_cast<std::uint8_t>(code),
+                    "set 1 for the shortest wait, 12 for libfabric's own");
+      }
     }
-    const auto delay = variable("UCX_RC_RNR_TIMEOUT");
-    if (delay && (*delay == "0" || *delay == "0us" || *delay == "0ms")) {
-      note(true,
-           fmt::format("UCX_RC_RNR_TIMEOUT={}: code 0 is the longest wait, 655.36 ms", *delay),
-           "set 10us or 1ms");
+    for (const char* name : {"UCX_RC_RNR_TIMEOUT", "UCX_RC_VERBS_RNR_TIMEOUT",
+                             "UCX_RC_MLX5_RNR_TIMEOUT", "UCX_DC_MLX5_RNR_TIMEOUT"}) {
+      const auto text = variable(name);
+      if (!text) continue;
+      const auto seconds = ucx_seconds(*text);
+      if (!seconds) {
+        note(false, fmt::format("{}={}: UCX reads no time in it", name, *text), "set 10us or 1ms");
+        continue;
+      }
+      look_at_rnr(fmt::format("{}={}", name, *text), ucx_rnr_code(*seconds),
+                  "set 10us or 1ms; a number without a unit is seconds");
     }
     variable("UCX_RC_TIMEOUT");
     variable("UCX_RC_RETRY_COUNT");
+  }
+
+  void look_at_rnr(const std::string& setting, std::uint8_t code, const char* advice) {
+    constexpr std::int64_t long_ns = 100'000'000;
+    const std::int64_t wait = wire::rnr_timer_ns[code];
+    if (wait < long_ns) return;
+    note(true,
+         fmt::format("{}: a sender waits {} or longer after each RNR NAK{}", setting,
+                     weft::to_text(Duration(wait)),
+                     code == 0 ? "; code 0 is the longest wait, not the shortest" : ""),
+         advice);
   }
 
   /// Kernel settings that take pages away from adapters.
@@ -165,6 +251,7 @@ class Inspection {
 
   void look_at_limits() {
     constexpr std::uint64_t little = std::uint64_t{64} << 20;
+    if (!source_.knows_locked_memory) return;
     report_.settings.emplace_back(
         "locked memory", source_.locked_memory ? fmt::format("{} bytes", *source_.locked_memory)
                                                : std::string("unlimited"));

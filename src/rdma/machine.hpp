@@ -20,6 +20,7 @@ struct MachineSource {
   std::function<std::optional<std::string>(const char* name)> environment;
   /// RLIMIT_MEMLOCK, bytes; none: unlimited.
   std::optional<std::uint64_t> locked_memory;
+  bool knows_locked_memory = true;  ///< of another machine it is not known
 };
 
 struct RdmaDevice {

@@ -72,23 +72,24 @@ TEST_F(machine, drivers_counters_have_different_names_and_one_meaning) {
   count("rxe0", "completer_retry_err", 6);
   count("irdma0", "tcpRetransSegs", 8);
   put("class/infiniband/mlx5_0/ports/1/hw_counters/duplicate_request", "N/A");
-  const MachineCounters all = read_counters(root_.string());
+  const MachineReadings all = read_counters(root_.string());
   ASSERT_EQ(all.size(), 4u);
-  EXPECT_EQ(all.at("mlx5_0"), (DeviceCounters{.timeouts = 3, .sequence_naks = 3, .rnr_naks = 7}));
-  EXPECT_EQ(all.at("bnxt_re0"), (DeviceCounters{.timeouts = 4, .duplicates = 9}));
-  EXPECT_EQ(all.at("rxe0"), (DeviceCounters{.timeouts = 6, .rnr_naks = 5}));
-  EXPECT_EQ(all.at("irdma0"), (DeviceCounters{.retransmissions = 8}));
+  EXPECT_EQ(total(all.at("mlx5_0")),
+            (DeviceCounters{.timeouts = 3, .sequence_naks = 3, .rnr_naks = 7}));
+  EXPECT_EQ(total(all.at("bnxt_re0")), (DeviceCounters{.timeouts = 4, .duplicates = 9}));
+  EXPECT_EQ(total(all.at("rxe0")), (DeviceCounters{.timeouts = 6, .rnr_naks = 5}));
+  EXPECT_EQ(total(all.at("irdma0")), (DeviceCounters{.retransmissions = 8}));
   EXPECT_TRUE(read_counters((root_ / "nothing").string()).empty());
 }
 
 TEST_F(machine, regions_statistics_are_added_up_by_device) {
-  MachineCounters all;
+  MachineReadings all;
   add_region_statistics(
       "dev mlx5_0 mrn 8 page_faults 9 page_faults_handled 9 page_invalidations 2 page_prefetch 0\n"
       "dev mlx5_0 mrn 9 page_faults 1 page_invalidations 0\nlink mlx5_1/1 mrn 2 page_faults x",
       all);
-  EXPECT_EQ(all["mlx5_0"], (DeviceCounters{.page_faults = 10, .page_invalidations = 2}));
-  EXPECT_EQ(all["mlx5_1"], DeviceCounters());
+  EXPECT_EQ(total(all["mlx5_0"]), (DeviceCounters{.page_faults = 10, .page_invalidations = 2}));
+  EXPECT_EQ(total(all["mlx5_1"]), DeviceCounters());
 }
 
 TEST_F(machine, changes_of_counters_tell_damming_from_loss_and_flood) {
@@ -131,9 +132,59 @@ TEST_F(machine, a_fault_longer_ago_than_any_timeout_takes_explains_no_loss) {
   }
 }
 
+/// Of one device.
+class CounterLooks {
+ public:
+  DeviceCounters look(const std::string& sys, std::string_view regions = {}) {
+    MachineReadings readings = read_counters(sys);
+    add_region_statistics(regions, readings);
+    return watch_.look(readings)["mlx5_0"];
+  }
+
+ private:
+  CounterWatch watch_;
+};
+
 TEST_F(machine, counters_that_were_reset_count_from_zero) {
-  const DeviceCounters before{.timeouts = 10, .duplicates = 3}, now{.timeouts = 2, .duplicates = 5};
-  EXPECT_EQ(now - before, (DeviceCounters{.timeouts = 2, .duplicates = 2}));
+  CounterLooks looks;
+  count("mlx5_0", "local_ack_timeout_err", 10);
+  count("mlx5_0", "duplicate_request", 3);
+  EXPECT_EQ(looks.look(root_.string()), DeviceCounters());
+  count("mlx5_0", "local_ack_timeout_err", 2);
+  count("mlx5_0", "duplicate_request", 5);
+  EXPECT_EQ(looks.look(root_.string()), (DeviceCounters{.timeouts = 2, .duplicates = 2}));
+}
+
+TEST_F(machine, a_counter_that_cannot_be_read_at_a_look_is_as_it_was) {
+  CounterLooks looks;
+  count("mlx5_0", "rnr_nak_retry_err", 7);
+  count("mlx5_0", "packet_seq_err", 4);
+  looks.look(root_.string());
+  for (const char* unreadable : {"", "N/A"}) {
+    put("class/infiniband/mlx5_0/ports/1/hw_counters/packet_seq_err", unreadable);
+    EXPECT_EQ(looks.look(root_.string()), DeviceCounters()) << unreadable;
+    count("mlx5_0", "packet_seq_err", 4);
+    EXPECT_EQ(looks.look(root_.string()), DeviceCounters()) << unreadable;
+  }
+  fs::remove_all(root_ / "class/infiniband/mlx5_0/ports");
+  EXPECT_EQ(looks.look(root_.string()), DeviceCounters()) << "the port is gone";
+  count("mlx5_0", "packet_seq_err", 5);
+  count("mlx5_0", "rnr_nak_retry_err", 7);
+  count("mlx5_0", "duplicate_request", 900'000);
+  EXPECT_EQ(looks.look(root_.string()), (DeviceCounters{.sequence_naks = 1}))
+      << "a counter that was never read before has counted nothing";
+}
+
+TEST_F(machine, regions_that_come_and_go_count_what_happened_to_each) {
+  CounterLooks looks;
+  count("mlx5_0", "packet_seq_err", 4);
+  const std::string at = root_.string();
+  looks.look(at, "dev mlx5_0 mrn 8 page_faults 100\ndev mlx5_0 mrn 9 page_faults 50\n");
+  EXPECT_EQ(looks.look(at), DeviceCounters()) << "rdma said nothing";
+  EXPECT_EQ(looks.look(at, "dev mlx5_0 mrn 9 page_faults 51\n").page_faults, 1u) << "8 is gone";
+  EXPECT_EQ(looks.look(at, "dev mlx5_0 mrn 9 page_faults 51\ndev mlx5_0 mrn 10 page_faults 6\n")
+                .page_faults,
+            6u);
 }
 
 TEST_F(machine, paging_on_an_adapter_that_dams_is_dangerous) {
@@ -153,6 +204,52 @@ TEST_F(machine, the_rnr_timer_zero_and_numa_balancing_are_dangerous) {
   EXPECT_EQ(dangers(report({{"FI_VERBS_MIN_RNR_TIMER", "0"}})), 1u);
   EXPECT_EQ(dangers(report({{"FI_VERBS_USE_ODP", "1"}})), 2u) << "flood; pages taken away";
   EXPECT_EQ(dangers(report({{"UCX_RC_RNR_TIMEOUT", "1ms"}})), 0u);
+}
+
+TEST_F(machine, paging_is_found_however_a_library_spells_it_and_all_that_ask_for_it_are_named) {
+  add_device("mlx5_0", "MT4115");
+  using Variables = std::map<std::string, std::string>;
+  for (const Variables& on : {Variables{{"FI_VERBS_USE_ODP", "Yes"}},
+                              {{"FI_VERBS_USE_ODP", "TRUE"}},
+                              {{"FI_VERBS_USE_ODP", "On"}},
+                              {{"MV2_USE_ODP", "2"}},
+                              {{"GASNET_USE_ODP", "Y"}},
+                              {{"UCX_IB_REG_METHODS", "rcache,ODP"}},
+                              {{"UCX_REG_NONBLOCK_MEM_TYPES", "host"}}}) {
+    EXPECT_EQ(dangers(report(on)), 1u) << on.begin()->first << '=' << on.begin()->second;
+  }
+  for (const Variables& off : {Variables{{"FI_VERBS_USE_ODP", "No"}},
+                               {{"FI_VERBS_USE_ODP", "0"}},
+                               {{"MV2_USE_ODP", "off"}},
+                               {{"UCX_IB_REG_METHODS", "rcache,direct"}},
+                               {{"UCX_REG_NONBLOCK_MEM_TYPES", ""}}}) {
+    EXPECT_EQ(dangers(report(off)), 0u) << off.begin()->first << '=' << off.begin()->second;
+  }
+  const MachineReport several =
+      report({{"UCX_REG_NONBLOCK_MEM_TYPES", "host"}, {"MV2_USE_ODP", "1"}});
+  EXPECT_THAT(several.notes[0].what,
+              HasSubstr("UCX_REG_NONBLOCK_MEM_TYPES=host, MV2_USE_ODP=1: mlx5_0"));
+}
+
+TEST_F(machine, rnr_timers_are_read_as_the_libraries_read_them) {
+  const auto found = [&](const char* name, const char* value) {
+    const MachineReport all = report({{name, value}});
+    return dangers(all);
+  };
+  for (const char* value : {"0", "0x0", "00", "31", "0x1f"}) {
+    EXPECT_EQ(found("FI_VERBS_MIN_RNR_TIMER", value), 1u) << value;
+  }
+  for (const char* value : {"1", "12", "32", "x"}) {
+    EXPECT_EQ(found("FI_VERBS_MIN_RNR_TIMER", value), 0u) << value;
+  }
+  // Without a unit it is seconds. The shortest time is code 1, not 0.
+  for (const char* value : {"1", "0.5s", "700ms", "1m", "655360us", "inf"}) {
+    EXPECT_EQ(found("UCX_RC_RNR_TIMEOUT", value), 1u) << value;
+    EXPECT_EQ(found("UCX_RC_MLX5_RNR_TIMEOUT", value), 1u) << value;
+  }
+  for (const char* value : {"0", "0us", "10us", "1ms", "0.001", "50ms", "soon"}) {
+    EXPECT_EQ(found("UCX_RC_RNR_TIMEOUT", value), 0u) << value;
+  }
 }
 
 TEST_F(machine, a_machine_without_adapters_says_so) {

@@ -16,11 +16,12 @@ std::string line_of(const fs::path& path) {
   return line;
 }
 
-std::uint64_t number_in(const fs::path& path) {
+std::optional<std::uint64_t> number_in(const fs::path& path) {
   std::ifstream file(path);
   std::uint64_t value = 0;
   file >> value;
-  return file ? value : 0;
+  if (!file) return std::nullopt;
+  return value;
 }
 
 std::vector<fs::path> entries(const fs::path& directory) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,8 @@ namespace weft::rdma {
 
 /// The first line, without what ends it; empty when there is none.
 std::string line_of(const std::filesystem::path& path);
-/// The number that the file begins with; 0 when there is none.
-std::uint64_t number_in(const std::filesystem::path& path);
+/// The number that the file begins with; none when it has none, or cannot be read.
+std::optional<std::uint64_t> number_in(const std::filesystem::path& path);
 /// The entries of a directory, sorted by name; none when it cannot be read.
 std::vector<std::filesystem::path> entries(const std::filesystem::path& directory);
 

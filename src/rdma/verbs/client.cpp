@@ -95,7 +95,7 @@ Result<void> post_read(ibv_qp* queue_pair, std::uint64_t id, const ibv_sge& loca
 }
 
 struct PortCounters {
-  std::optional<DeviceCounters> device;
+  std::optional<DeviceReadings> device;
   std::optional<std::uint64_t> packets;
 };
 
@@ -106,9 +106,8 @@ std::optional<std::uint64_t> packets_of(const std::filesystem::path& port) {
       {{"hw_counters/sent_pkts", "hw_counters/rcvd_pkts"},
        {"counters/port_xmit_packets", "counters/port_rcv_packets"}}};
   for (const auto& [sent, received] : names) {
-    if (std::filesystem::exists(port / sent)) {
-      return number_in(port / sent) + number_in(port / received);
-    }
+    const auto out = number_in(port / sent), in = number_in(port / received);
+    if (out && in) return *out + *in;
   }
   return std::nullopt;
 }
@@ -282,7 +281,7 @@ Result<BenchOutcome> run_bench(const BenchOptions& options, const HostPort& serv
   outcome.device = device->name();
   outcome.client_memory = buffer->memory();
   outcome.server_memory = session->welcome.memory;
-  if (before.device && after.device) outcome.counters = *after.device - *before.device;
+  if (before.device && after.device) outcome.counters = changes(*before.device, *after.device);
   if (before.packets && after.packets) outcome.packets = *after.packets - *before.packets;
   return outcome;
 }

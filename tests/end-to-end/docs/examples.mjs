@@ -17,6 +17,7 @@ export const skips = [
   { like: /\| jq\b|xdg-open/, why: 'needs programs that weft does not' },
   { like: /\.msa\b/, why: 'needs an archive of microslices; archive_test has some' },
   { like: /WEFT_FABRIC=mpi/, why: 'needs an MPI; fabric_mpi_test has two' },
+  { like: /^(tcpdump|ibdump)\b/, why: 'needs an RDMA adapter, and root' },
   { like: /diagnose --live/, why: 'needs an RDMA adapter; simulate_test has a stand-in' },
   { like: /^weft odp bench/, why: 'needs an RDMA adapter; tests/end-to-end/rdma has software ones' },
   { like: /--duration 250ms/, why: 'a quarter of a second of 128 simulated nodes takes minutes' },

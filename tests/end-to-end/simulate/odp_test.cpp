@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // weft odp and weft doctor, on trees that look like /sys of machines with adapters.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -43,6 +47,55 @@ TEST_F(odp, simulate_leaves_a_page_with_the_packets_as_a_sequence) {
     EXPECT_NE(page.find(text), std::string::npos) << text;
   }
   EXPECT_TRUE(fs::exists(root_ / "out/odp.json"));
+}
+
+TEST_F(odp, simulate_takes_all_seeds_of_64_bits_and_no_larger_one) {
+  const auto run = [](const char* seed) {
+    return run_weft({"odp", "simulate", "--seed", seed, "--json"}, 30);
+  };
+  EXPECT_EQ(run("18446744073709551615").json()["seed"], 18'446'744'073'709'551'615U);
+  const Ended ended = run("18446744073709551616");
+  EXPECT_EQ(ended.code, 2) << ended.describe();
+  EXPECT_NE(ended.errors.find("--seed: '18446744073709551616'"), std::string::npos);
+}
+
+TEST_F(odp, simulate_refuses_a_directory_whose_files_are_no_files) {
+  fs::create_directories(root_ / "out");
+  ASSERT_EQ(::mkfifo(at("out/odp.json").c_str(), 0600), 0);
+  for (const bool force : {false, true}) {
+    std::vector<std::string> arguments = {"odp", "simulate", "--out", at("out")};
+    if (force) arguments.emplace_back("--force");
+    const Ended ended = run_weft(arguments, 30);
+    EXPECT_FALSE(ended.hung);
+    EXPECT_EQ(ended.code, 2) << ended.describe();
+    EXPECT_NE(ended.errors.find("odp.json"), std::string::npos) << ended.errors;
+  }
+}
+
+TEST_F(odp, simulate_that_is_killed_leaves_nothing_behind) {
+  const int unnamed = ::open(root_.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+  if (unnamed < 0) GTEST_SKIP() << "this file system has no files without names";
+  ::close(unnamed);
+  // Killed while it writes: the capture is large, the pipe behind it tells when it has begun.
+  WeftProcess simulate({"odp", "simulate", "--num-qps", "128", "--num-ops", "512", "--size", "32",
+                        "--odp", "client", "--device", "connectx-6", "--capture",
+                        at("killed.pcap")});
+  const std::string descriptors = "/proc/" + std::to_string(simulate.pid()) + "/fd";
+  const auto writes = [&] {
+    std::error_code gone;
+    for (fs::directory_iterator it(descriptors, gone), end; !gone && it != end;
+         it.increment(gone)) {
+      const std::string target = fs::read_symlink(it->path(), gone).string();
+      if (target.starts_with(root_.string())) return true;
+    }
+    return false;
+  };
+  while (!writes()) {
+    ASSERT_EQ(::kill(simulate.pid(), 0), 0);
+  }
+  simulate.signal(SIGTERM);
+  EXPECT_EQ(simulate.wait().code, 128 + SIGTERM);
+  EXPECT_TRUE(fs::is_empty(root_));
 }
 
 TEST_F(odp, bench_refuses_options_that_do_not_go_together) {
@@ -114,23 +167,112 @@ TEST_F(odp, diagnose_finds_damming_in_the_capture_of_a_simulated_stream) {
   EXPECT_EQ(simulate(at("no.pcap"), {"--set", "fabric={}"}).code, 2);
 }
 
-TEST_F(odp, diagnose_live_tells_what_changed_in_an_adapters_counters) {
+TEST_F(odp, diagnose_live_tells_what_changed_in_another_machines_counters_alone) {
   const std::string port = "sys/class/infiniband/mlx5_0/ports/1/hw_counters/";
-  put(port + "local_ack_timeout_err", "5");
-  // In place of the kernel: regions' page faults grow each time that somebody asks.
-  put("bin/rdma", "#!/bin/sh\necho x >> " + at("asked") +
-                      "\necho dev mlx5_0 mrn 8 page_faults $(wc -l < " + at("asked") + ")");
+  const auto regions = [&](int faults) {
+    put("rdma-statistic-mr.txt", "dev mlx5_0 mrn 8 page_faults " + std::to_string(faults));
+  };
+  regions(3);
+  put("bin/rdma", "#!/bin/sh\ntouch " + at("asked"));
   fs::permissions(root_ / "bin/rdma", fs::perms::owner_all);
+  // Each look reads these two in turn, and waits until they have something to say.
+  const std::vector<std::string> counters = {port + "local_ack_timeout_err",
+                                             port + "packet_seq_err"};
+  for (const std::string& counter : counters) {
+    fs::create_directories((root_ / counter).parent_path());
+    ASSERT_EQ(::mkfifo(at(counter).c_str(), 0600), 0);
+  }
   const std::string path = std::getenv("PATH");
   ::setenv("PATH", (at("bin") + ":" + path).c_str(), 1);
-  const Ended ended = run_weft({"odp", "diagnose", "--live", "--every", "1ms", "--samples", "1",
-                                "--root", root_.string(), "--json"},
-                               60);
+  WeftProcess live({"odp", "diagnose", "--live", "--every", "1ms", "--samples", "1", "--root",
+                    root_.string(), "--json"});
   ::setenv("PATH", path.c_str(), 1);
+  put(counters[0], "5");
+  put(counters[1], "7");
+  std::ofstream second(root_ / counters[0]);  // the first look is over
+  regions(4);
+  second << "5\n";
+  second.close();
+  put(counters[1], "7");
+  const Ended ended = live.wait();
   ASSERT_EQ(ended.code, 0) << ended.describe();
   EXPECT_EQ(ended.json()["device"], "mlx5_0");
   EXPECT_EQ(ended.json()["page_faults"], 1);
   EXPECT_EQ(ended.json()["timeouts"], 0);
+  EXPECT_FALSE(fs::exists(root_ / "asked"));
+}
+
+TEST_F(odp, diagnose_live_looks_no_more_often_than_it_can) {
+  put("sys/class/infiniband/mlx5_0/ports/1/hw_counters/packet_seq_err", "5");
+  for (const char* pause : {"0", "0s", "999us"}) {
+    const Ended ended = run_weft(
+        {"odp", "diagnose", "--live", "--every", pause, "--root", root_.string(), "--samples", "1"},
+        60);
+    EXPECT_EQ(ended.code, 2) << ended.describe();
+    EXPECT_NE(ended.errors.find("1ms"), std::string::npos) << ended.errors;
+  }
+}
+
+TEST_F(odp, diagnose_of_a_damaged_capture_says_where_and_ends_with_2_unless_it_finds_something) {
+  const std::string whole = at("whole.pcap"), cut = at("cut.pcap");
+  const auto cut_off = [&](const char* interval) {
+    run_weft({"odp", "simulate", "--interval", interval, "--capture", whole, "--force"}, 60);
+    fs::copy_file(whole, cut, fs::copy_options::overwrite_existing);
+    fs::resize_file(cut, fs::file_size(whole) - 7);
+    return run_weft({"odp", "diagnose", cut, "--json"}, 60);
+  };
+  const Ended quiet = cut_off("6ms");
+  EXPECT_EQ(quiet.code, 2) << quiet.describe();
+  EXPECT_EQ(std::count(quiet.errors.begin(), quiet.errors.end(), '\n'), 1) << quiet.errors;
+  const auto damaged = quiet.json()["damaged"];
+  ASSERT_EQ(damaged.size(), 1u) << quiet.describe();
+  EXPECT_EQ(damaged[0]["file"], cut);
+  EXPECT_GT(damaged[0]["packet"], 1);
+  EXPECT_GT(damaged[0]["offset"], 24);
+  EXPECT_EQ(quiet.json()["findings"].size(), 0u);
+  const Ended found = cut_off("1ms");
+  EXPECT_EQ(found.code, 1) << found.describe();
+  EXPECT_EQ(found.json()["damaged"].size(), 1u);
+  EXPECT_EQ(found.json()["findings"].size(), 1u);
+  EXPECT_TRUE(run_weft({"odp", "diagnose", whole, "--json"}, 60).json()["damaged"].empty());
+}
+
+TEST_F(odp, diagnose_goes_on_behind_a_file_that_is_no_capture_and_says_what_it_is) {
+  ASSERT_EQ(run_weft({"odp", "simulate", "--interval", "1ms", "--capture", at("a.pcap")}, 60).code,
+            0);
+  // Names may be of any bytes.
+  const std::string zipped = at("b\xFF.pcap.gz");
+  ASSERT_EQ(std::system(("gzip -c '" + at("a.pcap") + "' > '" + zipped + "'").c_str()), 0);
+  const Ended ended = run_weft({"odp", "diagnose", zipped, at("a.pcap"), "--json"}, 60);
+  EXPECT_EQ(ended.code, 2) << ended.describe();
+  EXPECT_NE(ended.errors.find("gunzip"), std::string::npos) << ended.errors;
+  EXPECT_EQ(ended.json()["findings"].size(), 1u) << ended.describe();
+  fs::rename(at("a.pcap"), at("c\xFF.pcap"));
+  fs::copy_file(at("c\xFF.pcap"), at("d.pcap"));
+  const Ended named = run_weft({"odp", "diagnose", at("c\xFF.pcap"), at("d.pcap"), "--json"}, 60);
+  EXPECT_EQ(named.code, 1) << named.describe();
+  EXPECT_EQ(named.json()["findings"].size(), 2u);
+}
+
+TEST_F(odp, diagnose_of_a_pipe_says_what_it_found_when_it_is_interrupted) {
+  ASSERT_EQ(run_weft({"odp", "simulate", "--interval", "1ms", "--capture", at("a.pcap")}, 60).code,
+            0);
+  const std::string pipe = at("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  WeftProcess diagnose({"odp", "diagnose", pipe, "--json"});
+  // Stays open: the capture goes on. It is written to the end when all of it has been read.
+  std::ofstream writer(pipe, std::ios::binary);
+  writer << read_file(at("a.pcap")) << std::flush;
+  for (int waiting = 1; waiting > 0;) {
+    const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ASSERT_EQ(::ioctl(reader, FIONREAD, &waiting), 0);
+    ::close(reader);
+  }
+  diagnose.signal(SIGINT);
+  const Ended ended = diagnose.wait();
+  EXPECT_EQ(ended.code, 1) << ended.describe();
+  EXPECT_EQ(ended.json()["stopped"], true) << ended.describe();
+  EXPECT_EQ(ended.json()["findings"].size(), 1u);
 }
 
 TEST_F(odp, diagnose_refuses_what_it_cannot_do) {
