@@ -5,6 +5,8 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <vector>
 
@@ -56,8 +58,9 @@ Result<std::uint64_t> LinksFile::rate(std::string_view text) const {
 Result<std::vector<std::vector<std::string>>> LinksFile::matrix(const toml::table& table,
                                                                 const char* key) const {
   std::vector<std::vector<std::string>> rows;
+  if (!table.contains(key)) return rows;
   const toml::array* const lines = table[key].as_array();
-  if (lines == nullptr) return rows;
+  if (lines == nullptr) return wrong(fmt::format("{} is no matrix, of a row for each rank", key));
   for (const toml::node& line : *lines) {
     rows.emplace_back();
     const toml::array* const words = line.as_array();
@@ -138,6 +141,12 @@ Result<void> LinksFile::load_topology(const toml::table& table, std::string_view
   }
   const auto router = sim::make_router(sim::default_router(*topology), *topology);
   if (!router) return wrong(router.error().message);
+  for (const char* key : {"latency", "bandwidth"}) {
+    if (table.contains(key) && !table[key].is_string()) {
+      return wrong(
+          fmt::format("{} is that of each cable where there is a topology: one text", key));
+    }
+  }
   const auto cable_latency = latency(table["latency"].value_or(std::string_view("0")));
   if (!cable_latency) return cable_latency.error();
   const auto cable_rate = rate(table["bandwidth"].value_or(std::string_view("0")));
@@ -156,8 +165,10 @@ Result<void> LinksFile::load_topology(const toml::table& table, std::string_view
 }
 
 Result<void> LinksFile::load() {
+  std::ifstream file(name_);
+  if (!file || std::filesystem::is_directory(name_)) return wrong("is no file that can be read");
   try {
-    const toml::table table = toml::parse_file(name_);
+    const toml::table table = toml::parse(file, name_);
     for (const auto& [key, value] : table) {
       if (key != "topology" && key != "latency" && key != "bandwidth") {
         return wrong(
@@ -167,6 +178,7 @@ Result<void> LinksFile::load() {
     if (const auto topology = table["topology"].value<std::string>()) {
       return load_topology(table, *topology);
     }
+    if (table.contains("topology")) return wrong("topology is no text; write \"star:4\"");
     return load_matrices(table);
   } catch (const toml::parse_error& error) {
     return wrong(fmt::format("line {}: {}", error.source().begin.line, error.description()));

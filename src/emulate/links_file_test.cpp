@@ -48,13 +48,18 @@ TEST_F(links_file, ranks_share_the_cables_of_a_topology) {
 TEST_F(links_file, what_is_wrong_is_named) {
   for (const char* wrong :
        {"", "latency = [['0', '2us']]", "latency = [['2']]", "speed = '1'", "latency = [[1]]",
+        "latency = '5us'", "topology = 5", "topology = 'star:2'\nlatency = [['0']]",
         "topology = 'ring:4'", "bandwidth = [['fast']]", "latency = ["}) {
     const auto loaded = load(wrong);
     ASSERT_FALSE(loaded.ok()) << wrong;
     EXPECT_EQ(loaded.error().code, ErrorCode::invalid_argument);
     EXPECT_NE(loaded.error().message.find("links.toml"), std::string::npos) << wrong;
   }
-  EXPECT_FALSE(load_links("/nowhere.toml", *block_).ok());
+  for (const char* nothing : {"/nowhere.toml", "/"}) {
+    const auto loaded = load_links(nothing, *block_);
+    ASSERT_FALSE(loaded.ok());
+    EXPECT_NE(loaded.error().message.find("no file that can be read"), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -149,6 +149,11 @@ Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, con
           fmt::format("rank {} (process {}) died before it had finished", rank, process.pid));
     }
   }
+  if (block.pair_count > 0 && run.ranks > block.pair_count) {
+    return no_result(
+        fmt::format("--links: its file is for {} ranks, and the program has {}; add those missing",
+                    block.pair_count, run.ranks));
+  }
   add_counters(block, run);
   if (run.operations == 0) {
     return no_result(

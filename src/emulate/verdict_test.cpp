@@ -58,6 +58,15 @@ TEST_F(verdict, open_mpi_without_ucx_is_told_how_to_switch) {
   EXPECT_NE(refusal().find("OMPI_MCA_pml=ucx"), std::string::npos);
 }
 
+TEST_F(verdict, ranks_without_links_are_no_result) {
+  add_rank(0, kComplete);
+  add_rank(1, kComplete);
+  block_->pair_count = 1;
+  EXPECT_NE(refusal().find("its file is for 1 ranks, and the program has 2"), std::string::npos);
+  block_->pair_count = 3;
+  EXPECT_EQ(refusal(), "");
+}
+
 TEST_F(verdict, a_program_that_never_communicates_is_no_result) {
   add_rank(0, kComplete, 0);
   add_rank(1, kComplete, 0);
