@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulate/control/control_block.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -130,6 +131,10 @@ RankHere rank_from_environment() {
                                       "SLURM_PROCID", nullptr};
   static const char* const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", nullptr};
   return {number(ranks, -1), number(sizes, 0)};
+}
+
+bool is_mpi_program() {
+  return ::dlsym(RTLD_DEFAULT, "PMPI_Comm_rank") != nullptr;
 }
 
 Clock measure_clock(std::uint64_t nanoseconds) {

@@ -153,6 +153,10 @@ struct RankHere {
 };
 RankHere rank_from_environment();
 
+/// Whether an MPI is loaded into this process. Its beginning and end are not asked for: the module
+/// for UCX defines those itself.
+bool is_mpi_program();
+
 /// The calibrated rate of a memory-resident clock: ticks in a second, measured over `nanoseconds`.
 Clock measure_clock(std::uint64_t nanoseconds);
 

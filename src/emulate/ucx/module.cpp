@@ -17,14 +17,6 @@ namespace weft::emulate::ucx {
 Process process = {nullptr, nullptr, kUnknownRank, 0, 0};
 void take_over(uct_iface_h handle, uct_worker_h worker, const uct_iface_params_t& parameters);
 
-namespace {
-
-bool is_mpi_program() {
-  return ::dlsym(RTLD_DEFAULT, "PMPI_Init") != nullptr;
-}
-
-}  // namespace
-
 void enrol() {
   if (process.record != nullptr || process.block == nullptr) return;
   process.record = process.block->enrol();

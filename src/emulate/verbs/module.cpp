@@ -53,7 +53,7 @@ void note_interposed() {
   ProcessRecord& record = *process.record;
   ::strncpy(record.interposer, "verbs", sizeof record.interposer - 1);
   record.stage.fetch_or(stage_interposed);
-  const bool is_mpi = !is_alone && ::dlsym(RTLD_DEFAULT, "PMPI_Init") != nullptr;
+  const bool is_mpi = !is_alone && is_mpi_program();
   if (is_mpi || (record.stage.load() & stage_running) != 0) return;
   record.began = process.block->clock.now();
   record.stage.fetch_or(stage_running);
