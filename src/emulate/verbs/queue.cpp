@@ -27,6 +27,7 @@ struct Queue {
 struct Context {
   const ibv_context* handle;
   ibv_context_ops real;
+  CreateExtendedQueue* create_cq_ex;  ///< nullptr: the provider has none
 };
 
 constexpr unsigned kMostQueues = 1'024;
@@ -132,6 +133,17 @@ int req_notify_cq(ibv_cq* handle, int solicited_only) {
   return real_of(handle->context).req_notify_cq(handle, solicited_only);
 }
 
+ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
+  CreateExtendedQueue* real = nullptr;
+  {
+    const Locked locked;
+    for (const Context& one : contexts) {
+      if (one.handle == context) real = one.create_cq_ex;
+    }
+  }
+  return create_extended_queue(real, context, attributes);
+}
+
 Work work_of(const ibv_send_wr& request) {
   Work work{request.wr_id, 0, Way::message, false, (request.send_flags & IBV_SEND_SIGNALED) != 0};
   for (int i = 0; i < request.num_sge; ++i) work.bytes += request.sg_list[i].length;
@@ -184,7 +196,12 @@ void take_over(ibv_context* context) {
   const Locked locked;
   for (Context& one : contexts) {
     if (one.handle != nullptr) continue;
-    one = {context, context->ops};
+    one = {context, context->ops, nullptr};
+    verbs_context* const extended = verbs_get_ctx(context);
+    if (extended != nullptr && extended->create_cq_ex != nullptr) {
+      one.create_cq_ex = extended->create_cq_ex;
+      extended->create_cq_ex = create_cq_ex;
+    }
     context->ops.poll_cq = poll_cq;
     context->ops.req_notify_cq = req_notify_cq;
     context->ops.post_send = post_send;
@@ -206,6 +223,7 @@ void leave(const ibv_context* context) {
 }
 
 void drop_queue(const ibv_cq* handle) {
+  drop_extended_queue(handle);
   const Locked locked;
   for (Queue& queue : queues) {
     if (queue.handle != handle) continue;

@@ -13,6 +13,13 @@ void leave(const ibv_context* context);
 /// The queue is gone, and what it held.
 void drop_queue(const ibv_cq* queue);
 
+/// A queue that is read field by field (ibv_create_cq_ex), made by the provider's `create` and
+/// taken over. nullptr and EOPNOTSUPP for fields that cannot be held, which programs do without.
+using CreateExtendedQueue = ibv_cq_ex*(ibv_context*, ibv_cq_init_attr_ex*);
+ibv_cq_ex* create_extended_queue(CreateExtendedQueue* create, ibv_context* context,
+                                 ibv_cq_init_attr_ex* attributes);
+void drop_extended_queue(const ibv_cq* handle);
+
 /// Puts the module's functions into an extended queue pair (ibv_wr_…).
 void take_over(ibv_qp_ex* pair);
 void leave(const ibv_qp_ex* pair);

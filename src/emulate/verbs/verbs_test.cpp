@@ -3,6 +3,7 @@
 // them. Times are held to lower bounds only.
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <deque>
 #include <map>
 #include <memory>
@@ -63,6 +64,14 @@ int provider_req_notify_cq(ibv_cq* /*queue*/, int /*solicited_only*/) {
   return 0;
 }
 
+ibv_cq_ex extended_queue;
+
+ibv_cq_ex* provider_create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* /*attributes*/) {
+  extended_queue = {};
+  extended_queue.context = context;
+  return &extended_queue;
+}
+
 class verbs : public ::testing::Test {
  protected:
   verbs() : block_(std::make_unique<ControlBlock>()) {
@@ -72,6 +81,9 @@ class verbs : public ::testing::Test {
     context_.ops.post_send = provider_post_send;
     context_.ops.poll_cq = provider_poll_cq;
     context_.ops.req_notify_cq = provider_req_notify_cq;
+    context_.abi_compat = __VERBS_ABI_IS_EXTENDED;
+    extended_.sz = sizeof extended_;
+    extended_.create_cq_ex = provider_create_cq_ex;
     take_over(&context_);
     for (std::uint32_t i : {0U, 1U}) {
       queues_[i].context = &context_;
@@ -126,7 +138,8 @@ class verbs : public ::testing::Test {
   }
 
   std::unique_ptr<ControlBlock> block_;
-  ibv_context context_{};
+  verbs_context extended_{};
+  ibv_context& context_ = extended_.context;
   ibv_cq queues_[2]{};
   ibv_qp pairs_[2]{};
 };
@@ -148,6 +161,41 @@ TEST_F(verbs, a_message_is_held_for_its_latency_and_its_acknowledgement_for_two)
   EXPECT_EQ(wait(0), Ids{7});
   EXPECT_GE(now() - start, 2 * kLatency);
   EXPECT_EQ(block_->process[0].operations[op_send].load(), 1U);
+}
+
+TEST_F(verbs, a_queue_that_is_read_field_by_field_holds_messages_too) {
+  ibv_cq_init_attr_ex wanted{};
+  wanted.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_QP_NUM;
+  ibv_cq_ex* const queue = ibv_create_cq_ex(&context_, &wanted);
+  ASSERT_EQ(queue, &extended_queue);
+  queue_of_pair[1] = ibv_cq_ex_to_cq(queue);
+  block_->knobs.latency = kLatency;
+  ibv_poll_cq_attr how{};
+  const Picoseconds start = now();
+  ASSERT_EQ(post(IBV_WR_SEND, 7), 0);
+  ASSERT_EQ(post(IBV_WR_SEND, 8), 0);
+  int code = ENOENT;
+  while (code == ENOENT) code = ibv_start_poll(queue, &how);
+  EXPECT_GE(now() - start, kLatency);
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(queue->wr_id, 7U);
+  EXPECT_EQ(queue->status, IBV_WC_SUCCESS);
+  EXPECT_EQ(ibv_wc_read_opcode(queue), IBV_WC_RECV);
+  EXPECT_EQ(ibv_wc_read_qp_num(queue), 1U);
+  code = ENOENT;
+  while (code == ENOENT) code = ibv_next_poll(queue);
+  EXPECT_EQ(queue->wr_id, 8U);
+  EXPECT_EQ(ibv_next_poll(queue), ENOENT);
+  ibv_end_poll(queue);
+  drop_queue(ibv_cq_ex_to_cq(queue));
+}
+
+TEST_F(verbs, a_queue_with_time_stamps_is_refused_as_one_that_the_adapter_lacks) {
+  ibv_cq_init_attr_ex wanted{};
+  wanted.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+  errno = 0;
+  EXPECT_EQ(ibv_create_cq_ex(&context_, &wanted), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
 TEST_F(verbs, a_message_counts_from_when_it_was_sent_not_from_when_it_was_looked_for) {
