@@ -51,5 +51,13 @@ TEST_F(cluster, a_rank_is_a_later_life_although_its_clock_was_set_back) {
   expect_end_by(SIGTERM, 1, nodes);
 }
 
+TEST(clock, that_says_a_time_before_the_machine_was_started_does_no_harm) {
+  NodeProcess stream({WEFT_PROGRAM, "stream", "local", "--inputs", "2", "--computes", "2",
+                      "--no-limit", "--timeslices", "20", "--sink", "check:"},
+                     {std::string("LD_PRELOAD=") + WEFT_SET_BACK_MONOTONIC_CLOCK,
+                      "ASAN_OPTIONS=verify_asan_link_order=0"});
+  EXPECT_EQ(stream.wait(), 0) << stream.errors();
+}
+
 }  // namespace
 }  // namespace weft
