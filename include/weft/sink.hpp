@@ -83,6 +83,9 @@ class Sink {
   /// Makes a call that blocks in another thread return soon, with error cancelled where its work is
   /// not done; so do calls that follow. For a run that is being stopped. Any thread.
   virtual void interrupt() {}
+  /// Somebody wants the run to end now: consumers that have not come are waited for no longer, and
+  /// what nobody takes counts as dropped. Timeslices may still follow. Any thread.
+  virtual void stop_waiting() {}
   /// Flushes and closes; nothing follows. Called once, from the same thread.
   virtual Result<void> finish() { return {}; }
   virtual SinkSummary summary() const = 0;

@@ -33,6 +33,8 @@ constexpr Duration reconnect_patience = Duration::seconds(3);
 constexpr Duration parting_patience = Duration::seconds(2);
 /// All others have reported: the own part ends within this, or not at all.
 constexpr Duration longest_end = Duration::seconds(5);
+/// Agreeing on an end takes a few messages, and rings to be emptied.
+constexpr Duration agreement_patience = Duration::seconds(1);
 /// What the nodes get to connect after all have been heard of.
 constexpr Duration shortest_start = Duration::seconds(2);
 
@@ -296,6 +298,14 @@ class ClusterNode {
     if ((own_wish || rendezvous_.stop_told() || stopping_) && !std::exchange(stopped_, true)) {
       node_->stop();
     }
+    if (signals_.count() == 0) return;
+    if (!std::exchange(hurried_, true)) node_->hurry();
+    // Those who wait for a majority, say, agree on nothing.
+    if (signals_.since_first() > agreement_patience && !std::exchange(says_second_, true)) {
+      spdlog::warn(
+          "the stream ends when its nodes agree on that; a second signal ends this one "
+          "at once, without a report");
+    }
   }
 
   void show_progress(Instant now, const StreamProgress& own) {
@@ -472,6 +482,8 @@ class ClusterNode {
   Instant begun_at_{};
   bool stopping_ = false;  // told before there was anything to stop
   bool stopped_ = false;
+  bool hurried_ = false;
+  bool says_second_ = false;
   std::vector<bool> late_;   // who came when the stream had begun
   std::vector<bool> there_;  // whom the rendezvous was connected with at the last look
   Instant company_at_{};     // some other node was there

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/log.hpp"
 #include "base/units.hpp"
@@ -89,7 +90,7 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
   Instant next_progress = start + progress_every;
   JobProgress progress(nodes, start);
   LifeHistories histories({options.inputs, options.computes}, progress_every);
-  bool stopping = false;
+  bool stopping = false, hurried = false;
   while (!job.all_reported()) {
     job.step(next_progress, [&](NodeId node, Incarnation life, const std::string& text) {
       const auto p = decode_progress(text);
@@ -123,6 +124,7 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
       job.stop();
       if (!over) spdlog::info("interrupted: the stream ends; a second signal kills");
     }
+    if (signals.came() && !std::exchange(hurried, true)) job.hurry();
     // Nodes that wait for a pipe's writer, say, hear nothing. What has not begun needs no end.
     const bool stuck = stopping && !flows && signals.came() && signals.since_first() > to_begin;
     if (signals.count() > 1 || stuck) return Error{ErrorCode::cancelled, "interrupted"};

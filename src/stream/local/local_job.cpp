@@ -51,7 +51,8 @@ void LocalJob::give_up_on_silent_nodes(Instant now, Duration patience) {
     // Opening a fabric may take seconds, in which a node has nothing to say.
     const bool silent = directory_.knows(i) && now - nodes_[i].heard > patience;
     if (silent) processes_.signal(i, SIGKILL);
-    others_reported = others_reported && !silent;
+    const bool busy = nodes_[i].sink && now - *nodes_[i].sink <= patience;
+    others_reported = others_reported && !silent && !busy;
   }
   const bool any_reported =
       std::any_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.report.has_value(); });
@@ -59,7 +60,8 @@ void LocalJob::give_up_on_silent_nodes(Instant now, Duration patience) {
     only_silent_since_ = Instant::never();
     return;
   }
-  // Everybody leaves at the same time, so who has not done so for long is cut off.
+  // All nodes leave at the same time, but for those with a slow sink: one that has not left for
+  // long is cut off.
   if (only_silent_since_ == Instant::never()) only_silent_since_ = now;
   if (now - only_silent_since_ < patience) return;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
@@ -112,6 +114,9 @@ void LocalJob::on_message(std::uint32_t index, Channel::Message message,
       break;
     case job_message::progress:
       if (on_progress) on_progress(NodeId(index), directory_.life(index), message.text);
+      break;
+    case job_message::sink:
+      node.sink = node.heard;
       break;
     case job_message::report: {
       auto report = decode_report(message.text);
@@ -196,6 +201,10 @@ bool LocalJob::any_lives(std::uint32_t first, std::uint32_t last) const {
 
 void LocalJob::stop() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::stop, "");
+}
+
+void LocalJob::hurry() {
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::hurry, "");
 }
 
 void LocalJob::let_go(Duration patience) {

@@ -31,6 +31,8 @@ inline constexpr char progress = 's';  ///< node → job
 inline constexpr char report = 'r';    ///< node → job: NodeReport; the node goes on until `leave`
 inline constexpr char leave = 'x';     ///< job → node: everybody has reported
 inline constexpr char stop = 'q';      ///< job → node: end the stream soon
+inline constexpr char hurry = 'h';     ///< job → node: and wait for no consumer that has not come
+inline constexpr char sink = 'k';      ///< node → job, again and again: it waits for its sink
 inline constexpr char link = 'l';  ///< job → node: "RATE" in bytes/s for a shaped link, 0: back
 inline constexpr char started = 'b';  ///< node → job: it knows its first view
 inline constexpr char failed = 'f';   ///< node → job: ErrorCode as a digit, why it cannot go on
@@ -78,6 +80,8 @@ class LocalJob final : private testbed::FaultTarget {
   bool any_lives(std::uint32_t first, std::uint32_t last) const;
   /// Tells everybody to end the stream.
   void stop();
+  /// Tells everybody that somebody wants that end now.
+  void hurry();
   /// Lets the nodes go and waits for them. Their reports, by node; none for nodes that died.
   std::vector<NodeReport> finish();
   /// The first failure that a node reported.
@@ -85,7 +89,7 @@ class LocalJob final : private testbed::FaultTarget {
   /// Whether the stream flows; faults count their times from then on.
   bool started() const { return faults_.has_value(); }
   /// Kills nodes that said nothing for `patience` (a stopped process does not even do that) and,
-  /// when all others have reported, those that have not for as long.
+  /// when all others have reported, those that have not for as long and wait for no sink.
   void give_up_on_silent_nodes(Instant now, Duration patience);
   /// What went wrong on purpose so far.
   const std::vector<FaultPlayed>& faults_played() const { return faults_played_; }
@@ -95,7 +99,8 @@ class LocalJob final : private testbed::FaultTarget {
  private:
   struct Node {
     std::optional<NodeReport> report;
-    Instant heard{};  // its last message
+    Instant heard{};                // its last message
+    std::optional<Instant> sink{};  // when it last said that it waits for its sink
     bool expected_death = false;
   };
   Result<void> spawn(std::uint32_t index);

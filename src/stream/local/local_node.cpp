@@ -67,6 +67,7 @@ class LocalNode {
     if (now < next_progress_ || reported_) return;
     next_progress_ = now + progress_every;
     (void)channel_.send(job_message::progress, encode_progress(node_.progress()));
+    if (node_.waits_for_sink()) (void)channel_.send(job_message::sink, "");
     spdlog::debug("{}", node_.describe());
   }
 
@@ -77,6 +78,9 @@ class LocalNode {
         break;
       case job_message::stop:
         node_.stop();
+        break;
+      case job_message::hurry:
+        node_.hurry();
         break;
       case job_message::leave:
         leaving_ = true;

@@ -49,6 +49,7 @@ class ComputeNode final : public StreamNode {
     released_.clear();
     sink_->collect(released_);
     for (const TimesliceIndex t : released_) machine_.release(t);
+    with_sink_ -= released_.size();
     machine_.turn(now, out);
     const bool moved = !out.deliver.empty() || !released_.empty();
     for (const Delivery& d : out.deliver.view()) waiting_.push_back(d.timeslice);
@@ -69,6 +70,10 @@ class ComputeNode final : public StreamNode {
     return news < 0 ? std::vector<int>() : std::vector<int>{news};
   }
   void stop() override {}
+  void hurry() override { sink_->stop_waiting(); }
+  bool waits_for_sink() const override {
+    return !waiting_.empty() || with_sink_ > 0 || (sink_ending_ && !sink_ended_);
+  }
   bool started() const override { return report_.started != Instant::never(); }
   bool finished() const override { return machine_.finished() && sink_ended_; }
   const std::optional<Error>& failure() const override { return failure_; }
@@ -144,6 +149,7 @@ class ComputeNode final : public StreamNode {
       const TimesliceIndex t = waiting_.front();
       if (sink_->has_room()) {
         sink_->submit(machine_.view(t, components_));
+        ++with_sink_;
       } else if (skip_) {
         ++dropped_;
         machine_.release(t);
@@ -176,6 +182,7 @@ class ComputeNode final : public StreamNode {
   std::vector<ComponentView> components_;
   std::deque<TimesliceIndex> waiting_;  // delivered, no room at the sink; bounded by the rings
   std::vector<TimesliceIndex> released_;
+  std::size_t with_sink_ = 0;
   bool sink_ending_ = false;
   bool sink_ended_ = false;  // and its failure is known
   std::uint64_t dropped_ = 0;

@@ -29,6 +29,7 @@ class SinkInLoop final : public SinkRunner {
     with_sink_ -= released_.size();
     released_.clear();
   }
+  void stop_waiting() override { sink_->stop_waiting(); }
   void finish() override {
     auto result = sink_->finish();
     if (!result && !failure_) failure_ = result.error();

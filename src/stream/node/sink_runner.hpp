@@ -24,6 +24,8 @@ class SinkRunner {
   virtual void submit(const TimesliceView& view) = 0;
   /// Appends the timeslices that the sink is done with.
   virtual void collect(std::vector<TimesliceIndex>& released) = 0;
+  /// `Sink::stop_waiting`.
+  virtual void stop_waiting() = 0;
   /// Nothing follows: the sink is flushed behind what it has.
   virtual void finish() = 0;
   /// The sink is flushed, or has failed.

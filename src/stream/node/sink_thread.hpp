@@ -29,6 +29,7 @@ class SinkThread final : public SinkRunner {
   bool has_room() const override { return with_sink_ < slots_.size(); }
   void submit(const TimesliceView& view) override;
   void collect(std::vector<TimesliceIndex>& released) override;
+  void stop_waiting() override { sink_->stop_waiting(); }
   void finish() override;
   bool finished() const override;
   std::optional<Error> failure() const override;

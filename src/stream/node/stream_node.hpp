@@ -31,6 +31,10 @@ class StreamNode {
   virtual std::vector<int> descriptors() const = 0;
   /// Ends the stream soon, in agreement with the others.
   virtual void stop() = 0;
+  /// Somebody wants that end now: the sink waits no longer for consumers that have not come.
+  virtual void hurry() {}
+  /// The node goes on because its sink has timeslices to take or an end to come to.
+  virtual bool waits_for_sink() const { return false; }
   /// The job has begun: this node knows its first view.
   virtual bool started() const = 0;
   virtual bool finished() const = 0;

@@ -93,6 +93,12 @@ void Server::interrupt() {
   changed_.notify_all();
 }
 
+void Server::stop_waiting() {
+  const std::lock_guard lock(mutex_);
+  waits_ = false;
+  changed_.notify_all();
+}
+
 ServerCounts Server::counts() const {
   const std::lock_guard lock(mutex_);
   ServerCounts counts = counts_;
@@ -106,7 +112,7 @@ void Server::finish() {
     if (finished_) return;
     finished_ = true;
     const auto done = [this] {
-      if (interrupted_) return true;
+      if (interrupted_ || nobody_can_release()) return true;
       for (const auto& [id, c] : connections_) {
         if (!c.unsent.empty()) return false;
       }
@@ -402,10 +408,21 @@ bool Server::ready_to_publish() const {
   return board_.complete() && (!board_.holds() || board_.free_slot().has_value());
 }
 
+/// Nobody waits for consumers any more, and without one that comes no timeslice can be published.
+bool Server::lacks_consumers() const {
+  return !waits_ && (!board_.complete() || !board_.orphaned_group().empty());
+}
+
+/// What is held waits for consumers that nobody waits for.
+bool Server::nobody_can_release() const {
+  return !waits_ && std::none_of(connections_.begin(), connections_.end(),
+                                 [](const auto& c) { return c.second.member; });
+}
+
 /// Consumers that never come would hold the stream up for ever.
 Result<void> Server::await_groups(std::unique_lock<std::mutex>& lock) {
   const Duration wait = std::min(options_.wait, Duration::seconds(longest_linger_s));
-  const auto here = [this] { return interrupted_ || board_.complete(); };
+  const auto here = [this] { return interrupted_ || !waits_ || board_.complete(); };
   if (changed_.wait_for(lock, std::chrono::nanoseconds(wait.to_nanoseconds()), here)) return {};
   const auto awaited = board_.awaited();
   return Error{ErrorCode::invalid_argument,
@@ -419,8 +436,12 @@ Result<void> Server::publish(const TimesliceView& timeslice, HeldTimeslice held)
     std::unique_lock lock(mutex_);
     WEFT_CHECK(!finished_, "publish after finish");
     if (auto here = await_groups(lock); !here) return here;
-    changed_.wait(lock, [this] { return interrupted_ || ready_to_publish(); });
+    changed_.wait(lock, [this] { return interrupted_ || ready_to_publish() || lacks_consumers(); });
     if (interrupted_) return Error{ErrorCode::cancelled, "shm: the run is being stopped"};
+    if (!ready_to_publish()) {
+      ++counts_.passed;
+      return {};
+    }
     const SlotNumber slot = board_.holds() ? *board_.free_slot() : 0;
     bool in_place = true;
     if (board_.holds()) {

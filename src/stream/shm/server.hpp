@@ -44,12 +44,14 @@ struct ServerCounts {
   std::uint64_t copied_unmapped = 0;  ///< timeslices with data in memory that cannot be shared
   std::uint64_t nonsense = 0;         ///< connections closed for what they sent
   std::uint64_t unreleased = 0;       ///< still held by a consumer when the end came
+  std::uint64_t passed = 0;           ///< came after `stop_waiting`, for groups without members
   BoardCounts board;
 };
 
 /// Ownership: of the sockets, the tables and the timeslices' handles. Threads: `publish` and
-/// `finish` from one thread, `interrupt` and `counts` from any; a service thread of its own serves
-/// the consumers. A consumer is trusted with nothing: what it sends can only end its connection.
+/// `finish` from one thread, `interrupt`, `stop_waiting` and `counts` from any; a service thread of
+/// its own serves the consumers. A consumer is trusted with nothing: what it sends can only end its
+/// connection.
 class Server {
  public:
   /// Listens; consumers can attach from now on.
@@ -66,6 +68,8 @@ class Server {
   /// Waits for consumers (`linger`), says the end to them and closes. Idempotent.
   void finish();
   void interrupt();
+  /// Timeslices that would wait for consumers to come pass from now on, and are counted.
+  void stop_waiting();
   ServerCounts counts() const;
 
  private:
@@ -117,6 +121,8 @@ class Server {
 
   // The publishing thread, with the mutex.
   bool ready_to_publish() const;
+  bool lacks_consumers() const;
+  bool nobody_can_release() const;
   Result<void> await_groups(std::unique_lock<std::mutex>& lock);
   Result<bool> fill(SlotNumber slot, const TimesliceView& timeslice,
                     std::unique_lock<std::mutex>& lock);
@@ -142,6 +148,7 @@ class Server {
   std::unique_ptr<CopyRing> copies_;                               // made when first needed
   std::uint32_t copies_file_ = no_file;
   bool interrupted_ = false;
+  bool waits_ = true;  // for consumers to come
   bool finished_ = false;
   std::string warned_of_;  // the orphaned group last warned of
   Turn publish_turn_;      // the publishing thread's

@@ -57,14 +57,17 @@ class ShmSink final : public Sink {
     changed_.notify_all();
   }
 
+  void stop_waiting() override { server_->stop_waiting(); }
+
   Result<void> finish() override {
     server_->finish();
     const shm::ServerCounts counts = server_->counts();
-    summary_.dropped = counts.board.unclaimed + counts.board.missed + counts.unreleased;
+    summary_.dropped =
+        counts.board.unclaimed + counts.passed + counts.board.missed + counts.unreleased;
     spdlog::info(
         "shm:{}: {} timeslices, no consumer for {}, missed by busy ones {}, given again {}, "
         "copied {} for policy skip and {} from memory that cannot be shared",
-        name_, summary_.timeslices, counts.board.unclaimed, counts.board.missed,
+        name_, summary_.timeslices, counts.board.unclaimed + counts.passed, counts.board.missed,
         counts.board.repeated, counts.copied_skip, counts.copied_unmapped);
     return {};
   }

@@ -15,7 +15,8 @@ namespace weft {
 ///   held=64          timeslices that consumers of policy all and one may hold up together
 ///   consumers=64     processes attached at once
 ///   copy=64MiB       shared memory per consumer of policy skip, and for data that must be copied
-///   wait=30s         how long the first timeslice waits for them; then the run fails
+///   wait=30s         how long the first timeslice waits for them; then the run fails (not where it
+///                    is ended early: what nobody takes counts as dropped then)
 ///   linger=10s       how long the end waits for consumers to release what they have
 /// Groups not named are made by the consumers that join them and see the stream from then on;
 /// timeslices that no consumer was given count as dropped, those a busy one missed too.

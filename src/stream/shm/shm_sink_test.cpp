@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/shm/shm_sink.hpp"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -9,139 +7,19 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
-#include <condition_variable>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
-#include <set>
 #include <thread>
 
 #include "base/rng.hpp"
-#include "runtime/memory/mirrored_ring.hpp"
 #include "stream/shm/channel.hpp"
 #include "stream/shm/protocol.hpp"
-#include "weft/consumer.hpp"
+#include "stream/shm/shm_sink_for_test.hpp"
 
-namespace weft {
+namespace weft::shm_test {
 namespace {
-
-constexpr Duration patience = Duration::seconds(30);
-
-std::string unique_name() {
-  static std::atomic<int> last = 0;
-  return fmt::format("test-{}-{}", ::getpid(), ++last);
-}
-
-// A compute node as far as the sink can tell: timeslices of three components in rings.
-class ComputeNode {
- public:
-  static constexpr std::uint32_t inputs = 3;
-  static constexpr std::size_t piece = 3000;  // so that some wrap around the ring's end
-
-  explicit ComputeNode(const std::string& rest, std::uint32_t compute = 0,
-                       std::uint32_t computes = 1) {
-    auto arena = MirroredArena::create(inputs, ring_size_for(ByteCount(64 * 1024)), "test");
-    EXPECT_TRUE(arena.ok());
-    arena_.emplace(std::move(*arena));
-    SinkPlace place;
-    place.inputs = inputs;
-    place.compute = compute;
-    place.computes = computes;
-    auto sink = open_shm_sink(rest, place);
-    EXPECT_TRUE(sink.ok()) << sink.error().message;
-    if (sink.ok()) sink_ = std::move(*sink);
-  }
-
-  Sink& sink() { return *sink_; }
-  const MirroredArena& arena() const { return *arena_; }
-  std::uint64_t published() const { return next_; }
-  std::size_t held() const {
-    const std::lock_guard lock(mutex_);
-    return held_.size();
-  }
-
-  // Component i of timeslice t is filled with the byte t + i; component 2 of every fifth is
-  // missing.
-  // Waits for room in the rings first, as a driver does.
-  Result<void> publish(bool in_ring = true) {
-    {
-      std::unique_lock lock(mutex_);
-      released_.wait(lock, [&] { return held_.empty() || *held_.begin() + 20 > next_; });
-      held_.insert(next_);
-    }
-    std::array<ComponentView, inputs> components;
-    std::vector<std::vector<std::byte>> local(inputs);
-    for (std::uint32_t i = 0; i < inputs; ++i) {
-      if (i == 2 && next_ % 5 == 4) {
-        components[i].flags = bit(TimesliceFlag::missing_components);
-        continue;
-      }
-      local[i].resize(piece);
-      const auto data = in_ring ? arena_->ring(i).at(next_ * piece, piece) : std::span(local[i]);
-      std::memset(data.data(), static_cast<int>(next_ + i), piece);
-      components[i] = {0, 1, data};
-    }
-    TimesliceView view;
-    view.index = TimesliceIndex(next_);
-    view.start_time = next_ * 1000;
-    view.duration = 1000;
-    view.num_core_microslices = 1;
-    view.components = components;
-    ++next_;
-    const auto release = [](void* self, TimesliceIndex t) noexcept {
-      auto& node = *static_cast<ComputeNode*>(self);
-      const std::lock_guard lock(node.mutex_);
-      EXPECT_EQ(node.held_.erase(t.value()), 1u) << "released twice: " << t.value();
-      node.released_.notify_all();
-    };
-    return sink_->consume_held(view, HeldTimeslice(release, this, view.index));
-  }
-
- private:
-  std::optional<MirroredArena> arena_;
-  std::uint64_t next_ = 0;
-  mutable std::mutex mutex_;
-  std::condition_variable released_;
-  std::set<std::uint64_t> held_;
-  std::unique_ptr<Sink> sink_;  // destroyed first: it releases what is held
-};
-
-Consumer attach(const std::string& name, const std::string& group, GroupPolicy policy,
-                std::uint32_t depth = 1) {
-  ConsumerOptions options;
-  options.policy = policy;
-  options.depth = depth;
-  auto consumer = Consumer::attach(name, group, options);
-  EXPECT_TRUE(consumer.ok()) << consumer.error().message;
-  return std::move(*consumer);
-}
-
-SharedTimeslice take(Consumer& consumer) {
-  auto timeslice = consumer.next(patience);
-  EXPECT_TRUE(timeslice.ok()) << timeslice.error().message;
-  EXPECT_TRUE(timeslice->has_value());
-  return std::move(**timeslice);
-}
-
-void expect_content(const TimesliceView& view) {
-  const std::uint64_t t = view.index.value();
-  EXPECT_EQ(view.start_time, t * 1000);
-  ASSERT_EQ(view.components.size(), ComputeNode::inputs);
-  for (std::uint32_t i = 0; i < ComputeNode::inputs; ++i) {
-    const ComponentView& c = view.components[i];
-    if (i == 2 && t % 5 == 4) {
-      EXPECT_EQ(c.flags, bit(TimesliceFlag::missing_components));
-      EXPECT_TRUE(c.data.empty());
-      continue;
-    }
-    ASSERT_EQ(c.data.size(), ComputeNode::piece);
-    for (const std::byte b : c.data) ASSERT_EQ(b, static_cast<std::byte>(t + i));
-  }
-}
 
 // Publishes on a thread of its own, as a driver does.
 std::thread publish_in_thread(ComputeNode& node, int count, bool in_ring = true) {
@@ -381,18 +259,6 @@ TEST(shm_sink, a_path_that_is_no_socket_is_refused_and_left_alone) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(shm_sink, interrupt_ends_a_wait_for_consumers) {
-  ComputeNode node(unique_name() + "?groups=g:all");
-  std::thread publisher([&] {
-    const auto r = node.publish();
-    ASSERT_FALSE(r.ok());
-    EXPECT_EQ(r.error().code, ErrorCode::cancelled);
-  });
-  node.sink().interrupt();
-  publisher.join();
-  EXPECT_TRUE(node.sink().finish().ok());
-}
-
 TEST(shm_sink, plain_consume_returns_when_the_timeslice_is_back) {
   const std::string name = unique_name();
   SinkPlace place;
@@ -589,4 +455,4 @@ TEST_F(HostileConsumers, one_that_never_reads_costs_only_what_its_depth_allows) 
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::shm_test

@@ -52,6 +52,10 @@ void TeeSink::interrupt() {
   for (const auto& sink : sinks_) sink->interrupt();
 }
 
+void TeeSink::stop_waiting() {
+  for (const auto& sink : sinks_) sink->stop_waiting();
+}
+
 Result<void> TeeSink::finish() {
   Result<void> first;
   for (const auto& sink : sinks_) {

@@ -18,6 +18,7 @@ class TeeSink final : public Sink {
   Result<void> consume(const TimesliceView& timeslice) override;
   Result<void> consume_held(const TimesliceView& timeslice, HeldTimeslice held) override;
   void interrupt() override;
+  void stop_waiting() override;
   /// Finishes all of them, whatever the others say; the first error.
   Result<void> finish() override;
   SinkSummary summary() const override;

@@ -59,5 +59,44 @@ TEST(clock, that_says_a_time_before_the_machine_was_started_does_no_harm) {
   EXPECT_EQ(stream.wait(), 0) << stream.errors();
 }
 
+// Input 1 of 2 × 2 nodes alone is no majority: without input 0 nothing is built and no end agreed
+// on.
+class cluster_without_majority : public cluster {
+ protected:
+  std::vector<NodeProcess> nodes_that_wait() {
+    write_cluster(4, "duration = \"10min\"");
+    auto nodes = start_all(4);
+    expect_all_say(nodes, "the stream has begun");
+    nodes[0].signal(SIGKILL);
+    EXPECT_EQ(nodes[0].wait(), 128 + SIGKILL);
+    EXPECT_TRUE(nodes[1].says("no majority")) << nodes[1].errors();
+    nodes[1].signal(SIGTERM);
+    EXPECT_TRUE(nodes[1].says("a second signal ends this one at once")) << nodes[1].errors();
+    return nodes;
+  }
+};
+
+TEST_F(cluster_without_majority, a_first_signal_ends_the_stream_when_an_input_comes_back) {
+  auto nodes = nodes_that_wait();
+  nodes[0] = start_rank(0);
+  expect_end_by(SIGTERM, 1, nodes);
+  const json result = json::parse(nodes[0].output());
+  EXPECT_EQ(result["checks"]["errors"], 0) << result["checks"]["first_error"];
+  EXPECT_EQ(result["timeslices_lost"], 0);
+}
+
+TEST_F(cluster_without_majority, a_second_signal_ends_a_node_at_once) {
+  auto nodes = nodes_that_wait();
+  nodes[1].signal(SIGTERM);
+  EXPECT_EQ(nodes[1].wait(), 128 + SIGTERM);
+  for (const std::size_t compute : {2u, 3u}) {
+    nodes[compute].signal(SIGTERM);
+    ASSERT_TRUE(nodes[compute].says("a second signal ends this one at once"));
+    nodes[compute].signal(SIGTERM);
+    EXPECT_EQ(nodes[compute].wait(), 128 + SIGTERM) << nodes[compute].errors();
+    EXPECT_EQ(nodes[compute].output(), "");
+  }
+}
+
 }  // namespace
 }  // namespace weft

@@ -209,6 +209,24 @@ TEST(stream_signals, end_a_stream_whose_source_has_nothing_to_begin_with) {
   }
 }
 
+TEST(stream_signals, end_a_stream_whose_consumers_have_not_come) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    // The program is the first sink: consumers are waited for when it has seen a timeslice.
+    WeftProcess process(endless({"local", "--sink", "exec:sh -c 'echo begun >&2'", "--sink",
+                                 "shm:signals-" + std::to_string(::getpid()) +
+                                     "?groups=nobody:one,some:all:2&wait=3600s"}));
+    ASSERT_TRUE(process.says("begun"));
+    process.signal(number);
+    const Ended ended = process.wait(60);
+    expect_whole(ended, number);
+    const Figures f = figures_of(ended);
+    EXPECT_GT(f.complete, 0u) << ended.describe();
+    EXPECT_EQ(f.dropped, f.complete) << ended.describe();
+    EXPECT_EQ(f.lost + f.errors, 0u) << ended.describe();
+    EXPECT_EQ(ended.errors.find("ended by signal"), std::string::npos) << ended.describe();
+  }
+}
+
 TEST(stream_signals, a_program_of_a_sink_can_be_ended_by_others) {
   // Nodes ignore both signals; what they start does not.
   const Ended ended =
