@@ -91,6 +91,13 @@ Result<void> check(const BenchmarkOptions& o) {
                  fmt::format("--device: {} has no on-demand paging; use --odp none, or connectx-4",
                              o.profile.name)};
   }
+  const double posting = (o.interval.to_seconds() + o.jitter.to_seconds()) * o.operations;
+  if (posting > rdma::longest_posting.to_seconds()) {
+    return Error{
+        ErrorCode::invalid_argument,
+        fmt::format("--interval: {} operations take {:.0f} s to post; {:.0f} s is the most",
+                    o.operations, posting, rdma::longest_posting.to_seconds())};
+  }
   return {};
 }
 

@@ -8,23 +8,29 @@
 
 namespace weft::rdma {
 
-/// Longer than a page fault and the wait after the shortest RNR NAK take together.
+/// Longer than a page fault and the wait after the shortest RNR NAK take together; and than the
+/// wait after an RNR NAK of 1.28 ms.
 constexpr Duration dummy_after = Duration::microseconds(600);
-constexpr Duration reissue_after = Duration::milliseconds(2);
+constexpr Duration reissue_after = Duration::milliseconds(6);
 constexpr std::uint32_t bound_per_page = 2;
+/// What a request may take longer for each of its pages, and for each byte that was posted and is
+/// not complete, without anything being wrong.
+constexpr Duration slowest_page = Duration::milliseconds(1);
+constexpr Duration slowest_byte = Duration::nanoseconds(1);
 
 struct Avoidance {
   /// The server's RNR NAKs ask for the shortest wait, 0.01 ms, whatever else was set.
   bool smallest_rnr_delay = false;
-  /// A READ of one byte behind requests that got no answer for this long, again and again: it draws
-  /// a NAK for what was lost. Zero: none.
+  /// A WRITE of no bytes on a queue pair that has made no progress for this long, and again after
+  /// four times the time before: it needs no memory, and draws a NAK for what was lost. Zero: none.
   Duration dummy_after;
-  /// A request without an answer for this long is issued again, on a queue pair kept for that.
-  /// Zero: never.
+  /// The oldest request of a queue pair that has made no progress for this long is issued again, on
+  /// a queue pair kept for that. Zero: never.
   Duration reissue_after;
   /// Buffers are prefetched on both sides before the first operation (ibv_advise_mr).
   bool prefetch = false;
-  /// At most so many queue pairs have a request to one page at a time. Zero: no bound.
+  /// At most so many queue pairs have a request at a time to a page of the client's paged memory on
+  /// which none has completed yet. Zero: no bound.
   std::uint32_t queue_pairs_per_page = 0;
 
   bool any() const {

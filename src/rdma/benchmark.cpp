@@ -78,7 +78,8 @@ BenchmarkResult run_benchmark(const BenchmarkOptions& o,
                               const std::function<void(const TappedPacket&)>& tap) {
   TwoHosts hosts(hosts_of(o));
   hosts.tap = tap;
-  Client client(hosts, o.avoidance, o.queue_pairs, o.queue_pairs);
+  const bool is_paged = o.paged == PagedSide::client || o.paged == PagedSide::both;
+  Client client(hosts, o.avoidance, is_paged, o.queue_pairs, o.queue_pairs);
   BenchmarkResult result;
   result.completed_at.resize(o.operations);
   std::uint32_t completed = 0;
@@ -105,8 +106,10 @@ BenchmarkResult run_benchmark(const BenchmarkOptions& o,
     hosts.at(hosts.now() + o.interval + o.post_cost + Duration::from_seconds(more), post_next);
   };
   hosts.at(Instant(), post_next);
-  constexpr auto patience = Duration::seconds(100'000);
-  hosts.run(Instant() + patience, [&] { return completed == o.operations; });
+  // Longer than eight timeouts of the longest kind take.
+  constexpr auto patience = Duration::seconds(1'000'000);
+  hosts.run(Instant::never(), [&] { return posted == o.operations; });
+  hosts.run(hosts.now() + patience, [&] { return completed == o.operations; });
   // What is still under way, such as requests that were issued again elsewhere, costs packets too.
   hosts.run(hosts.now() + Duration::seconds(60), [] { return false; });
   result.stuck = o.operations - completed;

@@ -192,7 +192,7 @@ TEST(figure_9, flood_comes_above_ten_queue_pairs_with_paging_on_the_client_side_
   for (const std::uint32_t queue_pairs : {1U, 5U, 10U}) {
     EXPECT_FALSE(run_benchmark(figure_9(PagedSide::client, queue_pairs)).flood()) << queue_pairs;
   }
-  for (const std::uint32_t queue_pairs : {10U, 50U, 128U}) {
+  for (const std::uint32_t queue_pairs : {10U, 11U, 50U, 128U}) {
     const auto server = run_benchmark(figure_9(PagedSide::server, queue_pairs));
     EXPECT_FALSE(server.flood());
     EXPECT_FALSE(run_benchmark(figure_9(PagedSide::none, queue_pairs)).flood());
@@ -203,12 +203,13 @@ TEST(figure_9, flood_comes_above_ten_queue_pairs_with_paging_on_the_client_side_
   }
 }
 
-/// The paper's 8,192 READs with paging on the client's side, beside the same without paging.
+/// The paper's 8,192 READs with paging on one side or both, beside the same without paging.
 struct Figure9 {
-  explicit Figure9(std::uint32_t queue_pairs, Duration post_cost = BenchmarkOptions().post_cost) {
-    BenchmarkOptions o = figure_9(PagedSide::client, queue_pairs);
+  explicit Figure9(std::uint32_t queue_pairs, PagedSide side = PagedSide::client,
+                   std::uint64_t seed = 1) {
+    BenchmarkOptions o = figure_9(side, queue_pairs);
     o.operations = 8'192;
-    o.post_cost = post_cost;
+    o.seed = seed;
     paged = run_benchmark(o);
     o.paged = PagedSide::none;
     const auto pinned = run_benchmark(o);
@@ -220,52 +221,54 @@ struct Figure9 {
   double times_packets = 0;
 };
 
-TEST(figure_9, up_to_nine_queue_pairs_take_what_their_page_faults_take) {
-  for (const std::uint32_t queue_pairs : {1U, 5U, 9U}) {
-    const Figure9 f(queue_pairs);
-    EXPECT_EQ(f.paged.page_faults, 200u);
-    // The paper's gray bar: each takes 250 to 1,000 us.
-    EXPECT_GT(f.paged.execution, us(200 * 250)) << queue_pairs;
-    EXPECT_LT(f.paged.execution, us(200 * 1'000)) << queue_pairs;
-    EXPECT_EQ(f.paged.timeouts, 0u) << queue_pairs;
-    EXPECT_LT(f.times_packets, 3) << queue_pairs;
+TEST(figure_9, up_to_ten_queue_pairs_take_what_their_page_faults_take) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    for (const std::uint32_t queue_pairs : {1U, 5U, 9U, 10U}) {
+      const Figure9 f(queue_pairs, PagedSide::client, seed);
+      EXPECT_EQ(f.paged.page_faults, 200u);
+      // The paper's gray bar: each takes 250 to 1,000 us.
+      EXPECT_GT(f.paged.execution, us(200 * 250)) << queue_pairs;
+      EXPECT_LT(f.paged.execution, us(200 * 1'000)) << queue_pairs;
+      EXPECT_EQ(f.paged.timeouts, 0u) << queue_pairs;
+      EXPECT_FALSE(f.paged.flood()) << queue_pairs << " seed " << seed;
+      EXPECT_LT(f.times_packets, 6) << queue_pairs;
+    }
   }
 }
 
-// The paper says "exceeded 10". Here the limit is where a queue pair has no longer posted the 16
-// READs that it may have without an answer when it stops for the first page: READs that come
-// behind those wait, and others are lost.
-TEST(figure_9, from_ten_queue_pairs_on_it_is_hundreds_of_times_slower_at_first_from_timeouts) {
-  for (const auto& [queue_pairs, floods, packets] : {std::tuple(10U, false, 2.6),
-                                                     {11U, false, 2.7},
-                                                     {12U, false, 2.9},
-                                                     {20U, true, 3.3},
-                                                     {50U, true, 7.2}}) {
+TEST(figure_9, from_eleven_queue_pairs_on_flood_takes_hundreds_of_times_the_packets_and_seconds) {
+  for (const std::uint32_t queue_pairs : {11U, 12U, 20U}) {
     const Figure9 f(queue_pairs);
-    EXPECT_NEAR(f.times_slower, 650, 20) << queue_pairs;
-    EXPECT_EQ(f.paged.dammed, queue_pairs) << "each once";
-    EXPECT_EQ(f.paged.timeouts, queue_pairs);
-    EXPECT_EQ(f.paged.flood(), floods) << queue_pairs;
-    EXPECT_NEAR(f.times_packets, packets, packets / 20) << queue_pairs;
+    EXPECT_TRUE(f.paged.flood()) << queue_pairs;
+    EXPECT_GT(f.times_packets, 100) << queue_pairs;
+    EXPECT_LT(f.times_packets, 1'000) << queue_pairs;
+    EXPECT_GT(f.paged.execution, Duration::seconds(2)) << queue_pairs;
+    if (queue_pairs <= 12) {
+      EXPECT_EQ(f.paged.timeouts, 0u) << "flood alone";
+    }
   }
 }
 
-TEST(figure_9, the_limit_lies_between_ten_and_eleven_queue_pairs_when_a_post_takes_0_37_us) {
-  constexpr auto post_cost = Duration::nanoseconds(370);
-  const Figure9 ten(10, post_cost), eleven(11, post_cost);
-  EXPECT_LT(ten.paged.execution, us(200 * 1'000));
-  EXPECT_EQ(ten.paged.timeouts, 0u);
-  EXPECT_GT(eleven.paged.execution, Duration::seconds(2));
-  EXPECT_EQ(eleven.paged.dammed, 11u);
-}
-
-TEST(figure_9, flood_of_128_queue_pairs_takes_hundreds_of_times_the_packets_and_seconds) {
+TEST(figure_9, flood_of_128_queue_pairs_is_up_to_3000_times_slower) {
   const Figure9 f(128);
   EXPECT_TRUE(f.paged.flood());
   EXPECT_GT(f.times_packets, 100);
   EXPECT_LT(f.times_packets, 1'000);
-  EXPECT_GT(f.paged.execution, Duration::seconds(2));
-  EXPECT_GT(f.times_slower, 3'000);
+  EXPECT_GT(f.times_slower, 2'000);
+  EXPECT_LT(f.times_slower, 3'500);
+}
+
+TEST(figure_9, the_limit_is_the_same_on_both_sides_and_on_a_later_adapter) {
+  const Figure9 ten(10, PagedSide::both), eleven(11, PagedSide::both);
+  EXPECT_FALSE(ten.paged.flood());
+  EXPECT_EQ(ten.paged.timeouts, 0u);
+  EXPECT_TRUE(eleven.paged.flood());
+  EXPECT_GT(eleven.times_slower, 10 * ten.times_slower);
+  for (const std::uint32_t queue_pairs : {10U, 11U}) {
+    BenchmarkOptions o = figure_9(PagedSide::client, queue_pairs);
+    o.profile = *net::rc::device_profile("connectx-6");
+    EXPECT_EQ(run_benchmark(o).flood(), queue_pairs > 10) << queue_pairs;
+  }
 }
 
 TEST(figure_9, paging_on_the_server_side_is_slow_from_timeouts) {
@@ -274,6 +277,20 @@ TEST(figure_9, paging_on_the_server_side_is_slow_from_timeouts) {
   EXPECT_EQ(r.dammed, r.timeouts);
   EXPECT_GT(r.execution, Duration::seconds(1));
   EXPECT_LT(r.packets, 30 * run_benchmark(figure_9(PagedSide::none, 128)).packets);
+}
+
+TEST(figure_9, one_read_of_many_pages_floods_no_queue_pair_on_any_device) {
+  for (const auto& profile : net::rc::device_profiles()) {
+    if (!profile.has_paging) continue;
+    BenchmarkOptions o = options(std::string(profile.name).c_str(), PagedSide::client);
+    o.operations = 1;
+    o.ack_timeout = 18;
+    o.size = 4U << 20;
+    const auto r = run_benchmark(o);
+    EXPECT_FALSE(r.flood()) << profile.name;
+    EXPECT_EQ(r.page_faults, o.size / net::rc::page_bytes);
+    EXPECT_LT(r.execution, us(1'000) * static_cast<std::int64_t>(r.page_faults)) << profile.name;
+  }
 }
 
 TEST(figure_11a, of_128_queue_pairs_on_one_page_the_first_complete_after_1_ms_the_last_after_6) {
@@ -310,6 +327,15 @@ TEST(benchmark, without_paging_nothing_is_sent_again_on_any_device) {
     EXPECT_EQ(r.retransmissions + r.timeouts + r.rnr_naks + r.page_faults + r.failed, 0u);
     EXPECT_EQ(r.packets, 1'000u * 4);
   }
+}
+
+TEST(benchmark, posts_all_operations_however_far_apart_they_are) {
+  BenchmarkOptions o = options("connectx-4", PagedSide::both);
+  o.operations = 3;
+  o.interval = longest_posting / 3;
+  const auto r = run_benchmark(o);
+  EXPECT_EQ(r.stuck + r.failed, 0u);
+  EXPECT_GT(r.completed_at[2], o.interval * 2);
 }
 
 TEST(benchmark, with_one_seed_is_the_same_run) {

@@ -3,6 +3,7 @@
 #include "net/rc/adapter.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -87,7 +88,7 @@ void Adapter::on_timer(Instant now, const Timer& timer, Outbox& out) {
     case TimerKind::resume:
       if (qp.wait != Wait::again || qp.wait_number != timer.number) return;
       qp.wait = Wait::none;
-      go_back(now, timer.queue_pair, false);
+      go_back(now, timer.queue_pair, std::exchange(qp.is_missed, false));
       pump(now, timer.queue_pair, out);
       return;
     case TimerKind::timeout:

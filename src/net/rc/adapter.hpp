@@ -34,13 +34,14 @@ struct AdapterCounters {
   std::uint64_t implied_naks = 0;     ///< responses that came ahead of a missing one
   std::uint64_t retransmissions = 0;  ///< packets sent again
   std::uint64_t discarded = 0;        ///< responses thrown away
-  std::uint64_t flooded = 0;  ///< requests that went out again more than most_common_retries times
+  /// Requests whose response was thrown away late_retries times although its page was there.
+  std::uint64_t flooded = 0;
 
   AdapterCounters& operator+=(const AdapterCounters& more);
 };
 
-/// Within the common time of a page fault a request goes out again this often at most.
-constexpr std::uint32_t most_common_retries = 5;
+/// A request that goes out again this often with its page there floods.
+constexpr std::uint32_t late_retries = 10;
 
 /// A machine: given the time, never asks for it. Queue pairs are numbered from 0.
 class Adapter {
@@ -87,10 +88,12 @@ class Adapter {
     std::uint64_t serial = 0;
     std::uint32_t psn = 0;  // of its first packet
     std::uint32_t packets = 1;
-    std::uint32_t done = 0;     // packets answered or acknowledged, in order
-    std::uint64_t ticket = 0;   // waits to be told of a page
-    std::uint32_t refused = 0;  // times that its response was thrown away for want of a page
-    bool lost = false;          // counts as sent, but never went out
+    std::uint32_t done = 0;       // packets answered or acknowledged, in order
+    std::uint64_t ticket = 0;     // waits to be told of a page
+    std::uint64_t waits_for = 0;  // that page
+    std::uint32_t refused = 0;    // times in a row that it was not told, and the page was there
+    bool lost = false;            // counts as sent, but never went out
+    bool was_seen = false;        // at the port: when it is sent now, it is sent again
     std::optional<std::uint32_t> gap_at;  // of a READ: `done` when a response was found missing
   };
   enum class Wait : std::uint8_t { none, again, local_page };
@@ -102,7 +105,8 @@ class Adapter {
     std::uint32_t resending = 0;  // requests in the queue of the engine
     std::uint64_t round = 0;      // requests that were queued in earlier ones are stale
     Wait wait = Wait::none;
-    Instant loses_from = Instant::never();
+    Instant stopped_from = Instant::never();
+    bool is_missed = false;  // a sequence NAK came in that wait
     std::uint64_t wait_number = 0;
     Instant timeout_at = Instant::never();
     Instant timer_at = Instant::never();  // when the queue of timers looks at timeout_at
@@ -139,7 +143,7 @@ class Adapter {
   void pump(Instant now, std::uint32_t number, Outbox& out);
   bool may_send(const QueuePair& qp) const;
   void send_new(Instant now, std::uint32_t number, Request& request, bool lost, Outbox& out);
-  void emit(Instant now, std::uint32_t number, Request& request, bool again, Outbox& out);
+  void emit(Instant now, std::uint32_t number, Request& request, Outbox& out);
   bool wait_for_local_pages(Instant now, std::uint32_t number, Request& request);
   void on_response(Instant now, std::uint32_t number, const Packet& packet, Outbox& out);
   void on_read_response(Instant now, std::uint32_t number, const Packet& packet, Outbox& out);
@@ -147,7 +151,8 @@ class Adapter {
   void on_rnr_nak(Instant now, std::uint32_t number, const Packet& packet, Outbox& out);
   void acknowledge_before(Instant now, std::uint32_t number, std::uint32_t psn, Outbox& out);
   void complete(Instant now, std::uint32_t number, Outbox& out);
-  void wait_again(Instant now, std::uint32_t number, Duration wait);
+  void wait_again(Instant now, std::uint32_t number, Duration wait, Instant stops_at);
+  void take_back_lost(QueuePair& qp);
   void go_back(Instant now, std::uint32_t number, bool with_lost);
   void on_timeout(Instant now, std::uint32_t number, Outbox& out);
   void fail(std::uint32_t number, Outbox& out);

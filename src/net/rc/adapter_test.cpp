@@ -363,6 +363,63 @@ TEST(adapter, each_missing_response_of_a_long_read_is_asked_for_at_once) {
   EXPECT_LT(now - Instant(), Duration::milliseconds(1));
 }
 
+TEST(adapter, what_goes_out_again_does_so_until_the_queue_pair_has_stopped) {
+  // 16 READs to one page that is not there. The first response that comes back finds no page; the
+  // other requests are on their way out by then.
+  const DeviceProfile profile = *device_profile("connectx-4");
+  Link link(profile, {.paged = true}, 1, Rng(1));
+  link.end(1).pages().prefetch(1);
+  const std::uint32_t reads = profile.most_reads;
+  for (std::uint64_t id = 0; id < reads; ++id) {
+    link.post(0, 0, {.id = id, .local = page_bytes, .remote = page_bytes, .bytes = 100});
+  }
+  ASSERT_TRUE(link.run_until(Instant() + profile.client_retry - Duration::microseconds(10)));
+  EXPECT_EQ(link.sent(0).size(), reads);
+  ASSERT_TRUE(link.run_until(Instant() + profile.client_retry + Duration::microseconds(50)));
+  EXPECT_EQ(link.sent(0).size(), 2 * reads) << "all of them, each once";
+  ASSERT_TRUE(link.run_until(Instant::never()));
+  EXPECT_EQ(link.completions(0, 0).size(), reads);
+}
+
+TEST(adapter, never_has_more_reads_without_answer_than_it_may_after_many_were_lost) {
+  const auto profile = *device_profile("connectx-4");
+  Adapter requester(profile, {}, 1, Rng(1));
+  Outbox out;
+  Instant now{};
+  requester.post(now, 0, {.id = 0, .bytes = 100}, out);
+  requester.on_packet(
+      now, {.opcode = wire::Opcode::acknowledge, .syndrome = wire::rnr_nak_syndrome(14), .psn = 0},
+      out);
+  now = now + Duration::milliseconds(1);
+  for (std::uint64_t id = 1; id <= 40; ++id) requester.post(now, 0, {.id = id, .bytes = 100}, out);
+  const auto answer = [&](std::uint32_t psn) {
+    requester.on_packet(now,
+                        {.opcode = wire::Opcode::read_response_only,
+                         .syndrome = wire::ack_syndrome,
+                         .psn = psn,
+                         .payload = 100},
+                        out);
+  };
+  const auto sends_until = [&](Instant until) {
+    out.packets.clear();
+    while (requester.next_deadline() <= until) {
+      now = requester.next_deadline();
+      requester.on_deadline(now, out);
+    }
+    return out.packets.size();
+  };
+  EXPECT_EQ(sends_until(now + Duration::milliseconds(5)), 1u) << "the one that was not lost";
+  answer(0);
+  EXPECT_EQ(sends_until(now + Duration::milliseconds(600)), profile.most_reads) << "a timeout";
+  for (std::uint32_t psn = 1; psn <= 40; ++psn) {
+    out.packets.clear();
+    answer(psn);
+    EXPECT_EQ(out.packets.size(), psn + profile.most_reads <= 40 ? 1u : 0u) << psn;
+  }
+  EXPECT_EQ(out.completions.size(), 41u);
+  EXPECT_EQ(requester.counters().retransmissions, 1u + 40u);
+}
+
 TEST(adapters, count_retries_from_the_last_progress_on) {
   const auto profile = *device_profile("ideal");
   Adapter adapter(profile, {.ack_timeout = 8, .retry_count = 1}, 1, Rng(1));

@@ -32,9 +32,11 @@ struct DeviceProfile {
   double rnr_wait_factor = 3.5;
   /// After a response that found no page, until the request goes out again (Fig. 1).
   Duration client_retry = Duration::microseconds(500);
-  /// From a packet that finds no page until the adapter has stopped the queue pair for it. Shorter
-  /// intervals showed no stall (Fig. 4).
-  Duration fault_detection = Duration::microseconds(60);
+  /// From a packet that finds no page until the adapter has stopped the queue pair for it; what the
+  /// queue pair has to send until then still goes out. Fig. 4 shows stalls from intervals of 100 us
+  /// on and none at 0. Between them an assumption: with at least 70 us, 11 queue pairs have posted
+  /// their 16 READs before they stop, and flood (Fig. 9) rather than lose requests.
+  Duration fault_detection = Duration::microseconds(75);
   /// Until a page is there: at least the first, the rest exponential with the second's mean, at
   /// most the third ("250-1000 us", Fig. 9).
   Duration fault_least = Duration::microseconds(250);
@@ -46,14 +48,16 @@ struct DeviceProfile {
   bool loses_posts_while_waiting = false;
   /// A request whose response found no page learns late that the page has come (Section VI).
   bool page_status_lags = false;
-  /// The engine that tells requests about pages: time per request told. Fig. 11a: 128 requests on
-  /// one page complete between 1 and 6 ms.
-  Duration status_update = Duration::microseconds(14);
-  /// Its time per discarded response; it looks at these first. Assumption, fitted to Figs. 9
-  /// and 11.
-  Duration discard_cost = Duration::nanoseconds(3'300);
-  /// How many of these it takes at most before it tells the next request. Assumption, as above.
-  std::uint32_t discards_per_update = 16'384;
+  /// The engine that tells requests about pages: time per request told. Fitted to Fig. 11a: 128
+  /// requests on one page complete between 1 and 6 ms.
+  Duration status_update = Duration::microseconds(18);
+  /// Its time per discarded response, of however many packets; it looks at these first. Fitted to
+  /// the limit of Fig. 9: 16 READs of each of 10 queue pairs take it less than client_retry, those
+  /// of 11 more, and then it falls behind.
+  Duration discard_cost = Duration::nanoseconds(2'950);
+  /// How many of these it takes at most before it tells the next request. Fitted to Fig. 9:
+  /// seconds, up to 3,000 times the time without paging.
+  std::uint32_t discards_per_update = 8'192;
   /// Sending a request again is firmware's work, one at a time. Assumption, fitted to the number of
   /// packets in Fig. 9b.
   Duration resend_cost = Duration::nanoseconds(1'000);

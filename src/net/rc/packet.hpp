@@ -42,7 +42,7 @@ struct WorkRequest {
   Verb verb = Verb::read;
   std::uint64_t local = 0;   ///< address in this host's memory
   std::uint64_t remote = 0;  ///< address in the other one's; none for send
-  std::uint32_t bytes = 0;   ///< at least 1
+  std::uint32_t bytes = 0;   ///< at least 1; of a WRITE 0: it touches no memory at either end
   bool pinned = false;       ///< its local memory is, whatever the adapter's is
 };
 

@@ -25,16 +25,16 @@ void Pages::fault(Instant now, std::uint64_t page, Waiter waiter) {
     waiting_[page].push_back(waiter);
     return;
   }
-  tell(waiter);
+  tell({waiter});
   begin_update(now);
 }
 
-void Pages::tell(Waiter waiter) {
-  if (!profile_.page_status_lags) {
-    told_.push_back(waiter);
-    return;
+void Pages::tell(std::vector<Waiter> waiters) {
+  if (profile_.page_status_lags) {
+    if (!waiters.empty()) to_tell_.push_back(std::move(waiters));
+  } else {
+    told_.insert(told_.end(), waiters.begin(), waiters.end());
   }
-  to_tell_.push_back(waiter);
 }
 
 void Pages::page_came(Instant now) {
@@ -42,8 +42,7 @@ void Pages::page_came(Instant now) {
   asked_.pop_front();
   there_[page] = true;
   page_at_ = Instant::never();
-  const auto waiters = waiting_.extract(page);
-  for (const Waiter& waiter : waiters.mapped()) tell(waiter);
+  tell(std::move(waiting_.extract(page).mapped()));
   begin_update(now);
   if (asked_.empty()) return;
   const double rest = rng_.exponential(profile_.fault_mean_rest.to_seconds());
@@ -55,8 +54,9 @@ void Pages::begin_update(Instant now) {
   if (is_telling_ || to_tell_.empty()) return;
   const std::uint64_t first = std::min<std::uint64_t>(discards_, profile_.discards_per_update);
   discards_ = 0;
-  telling_ = to_tell_.back();
-  to_tell_.pop_back();
+  telling_ = to_tell_.front().back();
+  to_tell_.front().pop_back();
+  if (to_tell_.front().empty()) to_tell_.pop_front();
   is_telling_ = true;
   told_at_ =
       now + profile_.status_update + profile_.discard_cost * static_cast<std::int64_t>(first);

@@ -48,7 +48,7 @@ class Pages {
  private:
   void page_came(Instant now);
   void begin_update(Instant now);
-  void tell(Waiter waiter);
+  void tell(std::vector<Waiter> waiters);
 
   const DeviceProfile& profile_;
   bool paged_;
@@ -57,7 +57,8 @@ class Pages {
   std::deque<std::uint64_t> asked_;  // the first one is being resolved
   std::unordered_map<std::uint64_t, std::vector<Waiter>> waiting_;  // per page that was asked for
   Instant page_at_ = Instant::never();
-  std::vector<Waiter> to_tell_;  // the last one is told first
+  // Those of the first page are told first, and of these the last one.
+  std::deque<std::vector<Waiter>> to_tell_;
   Waiter telling_{};
   bool is_telling_ = false;
   Instant told_at_ = Instant::never();

@@ -20,21 +20,25 @@ Opcode request_opcode(Verb verb, std::uint32_t i, std::uint32_t count) {
   return is_write ? Opcode::write_middle : Opcode::send_middle;
 }
 
+bool begins_response(Opcode opcode) {
+  return opcode == Opcode::read_response_first || opcode == Opcode::read_response_only;
+}
+
 }  // namespace
 
 void Adapter::post(Instant now, std::uint32_t number, const WorkRequest& work, Outbox& out) {
   QueuePair& qp = queue_pairs_[number];
   if (qp.failed) return out.completions.push_back({work.id, number, false});
-  WEFT_CHECK(work.bytes > 0);
+  WEFT_CHECK(work.bytes > 0 || work.verb == Verb::write);
   Request request;
   request.work = work;
   request.serial = next_serial_++;
   request.psn = qp.next_psn;
-  request.packets = (work.bytes + options_.mtu - 1) / options_.mtu;
+  request.packets = std::max(1U, (work.bytes + options_.mtu - 1) / options_.mtu);
   qp.next_psn = (qp.next_psn + request.packets) & wire::psn_mask;
   const bool is_next = qp.sent == qp.requests.size();
   qp.requests.push_back(request);
-  const bool waits = qp.wait == Wait::again && now >= qp.loses_from;
+  const bool waits = qp.wait == Wait::again && now >= qp.stopped_from;
   if (waits && is_next && profile_.loses_posts_while_waiting) {
     return send_new(now, number, qp.requests.back(), true, out);
   }
@@ -56,7 +60,7 @@ void Adapter::pump(Instant now, std::uint32_t number, Outbox& out) {
   while (may_send(qp)) {
     Request& next = qp.requests[qp.sent];
     if (next.work.verb == Verb::read && qp.reads >= profile_.most_reads) return;
-    if (qp.wait == Wait::again && now >= qp.loses_from) return;
+    if (qp.wait == Wait::again && now >= qp.stopped_from) return;
     if (!wait_for_local_pages(now, number, next)) return;
     send_new(now, number, next, false, out);
   }
@@ -68,12 +72,13 @@ void Adapter::send_new(Instant now, std::uint32_t number, Request& request, bool
   request.lost = lost;
   ++qp.sent;
   if (request.work.verb == Verb::read && !lost) ++qp.reads;
-  emit(now, number, request, false, out);
+  emit(now, number, request, out);
 }
 
 /// Data that is sent is read from pages of this host: the queue pair stops until they are there.
 bool Adapter::wait_for_local_pages(Instant now, std::uint32_t number, Request& request) {
   if (!options_.paged || request.work.pinned || request.work.verb == Verb::read) return true;
+  if (request.work.bytes == 0) return true;
   const std::uint64_t last = (request.work.local + request.work.bytes - 1) / page_bytes;
   for (std::uint64_t page = request.work.local / page_bytes; page <= last; ++page) {
     if (pages_.is_there(page)) continue;
@@ -86,7 +91,7 @@ bool Adapter::wait_for_local_pages(Instant now, std::uint32_t number, Request& r
   return true;
 }
 
-void Adapter::emit(Instant now, std::uint32_t number, Request& request, bool again, Outbox& out) {
+void Adapter::emit(Instant now, std::uint32_t number, Request& request, Outbox& out) {
   QueuePair& qp = queue_pairs_[number];
   const WorkRequest& work = request.work;
   const bool is_read = work.verb == Verb::read;
@@ -103,9 +108,10 @@ void Adapter::emit(Instant now, std::uint32_t number, Request& request, bool aga
                         .lost_at_port = request.lost};
     // A packet that is sent again is what it was. A message that goes on in the middle does so with
     // its middle: the responder has taken the beginning, and expects nothing else.
-    if (again) ++counters_.retransmissions;
+    if (request.was_seen) ++counters_.retransmissions;
     out.packets.push_back(packet);
   }
+  request.was_seen = true;
   if (qp.wait == Wait::none && qp.timeout_at == Instant::never()) start_timer(now, number);
 }
 
@@ -126,9 +132,13 @@ void Adapter::on_response(Instant now, std::uint32_t number, const Packet& packe
   QueuePair& qp = queue_pairs_[number];
   if (qp.failed || qp.sent == 0) return;
   if (qp.wait == Wait::again) {
+    // What is missing is remembered: the responder says it only once.
+    if (wire::Aeth{packet.syndrome, 0}.is_sequence_nak()) qp.is_missed = true;
     if (!wire::is_read_response(packet.opcode)) return;
     ++counters_.discarded;
-    return pages_.discarded();
+    // The engine hears of a response, not of each of its packets.
+    if (begins_response(packet.opcode)) pages_.discarded();
+    return;
   }
   if (wire::is_read_response(packet.opcode)) return on_read_response(now, number, packet, out);
   const wire::Aeth aeth{packet.syndrome, 0};
@@ -176,7 +186,6 @@ void Adapter::complete(Instant now, std::uint32_t number, Outbox& out) {
   while (qp.sent > 0 && qp.requests.front().done == qp.requests.front().packets) {
     const Request& front = qp.requests.front();
     if (front.work.verb == Verb::read && !front.lost) --qp.reads;
-    if (front.refused > most_common_retries) ++counters_.flooded;
     out.completions.push_back({front.work.id, number, true});
     qp.requests.pop_front();
     --qp.sent;
@@ -198,15 +207,17 @@ void Adapter::on_read_response(Instant now, std::uint32_t number, const Packet& 
   }
   if (!finds_pages(now, number, front, packet)) {
     ++counters_.discarded;
-    ++front.refused;
+    const bool is_late = pages_.is_there(front.waits_for) && ++front.refused == late_retries;
+    if (is_late) ++counters_.flooded;
     pages_.discarded();
-    return wait_again(now, number, profile_.client_retry);
+    return wait_again(now, number, profile_.client_retry, now + profile_.fault_detection);
   }
   if (front.lost) {
     front.lost = false;
     ++qp.reads;
   }
   ++front.done;
+  front.refused = 0;
   qp.retries = qp.rnr_retries = 0;
   start_timer(now, number);
   complete(now, number, out);
@@ -223,6 +234,7 @@ bool Adapter::finds_pages(Instant now, std::uint32_t number, Request& request,
   for (std::uint64_t page = from / page_bytes; page <= last; ++page) {
     if (pages_.is_there(page)) continue;
     request.ticket = next_ticket_++;
+    request.waits_for = page;
     pages_.fault(now, page, {number, request.ticket});
     return false;
   }
@@ -235,34 +247,47 @@ void Adapter::on_rnr_nak(Instant now, std::uint32_t number, const Packet& packet
   if (options_.rnr_retry != 7 && ++qp.rnr_retries > options_.rnr_retry) return fail(number, out);
   const auto nominal =
       static_cast<double>(wire::rnr_timer_ns[wire::Aeth{packet.syndrome, 0}.code()]);
-  wait_again(now, number, Duration(static_cast<std::int64_t>(nominal * profile_.rnr_wait_factor)));
-  qp.loses_from = now;  // the responder took the time that it takes to notice
+  // The responder took the time that it takes to notice, so the queue pair stops at once.
+  wait_again(now, number, Duration(static_cast<std::int64_t>(nominal * profile_.rnr_wait_factor)),
+             now);
 }
 
-/// The queue pair sends nothing for a while, and then what it had sent, again.
-void Adapter::wait_again(Instant now, std::uint32_t number, Duration wait) {
+/// From `stops_at` on the queue pair sends nothing for a while, and then what it had sent, again.
+void Adapter::wait_again(Instant now, std::uint32_t number, Duration wait, Instant stops_at) {
   QueuePair& qp = queue_pairs_[number];
   qp.wait = Wait::again;
-  qp.loses_from = now + profile_.fault_detection;
+  qp.stopped_from = stops_at;
   qp.timeout_at = Instant::never();
-  ++qp.round;
-  qp.resending = 0;
   set_timer(now + wait, number, TimerKind::resume, ++qp.wait_number);
+}
+
+/// Requests that were lost unnoticed count as sent no more than the others: the READs among them
+/// that would be too many at once, and what comes behind these, wait in the send queue again.
+void Adapter::take_back_lost(QueuePair& qp) {
+  std::uint32_t reads = 0;
+  for (std::size_t i = 0; i < qp.sent; ++i) {
+    Request& request = qp.requests[i];
+    const bool is_read = request.work.verb == Verb::read;
+    if (is_read && reads == profile_.most_reads) {
+      qp.sent = i;
+      break;
+    }
+    request.lost = false;
+    if (is_read) ++reads;
+  }
+  qp.reads = reads;
 }
 
 /// Everything that was sent is sent again, in order. Requests that were lost unnoticed come along
 /// only when somebody missed them.
 void Adapter::go_back(Instant now, std::uint32_t number, bool with_lost) {
   QueuePair& qp = queue_pairs_[number];
+  if (with_lost) take_back_lost(qp);
   ++qp.round;
   qp.resending = 0;
   for (std::size_t i = 0; i < qp.sent; ++i) {
-    Request& request = qp.requests[i];
-    if (request.lost && !with_lost) continue;
-    if (request.lost) {
-      request.lost = false;
-      if (request.work.verb == Verb::read) ++qp.reads;
-    }
+    const Request& request = qp.requests[i];
+    if (request.lost) continue;
     resends_.push_back({number, qp.round, request.serial});
     ++qp.resending;
   }
@@ -278,6 +303,7 @@ void Adapter::resend_next(Instant now, Outbox& out) {
     QueuePair& qp = queue_pairs_[resend.queue_pair];
     resends_.pop_front();
     if (resend.round != qp.round || qp.failed) continue;
+    if (qp.wait == Wait::again && now >= qp.stopped_from) continue;  // comes with the next round
     --qp.resending;
     const auto end = qp.requests.begin() + static_cast<std::ptrdiff_t>(qp.sent);
     const auto found = std::find_if(qp.requests.begin(), end, [&](const Request& request) {
@@ -285,7 +311,7 @@ void Adapter::resend_next(Instant now, Outbox& out) {
     });
     const bool is_last = qp.resending == 0;
     const bool is_answered = found == end;  // meanwhile
-    if (!is_answered) emit(now, resend.queue_pair, *found, true, out);
+    if (!is_answered) emit(now, resend.queue_pair, *found, out);
     if (is_last) pump(now, resend.queue_pair, out);
     if (!is_answered) break;
   }

@@ -39,7 +39,8 @@ bool Adapter::reaches_memory(Instant now, const Packet& packet) {
   const bool is_send = packet.opcode <= Opcode::send_only_immediate;
   if (is_send) return true;  // receive buffers are touched before they are posted
   const std::uint64_t bytes = is_read ? packet.length : packet.payload;
-  const std::uint64_t last = (packet.address + (bytes > 0 ? bytes - 1 : 0)) / page_bytes;
+  if (bytes == 0) return true;
+  const std::uint64_t last = (packet.address + bytes - 1) / page_bytes;
   bool all = true;
   for (std::uint64_t page = packet.address / page_bytes; page <= last; ++page) {
     if (pages_.is_there(page)) continue;
