@@ -47,6 +47,7 @@ runtime:      base wire net core fabric metrics
 spmd:         base
 process:      base wire net core fabric runtime
 process/simulated: base core fabric process sim testbed
+mpi:          base core process runtime
 program:      base process trace/events trace/record
 launch:       base wire fabric runtime process
 qos:          base core sim trace/replay

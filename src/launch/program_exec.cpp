@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "launch/needed_libraries.hpp"
 #include "process/job_link.hpp"
 
 namespace weft {
@@ -36,6 +37,10 @@ int execute_program(const std::vector<std::string>& command, const SignalFile& s
   ::fcntl(channel.descriptor(), F_SETFD, 0);
   if (output >= 0) ::dup2(output, STDOUT_FILENO);
   ::setenv(channel_variable, std::to_string(channel.descriptor()).c_str(), 1);
+  if (const std::string wrong = prefer_own_mpi(command[0]); !wrong.empty()) {
+    (void)channel.send(launch_message::cannot_start, wrong);
+    return cannot_execute;
+  }
   std::vector<char*> arguments;
   for (const std::string& a : command) arguments.push_back(const_cast<char*>(a.c_str()));
   arguments.push_back(nullptr);

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "fabric/loopback/loopback.hpp"
 #include "process/job_link.hpp"
 
@@ -404,6 +406,37 @@ TEST(messenger, a_receive_whose_memory_cannot_be_registered_is_an_error_and_not_
             "rank 1 cannot register 1048576 bytes to receive from rank 0 (tag 6): Cannot allocate "
             "memory; raise the limit of locked memory (ulimit -l), or use --fabric tcp");
   EXPECT_FALSE(world->wait(first).ok());
+}
+
+TEST(messenger, waiting_for_any_of_several_ends_with_the_first_that_is_ready) {
+  LoopbackHub hub;
+  const auto fabric = std::move(hub.open(NodeId(0), Incarnation(1))).value();
+  TestWaiter waiter;
+  Messenger messenger(*fabric, waiter, {.self = NodeId(0), .nodes = 1});
+  const auto flow = [](std::uint32_t tag) {
+    return message::FlowKey{.generation = Generation(7), .tag = Tag(tag)};
+  };
+  const std::array<Operation, 2> receives{messenger.start_receive(NodeId(0), flow(1), {}),
+                                          messenger.start_receive(NodeId(0), flow(2), {})};
+  EXPECT_TRUE(messenger.turn_once().ok());
+  EXPECT_FALSE(messenger.is_ready(receives[1]));
+  EXPECT_TRUE(messenger.wait(messenger.start_send(NodeId(0), flow(2), {})).ok());
+  EXPECT_TRUE(messenger.wait_any(receives).ok());
+  EXPECT_FALSE(messenger.is_ready(receives[0]));
+  EXPECT_TRUE(messenger.is_ready(receives[1]));
+}
+
+TEST(messenger, a_receive_that_was_refused_is_ready) {
+  LoopbackHub hub;
+  FullFabric fabric(std::move(hub.open(NodeId(1), Incarnation(1))).value());
+  TestWaiter waiter;
+  Messenger messenger(fabric, waiter, {.self = NodeId(1), .nodes = 2});
+  std::vector<std::byte> room(1 << 20);
+  const std::array<Operation, 1> receives{
+      messenger.start_receive(NodeId(0), {.generation = Generation(7), .tag = Tag(1)}, room)};
+  EXPECT_TRUE(messenger.wait_any(receives).ok());
+  EXPECT_TRUE(messenger.is_ready(receives[0]));
+  EXPECT_FALSE(messenger.wait(receives[0]).ok());
 }
 
 TEST(job_link, a_description_survives_its_text_and_damage_is_refused) {

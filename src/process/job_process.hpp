@@ -39,6 +39,9 @@ class JobProcess final : public JoinedProcess {
   Duration elapsed() const override { return monotonic_now() - begun_; }
   void compute(Duration) override {}
   void mark_progress() override;
+  /// For what is more than `world` offers. Valid as long as this.
+  Messenger& messenger() { return *messenger_; }
+  std::uint32_t size() const { return job_.nodes; }
 
   Result<bool> may_begin() override;
   Result<void> leave() override;

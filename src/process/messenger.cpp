@@ -158,7 +158,7 @@ bool Messenger::turn(Instant now, int looks) {
 }
 
 template <class Finished>
-Result<void> Messenger::turn_until(Finished&& finished, std::optional<Operation> operation) {
+Result<void> Messenger::turn_until(Finished&& finished, std::span<const Operation> operations) {
   if (finished()) return {};
   // What has come already needs no look at the clock, which takes as long as a message does.
   // After one such turn comes one that looks, and hears the news.
@@ -167,7 +167,7 @@ Result<void> Messenger::turn_until(Finished&& finished, std::optional<Operation>
   }
   while (!finished()) {
     const Instant now = waiter_.now();
-    auto worked = work(now, waiter_.looks_per_turn(), operation);
+    auto worked = work(now, waiter_.looks_per_turn(), operations);
     if (!worked) return std::move(worked).error();
     if (*worked) continue;
     look_for_room(now);
@@ -222,7 +222,7 @@ void Messenger::look_for_whole_outbox(NodeId to, std::size_t size) {
       machine_.self().value(), to_text(ByteCount(size)), to.value(), to_text(limit), to.value());
 }
 
-Result<bool> Messenger::work(Instant now, int looks, std::optional<Operation> operation) {
+Result<bool> Messenger::work(Instant now, int looks, std::span<const Operation> operations) {
   if (auto news = waiter_.news(now); !news && !failure_) failure_ = news.error();
   if (failure_) return *failure_;
   if (std::exchange(has_moved_, false)) waiter_.busy(now);
@@ -230,7 +230,9 @@ Result<bool> Messenger::work(Instant now, int looks, std::optional<Operation> op
     waiter_.busy(now);
     return true;
   }
-  if (operation && !machine_.is_done(*operation)) look_for_peer(now, *operation);
+  for (const Operation operation : operations) {
+    if (!is_ready(operation)) look_for_peer(now, operation);
+  }
   if (now < machine_.next_deadline()) return false;
   machine_.on_deadline(now);
   return true;
@@ -240,7 +242,7 @@ Result<std::size_t> Messenger::wait(Operation operation) {
   if (!refused_.empty()) {
     if (auto why = take_refusal(operation)) return *std::move(why);
   }
-  auto good = turn_until([&] { return machine_.is_done(operation) || is_over(); }, operation);
+  auto good = turn_until([&] { return machine_.is_done(operation) || is_over(); }, {&operation, 1});
   // All is lost, or over without this process.
   if (!good || !machine_.is_done(operation)) cancel_all();
   if (!good) return std::move(good).error();
@@ -250,10 +252,26 @@ Result<std::size_t> Messenger::wait(Operation operation) {
   return static_cast<std::size_t>(state.size);
 }
 
+Result<void> Messenger::wait_any(std::span<const Operation> operations) {
+  const auto any_done = [&] {
+    return std::any_of(operations.begin(), operations.end(),
+                       [&](Operation operation) { return is_ready(operation); });
+  };
+  auto good = turn_until([&] { return any_done() || is_over(); }, operations);
+  if (!good || any_done()) return good;
+  cancel_all();
+  return Error{ErrorCode::cancelled, "the job is over"};
+}
+
+Result<void> Messenger::turn_once() {
+  auto worked = work(waiter_.now(), 1, {});
+  if (!worked) return std::move(worked).error();
+  return {};
+}
+
 bool Messenger::is_done(Operation operation) {
-  if (!refused_.empty() && is_refused(operation)) return true;
-  if (machine_.is_done(operation)) return true;
-  const bool goes_on = work(waiter_.now(), 1, operation).ok();
+  if (is_ready(operation)) return true;
+  const bool goes_on = work(waiter_.now(), 1, {&operation, 1}).ok();
   return !goes_on || machine_.is_done(operation) || is_over();
 }
 

@@ -59,8 +59,16 @@ class Messenger final : private MessageHistory {
   Operation start_receive(NodeId from, const message::FlowKey& flow, std::span<std::byte> into);
   /// Turns until it is done; see Communicator::wait.
   Result<std::size_t> wait(Operation operation);
+  /// Whether `wait` would return at once. Without a turn.
+  bool is_ready(Operation operation) const {
+    return (!refused_.empty() && is_refused(operation)) || machine_.is_done(operation);
+  }
+  /// Turns until one of them is ready. Errors: the job is aborted, or over.
+  Result<void> wait_any(std::span<const Operation> operations);
   /// Turns once, and does all that `wait` does in a turn but sleep.
   bool is_done(Operation operation);
+  /// The same, whatever is under way.
+  Result<void> turn_once();
   /// Before the program begins, where an earlier life of this process may have got through: asks
   /// node 0. False: all programs are over. Errors: node 0 is gone for good; word from outside.
   Result<bool> ask_to_begin();
@@ -99,10 +107,10 @@ class Messenger final : private MessageHistory {
   void end_offenders();
   void note_divergence();
   /// A turn with all that belongs to it. False: nothing happened, and nothing is due at `now`.
-  Result<bool> work(Instant now, int looks, std::optional<Operation> operation);
+  Result<bool> work(Instant now, int looks, std::span<const Operation> operations);
   /// Until `finished` says so.
   template <class Finished>
-  Result<void> turn_until(Finished&& finished, std::optional<Operation> operation = {});
+  Result<void> turn_until(Finished&& finished, std::span<const Operation> operations = {});
   bool missed();
   void look_for_peer(Instant now, Operation of);
   void look_for_whole_outbox(NodeId to, std::size_t size);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which shared libraries a program names: for MPI, whose ABI it was compiled for.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+/// The DT_NEEDED entries of a 64-bit ELF image, in order. Empty: it is none, names none, or is
+/// damaged; what cannot be executed is for execve to say.
+std::vector<std::string> needed_libraries(std::span<const std::byte> image);
+
+/// Lets the dynamic linker find weft's MPI first, where the program was compiled for one whose
+/// place weft takes: sets LD_LIBRARY_PATH of this process, which is about to execute it. The
+/// program is found as execvp(3) does. Returns what is wrong, for the launcher; empty: nothing.
+std::string prefer_own_mpi(const std::string& program);
+
+}  // namespace weft

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPICH's ABI, as far as it is there: types, constants, functions. Handles are integers: a kind,
+// and a number.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/object/datatype.hpp"
+
+using MPI_Comm = int;
+using MPI_Datatype = int;
+using MPI_Op = int;
+using MPI_Request = int;
+using MPI_Errhandler = int;
+using MPI_Aint = long;
+using MPI_User_function = void(void*, void*, int*, MPI_Datatype*);
+
+struct MPI_Status {
+  int count_lo;
+  int count_hi_and_cancelled;
+  int MPI_SOURCE;
+  int MPI_TAG;
+  int MPI_ERROR;
+};
+
+#define WEFT_MPI_CONSTANT(name, value) inline constexpr int name = static_cast<int>(value);
+#define WEFT_MPI_TYPE(name, value, basic) WEFT_MPI_CONSTANT(name, value)
+#include "mpi/abi/mpich/constants.def"
+#undef WEFT_MPI_TYPE
+#undef WEFT_MPI_CONSTANT
+
+#define WEFT_MPI_FUNCTION(result, name, parameters) extern "C" result name parameters;
+#include "mpi/abi/mpich/functions.def"
+#undef WEFT_MPI_FUNCTION
+
+namespace weft::mpi::abi {
+
+inline MPI_Status* const status_ignore = reinterpret_cast<MPI_Status*>(1);
+inline void* const in_place = reinterpret_cast<void*>(-1);
+
+/// Of handles: kinds of objects, made by the program.
+inline constexpr unsigned made_comm = 0x84000000;
+inline constexpr unsigned made_type = 0x8c000000;
+inline constexpr unsigned made_op = 0x98000000;
+inline constexpr unsigned made_request = 0xac000000;
+inline constexpr unsigned kind_mask = 0xfc000000;
+
+/// The first numbers of made types are those of predefined ones.
+inline constexpr int pair_types = 5;
+
+inline void write_bytes(MPI_Status& status, std::uint64_t bytes, bool is_cancelled) {
+  status.count_lo = static_cast<int>(static_cast<std::uint32_t>(bytes));
+  status.count_hi_and_cancelled =
+      static_cast<int>(static_cast<std::uint32_t>(bytes >> 32) << 1 | (is_cancelled ? 1 : 0));
+}
+inline std::uint64_t bytes_in(const MPI_Status& status) {
+  const auto high = static_cast<std::uint32_t>(status.count_hi_and_cancelled) >> 1;
+  return std::uint64_t{high} << 32 | static_cast<std::uint32_t>(status.count_lo);
+}
+inline bool is_cancelled(const MPI_Status& status) {
+  return (status.count_hi_and_cancelled & 1) != 0;
+}
+
+}  // namespace weft::mpi::abi

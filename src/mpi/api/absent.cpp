@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that are not there yet.
+#include "mpi/api/absent.hpp"
+
+#define WEFT_MPI_ABSENT(name) \
+  extern "C" void name() {    \
+    weft::mpi::absent(#name); \
+  }
+#include "mpi/abi/mpich/absent.def"
+#undef WEFT_MPI_ABSENT

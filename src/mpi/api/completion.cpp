@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiting for requests, testing, cancelling and freeing them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "mpi/api/point_to_point.hpp"
+
+namespace weft::mpi {
+namespace {
+
+/// What becomes of requests that are null: done, with an empty status.
+void write_empty(MPI_Status* status) {
+  if (status == abi::status_ignore) return;
+  status->MPI_SOURCE = MPI_ANY_SOURCE;
+  status->MPI_TAG = MPI_ANY_TAG;
+  status->MPI_ERROR = MPI_SUCCESS;
+  abi::write_bytes(*status, 0, false);
+}
+
+/// Null: MPI_REQUEST_NULL. Others have to be there.
+Request* find(const Call& call, MPI_Request handle) {
+  if (handle == MPI_REQUEST_NULL) return nullptr;
+  Request* const request =
+      is_of(abi::made_request, handle) ? library().requests.find(number_of(handle)) : nullptr;
+  if (request == nullptr) {
+    call.fail(nullptr, MPI_ERR_REQUEST, fmt::format("{:#x} is no request", handle));
+  }
+  return request;
+}
+
+bool is_done(const Call& call, MPI_Request handle) {
+  const Request* const request = find(call, handle);
+  return request == nullptr || request->done;
+}
+
+/// Of one that is done or null.
+int finish(const Call& call, MPI_Request& handle, MPI_Status* status) {
+  if (handle == MPI_REQUEST_NULL) {
+    write_empty(status);
+    return MPI_SUCCESS;
+  }
+  const auto request = library().requests.remove(number_of(handle));
+  handle = MPI_REQUEST_NULL;
+  return take_result(call, &library().world, *request, status);
+}
+
+int finish_all(const Call& call, std::span<MPI_Request> requests, MPI_Status* statuses) {
+  int result = MPI_SUCCESS;
+  const bool ignored = statuses == abi::status_ignore;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    MPI_Status* const status = ignored ? abi::status_ignore : statuses + i;
+    const int error = finish(call, requests[i], status);
+    if (!ignored) status->MPI_ERROR = error;
+    if (error != MPI_SUCCESS) result = MPI_ERR_IN_STATUS;
+  }
+  return result;
+}
+
+std::span<MPI_Request> span_of(const Call& call, int count, MPI_Request* requests) {
+  if (count < 0) call.fail(nullptr, MPI_ERR_COUNT, fmt::format("the count is {}", count));
+  return {requests, static_cast<std::size_t>(count)};
+}
+
+bool all_null(std::span<const MPI_Request> requests) {
+  return std::all_of(requests.begin(), requests.end(),
+                     [](MPI_Request r) { return r == MPI_REQUEST_NULL; });
+}
+
+/// The first that is there and done; −1: none.
+int first_done(const Call& call, std::span<const MPI_Request> requests) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (requests[i] != MPI_REQUEST_NULL && is_done(call, requests[i])) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+  const Call call{"MPI_Wait"};
+  library().transfer->until([&] { return is_done(call, *request); });
+  if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
+  return finish(call, *request, status);
+}
+
+int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+  const Call call{"MPI_Test"};
+  if (!is_done(call, *request)) library().transfer->turn();
+  if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
+  *flag = is_done(call, *request) ? 1 : 0;
+  return *flag == 1 ? finish(call, *request, status) : MPI_SUCCESS;
+}
+
+int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  const Call call{"MPI_Waitall"};
+  const auto all = span_of(call, count, requests);
+  for (const MPI_Request& request : all) {
+    library().transfer->until([&] { return is_done(call, request); });
+  }
+  if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
+  return finish_all(call, all, statuses);
+}
+
+int MPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  const Call call{"MPI_Testall"};
+  const auto all = span_of(call, count, requests);
+  const auto done = [&] {
+    return std::all_of(all.begin(), all.end(), [&](MPI_Request r) { return is_done(call, r); });
+  };
+  if (!done()) library().transfer->turn();
+  if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
+  *flag = done() ? 1 : 0;
+  return *flag == 1 ? finish_all(call, all, statuses) : MPI_SUCCESS;
+}
+
+int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  const Call call{"MPI_Waitany"};
+  const auto all = span_of(call, count, requests);
+  *index = MPI_UNDEFINED;
+  if (all_null(all)) {
+    write_empty(status);
+    return MPI_SUCCESS;
+  }
+  int found = -1;
+  library().transfer->until([&] { return (found = first_done(call, all)) >= 0; });
+  if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
+  *index = found;
+  return finish(call, requests[found], status);
+}
+
+int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  const Call call{"MPI_Testany"};
+  const auto all = span_of(call, count, requests);
+  *index = MPI_UNDEFINED;
+  *flag = 1;
+  if (all_null(all)) {
+    write_empty(status);
+    return MPI_SUCCESS;
+  }
+  int found = first_done(call, all);
+  if (found < 0) {
+    library().transfer->turn();
+    found = first_done(call, all);
+  }
+  if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
+  *flag = found >= 0 ? 1 : 0;
+  if (found < 0) return MPI_SUCCESS;
+  *index = found;
+  return finish(call, requests[found], status);
+}
+
+int MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  const Call call{"MPI_Waitsome"};
+  const auto all = span_of(call, count, requests);
+  *done = MPI_UNDEFINED;
+  if (all_null(all)) return MPI_SUCCESS;
+  library().transfer->until([&] { return first_done(call, all) >= 0; });
+  if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
+  *done = 0;
+  int result = MPI_SUCCESS;
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] == MPI_REQUEST_NULL || !is_done(call, requests[i])) continue;
+    MPI_Status* const status =
+        statuses == abi::status_ignore ? abi::status_ignore : statuses + *done;
+    const int error = finish(call, requests[i], status);
+    if (status != abi::status_ignore) status->MPI_ERROR = error;
+    if (error != MPI_SUCCESS) result = MPI_ERR_IN_STATUS;
+    indices[(*done)++] = i;
+  }
+  return result;
+}
+
+int MPI_Cancel(MPI_Request* request) {
+  Request* const found = find({"MPI_Cancel"}, *request);
+  if (found != nullptr) library().transfer->cancel(*found);
+  return MPI_SUCCESS;
+}
+
+int MPI_Request_free(MPI_Request* request) {
+  if (find({"MPI_Request_free"}, *request) == nullptr) return MPI_SUCCESS;
+  // It goes on by itself.
+  library().freed_requests.push_back(library().requests.remove(number_of(*request)));
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
+}

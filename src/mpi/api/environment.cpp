@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chapter on the environment: init, finalize, abort, time, names, errors.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "mpi/api/absent.hpp"
+#include "mpi/api/library.hpp"
+#include "runtime/clock.hpp"
+
+namespace weft::mpi {
+namespace {
+
+void copy_text(std::string_view text, std::size_t room, char* to, int* length) {
+  const std::size_t n = std::min(text.size(), room - 1);
+  std::memcpy(to, text.data(), n);
+  to[n] = '\0';
+  *length = static_cast<int>(n);
+}
+
+void join(const char* function) {
+  Library& mpi = library();
+  const Call call{function};
+  if (mpi.is_initialized) call.fail(nullptr, MPI_ERR_OTHER, "called twice");
+  auto invitation = JobInvitation::take();
+  if (!invitation) end_job(1, fmt::format("{}: {}", function, invitation.error().message));
+  auto process = JobProcess::join(std::move(invitation).value());
+  if (!process) end_job(1, fmt::format("{}: {}", function, process.error().message));
+  mpi.process = std::move(process).value();
+  const NodeId self(mpi.process->world().rank().value());
+  if (auto wanted = mpi.process->may_begin(); !wanted) {
+    end_job(1, fmt::format("rank {}: {}", self.value(), wanted.error().message));
+  } else if (!*wanted) {
+    ::_exit(0);  // an earlier life got through, and the job is over
+  }
+  mpi.transfer = std::make_unique<Transfer>(mpi.process->messenger());
+  mpi.world.group = world_group(mpi.process->size(), self);
+  mpi.self.group = self_group(self);
+  mpi.transfer->open(mpi.world.group);
+  mpi.transfer->open(mpi.self.group);
+  mpi.is_initialized = true;
+}
+
+}  // namespace
+
+void absent(const char* function) {
+  Call{function}.fail(nullptr, MPI_ERR_OTHER,
+                      "weft does not have it yet; docs/mpi.md lists what it has");
+  ::_exit(1);
+}
+
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Init(int*, char***) {
+  join("MPI_Init");
+  return MPI_SUCCESS;
+}
+
+int MPI_Init_thread(int*, char***, int required, int* provided) {
+  join("MPI_Init_thread");
+  *provided = std::min(required, MPI_THREAD_SERIALIZED);
+  return MPI_SUCCESS;
+}
+
+int MPI_Query_thread(int* provided) {
+  *provided = MPI_THREAD_SERIALIZED;
+  return MPI_SUCCESS;
+}
+
+int MPI_Initialized(int* flag) {
+  *flag = library().is_initialized ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int MPI_Finalized(int* flag) {
+  *flag = library().is_finalized ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int MPI_Finalize() {
+  Library& mpi = library();
+  const Call call{"MPI_Finalize"};
+  int error = MPI_SUCCESS;
+  if (call.communicator(MPI_COMM_WORLD, error) == nullptr) return error;
+  mpi.transfer->flush();
+  if ((error = call.settle(nullptr)) != MPI_SUCCESS) return error;
+  // Others may have to hear again what it sent: it stays until all are here.
+  std::fflush(stdout);
+  if (auto left = mpi.process->leave(); !left) {
+    call.fail(nullptr, MPI_ERR_OTHER, left.error().message);
+  }
+  mpi.is_finalized = true;
+  mpi.transfer.reset();
+  mpi.process.reset();
+  return MPI_SUCCESS;
+}
+
+int MPI_Abort(MPI_Comm, int code) {
+  const Library& mpi = library();
+  end_job(code, fmt::format("rank {}: MPI_Abort with code {}", mpi.world.group.rank, code));
+}
+
+double MPI_Wtime() {
+  return static_cast<double>((weft::monotonic_now() - weft::Instant{}).to_nanoseconds()) * 1e-9;
+}
+
+double MPI_Wtick() {
+  return 1e-9;
+}
+
+int MPI_Get_processor_name(char* name, int* length) {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  copy_text(host, MPI_MAX_PROCESSOR_NAME, name, length);
+  return MPI_SUCCESS;
+}
+
+int MPI_Get_version(int* version, int* subversion) {
+  *version = 3;
+  *subversion = 1;
+  return MPI_SUCCESS;
+}
+
+int MPI_Get_library_version(char* text, int* length) {
+  copy_text("weft, with MPICH's ABI", MPI_MAX_LIBRARY_VERSION_STRING, text, length);
+  return MPI_SUCCESS;
+}
+
+int MPI_Error_string(int error, char* text, int* length) {
+  copy_text(text_of(error), MPI_MAX_ERROR_STRING, text, length);
+  return MPI_SUCCESS;
+}
+
+int MPI_Error_class(int error, int* error_class) {
+  *error_class = error;
+  return MPI_SUCCESS;
+}
+
+int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
+  int error = MPI_SUCCESS;
+  const Call call{"MPI_Comm_set_errhandler"};
+  Communicator* const communicator = call.communicator(comm, error);
+  if (communicator == nullptr) return error;
+  if (handler != MPI_ERRORS_RETURN && handler != MPI_ERRORS_ARE_FATAL) {
+    return call.fail(communicator, MPI_ERR_ARG, "weft has no error handlers of programs yet");
+  }
+  communicator->returns_errors = handler == MPI_ERRORS_RETURN;
+  return MPI_SUCCESS;
+}
+
+int MPI_Get_address(const void* location, MPI_Aint* address) {
+  *address = reinterpret_cast<MPI_Aint>(location);
+  return MPI_SUCCESS;
+}

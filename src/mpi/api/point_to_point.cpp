@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chapter on point-to-point communication: sends, receives, probes.
+#include <fmt/format.h>
+
+#include "mpi/api/library.hpp"
+#include "mpi/api/point_to_point.hpp"
+
+namespace weft::mpi {
+
+int Message::check(bool sends) {
+  communicator = call.communicator(comm, error);
+  if (communicator == nullptr) return error;
+  if (count < 0) {
+    return call.fail(communicator, MPI_ERR_COUNT, fmt::format("the count is {}", count));
+  }
+  const Datatype* const datatype = call.type(type, error);
+  if (datatype == nullptr) return error;
+  buffer = {const_cast<void*>(address), static_cast<std::uint64_t>(count), datatype};
+  if (tag < 0 && (sends || tag != MPI_ANY_TAG)) {
+    return call.fail(communicator, MPI_ERR_TAG, fmt::format("the tag is {}", tag));
+  }
+  is_null = peer == MPI_PROC_NULL;
+  const bool is_any = !sends && peer == MPI_ANY_SOURCE;
+  const bool is_rank = peer >= 0 && static_cast<std::uint32_t>(peer) < communicator->group.size();
+  if (is_null || is_any || is_rank) return MPI_SUCCESS;
+  return call.fail(
+      communicator, MPI_ERR_RANK,
+      fmt::format("{} is no rank of a communicator of {}", peer, communicator->group.size()));
+}
+
+Status Message::null_status() {
+  return {.source = static_cast<std::uint32_t>(MPI_PROC_NULL), .tag = MPI_ANY_TAG};
+}
+
+void Message::start_send(bool synchronous, Request& request) {
+  if (is_null) {
+    request.status = null_status();
+    request.done = true;
+    return;
+  }
+  library().transfer->send(communicator->group, static_cast<std::uint32_t>(peer), tag, buffer,
+                           synchronous, request);
+}
+
+void Message::start_receive(Request& request) {
+  if (is_null) {
+    request.status = null_status();
+    request.done = true;
+    return;
+  }
+  library().transfer->receive(communicator->group, match_source(), tag, buffer, request);
+}
+
+std::uint32_t Message::match_source() const {
+  return peer == MPI_ANY_SOURCE ? match::any_source : static_cast<std::uint32_t>(peer);
+}
+
+int wait_for(const Call& call, const Communicator* communicator, Request& request,
+             MPI_Status* status) {
+  library().transfer->until([&] { return request.done; });
+  if (const int error = call.settle(communicator); error != MPI_SUCCESS) return error;
+  return take_result(call, communicator, request, status);
+}
+
+int take_result(const Call& call, const Communicator* communicator, const Request& request,
+                MPI_Status* status) {
+  write_status(status, request.status);
+  if (!request.status.is_truncated) return MPI_SUCCESS;
+  return call.fail(communicator, MPI_ERR_TRUNCATE,
+                   fmt::format("the message of rank {} with tag {} is longer than the receive's "
+                               "buffer of {} bytes",
+                               request.status.source, request.status.tag, request.buffer.bytes()));
+}
+
+namespace {
+
+int send(Message message, bool synchronous) {
+  if (const int error = message.check(true); error != MPI_SUCCESS) return error;
+  Request request;
+  message.start_send(synchronous, request);
+  return wait_for(message.call, message.communicator, request, abi::status_ignore);
+}
+
+MPI_Request keep(std::unique_ptr<Request> request) {
+  return handle_of(abi::made_request, library().requests.add(std::move(request)));
+}
+
+int start_send(Message message, bool synchronous, MPI_Request* handle) {
+  if (const int error = message.check(true); error != MPI_SUCCESS) return error;
+  auto request = std::make_unique<Request>();
+  message.start_send(synchronous, *request);
+  *handle = keep(std::move(request));
+  return message.call.settle(message.communicator);
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Send(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+  return send({{"MPI_Send"}, buffer, count, type, to, tag, comm}, false);
+}
+
+int MPI_Ssend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+  return send({{"MPI_Ssend"}, buffer, count, type, to, tag, comm}, true);
+}
+
+int MPI_Rsend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+  return send({{"MPI_Rsend"}, buffer, count, type, to, tag, comm}, false);
+}
+
+int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  return start_send({{"MPI_Isend"}, buffer, count, type, to, tag, comm}, false, request);
+}
+
+int MPI_Issend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+               MPI_Request* request) {
+  return start_send({{"MPI_Issend"}, buffer, count, type, to, tag, comm}, true, request);
+}
+
+int MPI_Irsend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+               MPI_Request* request) {
+  return start_send({{"MPI_Irsend"}, buffer, count, type, to, tag, comm}, false, request);
+}
+
+int MPI_Recv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+             MPI_Status* status) {
+  Message message{{"MPI_Recv"}, buffer, count, type, from, tag, comm};
+  if (const int error = message.check(false); error != MPI_SUCCESS) return error;
+  Request request;
+  message.start_receive(request);
+  return wait_for(message.call, message.communicator, request, status);
+}
+
+int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request* handle) {
+  Message message{{"MPI_Irecv"}, buffer, count, type, from, tag, comm};
+  if (const int error = message.check(false); error != MPI_SUCCESS) return error;
+  auto request = std::make_unique<Request>();
+  message.start_receive(*request);
+  *handle = keep(std::move(request));
+  return message.call.settle(message.communicator);
+}
+
+int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int to,
+                 int send_tag, void* receive_buffer, int receive_count, MPI_Datatype receive_type,
+                 int from, int receive_tag, MPI_Comm comm, MPI_Status* status) {
+  const Call call{"MPI_Sendrecv"};
+  Message in{call, receive_buffer, receive_count, receive_type, from, receive_tag, comm};
+  Message out{call, send_buffer, send_count, send_type, to, send_tag, comm};
+  if (const int error = in.check(false); error != MPI_SUCCESS) return error;
+  if (const int error = out.check(true); error != MPI_SUCCESS) return error;
+  Request received, sent;
+  in.start_receive(received);
+  out.start_send(false, sent);
+  library().transfer->until([&] { return sent.done; });
+  return wait_for(call, in.communicator, received, status);
+}
+
+int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+  Message message{{"MPI_Iprobe"}, nullptr, 0, MPI_BYTE, from, tag, comm};
+  if (const int error = message.check(false); error != MPI_SUCCESS) return error;
+  const auto found = message.is_null ? std::optional(Message::null_status())
+                                     : library().transfer->probe(message.communicator->group,
+                                                                 message.match_source(), tag);
+  *flag = found ? 1 : 0;
+  if (found) write_status(status, *found);
+  return message.call.settle(message.communicator);
+}
+
+int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
+  Message message{{"MPI_Probe"}, nullptr, 0, MPI_BYTE, from, tag, comm};
+  if (const int error = message.check(false); error != MPI_SUCCESS) return error;
+  if (message.is_null) {
+    write_status(status, Message::null_status());
+    return MPI_SUCCESS;
+  }
+  const auto look = [&] {
+    return library().transfer->waiting(message.communicator->group, message.match_source(), tag);
+  };
+  library().transfer->until([&] { return look().has_value(); });
+  if (const auto found = look()) write_status(status, *found);
+  return message.call.settle(message.communicator);
+}
+
+int MPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {
+  int error = MPI_SUCCESS;
+  const Datatype* const datatype = Call{"MPI_Get_count"}.type(type, error);
+  if (datatype == nullptr) return error;
+  const std::uint64_t bytes = abi::bytes_in(*status);
+  const std::uint64_t size = datatype->size();
+  const bool is_whole = size == 0 ? bytes == 0 : bytes % size == 0;
+  *count = !is_whole ? MPI_UNDEFINED : size == 0 ? 0 : static_cast<int>(bytes / size);
+  return MPI_SUCCESS;
+}
+
+int MPI_Test_cancelled(const MPI_Status* status, int* flag) {
+  *flag = abi::is_cancelled(*status) ? 1 : 0;
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What calls of point-to-point communication have in common.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/api/library.hpp"
+
+namespace weft::mpi {
+
+/// The arguments of a send or a receive, and what they stand for once they were checked.
+struct Message {
+  Call call;
+  const void* address;
+  int count;
+  MPI_Datatype type;
+  int peer;
+  int tag;
+  MPI_Comm comm;
+
+  Communicator* communicator = nullptr;
+  Buffer buffer{};
+  bool is_null = false;
+  int error = MPI_SUCCESS;
+
+  int check(bool sends);
+  void start_send(bool synchronous, Request& request);
+  void start_receive(Request& request);
+  std::uint32_t match_source() const;
+  static Status null_status();
+};
+
+/// Blocks; the call's result.
+int wait_for(const Call& call, const Communicator* communicator, Request& request,
+             MPI_Status* status);
+/// Of a request that is done.
+int take_result(const Call& call, const Communicator* communicator, const Request& request,
+                MPI_Status* status);
+
+}  // namespace weft::mpi

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/object/datatype.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::mpi {
+
+std::uint64_t bytes_of(Basic basic) {
+  switch (basic) {
+    case Basic::int16:
+    case Basic::uint16:
+      return 2;
+    case Basic::int32:
+    case Basic::uint32:
+    case Basic::float32:
+      return 4;
+    case Basic::int64:
+    case Basic::uint64:
+    case Basic::float64:
+    case Basic::complex32:
+    case Basic::pair_int_int:
+      return 8;
+    case Basic::float_long:
+      return sizeof(long double);
+    case Basic::complex64:
+    case Basic::pair_double_int:
+      return 16;
+    case Basic::none:
+    case Basic::bytes:
+    case Basic::int8:
+    case Basic::uint8:
+      break;
+  }
+  return 1;
+}
+
+Datatype::Datatype(Basic basic) : basic_(basic) {
+  add({0, bytes_of(basic)});
+  extent_ = static_cast<std::int64_t>(size_);
+  settle();
+}
+
+Datatype::Datatype(std::span<const Block> blocks) {
+  bool is_first = true;
+  std::int64_t upper = 0;
+  for (const Block& block : blocks) {
+    if (block.count == 0) continue;
+    const Datatype& type = *block.type;
+    const auto last = static_cast<std::int64_t>(block.count - 1) * type.extent();
+    const std::int64_t low = block.displacement + type.lower() + std::min<std::int64_t>(0, last);
+    const std::int64_t high =
+        block.displacement + type.lower() + type.extent() + std::max<std::int64_t>(0, last);
+    lower_ = is_first ? low : std::min(lower_, low);
+    upper = is_first ? high : std::max(upper, high);
+    basic_ = is_first || basic_ == type.basic() ? type.basic() : Basic::none;
+    is_first = false;
+    for (std::uint64_t i = 0; i < block.count; ++i) {
+      const auto begin = block.displacement + static_cast<std::int64_t>(i) * type.extent();
+      for (const Run& run : type.runs()) add({begin + run.offset, run.bytes});
+    }
+  }
+  extent_ = upper - lower_;
+  settle();
+}
+
+Datatype Datatype::resized(std::int64_t lower, std::int64_t extent) const {
+  Datatype other = *this;
+  other.lower_ = lower;
+  other.extent_ = extent;
+  other.settle();
+  return other;
+}
+
+void Datatype::add(const Run& run) {
+  if (run.bytes == 0) return;
+  size_ += run.bytes;
+  if (!runs_.empty()) {
+    Run& last = runs_.back();
+    if (last.offset + static_cast<std::int64_t>(last.bytes) == run.offset) {
+      last.bytes += run.bytes;
+      return;
+    }
+  }
+  runs_.push_back(run);
+}
+
+void Datatype::settle() {
+  is_contiguous_ = runs_.empty() || (runs_.size() == 1 && runs_[0].offset == 0 &&
+                                     extent_ == static_cast<std::int64_t>(size_));
+}
+
+void Datatype::pack(const void* from, std::uint64_t count, std::byte* out) const {
+  if (size_ == 0 || count == 0) return;
+  const auto* element = static_cast<const std::byte*>(from);
+  if (is_contiguous_) {
+    std::memcpy(out, element, count * size_);
+    return;
+  }
+  for (std::uint64_t i = 0; i < count; ++i, element += extent_) {
+    for (const Run& run : runs_) {
+      std::memcpy(out, element + run.offset, run.bytes);
+      out += run.bytes;
+    }
+  }
+}
+
+void Datatype::unpack(std::span<const std::byte> packed, void* into) const {
+  auto* element = static_cast<std::byte*>(into);
+  if (is_contiguous_ || size_ == 0) {
+    if (!packed.empty()) std::memcpy(element, packed.data(), packed.size());
+    return;
+  }
+  for (; !packed.empty(); element += extent_) {
+    for (const Run& run : runs_) {
+      const std::size_t length = std::min<std::size_t>(run.bytes, packed.size());
+      std::memcpy(element + run.offset, packed.data(), length);
+      packed = packed.subspan(length);
+      if (packed.empty()) return;
+    }
+  }
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datatype: where the bytes of an element lie in memory. MPI's constructors become a list of runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace weft::mpi {
+
+/// What the bytes are, for reductions.
+enum class Basic : std::uint8_t {
+  none,  ///< several kinds, or one that cannot be reduced
+  bytes,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float32,
+  float64,
+  float_long,
+  complex32,
+  complex64,
+  pair_int_int,     ///< a value and its place, for MINLOC and MAXLOC; as C lays the struct out
+  pair_double_int,  ///< 16 bytes, 12 of which count
+};
+/// Of one value; 1 for `none`.
+std::uint64_t bytes_of(Basic basic);
+
+/// Consecutive bytes, from an element's beginning.
+struct Run {
+  std::int64_t offset = 0;
+  std::uint64_t bytes = 0;
+  friend bool operator==(const Run&, const Run&) = default;
+};
+
+class Datatype;
+/// `count` elements one behind the other, from that many bytes behind the beginning.
+struct Block {
+  std::uint64_t count = 0;
+  std::int64_t displacement = 0;
+  const Datatype* type = nullptr;
+};
+
+/// Immutable. Elements of an array are `extent` bytes apart.
+class Datatype {
+ public:
+  explicit Datatype(Basic basic);
+  /// All blocks, in their order.
+  explicit Datatype(std::span<const Block> blocks);
+  /// The same elements, with other bounds.
+  Datatype resized(std::int64_t lower, std::int64_t extent) const;
+
+  std::uint64_t size() const { return size_; }
+  std::int64_t lower() const { return lower_; }
+  std::int64_t extent() const { return extent_; }
+  Basic basic() const { return basic_; }
+  std::span<const Run> runs() const { return runs_; }
+  /// An array of elements has no gaps: it is sent from where it lies.
+  bool is_contiguous() const { return is_contiguous_; }
+
+  /// Copies `count` elements at `from` to `out`, which has count × size bytes.
+  void pack(const void* from, std::uint64_t count, std::byte* out) const;
+  /// Copies bytes that were packed into an array at `into`. They may end within an element.
+  void unpack(std::span<const std::byte> packed, void* into) const;
+
+ private:
+  void add(const Run& run);
+  void settle();
+
+  std::vector<Run> runs_;
+  std::uint64_t size_ = 0;
+  std::int64_t lower_ = 0;
+  std::int64_t extent_ = 0;
+  Basic basic_ = Basic::none;
+  bool is_contiguous_ = true;
+};
+
+}  // namespace weft::mpi

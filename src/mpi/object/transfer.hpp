@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transfer: point-to-point messages of MPI, on flows of the message layer (docs/mpi.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/match/matcher.hpp"
+#include "mpi/object/datatype.hpp"
+#include "mpi/object/group.hpp"
+#include "process/messenger.hpp"
+
+namespace weft::mpi {
+
+struct Status {
+  std::uint32_t source = 0;
+  std::int32_t tag = 0;
+  std::uint64_t bytes = 0;  ///< received; of a probe: to be received
+  bool is_truncated = false;
+  bool is_cancelled = false;
+};
+
+/// The caller's memory, as a datatype lays it out.
+struct Buffer {
+  void* address = nullptr;
+  std::uint64_t count = 0;
+  const Datatype* type = nullptr;
+  std::uint64_t bytes() const { return count * type->size(); }
+};
+
+/// A send or a receive under way. The caller owns it, and keeps it where it is until `done`.
+struct Request {
+  bool done = false;
+  Status status;
+
+  // Of Transfer.
+  const Group* group = nullptr;
+  Buffer buffer;
+  match::WaitingReceive waiting;
+  bool is_receive = false;
+  bool is_matched = false;        ///< of a receive: a message is its own
+  int open = 0;                   ///< operations of the message layer
+  bool wants_match = false;       ///< of a receive: its sender waits for the match
+  std::vector<std::byte> packed;  ///< a body that does not go from or to where it lies
+};
+
+/// All point-to-point messages of a process, and what waits for any of them. Errors of the message
+/// layer end the process's part in the job: after one, only `failure` may be called. One thread.
+class Transfer {
+ public:
+  explicit Transfer(Messenger& messenger);
+  ~Transfer();
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  /// Messages of the group can come from now on. It outlives this.
+  void open(const Group& group);
+
+  /// The buffer stays as it is until `request` is done. `synchronous`: not done before it was
+  /// matched.
+  void send(const Group& group, std::uint32_t to, std::int32_t tag, const Buffer& buffer,
+            bool synchronous, Request& request);
+  /// Source and tag may be wildcards of core/match.
+  void receive(const Group& group, std::uint32_t from, std::int32_t tag, const Buffer& buffer,
+               Request& request);
+  /// Of the message that a receive would take now. Turns once when there is none.
+  std::optional<Status> probe(const Group& group, std::uint32_t from, std::int32_t tag);
+  /// The same without a turn.
+  std::optional<Status> waiting(const Group& group, std::uint32_t from, std::int32_t tag) const;
+  /// A receive that was not matched is done, as cancelled. A send goes on.
+  void cancel(Request& request);
+
+  /// Starts an exchange of the collectives' flow; `done` becomes true, and outlives it.
+  void send_plain(const Group& group, std::uint32_t to, std::span<const std::byte> bytes,
+                  bool& done);
+  void receive_plain(const Group& group, std::uint32_t from, std::span<std::byte> into, bool& done);
+
+  /// Lets everything go on, without waiting.
+  void turn();
+  /// Until `finished()`; sleeps where nothing happens. Ends early with a failure.
+  template <class Finished>
+  void until(Finished&& finished) {
+    while (!failure_ && !finished()) {
+      if (!take_what_is_done()) wait_for_something();
+    }
+  }
+  /// Until everything that was sent is on its way, and needs this process no more.
+  void flush();
+  const std::optional<Error>& failure() const { return failure_; }
+
+ private:
+  struct Unexpected;
+  struct Lane;
+  struct Slot;
+  /// What an operation of the message layer is for. At most one of them is not null.
+  struct Watched {
+    Lane* lane = nullptr;
+    Slot* slot = nullptr;
+    Request* request = nullptr;
+    bool* flag = nullptr;
+  };
+
+  Messenger& messenger_;
+  match::Matcher matcher_;
+  std::size_t inline_limit_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<Slot*> free_slots_;
+  std::list<Unexpected> unexpected_;   // the matcher names them
+  std::vector<Operation> operations_;  // what is watched
+  std::vector<Watched> watched_;       // of each of them
+  std::optional<Error> failure_;
+
+  void listen(Lane& lane);
+  void watch(Operation operation, const Watched& what);
+  bool take_what_is_done();
+  void take(const Watched& what, std::size_t bytes);
+  void wait_for_something();
+  void arrive(Lane& lane, std::size_t bytes);
+  void post_envelope(const Group& group, std::uint32_t to, std::span<const std::byte> header,
+                     const Buffer* whole);
+  void deliver(Request& receive, const Unexpected& message);
+  void finish(Request& request);
+};
+
+}  // namespace weft::mpi
