@@ -137,7 +137,8 @@ void print_finding(const rdma::Finding& f) {
 
 void print_text(const Diagnosed& one) {
   constexpr std::size_t most_printed = 20;
-  fmt::print("{}: {} RDMA packets, {} queue pairs{}\n", one.file, one.packets, one.queue_pairs,
+  fmt::print("{}: {} RDMA packets, {} queue pair{}{}\n", one.file, one.packets, one.queue_pairs,
+             one.queue_pairs == 1 ? "" : "s",
              one.wrong_icrcs > 0 ? fmt::format(", {} with a wrong ICRC", one.wrong_icrcs) : "");
   if (one.forgotten > 0) {
     fmt::print(

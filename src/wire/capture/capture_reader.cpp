@@ -241,8 +241,8 @@ Result<bool> CaptureReader::next(CapturedFrame& frame) {
   Result<bool> got = format_ == Format::pcap     ? next_pcap(frame)
                      : format_ == Format::pcapng ? next_pcapng(frame)
                                                  : next_erf(frame);
-  if (is_stopped_ && is_stopped_()) return false;  // what looks truncated may go on
   if (!got || !*got) {
+    if (is_stopped_ && is_stopped_()) return false;  // what looks truncated goes on
     if (failure_ != 0)
       return Error{ErrorCode::io, fmt::format("cannot read: {}", std::strerror(failure_))};
     return got;

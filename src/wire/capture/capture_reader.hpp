@@ -48,7 +48,7 @@ class CaptureReader {
   Position position() const { return {packets_ + 1, begin_}; }
 
   /// Asked now and then, also while a pipe has nothing to read: when it says so, the capture ends
-  /// here.
+  /// behind the packets that have been read.
   void stop_when(std::function<bool()> is_stopped) { is_stopped_ = std::move(is_stopped); }
 
   /// Of the file, or of its first interface: 0 as long as a pcapng file has named none.

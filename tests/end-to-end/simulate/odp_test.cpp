@@ -254,6 +254,22 @@ TEST_F(odp, diagnose_goes_on_behind_a_file_that_is_no_capture_and_says_what_it_i
   EXPECT_EQ(named.json()["findings"].size(), 2u);
 }
 
+TEST_F(odp, diagnose_says_how_many_queue_pairs_it_forgot) {
+  const std::string capture = at("many.pcap");
+  run_weft({"odp", "simulate", "--odp", "none", "--num-qps", "16", "--num-ops", "32", "--capture",
+            capture},
+           60);
+  const Ended few = run_weft({"odp", "diagnose", capture, "--queue-pairs", "2", "--json"}, 60);
+  EXPECT_EQ(few.code, 0) << few.describe();
+  EXPECT_GE(few.json()["forgotten_queue_pairs"], 14) << few.describe();
+  const Ended told = run_weft({"odp", "diagnose", capture, "--queue-pairs", "2"}, 60);
+  EXPECT_NE(told.output.find("queue pairs were forgotten"), std::string::npos) << told.output;
+  EXPECT_NE(told.output.find("raise --queue-pairs"), std::string::npos) << told.output;
+  const Ended all = run_weft({"odp", "diagnose", capture, "--json"}, 60);
+  EXPECT_EQ(all.json()["forgotten_queue_pairs"], 0);
+  EXPECT_EQ(all.json()["queue_pairs"], 16);
+}
+
 TEST_F(odp, diagnose_of_a_pipe_says_what_it_found_when_it_is_interrupted) {
   ASSERT_EQ(run_weft({"odp", "simulate", "--interval", "1ms", "--capture", at("a.pcap")}, 60).code,
             0);
