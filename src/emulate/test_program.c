@@ -4,6 +4,7 @@
 //   counter    rank 1 adds to a counter of rank 0, one-sided, 20 times, each flushed; then all
 //   share
 //              plain memory
+//   reads      rank 1 reads 8,000 bytes of rank 0, one-sided, 50 times
 //   pmpi       exchanges, begun and ended as bindings of other languages do
 //   silent     MPI_Init, MPI_Finalize, nothing between
 //   code       exchanges and exits with 3
@@ -132,6 +133,24 @@ static void counter(void) {
   MPI_Win_free(&window);
 }
 
+static void reads(void) {
+  enum { bytes = 8000 };
+  static unsigned char in[bytes];
+  unsigned char* memory = NULL;
+  MPI_Win window;
+  MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  for (long j = 0; j < bytes; ++j) memory[j] = pattern(rank, j, 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_lock_all(0, window);
+  for (int i = 0; i < 50 && rank == 1; ++i) {
+    MPI_Get(in, bytes, MPI_BYTE, 0, 0, bytes, MPI_BYTE, window);
+    MPI_Win_flush(0, window);
+    for (long j = 0; j < bytes; ++j) expect(in[j] == pattern(0, j, 0), "a read", j);
+  }
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&window);
+}
+
 int main(int argc, char** argv) {
   const char* const what = argc > 1 ? argv[1] : "exchange";
   const int by_pmpi = strcmp(what, "pmpi") == 0;
@@ -141,6 +160,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (strcmp(what, "counter") == 0) {
     counter();
+  } else if (strcmp(what, "reads") == 0) {
+    reads();
   } else if (strcmp(what, "silent") != 0) {
     ring_of_sizes();
     order_of_many();

@@ -144,6 +144,14 @@ struct Read {
 };
 ucs_status_t pay_by_reads(Interface& interface, uct_ep_h handle, Endpoint& endpoint,
                           const Read& read);
+/// Likewise for a read whose bytes the caller unpacks.
+struct CopiedRead {
+  std::size_t bytes;
+  std::uint64_t address;
+  uct_rkey_t key;
+};
+ucs_status_t pay_by_copied_reads(Interface& interface, uct_ep_h handle, Endpoint& endpoint,
+                                 const CopiedRead& read);
 
 // ---- completions.cpp
 /// A caller's completion behind one of the module's, which the transport is given instead.

@@ -107,6 +107,9 @@ ucs_status_t get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack, void* argument
                        std::size_t length, std::uint64_t address, uct_rkey_t key,
                        uct_completion_t* completion) {
   return fetch(ep, op_get, length, completion, [&](Interface& interface, uct_completion_t* inner) {
+    const ucs_status_t paid =
+        pay_by_copied_reads(interface, ep, endpoint_of(interface, ep), {length, address, key});
+    if (paid != UCS_OK) return paid;
     return interface.real.ep_get_bcopy(ep, unpack, argument, length, address, key, inner);
   });
 }

@@ -21,6 +21,10 @@ std::size_t pack(void* destination, void* argument) {
   return bytes;
 }
 
+void unpack(void* destination, const void* data, std::size_t bytes) {
+  ::memcpy(destination, data, bytes);
+}
+
 ucs_status_t drop(void* /*argument*/, void* /*data*/, std::size_t /*length*/, unsigned /*flags*/) {
   return UCS_OK;
 }
@@ -61,6 +65,19 @@ ucs_status_t pay_by_reads(Interface& interface, uct_ep_h handle, Endpoint& endpo
         interface.real.ep_get_zcopy(handle, &part, 1, read.address, read.key, nullptr);
     if (UCS_STATUS_IS_ERR(status)) return status;
     note_paid(endpoint.reads_debt, part.length);
+  }
+  return UCS_OK;
+}
+
+ucs_status_t pay_by_copied_reads(Interface& interface, uct_ep_h handle, Endpoint& endpoint,
+                                 const CopiedRead& read) {
+  while (endpoint.reads_debt.due() > 0 && read.bytes > 0) {
+    const std::size_t bytes =
+        std::min<std::uint64_t>({endpoint.reads_debt.due(), read.bytes, kBufferBytes});
+    const ucs_status_t status =
+        interface.real.ep_get_bcopy(handle, unpack, buffer, bytes, read.address, read.key, nullptr);
+    if (UCS_STATUS_IS_ERR(status)) return status;
+    note_paid(endpoint.reads_debt, bytes);
   }
   return UCS_OK;
 }
