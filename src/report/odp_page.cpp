@@ -33,7 +33,8 @@ class StepChart {
             const std::string& y_name, double x_most, double y_most)
       : page_(page), x_most_(std::max(x_most, 1e-9)), y_most_(std::max(y_most, 1e-9)) {
     page_.add(
-        "<figure><figcaption>{0}</figcaption>\n<div class=\"scroll\" tabindex=\"0\"><svg "
+        "<figure style=\"margin-inline:0\"><figcaption>{0}</figcaption>\n<div class=\"scroll\" "
+        "tabindex=\"0\"><svg "
         "viewBox=\"0 0 {1} {2}\" width=\"{1}\" role=\"img\" aria-label=\"{0}\" style=\"{3}\" "
         "font-size=\"11\" fill=\"currentColor\" stroke=\"none\">\n",
         html_escape(title), width, height, readable);
@@ -243,8 +244,8 @@ std::string odp_page(const OdpRecord& record) {
   page.raw("</section>\n");
   page.raw("<section><h2>Figures</h2>\n<div class=\"scroll\" tabindex=\"0\"><table>\n<tbody>\n");
   for (const auto& [name, value] : record.facts) {
-    page.add("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", html_escape(name),
-             html_escape(value));
+    page.add("<tr><th scope=\"row\" {2}>{0}</th><td {2}>{1}</td></tr>\n", html_escape(name),
+             html_escape(value), "style=\"white-space:normal\"");
   }
   page.raw("</tbody>\n</table></div></section>\n");
   add_sequence(page, record);
