@@ -146,6 +146,35 @@ void RegistrationCache::vacate(Region& region) {
   vacant_.push_back(&region);
 }
 
+void RegistrationCache::leave(Region& region, Leaving& leaving) {
+  leaving.handles.push_back(region.handle);
+  leaving.bytes += region.bytes();
+  vacate(region);
+}
+
+void RegistrationCache::announce(const Leaving& leaving) {
+  leaving_bytes_ += leaving.bytes;
+  leaving_regions_ += leaving.handles.size();
+}
+
+/// What was announced; only then may others use its room.
+void RegistrationCache::remove(const Leaving& leaving) {
+  if (leaving.handles.empty()) return;
+  for (const std::uint64_t handle : leaving.handles) registrar_.remove(handle);
+  {
+    const std::lock_guard lock(mutex_);
+    leaving_bytes_ -= leaving.bytes;
+    leaving_regions_ -= leaving.handles.size();
+  }
+  removed_.notify_all();
+}
+
+/// Whether nothing need be evicted once what other threads are removing is gone.
+bool RegistrationCache::is_room_coming(std::uint64_t bytes) const {
+  return leaving_regions_ > 0 && bytes <= limits_.bytes &&
+         counters_.bytes <= limits_.bytes - bytes && counters_.regions < limits_.regions;
+}
+
 /// For others to find, with one user.
 void RegistrationCache::publish(Region& region, const Registered& registered, MemoryMode asked) {
   WEFT_CHECK(asked != MemoryMode::pinned || registered.mode == MemoryMode::pinned,
@@ -196,10 +225,10 @@ void RegistrationCache::enter_age(Region& region) {
 
 /// Takes out the least recently used regions until there is room. An entry of `ages_` may be older
 /// than its region, as hits do not come here: it is entered anew then.
-bool RegistrationCache::make_room(std::uint64_t bytes, Handles& removed) {
+bool RegistrationCache::make_room(std::uint64_t bytes, Leaving& leaving) {
   const auto fits = [&] {
-    return bytes <= limits_.bytes && counters_.bytes <= limits_.bytes - bytes &&
-           counters_.regions < limits_.regions;
+    return bytes <= limits_.bytes && counters_.bytes + leaving_bytes_ <= limits_.bytes - bytes &&
+           counters_.regions + leaving_regions_ < limits_.regions;
   };
   std::vector<Age> used;
   while (!fits() && !ages_.empty()) {
@@ -220,8 +249,7 @@ bool RegistrationCache::make_room(std::uint64_t bytes, Handles& removed) {
     }
     ++counters_.evictions;
     take_out(*age.region);
-    removed.push_back(age.region->handle);
-    vacate(*age.region);
+    leave(*age.region, leaving);
   }
   for (const Age& age : used) ages_.push(age);
   return fits();
@@ -233,15 +261,29 @@ Result<RegistrationCache::Use> RegistrationCache::acquire(std::uint64_t address,
   const Request request{address, address + bytes, mode};
   if (Region* const found = pin_proposed(request)) return use(*found);
   for (;;) {
-    Handles removed;
+    Leaving leaving;
     Region* coming = nullptr;
+    bool more_leave = false;
     {
-      const std::lock_guard lock(mutex_);
-      if (Region* const found = pin_indexed(request)) return use(*found);
+      std::unique_lock lock(mutex_);
+      for (;;) {
+        if (Region* const found = pin_indexed(request)) return use(*found);
+        // Its own evictions are removed before it registers, those of others are waited for.
+        const bool has_room = leaving_regions_ == 0 || !is_room_coming(bytes);
+        if (has_room && make_room(bytes, leaving)) {
+          coming = &begin_entering(request);
+        } else if (leaving.handles.empty() && leaving_regions_ > 0) {
+          removed_.wait(lock);
+          continue;
+        }
+        break;
+      }
       ++counters_.misses;
-      if (make_room(bytes, removed)) coming = &begin_entering(request);
+      more_leave = leaving_regions_ > 0;
+      announce(leaving);
     }
-    for (const std::uint64_t handle : removed) registrar_.remove(handle);
+    remove(leaving);
+    if (coming == nullptr && more_leave) continue;
     if (coming == nullptr) {
       return Error{ErrorCode::exhausted, "no room for another registered region: all are in use"};
     }
@@ -256,6 +298,7 @@ Result<RegistrationCache::Use> RegistrationCache::enter(Region& coming, const Re
                                                         bool& again) {
   const auto registered =
       registrar_.enter(request.begin, request.end - request.begin, request.mode);
+  Leaving leaving;
   {
     const std::lock_guard lock(mutex_);
     coming_.erase(std::find(coming_.begin(), coming_.end(), &coming));
@@ -264,10 +307,16 @@ Result<RegistrationCache::Use> RegistrationCache::enter(Region& coming, const Re
       publish(coming, *registered, request.mode);
       return Use{registered->handle, registered->mode, &coming};
     }
-    vacate(coming);
+    if (registered) {
+      coming.handle = registered->handle;
+      leave(coming, leaving);
+      announce(leaving);
+    } else {
+      vacate(coming);
+    }
   }
+  remove(leaving);
   if (!registered) return registered.error();
-  registrar_.remove(registered->handle);
   return Use{};
 }
 
@@ -276,18 +325,20 @@ void RegistrationCache::release(const Use& use) {
   const std::uint64_t before = region.state.fetch_sub(one_user, std::memory_order_acq_rel);
   WEFT_CHECK(users_of(before) > 0);
   if (users_of(before) > 1 || (before & findable) != 0) return;
+  Leaving leaving;
   {
     const std::lock_guard lock(mutex_);
     --orphans_;
-    vacate(region);
+    leave(region, leaving);
+    announce(leaving);
   }
-  registrar_.remove(use.handle);
+  remove(leaving);
 }
 
 void RegistrationCache::invalidate(std::uint64_t address, std::uint64_t bytes) {
   if (bytes == 0) return;
   const std::uint64_t end = address + bytes;
-  Handles removed;
+  Leaving leaving;
   {
     const std::lock_guard lock(mutex_);
     for (Region* const region : coming_) {
@@ -305,11 +356,11 @@ void RegistrationCache::invalidate(std::uint64_t address, std::uint64_t bytes) {
         ++orphans_;
         continue;
       }
-      removed.push_back(region.handle);
-      vacate(region);
+      leave(region, leaving);
     }
+    announce(leaving);
   }
-  for (const std::uint64_t handle : removed) registrar_.remove(handle);
+  remove(leaving);
 }
 
 RegistrationCache::Counters RegistrationCache::counters() const {

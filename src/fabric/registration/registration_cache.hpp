@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -35,8 +36,9 @@ class Registrar {
 };
 
 struct RegistrationLimits {
-  std::uint64_t bytes = std::uint64_t{1} << 30;  ///< of kept and used regions together
-  std::uint64_t regions = 4096;                  ///< the cache allocates 48 bytes for each at once
+  /// Of kept and used regions together, and of those that the registrar has not removed yet.
+  std::uint64_t bytes = std::uint64_t{1} << 30;
+  std::uint64_t regions = 4096;  ///< the cache allocates 48 bytes for each at once
 };
 
 /// Thread-safe. A memory monitor calls `invalidate` before pages change their meaning; a region
@@ -81,7 +83,11 @@ class RegistrationCache {
   Counters counters() const;
 
  private:
-  using Handles = std::vector<std::uint64_t>;
+  /// Regions that have left the cache, and that the registrar has not removed yet.
+  struct Leaving {
+    std::vector<std::uint64_t> handles;
+    std::uint64_t bytes = 0;
+  };
   struct Request {
     std::uint64_t begin, end;
     MemoryMode mode;
@@ -101,14 +107,18 @@ class RegistrationCache {
   std::atomic<Region*>& hint_of(std::uint64_t address);
   Use use(Region& region);
   Result<Use> enter(Region& coming, const Request& request, bool& again);
+  void remove(const Leaving& leaving);
 
   // With the lock.
   Region* pin_indexed(const Request& request);
   Region& begin_entering(const Request& request);
-  bool make_room(std::uint64_t bytes, Handles& removed);
+  bool make_room(std::uint64_t bytes, Leaving& leaving);
+  bool is_room_coming(std::uint64_t bytes) const;
   void publish(Region& region, const Registered& registered, MemoryMode asked);
   void take_out(const Region& region);
   void vacate(Region& region);
+  void leave(Region& region, Leaving& leaving);
+  void announce(const Leaving& leaving);
   void enter_age(Region& region);
 
   Registrar& registrar_;
@@ -128,9 +138,12 @@ class RegistrationCache {
   std::vector<Region*> vacant_;
   std::vector<Region*> coming_;  // being registered
   Ages ages_;                    // of those that may be found; entries of others are outdated
-  std::uint64_t longest_ = 0;    // of all regions there ever were
-  std::uint64_t orphans_ = 0;    // invalidated while they were used
-  std::uint64_t entered_ = 0;    // times that clock_ grew with a new region
+  // What the registrar is removing counts for the limits until that is done.
+  std::uint64_t leaving_bytes_ = 0, leaving_regions_ = 0;
+  std::condition_variable removed_;
+  std::uint64_t longest_ = 0;  // of all regions there ever were
+  std::uint64_t orphans_ = 0;  // invalidated while they were used
+  std::uint64_t entered_ = 0;  // times that clock_ grew with a new region
   Counters counters_;
 };
 

@@ -422,5 +422,51 @@ TEST(registration_cache, of_several_threads_registers_and_removes_each_region_on
   EXPECT_EQ(network.size(), 0u);
 }
 
+/// Counts what is really registered; removing takes a while.
+class SlowNetwork final : public Registrar {
+ public:
+  std::atomic<std::uint64_t> regions = 0, most = 0;
+
+  Result<Registered> enter(std::uint64_t, std::uint64_t, MemoryMode mode) override {
+    const std::uint64_t now = ++regions;
+    std::uint64_t before = most;
+    while (before < now && !most.compare_exchange_weak(before, now)) {
+    }
+    return Registered{++handles_, mode};
+  }
+  void remove(std::uint64_t) override {
+    for (int i = 0; i < 20; ++i) std::this_thread::yield();
+    --regions;
+  }
+
+ private:
+  std::atomic<std::uint64_t> handles_ = 0;
+};
+
+TEST(registration_cache, of_several_threads_never_has_more_registered_than_its_limit) {
+  constexpr std::uint64_t limit = 8, page = 4'096;
+  SlowNetwork network;
+  {
+    RegistrationCache cache(network, {limit * page, limit});
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        Rng rng(t);
+        for (int i = 0; i < 200; ++i) {
+          const std::uint64_t address = page * (1 + rng.below(64));
+          const auto used = cache.acquire(address, page);
+          ASSERT_TRUE(used.ok()) << "four are in use at most, and eight have room";
+          if (rng.below(4) == 0) cache.invalidate(address, page);
+          cache.release(*used);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_LE(network.most, limit);
+    EXPECT_EQ(network.regions, cache.counters().regions);
+  }
+  EXPECT_EQ(network.regions, 0u);
+}
+
 }  // namespace
 }  // namespace weft::fabric
