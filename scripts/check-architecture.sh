@@ -12,6 +12,7 @@ cd -- "${1:-$(dirname -- "${BASH_SOURCE[0]}")/..}"
 # (x_test.cpp, and what helps them: x_for_test.hpp, test_x.cpp) may reach for what they need.
 allowed_includes='
 base:
+faults:       base
 wire:         base
 wire/capture: base wire
 net:          base wire
@@ -32,7 +33,7 @@ sim/scenario: base net/rc wire/capture sim/network sim/topology sim/traffic
 sim/run:      base sim/engine sim/network sim/partition sim/routing sim/scenario sim/telemetry sim/topology sim/traffic
 sim/rc:       base net/rc wire/capture sim/engine sim/network
 sim/fabric:   base net net/rc sim/engine sim/network sim/rc
-sim/faults:   base sim/engine sim/run sim/scenario testbed
+sim/faults:   base faults sim/engine sim/run sim/scenario
 sim/job:      base sim/engine sim/fabric sim/faults sim/partition sim/run sim/scenario sim/workload
 fabric:       base wire net
 fabric/shaped: base wire net fabric
@@ -46,7 +47,7 @@ runtime/membership: base
 runtime:      base wire net core fabric metrics
 spmd:         base
 process:      base wire net core fabric runtime
-process/simulated: base core fabric process sim testbed
+process/simulated: base core fabric faults process sim
 mpi:          base core process runtime
 program:      base process trace/events trace/record
 launch:       base wire fabric runtime process
@@ -58,13 +59,13 @@ trace/otf2:   trace/events
 trace/record: base trace/events trace/otf2
 trace/replay: base core sim trace/events trace/goal trace/otf2
 stream/shm:   base wire runtime/memory stream
-stream/simulated: base core fabric runtime report sim stream testbed
-stream/swarm: base core report runtime sim stream testbed
-stream/local: base wire net sim core fabric runtime metrics report testbed stream
+stream/simulated: base core fabric faults runtime report sim stream testbed
+stream/swarm: base core faults report runtime sim stream
+stream/local: base wire net sim core fabric faults runtime metrics report testbed stream
 stream:       base wire net core fabric runtime metrics report
 metrics:      base
 report:       base wire metrics
-testbed:      base
+testbed:      base faults
 emulate/policy:
 emulate/control: emulate/policy
 emulate/ucx:  emulate/control emulate/policy
@@ -73,7 +74,7 @@ emulate/verbs: emulate/control emulate/policy
 emulate/probe:
 emulate:      base emulate net runtime sim/routing sim/topology testbed
 emulate/sweep: base core emulate runtime
-cli:          base emulate wire net sim core fabric runtime metrics stream qos report testbed launch rdma trace
+cli:          base emulate faults wire net sim core fabric runtime metrics stream qos report testbed launch rdma trace
 '
 
 longest_file=600      # lines

@@ -17,8 +17,8 @@
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "fabric/tcp/tcp.hpp"
-#include "testbed/fault.hpp"
-#include "testbed/host_list.hpp"
+#include "faults/fault.hpp"
+#include "faults/host_list.hpp"
 #include "testbed/host_runner.hpp"
 #include "testbed/testbed.hpp"
 
@@ -222,10 +222,10 @@ Result<testbed::RunOptions> understand_run(const Words& words, std::uint32_t hos
   run.prefix = !words.no_prefix;
   std::optional<Error> error;
   read(parse_duration(words.time_limit), "--time-limit", run.time_limit, error);
-  if (!words.on.empty()) read(testbed::parse_hosts(words.on, hosts), "--on", run.hosts, error);
+  if (!words.on.empty()) read(faults::parse_hosts(words.on, hosts), "--on", run.hosts, error);
   if (error) return *error;
   for (const auto& text : words.faults) {
-    auto fault = testbed::parse_fault(text, hosts);
+    auto fault = faults::parse_fault(text, hosts);
     if (!fault.ok()) return std::move(fault).error();
     run.faults.push_back(*std::move(fault));
   }

@@ -74,7 +74,7 @@ struct Process {
   bool start_again = false;
 };
 
-class Runner final : public FaultTarget {
+class Runner final : public faults::FaultTarget {
  public:
   Runner(Testbed& testbed, const RunOptions& options);
 
@@ -118,7 +118,7 @@ class Runner final : public FaultTarget {
   Signals signals_;
   Instant end_;                         // of the time limit
   Instant kill_at_ = Instant::never();  // after SIGTERM
-  FaultPlayer player_;
+  faults::FaultPlayer player_;
   RunResult result_;
 };
 
@@ -239,7 +239,7 @@ bool Runner::done() const {
 }
 
 void Runner::play_faults(Instant now) {
-  std::vector<FaultPlayer::Played> log;
+  std::vector<faults::FaultPlayer::Played> log;
   player_.play(now, *this, log);
   for (const auto& played : log) {
     const std::string outcome = played.result.ok() ? "" : ": " + played.result.error().message;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "testbed/fault.hpp"
+#include "faults/fault.hpp"
 #include "testbed/testbed.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
@@ -21,7 +21,7 @@ struct RunOptions {
   /// is in the environment: WEFT_TESTBED_HOST, _RANK, _HOSTS, _ADDRESS, _ADDRESSES.
   std::vector<std::string> command;
   std::vector<std::uint32_t> hosts;  ///< where it runs; empty: everywhere
-  std::vector<Fault> faults;
+  std::vector<faults::Fault> faults;
   Duration time_limit = Duration::seconds(3600);  ///< then the processes are ended
   bool prefix = true;                             ///< each line of output begins with its host
   int output = 1;                                 ///< where the processes' standard output goes

@@ -470,7 +470,7 @@ Ran ran(std::uint32_t hosts, std::vector<std::string> command,
     options.command = std::move(command);
     options.time_limit = limit;
     for (const auto& text : faults) {
-      auto fault = parse_fault(text, hosts);
+      auto fault = faults::parse_fault(text, hosts);
       WEFT_EXPECT_OK(fault);
       options.faults.push_back(*fault);
     }

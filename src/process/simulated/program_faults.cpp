@@ -24,9 +24,9 @@ std::uint32_t next_on_host(std::span<const std::uint32_t> hosts, std::uint32_t r
 
 }  // namespace
 
-std::vector<testbed::Fault> draw_crashes(const sim::Scenario& scenario,
-                                         std::span<const std::uint32_t> hosts) {
-  using testbed::Fault;
+std::vector<faults::Fault> draw_crashes(const sim::Scenario& scenario,
+                                        std::span<const std::uint32_t> hosts) {
+  using faults::Fault;
   const sim::ProgramOptions& options = scenario.programs;
   std::vector<Fault> crashes;
   if (options.crashes == 0) return crashes;
@@ -61,21 +61,21 @@ std::vector<testbed::Fault> draw_crashes(const sim::Scenario& scenario,
   return crashes;
 }
 
-Result<std::vector<testbed::Fault>> program_faults(sim::World& world,
-                                                   std::span<const std::uint32_t> hosts) {
+Result<std::vector<faults::Fault>> program_faults(sim::World& world,
+                                                  std::span<const std::uint32_t> hosts) {
   const sim::Scenario& scenario = world.scenario();
   const auto ranks = static_cast<std::uint32_t>(hosts.size());
-  std::vector<testbed::Fault> faults = sim::draw_random_faults(scenario, ranks, 0);
-  for (testbed::Fault& crash : draw_crashes(scenario, hosts)) faults.push_back(std::move(crash));
+  std::vector<faults::Fault> faults = sim::draw_random_faults(scenario, ranks, 0);
+  for (faults::Fault& crash : draw_crashes(scenario, hosts)) faults.push_back(std::move(crash));
   for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
     auto fault =
-        testbed::parse_fault(scenario.faults[i], ranks, testbed::FaultPlaces::hosts_and_cables);
+        faults::parse_fault(scenario.faults[i], ranks, faults::FaultPlaces::hosts_and_cables);
     Result<void> good = fault ? sim::check_fault(world, *fault, hosts) : fault.error();
     if (!good) return scenario.located(fmt::format("faults[{}]", i), good.error());
     faults.push_back(std::move(fault).value());
   }
-  for (const testbed::Fault& fault : faults) {
-    if (fault.kind == testbed::Fault::Kind::slow) world.expect_rates_up_to(fault.rate);
+  for (const faults::Fault& fault : faults) {
+    if (fault.kind == faults::Fault::Kind::slow) world.expect_rates_up_to(fault.rate);
   }
   return faults;
 }

@@ -44,7 +44,7 @@ ProgramInWorld::ProgramInWorld(sim::World& world, std::vector<std::uint32_t> hos
   }
 }
 
-Result<SimulatedOutcome> ProgramInWorld::run(std::vector<testbed::Fault> faults) {
+Result<SimulatedOutcome> ProgramInWorld::run(std::vector<faults::Fault> faults) {
   if (auto good = connect(); !good) return std::move(good).error();
   begun_ = now();
   for (std::uint32_t n = 0; n < ranks_.size(); ++n) {
@@ -198,7 +198,7 @@ void ProgramInWorld::next_fault() {
 }
 
 void ProgramInWorld::play_faults() {
-  std::vector<testbed::FaultPlayer::Played> played;
+  std::vector<faults::FaultPlayer::Played> played;
   faults_->play(now_ns(), *this, played);
   for (const auto& p : played) {
     spdlog::info("fault: {}{}", p.what, p.result.ok() ? "" : ": " + p.result.error().message);

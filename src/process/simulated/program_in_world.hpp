@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "faults/fault.hpp"
 #include "process/simulated/program_report.hpp"
 #include "process/simulated/simulated_program.hpp"
 #include "process/simulated/simulated_rank.hpp"
 #include "sim/engine/agent.hpp"
 #include "sim/job/hosted_job.hpp"
-#include "testbed/fault.hpp"
 
 namespace weft {
 
@@ -29,7 +29,7 @@ class ProgramInWorld final : private sim::HostedJob, private sim::Agent {
                  const std::function<void(const std::string&)>& say);
 
   /// Until all processes are over.
-  Result<SimulatedOutcome> run(std::vector<testbed::Fault> faults);
+  Result<SimulatedOutcome> run(std::vector<faults::Fault> faults);
 
  private:
   enum Timer : std::uint16_t { fault_timer, over_timer, end_timer, restart_timer };
@@ -66,7 +66,7 @@ class ProgramInWorld final : private sim::HostedJob, private sim::Agent {
   std::uint32_t agent_;
   std::vector<std::unique_ptr<SimulatedRank>> ranks_;
   std::vector<bool> over_;  // by rank: nothing more is expected of it
-  std::optional<testbed::FaultPlayer> faults_;
+  std::optional<faults::FaultPlayer> faults_;
   std::vector<ProgramReport::Fault> played_;
   std::optional<Error> failure_;
   PicoInstant begun_{};

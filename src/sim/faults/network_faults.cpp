@@ -46,11 +46,11 @@ Result<void> NetworkFaults::set_cable_rate(std::string_view cable, Bandwidth rat
   return {};
 }
 
-Result<void> check_fault(World& world, const testbed::Fault& fault,
+Result<void> check_fault(World& world, const faults::Fault& fault,
                          std::span<const std::uint32_t> hosts) {
   const auto refused = [&](const std::string& why) {
     return Error{ErrorCode::invalid_argument,
-                 fmt::format("--fault '{}': {}", testbed::to_text(fault), why)};
+                 fmt::format("--fault '{}': {}", faults::to_text(fault), why)};
   };
   std::vector<LinkId> links;
   std::string name = fault.cable;
@@ -59,7 +59,7 @@ Result<void> check_fault(World& world, const testbed::Fault& fault,
     if (!found) return refused(found.error().message);
     links = std::move(found).value();
   }
-  if (fault.kind != testbed::Fault::Kind::loss) return {};
+  if (fault.kind != faults::Fault::Kind::loss) return {};
   if (fault.cable.empty()) {
     const std::uint32_t host = hosts[fault.host];
     const auto both = world.host_links(host);

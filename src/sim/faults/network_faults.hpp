@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "faults/fault.hpp"
 #include "sim/run/world.hpp"
-#include "testbed/fault.hpp"
 #include "weft/result.hpp"
 
 namespace weft::sim {
 
 /// What happens to processes is for who knows them. The world outlives it.
-class NetworkFaults : public testbed::FaultTarget {
+class NetworkFaults : public faults::FaultTarget {
  public:
   /// Host n of faults is the network's `hosts[n]`; several may be the same.
   NetworkFaults(World& world, std::vector<std::uint32_t> hosts)
@@ -40,7 +40,7 @@ class NetworkFaults : public testbed::FaultTarget {
 
 /// Whether a network has what the fault happens to, and declares lossy what loses packets. Node n
 /// of faults is on host `hosts[n]`. Errors begin with the fault, and say what to write.
-Result<void> check_fault(World& world, const testbed::Fault& fault,
+Result<void> check_fault(World& world, const faults::Fault& fault,
                          std::span<const std::uint32_t> hosts);
 
 }  // namespace weft::sim

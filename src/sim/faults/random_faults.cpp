@@ -8,12 +8,12 @@
 namespace weft::sim {
 namespace {
 
-using Kind = testbed::Fault::Kind;
+using Kind = faults::Fault::Kind;
 
 class NodeFaults {
  public:
   NodeFaults(const Scenario& scenario, std::uint32_t node, bool may_crash, Rng rng,
-             std::vector<testbed::Fault>& faults)
+             std::vector<faults::Fault>& faults)
       : rates_(scenario.random_faults),
         usual_(scenario.network.host_link.rate),
         node_(node),
@@ -41,7 +41,7 @@ class NodeFaults {
   Duration one(Duration at, double which) {
     const double mean = static_cast<double>(rates_.mean_length.ticks());
     const Duration lasts(1'000 + static_cast<std::int64_t>(rng_.exponential(mean)));
-    testbed::Fault fault{.at = at, .lasts = lasts, .host = node_};
+    faults::Fault fault{.at = at, .lasts = lasts, .host = node_};
     if ((which -= rates_.links_down_per_s) < 0) {
       fault.kind = Kind::link_down;
     } else if ((which -= rates_.links_slow_per_s) < 0) {
@@ -63,14 +63,14 @@ class NodeFaults {
   std::uint32_t node_;
   double crashes_;
   Rng rng_;
-  std::vector<testbed::Fault>& faults_;
+  std::vector<faults::Fault>& faults_;
 };
 
 }  // namespace
 
-std::vector<testbed::Fault> draw_random_faults(const Scenario& scenario, std::uint32_t inputs,
-                                               std::uint32_t computes, std::uint32_t job) {
-  std::vector<testbed::Fault> faults;
+std::vector<faults::Fault> draw_random_faults(const Scenario& scenario, std::uint32_t inputs,
+                                              std::uint32_t computes, std::uint32_t job) {
+  std::vector<faults::Fault> faults;
   const Rng root = Rng(scenario.seed).split(0xfa17);
   for (std::uint32_t node = 0; node < inputs + computes; ++node) {
     const bool may_crash = node != 0 && node != inputs;

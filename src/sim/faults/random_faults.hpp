@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "faults/fault.hpp"
 #include "sim/scenario/scenario.hpp"
-#include "testbed/fault.hpp"
 
 namespace weft::sim {
 
@@ -17,7 +17,7 @@ inline constexpr std::size_t most_random_faults = 100'000;
 /// one node does so one after the other, so that no fault meets a dead node; the first input and
 /// the first compute node do not crash, so that the job goes on. `job` numbers the jobs of a
 /// simulation, each of which has faults of its own.
-std::vector<testbed::Fault> draw_random_faults(const Scenario& scenario, std::uint32_t inputs,
-                                               std::uint32_t computes, std::uint32_t job = 0);
+std::vector<faults::Fault> draw_random_faults(const Scenario& scenario, std::uint32_t inputs,
+                                              std::uint32_t computes, std::uint32_t job = 0);
 
 }  // namespace weft::sim

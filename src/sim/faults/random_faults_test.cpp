@@ -9,7 +9,7 @@
 namespace weft::sim {
 namespace {
 
-using Kind = testbed::Fault::Kind;
+using Kind = faults::Fault::Kind;
 
 Scenario troubled() {
   Scenario s;

@@ -39,9 +39,9 @@ Result<std::optional<testbed::Testbed>> make_testbed(const StreamOptions& option
 }
 
 /// Whether the job will have what the fault happens to.
-Result<void> admit(const testbed::Fault& fault, const StreamOptions& options,
+Result<void> admit(const faults::Fault& fault, const StreamOptions& options,
                    const LocalOptions& local) {
-  using Kind = testbed::Fault::Kind;
+  using Kind = faults::Fault::Kind;
   const bool of_cables =
       fault.kind == Kind::link_down || fault.kind == Kind::partition || fault.kind == Kind::loss;
   if (of_cables && !local.testbed) {
@@ -54,11 +54,11 @@ Result<void> admit(const testbed::Fault& fault, const StreamOptions& options,
   return {};
 }
 
-Result<std::vector<testbed::Fault>> parse_faults(const StreamOptions& options,
-                                                 const LocalOptions& local) {
-  std::vector<testbed::Fault> faults;
+Result<std::vector<faults::Fault>> parse_faults(const StreamOptions& options,
+                                                const LocalOptions& local) {
+  std::vector<faults::Fault> faults;
   for (const std::string& text : local.faults) {
-    auto fault = testbed::parse_fault(text, options.inputs + options.computes);
+    auto fault = faults::parse_fault(text, options.inputs + options.computes);
     if (!fault) return std::move(fault).error();
     if (auto admitted = admit(*fault, options, local); !admitted) {
       return Error{admitted.error().code,

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "faults/fault.hpp"
 #include "runtime/channel.hpp"
 #include "runtime/directory.hpp"
 #include "runtime/process_set.hpp"
 #include "stream/node/node_report.hpp"
-#include "testbed/fault.hpp"
 #include "testbed/testbed.hpp"
 #include "weft/ids.hpp"
 #include "weft/result.hpp"
@@ -55,11 +55,11 @@ using NodeBody = std::function<int(NodePlace)>;
 struct JobOptions {
   std::uint32_t nodes = 1;
   bool restart = false;
-  std::vector<testbed::Fault> faults;   ///< of links only where there are links to change
+  std::vector<faults::Fault> faults;    ///< of links only where there are links to change
   testbed::Testbed* testbed = nullptr;  ///< one host per node
 };
 
-class LocalJob final : private testbed::FaultTarget {
+class LocalJob final : private faults::FaultTarget {
  public:
   LocalJob(JobOptions options, NodeBody body);
   /// Lets go what still runs, so that sinks take back what is half-written and end their children,
@@ -126,8 +126,8 @@ class LocalJob final : private testbed::FaultTarget {
   std::vector<Node> nodes_;
   ProcessSet processes_;
   Directory directory_;
-  std::optional<testbed::FaultPlayer> faults_;
-  std::vector<testbed::FaultPlayer::Played> played_;
+  std::optional<faults::FaultPlayer> faults_;
+  std::vector<faults::FaultPlayer::Played> played_;
   std::vector<FaultPlayed> faults_played_;
   std::optional<Error> failure_;
   Instant only_silent_since_ = Instant::never();

@@ -88,7 +88,7 @@ class FaultReader {
 
   Result<void> take(const std::string& text, std::size_t job) {
     const auto nodes = static_cast<std::uint32_t>(hosts_[job].size());
-    auto fault = testbed::parse_fault(text, nodes, testbed::FaultPlaces::hosts_and_cables);
+    auto fault = faults::parse_fault(text, nodes, faults::FaultPlaces::hosts_and_cables);
     if (!fault) return std::move(fault).error();
     if (auto good = sim::check_fault(world_, *fault, hosts_[job]); !good) return good;
     faults_.of_jobs[job].push_back(std::move(fault).value());
@@ -96,7 +96,7 @@ class FaultReader {
   }
 
   Result<void> take_cable(const std::string& text) {
-    auto fault = testbed::parse_fault(text, 1, testbed::FaultPlaces::hosts_and_cables);
+    auto fault = faults::parse_fault(text, 1, faults::FaultPlaces::hosts_and_cables);
     if (!fault) return std::move(fault).error();
     if (fault->cable.empty()) return refused(text, "it names no cable; write A--B");
     if (auto good = sim::check_fault(world_, *fault, {}); !good) return good;

@@ -6,16 +6,16 @@
 #include <span>
 #include <vector>
 
+#include "faults/fault.hpp"
 #include "sim/run/world.hpp"
 #include "stream/simulated/simulated_job.hpp"
-#include "testbed/fault.hpp"
 #include "weft/result.hpp"
 
 namespace weft::stream {
 
 struct JobFaults {
-  std::vector<std::vector<testbed::Fault>> of_jobs;
-  std::vector<testbed::Fault> of_network;  ///< of no job; their times count from the beginning
+  std::vector<std::vector<faults::Fault>> of_jobs;
+  std::vector<faults::Fault> of_network;  ///< of no job; their times count from the beginning
 };
 
 /// Reads and draws all faults. With several jobs hosts are "JOB:host3", and cables are nobody's;

@@ -72,7 +72,7 @@ void JobInWorld::trace_timeslices(const NodeReport& report) {
   }
 }
 
-void JobInWorld::begin(std::vector<testbed::Fault> faults) {
+void JobInWorld::begin(std::vector<faults::Fault> faults) {
   faults_to_come_ = std::move(faults);
   if (starts_at_ == Duration{}) return start();
   set_timer(PicoInstant() + to_pico(starts_at_), start_timer);
@@ -274,7 +274,7 @@ void JobInWorld::on_timer(std::uint16_t detail, std::uint64_t) {
 }
 
 void JobInWorld::play_faults() {
-  std::vector<testbed::FaultPlayer::Played> played;
+  std::vector<faults::FaultPlayer::Played> played;
   faults_->play(now_ns(), *this, played);
   for (const auto& p : played) {
     ++happened_;

@@ -32,7 +32,7 @@ class JobInWorld final : public sim::Job, private sim::HostedJob, private sim::A
   /// From now on its nodes' turns, and once it reports its timeslices, go into the trace.
   void trace_to(sim::TraceFile& trace);
   /// Its processes begin now, or when the job says; faults count from when the stream flows.
-  void begin(std::vector<testbed::Fault> faults);
+  void begin(std::vector<faults::Fault> faults);
   const std::string& name() const override { return name_; }
   sim::JobFacts facts() const override;
   std::optional<sim::JobFailure> failure() const override;
@@ -96,8 +96,8 @@ class JobInWorld final : public sim::Job, private sim::HostedJob, private sim::A
   SimulatedPlace place_;
   std::uint32_t agent_;
   std::vector<std::unique_ptr<SimulatedNode>> nodes_;  // empty: not started
-  std::vector<testbed::Fault> faults_to_come_;
-  std::optional<testbed::FaultPlayer> faults_;
+  std::vector<faults::Fault> faults_to_come_;
+  std::optional<faults::FaultPlayer> faults_;
   std::vector<FaultPlayed> played_;
   std::vector<NodeReport> remains_;
   std::optional<sim::JobFailure> failure_;

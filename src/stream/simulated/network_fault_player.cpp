@@ -17,7 +17,7 @@ std::vector<std::uint32_t> all_hosts(const sim::World& world) {
 
 }  // namespace
 
-NetworkFaultPlayer::NetworkFaultPlayer(sim::World& world, std::vector<testbed::Fault> faults)
+NetworkFaultPlayer::NetworkFaultPlayer(sim::World& world, std::vector<faults::Fault> faults)
     : sim::NetworkFaults(world, all_hosts(world)),
       player_(std::move(faults), Instant()),
       agent_(world.agents().add(*this)) {
@@ -25,7 +25,7 @@ NetworkFaultPlayer::NetworkFaultPlayer(sim::World& world, std::vector<testbed::F
 }
 
 void NetworkFaultPlayer::on_timer(std::uint16_t, std::uint64_t) {
-  std::vector<testbed::FaultPlayer::Played> played;
+  std::vector<faults::FaultPlayer::Played> played;
   const Instant now(world().engine().now().ticks() / 1'000);
   player_.play(now, *this, played);
   for (const auto& p : played) {

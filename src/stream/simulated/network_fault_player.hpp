@@ -14,14 +14,14 @@ namespace weft::stream {
 /// Carries out faults of the network's own hosts and cables, from the simulation's beginning on.
 class NetworkFaultPlayer final : private sim::NetworkFaults, private sim::Agent {
  public:
-  NetworkFaultPlayer(sim::World& world, std::vector<testbed::Fault> faults);
+  NetworkFaultPlayer(sim::World& world, std::vector<faults::Fault> faults);
   const std::vector<FaultPlayed>& played() const { return played_; }
 
  private:
   void on_timer(std::uint16_t detail, std::uint64_t payload) override;
   void set_timer();
 
-  testbed::FaultPlayer player_;
+  faults::FaultPlayer player_;
   std::uint32_t agent_;
   std::vector<FaultPlayed> played_;
 };

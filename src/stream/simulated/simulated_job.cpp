@@ -197,9 +197,9 @@ class Placer {
 
 /// Links may come to have the rates that faults give them.
 void expect_rates(sim::World& world, const JobFaults& faults) {
-  const auto expect = [&world](const std::vector<testbed::Fault>& some) {
-    for (const testbed::Fault& fault : some) {
-      if (fault.kind == testbed::Fault::Kind::slow) world.expect_rates_up_to(fault.rate);
+  const auto expect = [&world](const std::vector<faults::Fault>& some) {
+    for (const faults::Fault& fault : some) {
+      if (fault.kind == faults::Fault::Kind::slow) world.expect_rates_up_to(fault.rate);
     }
   };
   expect(faults.of_network);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "faults/fault.hpp"
 #include "runtime/stop_signals.hpp"
 #include "sim/job/job_driver.hpp"
 #include "sim/partition/exchange.hpp"
@@ -18,7 +19,6 @@
 #include "stream/node/node_report.hpp"
 #include "stream/node/stream_node.hpp"
 #include "stream/simulated/network_record.hpp"
-#include "testbed/fault.hpp"
 #include "weft/result.hpp"
 #include "weft/stream.hpp"
 
@@ -57,7 +57,7 @@ sim::EndWish end_wish(const StopSignals& signals);
 
 /// What only some callers ask for.
 struct SimulationOptions {
-  std::vector<testbed::Fault> faults;  ///< of the first job, besides those that the scenario names
+  std::vector<faults::Fault> faults;  ///< of the first job, besides those that the scenario names
   /// A job that has not ended so long after its planned end is given up.
   Duration patience = Duration::seconds(120);
   /// When the jobs are over, end background traffic and wait until the network is empty.

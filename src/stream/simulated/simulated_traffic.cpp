@@ -10,23 +10,23 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "faults/fault.hpp"
 #include "sim/faults/network_faults.hpp"
 #include "sim/faults/random_faults.hpp"
 #include "sim/run/stuck.hpp"
 #include "sim/run/tally.hpp"
 #include "sim/run/world.hpp"
 #include "stream/simulated/network_fault_player.hpp"
-#include "testbed/fault.hpp"
 
 namespace weft::stream {
 namespace {
 
-using Kind = testbed::Fault::Kind;
+using Kind = faults::Fault::Kind;
 
-Result<testbed::Fault> parse_network_fault(sim::World& world, const std::string& text,
-                                           std::span<const std::uint32_t> hosts) {
+Result<faults::Fault> parse_network_fault(sim::World& world, const std::string& text,
+                                          std::span<const std::uint32_t> hosts) {
   auto fault =
-      testbed::parse_fault(text, world.topology().hosts(), testbed::FaultPlaces::hosts_and_cables);
+      faults::parse_fault(text, world.topology().hosts(), faults::FaultPlaces::hosts_and_cables);
   if (!fault) return fault;
   const bool of_links =
       fault->kind == Kind::link_down || fault->kind == Kind::slow || fault->kind == Kind::loss;
@@ -40,7 +40,7 @@ Result<testbed::Fault> parse_network_fault(sim::World& world, const std::string&
   return fault;
 }
 
-Result<std::vector<testbed::Fault>> parse_faults(sim::World& world) {
+Result<std::vector<faults::Fault>> parse_faults(sim::World& world) {
   const sim::Scenario& scenario = world.scenario();
   sim::Scenario links_only = scenario;
   links_only.random_faults.pauses_per_s = 0;
@@ -56,8 +56,8 @@ Result<std::vector<testbed::Fault>> parse_faults(sim::World& world) {
   return faults;
 }
 
-void expect_rates(sim::World& world, const std::vector<testbed::Fault>& faults) {
-  for (const testbed::Fault& fault : faults) {
+void expect_rates(sim::World& world, const std::vector<faults::Fault>& faults) {
+  for (const faults::Fault& fault : faults) {
     if (fault.kind == Kind::slow) world.expect_rates_up_to(fault.rate);
   }
 }

@@ -277,8 +277,8 @@ std::string to_text(const SwarmCase& c) {
     text += fmt::format(" pattern {} load {:.3f} of {} B at level {}", static_cast<int>(t.pattern),
                         t.load, t.message_bytes, t.level);
   }
-  for (const testbed::Fault& fault : c.faults) {
-    text += fmt::format("\n  fault: at={} {}", to_text(fault.at), testbed::to_text(fault));
+  for (const faults::Fault& fault : c.faults) {
+    text += fmt::format("\n  fault: at={} {}", to_text(fault.at), faults::to_text(fault));
     if (fault.lasts > Duration{}) text += fmt::format(" for={}", to_text(fault.lasts));
   }
   return text + fmt::format("\n  expected: {}{}", c.expected.calm ? "calm" : "disturbed",

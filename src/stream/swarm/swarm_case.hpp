@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "faults/fault.hpp"
 #include "sim/scenario/scenario.hpp"
-#include "testbed/fault.hpp"
 #include "weft/result.hpp"
 #include "weft/stream.hpp"
 
@@ -33,7 +33,7 @@ struct SwarmCase {
   std::uint64_t seed = 0;
   sim::Scenario scenario;
   StreamOptions options;  ///< without sinks
-  std::vector<testbed::Fault> faults;
+  std::vector<faults::Fault> faults;
   /// The job must have ended so long after its planned end, all faults included.
   Duration patience{};
   SwarmExpectation expected;

@@ -9,7 +9,7 @@
 namespace weft::stream {
 namespace {
 
-using Kind = testbed::Fault::Kind;
+using Kind = faults::Fault::Kind;
 
 class FaultDraw {
  public:
@@ -46,7 +46,7 @@ class FaultDraw {
   }
 
   void draw_one() {
-    testbed::Fault fault;
+    faults::Fault fault;
     fault.at = scaled(length_, rng_.uniform() * 1.2);
     const auto any = static_cast<std::uint32_t>(rng_.below(nodes_));
     switch (rng_.below(8)) {
@@ -128,7 +128,7 @@ class FaultDraw {
     return scaled(timeout, 1.01 + 2 * rng_.uniform());
   }
 
-  void outage(std::uint32_t node, testbed::Fault fault) {
+  void outage(std::uint32_t node, faults::Fault fault) {
     fault.host = node;
     fault.lasts = outage_length(node != kept_input_);
     if (!reserve(node, fault.at, fault.lasts)) return;
@@ -138,7 +138,7 @@ class FaultDraw {
   }
 
   /// Some compute nodes lose the input nodes, who keep each other.
-  void partition(testbed::Fault fault) {
+  void partition(faults::Fault fault) {
     fault.kind = Kind::partition;
     fault.groups.resize(2);
     for (std::uint32_t n = 0; n < nodes_; ++n) {
@@ -155,7 +155,7 @@ class FaultDraw {
 
   /// Both parts have input nodes, and may have compute nodes: each could go on.
   void draw_split(Rng& rng) {
-    testbed::Fault fault;
+    faults::Fault fault;
     fault.kind = Kind::partition;
     fault.groups.resize(2);
     const auto first = static_cast<std::uint32_t>(rng.below(inputs_));

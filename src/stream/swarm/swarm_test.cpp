@@ -42,7 +42,7 @@ TEST(swarm, the_same_seed_does_the_same_twice) {
 
 TEST(swarm, draws_everything_that_it_may) {
   std::set<std::string> schedules, topologies;
-  std::set<testbed::Fault::Kind> kinds;
+  std::set<faults::Fault::Kind> kinds;
   std::uint32_t calm = 0, tiny = 0;
   bool splits_inputs = false, has_quorum = false;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
@@ -50,9 +50,9 @@ TEST(swarm, draws_everything_that_it_may) {
     ASSERT_TRUE(drawn.ok()) << "seed " << seed << ": " << drawn.error().message;
     schedules.insert(drawn->options.schedule);
     topologies.insert(drawn->scenario.topology);
-    for (const testbed::Fault& fault : drawn->faults) {
+    for (const faults::Fault& fault : drawn->faults) {
       kinds.insert(fault.kind);
-      splits_inputs |= fault.kind == testbed::Fault::Kind::partition &&
+      splits_inputs |= fault.kind == faults::Fault::Kind::partition &&
                        fault.groups[1].front() < drawn->options.inputs;
     }
     has_quorum |= drawn->options.quorum == Quorum::majority;

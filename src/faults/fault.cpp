@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "testbed/fault.hpp"
+#include "faults/fault.hpp"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/units.hpp"
-#include "testbed/host_list.hpp"
+#include "faults/host_list.hpp"
 
-namespace weft::testbed {
+namespace weft::faults {
 namespace {
 
 using Kind = Fault::Kind;
@@ -370,4 +370,4 @@ bool FaultPlayer::will_restart(std::uint32_t host) const {
                      });
 }
 
-}  // namespace weft::testbed
+}  // namespace weft::faults

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "testbed/host_list.hpp"
+#include "faults/host_list.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <string>
 
-namespace weft::testbed {
+namespace weft::faults {
 namespace {
 
 Error not_a_host(std::string_view text, std::uint32_t hosts) {
@@ -59,4 +59,4 @@ Result<std::vector<std::uint32_t>> parse_hosts(std::string_view text, std::uint3
   return list;
 }
 
-}  // namespace weft::testbed
+}  // namespace weft::faults

@@ -8,7 +8,7 @@
 
 #include "weft/result.hpp"
 
-namespace weft::testbed {
+namespace weft::faults {
 
 /// "host3", of a testbed with hosts 0 … hosts−1.
 Result<std::uint32_t> parse_host(std::string_view text, std::uint32_t hosts);
@@ -17,4 +17,4 @@ Result<std::uint32_t> parse_host(std::string_view text, std::uint32_t hosts);
 /// that is wrong and what would be right, without the option's name.
 Result<std::vector<std::uint32_t>> parse_hosts(std::string_view text, std::uint32_t hosts);
 
-}  // namespace weft::testbed
+}  // namespace weft::faults

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "testbed/fault.hpp"
+#include "faults/fault.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace weft::testbed {
+namespace weft::faults {
 namespace {
 
 using Kind = Fault::Kind;
@@ -186,4 +186,4 @@ TEST(fault_player, a_target_without_the_means_reports_it_and_the_rest_goes_on) {
 }
 
 }  // namespace
-}  // namespace weft::testbed
+}  // namespace weft::faults

@@ -11,7 +11,7 @@
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
-namespace weft::testbed {
+namespace weft::faults {
 
 /// One fault. Those with a length end by themselves after `lasts`; zero: they stay.
 struct Fault {
@@ -109,4 +109,4 @@ class FaultPlayer {
   Instant start_;
 };
 
-}  // namespace weft::testbed
+}  // namespace weft::faults
