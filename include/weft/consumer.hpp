@@ -16,30 +16,30 @@
 namespace weft {
 
 /// How the members of a group of consumers share the timeslices of a compute node. Groups do not
-/// influence each other, except that any that is slow slows the compute node down (not skip).
+/// influence each other, except that a slow group slows the compute node down (skip does not).
 enum class GroupPolicy : std::uint8_t {
   all,   ///< every member gets every timeslice; the slowest sets the pace (back-pressure)
-  one,   ///< each timeslice goes to one member, to whoever is free; back-pressure when nobody is.
-         ///< What a member had when it died goes to another one, with TimesliceFlag::repeated
+  one,   ///< each timeslice goes to one member that is free; back-pressure when none is. When a
+         ///< member dies, its timeslices go to another one, with TimesliceFlag::repeated
   skip,  ///< a member that is busy misses timeslices, counted; never back-pressure. Members read a
          ///< copy, as the original may have to make room while they still read
 };
 
 struct ConsumerOptions {
   GroupPolicy policy = GroupPolicy::all;  ///< all members of a group must say the same
-  /// Timeslices that this process is given before it has released the first, per compute node:
-  /// 1 … 64. 2 hides the way to the compute node and back; with 1 nothing waits behind a slow one.
+  /// Timeslices that this process is given before it has released the first, per compute node: 1 …
+  /// 64. 2 hides the round trip to the compute node; with 1 no timeslice waits behind a slow one.
   std::uint32_t depth = 2;
-  /// Only this compute node; otherwise all of NAME on this host, also those that come later.
+  /// Only this compute node; otherwise all of NAME on this host, including those that start later.
   std::optional<std::uint32_t> compute;
   /// How long `attach` waits for a first compute node to appear.
   Duration wait = Duration::seconds(0);
 };
 
-/// What a consumer has seen so far, all compute nodes together.
+/// The counts of a consumer so far, all compute nodes together.
 struct ConsumerCounts {
   std::uint64_t timeslices = 0;  ///< given to this process
-  std::uint64_t repeated = 0;    ///< of these, given to a member before that died
+  std::uint64_t repeated = 0;    ///< of these, given before to a member that died
   std::uint64_t missed = 0;      ///< policy skip: timeslices that came while this one was busy
   std::uint32_t attached = 0;    ///< compute nodes attached to now
   std::uint32_t lost = 0;        ///< compute nodes that went away before the end of their stream
@@ -75,7 +75,7 @@ class SharedTimeslice {
 };
 
 /// A member of a group of consumers. Threads: one at a time. Move-only. Destroying it leaves the
-/// group: what it was given and not released goes to other members (one) or is released (all).
+/// group: timeslices not yet released go to other members (one) or are released (all).
 class Consumer {
  public:
   /// Joins group `group` (1 … 64 characters) at the compute nodes that run with sink shm:NAME.
@@ -89,8 +89,9 @@ class Consumer {
   ~Consumer();
 
   /// The next timeslice of any compute node, in each one's order. Nothing when `timeout` passed
-  /// (zero: do not wait; Duration::max(): for ever), a signal came, or the stream `ended`.
-  /// Errors: unavailable when compute nodes died and none is left; corrupt when one talks nonsense.
+  /// (zero: do not wait; Duration::max(): for ever), a signal came, or the stream `ended`. Errors:
+  /// unavailable when compute nodes died and none is left; corrupt when one sends malformed
+  /// messages.
   Result<std::optional<SharedTimeslice>> next(Duration timeout);
   /// No timeslice will follow: every compute node has ended its stream or died.
   bool ended() const;

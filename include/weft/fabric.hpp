@@ -17,7 +17,7 @@
 
 namespace weft {
 
-/// What a fabric can do; constant after construction.
+/// The limits of a fabric; constant after construction.
 struct FabricLimits {
   std::size_t max_message = 0;      ///< largest `send`, bytes; at least 4096 on every fabric
   std::size_t max_write = 0;        ///< largest `write`, bytes, all segments together
@@ -28,14 +28,14 @@ struct FabricLimits {
 /// Names memory of a peer that this node may write into. Plain data: sent to peers in messages.
 struct RemoteRegion {
   std::uint64_t key = 0;
-  std::uint64_t base = 0;  ///< what the fabric adds offsets to; opaque
+  std::uint64_t base = 0;  ///< the fabric adds offsets to it; opaque
   std::uint64_t length = 0;
 };
 
 /// Memory of this node that peers may write into, from `expose` until `retract`.
 struct Region {
   std::span<std::byte> memory;
-  RemoteRegion remote;  ///< what to tell the peers
+  RemoteRegion remote;  ///< to be sent to the peers
 };
 
 enum class OpKind : std::uint8_t {
@@ -83,8 +83,8 @@ struct WaitHint {
   bool ready = false;   ///< do not sleep: `poll` has or may have something now
   int descriptor = -1;  ///< readable when `poll` would yield; −1 when there is none
   Instant poll_by = Instant::never();  ///< call `poll` no later than this, readable or not
-  /// Since this was asked last, parts of long operations have moved without anything to report, or
-  /// a peer is fetching one: what comes next is likely to come before a sleep would end.
+  /// Since the last call, parts of long operations have moved without anything to report, or a peer
+  /// is fetching one: the next completion is likely to come before a sleep would end.
   bool moving = false;
 };
 
@@ -95,12 +95,13 @@ struct WaitHint {
 ///    message is received only after every earlier write to the same peer is in its region.
 ///  - Bytes of a write appear at exactly [region_offset, region_offset + size) and nowhere else;
 ///    a write outside of an exposed region harms nothing and takes the peer's connection down.
-///  - When a peer goes down: what was in flight may or may not have arrived; every outstanding
-///    operation to it completes (as sent, written or failed), then one `peer_down` is reported.
-///    A process that comes back reports `peer_up` with a higher incarnation.
+///  - When a peer goes down: messages in flight may or may not have arrived; every outstanding
+///    operation to it completes (as sent, written or failed), then one `peer_down` is reported. A
+///    process that comes back reports `peer_up` with a higher incarnation.
 ///  - `post` takes a prefix of the batch: fewer than offered means back-pressure, offer the rest
-///    again after `poll`. Posting to a peer that is not up is taken and completes as `failed`.
-///  - Memory in use is bounded by the limits, whatever the peers do.
+///    again after `poll`. An operation to a peer that is not up is accepted and completes as
+///    `failed`.
+///  - Memory in use is bounded by the limits, with any behaviour of peers.
 ///
 /// Threads: one thread at a time calls into an endpoint. No call blocks.
 class Fabric {
@@ -110,12 +111,12 @@ class Fabric {
   virtual const FabricLimits& limits() const = 0;
   /// The transport's name as a user writes it: "tcp", "libfabric:shm", "shaped(tcp)".
   virtual std::string_view name() const = 0;
-  /// Where peers find this endpoint; opaque text without spaces, given to their `add_peer`.
+  /// The endpoint's address for peers; opaque text without spaces, given to their `add_peer`.
   virtual std::string address() const = 0;
 
   /// Makes a peer known and starts to connect to it; `peer_up` follows when that worked. Calling it
-  /// again with another address or a higher incarnation replaces what was known. Both sides add
-  /// each other; whichever connects first serves both directions.
+  /// again with another address or a higher incarnation replaces the old ones. Both sides add each
+  /// other; the connection made first serves both directions.
   virtual Result<void> add_peer(NodeId peer, Incarnation incarnation, std::string_view address) = 0;
   /// Forgets a peer: outstanding operations fail, then `peer_down` if it was up.
   virtual void remove_peer(NodeId peer) = 0;

@@ -40,8 +40,8 @@ using Incarnation = StrongId<struct IncarnationTag, std::uint32_t>;
 using TimesliceIndex = StrongId<struct TimesliceTag, std::uint64_t>;
 /// A scheduling interval's number (paper 1, section III), ascending.
 using IntervalId = StrongId<struct IntervalTag, std::uint64_t>;
-/// Priority class of an operation, 0 (lowest) … 15. What it means is the fabric's business: DSCP
-/// on TCP, a traffic class on libfabric, a virtual lane in the simulator.
+/// Priority class of an operation, 0 (lowest) … 15. Each fabric gives it a meaning: DSCP on TCP, a
+/// traffic class on libfabric, a virtual lane in the simulator.
 using ServiceLevel = StrongId<struct ServiceLevelTag, std::uint8_t>;
 
 /// An amount of data in bytes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of many processes: what it is given, and how its `main` starts it. The same program
-// runs under `weft run`, under mpirun or srun, from a configuration file, alone, and as one of a
+// A program of many processes: its interface, and how its `main` starts it. The same program runs
+// under `weft run`, under mpirun or srun, from a configuration file, alone, and as one of a
 // thousand simulated processes.
 #pragma once
 
@@ -21,18 +21,18 @@ class Process {
 
   /// All processes of the job.
   virtual Communicator& world() = 0;
-  /// How often this rank has been started anew after a failure: 1 for its first life.
+  /// Grows with each life of this rank: 1 for the first, or the time of day in a job from a file.
   virtual Incarnation incarnation() const = 0;
-  /// Since the job's start, by this process's clock: simulated where the job is.
+  /// Time since the job's start, by this process's clock: simulated where the job is.
   virtual Duration elapsed() const = 0;
-  /// Lets that much time of computing pass: by simulated processes; real ones take theirs by
-  /// themselves, and return at once. For what the measured time of the host would not show.
+  /// A simulated process computes for that long; a real one returns at once, since its own work
+  /// takes the time. For computation that the measured time of the host would not show.
   virtual void compute(Duration time) = 0;
-  /// What comes from here on is the phase of that name, until the next call: predictions say what
-  /// time and messages each of them takes. Names may come again. Real processes ignore it.
+  /// Begins the phase of that name, which lasts until the next call: predictions say what time and
+  /// messages each phase takes. A name may be used again. Real processes ignore it.
   virtual void phase(std::string_view name) { (void)name; }
   /// An iteration of the program's main loop is done. For traces and controllers, which count
-  /// them; nothing happens where there are none.
+  /// iterations; without one the call does nothing.
   virtual void mark_progress() {}
 };
 
@@ -43,11 +43,10 @@ using Program = std::function<int(Process&, std::span<const std::string>)>;
 
 /// Joins the job that the environment describes (none: a job of this process alone) and runs the
 /// program. For `main`: returns the program's code, 1 with one line on standard error when the job
-/// cannot be joined. What `main` does after that belongs to the program: the process leaves the job
-/// in the course of exit(3), with the code that it exits with. When that is 0, it waits there until
-/// the programs of all processes are over, since they may have to hear again what it sent. A
-/// process that exits with 0 by other ways, or before its program has returned, is an error of the
-/// job.
+/// cannot be joined. The rest of `main` belongs to the program: the process leaves the job in the
+/// course of exit(3), with the code that it exits with. When that is 0, it waits there until the
+/// programs of all processes are over, since they may need its messages again. A process that exits
+/// with 0 in another way, or before its program has returned, is an error of the job.
 int run_program(int argc, char** argv, const Program& program);
 
 }  // namespace weft

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For C and C++ programs: says that an iteration is done, to whoever records or controls the
-// program (docs/traces.md). Costs a test of a pointer where nobody does. Nothing to link with.
+// For C and C++ programs: marks the end of an iteration for a recorder or controller of the program
+// (docs/traces.md). Costs a test of a pointer where there is none. Nothing to link with.
 #pragma once
 
 #ifdef __cplusplus

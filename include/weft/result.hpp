@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result<T>: a value or an Error, for what can go wrong in operation. Programmer errors are checks
+// Result<T>: a value or an Error, for failures in operation. Programmer errors are checks
 // (base/check.hpp), never Results.
 #pragma once
 
@@ -23,7 +23,7 @@ enum class ErrorCode : std::uint8_t {
   cancelled,
 };
 
-/// What went wrong, in one line that names the option or file, the value and the fix.
+/// An error, as one line that names the option or file, the value and the fix.
 struct Error {
   ErrorCode code = ErrorCode::io;
   std::string message;

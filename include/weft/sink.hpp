@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sink: where a compute node's timeslices go. Write one to analyse timeslices in the compute
+// Sink: the receiver of a compute node's timeslices. Write one to analyse timeslices in the compute
 // process (examples/consumer.cpp is 50 lines).
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace weft {
 
-/// What a sink did, for the run's summary and exit code.
+/// The results of a sink, for the run's summary and exit code.
 struct SinkSummary {
   std::uint64_t timeslices = 0;
   std::uint64_t bytes = 0;
@@ -67,21 +67,22 @@ class HeldTimeslice {
 /// Consumes timeslices one after another.
 ///
 /// Threads: `consume` may block and is therefore called from the sink's own thread, never
-/// concurrently; the timeslice is released when it returns. Back-pressure comes from being slow.
+/// concurrently; the timeslice is released when it returns. A slow sink causes back-pressure.
 class Sink {
  public:
   virtual ~Sink() = default;
   /// An error ends the run with that message.
   virtual Result<void> consume(const TimesliceView& timeslice) = 0;
-  /// What the driver calls. A sink that keeps timeslices for longer than the call (to hand them to
-  /// other processes, say) overrides it: the components' data stay valid until `held` is released,
-  /// the view itself only until the call returns. Everything must be released when `finish` does.
+  /// The driver calls this one. A sink that keeps timeslices for longer than the call (to hand them
+  /// to other processes, say) overrides it: the components' data stay valid until `held` is
+  /// released, the view itself only until the call returns. All must be released by the time
+  /// `finish` returns.
   virtual Result<void> consume_held(const TimesliceView& timeslice, HeldTimeslice held) {
     const HeldTimeslice until_return = std::move(held);
     return consume(timeslice);
   }
-  /// Makes a call that blocks in another thread return soon, with error cancelled where its work is
-  /// not done; so do calls that follow. For a run that is being stopped. Any thread.
+  /// Makes a call that blocks in another thread return soon, with error cancelled if its work is
+  /// not done; later calls do the same. For a run that is being stopped. Any thread.
   virtual void interrupt() {}
   /// Somebody wants the run to end now: consumers that have not come are waited for no longer, and
   /// what nobody takes counts as dropped. Timeslices may still follow. Any thread.
@@ -91,18 +92,18 @@ class Sink {
   virtual SinkSummary summary() const = 0;
 };
 
-/// What a sink is told about its place.
+/// The place of a sink within the job.
 struct SinkPlace {
   std::uint32_t compute = 0;   ///< index of this compute node
-  std::uint32_t computes = 1;  ///< how many there are
+  std::uint32_t computes = 1;  ///< number of compute nodes
   std::uint32_t inputs = 1;
   std::uint32_t microslices_per_timeslice = 1;
   std::uint64_t seed = 0;  ///< the run's, so that check: knows what pattern: made
-  /// Files that existed before the run may be written over; otherwise they are refused.
+  /// The sink may write over files that existed before the run; otherwise it refuses them.
   bool replaces_files = false;
-  /// An earlier life of this compute node took part in the run: what it wrote stays.
+  /// An earlier life of this compute node took part in the run: the files that it wrote stay.
   bool restarted = false;
-  /// Tells files that are not finished yet from those of other runs; may be empty.
+  /// Tells unfinished files of this run from those of other runs; may be empty.
   std::string run{};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Source: where an input node's microslices come from. Write one to feed weft from a detector, a
+// Source: the origin of an input node's microslices. Write one to feed weft from a detector, a
 // telescope or a file format of your own (examples/source.cpp is 50 lines).
 #pragma once
 
@@ -29,7 +29,7 @@ class MicrosliceWriter {
   virtual std::size_t capacity() const = 0;
 };
 
-/// What `Source::produce` wants to happen next.
+/// When the driver calls `Source::produce` next.
 struct SourceState {
   bool ended = false;            ///< no microslice will follow
   Instant again_at = Instant{};  ///< call again no earlier (now or past: as soon as there is room)
@@ -43,22 +43,22 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual Result<SourceState> produce(Instant now, MicrosliceWriter& out) = 0;
-  /// Goes on from microslice number `first` (a node that joined a running stream). Sources that
-  /// cannot seek number on from where they are; the default does that.
+  /// Goes on from microslice number `first` (a node that joined a running stream). A source that
+  /// cannot seek keeps its position and only changes the numbers; the default does that.
   virtual Result<void> seek(std::uint64_t first) {
     (void)first;
     return {};
   }
 };
 
-/// What a source is told about its place.
+/// The place of a source within the job.
 struct SourcePlace {
   std::uint32_t input = 0;   ///< index of this input node
-  std::uint32_t inputs = 1;  ///< how many there are
+  std::uint32_t inputs = 1;  ///< number of input nodes
   std::uint32_t microslices_per_timeslice = 1;
   std::uint64_t seed = 0;
-  /// Files, archives and captures are read by a thread of their own, at most so many bytes ahead;
-  /// 0: by whoever calls `produce`, who then waits for the disk.
+  /// A thread of its own reads files, archives and captures, at most so many bytes ahead; 0: the
+  /// thread that calls `produce` reads them and waits for the disk.
   ByteCount read_ahead{};
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SPMD containers: arrays that are divided among the processes of a group, and divided anew by a
-// call that moves what has to move (paper 4 and LAIK, for which it was made). docs/spmd.md is the
-// way in.
+// SPMD containers: arrays that are divided among the processes of a group, and redistributed by a
+// call that moves only the elements that have to move (paper 4, and LAIK). Start with docs/spmd.md.
 #pragma once
 
 #include "weft/spmd/checkpoint.hpp"

@@ -26,8 +26,8 @@ struct LocalIndex {
 };
 
 /// Everything about a transition of one container that can be settled beforehand: addresses,
-/// buffers, who sends what. For loops that do the same again and again. Valid while the container
-/// lives, and its memory is reserved.
+/// buffers, messages. For loops that repeat a transition. Valid while the container lives and its
+/// memory is reserved.
 class ActionSequence {
  public:
   struct State;
@@ -36,10 +36,10 @@ class ActionSequence {
   ActionSequence& operator=(ActionSequence&&) noexcept;
   ~ActionSequence();
 
-  /// Does it all. Collective. Errors as of `Container::switch_to`.
+  /// Runs the whole transition. Collective. Errors as of `Container::switch_to`.
   Result<void> run();
-  /// The same in two steps, with computing in between: of a container that is being preserved,
-  /// elements may be read that were valid before, and none written, until `finish`.
+  /// The same in two steps, with computation in between: until `finish`, the caller may read
+  /// elements of a preserved container that were valid before, and write none.
   void start();
   Result<void> finish();
 
@@ -47,7 +47,7 @@ class ActionSequence {
   std::unique_ptr<State> state_;
 };
 
-/// What containers of all types have in common. Use Container<T>.
+/// The common base of containers of all types. Use Container<T>.
 class ContainerBase {
  public:
   struct State;
@@ -60,18 +60,18 @@ class ContainerBase {
   std::size_t element_size() const;
   /// None before the first switch.
   const std::optional<Partitioning>& partitioning() const;
-  /// What this rank holds now; none when not of the group.
+  /// The slices that this rank holds now; none outside of the group.
   std::span<const Slice> slices() const;
   /// Number of mappings now.
   std::uint32_t mappings() const;
-  /// Where an index lies: in the first slice that has it; nothing when it is not here.
+  /// The local place of an index, in the first slice that has it; nothing when this rank has none.
   std::optional<LocalIndex> local(Index global) const;
-  /// The index that lies there.
+  /// The global index of a local place.
   Index global(LocalIndex local) const;
 
-  /// One memory for all of these: mapping m of each lies in the same place, so that switching
-  /// between them copies nothing within a rank, and addresses stay. Values are kept where the
-  /// container is in one of them now; else it is emptied.
+  /// Reserves one memory for all of these: mapping m of each lies in the same place, so that
+  /// switching between them copies nothing within a rank, and addresses stay. Values are kept if
+  /// the container is in one of them now; otherwise it becomes empty.
   void reserve(std::span<const Partitioning> partitionings);
   void reserve(std::initializer_list<Partitioning> partitionings) {
     reserve(std::span(partitionings.begin(), partitionings.size()));
@@ -104,8 +104,8 @@ class ContainerBase {
 };
 
 /// Values of type T, which are moved as bytes. One thread. All switches are collective: every rank
-/// of the group makes the same ones in the same order. Each may fail with what
-/// Communicator::wait says; the container's values are then unspecified.
+/// of the group makes the same ones in the same order. Each may fail with an error of
+/// Communicator::wait; the container's values are then unspecified.
 template <class T>
 class Container : public ContainerBase {
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::max_align_t));
@@ -113,7 +113,7 @@ class Container : public ContainerBase {
  public:
   Container(const Group& group, const Space& space) : ContainerBase(group, space, sizeof(T)) {}
 
-  /// From what the container is to `to`. The first time: without values to preserve or reduce.
+  /// Switches the container to `to`. The first time there are no values to preserve or reduce.
   Result<void> switch_to(const Partitioning& to, Flow flow = Flow::preserve) {
     return switch_raw(to, flow, nullptr, bytes_of(zero_));
   }
@@ -121,28 +121,28 @@ class Container : public ContainerBase {
   Result<void> initialise(const Partitioning& to, const T& value) {
     return switch_raw(to, Flow::initialise, nullptr, bytes_of(value));
   }
-  /// What the ranks wrote is folded.
+  /// Folds the values that the ranks wrote.
   Result<void> reduce(const Partitioning& to, const Reduction<T>& reduction) {
     return switch_raw(to, Flow::reduce, &reduction.raw(), bytes_of(reduction.neutral()));
   }
-  /// The same by a transition, without a look into the cache. The container is in its `from`.
+  /// The same by a transition, without a lookup in the cache. The container is in its `from`.
   Result<void> run(const Transition& transition) {
     return run_raw(transition, nullptr, bytes_of(zero_));
   }
   Result<void> run(const Transition& transition, const Reduction<T>& reduction) {
     return run_raw(transition, &reduction.raw(), bytes_of(reduction.neutral()));
   }
-  /// The same settled beforehand: fastest. Both partitionings must be reserved. Each time it runs
-  /// the container must be in its `from`; then it is in its `to`.
+  /// The same prepared once: fastest. Both partitionings must be reserved. Before each run the
+  /// container must be in its `from`; afterwards it is in its `to`.
   ActionSequence prepare(const Transition& transition) const {
     return prepare_raw(transition, nullptr, bytes_of(zero_));
   }
   ActionSequence prepare(const Transition& transition, const Reduction<T>& reduction) const {
     return prepare_raw(transition, &reduction.raw(), bytes_of(reduction.neutral()));
   }
-  /// To another group, which has some of this one's processes, or more: collective among the
-  /// larger group's, those included that leave or join, who hold nothing before or after.
-  /// `partitioning` is one of the other group. Who joins has a container of the smaller group.
+  /// Moves to a group of some of this one's processes, or of more: collective in the larger group,
+  /// including processes that leave or join, which hold nothing afterwards or before.
+  /// `partitioning` is of the other group. A joining process has a container of the smaller group.
   Result<void> move_to(const Group& to, const Partitioning& partitioning,
                        Flow flow = Flow::preserve) {
     return move_raw(to, partitioning, flow);
@@ -150,8 +150,8 @@ class Container : public ContainerBase {
 
   /// The elements of slice k, which exists.
   View<T> view(std::size_t slice = 0) const { return typed(slice_place(slice)); }
-  /// All that a mapping's memory reaches over (of reserved memory: of this partitioning alone);
-  /// empty for a mapping that this rank does not have.
+  /// The box that a mapping's memory covers (of reserved memory: of this partitioning alone); empty
+  /// for a mapping that this rank does not have.
   View<T> memory(std::uint32_t mapping = 0) const { return typed(mapping_place(mapping)); }
   /// The elements of slice k where they are consecutive, as those of a line are.
   std::span<T> values(std::size_t slice = 0) const { return view(slice).values(); }

@@ -12,16 +12,16 @@
 
 namespace weft::spmd {
 
-/// What becomes of the values when a container is switched to another partitioning.
+/// How values change when a container is switched to another partitioning.
 enum class Flow : std::uint8_t {
   none,        ///< all will be written: values are unspecified, nothing is sent
-  preserve,    ///< each index keeps its value; where several hold it, theirs must be equal
-  initialise,  ///< all get a value that is given (of a reduction: its neutral one)
-  reduce,      ///< what the ranks wrote for an index is folded, in the order of ranks
+  preserve,    ///< each index keeps its value; if several ranks hold it, theirs must be equal
+  initialise,  ///< all get a given value (of a reduction: its neutral one)
+  reduce,      ///< values that ranks wrote for an index are folded, in the order of ranks
 };
 
-/// What has to be done to get from one partitioning to another: computed once, for one rank, from
-/// the partitionings alone. Immutable; copies share.
+/// The steps from one partitioning to another: computed once, for one rank, from the partitionings
+/// alone. Immutable; copies share.
 class Transition {
  public:
   struct Plan;
@@ -30,8 +30,8 @@ class Transition {
   const Partitioning& from() const;
   const Partitioning& to() const;
   Flow flow() const;
-  /// Messages that this rank sends and receives in it: one for each peer and direction, whatever
-  /// the number of pieces. Of a reduction: when exchanged directly.
+  /// Messages that this rank sends and receives in it: one for each peer and direction, for any
+  /// number of pieces. Of a reduction: when exchanged directly.
   std::size_t messages_sent() const;
   std::size_t messages_received() const;
   /// Elements that it sends to others.
@@ -42,25 +42,25 @@ class Transition {
   std::shared_ptr<const Plan> plan_;
 };
 
-/// The processes that share containers; a handle, copies share. One thread. What is called
-/// collective is called by all members in the same order.
+/// The processes that share containers; a handle, copies share. One thread. All members make
+/// collective calls in the same order.
 class Group {
  public:
   /// All processes of the communicator, which outlives the group.
   explicit Group(Communicator& communicator);
 
-  /// Whether this process is one of it. All but `size` and `subgroup`'s results need it to be.
+  /// Whether this process is a member. All other calls but `size`, `root` and `members` need it.
   bool is_member() const;
   Rank rank() const;
   std::uint32_t size() const;
   Communicator& communicator() const;
 
-  /// Some of the processes, ranked in the order given. Collective; for who is not one of them the
-  /// group is one without this process, which moves containers to it all the same.
+  /// Some of the processes, ranked in the order given. Collective; a process that is not one of
+  /// them gets a group without itself, and still takes part in moves of containers to it.
   Group subgroup(std::span<const Rank> members) const;
-  /// All but these.
+  /// The group of all but these.
   Group without(std::span<const Rank> leaving) const;
-  /// The group that this one is a part of, by whatever number of steps; itself if of none.
+  /// The first group, from which this one was made in any number of steps; itself if from none.
   Group root() const;
   /// Each member's rank in `root`.
   std::span<const Rank> members() const;

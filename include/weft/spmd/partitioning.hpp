@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Partitionings: which indices of a space each rank of a group holds, and in which of its memories.
-// Computed by every rank alike from the same arguments, without a message.
+// Every rank computes the same one from the same arguments, without a message.
 #pragma once
 
 #include <array>
@@ -38,21 +38,21 @@ class Partitioning {
   std::uint32_t ranks() const;
   /// In ascending order of their first index where the space is a line.
   std::span<const Slice> slices(Rank rank) const&;
-  std::span<const Slice> slices(Rank rank) const&& = delete;  // would outlive what it shows
+  std::span<const Slice> slices(Rank rank) const&& = delete;  // would outlive its partitioning
   /// Elements that a rank holds; one held in several mappings counts as often.
   std::int64_t size(Rank rank) const;
-  /// The smallest box around all that a rank holds.
+  /// The smallest box around all slices of a rank.
   Box bounds(Rank rank) const;
   /// The box that the memory of each of a rank's mappings reaches over, by mapping number; empty
   /// ones where a number is not used.
   std::vector<Box> mappings(Rank rank) const;
   /// Whether no element is held twice, by two ranks or in two mappings.
   bool is_disjoint() const;
-  /// Whether every element of the space is held by somebody.
+  /// Whether each element of the space is held by some rank.
   bool is_complete() const;
   /// Whether it is the very same one (a copy), not one that is equal.
   bool is(const Partitioning& other) const { return state_ == other.state_; }
-  /// Different for different ones that exist at the same time.
+  /// Differs between partitionings that exist at the same time.
   const void* identity() const { return state_.get(); }
 
   /// The same with other ranks: rank r's slices become those of `rank_of[r]`, of `ranks`; those
@@ -77,17 +77,17 @@ struct BlockOptions {
   std::uint32_t cycles = 1;
   /// Weight of an index of the divided dimension, at least 0; none: all alike.
   std::function<double(std::int64_t)> index_weight{};
-  /// Weight of a rank, at least 0; none: all alike. Rank of weight 0: holds nothing.
+  /// Weight of a rank, at least 0; none: all alike. A rank of weight 0 holds nothing.
   std::function<double(Rank)> rank_weight{};
 };
 
-/// Consecutive indices: of a weight for each rank as near its share as whole indices allow.
+/// Consecutive indices for each rank, of a weight as near its share as whole indices allow.
 Partitioning block(const Space& space, std::uint32_t ranks, const BlockOptions& options = {});
 /// `length` consecutive indices of the dimension in turn, all in one memory.
 Partitioning cyclic(const Space& space, std::uint32_t ranks, std::int64_t length = 1,
                     unsigned dimension = 0);
-/// Halves of the ranks get halves of the box, cut across its longest side, again and again: parts
-/// as near to cubes as it goes, for any number of ranks.
+/// Halves of the ranks get halves of the box, cut across its longest side, recursively: parts as
+/// near to cubes as possible, for any number of ranks.
 Partitioning bisection(const Space& space, std::uint32_t ranks);
 /// A regular grid of `parts` in each dimension; rank = x + parts_x · (y + parts_y · z). As many
 /// ranks as parts.
@@ -95,18 +95,18 @@ Partitioning grid(const Space& space, std::array<std::uint32_t, max_dimensions> 
 /// The factors of `ranks` whose grid of that space has the least area of cuts.
 std::array<std::uint32_t, max_dimensions> grid_parts(const Space& space, std::uint32_t ranks);
 
-/// Each slice of `base`, and `depth` indices more on every side, without the corners: what a star
-/// stencil reads. In the mapping of the slice.
+/// Each slice of `base`, and `depth` indices more on every side, without the corners: the elements
+/// that a star stencil reads. In the mapping of the slice.
 Partitioning halo(const Partitioning& base, std::int64_t depth = 1);
 /// The same with corners: each slice becomes a larger box.
 Partitioning corner_halo(const Partitioning& base, std::int64_t depth = 1);
-/// Of another space, divided along its dimension `dimension` as `base` divides its own dimension
-/// `base_dimension`: such as rows of a matrix that go with elements of a vector. Indices beyond
-/// the space's end are left out.
+/// Divides another space along its dimension `dimension` as `base` divides its own dimension
+/// `base_dimension`: such as rows of a matrix that go with elements of a vector. Indices beyond the
+/// space's end are left out.
 Partitioning copy(const Space& space, const Partitioning& base, unsigned base_dimension = 0,
                   unsigned dimension = 0);
-/// Who leaves gives its part to the others; these keep theirs, so that as little moves as can.
-/// Those who hold least get most. Along whole planes of a box's longest side.
+/// Leaving ranks give their parts to the others; these keep theirs, so that as little moves as
+/// possible. Ranks that hold least get most. Cuts along whole planes of a box's longest side.
 Partitioning reassign(const Partitioning& base, std::span<const Rank> leaving);
 
 }  // namespace weft::spmd

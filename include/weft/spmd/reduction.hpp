@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions: how values that several ranks wrote for the same index become one. Always folded in
-// the order of ranks, ((v0 ∘ v1) ∘ v2) ∘ …, whatever arrives first and by whichever algorithm: the
-// result is the same bit for bit, also of operations that do not commute (paper 4, 4.2.1).
+// Reductions: how values that several ranks wrote for the same index become one. Values are always
+// folded in the order of ranks, ((v0 ∘ v1) ∘ v2) ∘ …, in any order of arrival and by every
+// algorithm: the result is the same bit for bit, also of operations that do not commute (paper 4,
+// 4.2.1).
 #pragma once
 
 #include <concepts>
@@ -30,8 +31,8 @@ struct RawReduction {
 template <class T>
 class Reduction {
  public:
-  /// User-defined: `combine(left, right)` with left from lower ranks. `neutral` is what an index
-  /// gets that nobody wrote.
+  /// User-defined: `combine(left, right)` with left from lower ranks. An index that no rank wrote
+  /// gets `neutral`.
   template <class Combine>
   requires std::invocable<const Combine&, const T&, const T&>
   static Reduction of(T neutral, Combine combine, Grouping grouping = Grouping::left_to_right) {
@@ -56,7 +57,7 @@ class Reduction {
     return of(
         T{1}, [](const T& a, const T& b) { return static_cast<T>(a * b); }, exact());
   }
-  /// Of equal values, and of values that do not compare: the one of the lower rank.
+  /// Of equal values, and of values that do not compare, the lower rank's is kept.
   static Reduction min() {
     using Limits = std::numeric_limits<T>;
     const T top = Limits::has_infinity ? Limits::infinity() : Limits::max();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Index spaces of one to three dimensions, boxes in them, and sets of indices. Plain values: any
-// thread, no errors. What dimension 0 (x) counts is consecutive in memory.
+// thread, no errors. Elements along dimension 0 (x) are consecutive in memory.
 #pragma once
 
 #include <array>
@@ -65,7 +65,7 @@ struct Box {
   constexpr bool contains(const Box& other) const {
     return other.is_empty() || intersection(other) == other;
   }
-  /// What both have; perhaps empty.
+  /// The indices in both; perhaps empty.
   constexpr Box intersection(const Box& other) const {
     Box both;
     for (unsigned d = 0; d < max_dimensions; ++d) {
@@ -95,7 +95,7 @@ struct Box {
   }
 };
 
-/// Appends what of `box` is not in `hole`: up to six disjoint boxes.
+/// Appends the part of `box` that is not in `hole`: up to six disjoint boxes.
 void append_difference(const Box& box, const Box& hole, std::vector<Box>& out);
 
 /// "[3,7)", "[0,4)x[0,9)".
@@ -125,7 +125,7 @@ class IndexSet {
  public:
   IndexSet() = default;
   explicit IndexSet(const Box& box) { add(box); }
-  /// Of a line, from indices in any order, repeated or not.
+  /// A set on a line, from indices in any order, repeated or not.
   static IndexSet of(std::span<const std::int64_t> indices);
 
   void add(const Box& box);
@@ -136,7 +136,7 @@ class IndexSet {
   std::int64_t size() const;
   bool is_empty() const { return boxes_.empty(); }
   std::span<const Box> boxes() const& { return boxes_; }
-  std::span<const Box> boxes() const&& = delete;  // would outlive what it shows
+  std::span<const Box> boxes() const&& = delete;  // would outlive its set
 
  private:
   void merge_lines();
