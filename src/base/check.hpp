@@ -11,7 +11,7 @@ namespace weft {
 
 [[noreturn]] void check_failed(const char* file, int line, const char* condition,
                                std::string_view message = {});
-/// Apart from the function that checks, whose frame need not have room for formatting.
+/// Apart from the checking function, so that its frame needs no room for formatting.
 template <class... Args>
 [[noreturn, gnu::cold, gnu::noinline]] void check_failed_with(const char* file, int line,
                                                               const char* condition,

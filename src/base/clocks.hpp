@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Points in time on clocks that are not the holder's own. An Instant (weft/time.hpp) is of the
-// clock that drives who holds it; what comes out of a message is of some other one.
+// clock that drives its holder; a time from a message is of some other clock.
 #pragma once
 
 #include <compare>

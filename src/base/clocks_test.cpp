@@ -25,7 +25,7 @@ concept Mixes = requires(A a, B b) {
 
 using LeaderInstant = InstantOf<LeaderClock>;
 
-// What must not compile: a time stamp of one clock taken for one of another.
+// A time stamp of one clock must not compile as one of another.
 static_assert(Mixes<Instant, Instant> && Mixes<HostInstant, HostInstant>);
 static_assert(!Mixes<Instant, HostInstant> && !Mixes<HostInstant, Instant>);
 static_assert(!Mixes<Instant, LeaderInstant> && !Mixes<LeaderInstant, Instant>);

@@ -8,8 +8,8 @@
 
 namespace weft {
 
-/// The checksum of `bytes`; with `before`, of what `before` is the checksum of followed by `bytes`,
-/// so that crc32c(b, crc32c(a)) is the checksum of a and b. Uses the processor's instruction where
+/// The checksum of `bytes`; with `before`, of the bytes with that checksum followed by `bytes`, so
+/// that crc32c(b, crc32c(a)) is the checksum of a and b. Uses the processor's instruction where
 /// there is one (decided at run time). Any thread, no state.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 

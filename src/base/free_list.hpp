@@ -11,7 +11,7 @@
 namespace weft {
 
 /// Items have a member `Item* next`, which is the list's while an item is free and its user's while
-/// it is taken, and `clear()`, which lets go of what an item must not hold while it is free. Other
+/// it is taken, and `clear()`, which releases resources that a free item must not hold. Other
 /// members stay as their last user left them. One thread at a time.
 template <class Item>
 class FreeList {

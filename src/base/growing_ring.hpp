@@ -51,7 +51,7 @@ class GrowingRing {
     first_ = place(1);
     --size_;
   }
-  /// Moves what is in front of the element `i` one place back: fast near the front.
+  /// Moves the elements in front of element `i` one place back: fast near the front.
   void erase(std::size_t i) {
     WEFT_CHECK(i < size_);
     for (; i > 0; --i) (*this)[i] = std::move((*this)[i - 1]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules: libraries of weft that a program is not linked with and loads where it needs them, so
-// that what they stand on (an MPI) need not be there for all others.
+// that other programs do not need the libraries below them (an MPI).
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// What a module is asked for: a C function without parameters that returns a table of calls. The
+/// A request to a module: for a C function without parameters that returns a table of calls. The
 /// table's first member is a std::uint32_t, its version.
 struct ModuleRequest {
   std::string library;  ///< "libweft_x.so", or a path
@@ -19,14 +19,14 @@ struct ModuleRequest {
   std::uint32_t version;
 };
 
-/// Loads the library from the directory of the program or of what this code is linked into, from
-/// the one above it, from where `cmake --install` puts libraries, or from where the dynamic linker
+/// Loads the library from the directory of the program or library that contains this code, from the
+/// one above it, from where `cmake --install` puts libraries, or from where the dynamic linker
 /// looks: the first that has the symbol and the version. Returns the table, valid for ever: modules
 /// are never unloaded, since an MPI leaves threads and handlers behind. Any thread. Error:
 /// not_found with one line that says why, for the caller to say what it was for and how to get it.
 Result<const void*> load_module_table(const ModuleRequest& request);
 
-/// Where such a library lies, for another program to load it. Error: not_found.
+/// The path of such a library, for another program to load it. Error: not_found.
 Result<std::string> find_module(const std::string& library);
 
 template <class Calls>

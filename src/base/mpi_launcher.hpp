@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs by name, and whose mpirun one is.
+// Finds programs by name, and the MPI that an mpirun belongs to.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// Where the shell would find a program; empty: nowhere. A name with a slash is a path already.
+/// The path at which the shell would find a program; empty: none. A name with a slash is a path.
 std::filesystem::path find_program(const std::string& name);
 
 /// The MPI whose launcher the command's first word is: "mpich" or "openmpi". Error: neither's.

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// What has had something to say is asked again at once; what is silent, ever more seldom.
+/// Paces polls: a source that had something is polled again at once, a silent one ever more seldom.
 class PollingPace {
  public:
   /// `shortest`: after the first time that brought nothing; twice as long after each other, up to

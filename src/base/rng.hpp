@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rng: seeded, splittable, the same numbers on every platform. The only source of randomness in
-// machines and models; where a seed comes from is the command line's business.
+// machines and models; the command line chooses the seed.
 #pragma once
 
 #include <cstdint>

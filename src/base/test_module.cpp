@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module for the tests of those who load them.
+// A module for the tests of module loading.
 #include <cstdint>
 
 namespace {

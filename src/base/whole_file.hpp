@@ -26,7 +26,7 @@ class WholeFile {
 
   /// Collected, and written in large pieces. After an error everything fails the same way.
   Result<void> write(std::string_view text);
-  /// What is collected goes to the disk, and the file to its place. Once, last.
+  /// Writes the collected bytes to disk, and moves the file to its place. Once, last.
   Result<void> commit();
   const std::string& path() const { return path_; }
 

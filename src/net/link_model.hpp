@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LinkModel: one direction of a link as a FIFO queue in front of a transmitter. Bytes in at an
 // instant, departure and arrival out. The shaped fabric and the packet simulator use the same
-// class, so that what one emulates is what the other computes.
+// class, so that emulation and simulation of a link agree.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace weft::net {
 
-/// What a link is like.
+/// The properties of a link.
 struct LinkParameters {
   Bandwidth rate{};                  ///< zero: infinitely fast
   PicoDuration latency{};            ///< from the last bit's departure to its arrival; ≥ 0
@@ -40,17 +40,16 @@ class LinkModel {
 
   const LinkParameters& parameters() const { return parameters_; }
 
-  /// Puts a message of `bytes` into the queue at `now`. Calls are served in the order made,
-  /// whatever their `now`. The queue must admit it (`admits`); where no limit is set it always
-  /// does.
+  /// Puts a message of `bytes` into the queue at `now`. Calls are served in the order made, not in
+  /// that of `now`. The queue must admit it (`admits`); without a limit it always does.
   Transit send(PicoInstant now, ByteCount bytes);
 
   /// Keeps the transmitter busy until `until`, though it has nothing to send: for a switch that has
   /// begun to pass on a packet whose end is still to come.
   void occupy_until(PicoInstant until);
 
-  /// Whether the queue has room at `now`: what is in it and the message stay within the limit, or
-  /// it is empty (so that a message larger than the limit can pass at all).
+  /// Whether the queue has room at `now`: its bytes and the message stay within the limit, or it is
+  /// empty (so that a message larger than the limit can pass at all).
   bool admits(PicoInstant now, ByteCount bytes) const { return admits_from(now, bytes) <= now; }
   /// The first instant ≥ `now` at which `admits` holds if nothing else is sent: how long a lossless
   /// sender has to wait.
@@ -73,7 +72,7 @@ class LinkModel {
  private:
   __extension__ using Wide = unsigned __int128;
 
-  // What the transmitter still has to do at `now`, in bytes · 10¹² (that is, rate · picoseconds).
+  // The work left for the transmitter at `now`, in bytes · 10¹² (that is, rate · picoseconds).
   Wide work(PicoInstant now) const;
   void set_work(PicoInstant now, Wide work);
 

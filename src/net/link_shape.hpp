@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LinkShape: what one direction of a link is made to look like, and how people write it.
+// LinkShape: the properties that one direction of a link is given, and their notation.
 #pragma once
 
 #include <string_view>

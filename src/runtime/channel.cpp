@@ -38,7 +38,7 @@ Result<std::pair<Channel, Channel>> Channel::pair() {
 }
 
 void Channel::enqueue(char kind, std::string_view text) {
-  // Forgets what was written, now and then.
+  // Forgets written bytes, now and then.
   if (written_ > queued_.size() / 2) {
     queued_.erase(0, written_);
     written_ = 0;
@@ -56,8 +56,8 @@ void Channel::forget_queued() {
   written_ = 0;
 }
 
-/// Until nothing is left, or the socket takes no more. False: the other end is gone; what it said
-/// before can still be received.
+/// Writes until nothing is left, or the socket takes no more. False: the other end is gone; its
+/// earlier messages can still be received.
 bool Channel::write_queued(int flags) {
   while (queued() > 0) {
     const auto n = ::send(socket_, queued_.data() + written_, queued(), MSG_NOSIGNAL | flags);

@@ -46,19 +46,19 @@ class Channel {
   int descriptor() const { return socket_; }
   bool open() const { return socket_ >= 0; }
   void close();
-  /// Queues a message and writes what the socket takes now; `flush` writes the rest. Never blocks.
-  /// Closes the channel when more than `most_queued` bytes would wait. What is queued for an end
-  /// that is gone is lost.
+  /// Queues a message and writes as much as the socket takes now; `flush` writes the rest. Never
+  /// blocks. Closes the channel when more than `most_queued` bytes would wait. Messages queued for
+  /// an end that is gone are lost.
   void post(char kind, std::string_view text);
-  /// Writes what the socket takes of what is queued. Never blocks.
+  /// Writes as many queued bytes as the socket takes. Never blocks.
   void flush();
   /// Bytes that wait to be written.
   std::size_t queued() const { return queued_.size() - written_; }
-  /// Blocks until all of it is written, and what was queued before. Fails when the other end is
+  /// Blocks until the message and those queued before are written. Fails when the other end is
   /// gone.
   Result<void> send(char kind, std::string_view text);
   /// The next message, if one is complete. Never blocks. Closes itself when the other end is gone
-  /// and all was read, or when it spoke nonsense.
+  /// and all was read, or when it sent a malformed message.
   std::optional<Message> receive();
   /// Blocks until there is a message; an error when the other end is gone.
   Result<Message> wait();

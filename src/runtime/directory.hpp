@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Directory: which lives of a job's processes there are, and where; what a launcher tells them of
-// each other.
+// Directory: the lives of a job's processes and their addresses, from which a launcher tells them
+// of each other.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose monotonic clock (runtime/clock.hpp) this process has.
+// The name of this process's monotonic clock (runtime/clock.hpp).
 #pragma once
 
 #include <string>

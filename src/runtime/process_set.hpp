@@ -20,15 +20,15 @@ namespace weft {
 class ProcessSet {
  public:
   explicit ProcessSet(std::uint32_t places) : processes_(places) {}
-  /// Kills what still runs, and waits for it.
+  /// Kills processes that still run, and waits for them.
   ~ProcessSet();
   ProcessSet(const ProcessSet&) = delete;
   ProcessSet& operator=(const ProcessSet&) = delete;
 
   /// Runs in the forked process, with its end of the channel; its value is the exit code.
   using Body = std::function<int(Channel)>;
-  /// Forks a process for a place where none runs. It is killed when this one ends, whatever ends
-  /// it, and has none of the others' channels. Errors: no processes or descriptors left.
+  /// Forks a process for a place where none runs. It is killed when this one ends in any way, and
+  /// has none of the others' channels. Errors: no processes or descriptors left.
   Result<void> start(std::uint32_t place, const Body& body);
 
   bool runs(std::uint32_t place) const { return processes_[place].pid > 0; }
@@ -42,17 +42,17 @@ class ProcessSet {
 
   /// Calls `on_message` for everything that a process has said. Never blocks.
   void hear(std::uint32_t place, const std::function<void(Channel::Message)>& on_message);
-  /// Places whose processes have ended, with what waitpid(2) says of them; their channels are still
-  /// there, for what they said before, until the place is started again.
+  /// Places whose processes have ended, with their status of waitpid(2); their channels are still
+  /// there, for earlier messages, until the place is started again.
   struct Ended {
     std::uint32_t place;
     int status;
   };
   std::vector<Ended> reap();
-  /// Writes what channels have queued and the processes take now. Never blocks.
+  /// Writes as many queued bytes of channels as the processes take now. Never blocks.
   void flush();
-  /// Appends the channels that are open, to wait for: until something was said, or what is queued
-  /// can be written.
+  /// Appends the channels that are open, to wait for: until a message has come, or queued ones can
+  /// be written.
   void add_to(std::vector<pollfd>& files) const;
 
  private:
@@ -63,7 +63,7 @@ class ProcessSet {
   std::vector<Process> processes_;
 };
 
-/// What became of a process, in words: "was ended by signal 9 (Killed)", "ended with code 3".
+/// The end of a process, in words: "was ended by signal 9 (Killed)", "ended with code 3".
 std::string describe_end(int status);
 /// The code for it that shells use: 128 + N after signal N.
 int code_of_end(int status);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all ranks of a group agree upon by a reduction of one value each.
+// Agreement of all ranks of a group, by a reduction of one value each.
 #pragma once
 
 #include <cstddef>

@@ -152,8 +152,8 @@ struct Checkpoint::State {
   ContainerList containers{};
   Image own{};            // in memory: this rank's
   Image before{};         // and that of the rank before it
-  Result<void> stored{};  // what became of the last history
-  bool goes_on = false;   // later lives of this process ask for what was saved
+  Result<void> stored{};  // the outcome of writing the last history
+  bool goes_on = false;   // later lives of this process ask for checkpoints
 
   MessageHistory* history() const { return group.communicator().history(); }
   /// This rank's place among the messages, as of here.
@@ -234,15 +234,16 @@ std::optional<std::uint64_t> Checkpoint::State::newest_of_this_run(
 }
 
 /// A life that was killed between its file and its history, or that never goes on from one, begins
-/// anew with more files than the first life found. It still tells what that one told.
+/// anew with more files than the first life found. It still tells the steps that the first one
+/// told.
 std::vector<std::uint64_t> Checkpoint::State::steps_to_tell(const std::string& directory) const {
   std::vector<std::uint64_t> steps = steps_in(directory, group.rank());
-  // Where there are no others nobody was told.
+  // Without other ranks, nobody was told.
   if (history() == nullptr || group.size() == 1) return steps;
   ToldSteps told(fmt::format("{}/newest-of-{}.weft", directory, group.rank().value()),
                  history()->run());
   if (auto before = told.at(history()->place())) return *std::move(before);
-  // Where this cannot be written, no checkpoint can.
+  // If this cannot be written, no checkpoint can.
   (void)told.add(history()->place(), steps);
   return steps;
 }
@@ -293,7 +294,7 @@ Result<void> Checkpoint::restore(const std::string& directory, std::uint64_t ste
                            [&](const Result<void>& own) { return agree(state_->group, own); });
 }
 
-/// Nothing is changed before the file was found to be whole by whom `together` asks.
+/// Nothing changes before all ranks that `together` asks have found their files whole.
 Result<void> Checkpoint::State::read_back(
     const std::string& directory, std::uint64_t step,
     const std::function<Result<void>(const Result<void>&)>& together) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank's checkpoint looks like, in a file or in another rank's memory. All integers 64 bits,
+// The format of a rank's checkpoint, in a file or in another rank's memory. All integers 64 bits,
 // little-endian:
 //   "WEFTCKP1", step, bytes of the shape, the shape, the values, CRC-32C of all before.
 // The shape: rank, ranks, containers; of each element size, extents, slices (7 integers each). The

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a container consists of; shared by the files that implement it.
+// The state of a container; shared by the files that implement it.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ struct ContainerBase::State {
     }
     return false;
   }
-  /// Where the elements of `to` go: the same place, reserved, or new.
+  /// The memory for the elements of `to`: the same, the reserved, or a new one.
   LocalMemory memory_for(const Partitioning& to, Rank rank) const {
     if (current && current->is(to)) return memory;
     if (is_reserved(to)) return reserved_memory;

@@ -44,7 +44,7 @@ TEST_P(groups, shrink_to_one_and_grow_again_with_their_data) {
       ASSERT_TRUE(data.move_to(smaller, cyclic(space, smaller.size())).ok());
       EXPECT_EQ(data.slices().empty(), !smaller.is_member());
       expect_values(data);
-      // Who left hears nothing of what the others do meanwhile.
+      // A rank that left hears nothing of the others' switches.
       ASSERT_TRUE(!smaller.is_member() || data.switch_to(block(space, smaller.size())).ok());
       ASSERT_TRUE(data.move_to(everybody, block(space, everybody.size())).ok());
       expect_values(data);
@@ -124,7 +124,7 @@ TEST(partitioning_message, is_refused_when_damaged) {
   wrong.push_back(std::byte{0});
   EXPECT_TRUE(fails(wrong));
   wrong = right;
-  wrong[7] = std::byte{0xff};  // a count of slices beyond what the bytes can hold
+  wrong[7] = std::byte{0xff};  // a count of slices beyond the bytes' capacity
   EXPECT_TRUE(fails(wrong));
   wrong = right;
   wrong[16] = std::byte{200};  // a box that ends outside of the space

@@ -43,7 +43,7 @@ void for_each_row(const Block& a, const Block& b, const Box& shape, std::size_t 
                   Visit&& visit) {
   const std::size_t row = static_cast<std::size_t>(shape.extent(0)) * element_size;
   const auto step = static_cast<std::ptrdiff_t>(row);
-  // Rows that were joined follow each other, whatever the strides were.
+  // Joined rows are adjacent, for any strides of their block.
   const auto place = [&](const Block& block, std::int64_t y, std::int64_t z) {
     if (block.is_contiguous()) return block.first + (z * shape.extent(1) + y) * step;
     return block.rows == 1 ? block.at(0, z) + y * step : block.at(y, z);

@@ -33,7 +33,7 @@ std::vector<Rank> ranks_in(const Group& wide, const Group& group) {
   return ranks;
 }
 
-/// Who is not of the container's group learns from its first member what it is like.
+/// Ranks outside of the container's group get its partitioning from the group's first member.
 Result<Partitioning> tell_outsiders(const Group& wide, std::span<const Rank> insiders,
                                     const Group& group, const Partitioning& known) {
   Operations operations(wide.communicator());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations under way: every one of them is waited for, whatever fails, because their buffers must
-// not go away before; the first error is kept.
+// Operations under way: every one of them is waited for, even after failures, because their buffers
+// must not go away before; the first error is kept.
 #pragma once
 
 #include <optional>

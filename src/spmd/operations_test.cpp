@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a transition when its messages fail.
+// Transitions whose messages fail.
 #include "spmd/operations.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace weft::spmd {
 namespace {
 
-/// Of rank 0 of three. The others send nothing but what the test says.
+/// The communicator of rank 0 of three. The test decides which messages the others send.
 class FailingCommunicator final : public Communicator {
  public:
   Rank rank() const override { return Rank(0); }

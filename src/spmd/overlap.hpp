@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where two lists of slices overlap, each pair once, in an order that follows from the lists alone:
-// sender and receiver walk through the same pieces in the same order.
+// The overlaps of two lists of slices, each pair once, in an order that follows from the lists
+// alone: sender and receiver walk through the same pieces in the same order.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline bool are_sorted_lines(std::span<const Slice> slices) {
 }
 
 /// Calls visit(i, j, box) for every i of `a` and j of `b` that overlap; ascending in i, then j.
-/// Linear in what it finds where both are sorted, disjoint pieces of a line.
+/// Linear in the number of overlaps where both are sorted, disjoint pieces of a line.
 template <class Visit>
 void for_each_overlap(std::span<const Slice> a, std::span<const Slice> b, Visit&& visit) {
   if (a.empty() || b.empty()) return;

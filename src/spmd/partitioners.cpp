@@ -42,7 +42,7 @@ double total_weight(std::int64_t extent, const BlockOptions& options) {
   return total;
 }
 
-/// Where the parts of unequal weight end: an index belongs to the part in which its middle lies.
+/// The ends of parts of unequal weight: an index belongs to the part in which its middle lies.
 std::vector<std::int64_t> weighted_ends(std::int64_t extent, const std::vector<double>& shares,
                                         std::uint32_t cycles, const BlockOptions& options) {
   const double total = total_weight(extent, options);
@@ -64,7 +64,7 @@ std::vector<std::int64_t> weighted_ends(std::int64_t extent, const std::vector<d
     }
     ends.push_back(next);
   }
-  // What rounding left over belongs to the last part that may hold something.
+  // The remainder of rounding belongs to the last part that may hold indices.
   std::size_t last = ends.size() - 1;
   while (shares[last % shares.size()] == 0) --last;
   std::fill(ends.begin() + static_cast<std::ptrdiff_t>(last), ends.end(), extent);
@@ -125,7 +125,7 @@ std::int64_t water_level(const std::vector<std::int64_t>& levels, std::int64_t a
   return low;
 }
 
-/// Adds a box to what a rank holds: to a slice that it continues, else to a mapping of its own.
+/// Adds a box to a rank's slices: to a slice that it continues, else to a mapping of its own.
 void give(std::vector<Slice>& slices, const Box& box) {
   std::uint32_t free_mapping = 0;
   for (const Slice& slice : slices) free_mapping = std::max(free_mapping, slice.mapping + 1);

@@ -34,7 +34,7 @@ bool overlaps_within_mapping(std::span<const Slice> slices) {
   return found;
 }
 
-/// Later slices lose what earlier ones of their mapping have.
+/// Later slices lose the indices that earlier ones of their mapping have.
 std::vector<Slice> made_disjoint(std::vector<Slice> slices) {
   std::vector<Slice> result;
   for (const Slice& slice : slices) {
@@ -128,7 +128,7 @@ Partitioning::Partitioning(const Space& space, std::vector<std::vector<Slice>> s
   }
   state->slices.shrink_to_fit();
   if (has_several) state->bounds = std::move(bounds);
-  // Who holds more than the space holds something twice: no need to look for where.
+  // Ranks that hold more elements than the space has hold some twice: no need to look which.
   state->disjoint = total <= space.size() && !any_twice(space, state->slices);
   state->complete = state->disjoint ? total == space.size() : cover(space, state->slices);
   state_ = std::move(state);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitionings as bytes: for who joins a group, and for checkpoints.
+// Partitionings as bytes: for ranks that join a group, and for checkpoints.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever another rank sends as a partitioning, reading it ends, with all of it in its space. The
-// first byte says of what space, and of how many ranks.
+// Any bytes as another rank's partitioning: reading them ends, with all of it in its space. The
+// first byte chooses the space, and the number of ranks.
 #include <cstdlib>
 #include <cstring>
 
@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (slice.box.is_empty() || !space.box().contains(slice.box)) std::abort();
     }
   }
-  // What was understood is put in order, and then stays as it is.
+  // The decoder puts a partitioning in order; encoding it again changes nothing.
   const auto again = decode_partitioning(encode(*read), space, ranks);
   if (!again || encode(*again) != encode(*read)) std::abort();
   return 0;

@@ -10,7 +10,7 @@
 namespace weft::spmd {
 namespace {
 
-/// Takes what the slices have out of the boxes.
+/// Takes the slices' indices out of the boxes.
 void subtract(std::vector<Box>& boxes, std::span<const Slice> slices, unsigned dimensions) {
   for (const Slice& slice : slices) {
     if (boxes.empty()) return;
@@ -35,7 +35,7 @@ class Coverage {
  public:
   explicit Coverage(bool is_line) : is_line_(is_line) {}
 
-  /// Divides a box into what was not and what was covered before; then it is.
+  /// Divides a box into parts not covered before and parts covered; then covers all of it.
   void add(const Box& box, std::vector<Box>& fresh, std::vector<Box>& seen) {
     is_line_ ? add_line(box, fresh, seen) : add_box(box, fresh, seen);
   }
@@ -114,8 +114,8 @@ class Planner {
     for_each_overlap(from_.slices(sender), to_.slices(receiver), visit);
   }
 
-  /// What `sender` gives `receiver` when values are preserved. Of several holders: the receiver
-  /// itself, else the lowest rank, and of that its first slice.
+  /// Visits the elements that `sender` gives `receiver` when values are preserved. Of several
+  /// holders, the receiver itself gives, else the lowest rank, and of that its first slice.
   template <class Visit>
   void for_each_preserved(Rank sender, Rank receiver, Visit&& visit) const {
     const auto mine = from_.slices(sender);
@@ -240,7 +240,7 @@ class Planner {
     if (contribution.elements > 0) plan_.contributions.push_back(std::move(contribution));
   }
 
-  /// What of a box only slice i of this rank contributes to.
+  /// The parts of a box to which only slice i of this rank contributes.
   std::vector<Box> without_others(const Box& box, std::size_t i) const {
     const unsigned dimensions = from_.space().dimensions();
     std::vector<Box> alone{box};

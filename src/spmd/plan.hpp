@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rank does in a transition, in boxes: no addresses, no element type.
+// The actions of one rank in a transition, in boxes: no addresses, no element type.
 #pragma once
 
 #include <cstdint>
@@ -22,24 +22,24 @@ struct LocalCopy {
   std::uint32_t to_mapping = 0;
 };
 
-/// What goes in one message: the pieces' elements, packed in this order.
+/// The contents of one message: the pieces' elements, packed in this order.
 struct PeerPieces {
   Rank peer;
   std::vector<Piece> pieces;
   std::int64_t elements = 0;
 };
 
-/// Part of a contribution that is the first for its target, or is folded into what is there.
+/// Part of a contribution that is the first for its target, or is folded into the value there.
 struct FoldPart {
   Box part;
   Box piece;                  ///< the packed piece that it is in
   std::int64_t offset = 0;    ///< elements of the contribution before that piece
-  std::uint32_t mapping = 0;  ///< where the target is
+  std::uint32_t mapping = 0;  ///< of the target
   bool is_first = false;
 };
 
-/// What one rank, perhaps this one, wrote of the elements that this one gets. `pieces`: where in
-/// its own memory before, of this rank's own contribution.
+/// The values that one rank, perhaps this one, wrote for elements that this one gets. `pieces`: of
+/// this rank's own contribution, their places in its memory before.
 struct Contribution {
   Rank rank;
   std::vector<Piece> pieces;

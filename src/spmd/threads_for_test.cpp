@@ -100,7 +100,7 @@ class ThreadCommunicator final : public Communicator {
   }
 
  private:
-  /// Receives what has come for any of this process's operations, so that senders can go on.
+  /// Receives arrived messages for any of this process's operations, so that senders can go on.
   bool progress(std::uint64_t wanted) {
     for (auto& [flow, numbers] : order_) {
       auto& messages = hub_.flows[flow];

@@ -14,7 +14,7 @@ namespace weft::spmd {
 
 /// Runs `body` in as many threads, each with its communicator, until all returned. The order in
 /// which messages of different senders arrive follows from `seed`; a send is done when it was
-/// received (seed odd) or at once (even): what a real one may do too.
+/// received (seed odd) or at once (even), as a real one may be.
 void run_threads(std::uint32_t ranks, const std::function<void(Communicator&)>& body,
                  std::uint64_t seed = 1);
 

@@ -17,7 +17,7 @@ namespace weft::spmd {
 /// A file in the checkpoints' directory. One thread.
 class ToldSteps {
  public:
-  /// What is not there, not readable, or of another run than `run` has told nothing yet.
+  /// A file that is missing, unreadable, or of another run than `run` has told nothing yet.
   ToldSteps(std::string path, std::string_view run);
   /// At that place among the process's messages; none: nothing was told there.
   std::optional<std::vector<std::uint64_t>> at(std::uint64_t place) const;

@@ -17,7 +17,7 @@ using Bytes = std::span<std::byte>;
 constexpr std::size_t segment_bytes = 64 << 10;
 constexpr std::size_t segments_ahead = 4;  // receives that wait for their senders
 
-/// What the members [first, last) contributed: folded, where that changes no bit, or side by side.
+/// The contributions of members [first, last): folded, where that changes no bit, or side by side.
 class Partial {
  public:
   Partial(const UniformJob& job, Bytes own)
@@ -32,11 +32,11 @@ class Partial {
   std::uint32_t last() const { return last_; }
   /// To be sent: all that it stands for.
   std::span<const std::byte> content() const { return folds_ ? slot(held_) : slots(first_, last_); }
-  /// Where the partial [first, last) of another member, next to this one, is to be received.
+  /// The place to receive the partial [first, last) of another member, next to this one.
   Bytes room(std::uint32_t first, std::uint32_t last) {
     return folds_ ? slot(1 - held_) : slots(first, last);
   }
-  /// What was received into `room` is joined.
+  /// Joins the partial received into `room`.
   void join(std::uint32_t first, std::uint32_t last) {
     if (folds_) {
       const bool is_lower = first < first_;
@@ -265,7 +265,8 @@ class UniformRun {
 
 ReductionAlgorithm choose_algorithm(std::size_t bytes, std::size_t members, bool to_root,
                                     Grouping grouping) {
-  // What one member has to hold, and about what it sends, when values travel singly.
+  // The bytes that one member has to hold, and about as many that it sends, when values travel
+  // singly.
   const std::size_t carried = grouping == Grouping::any ? bytes : bytes * members;
   constexpr std::size_t small = 32 << 10;
   if (members == 2) return ReductionAlgorithm::exchange;

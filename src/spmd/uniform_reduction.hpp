@@ -17,11 +17,11 @@ namespace weft::spmd {
 inline constexpr Tag transition_tag(0x73706d64);
 
 enum class ReductionAlgorithm {
-  /// Each sends its contribution to each who gets the result, who folds: one step.
+  /// Each sends its contribution to each member that gets the result, which folds: one step.
   exchange,
   /// Binomial: towards the first member in ⌈log₂ p⌉ steps and, where all get it, back.
   tree,
-  /// Pairs at distance 1, 2, 4 … swap what they have: ⌈log₂ p⌉ steps, all get it.
+  /// Pairs at distance 1, 2, 4 … swap their partials: ⌈log₂ p⌉ steps, all get it.
   recursive_doubling,
   /// In segments from member to member, each folding its own into them; then on round the ring.
   /// Each sends each byte twice at most, however many there are.
@@ -32,7 +32,7 @@ struct UniformJob {
   Communicator& communicator;
   std::span<const Rank> members;
   std::uint32_t place;                ///< this process's in `members`
-  std::optional<std::uint32_t> root;  ///< who gets the result; none: all
+  std::optional<std::uint32_t> root;  ///< gets the result; none: all do
   const RawReduction& reduction;
   std::size_t element_size;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function per operation and algorithm: each writes what member `rank` does. Private to
+// One function per operation and algorithm: each writes the plan of member `rank`. Private to
 // core/collective.
 #pragma once
 
@@ -17,7 +17,7 @@ inline std::uint32_t back_ring(std::uint32_t member, std::uint32_t distance,
 inline Piece whole(Buffer buffer, const Request& r) {
   return {buffer, 0, r.bytes};
 }
-/// Where this member's vector is.
+/// The place of this member's vector.
 inline Piece own_input(const Request& r) {
   return whole(r.in_place ? Buffer::output : Buffer::input, r);
 }

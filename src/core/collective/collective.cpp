@@ -15,7 +15,7 @@ constexpr std::uint64_t small_bytes = 32 << 10;
 constexpr std::uint32_t few_members = 8;
 
 using Write = void (*)(const Request&, PlanBuilder&);
-/// What an algorithm asks of a request besides its operation.
+/// Requirements of an algorithm on a request, besides its operation.
 enum class Needs : std::uint8_t { nothing, regrouping, uniform, uniform_power_of_two };
 
 struct Entry {
@@ -78,7 +78,7 @@ bool fits(const Entry& entry, const Request& r) {
 }
 
 Algorithm choose_fold(const Request& r) {
-  // The largest message, and about what one member has to hold.
+  // The largest message, and about the bytes that one member has to hold.
   const std::uint64_t carried = r.may_regroup ? r.bytes : r.bytes * r.members;
   if (r.members == 2) return Algorithm::linear;
   if (r.members <= few_members && r.bytes * r.members <= small_bytes) return Algorithm::linear;

@@ -66,8 +66,8 @@ class Blocks {
   std::span<const std::uint64_t> listed_offsets_;
 };
 
-/// What one member asks for. All members of a group ask alike, but for `rank` and, of what is
-/// marked so, for their own blocks.
+/// The request of one member. All members of a group make the same one, but for `rank` and the
+/// fields marked so, which describe their own blocks.
 struct Request {
   Operation operation = Operation::barrier;
   std::uint32_t members = 1;
@@ -93,7 +93,7 @@ struct Request {
 /// The algorithms that can do it, for any size.
 std::vector<Algorithm> algorithms_of(const Request& request);
 
-/// The one to take. It depends only on what all members know alike.
+/// The one to take. It depends only on facts that all members know alike.
 Algorithm choose(const Request& request);
 
 /// The plan of member `request.rank`. The algorithm is one of algorithms_of(request).

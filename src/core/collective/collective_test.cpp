@@ -50,7 +50,7 @@ void fold_double(const std::byte* left, const std::byte* right, std::byte* resul
 
 using Bytes = std::vector<std::byte>;
 
-/// What member `rank` has for member `peer` (or for nobody in particular), element `i`.
+/// The elements that member `rank` has for member `peer` (or for all).
 Bytes make_affine(std::uint32_t rank, std::uint32_t peer, std::uint64_t elements) {
   Bytes bytes(elements * sizeof(Affine));
   for (std::uint64_t i = 0; i < elements; ++i) {
@@ -76,7 +76,7 @@ Bytes concatenate(const std::vector<Bytes>& parts) {
   return all;
 }
 
-/// One collective of a whole group: what everybody puts in and must get.
+/// One collective of a whole group, with the input and the expected output of each member.
 struct Case {
   Request request;
   std::uint64_t elements = 1;
@@ -149,7 +149,7 @@ Bytes output_before(const Case& c, std::uint32_t rank) {
   return output;
 }
 
-/// What must be in the output; nothing, if it does not matter.
+/// The expected output; empty if it does not matter.
 Bytes expected_of(const Case& c, std::uint32_t rank) {
   const Request& r = c.request;
   switch (r.operation) {
@@ -239,7 +239,7 @@ TEST_P(collectives, of_up_to_70_members_are_right_by_every_algorithm) {
   for (std::uint32_t members = 1; members <= 70; ++members) {
     for (const std::uint32_t root : {0U, members / 2, members - 1}) {
       if (!has_root(GetParam()) && root != 0) continue;
-      // Every group size, and what else there is to choose with the smaller ones.
+      // Every group size, and all combinations of options with the smaller ones.
       if (members > 20 && root != 0 && root != members / 2) continue;
       for (const bool in_place : {false, true}) {
         if (in_place && !can_be_in_place(GetParam())) continue;
@@ -341,7 +341,7 @@ struct Listed {
   Blocks blocks() const { return Blocks::listed(bytes, offsets); }
 };
 
-/// What `from` has for `to`, of a length that differs for every pair.
+/// The bytes that `from` sends to `to`, of a length that differs between pairs.
 Bytes letter(std::uint32_t from, std::uint32_t to) {
   Bytes bytes((from * 7 + to * 3) % 5 * 8);
   for (std::size_t i = 0; i < bytes.size(); ++i) {

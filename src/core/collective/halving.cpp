@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rabenseifner's allreduce: pairs at distance 1, 2, 4 … exchange halves of what they still hold and
-// fold them, then gather the parts in the reverse order. Near partners come first, so that a
-// partial always stands for consecutive members and the order of the fold is kept.
+// Rabenseifner's allreduce: pairs at distance 1, 2, 4 … exchange halves of the parts that they
+// still hold and fold them, then gather the parts in the reverse order. Near partners come first,
+// so that a partial always stands for consecutive members and the order of the fold is kept.
 #include "core/collective/partial.hpp"
 
 namespace weft::collective {
 namespace {
 
-/// What one party holds, halved in every step.
+/// The part of the vector that one party holds, halved in every step.
 class Halving {
  public:
   Halving(const Request& r, const Parties& parties, PlanBuilder& plan)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partial: what consecutive members contributed to a fold, on its way through a plan. Folded, where
-// regrouping changes no bit; side by side, where it might. Private to core/collective.
+// Partial: the contributions of consecutive members to a fold, on their way through a plan. Folded,
+// where regrouping changes no bit; side by side, where it might. Private to core/collective.
 #pragma once
 
 #include <algorithm>
@@ -36,13 +36,13 @@ class Partial {
 
   void send(std::uint32_t to) { sent_ = plan_.send(to, content(), ready_); }
 
-  /// Receives what the members [first, last), next to these, contributed, and joins it.
+  /// Receives the contributions of members [first, last), next to these, and joins them.
   void receive_and_join(std::uint32_t from, std::uint32_t first, std::uint32_t last) {
     const StepIndex got =
         plan_.receive(from, folds_ ? room_ : slots(first, last), room_free_, ready_);
     join(got, first, last);
   }
-  /// Sends the content to a member and joins what that one has.
+  /// Sends the content to a member and joins the content of that one.
   void exchange(std::uint32_t with, std::uint32_t first, std::uint32_t last) {
     const StepIndex got =
         plan_.receive(with, folds_ ? room_ : slots(first, last), room_free_, ready_);
@@ -63,12 +63,12 @@ class Partial {
  private:
   void join(StepIndex got, std::uint32_t first, std::uint32_t last) {
     if (folds_) {
-      // Not before what is folded into has been sent.
+      // Not before the target of the fold has been sent.
       ready_ = first < first_ ? plan_.fold_left(room_, held_, got, sent_)
                               : plan_.fold_right(room_, held_, got, sent_);
       room_free_ = ready_;
     } else {
-      // Received in turn: what came earlier is there when this is.
+      // Messages are received in turn: when this one is there, earlier ones are, too.
       ready_ = got;
     }
     first_ = std::min(first_, first);

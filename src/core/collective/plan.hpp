@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective operation as data: what one member of a group sends, receives, folds and copies.
+// A collective operation as data: the sends, receives, folds and copies of one member of a group.
 // Blocking calls, simulated ranks and replayed traces run the same plans; none of them knows an
 // algorithm.
 #pragma once

@@ -27,7 +27,7 @@ class PlanModel {
 
   /// The next member. If `input` is to lie in the output, it is there already.
   void add(Plan plan, std::vector<std::byte> input, std::vector<std::byte> output);
-  /// Runs all to the end. Empty, or what went wrong.
+  /// Runs all to the end. Returns an error, or empty text.
   std::string run();
   const std::vector<std::byte>& output(std::size_t member) const {
     return members_[member].memory[1];

@@ -50,7 +50,7 @@ void receive_and_fold_all(const Request& r, PlanBuilder& plan) {
   }
 }
 
-/// Towards member 0, whose partial is returned complete; the partials of others were sent.
+/// Folds towards member 0, whose partial becomes complete; the other members send theirs.
 void fold_up_tree(const Request& r, Partial& partial) {
   for (std::uint64_t step = 1; step < r.members; step *= 2) {
     const auto distance = static_cast<std::uint32_t>(step);

@@ -12,7 +12,7 @@ void scan_ring(const Request& r, PlanBuilder& plan) {
     return;
   }
   const bool is_last = r.rank + 1 == r.members;
-  // What the members before have, with this one's own folded in behind it.
+  // The fold of the members before, with this one's own vector folded in behind it.
   const Piece sum = plan.scratch(r.bytes);
   const Piece before = plan.scratch(r.bytes);
   plan.copy(own_input(r), sum);

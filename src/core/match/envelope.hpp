@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Envelopes: what messages are matched by, and patterns of them.
+// Envelopes: the fields by which messages are matched, and patterns of them.
 #pragma once
 
 #include <cstddef>

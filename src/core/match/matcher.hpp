@@ -29,14 +29,15 @@ struct WaitingReceive {
   std::uint32_t life = 0;
 };
 
-/// What became of a receive: it took a message, or it waits.
+/// The outcome of posting a receive: it took a message, or it waits.
 struct Posted {
   std::optional<Message> message;
   WaitingReceive waiting;  ///< valid if there is no message
 };
 
-/// The posted receives and the unexpected messages of one process. Every call takes constant time,
-/// whatever waits, apart from growth. Memory is that of what waited at the same time. One thread.
+/// The posted receives and the unexpected messages of one process. Every call takes constant time
+/// for any number of them, apart from growth. Memory is that of the most that waited at once. One
+/// thread.
 ///
 /// A message goes to the oldest waiting receive whose pattern fits; a receive takes the oldest
 /// waiting message that fits.

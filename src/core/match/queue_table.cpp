@@ -55,7 +55,7 @@ Queues& QueueTable::find_or_make(const Envelope& pattern) {
   return slots_[i].queues;
 }
 
-// What lies behind the gap moves up if its search would otherwise end there.
+// A slot behind the gap moves up if its search would otherwise end there.
 void QueueTable::drop_if_empty(Queues& queues) {
   if (!queues.empty()) return;
   const std::size_t mask = slots_.size() - 1;

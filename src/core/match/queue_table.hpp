@@ -33,7 +33,7 @@ struct Queues {
 };
 
 /// Hashed by pattern, with open addressing. Queues that are empty have no place in it: its memory
-/// is bounded by what waits, whatever tags a program uses in the course of time. References are
+/// is bounded by waiting entries, for any number of tags used in the course of time. References are
 /// valid until the next call that is not const.
 class QueueTable {
  public:

@@ -58,7 +58,7 @@ class Archive {
     bool is_shared = false;
     bool is_gone = false;
   };
-  /// Where reading has come to, as mostly the next one is wanted.
+  /// The position of the last read, as mostly the next one is wanted.
   struct Cursor {
     Serial run = 0;  // its first
     Serial serial = 0;

@@ -15,7 +15,7 @@
 
 namespace weft::message {
 
-/// Where large bodies are kept: memory of the process, or a file that is mapped.
+/// The memory of large bodies: of the process, or a file that is mapped.
 class BodyMemory {
  public:
   virtual ~BodyMemory() = default;
@@ -60,14 +60,14 @@ class BodyPool {
   BodyPool(const BodyPool&) = delete;
   BodyPool& operator=(const BodyPool&) = delete;
 
-  /// Whether a small body would be kept, whatever becomes of the memory below.
+  /// Whether the limit leaves room for a small body, even if the memory below is exhausted.
   bool has_block(std::size_t bytes) const {
     return class_of(bytes) < classes && in_use_ + rounded(bytes) <= limit_;
   }
   /// A copy of the bytes, which `body` owns; null when that would exceed the limit.
   const std::byte* keep(std::span<const std::byte> bytes, Body& body);
-  /// Memory for `body`, whatever the limit: for what saves more than it takes. False: there is
-  /// none.
+  /// Memory for `body`, ignoring the limit: for bodies that save more than they take. False: there
+  /// is none.
   bool take_beyond_limit(std::size_t bytes, Body& body);
   ByteCount in_use() const { return ByteCount(in_use_); }
   ByteCount limit() const { return ByteCount(limit_); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Departure: nobody leaves as long as somebody may need what it keeps (paper 4, 4.4.1). Everybody
-// tells node 0 that its program is over; when all have, node 0 lets all go, and goes last. A
-// process that may be another life of one that was done asks before its program begins: node 0
-// alone knows whether that is still wanted.
+// Departure: no process leaves as long as another may need the messages that it keeps (paper 4,
+// 4.4.1). Each process tells node 0 that its program is over; when all have, node 0 lets all go,
+// and goes last. A process that may be another life of one that was done asks before its program
+// begins: node 0 alone knows whether that is still wanted.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class Departure {
   }
   void on_begin() { asks_ = false; }
   void on_left(NodeId from) { leave(from); }
-  /// Its connection is over: what it was told, or said, may be lost. It is told again.
+  /// Its connection is over: frames to it, or from it, may be lost. They are sent again.
   void on_down(NodeId peer) {
     Peer& p = peers_[peer.value()];
     if (!decided_) p.done = false;
@@ -53,7 +53,7 @@ class Departure {
     if (decided_) leave(peer);
   }
 
-  // What is owed to a peer that is up, and was put into the queue.
+  // The frames owed to a peer that is up, and those put into the queue.
   bool owes_done(NodeId to) const {
     return finished_ && !decided_ && !leads() && to == NodeId(0) && !peers_[0].told_done;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Digest of a flow: what its sender has said so far, in one word. A later life of the sender that
-// says something else is found out by it.
+// Digest of a flow: all messages of its sender so far, in one word. It exposes a later life of the
+// sender that sends something else.
 #pragma once
 
 #include <algorithm>

@@ -13,11 +13,11 @@
 
 namespace weft::message {
 
-/// What remains of a flow at rest.
+/// The state that remains of a flow at rest.
 struct FlowPlace {
   Serial next = 0;           ///< of the message to come
   std::uint64_t digest = 0;  ///< of those before it (core/message/digest.hpp); 0: unknown
-  Serial forgotten = 0;      ///< received: the peer need not keep what comes before
+  Serial forgotten = 0;      ///< received: the peer need not keep messages before it
 };
 
 /// `Flow` is made of a key and a place; has `key`, `in_use`, `is_idle()`, `place()`, and
@@ -50,10 +50,10 @@ class FlowTable {
   }
   bool is_latest(const FlowKey& key) const { return latest_ != nullptr && latest_->key == key; }
 
-  /// So many have been woken or made since `rest` that it is worth looking who may rest.
+  /// So many have been woken or made since `rest` that it is worth looking for flows that may rest.
   bool is_crowded() const { return active_.size() >= crowded_at_; }
-  /// Puts to rest what is idle and not marked `in_use`; the marks go. `looked_at`: how much the
-  /// caller had to look at to set them, which shall not be done for each new flow.
+  /// Puts flows to rest that are idle and not marked `in_use`; the marks go. `looked_at`: how much
+  /// the caller had to look at to set them, which shall not be done for each new flow.
   void rest(std::size_t looked_at) {
     for (auto entry = active_.begin(); entry != active_.end();) {
       Flow& flow = entry->second;

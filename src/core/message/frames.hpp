@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames: what message layers say to each other. docs/formats.md has the layout. Decoding trusts
+// Frames: the units that message layers exchange. docs/formats.md has the layout. Decoding trusts
 // nothing.
 #pragma once
 
@@ -20,7 +20,7 @@ inline constexpr std::uint16_t protocol_version = 2;
 inline constexpr std::size_t header_bytes = 32;
 inline constexpr std::size_t longest_control_frame = 64;
 
-/// What a message costs of the receiver's credit when it comes unasked.
+/// The receiver's credit that an unasked message uses.
 inline std::uint64_t credit_cost(std::uint64_t eager_bytes) {
   return header_bytes * 2 + eager_bytes;
 }
@@ -31,18 +31,18 @@ enum class FrameKind : std::uint8_t {
   announce = 3,   ///< there is a message, to be asked for
   get = 4,        ///< asks for a message, which may not exist yet (4.4.3)
   written = 5,    ///< the message is in the memory that `get` named
-  credit = 6,     ///< how much may be sent unasked, and what has arrived
+  credit = 6,     ///< how much may be sent unasked, and how much has arrived
   have = 7,       ///< that message was received before: no need to send it
-  gone = 8,       ///< what was asked for is not kept any more
-  too_long = 9,   ///< what was asked for does not fit
+  gone = 8,       ///< the requested message is not kept any more
+  too_long = 9,   ///< the requested message does not fit
   done = 10,      ///< the sender's program is over; to node 0
   leave = 11,     ///< all programs are over; from node 0
   left = 12,      ///< the sender leaves; to node 0
   ask = 13,       ///< may the sender's program begin? To node 0
   begin = 14,     ///< it may: not all programs are over; from node 0
-  forget = 15,    ///< no life of the receiver asks for what comes before that message
-  diverged = 16,  ///< an earlier life of the sender of that message said something else up to it
-  pull = 17,      ///< what was sent before this connection comes only when it is asked for
+  forget = 15,    ///< no life of the receiver asks for messages before that one
+  diverged = 16,  ///< an earlier life of the message's sender sent something else up to it
+  pull = 17,      ///< messages sent before this connection come only when asked for
 };
 
 /// Any frame; which fields count depends on its kind.
@@ -68,7 +68,7 @@ inline std::uint8_t flags_of(const Frame& frame) {
   return static_cast<std::uint8_t>((frame.urgent ? urgent_bit : 0) | (frame.asked ? asked_bit : 0));
 }
 
-/// What a frame that names a message begins with: kind, flags, type and tag in the first word, then
+/// The header of a frame that names a message: kind, flags, type and tag in the first word, then
 /// generation, serial, and the size or, of an eager one, the digest. Whole words, since each
 /// message pays for putting them together.
 using FrameHeader = std::array<std::uint64_t, 4>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What grows with the length of a program, or with what is outstanding: counted, not timed.
+// Costs that grow with the length of a program, or with outstanding messages: counted, not timed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -242,7 +242,7 @@ TEST(growth, a_full_outbox_lets_a_sender_wait_until_receivers_forget) {
 
 TEST(growth, a_receive_that_waits_when_the_peer_comes_back_is_asked_for_once) {
   Couple both(true, ByteCount::gib(1), false, ByteCount::kib(64));
-  // Out of credit: what came early for another tag takes the window.
+  // Out of credit: early messages for another tag fill the window.
   const FlowKey early{.tag = Tag(9)};
   const Bytes much(31'000);
   const auto send_early = [&] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// History: what a later life of a process needs of its messages to go on from where this one was
-// stored: its place in each flow, and what it keeps for others (paper 4, 4.5.7, with checkpoints).
+// History: the state of a process's messages that a later life needs to go on from the point
+// stored: its place in each flow, and the messages kept for others (paper 4, 4.5.7, with
+// checkpoints).
 #pragma once
 
 #include <cstddef>

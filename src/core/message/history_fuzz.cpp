@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a file contains, reading it as a history ends, with all of it in bounds. The checksum is
-// put right first: it would keep all else out.
+// Any bytes as a history: reading them ends, with all of it in bounds. The checksum is put right
+// first: it would keep all else out.
 #include <cstdlib>
 #include <cstring>
 
@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (int i = 0; i < 4; ++i) bytes.push_back(static_cast<std::byte>(checksum >> 8 * i));
   const auto history = weft::message::decode_history(bytes);
   if (!history) return 0;
-  // What was understood is written as it was.
+  // A history that decodes must encode to the same bytes.
   if (weft::message::encode(*history) != bytes) std::abort();
   return 0;
 }

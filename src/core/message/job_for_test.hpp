@@ -60,9 +60,9 @@ class Job {
   bool any_left() const;
   bool decided() const;
   MessageMachine& machine(std::uint32_t process);
-  /// What all operations of a process came to, in a life that got through its program.
+  /// A hash of the results of all operations of a process, in a life that completed its program.
   std::uint64_t hash(std::uint32_t process) const;
-  /// The first that went wrong; empty: nothing.
+  /// The first error; empty: none.
   const std::string& trouble() const { return trouble_; }
   /// Failures of operations, as they came.
   const std::vector<OperationState>& failures() const { return failures_; }

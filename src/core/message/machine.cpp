@@ -144,7 +144,7 @@ void MessageMachine::on_down(Instant now, NodeId id, TransmitQueue& out) {
   peer.missing = false;  // since another time
   miss(id);
   std::erase(offenders_, id);
-  // What has not been handed to the fabric yet refers to memory that may be given up now.
+  // Operations not handed to the fabric yet refer to memory that may be given up now.
   out.drop(id, [&](const TxOp& op) {
     if ((op.context & write_context) != 0) {
       pair(id).out.on_write_over(op.context & ~write_context);
@@ -405,7 +405,7 @@ bool MessageMachine::pump(TransmitQueue& out) {
     dirty_.pop_back();
     peers_[id.value()].dirty = false;
   }
-  // What was forgotten while it was in the fabric's queue, or being written, is free only now.
+  // Messages forgotten while they were in the fabric's queue, or being written, are free only now.
   if (waits_for_room()) use_room();
   return true;
 }
@@ -466,7 +466,7 @@ Duration MessageMachine::patience() const {
                               : options_.give_up_after;
 }
 
-/// Of a peer that has no connection: it fails what waits for it in time.
+/// Of a peer that has no connection: fails operations that wait for it in time.
 void MessageMachine::miss(NodeId id) {
   Peer& peer = peers_[id.value()];
   if (peer.missing || id == options_.self || !is_waited_for(id)) return;

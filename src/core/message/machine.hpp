@@ -23,26 +23,26 @@
 
 namespace weft::message {
 
-/// What the driver keeps a machine's sent messages in.
+/// The memory in which the driver keeps a machine's sent messages.
 struct OutboxRoom {
   ByteCount limit = ByteCount(std::uint64_t{1} << 60);
   BodyMemory* memory = nullptr;  ///< outlives the machine; null: the heap
 };
 
-/// The driver gives it completions of the fabric and the time, calls `pump` and posts what that
-/// puts into the queue. One thread.
+/// The driver gives it completions of the fabric and the time, calls `pump` and posts the
+/// operations that it puts into the queue. One thread.
 class MessageMachine {
  public:
-  /// `options.eager_limit` is lowered to what the fabric and the inbox allow.
+  /// The fabric and the inbox may lower `options.eager_limit`.
   MessageMachine(const MessageOptions& options, Instant now, const OutboxRoom& outbox = {});
   MessageMachine(const MessageMachine&) = delete;
   MessageMachine& operator=(const MessageMachine&) = delete;
 
   /// Starts to send the flow's next message. `bytes` stay as they are until it is done.
   Operation send(NodeId to, const FlowKey& flow, std::span<const std::byte> bytes);
-  /// As `send`, of a small message that nothing is in the way of. `post(const TxOp&)` hands it to
-  /// the fabric, and says whether that took it; what remains to be done is done while it is on its
-  /// way. The driver's queue is empty. None: nothing has happened, and it is to be sent.
+  /// As `send`, of a small message that nothing delays. `post(const TxOp&)` hands it to the fabric,
+  /// and says whether the fabric took it; the rest of the work is done while it is on its way. The
+  /// driver's queue is empty. None: nothing has happened, and the caller uses `send`.
   template <class Post>
   std::optional<Operation> send_at_once(NodeId to, const FlowKey& flow,
                                         std::span<const std::byte> bytes, Post&& post) {
@@ -65,20 +65,20 @@ class MessageMachine {
   std::optional<NodeId> peer_of(Operation operation) const {
     return operations_.peer_of(operation);
   }
-  /// Of one that is done: what became of it. It is forgotten when another one is started or taken.
+  /// The result of a finished operation. It is forgotten when another one is started or taken.
   const OperationState& take(Operation operation) { return operations_.take(operation); }
 
   void on_completion(Instant now, const Completion& completion, TransmitQueue& out);
-  /// Puts into the queue what there is to send. False when room was short: once more, when the
-  /// fabric has taken some.
+  /// Puts frames to send into the queue. False when room was short: call it again when the fabric
+  /// has taken some.
   bool pump(TransmitQueue& out);
-  /// Operations that are not done fail: nothing is written into what was given to receive into.
+  /// Operations that are not done fail: nothing writes into receive buffers any more.
   void cancel_all();
-  /// What has waited for too long fails.
+  /// Operations that have waited for too long fail.
   void on_deadline(Instant now);
   Instant next_deadline();
   /// Service levels of the job's processes from now on, by their numbers; none: a process has none
-  /// of its own. What is handed to the fabric later goes on the level that JobLevels says.
+  /// of its own. Operations handed to the fabric later use the level that JobLevels gives.
   void set_levels(std::span<const std::optional<std::uint8_t>> of_processes);
   /// How many peers were looked at for deadlines so far.
   std::uint64_t deadline_looks() const { return deadline_looks_; }
@@ -87,8 +87,8 @@ class MessageMachine {
   /// Flows that are not at rest.
   std::size_t active_flows() const;
 
-  /// What `go_on` needs in a later life. Errors: operations under way; messages to itself that were
-  /// not received.
+  /// The state that `go_on` needs in a later life. Errors: operations under way; messages to itself
+  /// that were not received.
   Result<std::vector<std::byte>> store();
   /// Something was sent or received.
   bool has_begun() const;
@@ -99,11 +99,11 @@ class MessageMachine {
   /// An earlier life of this process stored that in this run of the job.
   bool knows(std::span<const std::byte> stored) const;
   /// Before anything else in a later life: it goes on from where an earlier one was stored. Errors:
-  /// it is another's or another run's (not_found), damaged, too late, or there is no memory for
-  /// what it kept, which is taken back whatever the limit of the outbox.
+  /// it is another's or another run's (not_found), damaged, too late, or there is no memory for its
+  /// kept messages, which are restored even beyond the limit of the outbox.
   Result<void> go_on(std::span<const std::byte> stored);
-  /// What `store` returned last outlives this process: its later lives go on from there, so that
-  /// the others need not keep what it had received by then.
+  /// The last state from `store` outlives this process: its later lives go on from there, so that
+  /// the others need not keep messages received by then.
   void commit();
   /// Not node 0, before its program begins: asks node 0 whether all programs are over, since
   /// earlier lives of this process may have got through.
@@ -116,7 +116,7 @@ class MessageMachine {
   void let_go();
   /// All programs are over.
   bool all_finished() const { return departure_.decided(); }
-  /// And everybody who has to know it does.
+  /// And every process that has to know it does.
   bool may_leave() const { return departure_.over(); }
   /// A peer that is gone for good, without which this process would wait for ever to leave.
   std::optional<NodeId> missed() const { return missed_; }
@@ -125,8 +125,8 @@ class MessageMachine {
   /// Bytes of messages that are kept for others, and that wait to be received.
   ByteCount outbox_bytes() const { return sent_bodies_.in_use(); }
   ByteCount inbox_bytes() const { return received_bodies_.in_use(); }
-  /// A message for which the outbox has no room: its receiver, and the peer for which most is kept,
-  /// whose checkpoints make room soonest.
+  /// A message for which the outbox has no room: its receiver, and the peer for which most bytes
+  /// are kept: its checkpoints make room soonest.
   struct FullOutbox {
     NodeId receiver{};
     NodeId most_kept_for{};
@@ -138,9 +138,10 @@ class MessageMachine {
   FullOutbox full_outbox() const;
   /// Frames that could not be: their connections were ended.
   std::uint64_t refused_frames() const { return refused_; }
-  /// Peers whose connection shall be ended, since they say what cannot be: Fabric::remove_peer.
+  /// Peers whose connection shall be ended, since they sent something impossible:
+  /// Fabric::remove_peer.
   std::span<const NodeId> offenders() const { return offenders_; }
-  /// What this process has sent otherwise than an earlier life of it: nothing can go on.
+  /// The message in which this process differs from its earlier life: the job cannot go on.
   struct Divergence {
     NodeId receiver{};
     FlowKey flow;
@@ -171,7 +172,7 @@ class MessageMachine {
     std::optional<Incarnation> heard;
     bool waits_for_room = false;
   };
-  /// Most pairs of a large job never say a word to each other: what they need comes then.
+  /// Most pairs of a large job never exchange a message: their state is created by the first one.
   struct Peer {
     std::unique_ptr<Pair> pair;
     Incarnation incarnation{};

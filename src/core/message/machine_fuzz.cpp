@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hostile frames: whatever a peer says, nothing is read or written out of place, and what it makes
-// the machine keep stays within the inbox.
+// Hostile frames: no frame of a peer makes the machine read or write out of bounds, or keep more
+// than fits the inbox.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -65,7 +65,7 @@ void run(std::span<const std::byte> input, bool retain) {
 
 }  // namespace
 
-/// The input is a list of (what happens, peer, length, bytes).
+/// The input is a list of (event, peer, length, bytes).
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto input = std::as_bytes(std::span(data, size));
   run(input, false);

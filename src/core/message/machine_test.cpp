@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the paper calls challenges (4.2), each by its section, and what goes wrong.
+// The challenges of paper 4 (4.2), each by its section, and failures.
 #include "core/message/machine.hpp"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ TEST(challenges, section_4_2_1_a_flood_of_eager_senders_stays_within_the_inbox) 
       programs[0].push_back(receive(i, 0, 256));
     }
   }
-  // Each peer may use what two messages of the largest eager size need.
+  // Each peer may use the room of two messages of the largest eager size.
   const ByteCount inbox = ByteCount::kib(64);
   const std::uint64_t most = senders * 2 * credit_cost(4096);
   Job job({.processes = senders + 1, .inbox = inbox, .outstanding = 200}, programs);
@@ -182,7 +182,7 @@ TEST(machine, a_new_life_is_told_that_what_it_asks_for_was_not_kept) {
   EXPECT_EQ(job.failures()[0].failure, Failure::not_kept);
 }
 
-/// Two machines without a fabric: what one says, the test hands to the other.
+/// A machine without a fabric or a peer: the test plays both.
 struct Lone {
   explicit Lone(ByteCount inbox = ByteCount::kib(64))
       : machine({.self = NodeId(0), .nodes = 2, .inbox = inbox}, Instant()) {
@@ -273,7 +273,7 @@ TEST(machine, sends_on_the_level_of_this_process_else_of_the_receiver_as_it_is_w
   EXPECT_EQ(level_to(2), 3);
 }
 
-/// What a machine says, frame by frame, when a test plays its peer and its fabric.
+/// The frames of a machine, one by one, when a test plays its peer and its fabric.
 class Conversation {
  public:
   explicit Conversation(const MessageOptions& options) : machine(options, Instant()) {}
@@ -344,7 +344,7 @@ TEST(machine, tells_a_new_life_in_each_connection_that_it_has_to_ask) {
   with.event(CompletionKind::peer_down, 2);
   with.event(CompletionKind::peer_up, 2);
   with.hears(hello);
-  // What the first life had is not sent to this one by itself, however often connections break.
+  // Messages of the first life are not pushed to this one, however often connections break.
   const auto after = with.says();
   ASSERT_EQ(after.size(), 1u);
   EXPECT_TRUE(after[0].urgent);

@@ -12,7 +12,7 @@
 
 namespace weft::message {
 
-/// What a message is for. Kinds do not interfere with each other.
+/// The purpose of a message. Messages of different types do not interfere with each other.
 enum class MessageType : std::uint8_t { point_to_point = 1, collective = 2 };
 
 /// A flow between two known processes.

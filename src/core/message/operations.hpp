@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations: what was started and has not been waited for.
+// Operations that were started and have not been waited for.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace weft::message {
 enum class Failure : std::uint8_t {
   none,
   peer_gone,     ///< the peer has been gone for longer than the time limit
-  not_kept,      ///< the peer does not keep what it sent to an earlier life of this process
+  not_kept,      ///< the peer does not keep messages to an earlier life of this process
   too_long,      ///< the message does not fit into the receiver's memory
   outbox_full,   ///< everything is to be kept, and there is no room
   bad_protocol,  ///< the peer speaks another version
@@ -38,7 +38,7 @@ struct OperationState {
   std::uint64_t size = 0;  ///< bytes moved; too_long: that there were
 };
 
-/// Grows to what was outstanding at once.
+/// Grows to the most operations outstanding at once.
 class Operations {
  public:
   Operation start(OperationState::Kind kind, NodeId peer, const FlowKey& flow, Serial serial) {
@@ -65,7 +65,7 @@ class Operations {
     state.failure = failure;
     --pending_;
   }
-  /// What became of it; its place may be used again: valid until another one is started or taken.
+  /// The result; its slot may be reused: valid until another operation is started or taken.
   const OperationState& take(Operation operation) {
     if (is_born_done(operation)) {
       born_done_.size = operation.number() & ~done_bit;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process's message layer may use, and what it keeps.
+// Limits and timeouts of a process's message layer.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct MessageOptions {
   Incarnation incarnation{};
   FabricLimits fabric;
   ServiceLevel level{};  ///< of messages between processes that have no level of their own
-  /// By peer, the level of what is sent to it; empty: `level`.
+  /// By peer, the level of messages to it; empty: `level`.
   std::vector<ServiceLevel> levels;
   ServiceLevel level_to(NodeId peer) const { return levels.empty() ? level : levels[peer.value()]; }
 
@@ -34,7 +34,7 @@ struct MessageOptions {
   /// A message for which the outbox has no room fails. Else it is sent, and its sender waits until
   /// receivers forget enough.
   bool fails_when_full = false;
-  /// Names this run of the job, for what a process stores of its messages. Empty: nothing is.
+  /// Names this run of the job, for the histories that processes store. Empty: they store none.
   std::string run;
   /// Operations with a peer that is gone for longer fail. Duration::max(): they wait for ever.
   Duration give_up_after = Duration::seconds(10);

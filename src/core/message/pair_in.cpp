@@ -177,7 +177,7 @@ void PairIn::ask(Flow& flow, Serial serial, Posted& posted) {
   asks_.push_back({&flow, serial});
 }
 
-/// The peer may be out of credit: what it holds back comes when it is asked for.
+/// The peer may be out of credit: it sends messages that it holds back when asked for them.
 void PairIn::ask_for_all() {
   for (Flow* const flow : unasked_flows_) {
     flow->has_unasked = false;

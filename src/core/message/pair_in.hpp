@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PairIn: what this process receives from one other: the inbox of the paper (4.3), one per peer.
+// PairIn: the messages that this process receives from one other: the inbox of paper 4 (4.3).
 #pragma once
 
 #include <cstddef>
@@ -34,16 +34,16 @@ class PairIn {
   /// `region`: `into`, opened to the fabric; needed for more than the eager limit.
   Operation receive(const FlowKey& key, std::span<std::byte> into, const RemoteRegion& region);
 
-  /// A connection to that life of the peer begins: what a hello shall grant.
+  /// A connection to that life of the peer begins; returns the credit that a hello shall grant.
   std::uint64_t begin(Incarnation life);
-  /// The peer has said hello. `pull`: what it sent before this connection comes only when asked
+  /// The peer has said hello. `pull`: its messages from before this connection come only when asked
   /// for.
   void connected(bool pull);
-  /// From now on it is so.
+  /// The same from now on, within the connection.
   void pull();
   void disconnected() { up_ = false; }
 
-  /// False: the peer says what cannot be.
+  /// False: the peer sent something impossible.
   bool on_eager(const EagerFrame& frame);
   bool on_announce(const Frame& frame);
   bool on_written(const Frame& frame);
@@ -56,7 +56,7 @@ class PairIn {
   void store(StoredPair& into);
   /// As if all before that had been received by this process, which has received nothing.
   void go_on(const StoredPair& from);
-  /// Later lives go on from there: the peer need not keep what comes before.
+  /// Later lives go on from there: the peer need not keep messages before that.
   void forget(std::span<const StoredReceives> before);
   /// A message has come that nobody has received yet.
   bool holds_any() const;
@@ -65,7 +65,7 @@ class PairIn {
   std::uint64_t started() const;
   bool has_begun() const { return has_begun_; }
 
-  /// Puts into the queue what there is to say and room for. False when room was short.
+  /// Puts frames into the queue while there is room. False when room was short.
   bool pump(TransmitQueue& out);
   /// Whether there is anything to say.
   bool has_word() const {
@@ -79,7 +79,7 @@ class PairIn {
 
  private:
   /// A receive that was started. They are for consecutive messages, so that the place in the flow's
-  /// ring follows from the serial; what is over leaves when all before it are.
+  /// ring follows from the serial; a finished one leaves when all before it have.
   struct Posted {
     Operation operation{};  // none: it is over
     std::span<std::byte> into;
@@ -175,7 +175,7 @@ class PairIn {
   std::uint64_t granted_ = 0;  // as the peer was told
   std::uint64_t received_ = 0;
   std::uint64_t received_told_ = 0;
-  std::uint64_t held_ = 0;  // credit's worth of what is in the inbox, of all connections
+  std::uint64_t held_ = 0;  // credit's worth of the messages in the inbox, of all connections
   std::uint32_t connection_ = 0;
   bool up_ = false;
   bool pull_ = false;

@@ -90,7 +90,8 @@ void PairOut::connected(std::uint64_t granted, bool pull) {
   push_again(!pull);
 }
 
-/// What is not known to have arrived; `all`: not only what no connection has seen yet.
+/// Queues messages not known to have arrived; `all`: not only those that no connection has seen
+/// yet.
 void PairOut::push_again(bool all) {
   pushes_.clear();
   std::vector<std::tuple<std::uint64_t, Place>> places;
@@ -138,7 +139,7 @@ void PairOut::answer(Flow& from, Serial serial, const RemoteRegion& region) {
   answers_.push_back({.place = {&from, serial}, .region = region});
 }
 
-/// Of what exists by now.
+/// Of messages that exist by now.
 void PairOut::answer_what_was_asked(Flow& flow) {
   while (!flow.asked.empty() && flow.asked.front().serial < flow.next()) {
     const Asked asked = flow.asked.front();
@@ -437,7 +438,7 @@ bool PairOut::pump_answer(Answer& answer, TransmitQueue& out) {
   return true;
 }
 
-/// Small ones are copied into the queue: an archive moves what it has.
+/// Small ones are copied into the queue: an archive moves its bytes.
 bool PairOut::pump_archived(Answer& answer, const Archive::Message& message, TransmitQueue& out) {
   if (is_large(message.bytes)) return pump_written(answer, message.bytes, out);
   const std::size_t size = header_bytes + message.bytes.size();

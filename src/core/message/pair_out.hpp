@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PairOut: what this process sends to one other: the outbox of the paper (4.3, 4.4), one per peer.
+// PairOut: the messages that this process sends to one other: the outbox of paper 4 (4.3, 4.4).
 #pragma once
 
 #include <cstddef>
@@ -54,12 +54,12 @@ class PairOut {
   /// The next message of a flow goes another way: its serial.
   Serial skip(const FlowKey& key);
 
-  /// A connection is there and the peer has said hello. What is unsure to have arrived is sent
-  /// again; with `pull` only when it is asked for.
+  /// A connection is there and the peer has said hello. Messages that may not have arrived are sent
+  /// again; with `pull` only when asked for.
   void connected(std::uint64_t granted, bool pull);
   void disconnected();
 
-  /// False: the peer says what cannot be.
+  /// False: the peer sent something impossible.
   bool on_get(const Frame& get);
   bool on_credit(const Frame& credit);
   void on_have(const Frame& have);
@@ -67,11 +67,11 @@ class PairOut {
   /// A write of this peer's is over, carried out or not.
   void on_write_over(std::uint64_t slot);
 
-  /// Puts into the queue what there is to send and room for. False when room was short.
+  /// Puts frames to send into the queue while there is room. False when room was short.
   bool pump(TransmitQueue& out);
   /// Whether there is anything to send, if there is credit for it.
   bool has_work() const { return !answers_.empty() || !pushes_.empty(); }
-  /// What is kept, in its place. It refers to memory of this.
+  /// Adds the kept messages and the places of flows. They refer to memory of this object.
   void store(StoredPair& into);
   /// As if all that had been sent by this process. Errors: something was sent already; the outbox
   /// is full.
@@ -133,7 +133,7 @@ class PairOut {
     GrowingRing<Asked> asked;           // for messages that do not exist yet, by their serials
     std::uint64_t digest = 0;           // of all messages
     std::uint64_t archived_digest = 0;  // of those before `first`
-    Serial forgotten = 0;               // by the peer: what comes before
+    Serial forgotten = 0;               // by the peer: messages before this
     Archive archive;
     bool in_use = false;  // FlowTable
   };
@@ -160,7 +160,7 @@ class PairOut {
            spent_ + credit_cost(bytes) <= granted_ && bodies_.has_block(bytes);
   }
   std::uint64_t digest_with(const Flow& flow, std::span<const std::byte> bytes) const {
-    // Only what is sent again can differ.
+    // Only a message sent again can differ.
     if (!options_.retain || flow.digest == 0) return 0;
     return digest_after(flow.digest, flow.next(), bytes);
   }
@@ -204,7 +204,7 @@ class PairOut {
   FlowTable<Flow> flows_;
   GrowingRing<Place> pushes_;
   GrowingRing<Answer> answers_;
-  GrowingRing<Unheard> unheard_;  // in the order of their frames: what a credit's count speaks of
+  GrowingRing<Unheard> unheard_;  // in the order of their frames, which a credit counts
   GrowingRing<Place> uncopied_;   // for which the outbox has no room
   std::vector<Body> dying_;       // until the queue of the fabric is empty
   std::vector<Write> writes_;

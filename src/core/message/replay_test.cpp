@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that die and come back, and connections that break: everybody receives what it would
-// have received anyway.
+// Processes that die and come back, and connections that break: every process receives the same as
+// without faults.
 #include <gtest/gtest.h>
 
 #include "core/message/job_for_test.hpp"

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Algorithm 1 of paper 5: raise one process after the other that is about as slow as the slowest of
-// its job; keep what makes the jobs faster on average, take back what does not.
+// its job; keep a change that makes the jobs faster on average, take back one that does not.
 //
-// Where the paper leaves something open:
+// Our choices where the paper leaves something open:
 //  - Line 41 admits no process at all with T = 1, which its section 6.7 tests. Here a process is a
 //    candidate when its work is at most that of the slowest, divided by T.
 //  - Line 29 goes on from the assignments of the last window; section 3.3 says that a candidate
-//  that
-//    did not help is taken back. Here every try starts from the best assignments.
+//    that did not help is taken back. Here every try starts from the best assignments.
 //  - A new level has twice the weight of the default one, and raising it doubles its weight: a
-//    priority is worth the same step whatever it was. A process whose level has the largest weight
-//    is no candidate.
+//    priority is worth the same step at any weight. A process whose level has the largest weight is
+//    no candidate.
 //  - NUM_SLS counts the default level.
 #pragma once
 

@@ -61,7 +61,7 @@ TEST(algorithm_1, begins_with_one_level_for_all) {
 }
 
 TEST(algorithm_1, raises_only_processes_about_as_slow_as_the_slowest_of_their_job) {
-  // T = 0.9: 100 / 0.9 = 111.1. Of the second job, whose slowest has 50, only that one.
+  // T = 0.9: 100 / 0.9 = 111.1. In the second job the slowest has 50: only that one is raised.
   const Work work = {{100, 111, 112, 200}, {50, 60}};
   std::set<std::size_t> seen;
   auto controller = controller_of({4, 2});

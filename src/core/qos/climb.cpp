@@ -25,8 +25,8 @@ constexpr double least_noise = 0.0005;  ///< of one window's score
 constexpr std::uint32_t trials_between = 8;
 constexpr std::size_t watch_windows = 16;
 
-/// What a job's gain is worth: losses beyond noise count four times, and nearly forbid themselves
-/// before anybody would notice them; large gains of one job do not pay for losses of others.
+/// The value of a job's gain: losses beyond noise count four times, and are nearly forbidden before
+/// anybody would notice them; large gains of one job do not pay for losses of others.
 double utility(double gain) {
   if (gain < -0.035) return 4 * -0.02 + 12 * (gain + 0.035) - 0.015;
   if (gain < -0.015) return 4 * (gain + 0.015) - 0.015;
@@ -131,8 +131,8 @@ void Climb::observe_default(std::span<const JobWindow> jobs) {
   next_trial();
 }
 
-/// An iteration of the slowest process takes T; what another one takes less, and what it waits, it
-/// could lose.
+/// An iteration of the slowest process takes T; a faster one could lose the difference, and the
+/// time that it waits.
 void Climb::find_slack() {
   const auto windows = static_cast<double>(default_work_.size());
   for (const Job& job : jobs_) {

@@ -6,7 +6,7 @@
 //
 // It observes the default for some windows, tries a few starts that change groups of processes in
 // all jobs at once, and goes on from the best one group by group. A trial ends as soon as its
-// windows say that it is worse than the best (racing); what is accepted must be better by more than
+// windows say that it is worse than the best (racing); an accepted one must be better by more than
 // the noise. When no group is left to change, or the budget is used up, the best one stays.
 #pragma once
 
@@ -47,7 +47,7 @@ class Climb final : public Controller {
   static constexpr std::uint8_t middle = 1;
   static constexpr std::uint8_t top = 3;
 
-  /// What windows with one configuration came to.
+  /// The results of windows with one configuration.
   struct Measured {
     Rungs rungs;
     std::vector<double> work;  // by job, summed

@@ -20,7 +20,7 @@ void tell(Climb& climb, const Iterations& iterations, const Waits& waited) {
 /// Two coupled jobs of four. Processes 1 and 4 are those that the others wait for.
 const Waits waits = {{.5, .1, .6, .4}, {.1, .5, .6, .7}};
 
-/// What the jobs do: raising process 1 helps job 0, raising any other process of it costs job 1.
+/// The jobs' progress: raising process 1 helps job 0, raising any other process of it costs job 1.
 Iterations jobs_with(const Configuration& c, bool helps = true) {
   const auto weight = [&](std::size_t p) { return c.weight_of[c.level_of[p]]; };
   std::uint64_t first = 1000, second = 1000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decides about service levels of processes (paper 5, section 3): a machine that is told what
-// every job did in a window of time, and says which levels hold in the next. It knows nothing of
-// the network that carries the levels out, nor of time: windows follow each other.
+// The controller of processes' service levels (paper 5, section 3): a machine that is given the
+// progress of every job in a window of time, and decides the levels of the next. It knows nothing
+// of the network that carries the levels out, nor of time: windows follow each other.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ struct Configuration {
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
-/// What is known of a job before it runs.
+/// The facts about a job before it runs.
 struct JobFacts {
   std::uint32_t processes = 0;
   std::uint64_t message_bytes = 0;  ///< of its longest messages
 };
 
-/// What the processes of a job did in one window.
+/// The progress of a job's processes in one window.
 struct JobWindow {
   std::span<const std::uint64_t> iterations;  ///< calls of mark_progress, by process
   /// The share of the window that each process waited for messages, in [0, 1]; empty where nobody
@@ -48,7 +48,7 @@ class Controller {
   virtual std::string_view name() const = 0;
   /// The mix of jobs is another one now. Everything starts anew (line 35).
   virtual void on_jobs(std::span<const JobFacts> jobs) = 0;
-  /// What holds in the window that comes. Valid until the next call of another function.
+  /// The configuration of the next window. Valid until the next call of another function.
   virtual const Configuration& configuration() const = 0;
   /// That window is over: one entry for every job, in the order of `on_jobs`.
   virtual void on_window(std::span<const JobWindow> jobs) = 0;

@@ -12,21 +12,21 @@ namespace weft::schedule {
 namespace {
 
 constexpr std::size_t latencies_kept = 63;
-/// Who answers after so many times what is late was not queued somewhere but absent.
+/// An input node that answers only after so many times the late time was absent, not queued.
 constexpr std::int64_t absent_factor = 3;
-/// An input node may have so many times its share of what is out, but always two: the next one is
-/// there when it has served the last.
+/// An input node may have so many times its share of the grants that are out, but always two: the
+/// next one is there when it has served the last.
 constexpr std::uint64_t shares_per_input = 2;
 /// A grant waits until it adds this part of an input node's share, or as much is left of it.
 constexpr std::uint64_t grants_per_share = 4;
-/// Where the path holds more rounds than this, each takes so much less than the path's own time
-/// that a spread of several is still shorter than that: input nodes may then be so many times as
-/// far apart. With less they go in bursts, since each burst of grants waits for the last of them.
+/// When the path holds more rounds than this, each takes so much less than the path's own time that
+/// a spread of several is still shorter than that: input nodes may then be so many times as far
+/// apart. With less they go in bursts, since each burst of grants waits for the last of them.
 constexpr double many_rounds = 4;
 constexpr std::uint64_t distance_of_many = 3;
 
-/// Bytes that are always out, where contributions are that small: with less the messages that go
-/// with them would be too many.
+/// Bytes that are always out, for small contributions: with less, too many messages would go with
+/// them.
 constexpr double least_window = 96 << 10;
 
 }  // namespace
@@ -102,7 +102,7 @@ void GrantCompute::on_contribution(Instant now, std::uint32_t i, TimesliceIndex 
   }
 }
 
-/// What is below that round has come, or will not.
+/// Contributions below that round have come, or will not come.
 void GrantCompute::settle(Input& input, std::uint64_t round) {
   input.arrived = std::max(input.arrived, round);
   input.told = std::max(input.told, round);
@@ -174,7 +174,7 @@ bool GrantCompute::is_late(const Input& input, Instant now) const {
          now - input.batches[0].at > late_after();
 }
 
-/// At most what the rings hold and half as much: with less a grant that waits until it is worth a
+/// At most the rings' capacity and half as much: with less a grant that waits until it is worth a
 /// message would keep room from being used. Credit keeps input nodes from writing more.
 std::uint64_t GrantCompute::in_flight() const {
   std::uint64_t each = options_.pair_descriptors;
@@ -186,8 +186,8 @@ std::uint64_t GrantCompute::in_flight() const {
   return std::min<std::uint64_t>(pace_.in_flight(), each * inputs_.size());
 }
 
-/// The first of those that have come least far. They only get on, so whoever it was stays it until
-/// it does so itself, and who is no further then is the next one.
+/// The first of the input nodes that are furthest behind. They only advance, so the answer holds
+/// until that node advances; the next one as far back then follows.
 std::size_t GrantCompute::furthest_behind() {
   const auto counts = [](const Input& input) { return input.up && input.arrived < input.ended; };
   const bool is_nobody = behind_ == inputs_.size();
@@ -234,7 +234,7 @@ GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest)
     }
     standing.out += input.out();
     if (late_after() == Duration::max() || input.batches.empty()) continue;
-    // What turns late frees its place.
+    // A grant that turns late frees its place.
     const Instant late = input.batches[0].at + late_after() + Duration(1);
     if (late > now) deadline_ = std::min(deadline_, late);
   }
@@ -246,7 +246,7 @@ bool GrantCompute::may_grant(std::size_t i, Instant now, const Standing& standin
   if (!input.up || pace_.is_slow(i) || input.granted >= std::min(input.ended, standing.end)) {
     return false;
   }
-  // Who does not answer is not asked for more.
+  // An input node that does not answer gets no more grants.
   return input.out() == 0 ||
          (input.out() < shares_per_input * standing.share && !is_late(input, now));
 }
@@ -264,8 +264,8 @@ std::size_t GrantCompute::choose(Instant now, const Standing& standing) const {
   return best;
 }
 
-/// A slow input node goes on without a stop: it has its share of what is out, whatever the others
-/// wait for.
+/// A slow input node goes on without a stop: it has its share of the grants that are out, even
+/// while the others wait.
 void GrantCompute::grant_slow(const Standing& standing) {
   const std::uint64_t places = standing.share;
   for (std::size_t i = 0; i < inputs_.size() && slow_ > 0; ++i) {

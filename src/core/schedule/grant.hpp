@@ -8,16 +8,16 @@
 // configured, no clock is shared, and a disturbance is over when its cause is. The first round
 // needs no grant.
 //
-// What makes it hold up (docs/schedules.md has the reasoning and the measurements):
-//  1. How much is out, and how many timeslices the others may be ahead of the last one, follows
-//     from what the nodes see of their paths and of stragglers (GrantPace). All compute nodes have
-//     the same number out (GrantAgreement), and input nodes serve the oldest round first.
-//  2. What was granted to an input node that takes much longer than usual does not count as out.
-//     The node waits for it only when the others are as far ahead as they may be.
+// Why it holds up (docs/schedules.md has the reasoning and the measurements):
+//  1. The nodes derive how much is out, and how many timeslices the others may be ahead of the last
+//     one, from their paths and from stragglers (GrantPace). All compute nodes have the same number
+//     out (GrantAgreement), and input nodes serve the oldest round first.
+//  2. Grants to an input node that takes much longer than usual do not count as out. The node waits
+//     for it only when the others are as far ahead as they may be.
 //  3. Input nodes that always hold up the rest are paced by themselves, and the others so that all
 //     arrive together (GrantTogether).
-//  4. Nothing is granted to input nodes that left; what an input node cannot send any more (its
-//     stream ended) it declines.
+//  4. Input nodes that left get no grants; an input node declines contributions that it cannot send
+//     any more (its stream ended).
 #pragma once
 
 #include <algorithm>
@@ -34,12 +34,12 @@ namespace weft::schedule {
 struct GrantOptions {
   std::uint32_t min_in_flight = 1;
   std::uint32_t first_in_flight = 4;  ///< before anything is known
-  /// The same in bytes, if that is more contributions: about half of what a path of 40 Gbit/s and
-  /// 100 us holds. From one small contribution on it would take many round trips to fill it; a path
-  /// that holds less queues these bytes once.
+  /// The same in bytes, if that is more contributions: about half of the bytes that a path of 40
+  /// Gbit/s and 100 us holds. From one small contribution on it would take many round trips to fill
+  /// it; a path that holds less queues these bytes once.
   std::uint64_t first_window = 256 << 10;
   std::uint32_t max_in_flight = 1 << 16;
-  /// What a pair's ring holds: more is never granted.
+  /// The capacity of a pair's ring: more is never granted.
   std::uint64_t pair_bytes = ~std::uint64_t{0};
   std::uint32_t pair_descriptors = ~std::uint32_t{0};
   /// A grant is late when it is older than this many times the usual time to its contribution.
@@ -68,7 +68,7 @@ class GrantInput final : public InputSchedule {
     std::uint64_t granted = 0;   // the first that is not
     std::uint64_t next = 0;      // the first not served
     std::uint64_t order = 0;     // among others of the same round
-    std::uint64_t passed = 0;    // what is below is done already and will not be sent
+    std::uint64_t passed = 0;    // rounds below are done already and will not be sent
     std::uint64_t ended = none;  // the stream ends before it
     bool declines = false;       // has to be told one of these
   };
@@ -100,7 +100,7 @@ class GrantCompute final : public ComputeSchedule {
  private:
   static constexpr std::uint64_t none = ~std::uint64_t{0};
   static constexpr std::size_t batches_kept = 16;
-  /// Granted by one message: what is below `until`, and not of a batch before.
+  /// The grants of one message: contributions below `until`, and not of a batch before.
   struct Batch {
     std::uint64_t until = 0;
     Instant at{};
@@ -121,7 +121,7 @@ class GrantCompute final : public ComputeSchedule {
   struct Standing {
     std::uint64_t lowest = 0;  // nobody is further behind
     std::uint64_t end = 0;     // rounds from here on are for slow input nodes only
-    std::uint64_t share = 1;   // of one input node in what may be out
+    std::uint64_t share = 1;   // of one input node in the grants that may be out
     bool waits_for_slow = false;
     std::uint64_t out = 0;  // and not late, nor of slow input nodes
   };
@@ -137,7 +137,7 @@ class GrantCompute final : public ComputeSchedule {
   std::size_t furthest_behind();
   Standing standing(Instant now, std::uint64_t lowest);
   bool may_grant(std::size_t input, Instant now, const Standing& standing) const;
-  /// Who is asked next; the number of inputs when nobody may be.
+  /// The input that gets the next grant; the number of inputs when none may.
   std::size_t choose(Instant now, const Standing& standing) const;
   void grant_slow(const Standing& standing);
   void held_up(Instant now, const Standing& standing);
@@ -148,11 +148,11 @@ class GrantCompute final : public ComputeSchedule {
   bool active_ = false;
   std::uint32_t self_ = 0;
   std::vector<Input> inputs_;
-  std::size_t next_ = 0;              // where the walk over the inputs goes on
-  std::size_t teller_ = 0;            // the input that tells what is agreed on
-  std::size_t behind_ = 0;            // who held up the oldest timeslice when looked for last
+  std::size_t next_ = 0;              // the walk over the inputs goes on here
+  std::size_t teller_ = 0;            // the input that announces the agreed number
+  std::size_t behind_ = 0;            // which input held up the oldest timeslice last
   std::uint64_t behind_arrived_ = 0;  // how far it was: nobody can be further back
-  bool look_again_ = true;            // somebody has come who may be
+  bool look_again_ = true;            // an input has come that may be
   GrantPace pace_;
   GrantTogether together_;
   std::size_t slow_ = 0;          // how many `together_` knows

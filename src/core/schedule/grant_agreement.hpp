@@ -17,7 +17,7 @@ namespace weft::schedule {
 using Wish = std::uint32_t;
 inline constexpr double wish_unit = 16;
 
-/// What an input node knows of it. A machine without I/O.
+/// The agreement as an input node knows it. A machine without I/O.
 class GrantAgreement {
  public:
   /// For at most so many compute nodes.

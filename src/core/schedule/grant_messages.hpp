@@ -14,7 +14,7 @@ namespace weft::schedule {
 enum class GrantKind : std::uint8_t {
   // From a compute node.
   grant = 0,
-  grant_and_tell = 1,  ///< also wants to hear what is agreed on
+  grant_and_tell = 1,  ///< also wants to hear the agreed number
   // From an input node.
   ended = 2,   ///< nothing from that round on: its stream ends before
   passed = 3,  ///< nothing below that round that has not come: it is done already

@@ -9,7 +9,7 @@
 namespace weft::schedule {
 namespace {
 
-/// In flight: so many times what the path holds, and so many more.
+/// In flight: so many times the path's capacity, and so many more.
 constexpr double spare = 2.5;
 constexpr double spare_places = 0.6;
 constexpr std::uint32_t short_period = 8;  // contributions
@@ -22,7 +22,7 @@ constexpr double hardly_dry = 0.02;
 constexpr double worth_it = 1.04;
 constexpr std::uint32_t least_pause = 8;
 constexpr std::uint32_t most_pause = 256;
-/// While it looks for the shortest time the node has so much of what the path holds out.
+/// While it looks for the shortest time, the node has this share of the path's capacity out.
 constexpr double probed = 0.75;
 /// Shares of the time that something was in the way: above one there must be a remedy, below the
 /// other it needs none.
@@ -88,8 +88,8 @@ void GrantPace::restart(Instant now) {
 void GrantPace::begin_period(Instant now) {
   since_ = now;
   arrivals_ = dry_ = 0;
-  // What is out comes in batches: a period sees more than one of them. A probe outlasts what was
-  // out before it.
+  // Contributions come in batches: a period sees more than one of them. A probe outlasts the grants
+  // that were out before it.
   if (probing_) {
     wanted_ = std::max(short_period, 2 * enough_);
   } else {
@@ -107,12 +107,12 @@ double GrantPace::best_rate() const {
 
 void GrantPace::on_arrival(Instant now, Duration since_grant) {
   shortest_ = std::min(shortest_, since_grant);
-  if (!running_) {  // what led up to the first one is not the path's pace
+  if (!running_) {  // the time before the first one is not the path's pace
     restart(now);
     running_ = true;
     return;
   }
-  // What comes within less than the path's time may have been on its way together.
+  // Contributions within less than the path's time may have been on their way together.
   if (++arrivals_ >= wanted_ && now > since_ && now - since_ >= shortest()) end_period(now);
 }
 
@@ -153,7 +153,7 @@ void GrantPace::set_cover(Duration length) {
   }
 }
 
-/// Judges what is on trial, once it had a period to settle and one to show.
+/// Judges the value on trial, once it had a period to settle and one to show.
 bool GrantPace::is_worth_trying_more(double rate) {
   if (trial_.pause > 0) --trial_.pause;
   // Short periods tell too little.
@@ -211,7 +211,7 @@ void GrantPace::set_ahead(Duration length) {
   if (share > often) {
     const bool by_the_same = blame(held_);
     const std::uint32_t value = ahead_.value();
-    // Once is a pause: who had it catches up the sooner the less the others go on.
+    // One time is a pause: the paused node catches up sooner when the others do not run ahead.
     const bool remedy = again && !any_slow() && !by_the_same;
     if (remedy) ahead_.grow(value + std::max(1u, value / 2));
     ahead_.busy();
@@ -235,8 +235,8 @@ void GrantPace::acquit(std::size_t input) {
   --slow_;
 }
 
-/// Whether inputs that held the node up most of that time did so before, or may have. What was
-/// before counts half as much.
+/// Whether inputs that held the node up most of that time did so before, or may have. Earlier
+/// periods count half as much.
 bool GrantPace::blame(Duration held) {
   blamed_ = blamed_ / 2 + held;
   const double fair = 1.0 / static_cast<double>(suspects_.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GrantPace: how many grants a compute node of the grant schedule has out, and how far ahead of the
-// last input node it lets the others run. Both follow from what the node sees itself; nothing is
+// last input node it lets the others run. Both follow from the node's own observations; nothing is
 // configured, and no value is tried out at the expense of others. docs/schedules.md has the
 // reasoning and the measurements.
 #pragma once
@@ -23,7 +23,7 @@ struct PaceOptions {
   std::uint32_t max_in_flight = 1 << 16;
   std::uint32_t first_ahead = 2;  ///< timeslices, from the oldest incomplete one on
   std::uint32_t max_ahead = 16;
-  /// The first periods are short: little is out, and it has to become what the path holds.
+  /// The first periods are short: little is out, and it has to grow to the path's capacity.
   std::uint32_t short_periods = 10;
 };
 
@@ -54,15 +54,15 @@ class ReluctantNumber {
   std::uint32_t shrunk_ = 0;  // times since it grew
 };
 
-/// In flight: what the path holds when nothing queues, that is the best rate of late times the
-/// shortest time from a grant to its contribution, and some more, so that something is on its way
-/// in every stage of it. As long as the path holds more than is out the rate grows with the number,
-/// and with it the number, each period. On top, the places that grants to absent input nodes took,
-/// and enough to last through the node's own absences when those cost it time, or when it finds
-/// again and again that all it asked for is there: wake-ups may decide then, not links. More is
-/// tried, and taken back unless it makes the node faster. That is the node's wish; what counts is
-/// what all of them agree on (GrantAgreement), if they do. Now and then the number goes below what
-/// the path holds for a moment, to see the shortest time without the node's own queue.
+/// In flight: as many as the path holds when nothing queues, that is the best rate of late times
+/// the shortest time from a grant to its contribution, and some more, so that every stage of it has
+/// one on its way. As long as the path holds more than is out the rate grows with the number, and
+/// with it the number, each period. On top, the places that grants to absent input nodes took, and
+/// enough to last through the node's own absences when those cost it time, or when it finds again
+/// and again that all it asked for is there: wake-ups may decide then, not links. More is tried,
+/// and taken back unless it makes the node faster. That is the node's wish; the number that all of
+/// them agree on (GrantAgreement) overrides it. Now and then the number goes below the path's
+/// capacity for a moment, to see the shortest time without the node's own queue.
 ///
 /// Ahead: when stragglers left so few grants to give that the node's link ran dry for more than a
 /// twentieth of the time, twice in a row, and they were not always the same ones, the others may be
@@ -92,7 +92,7 @@ class GrantPace {
   /// From a grant to its contribution, at least; the largest duration before anything is known.
   Duration shortest() const { return std::min(shortest_, shortest_before_); }
 
-  /// The input has left or come back: what was known of its pace was of another life.
+  /// The input has left or come back: its measured pace was that of another life.
   void forget(std::size_t input);
 
   /// A contribution has come, so long after its grant; not less than zero.
@@ -105,7 +105,7 @@ class GrantPace {
   /// From `now` on the node may not grant anything for the sake of the inputs `behind`, or it may.
   void on_held_up(Instant now, std::span<const std::uint32_t> behind);
   void on_free(Instant now);
-  /// The stream paused or changed its shape: what was measured does not count.
+  /// The stream paused or changed its shape: measurements so far do not count.
   void restart(Instant now);
 
  private:
@@ -124,7 +124,7 @@ class GrantPace {
   bool blame(Duration held);
   void acquit(std::size_t input);
 
-  /// What is known of an input node that may be slow.
+  /// The record of an input node that may be slow.
   struct Suspect {
     Duration held{};           // the node, in this period
     Duration blamed{};         // the same, of before and fading
@@ -135,7 +135,7 @@ class GrantPace {
 
   PaceOptions options_;
   std::uint32_t period_;  // contributions
-  double path_ = 1;       // what it holds
+  double path_ = 1;       // contributions that it holds
   std::uint32_t enough_ = 1;
   Wish wish_ = 0;
   std::uint32_t agreed_ = 0;
@@ -161,7 +161,7 @@ class GrantPace {
   Duration shortest_before_ = Duration::max();
   double places_taken_ = 0;  // by absent senders, smoothed
   double absent_share_ = 0;  // of the node itself, smoothed
-  double absence_ = 0;       // the mean length of one, beyond what was in flight, seconds
+  double absence_ = 0;       // the mean length of one, beyond the grants in flight, seconds
   // Of this period.
   Instant since_{};
   std::uint32_t arrivals_ = 0;

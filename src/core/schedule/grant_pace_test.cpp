@@ -127,7 +127,7 @@ TEST_F(pace, absent_senders_take_more_places_than_are_seen_where_the_node_itself
     arrive(period, tenth_ms, fifth_ms);
   }
   // 2.5 · 2 + 0.6, and a tenth of it: ten times a tenth of a place would be one, but a node that is
-  // absent for half a percent expects others to hold twenty times that of what is out, no more.
+  // absent for half a percent expects others to hold twenty times that of the grants out, no more.
   EXPECT_NEAR(pace_.wish() / wish_unit, 6.1, 0.1);
 }
 

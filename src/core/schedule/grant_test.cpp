@@ -31,7 +31,7 @@ class granting_node : public ::testing::Test {
     for (std::uint32_t i = 0; i < inputs; ++i) node_->on_input(now_, i, true);
     node_->on_grid(now_, grid_, self);
   }
-  // What is new in the grants, contribution by contribution; by input.
+  // The new grants, contribution by contribution; by input.
   std::vector<Granted> grants() {
     MessageBox box(64);
     node_->write_messages(now_, box);
@@ -57,7 +57,7 @@ class granting_node : public ::testing::Test {
   void first_round(std::uint32_t inputs) {
     for (std::uint32_t i = 0; i < inputs; ++i) arrive(i, 100 + self_);
   }
-  // Rounds that all inputs answer in order, so that the node knows what is usual.
+  // Rounds that all inputs answer in order, so that the node knows the usual times.
   void usual_rounds(std::uint32_t inputs, std::uint64_t& t) {
     for (int round = 0; round < 6; ++round, t += 4) {
       for (std::uint32_t i = 0; i < inputs; ++i) {
@@ -80,7 +80,7 @@ class granting_node : public ::testing::Test {
   std::uint32_t self_ = 0;
   std::vector<std::uint64_t> told_;     // rounds, by input
   std::size_t messages_ = 0;            // in which the last grants came
-  std::vector<std::uint32_t> tellers_;  // that were asked to tell what is agreed on
+  std::vector<std::uint32_t> tellers_;  // that were asked for the agreed number
   std::uint32_t wish_ = 0;              // in the last grant
 };
 

@@ -51,7 +51,7 @@ struct IntervalRecord {
   Duration actual{};
 };
 
-/// What the input machine knows about a timeslice's contribution.
+/// The state of a timeslice's contribution, as the input machine knows it.
 enum class Readiness : std::uint8_t {
   sendable,     ///< content complete, room at its compute node, compute node up
   no_data,      ///< the source has not produced it yet
@@ -68,7 +68,7 @@ class SendState {
   virtual Readiness readiness(TimesliceIndex t) const = 0;
 };
 
-/// What to do now.
+/// The schedule's decision at a moment.
 struct Choice {
   enum class Kind : std::uint8_t { send, wait };
   Kind kind = Kind::wait;
@@ -81,11 +81,11 @@ class InputSchedule {
  public:
   virtual ~InputSchedule() = default;
 
-  /// A new grid is in force (at the start, and when compute nodes came or went): what was not
-  /// started of the old one is to be forgotten, sending goes on at grid.first.
+  /// A new grid is in force (at the start, and when compute nodes came or went): contributions of
+  /// the old one that were not started are forgotten, sending goes on at grid.first.
   virtual void on_grid(Instant now, const RoundGrid& grid) = 0;
-  /// What to send next. Asked again after every event and at `ask_again`; must not change state in
-  /// a way that asking twice shows.
+  /// Chooses the next contribution. Called again after every event and at `ask_again`; calling it
+  /// twice must have the effect of calling it once.
   virtual Choice choose(Instant now, const SendState& state) = 0;
   /// The chosen contribution was handed to the fabric.
   virtual void on_started(Instant now, TimesliceIndex t) = 0;
@@ -93,7 +93,7 @@ class InputSchedule {
   virtual void on_acknowledged(Instant now, TimesliceIndex t, Duration latency) = 0;
   /// A message of compute node `from`'s part. Bytes come from outside: malformed ones are ignored.
   virtual void on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) = 0;
-  /// Moves what there is to say into `out` while it has room; called after every event.
+  /// Moves messages into `out` while it has room; called after every event.
   virtual void write_messages(Instant now, MessageBox& out) = 0;
   /// Hands over intervals completed since the last call; none for schedules without intervals.
   virtual void take_intervals(FixedVec<IntervalRecord>& out) { (void)out; }

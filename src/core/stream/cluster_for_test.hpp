@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole stream job in one thread on the loopback fabric, with virtual time: what the tests of the
-// machines drive. Every contribution's bytes are checked where they arrive.
+// A whole stream job in one thread on the loopback fabric, with virtual time, for tests of the
+// machines. Every contribution's bytes are checked where they arrive.
 #pragma once
 
 #include <functional>

@@ -134,7 +134,7 @@ void ComputeMachine::on_arrival(Instant now, std::uint32_t input,
       next_give_up_ = std::min(next_give_up_, now + config_.give_up_after);
     }
   }
-  // Also what comes too late: the schedule waits for what it asked for.
+  // Also contributions that come too late: the schedule waits for those that it asked for.
   schedule_->on_contribution(now, input, t, ByteCount(d.size));
   if (assembly != nullptr && assembly->state == Assembly::State::delivered &&
       !assembly->components[input].present && !assembly->components[input].is_late) {
@@ -197,8 +197,8 @@ void ComputeMachine::deliver_complete() {
   if (!behind_.empty()) tell_behind();
 }
 
-/// Only of what the sink has done with: until then an input node's contribution may be needed
-/// elsewhere, because this node may die with it.
+/// Only of timeslices that the sink has done with: until then an input node's contribution may be
+/// needed elsewhere, because this node may die with it.
 void ComputeMachine::tell_behind() {
   for (const std::uint32_t input : behind_) owe(input, owes_given_up);
   std::erase_if(behind_, [&](std::uint32_t input) { return peers_[input].given_up <= consumed_; });
@@ -409,7 +409,7 @@ void ComputeMachine::owe_credit(std::uint32_t input) {
 
 void ComputeMachine::owe_waiting_credits(Instant now) {
   if (credits_.empty()) return;
-  // What came in since the last turn begins to wait now.
+  // Credits since the last turn begin to wait now.
   if (credits_due_ == Instant::never()) credits_due_ = now + config_.credit_delay;
   if (now < credits_due_) return;
   credits_due_ = Instant::never();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ComputeMachine: a compute node's protocol. It learns by SYNC messages what input nodes wrote
+// ComputeMachine: a compute node's protocol. It learns from SYNC messages what input nodes wrote
 // into its rings, completes a timeslice when every input node of its view contributed, hands it
-// over in place, and gives tickets back when it was consumed (paper 1, sections II and IV). What
-// is missing, late or repeated is flagged, never dropped. A machine: no clock, no I/O.
+// over in place, and gives tickets back when it was consumed (paper 1, sections II and IV). A
+// timeslice with missing, late or repeated parts is flagged, never dropped. A machine: no clock, no
+// I/O.
 #pragma once
 
 #include <cstdint>

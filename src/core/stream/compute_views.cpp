@@ -24,8 +24,8 @@ void ComputeMachine::offer(std::uint32_t input) {
   owe(input, owes_hello);
 }
 
-/// Of earlier views, and not done as this one sees it: what came for such a timeslice now would
-/// meet the old one.
+/// Whether the sink holds a timeslice of earlier views that this one takes as not done: new
+/// contributions to it would meet the old ones.
 bool ComputeMachine::sink_holds_what_is_to_come() {
   bool holds = false;
   table_.for_each([&](const Assembly& assembly) {
@@ -49,7 +49,7 @@ void ComputeMachine::on_prepare(std::uint32_t from, const Prepare& prepare) {
   promised_ = false;
 }
 
-/// Who was left out of a view because it did not answer in time says so when it could.
+/// A node that was left out of a view because it did not answer in time announces itself later.
 void ComputeMachine::speak_up() {
   if (outbid_ && prepare_ && !asker_stayed_) {
     // Nobody will decide on the higher question, and this node answers none that is lower.
@@ -95,7 +95,7 @@ void ComputeMachine::on_view(Instant now, const View& next) {
   messages_.clear();  // they speak of the old grid
   takes_part_ = awaits_sink_ = false;
   discard_all();
-  // A new life of this node is not who the view speaks of, unless it promised to be.
+  // A new life of this node is not the view's member, unless it promised to be.
   takes_part_ = promised && next.computes.contains(config_.self);
   next_give_up_ = Instant::never();
   behind_.clear();
@@ -135,7 +135,7 @@ void ComputeMachine::on_end(std::uint32_t input, TimesliceIndex ended) {
 }
 
 void ComputeMachine::discard_all() {
-  // What is not complete is sent again in the next view. What the sink holds stays until released.
+  // Incomplete timeslices are sent again in the next view. Those at the sink stay until released.
   for (auto& pair : pairs_) pair.withdraw();
   scratch_.clear();
   table_.for_each([&](Assembly& assembly) {

@@ -27,7 +27,7 @@ class EarlyMessages {
     std::copy(payload.begin(), payload.end(), early.message.bytes.begin());
     return true;
   }
-  /// Hands over, in order of arrival, what speaks of `view`; what is older is dropped.
+  /// Hands over the messages about `view`, in order of arrival; drops older ones.
   template <class Use>
   void take(std::uint32_t view, Use&& use) {
     std::size_t kept = 0;

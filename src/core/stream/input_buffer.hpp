@@ -14,8 +14,8 @@
 
 namespace weft::stream {
 
-/// Memory mapped twice back to back: [base, base + 2·size) is readable and writable, and byte
-/// i + size is byte i. What spans the ring's end is therefore contiguous.
+/// Memory mapped twice back to back: [base, base + 2·size) is readable and writable, and byte i +
+/// size is byte i. A range across the ring's end is therefore contiguous.
 struct MirroredBytes {
   std::byte* base = nullptr;
   std::size_t size = 0;

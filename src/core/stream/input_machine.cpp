@@ -12,7 +12,7 @@ using schedule::Readiness;
 namespace {
 
 /// A Written may wait for the contributions that begin in the same turn, but not for large ones:
-/// what has arrived before them is of use to its compute node at once.
+/// its compute node can use earlier contributions at once.
 constexpr std::uint64_t large_contribution = 64 << 10;
 
 }  // namespace
@@ -142,7 +142,7 @@ void InputMachine::on_credit(Instant now, std::uint32_t compute, const Credit& c
 }
 
 void InputMachine::settle(std::uint32_t compute) {
-  // Once a node is on its way out, only what was promised to be done counts as done.
+  // Once a node is on its way out, only timeslices promised to be done count as done.
   if (!pairs_[compute].is_open()) return;
   bool any = false;
   while (const auto t = pairs_[compute].take_consumed()) {
@@ -169,8 +169,8 @@ bool InputMachine::is_given_up(TimesliceIndex t) const {
   return t >= view_.first && t < given_up_[view_.grid().compute_of(t)];
 }
 
-/// What was given up is done as far as this node is concerned, and needs no room any more. Once the
-/// node has promised, only what it promised to be done is.
+/// Given-up timeslices are done as far as this node is concerned, and need no room any more. Once
+/// the node has promised, only those are done that it promised.
 void InputMachine::pass_given_up() {
   if (!takes_part_ || (promised_ && prepare_)) return;
   const TimesliceIndex before = window_.oldest();
@@ -185,7 +185,7 @@ void InputMachine::pass_given_up() {
   if (!source_ended_) go_on_at(window_.oldest());
 }
 
-/// The source skips what is below t when it has not come that far.
+/// The source skips timeslices below t when it has not come that far.
 void InputMachine::go_on_at(TimesliceIndex t) {
   const std::uint64_t wanted = t.value() * config_.microslices_per_timeslice;
   if (wanted <= buffer_.next()) return;
@@ -243,7 +243,7 @@ Readiness InputMachine::readiness(TimesliceIndex t) const {
   if (!run) return Readiness::no_data;
   const PairSender& pair = pairs_[owner(t)];
   if (!pair.is_open()) return Readiness::unreachable;
-  // One that never fits is let through: starting it says what is wrong.
+  // One that never fits is let through: starting it reports the error.
   if (run->bytes() > fits(pair)) return Readiness::sendable;
   return pair.has_credit(run->bytes()) ? Readiness::sendable : Readiness::no_credit;
 }

@@ -71,9 +71,9 @@ class InputMachine final : public schedule::SendState {
   void on_completion(Instant now, const Completion& completion);
   /// The source has no more microslices.
   void on_source_ended() { source_ended_ = true; }
-  /// Ends the stream soon: behind what any input node has sent by then.
+  /// Ends the stream soon: behind all contributions sent by then.
   void stop() { leader_.stop(); }
-  /// Fills `out` as far as there is room: contributions, then what is owed to peers.
+  /// Fills `out` as far as there is room: contributions, then messages owed to peers.
   void turn(Instant now, Outbox& out);
   /// `turn` wants to be called then, even if nothing happens.
   Instant next_deadline() const { return deadline_; }
@@ -83,8 +83,8 @@ class InputMachine final : public schedule::SendState {
   /// A node that joins late learns here where its source must go on; answers once.
   std::optional<std::uint64_t> take_seek();
   /// The source may fill the buffer: at once, or for a restarted node when it knows where to begin.
-  /// Not while writes of an earlier view are under way either: their bytes lie in the buffer, and
-  /// what is free there may be theirs.
+  /// Not while writes of an earlier view are under way either: their bytes lie in the buffer,
+  /// perhaps in its free part.
   bool source_may_run() const {
     return (!config_.restarted || view_.number > 0) && writes_out_ == writes_out_of_view_;
   }
@@ -100,7 +100,8 @@ class InputMachine final : public schedule::SendState {
   /// Timeslices whose contribution of this node was consumed, all below.
   TimesliceIndex consumed() const { return window_.oldest(); }
 
-  /// What the compute nodes have built as far as this node knows, in the view and in those before.
+  /// The timeslices that the compute nodes have built as far as this node knows, in all views so
+  /// far.
   std::vector<BuiltBy> built_by() const;
 
   /// One line that says where this node stands, for logs and failed tests.
@@ -190,7 +191,7 @@ class InputMachine final : public schedule::SendState {
   std::vector<std::optional<Hello>> hellos_;  // not used yet: of a view still to come
   SendWindow window_;
   mutable std::vector<std::uint64_t> next_round_;  // per member: its next round of the grid
-  std::vector<BuiltBy> built_before_;              // what compute nodes built in earlier views
+  std::vector<BuiltBy> built_before_;              // by compute nodes, in earlier views
   std::vector<TimesliceIndex> given_up_;           // per member: it does not wait for any below
   std::vector<GivenUp> newest_given_up_;           // per compute node: of the latest view so far
   std::vector<std::uint32_t> suspects_;            // nodes, ascending, each once

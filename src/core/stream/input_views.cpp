@@ -97,7 +97,7 @@ void InputMachine::on_prepare(NodeId from, const Prepare& prepare) {
   promised_ = false;
 }
 
-/// Who was left out of a view because it did not answer in time says so when it could.
+/// A node that was left out of a view because it did not answer in time announces itself later.
 void InputMachine::speak_up() {
   if (outbid_ && prepare_ && !asker_stayed_) {
     // Nobody will decide on the higher question, and this node answers none that is lower.
@@ -135,7 +135,7 @@ void InputMachine::promise_when_connected() {
   }
   promise_ = make_promise();
   promised_ = true;
-  // From here on nothing is sent, and of what leaves nothing counts as consumed any more.
+  // From here on nothing is sent, and contributions that still leave do not count as consumed.
   for (auto& pair : pairs_) pair.close();
   if (prepared_by_.value() == config_.self) {
     leader_.on_promise(NodeId(config_.self), promise_);
@@ -179,7 +179,7 @@ void InputMachine::lead(Instant now) {
   if (const auto prepare = leader_.propose(now, view_)) {
     for (std::uint32_t node = 0; node < peers_.size(); ++node) {
       if (node == config_.self || !peers_[node].up) continue;
-      // The view first: whoever led before may have told it only to some.
+      // The view first: the leader before may have told it only to some.
       if (view_.number > 0) owe(node, owes_view);
       owe(node, owes_prepare);
     }
@@ -203,7 +203,7 @@ void InputMachine::apply(Instant now, const View& next) {
   const View before = std::exchange(view_, next);
   leader_.on_view(next);
   for (std::uint32_t i = 0; i < peers_.size(); ++i) peers_[i].lost = !peers_[i].up;
-  // A new life of this node is not who the view speaks of, unless it promised to be.
+  // A new life of this node is not the view's member, unless it promised to be.
   const bool promised = promised_ && prepare_ && prepare_->number == next.number;
   // One that builds on an older view came to nothing, and must not stand in the way of others.
   if (prepare_ && (prepare_->number <= next.number || prepare_->base < next.number)) {
@@ -230,7 +230,7 @@ void InputMachine::apply(Instant now, const View& next) {
     if (first != buffer_.oldest()) {
       buffer_.restart_at(first);
       seek_ = first;
-      source_ended_ = false;  // where it ended before it went on elsewhere
+      source_ended_ = false;  // it had ended before it was repositioned
     }
   }
   skip_done();
@@ -241,7 +241,7 @@ void InputMachine::apply(Instant now, const View& next) {
   take_early(now);
 }
 
-/// What compute nodes said of this view before it came here.
+/// Takes messages of compute nodes about this view that came before the view.
 void InputMachine::take_early(Instant now) {
   early_.take(view_.number, [&](std::uint32_t compute, std::span<const std::byte> payload) {
     if (view_.computes.contains(compute)) {
@@ -255,7 +255,7 @@ void InputMachine::take_early(Instant now) {
 void InputMachine::remember_built(const View& next) {
   if (!takes_part_) return;
   const auto grid = view_.grid();
-  // A view that builds on another one counts what was built elsewhere, too.
+  // A view that builds on another one counts timeslices built elsewhere, too.
   const bool follows = promised_ && prepare_ && prepare_->number == next.number;
   for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
     std::uint64_t rounds = 0;

@@ -11,14 +11,14 @@ constexpr char hello = 'h';    // receiver → sender, with its region
 constexpr char ready = 'r';    // sender → sender 0
 constexpr char go = 'g';       // sender 0 → senders
 constexpr char done = 'd';     // sender → receiver: that was all; receiver → sender: it arrived
-constexpr char padding = 'p';  // what SYNC messages weigh
+constexpr char padding = 'p';  // fills SYNC messages to their size
 
 constexpr std::size_t sync_bytes = 64;
 constexpr std::size_t descriptor_bytes = 20;
 constexpr std::uint64_t descriptor_context = 1ULL << 32;
 
-/// Enough to keep a pair busy, little enough that many pairs fit the fabric's limits. One pair that
-/// is alone has at its disposal what otherwise all pairs have, within reason.
+/// Enough to keep a pair busy, little enough that many pairs fit the fabric's limits. A single pair
+/// gets the resources that otherwise all pairs share, within reason.
 std::uint32_t window_for(const LimitConfig& config) {
   const std::size_t size = std::max<std::size_t>(config.message_bytes, 1);
   if (config.pattern == LimitPattern::everybody) {
@@ -140,7 +140,7 @@ bool LimitSender::write_to(std::uint32_t index, Outbox& out) {
   return true;
 }
 
-/// What accompanies the write `op`.
+/// Writes the small messages that accompany the write `op`.
 void LimitSender::write_small_ones(TxOp op, Outbox& out) {
   op.context |= descriptor_context;
   op.segments[0] = message_.first(std::min(descriptor_bytes, message_.size()));

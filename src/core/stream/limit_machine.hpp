@@ -5,10 +5,10 @@
 // 5): every sender writes messages of one size into the memory of every receiver. With `mix`, each
 // message is accompanied by the small ones of the paper's timeslice building: a descriptor of 20
 // bytes, written, and two SYNC messages of 64 bytes. Messages get into each other's way on the way
-// and at the receivers, so a schedule that keeps them apart can exceed what this reaches.
+// and at the receivers, so a schedule that keeps them apart can exceed this rate.
 //
 // With partners every sender has receivers of its own, or every receiver has senders of its own:
-// nobody waits for anybody. What this reaches without the mix no schedule can exceed.
+// nobody waits for anybody. No schedule can exceed this rate without the mix.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct LimitConfig {
 /// when every receiver has said that everything arrived.
 class LimitSender {
  public:
-  /// `message` is what is written again and again; it outlives the machine.
+  /// `message` is written again and again; it outlives the machine.
   LimitSender(const LimitConfig& config, std::span<const std::byte> message);
 
   void on_completion(Instant now, const Completion& completion);

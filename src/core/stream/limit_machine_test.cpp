@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t message_bytes = 4096;
 
-/// What one sender posts in its first turn, the only one of several that is looked at.
+/// One sender's operations in its first turn. The test looks at no other sender.
 class Sender {
  public:
   Sender(Roster roster, std::uint32_t self, LimitPattern pattern, bool mix)

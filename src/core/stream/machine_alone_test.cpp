@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One machine at a time, its peers played by hand: for what a whole job shows only when messages
-// cross in one way of many.
+// One machine at a time, its peers played by hand: for effects that a whole job shows only when
+// messages cross in one way of many.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -49,7 +49,7 @@ struct Alone {
     c.data = std::span(memory).first(writer.size());
     machine.on_completion(now, c);
   }
-  /// One turn; what it wanted to send.
+  /// Runs one turn; returns the operations that the machine wanted to send.
   std::vector<Sent> turn() {
     machine.turn(now, out);
     std::vector<Sent> sent;
@@ -159,7 +159,7 @@ TEST(an_input_node_alone, does_not_credit_compute_nodes_with_what_others_built) 
   }
 }
 
-/// Its leader decides by what the promise says is done.
+/// Its leader decides by the promise's list of done timeslices.
 TEST(an_input_node_alone, does_not_count_as_done_what_was_given_up_after_its_promise) {
   InputAlone input(Roster{2, 1});
   input.begin(false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hostile messages to both machines: whatever a peer says, nothing is read or written out of place
-// and what they post stays within their bounds.
+// Hostile messages to both machines: no message makes them read or write out of bounds, or post
+// operations beyond their limits.
 #include <cstdint>
 #include <vector>
 

@@ -39,11 +39,11 @@ constexpr std::size_t largest_contribution = std::size_t{1} << 30;
 
 enum class MessageType : std::uint8_t {
   hello = 1,      ///< compute → input: where to write
-  written = 2,    ///< input → compute: SYNC, what has been written
-  credit = 3,     ///< compute → input: SYNC, what was received and what may be overwritten
+  written = 2,    ///< input → compute: SYNC, how much has been written
+  credit = 3,     ///< compute → input: SYNC, how much was received and may be overwritten
   schedule = 4,   ///< either way: the schedule's own
   prepare = 5,    ///< leader → members: a view is about to change
-  promise = 6,    ///< member → leader: stopped, and what it knows to be done
+  promise = 6,    ///< member → leader: stopped, and the timeslices known to be done
   view = 7,       ///< leader → all
   suspect = 8,    ///< any → leader: this node lost its connection to that one
   bye = 9,        ///< either way: nothing more will come from me

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stream machines want done: operations for the fabric, timeslices for the sink, and events
-// for the recorder. Owned and emptied by the driver; capacities are fixed.
+// The requests of stream machines: operations for the fabric, timeslices for the sink, and events
+// for the recorder. The driver owns and empties it; capacities are fixed.
 #pragma once
 
 #include <cstddef>

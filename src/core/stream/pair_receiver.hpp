@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PairReceiver: a compute node's side of one (input, compute) pair: the ring that the input node
-// writes into, what has arrived in it, and what may be overwritten again.
+// writes into, its contributions, and the parts that may be overwritten.
 #pragma once
 
 #include <cstdint>
@@ -35,14 +35,14 @@ class PairReceiver {
 
   /// Whether nothing of the ring is in use, so that the pair may start afresh.
   bool drained() const { return released_ == seen_; }
-  /// Starts afresh in view `view` (drained only): `hello` is what to tell the input node.
+  /// Starts afresh in view `view` (drained only): `hello` goes to the input node.
   void restart(std::uint32_t view);
   Hello hello() const;
   bool offered() const { return offered_; }
   /// The view in which it was offered last, and whether anything has come of it.
   std::uint32_t view() const { return view_; }
   bool untouched() const { return written_ == 0; }
-  /// What the input node writes from now on does not count.
+  /// Contributions that the input node writes from now on do not count.
   void withdraw() { offered_ = false; }
   void offer_again() { offered_ = true; }
 
@@ -56,8 +56,8 @@ class PairReceiver {
   /// The contribution of that record was consumed.
   void release(std::uint64_t record);
   Credit credit() const { return {view_, seen_, released_, released_bytes_}; }
-  /// What the input node was told last, and whether an eighth of the ring has become free since:
-  /// so much that it should not wait for company.
+  /// The last credit sent to the input node, and whether an eighth of the ring has become free
+  /// since: too much to wait for company.
   void told_credit() {
     told_released_ = released_;
     told_bytes_ = released_bytes_;

@@ -48,7 +48,7 @@ class PairSender {
   };
   /// Applies a Credit of this view; impossible ones are refused with false.
   bool on_credit(const Credit& credit);
-  /// The next contribution that the compute node has received since asked last.
+  /// The next contribution that the compute node has received since the last call.
   std::optional<Acknowledged> take_acknowledged();
   /// The next contribution, in order of writing, that was consumed and whose bytes are free.
   std::optional<TimesliceIndex> take_consumed();

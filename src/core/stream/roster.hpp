@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is who in a stream job: input nodes are the job's nodes 0 … inputs−1, compute nodes follow.
+// The nodes of a stream job: input nodes are the job's nodes 0 … inputs−1, compute nodes follow.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ class SendWindow {
   bool covers(TimesliceIndex t) const {
     return t >= oldest_ && t.value() - oldest_.value() < slots_.size();
   }
-  /// What is beyond `next` is waiting; what is below `oldest` is done.
+  /// Timeslices from `next` on are waiting; those below `oldest` are done.
   State state(TimesliceIndex t) const {
     if (t < oldest_) return State::done;
     return t < next_ ? slots_[t.value() % slots_.size()].state : State::waiting;

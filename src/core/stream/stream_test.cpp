@@ -332,7 +332,7 @@ TEST(stream, an_input_that_was_stopped_for_long_skips_to_the_present) {
     ASSERT_TRUE(cluster.run()) << cluster.describe();
     EXPECT_EQ(cluster.complaint(), "");
     ASSERT_EQ(cluster.built().size(), options.timeslices);
-    // What had begun when it woke up may still come out without it.
+    // Timeslices that had begun when it woke up may still come out without it.
     for (std::uint64_t t = resumed + 100; t < options.timeslices; ++t) {
       ASSERT_EQ(cluster.built().at(t).flags, 0u) << "timeslice " << t;
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A view says which nodes take part, and which timeslices are still to be built. All nodes apply
-// the same views in ascending order, so all agree on who builds a timeslice and whose contributions
-// it waits for. With each view every pair of nodes starts afresh: what was not complete at a
-// compute node is sent again, in the same order by every input node. That costs a few timeslices'
-// worth of bandwidth when a node comes or goes, and rules out that rings fill with timeslices that
-// can never complete.
+// the same views in ascending order, so all agree on which node builds a timeslice and which
+// contributions it waits for. With each view every pair of nodes starts afresh: every input node
+// sends incomplete timeslices of a compute node again, in the same order. That costs a few
+// timeslices' worth of bandwidth when a node comes or goes, and rules out that rings fill with
+// timeslices that can never complete.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct View {
   TimesliceIndex repeated_below{};
   IndexSet inputs;
   IndexSet computes;
-  /// Compute nodes of the view before that are gone, or came back without their memory: nobody
-  /// knows for sure what they handed over.
+  /// Compute nodes of the view before that are gone, or came back without their memory: no node
+  /// knows for sure which timeslices they handed over.
   IndexSet forgotten;
   /// Bit i: timeslice first + i is done, although first is not.
   std::vector<std::uint64_t> done;

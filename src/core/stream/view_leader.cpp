@@ -69,7 +69,7 @@ void ViewLeader::leave_out_the_silent(Instant now) {
     if (!fresh_.contains(i)) up_.erase(i);
   }
   if (!silent) return;
-  // Once: who connects anew before there can be another proposal is there.
+  // Once: a node that connects again before the next proposal counts as present.
   end_question();
   // Perhaps answers take longer than that, behind all the data that each view sends anew.
   const bool again = now - left_out_at_ < patience_ * longest_patience;
@@ -127,7 +127,7 @@ void ViewLeader::on_promise(NodeId node, const Promise& promise) {
 }
 
 std::vector<TimesliceIndex> ViewLeader::done_by_compute(const View& current) const {
-  // A compute node that lives knows best; of one that is gone, whoever heard most of it.
+  // The highest report counts: a live compute node's own, for a dead one that of any input node.
   std::vector<TimesliceIndex> done(roster_.computes, current.first);
   for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
     if (!promises_[i]) continue;
@@ -177,13 +177,13 @@ std::optional<View> ViewLeader::decide(const View& current) {
             .inputs = pending_->inputs,
             .computes = pending_->computes,
             .forgotten = pending_->forgotten};
-  // While a view had no majority others may have gone on as well. Whoever did had at least one of
-  // a majority's input nodes among them, and that one knows how far they got.
+  // While a view had no majority other parts may have gone on as well. Each such part had at least
+  // one of a majority's input nodes, and that one knows how far it got.
   if (current.number > 0 && !is_majority(current.inputs)) {
     view.repeated_below = std::max(view.repeated_below, next);
   }
-  // Nodes that come from a view of their own have delivered up to there, flagged: what follows has
-  // to say so as well.
+  // Nodes that come from a view of their own have delivered up to there, flagged: the new view has
+  // to flag those timeslices as well.
   if (!majority_only_) view.repeated_below = std::max(view.repeated_below, joiners_next);
   find_done(current, view);
   if (stop_wanted_) view.end = std::min(view.end, std::max(view.first, next));

@@ -26,7 +26,8 @@ class ViewLeader {
   ViewLeader(const Roster& roster, std::uint32_t self, TimesliceIndex end, Instant start_by,
              Duration promise_timeout, bool majority_only = false);
 
-  /// What this node sees of the others. `incarnation` tells a new life from a mended connection.
+  /// The other nodes as this one sees them. `incarnation` tells a new life from a mended
+  /// connection.
   void node_up(NodeId node, Incarnation incarnation);
   void node_down(NodeId node);
   /// A member could not reach this one: everybody must start afresh, even if it is there.
@@ -34,7 +35,7 @@ class ViewLeader {
   /// The stream shall end soon (duration over, user's wish).
   void stop() { stop_wanted_ = true; }
 
-  /// What to prepare now, if anything changed. Replaces what is under way when that is overtaken.
+  /// A new proposal, if anything changed. It replaces the pending one when that is outdated.
   std::optional<Prepare> propose(Instant now, const View& current);
   const std::optional<Prepare>& pending() const { return pending_; }
   /// A new view is needed, and too few input nodes are there for one.
@@ -44,7 +45,7 @@ class ViewLeader {
   void on_promise(NodeId node, const Promise& promise);
   /// The view, once every member of it has promised.
   std::optional<View> decide(const View& current);
-  /// Any view that comes into force, whoever led it.
+  /// Any view that comes into force, under any leader.
   void on_view(const View& view);
   /// Memory of promises that it keeps: none unless a question is pending.
   std::size_t promises_kept() const { return promises_.capacity(); }

@@ -62,8 +62,8 @@ struct Line {
   double slope = 0;
 };
 
-/// Where the largest of the lines changes, from one slowness to another, and to a slope that
-/// differs by more than a little of the curve.
+/// The points at which the largest of the lines changes, between two slownesses, and to a slope
+/// that differs by more than a little of the curve.
 std::vector<double> knees_of(std::vector<Line> lines, double from, double to) {
   const auto value = [](const Line& line, double at) { return line.at_zero + line.slope * at; };
   const auto top = [&](double at) {

@@ -33,7 +33,7 @@ struct Analysis {
   /// The smallest bandwidth, at the baseline's latency, in the same way.
   std::array<std::optional<double>, slow_downs.size()> headroom;
 
-  /// Where the slope changes: latencies, in ascending order; bandwidths, in descending order.
+  /// The points at which the slope changes: latencies ascending, bandwidths descending.
   std::vector<double> latency_knees_s;
   std::vector<double> bandwidth_knees;
 

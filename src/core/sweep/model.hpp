@@ -23,7 +23,7 @@ namespace weft::sweep {
 /// A network, as compared with the one that the program really ran on.
 struct Point {
   double latency_s = 0;  ///< added, one way; negative is a faster network
-  double bandwidth = 1;  ///< as a share of what is there; above 0
+  double bandwidth = 1;  ///< as a share of the real one's; above 0
   friend bool operator==(const Point&, const Point&) = default;
 };
 
@@ -58,8 +58,8 @@ struct FittedModel {
   Model model;
   double fit_error = 0;       ///< root mean square over all points
   double left_out_error = 0;  ///< the same, each point predicted by a model of all others
-  /// How far the fastest point is from what a model of slower points predicts: of those with both
-  /// a larger latency and a smaller bandwidth, as far as those were varied. None with too few.
+  /// How far the fastest point is from the prediction of a model of slower points: of those with
+  /// both a larger latency and a smaller bandwidth, as far as those were varied. None with too few.
   std::optional<double> faster_error;
 };
 

@@ -10,8 +10,7 @@
 // processors' time that is more than `most_stolen` above the lower quartile of all runs' shares.
 // For a share of the run that is more than `most_waiting` above that quartile, processes waited for
 // a processor. Or its value is disturbed by the rule of median.hpp. Rejection looks at all runs so
-// far: it is the same whatever order they came in, and a resumed sweep decides as an uninterrupted
-// one.
+// far: it is the same for any order of runs, and a resumed sweep decides as an uninterrupted one.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +26,7 @@ namespace weft::sweep {
 
 /// The measured value of one run. Smaller is better: a rate is given as its inverse.
 struct Sample {
-  double value = 0;    ///< seconds, or what else is compared; finite and above 0
+  double value = 0;    ///< seconds, or another metric; finite and above 0
   double wall_s = 0;   ///< how long the run took, for the budget
   double stolen = 0;   ///< share of the processors' time that the hypervisor took, 0 to 1
   double waiting = 0;  ///< share of the run in which some process waited for a processor, 0 to 1

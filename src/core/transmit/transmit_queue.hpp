@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TransmitQueue: what a machine wants the fabric to do, with the bytes of its messages. Owned and
-// emptied by the driver; capacities are fixed.
+// TransmitQueue: the operations that a machine wants to post, with the bytes of its messages. The
+// driver owns and empties it; capacities are fixed.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ struct TransmitQueue {
     tx.drop_front(n);
     if (tx.empty()) message_bytes_.clear();
   }
-  /// Forgets what is for that peer, and calls `on_dropped(const TxOp&)` for each.
+  /// Forgets operations for that peer, and calls `on_dropped(const TxOp&)` for each.
   template <class OnDropped>
   void drop(NodeId peer, OnDropped&& on_dropped) {
     std::size_t kept = 0;

@@ -94,8 +94,8 @@ Result<std::unique_ptr<Fabric>> open_libfabric_fabric(const FabricChoice& choice
   return open_libfabric(libfabric);
 }
 
-/// Shared memory to the peers on this host, TCP to the others. Where memory cannot be shared at
-/// all, TCP to everybody, in the way that those whose memory can be shared understand.
+/// Shared memory to the peers on this host, TCP to the others. If memory cannot be shared at all,
+/// TCP to everybody, with the hybrid fabric's protocol, which peers with shared memory expect.
 Result<std::unique_ptr<Fabric>> open_auto_fabric(const FabricChoice& choice,
                                                  const FabricPlace& place, const JobSecret& job) {
   auto far = open_tcp_fabric(choice, place, job);

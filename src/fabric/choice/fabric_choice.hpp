@@ -15,18 +15,19 @@
 
 namespace weft {
 
-/// All of them, in the order of help: words in capitals stand for what a user puts there. `mpi`
-/// (programs that mpirun starts) is chosen by WEFT_FABRIC and not among them.
+/// All of them, in the order of help: words in capitals stand for a user's values. `mpi` (programs
+/// that mpirun starts) is chosen by WEFT_FABRIC and not among them.
 std::span<const std::string_view> fabric_names();
 
-/// Whether `open_fabric` knows one of that name. What it needs of the machine shows when it opens.
+/// Whether `open_fabric` knows a fabric of that name. Opening it shows whether the machine has all
+/// it needs.
 Result<void> check_fabric(const std::string& name);
 
 /// As `check_fabric`, and whether this machine has the library and the provider that it needs. For
 /// a launcher that starts programs here: each of them would say the same.
 Result<void> check_fabric_here(const std::string& name);
 
-/// What a job shares and nobody else knows.
+/// A secret that the processes of a job share and nobody else knows.
 struct JobSecret {
   std::string job_id;
   std::string secret;  ///< at least 16 bytes
@@ -34,7 +35,7 @@ struct JobSecret {
 /// A fresh one, from the system's random numbers.
 JobSecret make_job_secret();
 
-/// What a user says of it, and what is known of the job.
+/// The user's choice of a fabric, and the job's settings.
 struct FabricChoice {
   std::string name = "tcp";           ///< or "auto", "tcp:unix", "shm", "libfabric:PROVIDER"
   std::optional<ShapeOptions> shape;  ///< around it
@@ -45,7 +46,7 @@ struct FabricChoice {
   std::size_t max_outstanding = 4096;  ///< operations
   std::size_t max_connections = 4096;  ///< of TCP, at a time; see TcpOptions
   /// Processes of the job wait for each other's cores: large writes through shared memory are then
-  /// fetched by who wants them, which takes no turns of the two.
+  /// fetched by their receivers, which takes no turns of the two.
   bool shares_cores = false;
 };
 
@@ -71,7 +72,7 @@ struct OpenedFabric {
 /// anybody may knock: "tcp", "auto", "libfabric:tcp", not "libfabric:verbs".
 bool listens_at_address(std::string_view fabric);
 
-/// Does what can be done once for all processes that a launcher is about to fork. Errors: a library
+/// Does the work needed once for all processes that a launcher is about to fork. Errors: a library
 /// that the fabric needs is not there.
 Result<void> prepare_fabric(const FabricChoice& choice);
 

@@ -10,8 +10,8 @@
 
 namespace weft::hybrid {
 
-/// Reaches nobody and limits nothing. Peers whose memory can be shared still have to be told over
-/// the network how this process is reached: what they speak is the hybrid fabric's.
+/// Reaches nobody and limits nothing. Peers whose memory can be shared still have to learn over the
+/// network how to reach this process: they speak the hybrid fabric's protocol.
 class AbsentMemory final : public ShmFabric {
  public:
   const FabricLimits& limits() const override { return limits_; }

@@ -46,8 +46,8 @@ constexpr std::uint64_t kPropose = 0x3150'5942'4854'4657;
 constexpr std::uint64_t kAgree = 0x3141'5942'4854'4657;
 constexpr std::uint64_t kNoteContext = 0x3145'544F'4E54'4657;
 
-// How often the network is asked by who does not sleep and has not heard of it lately: seldom,
-// since asking costs a system call, during which shared memory is not looked at.
+// How often a process that does not sleep polls a silent network: seldom, since asking costs a
+// system call, during which shared memory is not looked at.
 constexpr Duration kShortestFarInterval = Duration::microseconds(2);
 constexpr Duration kLongestFarInterval = Duration::microseconds(32);
 constexpr Duration kLongestUnusedFarInterval = Duration::microseconds(500);
@@ -293,7 +293,7 @@ bool Endpoint::on_received(Peer& peer, std::size_t k, Completion& completion) {
   }
   if (!decides(peer) && note == kPropose && !link.is_proposed) {
     link.is_proposed = true;
-    // The other side gave up what was in use before this one noticed.
+    // The other side gave up the part in use before this one noticed.
     if (peer.chosen != kNone) remove_from(peer, peer.chosen);
     need_attention(peer);
     return false;
@@ -338,7 +338,7 @@ void Endpoint::need_attention(Peer& peer) {
   attention_.push_back(&peer);
 }
 
-// Decides how to reach those who are not up. Returns how many completions it wrote.
+// Decides how to reach peers that are not up. Returns how many completions it wrote.
 std::size_t Endpoint::attend_all(std::span<Completion> room) {
   std::size_t count = 0;
   attention_now_.swap(attention_);

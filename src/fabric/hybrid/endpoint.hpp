@@ -23,11 +23,11 @@ namespace weft::hybrid {
 
 inline constexpr std::size_t kNear = 0, kFar = 1, kNone = 2;
 
-/// What is known of a peer at one part.
+/// The state of a peer at one part.
 struct Link {
   bool is_added = false;      ///< the part knows the peer
   bool is_up = false;         ///< the part said so
-  bool is_proposed = false;   ///< by whoever decides
+  bool is_proposed = false;   ///< by the side that decides
   bool owes_note = false;     ///< our note's completion is still to come
   Incarnation incarnation{};  ///< of this session
 };
@@ -82,7 +82,7 @@ class Endpoint final : public Fabric {
   void choose(Peer& peer, std::size_t k);
   bool tell(Peer& peer, std::size_t k, std::uint64_t what);
 
-  // Completions. What a part says becomes what the user is told, in place; false: nothing.
+  // Completions. Translates a part's completion into the user's, in place; false: there is none.
   std::size_t poll_all(std::span<Completion> completions);
   std::size_t translate_all(std::size_t k, std::span<Completion> completions);
   std::size_t poll_part(std::size_t k, std::span<Completion> room);

@@ -19,7 +19,7 @@ struct HybridOptions {
 };
 
 /// A fabric over two endpoints of the same node and incarnation. `near` is null where memory cannot
-/// be shared: all peers are reached over the network then, those who could share theirs as well.
+/// be shared: all peers are reached over the network then, even those that can share theirs.
 ///
 /// Contract beyond weft/fabric.hpp:
 ///  - A peer is reached over one of the parts at a time. Of each pair the lower node decides which:
@@ -28,14 +28,14 @@ struct HybridOptions {
 ///  - Regions have the same name in both parts, the network's.
 ///  - Limits are the smaller of the two.
 ///  - A driver sleeps on one descriptor; it is an epoll over those of the parts.
-///  - Whatever a part's contract says about peers and threads holds here.
+///  - The parts' contracts about peers and threads hold here.
 ///
 /// Errors: exhausted without descriptors.
 Result<std::unique_ptr<Fabric>> open_hybrid(const HybridOptions& options,
                                             std::unique_ptr<ShmFabric> near,
                                             std::unique_ptr<Fabric> far);
 
-/// The parts of an address that `address()` of such a fabric gave, for those who look for a
+/// The parts of an address that `address()` of such a fabric gave, for callers that look for a
 /// network's address in it; the whole of it as `far` when it is something else.
 struct HybridAddress {
   std::string near;  ///< empty when there is none

@@ -20,7 +20,7 @@ Instant test_now() {
                      .count());
 }
 
-// An endpoint and what it reported. Its clock is the test's: nothing waits for real time.
+// An endpoint and its completions. Its clock is the test's: nothing waits for real time.
 struct Party {
   // `shm_job` empty: memory cannot be shared.
   Party(NodeId self, std::string shm_job = "job") {

@@ -12,7 +12,7 @@
 namespace weft::ofi {
 namespace {
 
-// The kernel takes what net.core.rmem_max allows, 208 KiB at least, and doubles it.
+// The kernel takes as much as net.core.rmem_max allows, 208 KiB at least, and doubles it.
 constexpr int kReceiveBuffer = 1 << 20;
 
 bool same(const sockaddr_storage& address, std::span<const std::byte> wanted) {

@@ -13,13 +13,13 @@
 namespace weft::ofi {
 
 /// Gives every socket of this process that is bound to `own` or connected to `peer`, both
-/// `sockaddr`s, a receive buffer of several segments. What is no socket address matches nothing.
-/// Returns how many sockets there are.
+/// `sockaddr`s, a receive buffer of several segments. Other bytes than a socket address match
+/// nothing. Returns how many sockets there are.
 int widen_receive_buffers(std::span<const std::byte> own, std::span<const std::byte> peer);
 
 /// Calls `with` for each open descriptor of this process.
 void for_each_descriptor(const std::function<void(int descriptor)>& with);
-/// Whether a socket is bound to `own`, a `sockaddr`: the listener and what it accepted.
+/// Whether a socket is bound to `own`, a `sockaddr`: the listener and the connections it accepted.
 bool is_bound_to(int descriptor, std::span<const std::byte> own);
 
 }  // namespace weft::ofi

@@ -165,7 +165,7 @@ void Doorbell::wake_up() {
   if (!asleep_) return;
   asleep_ = false;
   flag_.word().store(kAwake, std::memory_order_relaxed);
-  // Whoever saw the word set just before may ring after this; that costs one needless wake-up.
+  // A peer that saw the word set just before may ring after this; that costs one needless wake-up.
   std::byte sink[64];
   while (::recv(socket_.get(), sink, sizeof sink, 0) >= 0) {
   }
@@ -178,8 +178,8 @@ Result<PeerDoorbell> PeerDoorbell::open(const std::string& name) {
 }
 
 void PeerDoorbell::ring_if_asleep(const Doorbell& mine) {
-  // Pairs with the store in fall_asleep: either the owner sees what we sent when it looks once
-  // more, or we see that it sleeps.
+  // Pairs with the store in fall_asleep: either the owner sees our message when it looks once more,
+  // or we see that it sleeps.
   if (flag_.word().load(std::memory_order_relaxed) == kNeverSleeps) return;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   std::uint32_t asleep = kAsleep;

@@ -23,8 +23,8 @@ namespace weft::ofi {
 /// node and incarnation.
 std::string shared_name(std::string_view job_tag, NodeId node, Incarnation incarnation);
 
-/// Unlinks what endpoints that no longer live left in /dev/shm. Only files named by
-/// `shared_name`, and only when nobody holds their doorbell.
+/// Unlinks files that dead endpoints left in /dev/shm. Only files named by `shared_name`, and only
+/// when nobody holds their doorbell.
 void remove_leftovers();
 
 /// The shared word, mapped.
@@ -57,7 +57,7 @@ class Doorbell {
   int descriptor() const { return socket_.get(); }
   /// From here on peers ring. Look for work once more after this, then sleep.
   void fall_asleep();
-  /// Stops the ringing and forgets what was rung.
+  /// Stops the ringing and forgets earlier rings.
   void wake_up();
 
  private:

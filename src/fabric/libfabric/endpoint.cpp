@@ -74,7 +74,7 @@ Result<void> Endpoint::set_up(std::size_t queue_size, bool sleeps) {
   return read_name();
 }
 
-// A descriptor costs the providers work at each event: only who sleeps asks for one.
+// A descriptor costs the providers work at each event: only a process that sleeps asks for one.
 Result<void> Endpoint::open_queue(std::size_t size, bool sleeps) {
   fi_cq_attr attributes{};
   attributes.size = size;

@@ -30,8 +30,8 @@ template <class T>
 using FidPointer = std::unique_ptr<T, FidDeleter>;
 using MemoryRegistration = FidPointer<fid_mr>;
 
-/// What an operation's context points at. Some providers write into the context while the
-/// operation is in their hands; it must therefore not move until its event was read.
+/// The target of an operation's context pointer. Some providers write into the context while they
+/// process the operation; it must therefore not move until its event was read.
 struct Tracked {
   enum class Type : std::uint8_t { receive, transmit };
   fi_context2 context{};
@@ -73,8 +73,8 @@ class Endpoint {
   void remove(fi_addr_t where);
   std::size_t address_size() const { return name_.size(); }
 
-  /// Registers memory for `access` (FI_REMOTE_WRITE, FI_SEND, …). Where keys are ours to choose,
-  /// the key cannot be guessed: knowing it is the right to write.
+  /// Registers memory for `access` (FI_REMOTE_WRITE, FI_SEND, …). If this side chooses keys, the
+  /// key cannot be guessed: knowing it is the right to write.
   Result<MemoryRegistration> register_memory(std::span<const std::byte> memory,
                                              std::uint64_t access);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an endpoint tells others as its address: "PROVIDER/NAME/NONCE", the last two in hexadecimal.
+// The address that an endpoint gives others: "PROVIDER/NAME/NONCE", the last two in hexadecimal.
 // The name is the provider's; the nonce tells this endpoint from any other that ever had the name.
 #pragma once
 
@@ -21,7 +21,7 @@ struct EndpointAddress {
   std::string text() const;
 };
 
-/// Nothing for what `text` never returns.
+/// Nothing for a text that `text` never returns.
 std::optional<EndpointAddress> parse_endpoint_address(std::string_view text);
 
 }  // namespace weft::ofi

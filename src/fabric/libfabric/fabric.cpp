@@ -256,8 +256,8 @@ std::size_t LibfabricFabric::poll(Instant now, std::span<Completion> completions
 void LibfabricFabric::begin_poll(Instant now) {
   if (doorbell_ != nullptr) doorbell_->wake_up();
   const Duration pause = now - now_;
-  // Time during which nobody asked us was not silence of the peers: this process was stopped or
-  // busy, and what they said is still in the queue.
+  // Time without a poll was not silence of the peers: this process was stopped or busy, and their
+  // messages are still in the queue.
   if (polled_ && pause > options_.heartbeat_interval) {
     for (auto& [id, peer] : peers_) {
       peer->last_heard = peer->last_heard + pause;
@@ -308,7 +308,8 @@ void LibfabricFabric::read_events() {
     const std::size_t n = read_ahead();
     if (n == 0) break;
     act_on_events();
-    // Asking once more would cost a system call or two before the caller sees what there is.
+    // Asking once more would cost a system call or two before the caller sees the completions there
+    // are.
     if (writes_issued_ == 0 && out_used_ > 0 && n == 1) break;
   }
 }
@@ -400,8 +401,8 @@ bool LibfabricFabric::descriptor_lies() {
 }
 
 // How long to sleep while the provider cannot wake us: a small share of how long it has been
-// silent, so that what comes after the silence is late by no more than that share. One-sided
-// writes that arrive are no events; their writers speak up meanwhile, see tick_session.
+// silent, so that a message after the silence is late by no more than that share. One-sided writes
+// that arrive are no events; their writers speak up meanwhile, see tick_session.
 Duration LibfabricFabric::nap(Instant now) const {
   return std::clamp((now - last_event_) / kNapShare, kShortestNap, kLongestNap);
 }
@@ -415,8 +416,8 @@ WaitHint LibfabricFabric::prepare_wait(Instant now) {
       options_.spin || !ready_.empty() || !events_.empty() || next_tick_ <= now || !polled_;
   if (hint.ready) return hint;
   if (!listed_.empty()) hint.poll_by = std::min(hint.poll_by, now + kRetry);
-  // What nobody wakes us for is looked for at growing intervals: everything where there is no
-  // descriptor, completions of what we sent where it is a doorbell.
+  // Events without a wake-up are polled at growing intervals: all of them if there is no
+  // descriptor, completions of our own operations if the descriptor is a doorbell.
   if (hint.descriptor < 0 || (doorbell_ != nullptr && (issued_ > 0 || !listed_.empty()))) {
     hint.poll_by = std::min(hint.poll_by, now + nap(now));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LibfabricFabric: the Fabric over one libfabric endpoint. One class in four files: fabric.cpp (the
-// interface and the poll loop), links.cpp (peers come and go), transmit.cpp (what leaves) and
-// receive.cpp (what arrives).
+// interface and the poll loop), links.cpp (peers come and go), transmit.cpp (sending) and
+// receive.cpp (receiving).
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@
 
 namespace weft::ofi {
 
-/// How long a link that ends may wait for the provider to finish what it has in its hands, so that
-/// nobody reads the application's memory after `peer_down`.
+/// How long a link that ends may wait for the provider to finish its operations, so that nobody
+/// reads the application's memory after `peer_down`.
 inline constexpr Duration kDrain = Duration::seconds(1);
 
 /// Reads of the completion queue in a row.
@@ -50,7 +50,7 @@ class LibfabricFabric final : public Fabric {
   WaitHint prepare_wait(Instant now) override;
 
  private:
-  // What became of an attempt to send.
+  // The outcome of an attempt to send.
   enum class Outcome : std::uint8_t {
     sent,
     later,    ///< the provider has no room or no connection: try again soon
@@ -151,14 +151,14 @@ class LibfabricFabric final : public Fabric {
   FabricLimits limits_;
   std::string name_;
   std::string address_;
-  Nonce own_nonce_{};           // of this endpoint, in its address: whoever says hello names it
+  Nonce own_nonce_{};           // of this endpoint, in its address: a hello names it
   std::uint64_t attempts_ = 0;  // to begin a session, with any peer
 
   bool holds_shm_ = false;
   std::unique_ptr<Doorbell> doorbell_;  // unlinked after the endpoint closed
   std::unique_ptr<Endpoint> endpoint_;
-  std::optional<Visitors> visitors_;           // where strangers can connect
-  std::unique_ptr<LocalMemory> local_memory_;  // where the provider asks for registration
+  std::optional<Visitors> visitors_;           // if strangers can connect
+  std::unique_ptr<LocalMemory> local_memory_;  // if the provider asks for registration
   std::unique_ptr<SendPool> operations_;
   std::unique_ptr<ReceivePool> receives_;
   LocalRegions regions_;
@@ -173,7 +173,7 @@ class LibfabricFabric final : public Fabric {
   std::size_t out_used_ = 0;
   GrowingRing<Ready> ready_;    // completions that found no room in `out_`
   std::vector<Receive*> held_;  // their data is in the caller's hands until the next poll
-  // Read and not yet acted upon. Bounded by what the provider can have in its hands.
+  // Read and not yet acted upon. Bounded by the provider's operations under way.
   GrowingRing<Event> events_;
   std::array<Event, 16> batch_{};   // of read_ahead
   std::size_t outstanding_ = 0;     // accepted and not yet reported as ended

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the contract suite does not cover: options, addresses, providers whose abilities differ.
+// Tests that the contract suite does not cover: options, addresses, providers whose abilities
+// differ.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <unistd.h>

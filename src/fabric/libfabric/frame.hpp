@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the adapter puts on the wire: every libfabric message is one frame, a header and a payload
+// The adapter's bytes on the wire: every libfabric message is one frame, a header and a payload
 // whose layout depends on the kind. Little-endian. Decoding trusts nothing.
 #pragma once
 
@@ -19,7 +19,7 @@ inline constexpr std::uint8_t kProtocolVersion = 2;
 inline constexpr std::size_t kMaxAddressText = 512;
 
 enum class FrameKind : std::uint8_t {
-  hello = 1,       ///< who I am and a nonce to be proven against; outside of a session
+  hello = 1,       ///< the sender and a nonce to be proven against; outside of a session
   welcome,         ///< proof of the job secret over both nonces; outside of a session
   message,         ///< the payload is the application's
   write_chunk,     ///< WriteChunk and bytes, where the provider has no one-sided writes
@@ -108,7 +108,7 @@ std::optional<RegionGrant> decode_region_grant(std::span<const std::byte> payloa
 std::size_t encode(const Hello& hello, std::span<std::byte> out);
 std::size_t encode(const Welcome& welcome, std::span<std::byte> out);
 
-/// What the proofs of a hello and a welcome cover: the encoded payload without the proof itself.
+/// The part of a hello or a welcome that its proof covers: the encoded payload without the proof.
 std::span<const std::byte> proven_part(std::span<const std::byte> payload);
 
 }  // namespace weft::ofi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever arrives: decoding stays inside of it, and what decodes encodes to the same bytes.
+// Any bytes: decoding stays inside of them, and a decoded frame encodes to the same bytes.
 #include <cstdlib>
 #include <cstring>
 #include <vector>

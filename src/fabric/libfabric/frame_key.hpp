@@ -22,7 +22,7 @@ class FrameKey {
   Proof prove(FrameKind kind, NodeId from, std::span<const std::byte> part) const;
   bool verify(FrameKind kind, NodeId from, std::span<const std::byte> part,
               const Proof& proof) const;
-  /// What every frame from `from` to `to` carries in the session of these two nonces. Never 0.
+  /// The token of every frame from `from` to `to` in the session of these two nonces. Never 0.
   std::uint64_t token(NodeId from, NodeId to, const Nonce& from_nonce, const Nonce& to_nonce) const;
   /// Eight hexadecimal digits that tell jobs apart and tell nothing about the secret.
   const std::string& tag() const { return tag_; }

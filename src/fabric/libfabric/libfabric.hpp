@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The libfabric fabric: reliable-datagram endpoints of any libfabric provider, with one-sided
-// writes where the provider has them. What each provider does and does not do, and what the adapter
-// adds to it, is in docs/libfabric-fabric.md.
+// writes where the provider has them. docs/libfabric-fabric.md lists the abilities of each
+// provider, and the adapter's additions.
 #pragma once
 
 #include <cstddef>
@@ -27,16 +27,16 @@ struct LibfabricOptions {
 
   NodeId self{};
   Incarnation incarnation{};
-  /// What the processes of a job share and nobody else knows. Must not be empty.
+  /// A secret that the processes of a job share and nobody else knows. Must not be empty.
   std::string job_secret;
 
-  /// Largest `send`, bytes; 4096 … 65536. With a header of 24 bytes the default is just below what
-  /// ofi_rxm sends without a rendezvous.
+  /// Largest `send`, bytes; 4096 … 65536. With a header of 24 bytes the default is just below the
+  /// most that ofi_rxm sends without a rendezvous.
   std::size_t max_message = 16 * 1024 - 64;
   /// Operations posted and not completed; 1 … 65536.
   std::size_t max_outstanding = 1024;
-  /// Messages that a peer may have under way to this node; 2 … 4096. Bounds what the provider
-  /// buffers on our behalf to max_message × receive_window × peers.
+  /// Messages that a peer may have under way to this node; 2 … 4096. Bounds the provider's buffers
+  /// on our behalf to max_message × receive_window × peers.
   std::size_t receive_window = 64;
   /// Receive buffers of max_message bytes that are posted at all times; 8 … 65536.
   std::size_t receive_buffers = 128;
@@ -59,8 +59,8 @@ struct LibfabricOptions {
 };
 
 /// Opens an endpoint of `options.provider`. Errors name the option, its value and the choices:
-/// not_found for a provider that is not there, invalid_argument for a value out of range, io for
-/// what the provider refused, exhausted for a second "shm" endpoint in one process.
+/// not_found for a provider that is not there, invalid_argument for a value out of range, io for a
+/// refusal of the provider, exhausted for a second "shm" endpoint in one process.
 ///
 /// Threads: one at a time calls into the endpoint; the providers "sockets" and "net" may have
 /// threads of their own. Destroying the endpoint may take up to 100 ms to say goodbye.

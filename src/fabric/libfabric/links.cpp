@@ -22,7 +22,7 @@ constexpr Duration kLongestRetry = Duration::milliseconds(250);
 constexpr Duration kFirstRepeat = Duration::milliseconds(50);
 constexpr Duration kLongestRepeat = Duration::seconds(1);
 // A provider that connects by itself hides that a connection is lost: it accepts nothing although
-// it has nothing to do. After this long that is taken for what it is.
+// it has nothing to do. After this long the connection counts as lost.
 constexpr Duration kLongestStall = Duration::seconds(1);
 // How often a writer speaks up that has nothing to say but its writes.
 constexpr Duration kWriterSilence = Duration::milliseconds(5);
@@ -93,8 +93,8 @@ void LibfabricFabric::tick_link(Peer& peer) {
   }
 }
 
-// Where nothing wakes the target, its provider moves written bytes only when it happens to look,
-// and it looks the less often the longer it has received nothing.
+// A target that nothing wakes moves written bytes only when it happens to poll, and it polls the
+// less often the longer it has received nothing.
 Duration LibfabricFabric::longest_silence(const Peer& peer) const {
   const bool woken = doorbell_ != nullptr || endpoint_->descriptor() >= 0;
   return woken || peer.writes_issued == 0 ? options_.heartbeat_interval

@@ -58,7 +58,7 @@ TEST(link, a_silent_peer_is_down_after_the_timeout) {
   group.open(hasty);
   group.introduce(0, 1);
   ASSERT_TRUE(group.drive([&] { return group.count(0, CompletionKind::peer_up) == 1; }));
-  // Node 1 is no longer polled. Time is what the caller says it is.
+  // Node 1 is no longer polled. The caller sets the time.
   std::array<Completion, 16> completions;
   Instant clock = now();
   bool down = false;
@@ -91,7 +91,7 @@ TEST(link, a_pause_of_ones_own_is_not_silence_of_the_peers) {
 }
 
 // A network between two endpoints: relays TCP connections to `target`, and can lose them together
-// with what is under way.
+// with the bytes under way.
 class Relay {
  public:
   explicit Relay(in_port_t target) : target_(target), listener_(socket()) {
@@ -104,7 +104,7 @@ class Relay {
   }
   in_port_t port() const { return port_; }
 
-  // Passes on what arrived; with `swallow` what the connecting side sends gets no further.
+  // Passes on the bytes that arrived; with `swallow` those of the connecting side get no further.
   void turn(bool swallow) {
     Descriptor accepted(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK));
     if (accepted.get() >= 0) {
@@ -207,7 +207,7 @@ class Numbers {
       EXPECT_TRUE(added.ok());
     }
   }
-  // Passes on what is under way; what node 0 sends gets no further than the network.
+  // Passes on the bytes under way; bytes from node 0 get no further than the network.
   void swallow() {
     relays_[0].turn(true);
     relays_[1].turn(false);
@@ -230,7 +230,7 @@ class Numbers {
     ++next_;
     post(op);
   }
-  // Says that what was written since the link is up, and was not said, is written.
+  // Announces the writes since the link came up that were not announced yet.
   void say_so() {
     if (said_ == next_) return;
     const std::array<std::uint64_t, 2> range = {said_, next_};
@@ -269,7 +269,7 @@ class Numbers {
   void take(CompletionKind kind) {
     if (kind == CompletionKind::peer_up) {
       up_ = true;
-      said_ = next_;  // what went before may be lost
+      said_ = next_;  // earlier writes may be lost
     } else if (kind == CompletionKind::peer_down) {
       up_ = false;
       ++downs_;
@@ -326,8 +326,8 @@ TEST(link, connections_that_break_under_traffic_leave_no_holes) {
       numbers.swallow();
     }
     if (numbers.lose_connections() > 0) ++breaks;
-    // The provider looks at its connections every 10 ms: let it notice before or after what is
-    // posted next.
+    // The provider looks at its connections every 10 ms: let it notice before or after the next
+    // post.
     const Instant go_on = now() + Duration::milliseconds(static_cast<std::int64_t>(rng.below(40)));
     while (now() < go_on) numbers.turn(0);
   }

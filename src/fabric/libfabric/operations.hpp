@@ -70,7 +70,7 @@ class OperationList {
 /// The operations that are free, with their send buffers.
 class SendPool {
  public:
-  /// `frame_size` is what each buffer holds. With `local_registration` buffers are registered.
+  /// `frame_size` is the size of each buffer. With `local_registration` buffers are registered.
   static Result<std::unique_ptr<SendPool>> make(Endpoint& endpoint, std::size_t count,
                                                 std::size_t frame_size);
   ~SendPool();
@@ -80,7 +80,7 @@ class SendPool {
   /// A cleared operation, or null when all are in use.
   Operation* take() { return operations_.empty() ? nullptr : &operations_.take(); }
   void give_back(Operation& operation) { operations_.give(operation); }
-  /// What the provider wants to know about the buffers.
+  /// The provider's descriptor of the buffers.
   void* buffer_description() const;
 
  private:
@@ -106,7 +106,7 @@ class ReceivePool {
 
   /// Posts the buffer again, now or when the provider has room.
   void give_back(Receive& receive);
-  /// Posts what the provider had no room for.
+  /// Posts the receives that the provider had no room for.
   void post_backlog();
 
  private:

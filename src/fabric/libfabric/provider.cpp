@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kApiVersion = FI_VERSION(1, 17);
 constexpr std::size_t kLargestWrite = std::size_t{1} << 30;
 
-// What is asked for; weaker requests follow when a stronger one has no answer.
+// The abilities to request; weaker requests follow when a stronger one has no answer.
 struct Request {
   bool write = true;
   bool send_after_write = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which libfabric provider, asked for what: turns LibfabricOptions into an fi_info that promises
-// as much of the fabric contract as the provider can, and says what it promised.
+// The choice of a libfabric provider and its abilities: turns LibfabricOptions into an fi_info that
+// promises as much of the fabric contract as the provider can, and reports those promises.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -20,7 +20,7 @@ struct InfoDeleter {
 };
 using InfoPointer = std::unique_ptr<fi_info, InfoDeleter>;
 
-/// What the chosen provider granted.
+/// The abilities of the chosen provider.
 struct Traits {
   bool native_write = false;         ///< one-sided writes, and ordered or completed well enough
   bool delivery_complete = false;    ///< a write's completion can mean that it is in place

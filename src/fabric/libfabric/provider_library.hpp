@@ -12,11 +12,11 @@
 namespace weft::ofi {
 
 /// Loads it, unless that was done. A launcher does so before it forks nodes that need it. Errors:
-/// not_found with what the dynamic linker says.
+/// not_found with the dynamic linker's message.
 Result<void> load_library();
 
 /// Whether the loaded library has a provider of that name at all, as users write it ("tcp",
-/// "verbs"). What it is able to do shows when an endpoint opens.
+/// "verbs"). Opening an endpoint shows its abilities.
 Result<void> check_provider(const std::string& name);
 
 }  // namespace weft::ofi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arrives: events of the provider, and the frames in them.
+// The receiving side: events of the provider, and the frames in them.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ void LibfabricFabric::on_part(Operation& whole, int error) {
   WEFT_CHECK(whole.parts_pending > 0);
   --whole.parts_pending;
   if (error != 0 && whole.peer != nullptr && whole.peer->link == Link::up) {
-    // Keep `whole` where it is: closing the link sorts out what is still pending.
+    // Keep `whole` where it is: closing the link sorts out pending operations.
     ++whole.parts_pending;
     begin_closing(*whole.peer, fi_strerror(error), kDrain, Link::connecting);
     --whole.parts_pending;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Somebody who reads the network and does not know the secret can say again what was said.
+// A stranger that reads the network and does not know the secret can replay recorded frames.
 #include <array>
 #include <vector>
 
@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-// Says again what somebody recorded: hellos of node 1, over a connection of its own.
+// Replays recorded frames: hellos of node 1, over a connection of its own.
 class Replayer {
  public:
   explicit Replayer(const std::string& victim) : victim_(*ofi::parse_endpoint_address(victim)) {
@@ -101,7 +101,7 @@ TEST_F(RecordedHello, that_was_said_to_an_earlier_life_ends_nothing) {
   EXPECT_EQ(downs(), 0u);
 }
 
-// What the two tests above would see if a recording were worth anything.
+// The two tests above would see this if a recording were worth anything.
 TEST_F(RecordedHello, is_told_from_the_next_one_of_the_peer_itself) {
   Replayer replayer(victim_->address());
   replayer.say(99, replayer.receiver());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions: memory of this node that peers may write into, and what this node learnt about memory
-// of its peers. A writer asks once per region whether it may write there, so that a bad write is
-// noticed by both sides whatever the provider does with it.
+// Regions: memory of this node that peers may write into, and the grants that this node has of
+// memory of its peers. A writer asks once per region whether it may write there, so that both sides
+// notice a bad write with every provider.
 #pragma once
 
 #include <array>
@@ -25,9 +25,9 @@ class LocalRegions {
   Result<Region> expose(Endpoint& endpoint, std::span<std::byte> memory);
   /// False when there is no such region.
   bool retract(std::uint64_t key);
-  /// What to tell a peer that asks for `key`.
+  /// The grant for a peer that asks for `key`.
   std::optional<RegionGrant> grant(std::uint64_t key) const;
-  /// Where [offset, offset + size) of region `key` is; empty optional when it is not inside.
+  /// The memory at [offset, offset + size) of region `key`; empty optional when it is not inside.
   std::optional<std::span<std::byte>> resolve(std::uint64_t key, std::uint64_t offset,
                                               std::size_t size) const;
   /// Releases all registrations.
@@ -35,8 +35,8 @@ class LocalRegions {
 
   /// How many were ever exposed.
   std::uint64_t exposed() const { return exposed_; }
-  /// What to tell a peer unasked: those exposed after the first `count` that are still there. Of
-  /// many only the newest: peers ask for the others.
+  /// Regions to announce to a peer unasked: those exposed after the first `count` that are still
+  /// there. Of many only the newest: peers ask for the others.
   std::vector<RegionGrant> exposed_since(std::uint64_t count) const;
 
  private:
@@ -57,18 +57,18 @@ enum class Permission : std::uint8_t {
   refused,
 };
 
-/// What one peer said about its regions, in this session.
+/// The regions of one peer, as it described them in this session.
 class PeerRegions {
  public:
   Permission permission(std::uint64_t key) const;
-  /// Whether a write of `size` bytes at `offset` is inside of what the peer granted for `region`.
+  /// Whether a write of `size` bytes at `offset` is inside of the peer's grant for `region`.
   bool allows(const RemoteRegion& region, std::uint64_t offset, std::size_t size) const;
   /// False when more is asked than a sane job has.
   bool note_asked(std::uint64_t key);
   /// Asked for or not.
   void note_open(const RegionGrant& grant);
   void note_refused(std::uint64_t key);
-  /// It was withdrawn; what is known of it is only a matter of memory.
+  /// It was withdrawn; forgetting it only saves memory.
   void note_closed(std::uint64_t key);
   void clear() { known_.clear(); }
 

@@ -22,8 +22,8 @@ void relax() {
 
 }  // namespace
 
-// Through pthread_spin_trylock alone: what is in the word is between glibc and its unlock, which
-// other processes may call.
+// Through pthread_spin_trylock alone: only glibc knows the values of the word, and its unlock,
+// which other processes may call.
 extern "C" __attribute__((visibility("default"))) int pthread_spin_lock(
     pthread_spinlock_t* lock) noexcept {
   for (;;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What leaves. Per peer everything goes in the order posted: operations that cannot go now, for
-// want of room, credits or permission, wait in the peer's queue and hold up what follows them.
+// The sending side. Per peer everything goes in the order posted: operations that cannot go now,
+// for want of room, credits or permission, wait in the peer's queue and hold up those behind them.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -136,9 +136,9 @@ void LibfabricFabric::frame_left(Peer& peer, const FrameHeader& header) {
 }
 
 // A provider that connects by itself loses and makes connections again silently. A write that is
-// lost fails, but what is sent after that must not arrive: it would do so without the write. So
-// while writes are in the provider's hands nothing is sent before everything was read that it has
-// to say; and nothing more once it has said that one failed.
+// lost fails, but messages sent after it must not arrive: they would do so without the write. So
+// while the provider has writes, nothing is sent before all its events were read; and nothing more
+// once an event has said that a write failed.
 bool LibfabricFabric::may_send(const Peer& peer) {
   if (peer.writes_issued > 0) {
     for (int i = 0; i < kMaxReads && unread_; ++i) read_ahead();
@@ -203,7 +203,7 @@ LibfabricFabric::Outcome LibfabricFabric::send_frame(Peer& peer, FrameKind kind,
   return outcome;
 }
 
-// Sends what can go; the peer is listed when trying again soon makes sense.
+// Sends all that can go; the peer is listed when trying again soon makes sense.
 void LibfabricFabric::send_due(Peer& peer) {
   if (peer.link != Link::up && peer.link != Link::connecting) return;
   if (!may_send(peer)) {
@@ -231,7 +231,7 @@ LibfabricFabric::Outcome LibfabricFabric::send_own_frames(Peer& peer) {
     if (outcome != Outcome::sent) return outcome;
     peer.region_frames.pop_front();
   }
-  // What carries credits anyway and shows that we are here makes these needless.
+  // Frames that carry credits anyway and show that we are here make these needless.
   if (peer.dues.credit && peer.queued.empty()) {
     const Outcome outcome = send_frame(peer, FrameKind::credit, {});
     if (outcome != Outcome::sent) return outcome;

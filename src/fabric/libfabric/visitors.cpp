@@ -24,7 +24,7 @@ bool is_listener(int descriptor) {
   return ::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value != 0;
 }
 
-// False as well for what is no TCP connection.
+// False as well for a descriptor that is no TCP connection.
 bool is_unanswered(int descriptor, bool answers) {
   tcp_info info{};
   socklen_t size = sizeof info;

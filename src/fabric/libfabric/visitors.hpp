@@ -24,9 +24,9 @@ class Visitors {
   static constexpr Duration patience = Duration::seconds(5);
   static constexpr std::size_t most = 64;
 
-  /// `own`: the endpoint's name, a `sockaddr`; what is none is never visited. `answers`: whether
-  /// the provider answers each connection that is a peer's. Where it does not, one is taken for a
-  /// peer's when anything came over it.
+  /// `own`: the endpoint's name, a `sockaddr`; an endpoint with another kind of name is never
+  /// visited. `answers`: whether the provider answers each connection that is a peer's. If it does
+  /// not, a connection counts as a peer's when any byte came over it.
   Visitors(std::span<const std::byte> own, bool answers);
 
   /// Looks at all descriptors of the process. Returns how many it ended.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strangers that connect to the provider's listener and prove nothing. Time is what the test says.
+// Strangers that connect to the provider's listener and prove nothing. The test sets the time.
 #include "fabric/libfabric/visitors.hpp"
 
 #include <netinet/in.h>
@@ -73,7 +73,7 @@ class visitors : public ::testing::Test {
 TEST_F(visitors, that_get_no_answer_are_shown_out_after_five_seconds) {
   let_in();
   EXPECT_EQ(watch_->look(start), 0u);
-  // What a stranger says proves nothing.
+  // Bytes from a stranger prove nothing.
   ASSERT_EQ(::send(outside_[0].get(), "hello", 5, MSG_NOSIGNAL), 5);
   EXPECT_EQ(watch_->look(start + Visitors::patience - Duration(1)), 0u);
   EXPECT_TRUE(is_open(outside_[0]));

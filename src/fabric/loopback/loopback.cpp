@@ -26,7 +26,7 @@ class LoopbackFabric;
 
 }  // namespace
 
-// Endpoints by serial number, which is what their address says.
+// Endpoints by serial number, which is their address.
 struct LoopbackHub::State {
   LoopbackOptions options;
   std::uint64_t next_serial = 1;
@@ -43,7 +43,7 @@ struct Peer {
   Incarnation incarnation{};
   std::uint64_t serial = 0;         // of the endpoint at the other end
   std::uint64_t link = 0;           // 0: not connected
-  std::uint64_t reported_link = 0;  // whose peer_up was reported and whose peer_down was not
+  std::uint64_t reported_link = 0;  // its peer_up was reported and its peer_down was not
   Incarnation reported_incarnation{};
   bool removed = false;
   std::deque<std::pair<TxOp, std::vector<std::byte>>> out;
@@ -119,7 +119,7 @@ class LoopbackFabric final : public Fabric {
   std::map<NodeId, Peer> peers_;
   std::map<std::uint64_t, std::span<std::byte>> regions_;
   std::deque<Event> events_;
-  std::deque<Event> shown_;  // whose data the last poll handed out
+  std::deque<Event> shown_;  // the last poll handed out their data
 };
 
 Result<void> LoopbackFabric::add_peer(NodeId id, Incarnation incarnation,
@@ -221,7 +221,7 @@ std::size_t LoopbackFabric::post(std::span<const TxOp> ops) {
   return taken;
 }
 
-// Carries out what the peer has room for.
+// Carries out the operations that the peer has room for.
 void LoopbackFabric::carry_out(Peer& peer) {
   while (!peer.out.empty() && peer.link != 0 && peer.link == peer.reported_link) {
     const TxOp& op = peer.out.front().first;
@@ -289,7 +289,7 @@ std::size_t LoopbackFabric::poll(Instant, std::span<Completion> completions) {
   return n;
 }
 
-// Yields the first event, or what must be reported in front of it.
+// Yields the first event, or another that must be reported in front of it.
 void LoopbackFabric::yield_front(Completion& out) {
   Event& event = events_.front();
   out = event.completion;

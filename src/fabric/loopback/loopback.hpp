@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LoopbackHub: fabric endpoints that live in one process and exchange bytes by copying. For tests
-// of what stands on a fabric; nothing is timed and nothing is lost by chance.
+// of code that uses a fabric; nothing is timed and nothing is lost by chance.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct LoopbackOptions {
   std::size_t max_outstanding = 256;  ///< per endpoint; also messages in flight per pair
 };
 
-/// Where endpoints find each other. Endpoints share the hub's state: they may outlive it.
+/// The hub through which endpoints find each other. They share its state, and may outlive it.
 ///
 /// Threads: one thread drives the hub and all its endpoints.
 class LoopbackHub {
@@ -24,7 +24,7 @@ class LoopbackHub {
   explicit LoopbackHub(const LoopbackOptions& options = {});
   ~LoopbackHub();
 
-  /// An endpoint without peers. Destroying it is what a killed process is: peers see `peer_down`.
+  /// An endpoint without peers. Destroying it acts like killing a process: peers see `peer_down`.
   /// Fails (exhausted) when the process has no descriptor left.
   Result<std::unique_ptr<Fabric>> open(NodeId self, Incarnation incarnation);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hub does beyond the contract (tests/contract).
+// The hub's behaviour beyond the contract (tests/contract).
 #include "fabric/loopback/loopback.hpp"
 
 #include <gtest/gtest.h>

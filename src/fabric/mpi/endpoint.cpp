@@ -18,7 +18,7 @@ constexpr std::size_t room_size = message_header + largest_message;
 /// So many events are fetched ahead of a caller that takes few at a time.
 constexpr std::size_t most_events = 64;
 /// MPI has nothing to sleep on. After so long without an event it is looked at less and less often,
-/// each time after an eighth of what has passed since.
+/// each time after an eighth of the time since.
 constexpr Duration spin = Duration::milliseconds(1);
 constexpr Duration longest_sleep = Duration::milliseconds(1);
 
@@ -205,7 +205,7 @@ std::size_t Endpoint::yield_downs(std::span<Completion> completions) {
 WaitHint Endpoint::prepare_wait(Instant now) {
   const Duration idle = now - busy_at_;
   if (was_busy_ || !events_.empty() || idle < spin) {
-    // Who shares a processor with the peer that it waits for lets it work.
+    // If this process shares a processor with the peer that it waits for, the peer can work now.
     if (!was_busy_) ::sched_yield();
     return {.ready = true};
   }

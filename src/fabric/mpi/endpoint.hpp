@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fabric over MPI. What each process says to another is one stream: hello, messages and writes,
-// bye, hello again. A write is announced in the stream, and its bytes follow as messages of another
-// tag, which MPI puts straight into the region; until they are there the stream of that peer waits,
-// so that a message never overtakes a write before it.
+// The fabric over MPI. Each process sends one stream to another: hello, messages and writes, bye,
+// hello again. A write is announced in the stream, and its bytes follow as messages of another tag,
+// which MPI puts straight into the region; until they are there the stream of that peer waits, so
+// that a message never overtakes a write before it.
 #pragma once
 
 #include <array>
@@ -53,14 +53,14 @@ class Endpoint final : public MpiFabric {
     bool added = false;
     bool out_open = false;    // hello was sent, and no bye after it
     bool in_open = false;     // hello came, and no bye after it
-    bool awaits_bye = false;  // bye was sent, and what comes until theirs is of the past
+    bool awaits_bye = false;  // bye was sent, and frames until theirs are of the past
     bool left = false;        // it says nothing more
     bool up = false;          // as far as the caller knows, or will when it polls
     std::uint32_t operations = 0;
     Incarnation incarnation{};
     Incoming incoming;
     std::vector<std::byte> thrown_away;
-    GrowingRing<RoomIndex> held;  // what came behind a write that is not there yet
+    GrowingRing<RoomIndex> held;  // frames behind a write that is not there yet
 
     bool usable() const { return out_open && in_open && up; }
   };
@@ -89,7 +89,7 @@ class Endpoint final : public MpiFabric {
   void listen(RoomIndex room);
   void yield_event(Completion& out);
   std::size_t yield_downs(std::span<Completion> completions);
-  // What peers say (endpoint_links.cpp).
+  // Frames of peers (endpoint_links.cpp).
   void hear(NodeId from, RoomIndex room);
   void handle(NodeId from, RoomIndex room);
   void begin_write(Peer& peer, NodeId from, const Frame& frame);
@@ -112,7 +112,7 @@ class Endpoint final : public MpiFabric {
   std::size_t outstanding_ = 0;
   std::size_t downs_ = 0;  // peers that are to be reported as down
   std::vector<std::byte> rooms_;
-  std::vector<std::size_t> room_sizes_;  // of what is in them
+  std::vector<std::size_t> room_sizes_;  // bytes in each
   GrowingRing<RoomIndex> listening_;     // in the order that they are filled in
   std::vector<RoomIndex> shown_;
   GrowingRing<Event> events_;

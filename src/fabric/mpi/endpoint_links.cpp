@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What peers say to each other besides messages, and how an endpoint begins and ends.
+// The frames between peers besides messages, and how an endpoint begins and ends.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -95,7 +95,8 @@ void Endpoint::handle(NodeId from, RoomIndex room) {
   listen(room);
 }
 
-/// Where it goes; or, as MPI has it to be received anyhow, that it is thrown away.
+/// Finds the write's place; without one, its bytes are thrown away, as MPI must receive them
+/// anyhow.
 void Endpoint::begin_write(Peer& peer, NodeId from, const Frame& frame) {
   std::byte* at = nullptr;
   if (peer.usable()) {
@@ -152,7 +153,7 @@ Endpoint::~Endpoint() {
     remove_peer(NodeId(i));
     say(NodeId(i), {.kind = FrameKind::leave});
   }
-  // MPI's own end waits for all processes too. Until then they may need what this one receives.
+  // MPI's own end waits for all processes too. Until then they may need this one's receives.
   std::array<Completion, 16> ignored;
   while (!left_by_all()) {
     const auto since = std::chrono::steady_clock::now().time_since_epoch();

@@ -20,14 +20,14 @@ enum class FrameKind : std::uint64_t {
   write,      ///< its bytes come as messages of their own, of two segments
 };
 
-/// One that was read or is to be written; what its kind does not have is zero.
+/// A frame that was read or is to be written; fields that its kind does not have are zero.
 struct Frame {
   FrameKind kind{};
   Incarnation incarnation{};             ///< hello
   std::uint64_t key = 0;                 ///< write: of the region
   std::uint64_t offset = 0;              ///< write
   std::array<std::uint64_t, 2> sizes{};  ///< write: of the segments
-  std::span<const std::byte> body;       ///< message; part of what was read
+  std::span<const std::byte> body;       ///< message; part of the bytes read
 };
 
 inline constexpr std::uint32_t frame_version = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever is read as a frame is written back to the same bytes.
+// A frame that decodes must encode to the same bytes.
 #include <algorithm>
 #include <array>
 #include <cstdlib>

@@ -11,12 +11,12 @@
 
 namespace weft::mpi {
 
-/// "openmpi" or "mpich": what `name` says ("mpi:openmpi"), or else, for "mpi", what the launcher
-/// left in the environment. Errors: another name; nobody launched this process.
+/// "openmpi" or "mpich": as `name` says ("mpi:openmpi"), or else, for "mpi", as the launcher's
+/// environment shows. Errors: another name; no launcher started this process.
 Result<std::string> implementation_of(std::string_view name);
 
-/// Loads libweft_fabric_IMPLEMENTATION.so (base/module_loader). Starts nothing. Errors: what the
-/// dynamic linker says and the fix.
+/// Loads libweft_fabric_IMPLEMENTATION.so (base/module_loader). Starts nothing. Errors: the message
+/// of the dynamic linker and the fix.
 Result<const TransportCalls*> load_transport(const std::string& implementation);
 
 }  // namespace weft::mpi

@@ -12,8 +12,8 @@
 
 namespace weft {
 
-/// An endpoint of each process that mpirun started. What MPI cannot promise: a process that dies
-/// ends the whole job, none comes back, and what a peer sends unasked waits in MPI's own memory.
+/// An endpoint of each process that mpirun started. Promises that MPI cannot keep: a process that
+/// dies ends the whole job, none comes back, and unexpected messages wait in MPI's own memory.
 class MpiFabric : public Fabric {
  public:
   /// The rank in MPI_COMM_WORLD, which is the node's number too.
@@ -28,9 +28,9 @@ bool is_mpi(const std::string& name);
 std::string mpi_address(NodeId rank);
 
 /// Loads the MPI and starts it, which waits until all processes of the job have come so far. Once
-/// in a process: MPI cannot be started again. To end it destroy the endpoint, in all processes; who
-/// does so earlier is down for its peers, and waits for them. Errors: not started by mpirun; the
-/// library is not there.
+/// in a process: MPI cannot be started again. To end it destroy the endpoint, in all processes; a
+/// process that does so earlier is down for its peers, and waits for them. Errors: not started by
+/// mpirun; the library is not there.
 Result<std::unique_ptr<MpiFabric>> open_mpi(const std::string& name);
 
 }  // namespace weft

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the fabric over MPI start with mpirun: one rank. Rank 0 prints "ok" when all
-// is as promised (include/weft/fabric.hpp); whoever finds something else says what, and ends all.
+// One rank, which the tests of the fabric over MPI start with mpirun. Rank 0 prints "ok" when all
+// is as promised (include/weft/fabric.hpp); a rank that finds an error prints it, and ends all.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -76,7 +76,7 @@ class Rank {
     drive([&] { return count(&Peer::has_region) + 1 == peers_.size(); });
   }
 
-  /// Writes of all sizes, each followed by a message that says what must be in place.
+  /// Writes of all sizes, each followed by a message that names the bytes that must be in place.
   void exchange_writes() {
     for (std::uint64_t n = 0; n < writes_per_pair; ++n) {
       for (std::uint32_t i = 0; i < peers_.size(); ++i) {
@@ -144,7 +144,7 @@ class Rank {
   void write(std::uint32_t to, std::uint64_t n) {
     const std::size_t most = n % 10 == 9 ? area : n % 3 == 0 ? 200'000 : 500;
     const std::size_t size = rng_.below(most + 1), offset = rng_.below(area - size + 1);
-    // One at a time in a region: what is in place must stay until it was looked at.
+    // One write at a time in a region: its bytes must stay until the receiver has checked them.
     drive([&] { return peers_[to].acknowledged == n; });
     kept_.push_back(random_bytes(rng_, size));
     const Bytes& data = kept_.back();

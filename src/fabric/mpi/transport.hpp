@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libweft_fabric_openmpi.so and libweft_fabric_mpich.so offer: messages over MPI. The same
-// source, built against each; one of them is loaded where a program asks for MPI (library.hpp).
-// Plain C, so that nothing but memory and functions passes between the two.
+// The interface of libweft_fabric_openmpi.so and libweft_fabric_mpich.so: messages over MPI. The
+// same source, built against each; one of them is loaded where a program asks for MPI
+// (library.hpp). Plain C, so that nothing but memory and functions passes between the two.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct World {
 /// blocks.
 struct TransportCalls {
   std::uint32_t version;  ///< transport_version
-  /// First, by all processes: waits for them. What is wrong; null: nothing.
+  /// First, by all processes: waits for them. Returns an error text; null: none.
   const char* (*start)(World* world);
   /// Data stays valid until `finished` says the cookie. At most 2^31 − 1 bytes. Per receiver and
   /// tag messages arrive in order.

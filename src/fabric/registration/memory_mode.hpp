@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MemoryMode: what a network does about the pages of registered memory.
+// MemoryMode: how a network treats the pages of registered memory.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MemoryMonitor: notices when registered addresses get other pages behind them, by munmap, mremap
-// or madvise, whoever calls these.
+// or madvise, from any caller.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ struct MemoryChange {
 class MemoryMonitor {
  public:
   virtual ~MemoryMonitor() = default;
-  /// From now on changes of these pages are noticed. Whole pages. Errors: not of memory of this
-  /// kind; what cannot be watched must not be kept registered.
+  /// From now on changes of these pages are noticed. Whole pages. Errors: memory of another kind;
+  /// memory that cannot be watched must not stay registered.
   virtual Result<void> watch(std::uint64_t address, std::uint64_t bytes) = 0;
-  /// Whether `take` has something. True before the call that changed the memory has returned to
-  /// whoever made it.
+  /// Whether `take` has something. True before the call that changed the memory returns to its
+  /// caller.
   virtual bool has_changes() const = 0;
   /// Fills `changes` from the front; returns how many. Call it until it returns 0.
   virtual std::size_t take(std::span<MemoryChange> changes) = 0;

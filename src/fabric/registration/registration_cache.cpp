@@ -10,7 +10,7 @@ namespace weft::fabric {
 namespace {
 
 // Region::state: whether it may be found, the strongest mode that it answers (two bits), its users,
-// and whose turn in the slot it is.
+// and a count of the slot's regions.
 constexpr std::uint64_t findable = 1;
 constexpr int strength_shift = 1;
 constexpr std::uint64_t strength_bits = std::uint64_t{3} << strength_shift;

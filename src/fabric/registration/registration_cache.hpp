@@ -29,8 +29,8 @@ struct Registered {
 class Registrar {
  public:
   virtual ~Registrar() = default;
-  /// In another mode than `mode` where the network cannot do that: paged in place of prefetched,
-  /// pinned in place of either. What was to be pinned is pinned.
+  /// Uses another mode if the network cannot do `mode`: paged in place of prefetched, pinned in
+  /// place of either. Memory to be pinned is pinned.
   virtual Result<Registered> enter(std::uint64_t address, std::uint64_t bytes, MemoryMode mode) = 0;
   virtual void remove(std::uint64_t handle) = 0;
 };
@@ -45,7 +45,7 @@ struct RegistrationLimits {
 /// that is in use then leaves the cache at once, and the network when its last user releases it.
 ///
 /// A hit takes no lock. It looks for a region by a hint or by the sorted index, which a thread with
-/// the lock may be changing: what it reads there only proposes a region. The region's own state
+/// the lock may be changing: an entry read there only proposes a region. The region's own state
 /// decides, in the one atomic operation that counts the user. Regions live in slots that are used
 /// again and never freed before the cache, so that an outdated proposal still names a slot.
 class RegistrationCache {
@@ -67,8 +67,8 @@ class RegistrationCache {
   /// A region that holds [address, address + bytes), bytes > 0, in a mode at least as strong as
   /// `mode`: a pinned region answers all requests, a prefetched one those for paged memory, too. A
   /// region that the registrar made weaker than it was asked to answers such requests as well,
-  /// since asking again would bring the same; the use's mode says what it is. Errors: the
-  /// registrar's, and `exhausted` when what is in use leaves no room within the limits.
+  /// since asking again would bring the same; the use's mode tells the actual one. Errors: the
+  /// registrar's, and `exhausted` when regions in use leave no room within the limits.
   Result<Use> acquire(std::uint64_t address, std::uint64_t bytes,
                       MemoryMode mode = MemoryMode::pinned);
   void release(const Use& use);
@@ -124,9 +124,9 @@ class RegistrationCache {
   Registrar& registrar_;
   const RegistrationLimits limits_;
   const int hint_bits_;
-  // Where a page was found last.
+  // The region in which a page was found last.
   std::unique_ptr<std::atomic<Region*>[]> hints_;
-  // Regions that may be found, by where they begin: the keys, and whose they are.
+  // Regions that may be found, by their first address: the keys, and their regions.
   std::unique_ptr<std::atomic<std::uint64_t>[]> begins_;
   std::unique_ptr<std::atomic<Region*>[]> indexed_;
   std::atomic<std::size_t> count_ = 0;

@@ -64,14 +64,14 @@ class FakeNetwork final : public Registrar {
     const std::lock_guard lock(mutex_);
     for (std::uint64_t p = begin; p < end; ++p) ++versions_[p];
   }
-  /// Whether a region's mode is what the cache says, and answers the request.
+  /// Whether a region's mode is the one that the cache reports, and answers the request.
   bool is_in_mode(const RegistrationCache::Use& use, MemoryMode wanted) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(use.handle);
     return found != entries_.end() && found->second.is == use.mode &&
            may_answer(found->second.asked, found->second.is, wanted);
   }
-  /// Whether a region holds what was asked for, in pages as they are now.
+  /// Whether a region holds the requested bytes, in pages as they are now.
   bool is_right(std::uint64_t handle, std::uint64_t begin, std::uint64_t end) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(handle);
@@ -232,14 +232,14 @@ TEST(registration_cache, never_answers_with_a_stale_region_whatever_is_done) {
   }
 }
 
-/// What the cache should do, in the order of use: the latest at the end.
+/// A model of the cache, in the order of use: the latest at the end.
 class LeastRecentlyUsed {
  public:
   struct Region {
     std::uint64_t handle, begin, end;
     MemoryMode asked, is;
   };
-  /// Takes what would be evicted for a new region of that length out.
+  /// Removes the regions that a new one of that length would evict.
   void make_room(std::uint64_t bytes, std::uint64_t most_bytes, std::size_t most_regions) {
     while (regions_.size() == most_regions || bytes_ + bytes > most_bytes) {
       bytes_ -= regions_.front().end - regions_.front().begin;
@@ -322,8 +322,8 @@ TEST(registration_cache, with_regions_that_overlap_finds_the_one_that_reaches_fa
   cache.release(*found);
 }
 
-/// One thread of several. What it acquires is as new as the last change of the page that was
-/// complete before.
+/// One thread of several. A region that it acquires is as new as the last change of the page that
+/// was complete before.
 void use_in_a_thread(FakeNetwork& network, RegistrationCache& cache,
                      std::array<std::atomic<std::uint64_t>, FakeNetwork::pages>& complete,
                      std::uint64_t seed) {

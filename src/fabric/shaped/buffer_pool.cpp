@@ -39,7 +39,7 @@ void BufferPool::give_back(Buffer buffer) {
   free_[static_cast<std::size_t>(std::countr_zero(capacity))].push_back(std::move(buffer));
 }
 
-// Frees at least `needed` bytes of what was given back, the largest buffers first.
+// Frees at least `needed` bytes of buffers given back, the largest first.
 void BufferPool::drop_kept(std::size_t needed) {
   for (auto free = free_.rbegin(); free != free_.rend(); ++free) {
     while (!free->empty()) {

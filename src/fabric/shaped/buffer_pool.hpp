@@ -20,9 +20,9 @@ struct Buffer {
   explicit operator bool() const { return memory != nullptr; }
 };
 
-/// Hands out buffers whose capacities are powers of two and keeps those given back. What it handed
-/// out and what it keeps stay within a limit together; in a steady state nothing is allocated.
-/// Not thread-safe.
+/// Hands out buffers whose capacities are powers of two and keeps those given back. Buffers handed
+/// out and kept stay within a limit together; in a steady state nothing is allocated. Not
+/// thread-safe.
 class BufferPool {
  public:
   /// `limit` in bytes, at least room for one buffer of the `largest` size asked for.

@@ -77,7 +77,7 @@ bool Egress::take_failed(const TxOp& op) {
   return true;
 }
 
-// Half of what the inner fabric has left for each peer: one that is stuck leaves half to the
+// Half of the inner fabric's free operations for each peer: one that is stuck leaves half to the
 // others, two leave a quarter, and so on.
 bool Egress::may_send(const Queue& queue) const {
   const std::size_t left = inner_limit_ - std::min(inner_limit_, inner_in_flight_);

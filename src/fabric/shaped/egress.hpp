@@ -25,7 +25,7 @@ namespace weft::shaped {
 /// A peer that the inner fabric cannot get rid of bytes to is passed over, so that it does not use
 /// up the inner fabric's operations of all others.
 ///
-/// Makes no calls: `fill` says what to post, the owner posts and reports back.
+/// Makes no calls: `fill` names the operations to post, the owner posts and reports back.
 class Egress {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -41,7 +41,7 @@ class Egress {
 
   struct Limits {
     std::size_t operations = 0;        ///< taken and not yet yielded as completions
-    std::size_t inner_operations = 0;  ///< what the inner fabric takes at most
+    std::size_t inner_operations = 0;  ///< the most that the inner fabric takes
     std::size_t message_bytes = 0;
     std::size_t largest_message = 0;
   };
@@ -62,9 +62,9 @@ class Egress {
   std::span<const TxOp> fill(Instant now);
   /// The inner fabric has completed one of them.
   void on_inner_completion(Queue& queue, std::uint64_t context, bool failed);
-  /// The inner fabric reported the end of a peer: whatever was taken for it is done, failed unless
-  /// all of it had passed. What `fill` made for it and was not posted must be forgotten: `unposted`
-  /// is that remainder, in place; returns what is left of it.
+  /// The inner fabric reported the end of a peer: its operations are done, failed unless all their
+  /// bytes had passed. Results of `fill` for it that were not posted must be forgotten: `unposted`
+  /// is all that remains to be posted, in place; returns it without that peer's.
   std::span<TxOp> end_peer(Queue& queue, std::span<TxOp> unposted);
 
   /// Finds the operations that have left the link by `now`.
@@ -81,7 +81,7 @@ class Egress {
   void set_shape(Instant now, const LinkShape& shape) { link_.set_shape(now, shape); }
   /// Bytes taken and not yet departed.
   ByteCount backlog(Instant now) const { return ByteCount(waiting_bytes_) + link_.backlog(now); }
-  /// Where `fill` put its result.
+  /// The result of `fill`.
   std::span<TxOp> filled() { return std::span(made_).first(made_count_); }
 
  private:
@@ -121,7 +121,7 @@ class Egress {
   std::vector<Operation> operations_;
   std::vector<std::uint32_t> free_slots_;
   std::vector<std::uint32_t> fresh_;  // slots taken since the last `see`
-  std::vector<Queue*> round_;         // front: whose turn it is
+  std::vector<Queue*> round_;         // the front one has its turn
   bool served_last_ = false;          // the last of the round has just had its turn
   RingQueue<Leaving> leaving_;
   RingQueue<std::uint32_t> done_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ingress: the port in front of a node and its link. What the inner fabric received is held here
-// until the link would have brought it.
+// Ingress: the port in front of a node and its link. It holds messages of the inner fabric until
+// the link would have brought them.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ class Ingress {
   Buffer take_buffer(std::size_t size) { return pool_.take(size); }
   void add(Arrival arrival);
 
-  /// Serves what the link had time for until `now`.
+  /// Serves the arrivals that the link had time for until `now`.
   void advance(Instant now);
   /// The next arrival that the link has brought, in order; never a filler.
   bool has_delivery() const { return !delivered_.empty() && delivered_.front().at <= now_; }

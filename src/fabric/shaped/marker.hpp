@@ -25,7 +25,7 @@ struct Marker {
 
   Kind kind = Kind::filler;
   std::uint32_t bytes = 0;  ///< of the chunk, as they pass the link
-  /// At the port. A node of another host has another clock and could not tell what this means.
+  /// At the port. A node of another host has another clock and could not interpret this.
   HostInstant arrives{};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever decodes, encodes to the same header again.
+// A header that decodes must encode to the same bytes.
 #include <cstdlib>
 #include <cstring>
 

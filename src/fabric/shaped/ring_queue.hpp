@@ -37,7 +37,7 @@ class RingQueue {
     --size_;
     return value;
   }
-  /// Removes what `unwanted` says, keeping the order of the rest.
+  /// Removes elements for which `unwanted` holds, keeping the order of the rest.
   template <class Unwanted>
   void remove_if(Unwanted unwanted) {
     for (std::size_t i = size_; i > 0; --i) {

@@ -20,7 +20,7 @@ namespace weft {
 namespace shaped {
 namespace {
 
-constexpr std::size_t kSmallestMessage = 4096;  // what every fabric promises to carry
+constexpr std::size_t kSmallestMessage = 4096;  // every fabric promises to carry that
 constexpr std::size_t kInnerBatch = 64;
 constexpr int kInnerPolls = 8;  // at most, per poll
 constexpr auto kSlowest = Bandwidth::bytes_per_second(1'000);
@@ -70,7 +70,7 @@ class Shaped final : public ShapedFabric {
     Egress::Queue queue;
     bool inner_up = false;
     std::uint32_t inner_life = 0;  // counts the inner fabric's peer_up
-    bool reported_up = false;      // what the user was told
+    bool reported_up = false;      // as the user was told
     std::uint32_t reported_life = 0;
     std::uint32_t discard_before = 0;  // lives before this one ended by remove_peer
     Instant last_arrival{};
@@ -97,7 +97,7 @@ class Shaped final : public ShapedFabric {
   Ingress ingress_;
   std::unordered_map<NodeId, Peer> peers_;
   std::span<TxOp> unposted_;   // of egress_, refused by the inner fabric for now
-  std::vector<Buffer> shown_;  // whose data the last poll handed out
+  std::vector<Buffer> shown_;  // the last poll handed out their data
   std::array<Completion, kInnerBatch> batch_{};
   bool started_ = false;
   Instant now_{};
@@ -171,7 +171,7 @@ bool Shaped::take(const TxOp& op) {
   return egress_.take(it->second.queue, op);
 }
 
-// Posts what the egress link had time for.
+// Posts the operations that the egress link had time for.
 void Shaped::pump() {
   for (;;) {
     if (unposted_.empty()) {
@@ -203,8 +203,8 @@ std::size_t Shaped::poll(Instant now, std::span<Completion> completions) {
   return n;
 }
 
-// Polls the inner fabric as far as there is room for what it may yield. Where there is none, it is
-// not polled: that is what stops the senders.
+// Polls the inner fabric as far as there is room for its completions. Without room it is not
+// polled: that stops the senders.
 void Shaped::take_in() {
   for (int i = 0; i < kInnerPolls; ++i) {
     const std::size_t room = std::min(batch_.size(), ingress_.room());
@@ -267,7 +267,7 @@ void Shaped::take_in_message(Peer& peer, const Completion& completion) {
   add_arrival(peer, std::move(arrival));
 }
 
-// Nothing of one peer overtakes what came before, whatever its time stamps say.
+// Messages of one peer stay in order, even if their time stamps do not.
 void Shaped::add_arrival(Peer& peer, Arrival arrival) {
   arrival.at = std::max(arrival.at, peer.last_arrival);
   peer.last_arrival = arrival.at;

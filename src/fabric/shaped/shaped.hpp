@@ -16,20 +16,21 @@
 
 namespace weft {
 
-/// What a node's network is made to look like. Nodes of a job may differ.
+/// The network that a node appears to have. Nodes of a job may differ.
 struct ShapeOptions {
   LinkShape egress{};   ///< node → switch
   LinkShape ingress{};  ///< switch → node
-  /// Bytes that pass a link in one piece: what the flows of different peers interleave by, the
-  /// counterpart of a packet. Zero: 20 µs worth of the egress rate, within [8 KiB, 64 KiB].
+  /// Bytes that pass a link in one piece: the unit in which the flows of different peers
+  /// interleave, the counterpart of a packet. Zero: 20 µs worth of the egress rate, within [8 KiB,
+  /// 64 KiB].
   ByteCount chunk{};
   /// How much of a link's time that passed unused while bytes were waiting may be caught up with,
   /// because this process was not running. Idle time is never caught up with.
   Duration catch_up = Duration::milliseconds(20);
 };
 
-/// The same rate in both directions and `latency` from node to node: what `--link RATE,LATENCY`
-/// of the command line means. The latency is put on the egress links.
+/// The same rate in both directions and `latency` from node to node: the meaning of `--link
+/// RATE,LATENCY` on the command line. The latency is put on the egress links.
 ShapeOptions symmetric_shape(Bandwidth rate, Duration latency);
 
 /// Reads "200Mbit,20us" or "200Mbit"; errors name `option` and show a form that works.
@@ -38,7 +39,7 @@ Result<ShapeOptions> parse_shape(std::string_view option, std::string_view text)
 /// Bytes that wait for or pass a node's links.
 struct ShapeBacklog {
   ByteCount egress{};
-  ByteCount ingress{};  ///< arrived at the port and not yet delivered: what incast builds up
+  ByteCount ingress{};  ///< arrived at the port and not yet delivered: incast builds it up
 };
 
 /// A fabric with links of its own; see the file comment. Threads: as Fabric.
@@ -50,10 +51,10 @@ class ShapedFabric : public Fabric {
   virtual ShapeBacklog backlog() const = 0;
 };
 
-/// Shapes `inner`. All nodes of a job must be shaped (with whatever parameters), or none: a shaped
-/// node refuses peers that are not. All nodes are driven by one clock, as processes of one host
-/// are: times of arrival are told on it. Aborts when `options` are impossible (negative latency, a
-/// rate below 1 kB/s) or when the inner fabric cannot carry messages of 4 KiB and a header.
+/// Shapes `inner`. All nodes of a job must be shaped (with any parameters), or none: a shaped node
+/// refuses peers that are not. All nodes are driven by one clock, as processes of one host are:
+/// times of arrival are told on it. Aborts when `options` are impossible (negative latency, a rate
+/// below 1 kB/s) or when the inner fabric cannot carry messages of 4 KiB and a header.
 std::unique_ptr<ShapedFabric> shape(std::unique_ptr<Fabric> inner, const ShapeOptions& options);
 
 }  // namespace weft

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shaped fabric over loopback, driven by an invented clock: every instant in here is exact.
-// What every fabric promises is tested by tests/contract.
+// tests/contract tests the promises of every fabric.
 #include "fabric/shaped/shaped.hpp"
 
 #include <gtest/gtest.h>

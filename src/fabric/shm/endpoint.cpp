@@ -23,10 +23,10 @@ namespace shm {
 namespace {
 
 constexpr std::size_t kMinMessage = 4096;
-// Who waits for a fetch does not sleep for so long: it takes a tenth of that for a MiB.
+// A writer that waits for a fetch does not sleep for so long: a MiB takes a tenth of that.
 constexpr Duration kLongestFetch = Duration::milliseconds(1);
-// What a peer had published when it looked whether this side sleeps is seen within far less: a
-// microsecond of looking, and then a sleep that ends by itself, for the case that it was not.
+// Records that a peer published before it looked whether this side sleeps become visible within far
+// less: a microsecond of looking, and then a sleep that ends by itself, in case they did not.
 constexpr int kLooksBeforeSleep = 512;
 /// Rings of quiet peers that a poll looks at; with no more peers than that, none is quiet.
 constexpr std::size_t kQuietLooks = 16;
@@ -67,8 +67,8 @@ Result<void> check(const ShmOptions& options) {
   return {};
 }
 
-// Where the control endpoint listens: no name that another machine could have, too, unless whoever
-// chose it takes care of that.
+// The control endpoint's address: a name that no other machine can have, unless the caller chose
+// one and takes care of that.
 TcpOptions control_options(const ShmOptions& options) {
   TcpOptions control;
   control.self = options.self;
@@ -349,7 +349,7 @@ bool Endpoint::sees_any_work(int looks) {
 WaitHint Endpoint::prepare_wait(Instant now) {
   control_pace_.expect_something();
   say_asleep(now);
-  // Before that a peer may have looked when it could not see yet what was said.
+  // Before this instant a peer may have looked when it could not see the word yet.
   const Instant safe_from = said_asleep_at_ + kFirstSleep;
   WaitHint hint = control_->prepare_wait(now);
   hint.ready = hint.ready || completed_count_ > 0 || event_first_ < event_count_ ||

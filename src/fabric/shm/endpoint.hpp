@@ -5,10 +5,10 @@
 //   endpoint_links.cpp  peers going up and down
 //   endpoint_io.cpp     records in, records out
 //
-// A TCP endpoint on a Unix socket, the control endpoint, does what has to do with trust and with
-// lives: it finds peers, proves them, counts their incarnations and notices their death. Its
-// sessions carry a few notes (hello.hpp); a peer is up while the session is and both sides have
-// mapped each other's ring. Whoever sleeps does so on the control endpoint, and is woken by a note.
+// A TCP endpoint on a Unix socket, the control endpoint, handles trust and lives: it finds peers,
+// proves them, counts their incarnations and notices their death. Its sessions carry a few notes
+// (hello.hpp); a peer is up while the session is and both sides have mapped each other's ring. A
+// process sleeps on the control endpoint, and a note wakes it.
 #pragma once
 
 #include <array>
@@ -52,7 +52,7 @@ struct Peer {
   Segment inbound, outbound;
   Consumer consumer;
   Producer producer;
-  OtherMemory memory;     ///< its, for what is fetched
+  OtherMemory memory;     ///< its, for fetches
   bool may_pull = false;  ///< it can fetch from our memory
 
   bool is_up = false;                  ///< the user was told so; in the endpoint's list
@@ -95,7 +95,7 @@ class Endpoint final : public ShmFabric {
   WaitHint prepare_wait(Instant now) override;
 
  private:
-  // Where completions of the current `poll` go.
+  // Takes the completions of the current `poll`.
   struct Yield {
     std::span<Completion> out;
     std::size_t count = 0;
@@ -182,7 +182,7 @@ class Endpoint final : public ShmFabric {
   std::vector<std::unique_ptr<Peer>> peers_;  // by node id
   std::vector<Peer*> up_;
   std::vector<Peer*> busy_;     // of those: something came or went of late; each poll looks at them
-  std::size_t next_quiet_ = 0;  // in up_: where the look at the others goes on
+  std::size_t next_quiet_ = 0;  // in up_: the look at the others goes on here
   std::uint32_t polls_ = 0;
   Peer* touched_ = nullptr;         // by the current batch of `post`
   std::vector<Segment> graveyard_;  // messages in them stay valid until the next poll
@@ -193,7 +193,7 @@ class Endpoint final : public ShmFabric {
   std::array<Completion, 16> events_;
   std::size_t event_first_ = 0;
   std::size_t event_count_ = 0;
-  // By who does not sleep: what the control endpoint has to say then are births and deaths.
+  // For a process that does not sleep: the control endpoint then only reports births and deaths.
   PollingPace control_pace_{Duration::microseconds(20), Duration::microseconds(500)};
   bool is_said_asleep_ = false;  // to peers, and not taken back
   Instant said_asleep_at_{};     // to the last of them

@@ -164,7 +164,7 @@ void Endpoint::flush(Peer& peer) {
   if (any) wake_if_sleeping(peer);
 }
 
-// What the receiver is past, it has fetched.
+// The receiver has fetched all writes before its position.
 void Endpoint::retire_fetched(Peer& peer) {
   if (peer.fetching.empty() || !peer.producer.refresh()) return;
   while (!peer.fetching.empty() && peer.fetching.front().end <= peer.producer.consumed()) {

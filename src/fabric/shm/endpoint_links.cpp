@@ -31,7 +31,7 @@ void Endpoint::serve_control(Yield& yield) {
   }
 }
 
-// False when there is no room to say what has to be said.
+// False when there is no room for the notes to send.
 bool Endpoint::take_event(const Completion& event, Yield& yield) {
   Peer* const peer = find_peer(event.peer);
   if (peer == nullptr) return true;
@@ -45,7 +45,7 @@ bool Endpoint::take_event(const Completion& event, Yield& yield) {
       if (peer->is_linked && !peer->is_broken) on_note(*peer, event.data, yield);
       return true;
     default:
-      return true;  // what became of a note shows in the session
+      return true;  // the session shows whether a note arrived
   }
 }
 
@@ -139,8 +139,8 @@ void Endpoint::report_up(Peer& peer, Yield& yield) {
   yield.push(CompletionKind::peer_up, peer.id).incarnation = peer.reported_incarnation;
 }
 
-// First what the peer sent before it went, then the operations, then the peer. False when there is
-// no room for all of that yet.
+// First messages that the peer sent before it went, then the operations, then the peer. False when
+// there is no room for all of that yet.
 bool Endpoint::end_link(Peer& peer, Yield& yield) {
   peer.is_linked = false;
   if (peer.is_up) {

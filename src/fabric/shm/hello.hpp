@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What two endpoints say to each other over their socket, and what write records carry. All bytes
-// here come from another process and are checked when read.
+// Notes between two endpoints over their socket, and the contents of write records. All bytes here
+// come from another process and are checked when read.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace weft::shm {
 
 enum class NoteKind : std::uint32_t {
-  hello = 1,  ///< where the sender's segment is: map it
+  hello = 1,  ///< names the sender's segment: map it
   ready,      ///< the receiver's segment is mapped; whether `pull` records work
   refused,    ///< it cannot be mapped
   wake,       ///< look at the rings

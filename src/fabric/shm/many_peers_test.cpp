@@ -62,7 +62,7 @@ struct Member {
   NodeId id;
   std::unique_ptr<ShmFabric> fabric;
   std::uint32_t up = 0;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> received;  // from whom, what
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> received;  // sender, value
 };
 
 class ManyPeers : public testing::Test {

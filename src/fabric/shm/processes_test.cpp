@@ -44,7 +44,7 @@ ShmOptions options_for(NodeId self, std::size_t pull_from) {
   return options;
 }
 
-// An endpoint and what it reported.
+// An endpoint and its completions.
 struct Party {
   explicit Party(const ShmOptions& options) {
     auto opened = open_shm(options);
@@ -179,7 +179,7 @@ class Child {
   }
 }
 
-// Numbers of processes are used again: what now has one need not be who was met.
+// Process numbers are reused: the process with a number may not be the one met before.
 TEST(other_memory, is_read_only_from_the_process_that_was_met) {
   const std::uint64_t nonce = 0x1122334455667788;
   const std::uint32_t there = 7;
@@ -315,7 +315,7 @@ TEST(shm_waiting, tells_once_that_parts_of_a_write_have_moved) {
   EXPECT_FALSE(parent.fabric->prepare_wait(test_now()).moving);
 }
 
-// What was said a moment ago may not have been seen, however often one prepares to sleep.
+// A wish published a moment ago may not have been seen, however often one prepares to sleep.
 TEST(shm_waiting, first_sleeps_end_by_themselves_until_all_must_have_seen_that_one_sleeps) {
   Party parent(options_for(kParent, 0));
   Child child(options_for(kChild, 0), serve_for_ever);
@@ -350,8 +350,8 @@ bool sleeps_well(Party& party) {
   }
 }
 
-// No fence orders what a sender publishes before its look whether the other sleeps; whoever is
-// about to sleep makes up for that.
+// No fence orders a sender's record before its look whether the other sleeps; the process about to
+// sleep makes up for that.
 TEST(shm_waiting, sleepers_are_woken_however_close_the_message_came) {
   Party parent(options_for(kParent, 0));
   Child child(options_for(kChild, 0), sleep_and_answer);

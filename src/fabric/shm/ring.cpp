@@ -12,10 +12,10 @@ std::atomic_ref<std::uint64_t> atomic(std::uint64_t& word) {
   return std::atomic_ref<std::uint64_t>(word);
 }
 
-// A wish of the other side's to be woken for what this side has just published; true once. No fence
-// keeps the processor from looking first: with one, each message would wait for the line that it
-// writes, a fifth of the time that it takes. What was published is seen a moment later all the
-// same, and whoever wishes looks again after that moment.
+// A wish of the other side's to be woken for the record just published; true once. No fence keeps
+// the processor from looking first: with one, each message would wait for the line that it writes,
+// a fifth of the time that it takes. The record becomes visible a moment later all the same, and
+// the side that wishes looks again after that moment.
 bool takes_wish(std::uint64_t& word) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   auto wish = atomic(word);
@@ -42,7 +42,8 @@ RingMemory RingMemory::at(std::span<std::byte> memory) {
 
 bool Producer::refresh() {
   const std::uint64_t consumed = atomic(ring_.control->consumed[0]).load(std::memory_order_acquire);
-  // Between what it was and what was published, on a line: else the other process is broken.
+  // The position lies between the last one and the published one, on a line: else the other process
+  // is broken.
   valid_ = valid_ && consumed - consumed_ <= position_ - consumed_ && consumed % kLine == 0;
   if (valid_) consumed_ = consumed;
   return valid_;
@@ -52,7 +53,7 @@ bool Producer::refresh() {
 bool Producer::is_to_begin_anew(std::size_t extent) {
   if (offset() < kCompact || extent > kCompact / 4 || ring_.size <= kCompact) return false;
   may_begin_anew_ = false;
-  // What is not consumed yet lies behind the place of the new record.
+  // Records not consumed yet lie behind the place of the new record.
   return refresh() && position_ - consumed_ <= kCompact / 2;
 }
 

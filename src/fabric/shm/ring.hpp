@@ -3,9 +3,9 @@
 // in here.
 //
 // A record begins on a cache line with one word, its head, and is followed by its payload. The head
-// is written last and is not zero: that is what the consumer waits for, so that a small message
-// costs the transfer of one line. Before the producer publishes a record it zeroes the word behind
-// it, where the next head will be. A record never wraps around; padding fills the ring's end.
+// is written last and is not zero: the consumer waits for that, so that a small message costs the
+// transfer of one line. Before the producer publishes a record it zeroes the word behind it, where
+// the next head will be. A record never wraps around; padding fills the ring's end.
 //
 // Positions count bytes since the beginning and never go back. Each side keeps its own position in
 // memory of its own and believes the other's only after checking it; nothing that the other process
@@ -58,7 +58,7 @@ constexpr std::size_t record_extent(std::size_t payload) {
 /// The words beside the ring, apart from each other by two lines, because processors fetch lines in
 /// pairs. Lies in shared memory: plain words, used through atomic_ref.
 struct RingControl {
-  std::uint64_t identity[16];     ///< who made the memory; see segment.hpp
+  std::uint64_t identity[16];     ///< of the memory's maker; see segment.hpp
   std::uint64_t consumed[16];     ///< the consumer's position, [0] only
   std::uint64_t sleeps[16];       ///< [0]: the consumer wants to be woken by the next record
   std::uint64_t wants_space[16];  ///< [0]: the producer wants to be woken by the next progress
@@ -66,10 +66,11 @@ struct RingControl {
 inline constexpr std::size_t kRingOffset = 4096;  ///< of the ring behind its control
 static_assert(sizeof(RingControl) <= kRingOffset);
 
-/// Between saying that one is about to sleep and looking at what the other says.
+/// Between saying that one is about to sleep and reading the other's word.
 inline void full_fence() {
 #if defined(__SANITIZE_THREAD__) && !defined(__clang__)
-// The thread sanitizer does not know fences. It need not: what is read was released and acquired.
+// The thread sanitizer does not know fences. It need not: words that are read were released and
+// acquired.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wtsan"
 #endif
@@ -79,7 +80,7 @@ inline void full_fence() {
 #endif
 }
 
-/// Where a ring is. Does not own it.
+/// The place of a ring. Does not own it.
 struct RingMemory {
   RingControl* control = nullptr;
   std::byte* data = nullptr;
@@ -104,8 +105,8 @@ class Producer {
   /// Room for a payload of `size` bytes, at most largest_payload; null while there is none, or when
   /// the consumer said something impossible.
   std::byte* reserve(std::size_t size);
-  /// Publishes what was reserved last. To be called right after the payload was written: the
-  /// consumer, who looks all the time, would else fetch the line once more in between.
+  /// Publishes the last reservation. To be called right after the payload was written: the
+  /// consumer, which polls all the time, would else fetch the line once more in between.
   void publish(RecordKind kind);
   /// Reads how far the consumer is. False from the moment on when that was impossible.
   bool refresh();
@@ -114,8 +115,8 @@ class Producer {
   std::uint64_t consumed() const { return consumed_; }
   std::uint64_t position() const { return position_; }
 
-  /// Whether the consumer is to be woken for what was published; then true once. May look before
-  /// the other sees what was published; see Consumer::say_sleeping.
+  /// Whether the consumer is to be woken for published records; then true once. May look before the
+  /// other sees them; see Consumer::say_sleeping.
   bool must_wake();
   /// Says that progress of the consumer shall wake this side; as Consumer::say_sleeping.
   bool say_space_wanted();
@@ -144,7 +145,7 @@ class Consumer {
   enum class Look : std::uint8_t {
     nothing,
     record,
-    bad,  ///< what is there was not written by a producer of this version
+    bad,  ///< the record was not written by a producer of this version
   };
 
   Consumer() = default;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ring whose other side is hostile: any words anywhere, before and between calls. The consumer
 // stays within the ring (the address sanitizer watches: nothing lies beside it), comes to an end,
-// and the producer never overwrites what lies beside it either. What records carry is decoded, too.
+// and the producer never writes beside it either. The contents of records are decoded, too.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -25,7 +25,7 @@ struct Free {
   }
 };
 
-// What the other process may do at any time: three bytes say where and what.
+// Does what the other process may do at any time: three bytes choose the place and the value.
 void meddle(const RingMemory& ring, std::span<const std::uint8_t> input) {
   if (input.size() < 3) return;
   const std::size_t line = input[0] % (kSize / kLine);

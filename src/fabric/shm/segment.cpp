@@ -77,7 +77,7 @@ Result<Segment> Segment::find(const SegmentName& name) {
   }
   Segment segment;
   const std::string path = fmt::format("/proc/{}/fd/{}", name.process, name.descriptor);
-  // Not blocking and not becoming anybody's terminal, whatever it turns out to be.
+  // Any kind of file: opening it must not block, and not make it the controlling terminal.
   segment.descriptor_ =
       Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   const int fd = segment.descriptor_.get();

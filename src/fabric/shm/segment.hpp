@@ -19,11 +19,11 @@ namespace weft::shm {
 inline constexpr std::size_t kSmallestRing = 16 * 1024;
 inline constexpr std::size_t kLargestRing = std::size_t{256} << 20;
 
-/// What a process tells another so that it finds a segment. Values may come from anywhere.
+/// The name by which another process finds a segment. Values may come from anywhere.
 struct SegmentName {
   std::uint32_t process = 0;     ///< its maker's process id
   std::uint32_t descriptor = 0;  ///< the descriptor in that process
-  std::uint64_t nonce = 0;       ///< what the segment says that it is
+  std::uint64_t nonce = 0;       ///< the segment's own
   std::uint64_t ring_size = 0;   ///< bytes
 };
 
@@ -57,7 +57,7 @@ class Segment {
   SegmentName name_;
 };
 
-/// Whether this process can make a segment and find it again; what is in the way otherwise.
+/// Whether this process can make a segment and find it again; the error names the obstacle.
 Result<void> check_segments();
 
 /// Another process's memory, and how to see that it is still that one's: numbers of processes are
@@ -65,12 +65,12 @@ Result<void> check_segments();
 struct OtherMemory {
   pid_t process = -1;
   std::uint64_t probe = 0;  ///< address of a word there
-  std::uint64_t nonce = 0;  ///< what that word is
+  std::uint64_t nonce = 0;  ///< the value of that word
 };
 
 /// Copies at most `size` bytes from `source` there to `target` here. Returns how many were copied;
 /// less than zero, with errno, when this process may not (EPERM), or when the other is gone
-/// (ESRCH): what is at `target` is of no meaning then.
+/// (ESRCH): the bytes at `target` then mean nothing.
 ssize_t copy_from(const OtherMemory& other, std::uint64_t source, std::byte* target,
                   std::size_t size);
 

@@ -15,7 +15,7 @@
 
 namespace weft {
 
-/// What an endpoint may use, and whom it trusts.
+/// The resources of an endpoint, and the peers that it trusts.
 struct ShmOptions {
   NodeId self{};
   Incarnation incarnation{};
@@ -23,14 +23,14 @@ struct ShmOptions {
   std::string job_id;
   /// At least 16 bytes, the same in all processes of the job.
   std::vector<std::byte> secret;
-  /// Of this endpoint among all of this host, at most 64 letters and digits, by which those who
-  /// know it work out its address (`address_beside`). Empty: a random one.
+  /// Of this endpoint among all of this host, at most 64 letters and digits, by which processes
+  /// that know it work out its address (`address_beside`). Empty: a random one.
   std::string name;
 
   std::size_t max_outstanding = 1024;            ///< operations, all peers together
   std::size_t max_message = 64 * 1024;           ///< bytes, at least 4096
   std::size_t max_write = std::size_t{1} << 30;  ///< bytes
-  /// Bytes of the ring for what one peer sends to this endpoint, a power of two; more than twice
+  /// Bytes of the ring for one peer's data to this endpoint, a power of two; more than twice
   /// `max_message`. A pair of processes uses at most two of them and 8 KiB.
   std::size_t ring_size = 256 * 1024;
   /// Writes from this size on are fetched by the receiver from the sender's memory, when the kernel
@@ -64,9 +64,9 @@ class ShmFabric : public Fabric {
 /// taken, exhausted without descriptors.
 ///
 /// Contract beyond weft/fabric.hpp:
-///  - Nothing has a name in any file system: whatever happens to the processes, nothing is left.
+///  - Nothing has a name in any file system: no end of the processes leaves anything behind.
 ///  - A process that was killed is down as soon as the kernel has closed its socket; a stopped one
-///    is not down. What it had sent before is delivered first.
+///    is not down. Messages that it had sent before are delivered first.
 ///  - A peer's messages are read where it put them. It proved that it belongs to the job and to
 ///    this user, and could change them while they are read; everything that this fabric itself
 ///    reads is checked.

@@ -8,9 +8,9 @@
 
 namespace weft::shm {
 
-/// Copied through the ring by both sides, or fetched by the receiver. Where the two cores share a
-/// cache the ring is twice as fast, else it is the slower by half; nobody can ask for that, and it
-/// changes with where processes run. So both ways are tried, and the slower one now and then again.
+/// A write is copied through the ring by both sides, or fetched by the receiver. When the two cores
+/// share a cache the ring is twice as fast, else it is the slower by half; no call tells which, and
+/// it changes as processes move. So both ways are tried, and the slower one now and then again.
 class WriteWay {
  public:
   /// Whether the next write is to be fetched.
@@ -20,11 +20,11 @@ class WriteWay {
     const bool is_trial = samples_ % kTrialEvery == kTrialEvery - 1;
     return prefers_fetching() != is_trial;
   }
-  /// What a write of so many bytes took, in nanoseconds, until its receiver had all of it.
+  /// Records the time that a write of so many bytes took until its receiver had all of it.
   void took(bool fetched, std::size_t bytes, double nanoseconds) {
     const double seen = nanoseconds / static_cast<double>(bytes);
     double& cost = cost_[fetched ? kFetch : kRing];
-    // A way is as fast as it can be: what takes longer mostly waited for something else.
+    // The fastest sample shows a way's cost: a slower write mostly waited for something else.
     cost = cost == kUnknown || seen < cost ? seen : cost + std::min(seen - cost, cost) / 8;
     ++samples_;
   }
@@ -34,7 +34,7 @@ class WriteWay {
   static constexpr double kUnknown = 0;
   static constexpr std::size_t kTrialEvery = 64;
 
-  /// What is fetched leaves the sender free: it may take a little longer.
+  /// A fetched write leaves the sender free: it may take a little longer.
   bool prefers_fetching() const { return cost_[kFetch] < cost_[kRing] * 1.25; }
 
   std::array<double, 2> cost_ = {kUnknown, kUnknown};  // nanoseconds per byte

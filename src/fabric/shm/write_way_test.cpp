@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kBytes = 1 << 20;
 
-// How many of the next writes are fetched when each way takes what it takes.
+// How many of the next writes are fetched, with given costs of both ways.
 int fetched_of(WriteWay& way, int writes, double ring, double fetch) {
   int fetched = 0;
   for (int i = 0; i < writes; ++i) {

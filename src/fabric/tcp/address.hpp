@@ -33,7 +33,7 @@ Result<SocketAddress> parse_address(std::string_view text);
 /// The text that `parse_address` reads back.
 std::string to_text(const SocketAddress& address);
 
-/// What peers shall use to reach a socket bound to `bound`: with `host` in place of its own when
+/// The address at which peers reach a socket bound to `bound`: with `host` in place of its own when
 /// given, with the address of a network interface when it is bound to all of them.
 Result<SocketAddress> advertised_address(const SocketAddress& bound, std::string_view host);
 

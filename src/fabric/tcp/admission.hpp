@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an acceptor does with a peer that has proved who it is. Pure decisions: both sides of a pair
-// come to one and the same connection however their attempts cross.
+// An acceptor's decision about a peer that has proved its identity. Pure decisions: both sides of a
+// pair come to one and the same connection however their attempts cross.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace weft::tcp {
 
-/// What this endpoint knows of the peer that says hello.
+/// This endpoint's view of the peer that says hello.
 struct AdmissionView {
   NodeId self{};
   bool is_known = false;        ///< added and not removed

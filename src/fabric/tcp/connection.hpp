@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an endpoint keeps about one socket and about one peer. Data only; the rules are in
-// endpoint*.cpp.
+// An endpoint's state of one socket and of one peer. Data only; the rules are in endpoint*.cpp.
 #pragma once
 
 #include <array>
@@ -77,15 +76,16 @@ struct Peer {
   SocketAddress address;
   bool is_known = false;  ///< added and not removed
 
-  // The session: what lies between peer_up and peer_down. It may be without a connection for a
-  // while, when that was closed in agreement.
+  // The session, from peer_up to peer_down. It may be without a connection for a while, when that
+  // was closed in agreement.
   std::uint64_t session = 0;
   std::uint64_t ended_session = 0;
   Connection* connection = nullptr;  ///< carries the session
   Connection* attempt = nullptr;     ///< ours, on its way
   Connection* deferred = nullptr;    ///< theirs, waiting for a decision
 
-  // What the user was told. Lags behind the session; operations run only when both agree.
+  // The session as reported to the user. Lags behind the session; operations run only when both
+  // agree.
   std::uint64_t reported_session = 0;  ///< 0: down
   Incarnation reported_incarnation{};
 

@@ -223,7 +223,7 @@ std::size_t Endpoint::poll(Instant now, std::span<Completion> completions) {
   made_progress_ = false;
   Yield yield{completions};
   if (!held_.empty() || !graveyard_.empty()) release_messages();
-  // What was just sent is reported before a system call is spent on looking for an answer; every
+  // Completed sends are reported before a system call is spent on looking for an answer; every
   // other poll looks first in any case.
   if (looked_) yield_completed(yield);
   looked_ = yield.count == 0;

@@ -3,7 +3,7 @@
 //
 //   endpoint.cpp           the Fabric interface and the order of work in `poll`
 //   endpoint_connect.cpp   accepting, connecting, the handshake
-//   endpoint_sessions.cpp  peers going up and down, and what the user is told when
+//   endpoint_sessions.cpp  peers going up and down, and reports of that to the user
 //   endpoint_io.cpp        frames in, frames out
 //   endpoint_limits.cpp    timers, silent peers, closing connections that others need
 //
@@ -47,7 +47,7 @@ class Endpoint final : public Fabric {
   WaitHint prepare_wait(Instant now) override;
 
  private:
-  // Where completions of the current `poll` go.
+  // Takes the completions of the current `poll`.
   struct Yield {
     std::span<Completion> out;
     std::size_t count = 0;

@@ -45,7 +45,7 @@ void Endpoint::mark_hot(Connection& connection) {
   hot_.insert(hot_.begin(), &connection);
 }
 
-// Reads what there is and delivers it. Returns whether anything happened; the connection may be
+// Reads all there is and delivers it. Returns whether anything happened; the connection may be
 // closed afterwards.
 bool Endpoint::serve(Connection& connection, Yield& yield) {
   if (!may_transfer(connection)) return false;
@@ -115,7 +115,7 @@ bool Endpoint::deliver(Connection& connection, Yield& yield) {
   }
 }
 
-// Sends what the socket takes of the peer's operations, then what is to be said about closing.
+// Sends as many of the peer's operations as the socket takes, then frames about closing.
 void Endpoint::flush(Peer& peer) {
   if (peer.connection == nullptr) {
     if (!peer.queue.empty()) need_attention(peer);

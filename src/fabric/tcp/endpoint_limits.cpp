@@ -59,8 +59,8 @@ void Endpoint::check_deadline(Connection& connection) {
   }
 }
 
-// What was sent and is not acknowledged for long means that the peer's host or the way to it is
-// gone. A peer that merely does not read is different: its kernel answers probes.
+// Bytes that stay unacknowledged for long mean that the peer's host or the path to it is gone. A
+// peer that merely does not read is different: its kernel answers probes.
 void Endpoint::check_answers(Connection& connection) {
   if (connection.next_check == Instant::never()) return;
   if (now_ < connection.next_check) {

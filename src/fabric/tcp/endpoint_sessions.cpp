@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoint: peers going up and down. The network moves ahead of what the user was told; operations
+// Endpoint: peers going up and down. The network moves ahead of the reports to the user; operations
 // run only while the session on the wire is the one that was reported.
 #include <utility>
 
@@ -33,7 +33,7 @@ void Endpoint::end_session(Peer& peer) {
   need_attention(peer);
 }
 
-// A connection broke or broke the rules: whatever was in flight is lost, and the session with it.
+// A connection broke or broke the rules: messages in flight are lost, and the session with them.
 void Endpoint::lose(Connection& connection, std::string_view why) {
   Peer& peer = *connection.peer;
   spdlog::debug("tcp: connection to node {} ended: {}", peer.id.value(), why);

@@ -130,7 +130,7 @@ TEST_F(Eviction, a_peer_that_dies_without_a_connection_is_noticed) {
 }
 
 /// Which of the spokes, by number, have a TCP connection: only the hub knows how to make one, so
-/// each has a spoke's own port at one end. What is being closed does not count.
+/// each has a spoke's own port at one end. Connections being closed do not count.
 std::vector<std::uint32_t> connected(std::span<Party* const> spokes) {
   std::vector<std::uint32_t> numbers;
   std::ifstream table("/proc/self/net/tcp");
@@ -194,7 +194,7 @@ TEST(challenges, section_4_2_2_the_connection_that_was_used_least_recently_gives
   EXPECT_EQ(hub.count(CompletionKind::peer_down), 0u);
 }
 
-// Accepting and listening to those who are there take turns: neither is put off for ever.
+// Accepting and reading from connected peers take turns: neither is put off for ever.
 TEST(challenges, section_4_2_3_a_newcomer_is_heard_although_another_never_stops_sending) {
   Party hub(options_for(2)), noisy(options_for(0)), newcomer(options_for(1));
   const std::array<Party*, 3> all = {&hub, &noisy, &newcomer};

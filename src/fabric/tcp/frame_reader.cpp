@@ -12,8 +12,8 @@ namespace {
 // Payloads from this size on are received in place, with a short read behind them.
 constexpr std::size_t kLargePayload = 8 * 1024;
 constexpr std::size_t kBehindLargePayload = 512;
-// What a read takes when nothing is known about what comes: more means more to copy when it turns
-// out to be a large payload, less means more reads of small messages. Grows while it gets filled.
+// The size of a read when the next frame is unknown: more means more to copy when it turns out to
+// be a large payload, less means more reads of small messages. Grows while reads fill it.
 constexpr std::size_t kFirstRead = 4 * 1024;
 
 }  // namespace

@@ -38,7 +38,7 @@ class BufferPool {
 class FrameReader {
  public:
   enum class Event : std::uint8_t {
-    need_more,  ///< read what `plan` says
+    need_more,  ///< read as `plan` says
     message,    ///< a message is complete: `message()`
     drain,      ///< the peer announced that nothing follows
     bad,        ///< the stream is broken for good: `complaint()`
@@ -56,8 +56,8 @@ class FrameReader {
   std::span<const std::byte> message() const { return message_; }
   std::string_view complaint() const { return complaint_; }
 
-  /// Where to read to, once `next` said `need_more` (whatever follows a `drain` is told by `next`,
-  /// not read past): number of entries used, 0 when there is no room until `release`.
+  /// Plans where to read to, once `next` said `need_more` (`next` itself reports bytes behind a
+  /// `drain`): number of entries used, 0 when there is no room until `release`.
   std::size_t plan(Plan& plan);
   /// `count` bytes were read as planned, from the front.
   void filled(std::size_t count);

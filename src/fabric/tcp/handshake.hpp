@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How two endpoints prove to each other that they belong to the same job, before either reads
-// anything else. Who connects is the initiator, who listens the acceptor:
+// anything else. The connecting one is the initiator, the listening one the acceptor:
 //
 //   acceptor → initiator   greeting  a fresh nonce
-//   initiator → acceptor   hello     who I am, whom I look for, a fresh nonce; proof
-//   acceptor → initiator   answer    verdict, who I am, the session; proof
+//   initiator → acceptor   hello     own id, the id looked for, a fresh nonce; proof
+//   acceptor → initiator   answer    verdict, own id, the session; proof
 //
 // A proof is the HMAC-SHA-256, under a key derived from the job's secret and id, of a label for the
 // direction and of every byte exchanged so far: it fits neither another direction, nor another
@@ -38,7 +38,7 @@ using AnswerBytes = std::array<std::byte, kAnswerSize>;
 /// The key of a job's handshakes over TCP.
 JobKey handshake_key(std::span<const std::byte> secret, std::string_view job_id);
 
-/// What the initiator says. A session lasts from peer_up to peer_down; it may outlive connections.
+/// The initiator's message. A session lasts from peer_up to peer_down; it may outlive connections.
 struct Hello {
   NodeId from{};
   Incarnation incarnation{};

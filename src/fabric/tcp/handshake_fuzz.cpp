@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes in place of each message of the handshake: nothing but the genuine one is accepted. The
-// input is laid over a genuine message, so that what lies behind the first checks is reached too.
+// input is laid over a genuine message, so that it passes the first checks and reaches the others.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

@@ -45,7 +45,7 @@ struct Probing {
   int idle, interval, probes;  // seconds, seconds
   bool operator==(const Probing&) const = default;
 };
-// What the kernel was told of both ends of a connection, which are the same.
+// The kernel's settings of both ends of a connection, which must be the same.
 Probing probing(Duration peer_timeout, Duration heartbeat) {
   const SocketSettings settings{.keepalive = peer_timeout, .heartbeat = heartbeat};
   auto address = parse_address("127.0.0.1:0");
@@ -104,7 +104,7 @@ TEST(tcp_options, a_unix_path_is_taken_over_from_the_dead_only_and_removed_in_th
   }
   EXPECT_FALSE(std::filesystem::exists(path));
   {
-    // What a killed process leaves behind.
+    // A socket file such as a killed process leaves behind.
     auto address = parse_address(options.listen);
     const auto left_behind = listen_on(*address, {});
     ASSERT_TRUE(left_behind.ok());

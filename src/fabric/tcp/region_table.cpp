@@ -4,7 +4,7 @@
 namespace weft::tcp {
 namespace {
 
-// What a write of no bytes to a region of no bytes points to.
+// The target of a write of no bytes to a region of no bytes.
 std::byte nowhere{};
 
 }  // namespace

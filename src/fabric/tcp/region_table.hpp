@@ -20,8 +20,8 @@ class RegionTable {
   Region expose(std::span<std::byte> memory);
   /// False when no such region is exposed.
   bool retract(std::uint64_t key);
-  /// Where `length` bytes at `offset` of region `key` are to be put; null when any of them is
-  /// outside, or there is no such region. Values may come from anywhere.
+  /// The address of `length` bytes at `offset` of region `key`; null when any of them is outside,
+  /// or there is no such region. Values may come from anywhere.
   std::byte* find(std::uint64_t key, std::uint64_t offset, std::uint64_t length) const;
 
  private:

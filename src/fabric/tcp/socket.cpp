@@ -59,9 +59,9 @@ void set_keepalive(int fd, const SocketSettings& settings) {
   set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, probes);
 }
 
-// Where no packet is lost for want of bandwidth there is none to be probed for: pacing and windows
-// of a few packets, as BBR has them, only make large messages wait. Reno is in every kernel and
-// free for everybody.
+// On loopback no packet is lost for want of bandwidth, so there is none to probe for: pacing and
+// windows of a few packets, as BBR has them, only make large messages wait. Reno is in every kernel
+// and free for everybody.
 void send_without_pacing(int fd) {
   constexpr std::string_view kReno = "reno";
   [[maybe_unused]] const int ignored =

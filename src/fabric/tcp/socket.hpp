@@ -15,7 +15,7 @@
 
 namespace weft::tcp {
 
-/// What every connection gets.
+/// The settings of every connection.
 struct SocketSettings {
   std::size_t send_buffer = 0;     ///< bytes, 0: the kernel's choice
   std::size_t receive_buffer = 0;  ///< bytes, 0: the kernel's choice
@@ -41,10 +41,10 @@ ConnectState finish_connect(int fd);
 /// The next connection of a listener; not open when there is none, `error` then says why.
 Descriptor accept_from(int listener, const SocketSettings& settings, int& error);
 
-/// DSCP and queueing priority of what is sent from now on. Best effort: not all sockets have it.
+/// DSCP and queueing priority of bytes sent from now on. Best effort: not all sockets have it.
 void set_service_level(int fd, std::uint8_t dscp, std::uint8_t level);
 
-/// What the kernel knows about a TCP connection's other end.
+/// The kernel's knowledge of a TCP connection's other end.
 struct PeerSigns {
   bool waits_for_answer = false;  ///< something was sent that the peer's kernel did not answer
   Duration since_answer{};        ///< since anything came from there

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who does not belong to the job is turned away and harms nothing; a peer that breaks the protocol
-// loses its connection and nothing else.
+// A stranger to the job is turned away and harms nothing; a peer that breaks the protocol loses its
+// connection and nothing else.
 #include <gtest/gtest.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
@@ -17,7 +17,7 @@
 namespace weft::tcp {
 namespace {
 
-// Two nodes of a job that talk to each other, and a place for whoever knocks.
+// Two nodes of a job that talk to each other, and a place for strangers that connect.
 class Strangers : public ::testing::Test {
  protected:
   Strangers() : a_(with_limits(0)), b_(with_limits(1)) {
@@ -147,7 +147,7 @@ TEST_F(Strangers, a_hello_for_another_node_or_from_an_unknown_one_is_refused) {
   expect_unharmed();
 }
 
-/// What is logged while it lives.
+/// Collects the log while it lives.
 class HeardLog {
  public:
   HeardLog() {

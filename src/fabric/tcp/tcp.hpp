@@ -15,13 +15,13 @@
 
 namespace weft {
 
-/// How an endpoint listens, whom it trusts and what it may use.
+/// How an endpoint listens, which peers it trusts and its resources.
 struct TcpOptions {
   NodeId self{};
   Incarnation incarnation{};
-  /// Where to listen: "0.0.0.0:0", "127.0.0.1:0", "[::1]:0", "unix:/path", "unix:@name" (abstract),
-  /// "unix:@" (any abstract name). Numeric addresses only: looking names up would block. Port 0 is
-  /// any free port.
+  /// The address to listen at: "0.0.0.0:0", "127.0.0.1:0", "[::1]:0", "unix:/path", "unix:@name"
+  /// (abstract), "unix:@" (any abstract name). Numeric addresses only: looking names up would
+  /// block. Port 0 is any free port.
   std::string listen = "0.0.0.0:0";
   /// Numeric host that peers shall use, when it is not the one listened on. Needed with a wildcard
   /// address on machines with several networks; without it the first interface that is up, not

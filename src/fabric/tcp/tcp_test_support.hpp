@@ -22,7 +22,7 @@ inline constexpr std::string_view kTestSecret = "thirty-two bytes of test secret
 std::span<const std::byte> bytes(std::string_view text);
 TcpOptions options_for(std::uint32_t self, const char* listen = "127.0.0.1:0");
 
-/// An endpoint and what it reported.
+/// An endpoint and its completions.
 class Party {
  public:
   explicit Party(const TcpOptions& options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ManagerSession: this process among those that a launcher (mpirun, srun) started together, and how
-// they tell each other what they need to connect.
+// they exchange the data that they need to connect.
 #pragma once
 
 #include <cstdint>

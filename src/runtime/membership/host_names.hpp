@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts as users write them, and what they are on this machine. Looking names up may block: this
+// Hosts as users write them, and their addresses on this machine. Looking names up may block: this
 // is for the start of a process.
 #pragma once
 
@@ -27,7 +27,7 @@ Result<std::string> resolve_host(const std::string& host);
 std::vector<std::string> local_addresses();
 bool is_loopback(std::string_view numeric_host);
 /// The one of `addresses` that lies in `network` ("10.1.0.0/16", "fd00::/8", or one address).
-/// Errors name --network and what there is.
+/// Errors name --network and the addresses there are.
 Result<std::string> address_in_network(std::string_view network,
                                        std::span<const std::string> addresses);
 

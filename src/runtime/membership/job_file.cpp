@@ -41,7 +41,7 @@ std::optional<Number> number(std::string_view text) {
   return value;
 }
 
-/// What is read along the way and only means something together with the rest.
+/// Values that only have a meaning together, collected while reading.
 struct Attempts {
   std::optional<std::int64_t> send, receive;
   double send_delay = 0.1, receive_delay = 0.1;  // seconds
@@ -49,7 +49,8 @@ struct Attempts {
 };
 
 class Parser;
-/// Sets what a key stands for. The value is refused by what it should have been; "": it is good.
+/// Sets the member that a key stands for. Returns the form that a refused value should have had;
+/// "": it is good.
 using Setter = std::string (*)(Parser&, std::string_view value);
 struct Key {
   std::string_view name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JobFile: who belongs to a job, in a file that all its processes read (paper 4, 4.5.6). The format
+// JobFile: the members of a job, in a file that all its processes read (paper 4, 4.5.6). The format
 // is the paper's, a "key file"; docs/messages.md lists the keys.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace weft {
 
-/// Where one rank is.
+/// The place of one rank.
 struct RankPlace {
   std::string host;        ///< as written, without brackets; empty: `unix_name` counts
   std::uint16_t port = 0;  ///< of TCP
@@ -33,7 +33,7 @@ struct JobFile {
   Incarnation changed{};
   std::vector<RankPlace> ranks;  ///< at least one
 
-  // What it does not say is left to whoever reads it.
+  // Members that the file does not set are left to the program that reads it.
   std::optional<Duration> timeout;  ///< Duration::max(): for ever
   std::optional<Duration> peer_timeout;
   std::optional<Duration> heartbeat;
@@ -57,7 +57,7 @@ Result<std::string> parse_file_fabric(std::string_view text);
 /// How long a connection may be silent until it is proved alive: at least 1 ms.
 Result<Duration> parse_heartbeat(std::string_view text);
 
-/// `path` is for error messages, and for what the file names relative to itself. Errors: one line,
+/// `path` is for error messages, and for files named relative to this one. Errors: one line,
 /// "PATH:LINE: what is wrong, and the fix".
 Result<JobFile> parse_job_file(std::string_view text, const std::string& path);
 /// Blocks on the file. Errors also when it is missing, no file, or larger than 16 MiB.
@@ -78,9 +78,9 @@ class RankAddresses {
   std::vector<Known> known_;  // sorted by name; looked up once
 };
 
-/// Where the process of a rank listens, given its address: that, or all of this machine's when its
-/// host is this machine's own name and stands for a loopback address here, as /etc/hosts often has
-/// it.
+/// The address at which a rank's process listens, given the rank's: the same, or all of this
+/// machine's when its host is this machine's own name and stands for a loopback address here, as
+/// /etc/hosts often has it.
 std::string listening_address(const RankPlace& place, const std::string& address);
 
 /// The ranks whose addresses are this machine's, in order.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ring buffers whose memory is mapped twice, back to back: a piece that wraps around the end is
-// contiguous for whoever reads or writes it. The memory is a memory file (memfd), so that other
-// processes can map it too; it is entered in the table of runtime/memory/registered_memory.hpp.
+// contiguous for readers and writers. The memory is a memory file (memfd), so that other processes
+// can map it too; it is entered in the table of runtime/memory/registered_memory.hpp.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class BasicRingView {
   BasicRingView(Byte* base, std::size_t size) : base_(base), mask_(size - 1) {}
 
   std::size_t size() const { return mask_ + 1; }
-  /// Every byte once: what to expose to peers.
+  /// Every byte once: the memory to expose to peers.
   std::span<Byte> memory() const { return {base_, size()}; }
   /// `size` contiguous bytes from the absolute position `position` of the stream that goes through
   /// the ring (its place is position modulo the ring's size). `size` is at most the ring's.
@@ -83,8 +83,8 @@ class AddressRange {
 }  // namespace detail
 
 /// `count` rings of equal size in one memory file, each mapped twice. Move-only; views stay valid
-/// when it moves. Pages are populated when first touched: a ring costs what is used of it. The file
-/// is sealed: another process that gets the descriptor can only read, and cannot resize it.
+/// when it moves. Pages are populated when first touched: a ring costs only its used pages. The
+/// file is sealed: another process that gets the descriptor can only read, and cannot resize it.
 class MirroredArena {
  public:
   /// `ring_size` must be a value of `ring_size_for`; `name` shows in /proc/PID/maps.
@@ -119,7 +119,7 @@ class MirroredRing {
 
   RingView view() const { return arena_.ring(0); }
   ByteCount size() const { return arena_.ring_size(); }
-  /// Every byte once: what to expose to peers.
+  /// Every byte once: the memory to expose to peers.
   std::span<std::byte> memory() const { return view().memory(); }
   /// See BasicRingView::at.
   std::span<std::byte> at(std::uint64_t position, std::size_t size) const {

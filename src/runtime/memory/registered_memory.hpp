@@ -12,16 +12,16 @@
 
 namespace weft {
 
-/// Where bytes of this process lie in a memory file that can be passed to another process.
+/// The place of bytes of this process in a memory file that can be passed to another process.
 struct SharedPlace {
   std::uint64_t file = 0;         ///< identity of the memory file; never reused in this process
   int descriptor = -1;            ///< of the memory file; owned by the ring
-  std::uint64_t ring_offset = 0;  ///< where the ring starts in the file, bytes
+  std::uint64_t ring_offset = 0;  ///< start of the ring in the file, bytes
   ByteCount ring_size{};          ///< of the ring, which is mapped twice back to back
   std::uint64_t position = 0;     ///< of the bytes in the double mapping, in [0, 2·ring_size)
 };
 
-/// Where `bytes` lie, or nothing when no one registered ring holds all of them. The answer stays
+/// The place of `bytes`, or nothing when no registered ring holds all of them. The answer stays
 /// true for as long as the ring lives. Any thread; takes a shared lock.
 std::optional<SharedPlace> find_shared_place(std::span<const std::byte> bytes);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agents: whoever else than the network acts in a simulation (traffic, nodes of jobs, faults), each
+// Agents: all actors of a simulation other than the network (traffic, nodes of jobs, faults), each
 // with timers of its own.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace weft::sim {
 class Agent {
  public:
   virtual ~Agent() = default;
-  /// A timer set by `Agents::set_timer` is due; `detail` and `payload` are what it was set with.
+  /// A timer set by `Agents::set_timer` is due; `detail` and `payload` are those it was set with.
   virtual void on_timer(std::uint16_t detail, std::uint64_t payload) = 0;
   /// The time of a wake-up has come that `Agents::set_wake` set; perhaps several times.
   virtual void on_wake() {}
@@ -33,21 +33,21 @@ class Agents final : public EventHandler {
     return static_cast<std::uint32_t>(agents_.size() - 1);
   }
   /// `source` is the vertex on whose behalf the agent acts: timers of different vertices at one
-  /// instant are in the order of the vertices. A timer cannot be taken back; whoever changes its
-  /// mind ignores it.
+  /// instant are in the order of the vertices. A timer cannot be taken back; an agent that changes
+  /// its mind ignores it.
   void set_timer(std::uint32_t agent, std::uint32_t source, PicoInstant at,
                  std::uint16_t detail = 0, std::uint64_t payload = 0) {
     engine_.schedule(source, at, EventKind::timer, agent, detail, payload);
   }
-  /// On behalf of nobody: of what all parts of a divided simulation do at once. All of them set the
-  /// same ones in the same order.
+  /// On behalf of no vertex: for actions that all parts of a divided simulation take at once. All
+  /// of them set the same timers in the same order.
   void set_shared_timer(std::uint32_t agent, PicoInstant at, std::uint16_t detail = 0,
                         std::uint64_t payload = 0) {
     engine_.schedule_shared(at, agent, detail, payload);
   }
-  /// Comes behind all else that happens at that instant, and has its place there whenever it was
-  /// set: what leads to it may be known earlier in one part of a divided simulation than in
-  /// another. Whoever is woken to some purpose says so (Engine::count_wake).
+  /// The wake-up comes behind all else at that instant, in a place that does not depend on when it
+  /// was set: one part of a divided simulation may know its cause earlier than another. An agent
+  /// that finds work to do counts the wake-up (Engine::count_wake).
   void set_wake(std::uint32_t agent, std::uint32_t source, PicoInstant at) {
     engine_.schedule_agent_wake(source, at, agent);
   }

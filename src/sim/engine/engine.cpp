@@ -6,8 +6,8 @@
 namespace weft::sim {
 namespace {
 
-/// One event's contribution to the trace hash: the finaliser of a well-known 64-bit mixer over what
-/// identifies the event. Contributions are added, so that they commute.
+/// One event's contribution to the trace hash: the finaliser of a well-known 64-bit mixer over the
+/// fields that identify the event. Contributions are added, so that they commute.
 std::uint64_t digest(const Event& e) {
   std::uint64_t x = static_cast<std::uint64_t>(e.time.ticks()) * 0x9e3779b97f4a7c15ULL;
   x ^= (std::uint64_t{e.source} << 32 | e.sequence) * 0xc2b2ae3d27d4eb4fULL;
@@ -20,8 +20,8 @@ std::uint64_t digest(const Event& e) {
 
 void EventHandler::fetch(const Event&, bool) const {}
 
-/// A fetch that begins some events earlier costs nothing. Everything is fetched twice: what can be
-/// found in the event first, what can be found in that later.
+/// A fetch that begins some events earlier costs nothing. Everything is fetched twice: first the
+/// objects that the event names, later those that these name.
 void Engine::fetch_ahead() {
   fetched_ = queue_.refills();
   const auto fetch = [this](bool is_next) {

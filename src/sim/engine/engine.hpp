@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engine: the simulated time and what happens in it. Handlers register for kinds of events,
-// schedule more of them, and are called in one order that depends on nothing but the seed.
+// Engine: the simulated time and its events. Handlers register for kinds of events, schedule more
+// of them, and are called in one order that depends on nothing but the seed.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ class EventHandler {
   virtual ~EventHandler() = default;
   virtual void on_event(const Event& event) = 0;
   /// The event is likely to be the next one or, if not `is_next`, among the next few: time to fetch
-  /// what it needs into the cache. Nothing else may happen.
+  /// its data into the cache. Nothing else may happen.
   virtual void fetch(const Event& event, bool is_next) const;
 };
 
@@ -35,7 +35,7 @@ class Engine {
   void handle(EventKind kind, EventHandler& handler) {
     handlers_[static_cast<std::size_t>(kind)] = &handler;
   }
-  /// Whether handlers are to fetch what the next events need: worth it where records do not fit
+  /// Whether handlers are to fetch the data of the next events: worth it where records do not fit
   /// into caches.
   void fetch_ahead_if(bool large) { fetches_ = large; }
   /// Adds agents behind the sources that there are; the first one's number.
@@ -77,8 +77,8 @@ class Engine {
                  .payload = 0});
   }
 
-  /// A timer that all parts of a divided simulation set alike, one after the other, for what
-  /// happens to all of it. It comes behind what vertices cause for its instant.
+  /// A timer that all parts of a divided simulation set alike, one after the other, for events of
+  /// the whole simulation. It comes behind the vertices' own events of its instant.
   void schedule_shared(PicoInstant at, std::uint32_t target, std::uint16_t detail,
                        std::uint64_t payload) {
     WEFT_CHECK(at >= now_, "a timer at {} ps, in the past of {} ps", at.ticks(), now_.ticks());
@@ -122,7 +122,7 @@ class Engine {
   /// how many of these there are depends on how the work is split.
   std::uint64_t handled() const { return handled_; }
   /// A digest of every event handled, wake-ups apart: equal digests mean that the same happened at
-  /// the same times in the same order at every target, whatever the order between targets.
+  /// the same times in the same order at every target, in any order between targets.
   std::uint64_t trace_hash() const { return hash_; }
 
  private:

@@ -9,7 +9,7 @@
 namespace weft::sim {
 namespace {
 
-/// Notes what it is called with, and lets the test react.
+/// Notes the arguments of its calls, and lets the test react.
 struct Recorder : EventHandler {
   std::vector<std::pair<std::int64_t, std::uint32_t>> seen;
   std::function<void(const Event&)> react;

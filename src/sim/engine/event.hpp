@@ -8,7 +8,7 @@
 
 namespace weft::sim {
 
-/// Who handles an event; `Event::detail` and `payload` are that handler's business.
+/// The handler of an event, which alone interprets `Event::detail` and `payload`.
 enum class EventKind : std::uint16_t {
   packet_arrives,  ///< at a switch's input or a host
   port_wakes,      ///< a transmitter looks for something to send
@@ -18,8 +18,8 @@ enum class EventKind : std::uint16_t {
   agent_wakes,     ///< an agent looks for something to do
 };
 
-/// Plain data. Events at the same time are ordered by who caused them and in what order, never by
-/// when they entered the queue: the order does not depend on how the work is split.
+/// Plain data. Events at the same time are ordered by their source and its own order, never by when
+/// they entered the queue: the order does not depend on how the work is split.
 struct Event {
   PicoInstant time{};
   std::uint32_t source = 0;    ///< vertex or agent that caused it

@@ -16,7 +16,7 @@ constexpr std::uint64_t most_events_in_slot = 3;
 
 }  // namespace
 
-/// The next slot that anything is in becomes what is about to happen.
+/// The next slot with events in it moves to the near heap.
 void EventQueue::refill() {
   constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
   const std::int64_t far = far_.empty() ? none : wheel_.slot_of(far_.front().time);
@@ -36,8 +36,8 @@ void EventQueue::refill() {
   if (++seen_refills_ >= std::max<std::uint64_t>(least_refills, size())) adapt();
 }
 
-/// Wide slots make large heaps, narrow ones are many to pass over, and what is beyond the wheel
-/// costs as in a heap.
+/// Wide slots make large heaps, narrow ones are many to pass over, and events beyond the wheel cost
+/// as in a heap.
 void EventQueue::adapt() {
   unsigned slot_bits = wheel_.slot_bits();
   unsigned count_bits = wheel_.count_bits();
@@ -69,7 +69,7 @@ void EventQueue::rebuild(unsigned slot_bits, unsigned count_bits) {
   far_.clear();
   wheel_.reset(slot_bits, count_bits, [&](const Event& event) { events.push_back(event); });
   slot_ = wheel_.slot_of(events.front().time);
-  most_near_ = events.size();  // none of what follows is a reason to spread them
+  most_near_ = events.size();  // the pushes below are no reason to spread them
   near_.push(events.front());
   for (std::size_t i = 1; i < events.size(); ++i) push(events[i]);
   most_near_ = std::max(kMostNear, 2 * near_.size());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventQueue: what is about to happen is in a small heap, what happens soon in a wheel of slots,
-// what happens later in another heap. Nearly every event of a busy network goes into a slot and
-// from there into a heap of one to three, which costs the same however many events there are. The
-// width of the slots and their number follow what was seen of them.
+// EventQueue: the next events are in a small heap, those that happen soon in a wheel of slots,
+// later ones in another heap. Nearly every event of a busy network goes into a slot and from there
+// into a heap of one to three, which costs the same however many events there are. The width of the
+// slots and their number adapt to the events.
 #pragma once
 
 #include <cstddef>

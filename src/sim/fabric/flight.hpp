@@ -36,7 +36,7 @@ struct Flight {
   RemoteRegion region{};
   std::uint64_t region_offset = 0;
   std::uint64_t bytes = 0;
-  /// Of a write: the poster's memory, or what there is of it in `data`.
+  /// Of a write: the poster's memory, or its copy in `data`, perhaps a part.
   std::array<std::span<const std::byte>, 2> segments{};
   std::vector<std::byte> data;
 

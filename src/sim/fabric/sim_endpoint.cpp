@@ -90,7 +90,7 @@ void SimEndpoint::try_to_connect(NodeId id) {
   send_greetings();
 }
 
-/// What is known of former lives matters no more.
+/// A later life of the peer: attempts of former ones matter no more.
 void SimEndpoint::hear(Peer& p, std::uint32_t life) {
   if (life <= p.heard_life) return;
   p.heard_life = life;
@@ -169,15 +169,15 @@ void SimEndpoint::end_link(NodeId id, Peer& p) {
   if (p.theirs == 0) return;
   drop_early(p);
   detach_writes(id, p);
-  // The report fails what is still outstanding.
+  // The report fails outstanding operations.
   push(CompletionKind::peer_down, id, 0, p.link());
   hub_.disconnect({process_, p.mine}, {process_at(id, p), p.theirs});
   p.theirs = 0;
   p.next_sequence = p.expected = 0;
 }
 
-/// Before the user learns that it may do with its memory what it likes, while the other end does
-/// not know of the end.
+/// Before the user learns that it may reuse its memory, while the other end does not know of the
+/// end.
 void SimEndpoint::detach_writes(NodeId id, const Peer& p) {
   for (std::uint32_t i = p.oldest_posted; i != kNone; i = posted_[i].next) {
     const Posted& posted = posted_[i];
@@ -299,7 +299,7 @@ void SimEndpoint::take(std::uint32_t f) {
     hub_.flights_.give_back(f);
     return;
   }
-  if (attempt > p.theirs) meet(from, p, attempt);  // what comes may overtake the greeting
+  if (attempt > p.theirs) meet(from, p, attempt);  // a message may overtake the greeting
   if (is_greeting) {
     hub_.flights_.give_back(f);
   } else {
@@ -308,7 +308,7 @@ void SimEndpoint::take(std::uint32_t f) {
   }
 }
 
-/// What comes is mostly the next one, and nothing is early: then it is alone in the list.
+/// A flight mostly is the next one, and none is early: then it is alone in the list.
 void SimEndpoint::keep_early(Peer& p, std::uint32_t f) {
   auto& flights = hub_.flights_;
   const std::uint64_t sequence = flights[f].sequence;
@@ -452,7 +452,7 @@ std::size_t SimEndpoint::poll(Instant, std::span<Completion> completions) {
   return n;
 }
 
-// Yields the first event, or what must be reported in front of it.
+// Yields the first event, or another that must be reported in front of it.
 void SimEndpoint::yield_front(Completion& out) {
   Queued& front = queue_.front();
   out = front.completion;

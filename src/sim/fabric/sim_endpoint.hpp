@@ -54,7 +54,7 @@ class SimEndpoint final : public Fabric {
   /// The peer has taken the oldest operation of that connection that it had not; it completes at
   /// its time, which is not before now.
   void acknowledged(const Acknowledgement& acknowledgement);
-  /// Where a peer's write goes in the memory of this host as its adapter sees it.
+  /// The target of a peer's write in this host's memory, as its adapter sees it.
   std::uint64_t address_in(const RemoteRegion& region, std::uint64_t offset) const;
   /// The adapter has given up on the connection with a peer.
   void connection_failed(NodeId peer);
@@ -72,15 +72,14 @@ class SimEndpoint final : public Fabric {
     std::uint32_t next = kNone;    // to the same peer
   };
   /// Each end numbers its attempts to be connected with the other, and greets it with the number. A
-  /// connection is a pair of attempts, each known to the other end. Whoever ends it tells the other
-  /// end, and begins a new attempt if it has reason to. The other end keeps its own: hearing of a
-  /// later one, or anything sent with it, is to hear that the former one is over. So ends that take
-  /// turns in ending and beginning agree when they have heard of each other's last attempts.
+  /// connection is a pair of attempts, each known to the other end. The end that ends it tells the
+  /// other one, and begins a new attempt if it has reason to. The other end keeps its own: hearing
+  /// of a later one, or anything sent with it, is to hear that the former one is over. So ends that
+  /// take turns in ending and beginning agree when they have heard of each other's last attempts.
   ///
   /// The user learns of connections' making and breaking by events that queue behind everything
-  /// that happened before.
-  /// There is one of these for each pair of nodes, most of which never say a word: what is on its
-  /// way lies in pools and lists.
+  /// that happened before. There is one of these for each pair of nodes, most of which never send
+  /// anything: messages on their way lie in pools and lists.
   struct Peer {
     std::uint32_t life = 0;           // at the other end; 0: unknown
     std::uint32_t mine = 0;           // this end's attempt; 0: none
@@ -91,7 +90,7 @@ class SimEndpoint final : public Fabric {
     std::uint32_t over = 0;           // … attempts up to that one are over
     std::uint32_t next_sequence = 0;  // to send
     std::uint32_t expected = 0;       // to receive
-    std::uint64_t reported_link = 0;  // whose peer_up was reported and whose peer_down was not
+    std::uint64_t reported_link = 0;  // its peer_up was reported and its peer_down was not
     Incarnation incarnation{};
     Incarnation reported_incarnation{};
     std::uint32_t oldest_posted = kNone;  // not acknowledged, a list in posted_
@@ -147,11 +146,11 @@ class SimEndpoint final : public Fabric {
   std::size_t greetings_out_ = 0;   // on their way out of the host
   std::vector<Peer> peers_;         // by node
   Pool<Posted> posted_;
-  std::vector<std::span<std::byte>> regions_;     // by key; of what was retracted: empty
+  std::vector<std::span<std::byte>> regions_;     // by key; of retracted ones: empty
   std::vector<std::uint64_t> addresses_;          // of regions, as the adapter sees them
   std::deque<Acknowledgement> acknowledgements_;  // by time and peer
   std::deque<Queued> queue_;
-  std::vector<Queued> shown_;  // whose data the last poll handed out
+  std::vector<Queued> shown_;  // the last poll handed out their data
   std::vector<std::vector<std::byte>> spare_;
 };
 

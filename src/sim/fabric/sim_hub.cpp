@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who lives and reaches whom, and flights through the network. sim_hub_border.cpp has what goes to
-// other parts of a divided simulation.
+// Lives of processes, which of them reach each other, and flights through the network.
+// sim_hub_border.cpp has the words to other parts of a divided simulation.
 #include "sim/fabric/sim_hub.hpp"
 
 #include <fmt/format.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SimHub: fabric endpoints of one job on hosts of a simulated network. Operations become messages
-// of the network; what the network delivers becomes completions. Keeps every promise of
-// weft/fabric.hpp, with simulated time in place of the system's.
+// of the network; its deliveries become completions. Keeps every promise of weft/fabric.hpp, with
+// simulated time in place of the system's.
 //
 // In a divided simulation each part has a hub with the endpoints of its own hosts. All of them know
-// which processes live and who reaches whom; the rest they tell each other, and so late that the
-// same happens at the same time as in a simulation that is whole.
+// which processes live and reach each other; they exchange the rest, and so late that the same
+// happens at the same time as in an undivided simulation.
 #pragma once
 
 #include <array>
@@ -35,17 +35,17 @@ struct SimFabricOptions {
   std::size_t max_message = 64 * 1024;
   std::size_t max_write = std::size_t{1} << 32;
   std::size_t max_outstanding = 4096;  ///< per endpoint; also unread messages per pair
-  /// What an operation adds to its bytes on the network, and a greeting consists of.
+  /// The bytes that an operation adds to its own on the network, and those of a greeting.
   std::uint32_t header_bytes = 32;
-  /// Bytes of each write that are really copied, from its beginning. What a simulation costs in
-  /// memory and time is mostly contents: where nobody looks at them, descriptions will do.
+  /// Bytes of each write that are really copied, from its beginning. Contents make most of a
+  /// simulation's cost in memory and time: where nobody reads them, descriptions will do.
   std::size_t copied_bytes = ~std::size_t{0};
   /// From arrival to completion; also from the end of a connection at one end to that at the other.
-  /// In a divided simulation nothing that one endpoint does matters to another earlier: not zero.
+  /// In a divided simulation no action of one endpoint affects another earlier: not zero.
   PicoDuration acknowledgement = PicoDuration::microseconds(1);
   PicoDuration death_notice = PicoDuration::milliseconds(1);  ///< until peers see a killed endpoint
-  /// Operations between hosts go over reliable connections with modelled adapters; none: what is
-  /// sent arrives, and is acknowledged after `acknowledgement`. Not in a divided simulation.
+  /// Operations between hosts go over reliable connections with modelled adapters; none: every
+  /// message arrives, and is acknowledged after `acknowledgement`. Not in a divided simulation.
   std::optional<RcOptions> rc;
   bool prefetch = false;  ///< with `rc` and paged memory: pages are there when it is exposed
   /// A peer that cannot be reached for so long is reported down.
@@ -65,7 +65,7 @@ class SimHub final : public NetworkUser, public Agent, private RcUser {
 
   /// Whether this part has the node's host.
   bool is_here(NodeId node) const { return here_[node.value()]; }
-  /// An endpoint without peers, of a node that is here. Destroying it is what a killed process is.
+  /// An endpoint without peers, of a node that is here. Destroying it acts like killing a process.
   /// `on_ready` is called, during events, whenever `poll` would yield something that it would not
   /// have before.
   std::unique_ptr<Fabric> open(NodeId self, Incarnation incarnation,
@@ -80,7 +80,7 @@ class SimHub final : public NetworkUser, public Agent, private RcUser {
   /// they to it, when it stays so for the peer timeout; connected again afterwards. In all parts.
   void set_reachable(NodeId node, bool reachable);
   /// Nodes of different groups do not reach each other until the next call; nodes that are not
-  /// named are a group of their own. What is on its way arrives. In all parts.
+  /// named are a group of their own. Messages on their way arrive. In all parts.
   void set_partition(const std::vector<std::vector<std::uint32_t>>& groups);
 
   /// Levels of messages from now on, in place of those that operations ask for. In all parts.

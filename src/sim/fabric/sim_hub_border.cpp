@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hubs of one job in different parts of a divided simulation tell each other. A flight's
-// packets go through the network as in any simulation, but its contents at once: they are there
-// before the packets can be.
+// The words between hubs of one job in different parts of a divided simulation. A flight's packets
+// go through the network as in any simulation, but its contents at once: they are there before the
+// packets can be.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>

@@ -44,7 +44,7 @@ SimFabricOptions fabric_options(std::size_t copied_bytes) {
           .peer_timeout = PicoDuration::microseconds(30)};
 }
 
-/// A node that posts what it is told and writes down what it hears.
+/// A node that posts operations for the test and records its completions.
 class Node {
  public:
   Node(SimHub& hub, NodeId self, Incarnation life)
@@ -203,7 +203,7 @@ class Play final : private Agent {
     }
   }
 
-  /// What happens is drawn alike in all parts, wherever it happens.
+  /// All parts draw the same actions; the part with the endpoint carries them out.
   void act() {
     for (std::uint64_t posts = rng_.below(6); posts > 0; --posts) {
       const auto a = static_cast<std::uint32_t>(rng_.below(nodes));

@@ -57,7 +57,7 @@ void SimHub::on_received(std::uint64_t tag) {
   arrive(static_cast<std::uint32_t>(tag));
 }
 
-/// Operations of a link complete in the order posted, whatever their levels are.
+/// Operations of a link complete in the order posted, across all levels.
 void SimHub::on_completed(std::uint32_t connection, std::uint32_t end, std::uint64_t cookie) {
   RcLink& link = *links_of_[connection];
   const EndOfLink& poster = end == 0 ? link.key.first : link.key.second;

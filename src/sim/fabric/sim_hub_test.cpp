@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the contract of fabrics cannot ask for: ends of processes at exact simulated times.
+// Tests beyond the contract of fabrics: ends of processes at exact simulated times.
 #include "sim/fabric/sim_hub.hpp"
 
 #include <gtest/gtest.h>

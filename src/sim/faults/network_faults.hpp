@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NetworkFaults: what faults do to the cables of a simulated network, those of its hosts among
-// them.
+// NetworkFaults: the effects of faults on the cables of a simulated network, those of its hosts
+// among them.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 
 namespace weft::sim {
 
-/// At most so many are drawn, whatever the rates say.
+/// At most so many are drawn, with any rates.
 inline constexpr std::size_t most_random_faults = 100'000;
 
 /// Draws the scenario's random faults until their end: the same for the same seed. What happens to

@@ -33,7 +33,7 @@ TEST(random_faults, come_as_often_as_said_and_in_order) {
   const auto faults = draw_random_faults(troubled(), 8, 8);
   std::map<Kind, std::size_t> count;
   for (const auto& f : faults) ++count[f.kind];
-  // 16 nodes, 20 per second each, less what falls into other faults.
+  // 16 nodes, 20 per second each, less those that fall into other faults.
   for (const Kind kind : {Kind::link_down, Kind::slow, Kind::stop, Kind::kill}) {
     EXPECT_GT(count[kind], 180u);
     EXPECT_LT(count[kind], 360u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HostedJob: a job whose processes are on hosts of a simulated network: its fabric, where its
-// processes are, and what faults do to them as far as that is the same for every job.
+// HostedJob: a job whose processes are on hosts of a simulated network: its fabric, the places of
+// its processes, and the effects of faults that are the same for every job.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace weft::sim {
 
-/// Hosts of faults are its nodes. The world outlives it. A job says what it does about deaths: it
-/// has to override kill and restart.
+/// Hosts of faults are its nodes. The world outlives it. A job has to override kill and restart,
+/// which handle deaths.
 class HostedJob : public NetworkFaults {
  public:
   /// Node n runs on host `hosts[n]`; several may share one. A peer that is away for longer than

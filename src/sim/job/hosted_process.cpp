@@ -14,7 +14,7 @@ HostedProcess::HostedProcess(const ProcessPlace& place)
       clock_(place.clock),
       noise_options_(place.noise),
       noise_(place.rng) {
-  // Whose host is in another part has its noise there.
+  // A process whose host is in another part has its noise there.
   if (hub_.is_here(self_)) draw_noise();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HostedProcess: a place in a job on a simulated host, and the processes that have it one after the
 // other: their clock, when they get the processor, the noise that keeps them from it, their pauses.
-// What they do with it is for who derives from it.
+// Derived classes define the work that they do with it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace weft::sim {
 
-/// Where a process is, and what is drawn for it. Agents and hub outlive it.
+/// The place of a process, and its random parameters. Agents and hub outlive it.
 struct ProcessPlace {
   Agents& agents;
   SimHub& hub;
@@ -34,7 +34,7 @@ class HostedProcess : public Agent {
   HostedProcess(const HostedProcess&) = delete;
   HostedProcess& operator=(const HostedProcess&) = delete;
 
-  /// As SIGKILL would; nothing happens to who is dead.
+  /// As SIGKILL would; nothing happens to a dead process.
   void kill();
   /// As SIGSTOP and SIGCONT would. Alive.
   void pause();
@@ -48,7 +48,7 @@ class HostedProcess : public Agent {
   /// Of its latest life.
   Incarnation incarnation() const { return incarnation_; }
 
-  /// Overridden by who has timers of its own, from `own_timer` on; passes on all others.
+  /// Overridden by classes with timers of their own, from `own_timer` on; passes on all others.
   void on_timer(std::uint16_t detail, std::uint64_t payload) override;
   void on_wake() final;
 
@@ -58,17 +58,17 @@ class HostedProcess : public Agent {
   PicoInstant now() const { return agents_.engine().now(); }
   SimHub& hub() { return hub_; }
   Engine& engine() { return agents_.engine(); }
-  /// What its clock shows now.
+  /// The time that its clock shows now.
   Instant local_now() const { return clock_.at(now()); }
   const NodeClock& clock() const { return clock_; }
 
   void begin_life();
-  /// Gives back what it has.
+  /// Gives back its resources.
   void end_life();
   /// It gets the processor then, or as soon as that is free, unless it does earlier. Not while it
   /// is paused, or has nothing to do.
   void wake_at(PicoInstant at);
-  /// What it was to be woken for is over.
+  /// The reason to wake it is over.
   void forget_wake() { next_wake_ = PicoInstant::never(); }
   /// The processor has work until then.
   void work_until(PicoInstant until) { busy_until_ = until; }
@@ -82,7 +82,7 @@ class HostedProcess : public Agent {
   virtual bool can_work() const = 0;
   /// It has the processor now.
   virtual void turn() = 0;
-  /// Destroys what is alive of it, if anything is.
+  /// Destroys its live parts, if any.
   virtual void close() = 0;
   void draw_noise();
 

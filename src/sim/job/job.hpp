@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Job: whatever runs on hosts of a simulated network beside others: the nodes of a stream, the
+// Job: processes on hosts of a simulated network, beside other jobs: the nodes of a stream, the
 // ranks of a workload or a trace. JobDriver runs them.
 #pragma once
 
@@ -26,7 +26,7 @@ struct JobFacts {
   std::array<std::uint64_t*, size> all() { return {&changed, &started, &unfinished, &failed}; }
 };
 
-/// What ended a job. Of several failures the least is told, in any number of parts.
+/// The failure that ended a job. Of several the least is reported, in any number of parts.
 struct JobFailure {
   std::uint64_t order = 0;  ///< the lesser the earlier
   Error error;
@@ -38,13 +38,13 @@ class Job {
  public:
   virtual ~Job() = default;
   virtual const std::string& name() const = 0;
-  /// What is known in this part.
+  /// The facts known in this part.
   virtual JobFacts facts() const = 0;
-  /// What went wrong in this part, if anything.
+  /// The failure in this part, if any.
   virtual std::optional<JobFailure> failure() const = 0;
-  /// Takes what all parts together know, of which nobody has failed.
+  /// Takes the facts of all parts together; no part has failed.
   virtual void learn(const JobFacts& facts) = 0;
-  /// Acts on what has happened since the last call. Errors end the simulation.
+  /// Acts on events since the last call. Errors end the simulation.
   virtual Result<void> look_around() = 0;
   /// Nothing more will happen in it.
   virtual bool over() const = 0;
@@ -52,7 +52,7 @@ class Job {
   virtual bool is_endless() const { return false; }
   /// Ends it before its time, in agreement between its processes.
   virtual void interrupt() = 0;
-  /// Ends it here and now, whatever its processes are doing.
+  /// Ends it here and now, in any state of its processes.
   virtual void cut_off() { interrupt(); }
   /// Once, when it is over: collects its figures from all parts. Errors: there are none.
   virtual Result<void> conclude(Exchange& exchange) = 0;

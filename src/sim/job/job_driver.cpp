@@ -15,7 +15,7 @@
 namespace weft::sim {
 namespace {
 
-/// Whoever interrupts does not wait longer than this takes to simulate.
+/// A user who interrupts waits no longer than it takes to simulate this.
 constexpr PicoDuration longest_deafness = PicoDuration::microseconds(10);
 
 /// A failure of one of the jobs.
@@ -50,7 +50,7 @@ PartFailure decode(const Batch& batch) {
                       .error = {static_cast<ErrorCode>(numbers[2]), std::move(message)}}};
 }
 
-/// Of what all parts give, the least. At least one gives something.
+/// The least failure of all parts. At least one part has one.
 PartFailure least_failure(Exchange& exchange, std::optional<PartFailure> own) {
   for (const Batch& said : gather(exchange, own ? encode(*own) : Batch())) {
     if (said.empty()) continue;
@@ -124,7 +124,7 @@ Result<void> JobDriver::advance(PicoDuration slice) {
   return {};
 }
 
-/// What parts know they know together from here on, and what the user wants.
+/// Shares among all parts the facts of each, and the user's wish.
 Result<void> JobDriver::hear_of_each_other() {
   const bool asks = exchange_.first_of_process();
   const EndWish wish = asks && ask_ ? ask_() : EndWish::none;
@@ -166,7 +166,7 @@ Error JobDriver::first_failure() const {
   return named(jobs_[first.job], std::move(first.failure.error));
 }
 
-/// With several jobs, whose error it is.
+/// With several jobs, the error names its job.
 Error JobDriver::named(const Entry& entry, Error error) const {
   if (jobs_.size() > 1) {
     error.message = fmt::format("job {}: {}", entry.job->name(), error.message);

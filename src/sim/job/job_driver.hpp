@@ -13,11 +13,11 @@
 
 namespace weft::sim {
 
-/// What the user wants of a simulation.
+/// The user's wish to end a simulation.
 enum class EndWish : std::uint8_t {
   none,
   in_order,  ///< its jobs end in agreement between their processes
-  at_once,   ///< what they have done so far is their result
+  at_once,   ///< their results so far are final
 };
 
 /// World, jobs and exchange outlive it. Every part of a divided simulation has one, and all of them

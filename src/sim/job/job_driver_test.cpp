@@ -116,7 +116,7 @@ TEST(job_driver, jobs_that_are_ended_at_once_have_the_figures_so_far) {
   EXPECT_FALSE(job.figures().ended);
 }
 
-/// Rank 0 waits for what rank 1 never sends.
+/// Rank 0 waits for a message that rank 1 never sends.
 class Forgotten final : public Program {
  public:
   std::uint32_t ranks() const override { return 2; }

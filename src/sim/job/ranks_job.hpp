@@ -21,7 +21,7 @@ struct RanksJobOptions {
   bool is_endless = false;  ///< its program has no end
 };
 
-/// What became of the job, when it was over.
+/// The figures of the job, when it was over.
 struct RanksJobFigures {
   std::string name;
   std::uint32_t ranks = 0;

@@ -29,7 +29,7 @@ std::optional<std::uint32_t> first_of(std::initializer_list<const char*> variabl
   return std::nullopt;
 }
 
-/// Where a batch of a neighbour goes.
+/// The destination of a neighbour's batch.
 struct Arrivals {
   std::span<const std::uint32_t> neighbours;
   std::span<Batch> incoming;

@@ -14,7 +14,7 @@
 
 namespace weft::sim {
 
-/// What a launcher says in the environment of the processes that it starts.
+/// A launcher's description of a process, in its environment.
 struct LaunchedProcess {
   std::uint32_t rank = 0;
   std::optional<std::uint32_t> size;  ///< none: only MPI itself tells
@@ -27,8 +27,8 @@ std::optional<LaunchedProcess> launched_process();
 
 class MpiExchange final : public Exchange {
  public:
-  /// Loads the library (base/module_loader). Starts nothing yet. Errors: not_found, with what the
-  /// dynamic linker says and what to do.
+  /// Loads the library (base/module_loader). Starts nothing yet. Errors: not_found, with the
+  /// dynamic linker's message and the fix.
   static Result<const MpiCalls*> load();
   /// Waits until all have come so far. Once per process. `most_bytes` in one MPI message.
   static Result<std::unique_ptr<MpiExchange>> start(const MpiCalls& calls,

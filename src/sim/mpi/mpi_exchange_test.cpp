@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that mpirun starts do what threads do.
+// Processes that mpirun starts compute the same as threads.
 #include "sim/mpi/mpi_exchange.hpp"
 
 #include <fmt/format.h>

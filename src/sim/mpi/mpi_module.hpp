@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libweft_mpi.so offers: the calls of an exchange, over MPI. It is the one library of weft
-// that is linked with MPI, and it is loaded only where processes were started by mpirun or srun
-// (mpi_exchange.hpp). Plain C, so that nothing but memory and functions passes between the two.
+// The interface of libweft_mpi.so: the calls of an exchange, over MPI. It is the one library of
+// weft that is linked with MPI, and it is loaded only where processes were started by mpirun or
+// srun (mpi_exchange.hpp). Plain C, so that nothing but memory and functions passes between the
+// two.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct MpiTurn {
   const std::uint32_t* neighbours;
   std::uint32_t count;
   const MpiBatch* outgoing;  ///< in the order of `neighbours`
-  /// Makes room for so many more bytes of what the neighbour at `place` sends; where they go.
+  /// Makes room for so many more bytes from the neighbour at `place`; returns their address.
   void* (*more)(void* context, std::uint32_t place, std::uint64_t bytes);
   void* context;
   std::int64_t least;
@@ -27,8 +28,8 @@ struct MpiTurn {
 /// MPI ends the whole job when a call of it fails. One thread.
 struct MpiCalls {
   std::uint32_t version;  ///< mpi_calls_version
-  /// First. `most_bytes`: of one MPI message, larger batches are divided. What is wrong; null:
-  /// nothing.
+  /// First. `most_bytes`: of one MPI message, larger batches are divided. Returns an error text;
+  /// null: none.
   const char* (*start)(std::uint64_t most_bytes, std::uint32_t* rank, std::uint32_t* size);
   std::int64_t (*turn)(const MpiTurn* turn);
   void (*sum)(std::uint64_t* values, std::uint64_t count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the exchange start with mpirun: one rank of what they ask for.
+// One rank of a test of the exchange, which starts it with mpirun and names the test.
 #include "sim/mpi/test_ranks.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks do in tests, whatever they exchange things by.
+// The work of ranks in tests, with any kind of exchange.
 #pragma once
 
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ inline std::string run_traffic(Exchange& exchange) {
   return said;
 }
 
-/// What rank 0 has to say.
+/// Runs a rank; returns the text that rank 0 prints.
 inline std::string run_rank(std::string_view what, Exchange& exchange) {
   return what == "batches" ? run_batches(exchange) : run_traffic(exchange);
 }

@@ -18,7 +18,8 @@ Network::Adapter& Network::adapter_of(const MessageRequest& request) {
   return adapters_[std::size_t{request.source} * options_.levels.size() + request.level];
 }
 
-/// Adapters have a path of their own for what fits a packet, or take turns between many queues.
+/// Adapters have a path of their own for messages that fit a packet, or take turns between many
+/// queues.
 bool Network::is_small(const MessageRequest& request) const {
   return request.bytes <= options_.mtu;
 }

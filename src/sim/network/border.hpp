@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Border: what of a network is simulated here when several processes, its parts, share the work,
-// and what crosses to the others: packets that arrive at a vertex of theirs, and room in buffers
-// behind links that start there. Collected in one batch of bytes per part.
+// Border: the part of a network that is simulated here when several processes, its parts, share the
+// work, and the crossings to the others: packets that arrive at a vertex of theirs, and room in
+// buffers behind links that start there. Collected in one batch of bytes per part.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace weft::sim {
 
 enum class CrossingKind : std::uint32_t { packet = 1, credit = 2, loss = 3, word = 4 };
 
-/// A packet's arrival, with its place in the order of events, and of its message what the
+/// A packet's arrival, with its place in the order of events, and the part of its message that the
 /// destination has to know. All parts run the same program on machines of one kind: the bytes in
 /// memory are the bytes sent.
 struct PacketCrossing {
@@ -82,7 +82,7 @@ struct LossCrossing {
 };
 static_assert(std::has_unique_object_representations_v<LossCrossing>);
 
-/// What a user of the network tells itself in another part; that many bytes follow.
+/// A message of a network's user to itself in another part; that many bytes follow.
 struct WordCrossing {
   CrossingKind kind = CrossingKind::word;
   std::uint32_t user = 0;
@@ -90,13 +90,13 @@ struct WordCrossing {
 };
 static_assert(std::has_unique_object_representations_v<WordCrossing>);
 
-/// What a divided simulation may rely on: the more is known, the longer parts go on by themselves.
+/// Guarantees for a divided simulation: the more there are, the longer parts go on by themselves.
 struct Expectation {
   std::uint32_t smallest_packet = 1;  ///< no packet has fewer bytes, header included
   Bandwidth fastest{};  ///< no link will have a higher rate than that, or than it has now
   bool lossy = false;   ///< links may be declared lossy
-  /// Users tell themselves in other parts what matters there so much later, or later still; the
-  /// longest duration there is: they tell nothing.
+  /// Words of users to other parts take effect there so much later, or later still; the longest
+  /// duration there is: users send none.
   PicoDuration words_matter_after = PicoDuration::max();
 
   /// Whether parts that no cable connects have something for each other.
@@ -117,8 +117,7 @@ class Border {
   bool is_own(Vertex v) const { return owners_[v.value()] == self_; }
   std::uint32_t owner(Vertex v) const { return owners_[v.value()]; }
 
-  /// Nothing may happen elsewhere before `horizon` of what is sent from now on: so far the others
-  /// go without waiting for it.
+  /// No crossing sent from now on takes effect before `horizon`: the others may go on until then.
   void set_horizon(PicoInstant horizon) { horizon_ = horizon; }
   void send(Vertex to, const PacketCrossing& packet) { append(to, packet.time, packet); }
   void send(Vertex to, const CreditCrossing& credit) { append(to, credit.at, credit); }
@@ -134,7 +133,7 @@ class Border {
     for (const auto& bytes : parts) batch.insert(batch.end(), bytes.begin(), bytes.end());
   }
 
-  /// What was sent since the last `clear`, by part; and when the first of it happens.
+  /// The crossings sent since the last `clear`, by part; and the time of the earliest.
   std::vector<std::vector<std::byte>>& outgoing() { return outgoing_; }
   PicoInstant earliest() const { return earliest_; }
   void clear() {

@@ -14,7 +14,7 @@ namespace weft::sim {
 
 inline constexpr std::uint64_t no_flow = ~std::uint64_t{0};
 
-/// What a host has for one destination at one level, in order: a queue pair, a connection.
+/// The messages of a host for one destination at one level, in order: a queue pair, a connection.
 struct Flow {
   std::uint64_t destination = no_flow;  ///< with the queue pair in its high bits
   std::uint32_t tail = kNone;           ///< its last message
@@ -58,7 +58,7 @@ class FlowTable {
   std::size_t home(std::uint64_t destination) const {
     return (destination * 0x9e3779b97f4a7c15ULL >> 32) & mask();
   }
-  /// Where it is, or where it would be.
+  /// The slot of a destination, or the free one that it would take.
   std::size_t find(std::uint64_t destination) const {
     std::size_t i = home(destination);
     while (slots_[i].destination != no_flow && slots_[i].destination != destination) i = after(i);

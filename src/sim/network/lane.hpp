@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lane: a transmitter's side of one virtual lane: what waits for it, and how much room there is in
-// the buffer behind the link.
+// Lane: a transmitter's side of one virtual lane: the packets that wait for it, and the room in the
+// buffer behind the link.
 #pragma once
 
 #include <algorithm>
@@ -39,8 +39,8 @@ struct Round {
   std::uint32_t queues = kNone;  ///< the first of as many input queues as there are inputs
 };
 
-/// What the levels of one channel class share of the buffer behind a link: each has its reserve,
-/// and what they take beyond it comes from here.
+/// The part of the buffer behind a link that the levels of one channel class share: each has its
+/// reserve, and takes more from here.
 struct Room {
   std::uint32_t shared = 0;            ///< bytes that are free, as far as known
   std::uint32_t returns_head = kNone;  ///< of all lanes of the class, in order of their time

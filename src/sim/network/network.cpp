@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Building the network, packets' arrivals, and what users ask for. network_serve.cpp has the
+// Building the network, packets' arrivals, and calls of users. network_serve.cpp has the
 // transmitters.
 #include "sim/network/network.hpp"
 
@@ -12,7 +12,7 @@
 namespace weft::sim {
 namespace {
 
-/// A model of that size stays in the caches of a core, and what it needs next need not be fetched.
+/// A model of that size stays in the caches of a core, and needs no prefetches.
 constexpr std::size_t kSmallBytes = 512 << 10;
 
 const LinkOptions& options_of(const NetworkOptions& options, CableKind kind) {
@@ -179,7 +179,7 @@ void Network::fetch_for(const Packet& packet, Vertex at) const {
     __builtin_prefetch(reinterpret_cast<const std::byte*>(message) + 64, 1);
     return;
   }
-  // Where its room goes back to when it goes on.
+  // The lanes that get its room back when it goes on.
   const std::uint32_t level = level_of_[packet.lane];
   const Lane* by = &lanes_[first_lane(LinkId(packet.arrived_by))];
   __builtin_prefetch(by + (packet.lane - level * channels_), 1);
@@ -285,7 +285,7 @@ std::uint32_t Network::links_down() const {
 
 bool Network::at_rest() const {
   if (packets_.in_use() != 0 || messages_.in_use() != 0) return false;
-  // What is used must be on its way back.
+  // All used room must be on its way back.
   std::vector<std::uint32_t> used(lane_count_);
   for (std::size_t first = 0; first < lanes_.size(); first += lane_count_) {
     for (std::uint32_t i = 0; i < lane_count_; ++i) used[i] = lanes_[first + i].used;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Network: hosts that put messages into packets, links, and switches that keep packets in virtual
-// lanes under credit flow control. Nothing is lost except on links that are declared lossy: what
-// cannot go on waits where it is, and what is behind it in the same buffer waits too.
+// lanes under credit flow control. Nothing is lost except on links that are declared lossy: a
+// blocked packet keeps its place in the buffer, and packets behind it in the same buffer wait too.
 //
 // A packet's hop costs one event, its arrival; another one only where it had to wait. Room in a
-// buffer comes back to the sender as an entry in a list that is looked at when it matters.
+// buffer comes back to the sender as an entry in a list that the sender reads when it needs room.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@
 
 namespace weft::sim {
 
-/// Told what becomes of messages, during events of the network.
+/// Hears of its messages, during events of the network.
 class NetworkUser {
  public:
   virtual ~NetworkUser() = default;
@@ -42,11 +42,11 @@ class NetworkUser {
   virtual void on_arrived(const Message& message) = 0;
   /// A lossy link has lost it; only of messages that may be lost.
   virtual void on_lost(const Message& /*message*/) {}
-  /// What the same user told in another part (Network::tell). Between events.
+  /// A word of the same user in another part (Network::tell). Between events.
   virtual void on_told(std::span<const std::byte> word);
 };
 
-/// What went onto a link, and how long it waited for that.
+/// The packets that went onto a link, and how long they waited for that.
 struct LinkCounters {
   std::uint64_t packets = 0;
   std::uint64_t bytes = 0;  ///< headers included
@@ -60,7 +60,7 @@ struct LinkCounters {
     waited += more.waited;
     return *this;
   }
-  /// What happened since `before`.
+  /// The difference since `before`.
   LinkCounters operator-(const LinkCounters& before) const {
     return {packets - before.packets, bytes - before.bytes, waited - before.waited};
   }
@@ -92,13 +92,13 @@ class Network final : public EventHandler {
   /// This part's number, 0 of a whole network.
   std::uint32_t part() const { return border_ == nullptr ? 0 : border_->self(); }
   /// Tells the user of that number in the part that has the host, which is another one. It is told
-  /// before anything arrives there that is sent from now on. `matters_from`: nothing happens there
-  /// because of it before then; see Expectation. never: it makes nothing happen by itself.
+  /// before anything arrives there that is sent from now on. `matters_from`: it has no effect there
+  /// before then; see Expectation. never: it has no effect by itself.
   void tell(std::uint32_t host, std::uint16_t user, PicoInstant matters_from,
             std::initializer_list<std::span<const std::byte>> word);
-  /// What happens in one part matters to others at the earliest so much later, if
-  /// what is expected holds. The same in every part; the longest duration there is when nothing
-  /// crosses. Rates must not grow afterwards beyond what is expected.
+  /// An event in one part cannot affect another part earlier than this much later, if the
+  /// expectation holds. The same in every part; the longest duration there is when nothing crosses.
+  /// Rates must not grow afterwards beyond the expected ones.
   PicoDuration lookahead(const Expectation& expected) const;
   /// A batch that another part's border collected; nothing in it is before now.
   void receive(std::span<const std::byte> batch);
@@ -107,7 +107,7 @@ class Network final : public EventHandler {
   const NetworkOptions& options() const { return options_; }
   Rng& rng(Vertex v) { return rngs_[v.value()]; }
 
-  /// Changes what a link is like from now on; what is on its way stays so.
+  /// Changes a link's rate from now on; packets on their way arrive as before.
   void set_rate(LinkId link, Bandwidth rate);
   Bandwidth rate(LinkId link) const;
   /// A link that is down keeps its packets until it is up again.
@@ -183,7 +183,7 @@ class Network final : public EventHandler {
   void build_transmitters();
   std::uint64_t packets_waiting(LinkId link, std::uint32_t level) const;
   void enqueue(LinkId out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
-  // network_serve.cpp: what a transmitter does
+  // network_serve.cpp: the work of a transmitter
   bool serve(LinkId l);  // true: sent something
   void wake_at(LinkId l, PicoInstant at);
   bool passes_at_once(LinkId l, std::uint32_t lane_index, std::uint32_t bytes);
@@ -241,7 +241,7 @@ class Network final : public EventHandler {
   std::uint32_t channels_;
   std::uint32_t reserve_;                    // bytes of each lane behind a link
   std::array<std::uint8_t, 64> level_of_{};  // by lane
-  std::array<PicoDuration, 3> latencies_{};  // by CableKind: what a credit takes
+  std::array<PicoDuration, 3> latencies_{};  // by CableKind: of a credit
   std::vector<Priority> priorities_;         // the highest first
 
   std::vector<Transmitter> transmitters_;  // by LinkId

@@ -35,7 +35,7 @@ void Network::set_border(Border& border) {
   border_ = &border;
 }
 
-/// What the smallest packet takes on a link, whatever its rate becomes.
+/// The time that the smallest packet takes on a link, at any expected rate.
 PicoDuration Network::time_of_sending(LinkId l, const Expectation& expected) const {
   const Bandwidth rate = transmitters_[l.value()].link.parameters().rate;
   const bool has_limit = rate.bytes_per_second() != 0;
@@ -68,7 +68,7 @@ PicoDuration Network::lookahead(const Expectation& expected) const {
     }
     least = std::min(least, latency + leaving);
   }
-  // Where nothing crosses there is nobody to tell anything.
+  // If nothing crosses, users have no one to send words to.
   return least == PicoDuration::max() ? least : std::min(least, expected.words_matter_after);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times are worked out by hand: links carry a byte per nanosecond and take 10 ns, the switch 100
-// ns, packets have 1,000 bytes, and what is lost is sent again 5 us after it would have arrived.
+// ns, packets have 1,000 bytes, and a lost packet is sent again 5 us after it would have arrived.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a transmitter does: choose a lane by priority, weight and credit, send a packet, and say
+// The work of a transmitter: choose a lane by priority, weight and credit, send a packet, and say
 // when to look again.
 #include <algorithm>
 #include <bit>
@@ -144,8 +144,8 @@ std::uint32_t Network::pick(LinkId l) {
 
 /// Weighted round robin among the waiting levels of one priority: the level whose turn it is goes
 /// on until its allowance is used up; then it is the next one's turn. A level that waits for
-/// credits in its turn is passed over; it keeps what it may still send, and goes first when it can.
-/// Changes nothing of that: how often it is asked depends on how the work is split.
+/// credits in its turn is passed over; it keeps the rest of its allowance, and goes first when it
+/// can. Changes nothing of that: how often it is asked depends on how the work is split.
 std::uint32_t Network::choose(LinkId l, std::uint32_t priority, std::uint16_t waiting) {
   if (is_single(waiting)) {
     return able_lane(l, static_cast<std::uint32_t>(std::countr_zero(waiting)));
@@ -170,8 +170,8 @@ std::uint32_t Network::choose(LinkId l, std::uint32_t priority, std::uint16_t wa
   return kNone;
 }
 
-/// The lane sends so many bytes: its level's turn comes, if it was not, and is charged. What a
-/// packet exceeds the allowance by is taken from the next one, so that shares hold in bytes.
+/// The lane sends so many bytes: its level's turn comes, if it was not, and is charged. A packet's
+/// excess over the allowance is taken from the next one, so that shares hold in bytes.
 void Network::charge(LinkId l, std::uint32_t priority, std::uint32_t lane_index,
                      std::uint16_t waiting, std::uint32_t bytes) {
   Transmitter& t = transmitters_[l.value()];
@@ -206,7 +206,7 @@ void Network::pass(LinkId l, std::uint32_t level, bool starved) {
 }
 
 /// From the level whose turn it was to the one that sends now. Those in between wait for credits:
-/// each gets what it could have sent in this round, and no more than that is saved up.
+/// each gets this round's allowance, and saves up no more than that.
 void Network::move_turn(LinkId l, std::uint32_t priority, std::uint32_t level,
                         std::uint16_t waiting) {
   Transmitter& t = transmitters_[l.value()];
@@ -291,7 +291,7 @@ void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
 
   PicoInstant at = transit.arrival;
   if (t.to_host) {
-    // A host takes what comes: the room is free again at once.
+    // A host takes every packet: the room is free again at once.
     packet.arrived_by = kNone;
     return_credit(l, lane_index, packet.bytes, transit.arrival + t.link.parameters().latency);
   } else {

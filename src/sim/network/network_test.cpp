@@ -413,8 +413,8 @@ TEST_F(network, a_change_of_rate_acts_on_the_next_packet) {
   run(500 * ns);
   network_->set_rate(link_to(1), Bandwidth::bytes_per_second(500'000'000));
   run();
-  // The first packet had begun at 110 ns; half of what it still had to send takes twice as long:
-  // the model knows the link as busy until 110 + 390 + 2·610 = 1,720 ns, and then takes 2 µs.
+  // The first packet had begun at 110 ns; half of its remaining bytes take twice as long: the model
+  // knows the link as busy until 110 + 390 + 2·610 = 1,720 ns, and then takes 2 µs.
   EXPECT_EQ(arrived_, (std::vector<Arrived>{{1, 1720 * ns + 2 * us + 10 * ns}}));
 }
 

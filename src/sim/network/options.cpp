@@ -10,7 +10,7 @@ namespace weft::sim {
 namespace {
 
 constexpr std::uint64_t giga = 1'000'000'000;
-/// What InfiniBand puts around a payload: local route header, base transport header, two CRCs.
+/// InfiniBand's bytes around a payload: local route header, base transport header, two CRCs.
 constexpr std::uint32_t infiniband_header = 26;
 /// Preamble, Ethernet header and CRC, gap, IPv4 and TCP with time stamps.
 constexpr std::uint32_t ethernet_header = 90;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulated network's links, switches and hosts are like. Every time and rate is of one
-// direction of one link.
+// The properties of the simulated network's links, switches and hosts. Every time and rate is of
+// one direction of one link.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ struct NetworkOptions {
 
   std::uint32_t mtu = 4096;           ///< payload bytes of a packet at most
   std::uint32_t packet_overhead = 0;  ///< header bytes that each packet has on links and in buffers
-  /// Of each input port and channel class: what one level has there when no other uses any. At
-  /// least one packet. Levels share it; for each level but one the port has a reserve more.
+  /// Of each input port and channel class: the room of one level when no other uses any. At least
+  /// one packet. Levels share it; for each level but one the port has a reserve more.
   std::uint32_t buffer_bytes = 65536;
   /// Of it, for each level alone: at least one packet. 0: two packets, or all if that is less.
   std::uint32_t reserve_bytes = 0;
@@ -44,7 +44,7 @@ struct NetworkOptions {
   /// A packet may leave a switch before all of it has come in.
   bool cut_through = true;
 
-  /// What waits for an output and lane goes in the order in which it arrived, as in switches with
+  /// Packets that wait for an output and lane go in the order of their arrival, as in switches with
   /// one queue per output; otherwise the inputs take turns.
   bool output_queues = false;
 
@@ -52,7 +52,7 @@ struct NetworkOptions {
 
   PicoDuration host_overhead{};  ///< LogGP o: of a host's processor, per message, on either side
   PicoDuration injection_gap{};  ///< LogGP g: between the starts of two messages at a host
-  /// When a host sends again what a lossy link lost, counted from when it would have arrived.
+  /// When a host sends a lost packet again, counted from when it would have arrived.
   PicoDuration retransmit_after = PicoDuration::microseconds(100);
   /// Messages of one level to so many different hosts are on their way out of a host at once,
   /// packet by packet in turn; the others wait. Messages of one packet do not wait for other hosts'
@@ -68,10 +68,10 @@ struct NetworkOptions {
 Result<NetworkOptions> network_preset(std::string_view name);
 std::vector<std::string_view> network_presets();
 
-/// What each level has for itself behind every link, by class: `reserve_bytes` or its default.
+/// The reserve of each level behind every link, by class: `reserve_bytes` or its default.
 std::uint32_t level_reserve(const NetworkOptions& options);
 
-/// Checks ranges. Errors name the field, its value and what it may be.
+/// Checks ranges. Errors name the field, its value and its range.
 Result<void> check_network(const NetworkOptions& options);
 
 }  // namespace weft::sim

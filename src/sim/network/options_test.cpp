@@ -17,7 +17,7 @@ TEST(network_options, every_preset_is_valid) {
   }
 }
 
-// A lane's rate on the wire, four lanes, and what the coding leaves of them.
+// A lane's rate on the wire, four lanes, and the share of them that the coding leaves.
 TEST(network_options, infiniband_links_have_the_data_rate_that_their_coding_leaves) {
   struct Generation {
     std::string_view preset;

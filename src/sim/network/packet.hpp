@@ -23,7 +23,7 @@ struct alignas(64) Packet {
 };
 static_assert(sizeof(Packet) == 64);
 
-/// What a user of the network wants moved.
+/// A message that a user of the network sends.
 struct MessageRequest {
   std::uint32_t source = 0;       ///< host
   std::uint32_t destination = 0;  ///< host; not the source
@@ -31,7 +31,7 @@ struct MessageRequest {
   std::uint8_t level = 0;
   /// Header bytes of each of its packets; 0: NetworkOptions::packet_overhead.
   std::uint8_t header = 0;
-  std::uint16_t user = 0;   ///< whose listener is told (Network::add_user)
+  std::uint16_t user = 0;   ///< its listener is called (Network::add_user)
   std::uint32_t queue = 0;  ///< messages keep their order, and wait, within their queue pair
   std::uint64_t flow = 0;   ///< routers that hash keep one flow on one path
   std::uint64_t tag = 0;    ///< handed back

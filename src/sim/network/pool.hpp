@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pool: records found by number, reused when freed. Grows to what was needed at once and no
+// Pool: records found by number, reused when freed. Grows to the most records needed at once and no
 // further.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exchange: what processes that share one simulation say to each other. All calls are collective:
+// Exchange: communication between processes that share one simulation. All calls are collective:
 // every rank makes the same ones in the same order, and each returns when all have made it.
 #pragma once
 
@@ -24,9 +24,9 @@ class Exchange {
   /// Whether no lower rank is in this process.
   virtual bool first_of_process() const { return true; }
 
-  /// Sends `outgoing[r]` to each rank r of `neighbours`, and gets what they send into
-  /// `incoming[r]`, empty for the others; both have `size` entries, or none when there are no
-  /// neighbours. Being neighbours is mutual. Returns the least of what all ranks give as `least`.
+  /// Sends `outgoing[r]` to each rank r of `neighbours`, and receives theirs into `incoming[r]`,
+  /// empty for the others; both have `size` entries, or none when there are no neighbours. Being
+  /// neighbours is mutual. Returns the least of all ranks' `least`.
   virtual std::int64_t turn(std::span<const std::uint32_t> neighbours,
                             std::span<const Batch> outgoing, std::span<Batch> incoming,
                             std::int64_t least) = 0;
@@ -49,16 +49,17 @@ class AloneExchange final : public Exchange {
 /// All ranks but this one.
 std::vector<std::uint32_t> others(const Exchange& exchange);
 
-/// What every rank gives, by rank, on all of them.
+/// The batches of all ranks, by rank, on all of them.
 std::vector<Batch> gather(Exchange& exchange, Batch own);
 
-/// The greatest of what all ranks give.
+/// The greatest value of all ranks.
 inline std::int64_t greatest(Exchange& exchange, std::int64_t value) {
   return -exchange.turn({}, {}, {}, -value);
 }
 
 /// Whether all ranks are `good` and have the same `digest`: the same error on all of them, that of
-/// the lowest rank which has one, otherwise. `what` is what should be the same: "the scenario".
+/// the lowest rank which has one, otherwise. `what` names the thing that should be the same: "the
+/// scenario".
 Result<void> agree(Exchange& exchange, const Result<void>& good, std::uint64_t digest,
                    std::string_view what);
 

@@ -11,7 +11,7 @@
 namespace weft::sim {
 namespace {
 
-/// What each of three ranks hears when ranks have these troubles and digests.
+/// The errors of each rank when ranks have these troubles and digests.
 std::vector<std::string> hear(const std::vector<std::string>& troubles,
                               const std::vector<std::uint64_t>& digests) {
   std::vector<std::string> heard(troubles.size());

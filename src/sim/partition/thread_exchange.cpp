@@ -12,8 +12,8 @@
 namespace weft::sim {
 namespace {
 
-/// As std::barrier, but whoever has waited a little sleeps and never yields: where other processes
-/// want the cores too, whoever yields waits until all of them have had their turns.
+/// As std::barrier, but a thread that has waited a little sleeps and never yields: when other
+/// processes want the cores too, a thread that yields waits until all of them have had their turns.
 class Barrier {
  public:
   explicit Barrier(std::uint32_t ranks)
@@ -47,8 +47,8 @@ class Barrier {
   std::condition_variable next_phase_;
 };
 
-/// What all ranks see in one turn. Each writes its own entries before the barrier and reads the
-/// others' after it.
+/// The data that all ranks see in one turn. Each writes its own entries before the barrier and
+/// reads the others' after it.
 struct Turn {
   explicit Turn(std::uint32_t ranks)
       : batches(ranks, std::vector<Batch>(ranks)), least(ranks), values(ranks) {}

@@ -16,7 +16,7 @@ Windows::Windows(Engine& engine, Network& network, Exchange& exchange,
       network_(network),
       exchange_(exchange),
       border_(owners, exchange.rank(), exchange.size()),
-      // Who loses a packet may be anywhere, and so may its sender, and nodes of a job.
+      // The link that loses a packet may be in any part, and so may its sender, and nodes of a job.
       neighbours_(expected.everybody_talks()
                       ? others(exchange)
                       : neighbours_of(network.topology(), owners, exchange.rank())),
@@ -32,8 +32,7 @@ void Windows::expect_rates_up_to(Bandwidth fastest) {
   length_ = network_.lookahead(expected_);
 }
 
-/// Gives others what they need to know, takes in what they tell; when the next thing happens
-/// anywhere.
+/// Exchanges crossings with the other parts; returns the time of the next event in any part.
 PicoInstant Windows::exchange_crossings() {
   const PicoInstant own = std::min(engine_.next_time(), border_.earliest());
   for (const std::uint32_t r : neighbours_) bytes_sent_ += border_.outgoing()[r].size();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows: drives this rank's part of a simulation in step with the others. Conservative: all that
-// is before the end of a window can be handled without hearing from others, since what they do
-// within it happens here later (Chandy and Misra 1979; windows as in YAWNS, Nicol 1993).
+// is before the end of a window can be handled without hearing from others, since their actions
+// within it take effect here later (Chandy and Misra 1979; windows as in YAWNS, Nicol 1993).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulation in several parts does what it does in one, whatever goes where.
+// A simulation in several parts does the same as in one, for any division.
 #include "sim/partition/windows.hpp"
 
 #include <fmt/format.h>

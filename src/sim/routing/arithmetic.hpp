@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What routers compute per packet and hop, without dividing.
+// Arithmetic of routers per packet and hop, without dividing.
 #pragma once
 
 #include <cstdint>

@@ -43,9 +43,9 @@ struct DeadlockOptions {
 DeadlockCheck check_deadlock(const Topology& topology, const Router& router,
                              const DeadlockOptions& options = {});
 
-/// What a simulation asks before it begins: a check that takes at most some tenths of a second,
-/// whatever the size of the network; beyond it destinations are sampled. Errors: the router can
-/// make packets wait in a circle, which the message names, with a router that cannot.
+/// The check before a simulation begins: it takes at most some tenths of a second, for a network of
+/// any size; beyond it destinations are sampled. Errors: the router can make packets wait in a
+/// circle, which the message names, with a router that cannot.
 Result<void> refuse_deadlocks(const Topology& topology, const Router& router);
 
 }  // namespace weft::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a dragonfly's routers look up: where everything stands, and from each router the ports on
-// the shortest ways to each other group.
+// The tables of a dragonfly's routers: the place of everything, and from each router the ports on
+// the shortest paths to each other group.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ struct TreeSwitch {
   std::uint16_t cables = 1;  // parallel ones, to each switch below
 };
 
-/// What all routers of a tree know.
+/// The tree, as all its routers know it.
 class Tree {
  public:
   explicit Tree(const Topology& topology) : topology_(topology) {
@@ -47,7 +47,7 @@ class Tree {
   static std::uint32_t offset(const TreeSwitch& here, std::uint32_t destination) {
     return destination - here.first_host;
   }
-  /// The first of the parallel cables to what the destination is below.
+  /// The first of the parallel cables down to the destination.
   PortNumber down(const TreeSwitch& here, std::uint32_t offset) const {
     return PortNumber(
         static_cast<std::uint16_t>(below_[here.level].quotient(offset) * here.cables));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Router: which output port a packet takes at each switch, and in which virtual-channel class, so
-// that no cycle of waiting packets can form. One object serves all switches; what differs per
-// packet is in its RouteState, what differs per switch comes in as its load and its random numbers.
+// that no cycle of waiting packets can form. One object serves all switches; a packet's own state
+// is in its RouteState, a switch's own comes in as its load and its random numbers.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace weft::sim {
 
-/// What of a packet the routing looks at and changes. 16 bytes, carried by each packet.
+/// The state of a packet that routing reads and changes. 16 bytes, carried by each packet.
 struct RouteState {
   std::uint32_t source = 0;       ///< host
   std::uint32_t destination = 0;  ///< host
@@ -48,7 +48,7 @@ class PortFigures {
   std::size_t stride_ = 0;
 };
 
-/// What a packet finds ahead of it at each output port of its switch.
+/// The bytes ahead of a packet at each output port of its switch.
 class PortLoad {
  public:
   /// `queued`: bytes of its level that wait; links are free at `free_at` and send at `rates`.
@@ -59,7 +59,7 @@ class PortLoad {
   explicit PortLoad(std::span<const std::uint32_t> queued_bytes)
       : queued_(queued_bytes.data(), sizeof(std::uint32_t)) {}
 
-  /// Bytes of the packet's own level that wait, and what is left of the packet on the wire.
+  /// Bytes of the packet's own level that wait, and the rest of the packet on the wire.
   std::uint64_t ahead(PortNumber p) const {
     std::uint64_t on_wire = 0;
     if (!free_at_.empty() && free_at_[p] > now_) {
@@ -77,7 +77,7 @@ class PortLoad {
   PicoInstant now_{};
 };
 
-/// Where to, next.
+/// The next hop of a packet.
 struct Hop {
   PortNumber port{};
   std::uint8_t channel = 0;  ///< virtual-channel class on the link behind that port
@@ -98,7 +98,7 @@ class Router {
   virtual Hop next(Vertex at, PortNumber in, RouteState& state, const PortLoad& load,
                    Rng& rng) const = 0;
   /// The port that `next` will choose here, where that depends on the state alone; none: it may
-  /// look at loads or draw. For callers that fetch what is there ahead of time.
+  /// look at loads or draw. For callers that prefetch data of that port.
   virtual std::optional<PortNumber> foresee(Vertex /*at*/, const RouteState& /*state*/) const {
     return std::nullopt;
   }

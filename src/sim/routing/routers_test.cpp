@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all routers have in common.
+// Properties that all routers have in common.
 #include "sim/routing/routers.hpp"
 
 #include <gmock/gmock.h>

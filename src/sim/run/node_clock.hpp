@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodeClock: what a simulated node reads off as the time: off by an offset, running fast or slow.
+// NodeClock: the clock of a simulated node: off by an offset, running fast or slow.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class NodeClock {
   explicit NodeClock(Duration offset = {}, std::int64_t drift_per_billion = 0)
       : offset_(epoch + offset), drift_(drift_per_billion) {}
 
-  /// What it shows at the simulated instant `t`.
+  /// The time that it shows at the simulated instant `t`.
   Instant at(PicoInstant t) const {
     const std::int64_t ns = t.ticks() / 1'000;
     return Instant() + Duration(ns + gained(ns)) + offset_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a simulation has come, for those who wait for it.
+// A simulation's progress, for users who wait for it.
 #pragma once
 
 #include <functional>

@@ -33,7 +33,7 @@ struct Flow {
   std::uint8_t level = 0;
 };
 
-/// Flows that send packet after packet; what of each arrives.
+/// Flows that send packet after packet; counts the bytes of each that arrive.
 class Flows final : public NetworkUser {
  public:
   Flows(const Topology& topology, std::string_view router, const NetworkOptions& options,
@@ -99,7 +99,7 @@ TEST(shares, inputs_of_a_star_share_an_output_equally) {
   expect_shares(flows.shares(100, 1000), {0.2, 0.2, 0.2, 0.2, 0.2});
 }
 
-/// Three switches in a row: at each port the inputs take turns, whatever passes through them.
+/// Three switches in a row: at each port the inputs take turns, no matter how many flows each has.
 TEST(shares, flows_in_a_parking_lot_have_a_half_a_quarter_and_a_quarter) {
   auto t = Topology::make("parking lot", 4, 3);
   ASSERT_TRUE(t.ok());
@@ -130,7 +130,7 @@ TEST(shares, weights_from_1_1_to_1_255_hold_from_one_host_and_from_two) {
 }
 
 /// Credits take longer than the buffer lasts, so that the heavy level waits for them in each of its
-/// turns. It used to lose what was left of the turn, and the shares were equal.
+/// turns. It used to lose the rest of the turn, and the shares were equal.
 TEST(shares, a_level_that_waits_for_credits_keeps_its_share) {
   const Topology t = topology_of("star:2");
   NetworkOptions o = plain();
@@ -142,7 +142,7 @@ TEST(shares, a_level_that_waits_for_credits_keeps_its_share) {
   expect_shares(flows.shares(1000, 20'000), {2.0 / 3, 1.0 / 3});
 }
 
-/// What credits keep the heavy level from sending others do: no link is idle for its sake.
+/// When credits hold back the heavy level, others send: no link is idle for its sake.
 TEST(shares, a_level_whose_buffer_is_small_has_what_that_carries_and_the_other_the_rest) {
   const Topology t = topology_of("star:2");
   NetworkOptions o = plain();
@@ -196,7 +196,7 @@ TEST(shares, sixteen_levels_do_not_have_the_memory_of_sixteen) {
   EXPECT_EQ(sent(16), 32u + 15 * 2);
 }
 
-/// What inputs get of an output that takes `1`: none more than it has, others equally.
+/// The shares of inputs in an output that takes `1`: none more than it has, others equally.
 std::map<std::uint32_t, double> water_fill(std::map<std::uint32_t, double> wanted) {
   double left = 1;
   std::map<std::uint32_t, double> got;

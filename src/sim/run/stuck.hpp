@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether what a simulation sent has arrived, or can.
+// Whether the messages of a simulation have arrived, or can.
 #pragma once
 
 #include <cstdint>

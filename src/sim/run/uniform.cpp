@@ -46,7 +46,7 @@ std::vector<std::unique_ptr<Traffic>> make_traffic(const UniformOptions& o, Netw
   return all;
 }
 
-/// What a run is made of before anything is simulated.
+/// The parts of a run before anything is simulated.
 struct Prepared {
   Topology topology;
   std::unique_ptr<Router> router;
@@ -70,7 +70,7 @@ Result<std::unique_ptr<Prepared>> prepare(const UniformOptions& o, const std::st
   return prepared;
 }
 
-/// Adds up what parts have found.
+/// Adds up the figures of the parts.
 void add_up(Exchange& exchange, UniformOutcome& outcome, std::uint64_t& in_time,
             LatencyHistogram& latencies) {
   Tally tally;

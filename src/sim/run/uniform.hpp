@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kind of synthetic traffic on one network: what `weft simulate uniform` runs and
-// bench/simulate times.
+// One kind of synthetic traffic on one network, for `weft simulate uniform` and bench/simulate.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +42,8 @@ struct UniformOutcome {
 };
 
 /// Half the hosts' messages are of service level 0, half of level 1 when there are two or more.
-/// Errors: what the topology, router, network or traffic refuse. What it records, if asked to, does
-/// not change what happens.
+/// Errors: those of the topology, router, network or traffic. Recording does not change the course
+/// of the simulation.
 Result<UniformOutcome> run_uniform(const UniformOptions& options, Recording* recording = nullptr);
 /// Divided among ranks, all of which get the same outcome: that of the run as a whole, with the
 /// memory of all processes. Nothing is recorded unless there is only one. Errors also: ranks have

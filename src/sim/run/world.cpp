@@ -27,7 +27,7 @@ Bandwidth usual_rate(const NetworkOptions& options, CableKind kind) {
   return options.local_link.rate;
 }
 
-/// With its header; what is sent again is cut as it was. Nodes of jobs send what they like.
+/// With its header; retransmissions are cut as before. Nodes of jobs send packets of any size.
 std::uint32_t smallest_packet(const Scenario& scenario, bool has_jobs) {
   const NetworkOptions& like = scenario.network;
   if (has_jobs) return 1 + like.packet_overhead;

@@ -26,8 +26,8 @@ namespace weft::sim {
 /// Not movable: its parts refer to each other. One thread.
 class World {
  public:
-  /// Errors: what scenario, topology, router or network refuse. With an exchange of several ranks
-  /// it is divided among them: each has its part, and they make it together and fail together. The
+  /// Errors: those of scenario, topology, router or network. With an exchange of several ranks it
+  /// is divided among them: each has its part, and they make it together and fail together. The
   /// exchange outlives it. `jobs_talk_after`: nodes of jobs that are in different parts hear of
   /// each other so much later at the earliest (Expectation::words_matter_after); there is traffic
   /// only otherwise.
@@ -54,7 +54,7 @@ class World {
   void set_levels(std::span<const LevelOptions> levels) { network_->set_levels(levels); }
   std::span<const LevelOptions> levels() const { return network_->options().levels; }
 
-  /// Cables by the names of what they connect, both ways of each.
+  /// Cables by the names of their ends, both ways of each.
   Result<std::vector<LinkId>> cables(std::string_view name) { return cable_names_.find(name); }
   void set_up(std::span<const LinkId> links, bool up);
   /// Zero gives each link the scenario's rate back.

@@ -72,7 +72,7 @@ Error Scenario::located(std::string_view key, Error error) const {
   const bool is_word = entry != nullptr;
   if (entry == nullptr) entry = find(entries, key);
   if (entries.empty()) return error;
-  // What the file should say and does not has no line of its own: its section's, or none.
+  // A missing key has no line of its own: the error names its section's, or none.
   for (; entry == nullptr && word.find('.') != word.npos; entry = find(entries, word)) {
     word = word.substr(0, word.rfind('.'));
   }

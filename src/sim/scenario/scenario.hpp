@@ -35,18 +35,18 @@ struct ReliableOptions {
   net::rc::DeviceProfile device;
   net::rc::AdapterOptions adapter;
   bool prefetch = false;     ///< paged memory is there when it is exposed, or sent from
-  bool sends_paged = false;  ///< with paged memory: what is sent lies in a ring that is paged too
+  bool sends_paged = false;  ///< with paged memory: sends leave from a ring that is paged too
   Duration dummy_after{};    ///< zero: stuck requests are left to timeouts
 };
 
-/// How what a job posts gets into the network and out of it.
+/// How a job's operations get into the network and out of it.
 struct JobFabricOptions {
   /// Bytes of each one-sided write that are really copied, from its beginning.
   std::uint64_t copied_bytes = ~std::uint64_t{0};
-  std::uint32_t header_bytes = 32;  ///< what an operation adds to its bytes on the network
+  std::uint32_t header_bytes = 32;  ///< that an operation adds to its own on the network
   Duration acknowledgement = Duration::microseconds(1);
   Duration death_notice = Duration::milliseconds(1);
-  std::optional<ReliableOptions> reliable;  ///< none: what is sent arrives
+  std::optional<ReliableOptions> reliable;  ///< none: every message arrives
 };
 
 /// Faults that are drawn: on average so many per simulated second and node, until `until`.
@@ -65,7 +65,7 @@ struct ProgramOptions {
   std::uint32_t per_host = 1;           ///< processes
   bool in_turn = false;  ///< ranks go to hosts round robin; else neighbouring ones share a host
   /// Whether the time that the host computes between two calls passes in the simulation as well,
-  /// times `compute_scale`. What it takes varies, so nothing is repeatable then.
+  /// times `compute_scale`. That time varies, so nothing is repeatable then.
   bool measure_compute = false;
   double compute_scale = 1;
   Duration restart_after = Duration::milliseconds(1);  ///< from a process's end to its next life
@@ -138,7 +138,7 @@ struct Scenario {
   Error located(std::string_view key, Error error) const;
 };
 
-/// The text on one line, whatever it says.
+/// The text on one line, without line breaks.
 std::string one_line(std::string text);
 /// A value for messages: not long, and "" when it is empty.
 std::string shown(std::string_view value);

@@ -287,7 +287,7 @@ class ScenarioFile {
     s.duration("dummy-after", r.dummy_after);
   }
 
-  /// What makes nodes differ from each other and from themselves.
+  /// Reads the disturbances that make nodes differ, and vary over time.
   void read_disturbances(TomlSection& top) {
     if (const toml::table* table = top.section("clocks")) {
       TomlSection s(file_, *table, "clocks");
@@ -470,8 +470,8 @@ class ScenarioFile {
   Scenario scenario_;
 };
 
-/// The value as a table {value = …}, which remembers that it comes from `place`. What TOML does not
-/// read as one value is text.
+/// The value as a table {value = …}, which remembers that it comes from `place`. A setting that
+/// TOML does not read as one value is text.
 toml::table value_of_setting(const std::string& value, const std::string& place) {
   const bool one_line = value.find_first_of("\r\n") == std::string::npos;
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a scenario says, it is refused in one line or makes one that passes its own checks.
+// Any bytes as a scenario: they are refused in one line or make one that passes its own checks.
 #include <cstdint>
 
 #include "base/check.hpp"

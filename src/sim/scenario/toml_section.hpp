@@ -20,22 +20,22 @@
 
 namespace weft::sim {
 
-/// What is wrong with a file, on its way out of the functions that read it.
+/// An error in a file, on its way out of the functions that read it.
 struct TomlRefusal {
   Error error;
 };
 
-/// What nodes that do not come from the file say of their origin: "--set KEY=VALUE".
+/// The beginning of the origin of nodes that do not come from the file: "--set KEY=VALUE".
 inline constexpr std::string_view set_option = "--set ";
 
 /// That, or empty.
 std::string setting_of(const toml::node& node);
-/// A scalar as the command line would have it; none of what is no scalar.
+/// A scalar as the command line would have it; none for other nodes.
 std::optional<std::string> scalar_text(const toml::node& node);
 /// A value for messages: short, and on one line.
 std::string shown(const toml::node& node);
 
-/// One table of a file, key by key. What is not asked for is unknown and refused.
+/// One table of a file, key by key. Keys that were not asked for are unknown and refused.
 class TomlSection {
  public:
   /// `path` is the section's name for messages: "network", or empty for the whole file. All are

@@ -47,13 +47,13 @@ void LinkTelemetry::cover(PicoInstant until) {
   while (until > covered_) halve();
 }
 
-/// Adds what has waited since the last change.
+/// Adds the wait of queued bytes since the last change.
 void LinkTelemetry::integrate(std::size_t link, PicoInstant now) {
   Link& of = links_[link];
   PicoInstant from = of.queue_since;
   of.queue_since = now;
   if (of.queue == 0 || from == now) return;
-  // What came and left at one instant has not waited.
+  // A packet that came and left at one instant has not waited.
   of.totals.queue_peak = std::max(of.totals.queue_peak, of.queue);
   const auto bytes = static_cast<double>(of.queue);
   of.queue_byte_ps += bytes * static_cast<double>((now - from).ticks());
@@ -103,7 +103,7 @@ void LinkTelemetry::finish(PicoInstant end) {
   cover(end_);
   for (std::size_t l = 0; l < links_.size(); ++l) {
     integrate(l, end_);
-    // Nothing goes on before what went on earlier has left: only the last packet can be under way.
+    // A packet goes on only after the one before has left: only the last packet can be under way.
     if (links_[l].busy_until > end_) add_busy(l, end_, links_[l].busy_until, -1);
   }
   const std::int64_t ticks = (end_ - PicoInstant()).ticks();

@@ -12,7 +12,7 @@
 
 namespace weft::sim {
 
-/// What one direction of a cable did in all.
+/// The totals of one direction of a cable.
 struct LinkTotals {
   std::uint64_t packets = 0;
   std::uint64_t bytes = 0;  ///< headers included
@@ -20,10 +20,10 @@ struct LinkTotals {
   std::uint64_t queue_peak = 0;  ///< bytes that waited for it, at most
 };
 
-/// Counts exactly, by what happens rather than by looking now and then. Time is in steps of equal
-/// length, at most 200 of them: when they are used up, each two become one. Memory is bounded by
-/// the number of links: 16 bytes a link and step, for which 32 MiB are set aside, so that networks
-/// of more than 10,000 links have fewer steps, down to 16.
+/// Counts exactly, by events rather than by samples. Time is in steps of equal length, at most 200
+/// of them: when they are used up, each two become one. Memory is bounded by the number of links:
+/// 16 bytes a link and step, for which 32 MiB are set aside, so that networks of more than 10,000
+/// links have fewer steps, down to 16.
 class LinkTelemetry {
  public:
   static constexpr std::uint32_t most_steps = 200;

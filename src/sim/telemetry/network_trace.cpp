@@ -27,7 +27,7 @@ std::string NetworkTrace::label(LinkId link) const {
                      topology_.label(topology_.peer(link).vertex));
 }
 
-/// What waits is told once it has stayed so for a while: a packet that comes and goes on at one
+/// A queue's length is recorded once it has lasted a while: a packet that comes and goes on at one
 /// instant has not waited.
 void NetworkTrace::settle(PicoInstant now, LinkId link) {
   Queue& queue = queues_[link.value()];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NetworkTrace: what a network does as events of a trace: each link's packets, each host's
-// messages, and how much waits for each link.
+// NetworkTrace: a network's activity as events of a trace: each link's packets, each host's
+// messages, and the queue of each link.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorder: looks on while a network works and keeps what reports are made of: the load of links,
-// the completion of messages, and, if there is a file for it, a trace of everything.
+// Recorder: observes a network at work and keeps the data for reports: the load of links, the
+// completion of messages, and, if there is a file for it, a trace of everything.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,7 @@ class Recorder final : public NetworkObserver {
   Bandwidth rate(LinkId link) const { return rates_[link.value()]; }
   const LinkTelemetry& links() const { return links_; }
   std::uint8_t levels() const { return levels_; }
-  /// What the link did for one service level while this looked on. After finish().
+  /// The link's counters for one service level during the recording. After finish().
   const LinkCounters& counters(LinkId link, std::uint8_t level) const {
     return counters_[std::size_t{link.value()} * levels_ + level];
   }
@@ -49,7 +49,7 @@ class Recorder final : public NetworkObserver {
 
  private:
   Network* network_;
-  Topology topology_;  // its own, for whoever asks when the simulation is gone
+  Topology topology_;  // its own, for calls when the simulation is gone
   std::string router_;
   std::vector<Bandwidth> rates_;
   std::uint8_t levels_;
@@ -59,7 +59,7 @@ class Recorder final : public NetworkObserver {
   std::optional<NetworkTrace> trace_;
 };
 
-/// What a run is asked to record, and what it recorded.
+/// The wishes for a run's recording, and the result.
 struct Recording {
   TraceFile* trace = nullptr;          ///< may be null
   std::unique_ptr<Recorder> recorder;  ///< set by the run

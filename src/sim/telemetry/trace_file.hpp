@@ -38,7 +38,7 @@ class TraceFile {
   void counter(std::uint32_t process, std::uint32_t track, std::string_view name, PicoInstant at,
                std::string_view unit, std::uint64_t value);
 
-  /// What a tenth of the events is kept for comes now, whatever was left out before.
+  /// Begins the summary, for which a tenth of the events is reserved, even if others were left out.
   void begin_summary();
 
   /// Whether an event at `at` is taken: asked first, it saves making one that is left out anyway.
@@ -49,7 +49,7 @@ class TraceFile {
   std::uint64_t most() const { return most_; }
   const std::string& path() const { return file_.path(); }
 
-  /// Ends the file and moves it to its place. Errors: of this, and of what was written before.
+  /// Ends the file and moves it to its place. Errors: of this, and of earlier writes.
   Result<void> finish();
 
  private:

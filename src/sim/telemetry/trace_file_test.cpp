@@ -42,7 +42,7 @@ class TraceFileTest : public testing::Test {
   std::string directory_;
 };
 
-/// What the format asks of every event.
+/// Checks the format's requirements on every event.
 void check_event(const json& event) {
   ASSERT_TRUE(event["ph"].is_string()) << event;
   const std::string phase = event["ph"];

@@ -11,8 +11,8 @@
 
 namespace weft::sim {
 
-/// Any kind. Errors: what the options ask for is impossible (more hosts than ports, and the like)
-/// or the file is unreadable.
+/// Any kind. Errors: impossible options (more hosts than ports, and the like), or an unreadable
+/// file.
 Result<Topology> make_topology(const TopologyOptions& options);
 /// The same from its word, see `parse_topology`.
 Result<Topology> make_topology(std::string_view text);
@@ -29,7 +29,7 @@ Error impossible(fmt::format_string<Args...> format, Args&&... args) {
   return {ErrorCode::invalid_argument, fmt::format(format, std::forward<Args>(args)...)};
 }
 
-/// Refuses what would take gigabytes.
+/// Refuses topologies that would take gigabytes.
 inline Result<void> check_size(std::string_view name, std::uint64_t hosts, std::uint64_t cables) {
   if (hosts > most_hosts) {
     return impossible("topology '{}': {} hosts are more than {}; use fewer", name, hosts,

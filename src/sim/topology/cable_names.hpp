@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cables by the names of what they connect, as scenarios and faults have them.
+// Cables by the names of their ends, as scenarios and faults have them.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 
 namespace weft::sim {
 
-/// Names are the labels of hosts and switches without their spaces: "host3", "switch12", or what a
-/// file calls them. The topology outlives it. One thread.
+/// Names are the labels of hosts and switches without their spaces: "host3", "switch12", or a
+/// file's own. The topology outlives it. One thread.
 class CableNames {
  public:
   explicit CableNames(const Topology& topology) : topology_(topology) {}
 
   /// Both directions of all cables of a vertex ("host3"), or of all those between two
   /// ("switch0--switch4"). Errors: a name that nothing has, two vertices without a cable between
-  /// them; they say what there is.
+  /// them; they list the names.
   Result<std::vector<LinkId>> find(std::string_view name);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dragonflies (Kim, Dally, Scott, Abts 2008), also with groups of chassis like the Cray XC's (paper
 // 1 runs on one; Faanes et al. 2012 describe it). Global links are dealt out evenly: between each
-// two groups lie as many cables as fit, on routers as far apart as possible; what is left stays
+// two groups lie as many cables as fit, on routers as far apart as possible; other ports stay
 // unused.
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folded Clos networks. A leaf of radix k and taper d:u has k·u/(d+u) cables up and d/u times as
-// many hosts; a switch of the middle level k/2 down and k/2 up; one of the top level k down. What a
-// smaller number of hosts leaves unused is absent: hosts, leaves, whole pods, and the top level
-// when there is nothing for it to connect.
+// many hosts; a switch of the middle level k/2 down and k/2 up; one of the top level k down. Parts
+// that a smaller number of hosts leaves unused are absent: hosts, leaves, whole pods, and the top
+// level when it has nothing to connect.
 #include <algorithm>
 
 #include "sim/topology/builders.hpp"

@@ -52,7 +52,7 @@ class LineCursor {
     if (!number || !take(']')) return std::nullopt;
     return number;
   }
-  /// What stands between two quotation marks.
+  /// The text between two quotation marks.
   std::optional<std::string_view> take_quoted() {
     if (!take('"')) return std::nullopt;
     const std::size_t end = rest_.find('"');
@@ -61,7 +61,7 @@ class LineCursor {
     rest_.remove_prefix(end + 1);
     return text;
   }
-  /// What stands before `end`, which is taken as well.
+  /// The text before `end`, which is taken as well.
   std::optional<std::string_view> take_until(std::string_view end) {
     const std::size_t at = rest_.find(end);
     if (at == std::string_view::npos) return std::nullopt;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What OpenSM leaves as opensm-subnet.lst: a line for each end of each cable, with both ends
-// written out, `{ CA Ports:01 … NodeGUID:0002c903000abc00 … {description} LID:0004 PN:01 } { SW-SM
-// … } PHY=4x LOG=ACT SPD=10`. Numbers of ports are hexadecimal.
+// OpenSM's opensm-subnet.lst: a line for each end of each cable, with both ends written out, `{ CA
+// Ports:01 … NodeGUID:0002c903000abc00 … {description} LID:0004 PN:01 } { SW-SM … } PHY=4x LOG=ACT
+// SPD=10`. Numbers of ports are hexadecimal.
 #include "sim/topology/line_cursor.hpp"
 #include "sim/topology/subnet.hpp"
 #include "sim/topology/topology_file.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to build, as the command line and scenarios say it in one word.
+// The topology to build, as the command line and scenarios say it in one word.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Taper {
   std::uint32_t up = 1;
 };
 
-/// A folded Clos network. What is 0 is chosen: two levels while switches of 36 ports do, the
+/// A folded Clos network. Fields of 0 are chosen: two levels while switches of 36 ports do, the
 /// smallest radix that holds the hosts, or up to twice that when it divides them into full leaves.
 struct FatTreeOptions {
   std::uint32_t hosts = 0;
@@ -39,7 +39,7 @@ struct FatTreeOptions {
   std::uint32_t cables = 1;
 };
 
-/// A dragonfly (Kim et al. 2008). What is 0 is chosen: balanced, that is with twice as many
+/// A dragonfly (Kim et al. 2008). Fields of 0 are chosen: balanced, that is with twice as many
 /// routers in a group as a router has hosts and as many global links as hosts; as many groups as
 /// the hosts need. With `xc40`: routers of 4 hosts and 10 global links in up to 6 chassis of up to
 /// 16, 3 cables between routers of the same slot; at least four groups among which the hosts are
@@ -69,8 +69,8 @@ using TopologyOptions =
 
 /// "star:64", "fat-tree:1024", "fat-tree:1024,levels=3,radix=16,taper=2" (taper also 1.5 or 3:2),
 /// "dragonfly:384", "dragonfly:384,shape=xc40" (also groups, routers, hosts, global, black),
-/// "torus:8x8x8,hosts=1", "file:PATH". Errors name the text, the value in it and the fix. What it
-/// yields may still be impossible; `make_topology` says so.
+/// "torus:8x8x8,hosts=1", "file:PATH". Errors name the text, the value in it and the fix. The
+/// options may still be impossible; `make_topology` says so.
 Result<TopologyOptions> parse_topology(std::string_view text);
 
 }  // namespace weft::sim

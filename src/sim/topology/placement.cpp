@@ -57,7 +57,7 @@ Hosts round_robin_hosts(const Topology& topology, std::span<const std::uint32_t>
   return hosts;
 }
 
-/// What is left of a line without its comment and the space around.
+/// A line without its comment and the space around.
 std::string_view content(std::string_view line) {
   line = line.substr(0, line.find('#'));
   const std::size_t first = line.find_first_not_of(" \t\r");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a builder knows of the structure that it made, for routers that work by formula. The order
-// of switches and ports that is promised here is what those formulas rest on.
+// A builder's knowledge of the structure that it made, for routers that work by formula. Those
+// formulas rely on the order of switches and ports promised here.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace weft::sim {
 /// A folded Clos network of 1 (a star), 2 or 3 levels. Switches are numbered leaves first, then
 /// those of the second level (by pod), then those of the third (by plane: all that the same
 /// switch of each pod reaches). Hosts fill leaves in order, leaves fill pods in order. Ports: those
-/// down first, in the order of what is below; then those up, in the order of what is above;
-/// parallel cables side by side.
+/// down first, in the order of the vertices below; then those up, in the order of the switches
+/// above; parallel cables side by side.
 struct FatTreeShape {
   std::uint32_t levels = 1;
   std::uint32_t hosts_per_leaf = 0;  ///< of a full leaf; the last may have fewer

@@ -40,7 +40,7 @@ class Subnet {
   const std::vector<Node>& nodes() const { return nodes_; }
 
   /// Each connected port of a channel adapter is a host. Errors: cables whose ends contradict each
-  /// other or do not exist; what `Topology::finish` refuses.
+  /// other or do not exist; those of `Topology::finish`.
   Result<Topology> build();
 
   /// "FILE:LINE: what".

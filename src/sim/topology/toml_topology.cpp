@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t most_file_cables = 1u << 20;  // a line may ask for many
 
-/// What is wrong, on its way out of this file.
+/// An error, on its way out of this file.
 struct Refusal {
   Error error;
 };

@@ -30,7 +30,7 @@ struct PortRef {
   auto operator<=>(const PortRef&) const = default;
 };
 
-/// What a cable belongs to, for its rate, latency and colour in reports.
+/// The kind of a cable, for its rate, latency and colour in reports.
 enum class CableKind : std::uint8_t {
   host,    ///< between a host and its switch
   local,   ///< between switches nearby: a tree's or torus's links, a dragonfly group's
@@ -55,7 +55,7 @@ class Topology {
   /// host that cannot reach another one, a vertex with more than 65,535 ports; they name the
   /// vertex.
   Result<void> finish();
-  /// What the builder knows of the structure; routers believe it.
+  /// The structure as the builder knows it; routers believe it.
   void set_shape(Shape shape) { shape_ = std::move(shape); }
 
   const std::string& name() const { return name_; }
@@ -74,11 +74,11 @@ class Topology {
   /// The transmitter at a port, and back.
   LinkId link(PortRef p) const { return LinkId(first_link_[p.vertex.value()] + p.port.value()); }
   PortRef port(LinkId l) const { return own_[l.value()]; }
-  /// Where what is sent at `l` arrives; the link back from there is `link(peer(l))`.
+  /// The port at which packets of `l` arrive; the link back from there is `link(peer(l))`.
   PortRef peer(LinkId l) const { return peers_[l.value()]; }
   CableKind kind(LinkId l) const { return kinds_[l.value()]; }
   std::span<const Cable> cables() const { return cables_; }
-  /// What a host's cable leads to: a switch, or another host.
+  /// The other end of a host's cable: a switch, or another host.
   Vertex edge(std::uint32_t host) const { return peers_[first_link_[host]].vertex; }
   const Shape& shape() const { return shape_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topologies that somebody wrote down (TOML) or that a subnet's tools found (ibnetdiscover,
-// OpenSM). Nothing in the file is trusted. Errors read "FILE:LINE: what is wrong and what to do".
+// Topologies written by hand (TOML) or found by a subnet's tools (ibnetdiscover, OpenSM). Nothing
+// in the file is trusted. Errors read "FILE:LINE: what is wrong and what to do".
 #pragma once
 
 #include <string>
@@ -20,10 +20,10 @@ Result<Topology> parse_topology_file(std::string_view text, const std::string& f
 /// TOML: `hosts` and `switches` list names; `cables` lists pairs of names, or tables with `from`,
 /// `to` and, if wanted, `count` (parallel cables) and `kind` ("local" or "global").
 Result<Topology> parse_toml_topology(std::string_view text, const std::string& file);
-/// What `ibnetdiscover` prints. Each connected port of a channel adapter becomes a
-/// host, in the order of the file; labels are the node descriptions where they are unique.
+/// Reads the output of `ibnetdiscover`. Each connected port of a channel adapter becomes a host, in
+/// the order of the file; labels are the node descriptions where they are unique.
 Result<Topology> parse_ibnetdiscover(std::string_view text, const std::string& file);
-/// What OpenSM writes as `opensm-subnet.lst`. The same rules.
+/// Reads OpenSM's `opensm-subnet.lst`. The same rules.
 Result<Topology> parse_opensm_subnet(std::string_view text, const std::string& file);
 
 }  // namespace weft::sim

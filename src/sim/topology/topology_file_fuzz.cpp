@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a topology file says, it is refused in one line or makes a consistent topology.
+// Any bytes as a topology file: they are refused in one line or make a consistent topology.
 #include <cstdint>
 
 #include "base/check.hpp"

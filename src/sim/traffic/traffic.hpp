@@ -34,8 +34,8 @@ struct TrafficOptions {
   std::uint64_t seed = 1;
 };
 
-/// One kind of traffic among some hosts; of a divided network, what its own hosts send. Network and
-/// agents outlive it.
+/// One kind of traffic among some hosts; in a part of a divided network, that of its own hosts.
+/// Network and agents outlive it.
 class Traffic final : public Agent, public NetworkUser {
  public:
   /// Errors: fewer than two hosts, a load or size out of range.

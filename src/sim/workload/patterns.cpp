@@ -187,8 +187,8 @@ class NearestNeighbor final : public GridProgram {
   using GridProgram::GridProgram;
 };
 
-/// The drawn shares drift towards what they would be with the largest imbalance: ranks above the
-/// mean compute ever longer, up to the longest, the others ever less.
+/// The drawn shares drift towards those of the largest imbalance: ranks above the mean compute ever
+/// longer, up to the longest, the others ever less.
 class MiniParadis final : public GridProgram {
  public:
   using GridProgram::GridProgram;
@@ -224,8 +224,8 @@ class MiniAmg final : public GridProgram {
   std::uint32_t levels_ = 1;
 };
 
-/// Nek5000's crystal router: what a rank has for others goes to the half of the ranks where they
-/// are, in one step for each bit of a rank's number.
+/// Nek5000's crystal router: a rank's data for others goes to the half of the ranks where they are,
+/// in one step for each bit of a rank's number.
 class CrystalRouter final : public PhasedProgram {
  public:
   using PhasedProgram::PhasedProgram;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a workload do: compute, send, receive, wait, one action after the other. A
+// The program of a workload's ranks: compute, send, receive, wait, one action after the other. A
 // program holds no state of a rank, so that thousands of ranks share one.
 #pragma once
 
@@ -35,7 +35,7 @@ struct Action {
 /// The size of a receive that takes its message as long as it is.
 inline constexpr std::uint64_t any_bytes = ~std::uint64_t{0};
 
-/// Where a rank is in its program.
+/// A rank's position in its program.
 struct Cursor {
   std::uint64_t iteration = 0;
   std::uint32_t step = 0;  ///< of the iteration

@@ -183,7 +183,7 @@ bool Ranks::wait(std::uint32_t r, const Action& action) {
   return false;
 }
 
-/// One of the rank's operations has completed; it may be what the rank waits for.
+/// One of the rank's operations has completed; the rank may wait for it.
 void Ranks::complete(std::uint32_t r, std::uint32_t request) {
   if (feed_ != nullptr) feed_->on_completed(r, request);
   Rank& rank = ranks_[r];

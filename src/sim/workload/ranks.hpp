@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks: a job whose ranks run a Program on hosts of a simulated network, without processes, fibers
-// or payload: what a rank needs is less than 1 KiB. Messages are matched as an MPI does: eager ones
-// wait at the receiver until they are asked for, long ones are announced and asked for first.
+// or payload: a rank needs less than 1 KiB. Messages are matched as an MPI does: eager ones wait at
+// the receiver until a receive matches, long ones are announced and fetched then.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ class Ranks final : public Agent, public NetworkUser {
   /// Of all ranks that have none of their own, from now on.
   void set_job_level(std::uint8_t level) { levels_.set_job(level); }
 
-  /// From now on nothing is posted or computed any more; what is in the network arrives unheard.
+  /// From now on ranks post and compute nothing; messages in the network arrive unheard.
   void stop() { stopped_ = true; }
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(ranks_.size()); }
@@ -76,8 +76,8 @@ class Ranks final : public Agent, public NetworkUser {
   Ranks(const Program* program, Feed* feed, std::uint32_t ranks, const RankOptions& options,
         std::vector<std::uint32_t> hosts, Network& network, Agents& agents);
   enum class Kind : std::uint8_t { eager, announce, ask, content };
-  /// These do not wait behind contents, as adapters serve reads and writes of memory beside what is
-  /// sent: otherwise the two ways of an exchange would follow each other.
+  /// These do not wait behind contents, as adapters serve reads and writes of memory beside sends:
+  /// otherwise the two ways of an exchange would follow each other.
   static bool is_control(Kind kind) { return kind == Kind::announce || kind == Kind::ask; }
   struct Open {
     std::uint32_t peer = 0;

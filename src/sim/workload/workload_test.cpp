@@ -128,7 +128,7 @@ TEST(ranks, match_messages_by_their_names_whatever_comes_first) {
   EXPECT_EQ(waited_ns(script, 1, bare), way_ns(20) + 10);  // behind the first one on both links
 }
 
-/// A script whose actions come from a feed, which remembers what completed.
+/// A script whose actions come from a feed, which remembers completed requests.
 class ScriptFeed final : public Feed {
  public:
   explicit ScriptFeed(std::vector<std::vector<Action>> actions)
@@ -268,7 +268,7 @@ struct Exchanges {
   std::uint64_t messages = 0;
 };
 
-/// What one iteration sends; every send must have its receive.
+/// The messages of one iteration; every send must have its receive.
 Exchanges exchanges_of(const PatternOptions& options) {
   const auto program = make_pattern(options);
   EXPECT_TRUE(program.ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an archive's bytes come from: a file, memory, or a zstd stream inside one of them.
+// The source of an archive's bytes: a file, memory, or a zstd stream inside one of them.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an archive's bytes go: a file that appears under its name only when it is complete, and
-// zstd on the way there.
+// The destination of an archive's bytes: a file that appears under its name only when it is
+// complete, and zstd on the way there.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ struct ZSTD_CCtx_s;
 namespace weft::wire {
 
 /// Writes to PATH.part-PID and renames it on `finish`; a destroyed or failed one leaves nothing
-/// behind. What exists already and is no ordinary file (/dev/stdout, a pipe) is written directly.
-/// One thread at a time. After the first error every call returns it.
+/// behind. An existing path that is no ordinary file (/dev/stdout, a pipe) is written directly. One
+/// thread at a time. After the first error every call returns it.
 class FileOutput {
  public:
   /// Errors: an ordinary file has the name already and `existing` refuses it, now or at `finish`.
@@ -32,7 +32,7 @@ class FileOutput {
   FileOutput& operator=(const FileOutput&) = delete;
 
   Result<void> write(std::span<const std::byte> bytes);
-  /// Writes out what is buffered, closes and renames.
+  /// Writes out the buffered bytes, closes and renames.
   Result<void> finish();
   const std::string& path() const { return path_; }
   std::uint64_t bytes() const { return bytes_; }

@@ -81,7 +81,7 @@ class TimesliceAssembler {
     Row& row = row_[c];
     if (c == 0 && row.descriptors.empty()) timeslice_.start_time = item.descriptor.index;
     MicrosliceDescriptor d = item.descriptor;
-    // Offsets count through the component; what they were in the old file means nothing here.
+    // Offsets count through the component; those of the old file mean nothing here.
     d.offset = row.contents.size();
     row.descriptors.push_back(d);
     row.contents.insert(row.contents.end(), item.content.begin(), item.content.end());

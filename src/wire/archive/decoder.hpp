@@ -49,7 +49,7 @@ class Decoder {
   }
   /// Fills `into`, or fails.
   void get_bytes(std::span<std::byte> into, std::string_view what);
-  /// Appends `n` bytes to `buffer`. Memory grows only as the bytes arrive, whatever `n` claims.
+  /// Appends `n` bytes to `buffer`. Memory grows only as the bytes arrive, even if `n` is huge.
   void append(GrowingBuffer& buffer, std::uint64_t n, std::string_view what);
   void skip(std::uint64_t n, std::string_view what);
   /// True when nothing follows, or after a failure.
@@ -67,7 +67,7 @@ class Decoder {
   std::optional<std::uint64_t> remaining() const;
   const std::string& name() const { return name_; }
 
-  /// What was buffered and not used, and the input: for a decoder of another kind that goes on.
+  /// The unused bytes of the buffer, and the input: for a decoder of another kind that goes on.
   std::pair<std::vector<std::byte>, std::unique_ptr<ByteInput>> release();
 
  private:

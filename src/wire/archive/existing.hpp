@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a file whose name is asked for, and files that must never be written over.
+// The treatment of an existing file whose name is asked for, and files that must never be written
+// over.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace weft::wire {
 
-/// What happens to an ordinary file that has the name of a new one. Devices and pipes are written
+/// The treatment of an ordinary file that has the name of a new one. Devices and pipes are written
 /// to in either case.
 enum class Existing : std::uint8_t {
   refuse,   ///< it stays, and the new one is not made
@@ -24,12 +25,12 @@ Error exists_error(const std::string& path);
 /// Refuses an ordinary file that exists, unless `existing` replaces it.
 Result<void> refuse_existing(const std::string& path, Existing existing);
 
-/// Refuses `out` when it is one of the files that are read, under whatever name: files are compared
-/// by device and inode. Nothing allows that.
+/// Refuses `out` when it is one of the files that are read, under any name: files are compared by
+/// device and inode. Nothing allows that.
 Result<void> refuse_own_input(std::span<const std::string> inputs, const std::string& out);
 
-/// A descriptor that writes to what exists and is no ordinary file. Opening a pipe that nobody
-/// reads waits for its reader, without end; here it fails after `patience`.
+/// A descriptor that writes to an existing path that is no ordinary file. Opening a pipe that
+/// nobody reads waits for its reader, without end; here it fails after `patience`.
 Result<int> open_special(const std::string& path, Duration patience = Duration::seconds(5));
 
 /// rename(2) that refuses, with EEXIST, a name that is taken unless `existing` replaces it. Returns

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What FLESnet archives (.tsa, .msa) are made of; the byte layouts are in docs/formats.md.
+// The parts of FLESnet archives (.tsa, .msa); the byte layouts are in docs/formats.md.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct TimesliceDescriptor {
 /// One per component, after all components' data; as of version 1, 36 bytes.
 struct ComponentDescriptor {
   std::uint64_t ts_num = 0;  ///< the timeslice's index
-  std::uint64_t offset = 0;  ///< where the data was in its sender's buffer; means nothing in a file
+  std::uint64_t offset = 0;  ///< position in the sender's buffer; means nothing in a file
   std::uint64_t size = 0;    ///< of the data: microslice descriptors and contents
   std::uint64_t num_microslices = 0;
   std::uint32_t flags = 0;  ///< since version 1
@@ -43,8 +43,8 @@ enum class ArchiveCompression : std::int32_t { none = 0, zstd = 1 };
 std::string_view to_text(ArchiveType type);
 std::string_view to_text(ArchiveCompression compression);
 
-/// What an archive says about itself, and the versions of what is in it. Writing with the format
-/// that was read gives the same bytes.
+/// The header of an archive, and the versions of its contents. Writing with the format that was
+/// read gives the same bytes.
 struct ArchiveFormat {
   std::uint16_t library_version = 18;    ///< of Boost.Serialization; 8 and later have this layout
   std::uint32_t descriptor_version = 2;  ///< archive descriptor: 0 to 2

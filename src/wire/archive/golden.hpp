@@ -30,7 +30,7 @@ class TestDirectory {
   TestDirectory& operator=(const TestDirectory&) = delete;
   std::string operator/(std::string_view name) const { return (path_ / name).string(); }
   const std::filesystem::path& path() const { return path_; }
-  /// Names of what is in it, sorted.
+  /// Names of the files in it, sorted.
   std::vector<std::string> names() const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads FLESnet archives (.tsa, .msa; plain or zstd) item by item, without Boost. Nothing in a file
-// is trusted: every length is held against a limit and against what is left of the file before
-// memory is taken, every component is checked to lie inside of itself.
+// is trusted: every length is held against a limit and against the rest of the file before memory
+// is taken, every component is checked to lie inside of itself.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace weft::wire {
 
-/// What a reader accepts. Memory used is about one item, at most `item_bytes`.
+/// The limits of a reader. Memory used is about one item, at most `item_bytes`.
 struct ArchiveLimits {
   std::uint64_t item_bytes = std::uint64_t{2} << 30;
   std::uint32_t components = 65'536;

@@ -122,7 +122,7 @@ TEST(archive_reader, skips_items_as_if_they_had_been_read) {
   }
 }
 
-/// Where an item ends, so that a file cut there is a shorter, valid archive.
+/// The ends of items; a file cut at one is a shorter, valid archive.
 std::vector<std::size_t> item_ends(std::span<const std::byte> bytes) {
   auto reader = read_bytes(bytes);
   std::vector<std::size_t> ends{reader->position()};

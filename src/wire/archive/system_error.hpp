@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns what the operating system said into an Error a user can act on.
+// Turns an error of the operating system into an Error that a user can act on.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `weft archive` does: look into archives, check them, cut pieces out, put several together.
-// Everything streams; memory is about one item per archive that is open.
+// The tools of `weft archive`: look into archives, check them, cut pieces out, put several
+// together. Everything streams; memory is about one item per archive that is open.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ArchiveProgress {
   std::optional<std::uint64_t> total_bytes;  ///< of all inputs; not known of compressed ones
 };
 /// Called after each item; cheap calls are the callee's concern. False ends the run with
-/// ErrorCode::cancelled, and nothing of what it was to write is left. May be empty.
+/// ErrorCode::cancelled, and nothing of its output is left. May be empty.
 using ProgressCallback = std::function<bool(const ArchiveProgress&)>;
 
 /// One component of the timeslices, or all of a microslice archive.
@@ -36,7 +36,7 @@ struct ChannelContents {
   std::uint64_t missing = 0;        ///< timeslices in which it has no microslice
 };
 
-/// What is in an archive.
+/// The contents of an archive.
 struct ArchiveContents {
   ArchiveFormat format;
   std::uint64_t file_bytes = 0;
@@ -51,7 +51,7 @@ struct ArchiveContents {
 
   std::uint64_t crc_checked = 0;  ///< microslices whose CRC-32C was compared
   std::uint64_t crc_wrong = 0;    ///< of these, the wrong ones
-  std::string first_wrong;        ///< where the first wrong one is
+  std::string first_wrong;        ///< position of the first wrong one
 };
 
 /// Reads all of an archive. With `check_crc` it compares every CRC-32C that microslices carry;
@@ -59,7 +59,7 @@ struct ArchiveContents {
 Result<ArchiveContents> inspect_archive(const std::string& path, bool check_crc,
                                         const ProgressCallback& progress = {});
 
-/// What the tools below write to: a file that is none of those they read (code invalid_argument),
+/// The output of the tools below: a file that is none of those they read (code invalid_argument),
 /// and that appears when it is complete.
 struct ArchiveTarget {
   std::string path;
@@ -85,7 +85,7 @@ struct MergeResult {
   std::uint64_t left_over = 0;     ///< microslices that filled no timeslice
 };
 
-/// Merges archives of one type into one, ordered by index: what several compute nodes wrote, say.
+/// Merges archives of one type into one, ordered by index: those of several compute nodes, say.
 /// Each input is expected to be in order itself.
 Result<MergeResult> merge_archives(std::span<const std::string> inputs, const ArchiveTarget& out,
                                    CompressionChoice compression,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes FLESnet archives (.tsa, .msa; plain or zstd), byte for byte what FLESnet writes for the
+// Writes FLESnet archives (.tsa, .msa; plain or zstd), byte for byte as FLESnet writes them for the
 // same items and the same ArchiveFormat.
 #pragma once
 
@@ -37,7 +37,7 @@ class ArchiveWriter {
   const ArchiveFormat& format() const { return format_; }
   const std::string& path() const { return file_->path(); }
   std::uint64_t items() const { return items_; }
-  /// Bytes of the file so far (compressed where it is; what zstd holds back is not counted).
+  /// Bytes of the file so far (compressed if it is; bytes that zstd holds back are not counted).
   std::uint64_t bytes() const { return file_->bytes(); }
 
  private:

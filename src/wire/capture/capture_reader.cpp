@@ -21,7 +21,7 @@ using Bytes = std::span<const std::byte>;
 __extension__ using Wide = unsigned __int128;
 
 constexpr std::size_t piece = 1 << 20;             // read at a time
-constexpr std::uint32_t longest_packet = 4 << 20;  // none is longer, whatever a file says
+constexpr std::uint32_t longest_packet = 4 << 20;  // none is longer, even if a file says so
 constexpr std::size_t most_interfaces = 4096;
 constexpr std::uint64_t ns_per_s = 1'000'000'000;
 
@@ -44,7 +44,7 @@ std::uint32_t little(Bytes bytes, std::size_t at) {
   return value;
 }
 
-/// What an ERF record of this type holds; 0 for what we do not read.
+/// The link type of an ERF record's contents; 0 for types that we do not read.
 std::uint32_t link_of_erf(unsigned type) {
   switch (type & 0x7FU) {
     case 2:
@@ -131,7 +131,7 @@ bool CaptureReader::fill(std::size_t bytes) {
   return true;
 }
 
-/// What is there: a program that still captures into a pipe has not written more yet.
+/// Reads the bytes there are: a program that still captures into a pipe has not written more yet.
 std::size_t CaptureReader::read_some(std::span<std::byte> into) {
   const int file = ::fileno(stream_.get());
   if (file < 0) return std::fread(into.data(), 1, into.size(), stream_.get());  // in memory

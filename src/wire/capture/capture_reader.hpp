@@ -24,10 +24,10 @@ struct CapturedFrame {
   std::uint64_t time_ns = 0;         ///< since 1970
   LinkType link{};                   ///< never erf; other numbers than the enumeration's may occur
   std::uint32_t original = 0;        ///< bytes that were on the wire
-  std::span<const std::byte> bytes;  ///< what was kept of them; valid until the next call
+  std::span<const std::byte> bytes;  ///< the captured ones; valid until the next call
 };
 
-/// One thread. Bytes may be hostile: whatever they say, memory stays below 32 MiB.
+/// One thread. Bytes may be hostile: memory stays below 32 MiB with any of them.
 class CaptureReader {
  public:
   /// Errors: the file cannot be opened, or is no capture; one that is compressed says so.
@@ -35,8 +35,8 @@ class CaptureReader {
   /// The same from an open stream, which the reader closes.
   static Result<CaptureReader> open(std::FILE* stream, const std::string& name);
 
-  /// The next frame; false at the end. Errors, `corrupt`: what is wrong with the next packet,
-  /// without the file's name, such as "truncated"; the reader is of no use afterwards.
+  /// The next frame; false at the end. Errors, `corrupt`: the defect of the next packet, without
+  /// the file's name, such as "truncated"; the reader is of no use afterwards.
   Result<bool> next(CapturedFrame& frame);
 
   /// Where `next` begins to read, or failed to: of the packet its number, and where it, or the

@@ -44,7 +44,7 @@ NodeAddress address6(Bytes bytes, std::size_t at) {
   return {NodeAddress::Kind::ipv6, get_u64(bytes, at), get_u64(bytes, at + 8)};
 }
 
-/// Reads what follows the network headers.
+/// Reads the packet behind the network headers.
 bool finish(const Layers& layers, bool check_icrc, RdmaFrame& frame) {
   if (layers.rest_on_wire < icrc_bytes) return false;
   const std::size_t on_wire = layers.rest_on_wire - icrc_bytes;

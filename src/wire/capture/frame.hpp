@@ -14,7 +14,7 @@
 
 namespace weft::wire {
 
-/// What a frame begins with, by the numbers of https://www.tcpdump.org/linktypes.html.
+/// The first header of a frame, by the numbers of https://www.tcpdump.org/linktypes.html.
 enum class LinkType : std::uint32_t {
   ethernet = 1,
   raw_ip = 101,
@@ -24,7 +24,7 @@ enum class LinkType : std::uint32_t {
   linux_cooked2 = 276,
 };
 
-/// Where a packet comes from or goes to. Comparable, to be a key.
+/// The source or destination of a packet. Comparable, to be a key.
 struct NodeAddress {
   enum class Kind : std::uint8_t { none, lid, ipv4, ipv6 };
   Kind kind = Kind::none;
@@ -38,7 +38,7 @@ struct NodeAddress {
 /// "10.0.0.1", "fd00:…:1", "LID 3".
 std::string to_text(const NodeAddress& address);
 
-/// What a capture tells about a packet's ICRC.
+/// A capture's evidence about a packet's ICRC.
 enum class IcrcState : std::uint8_t { unchecked, right, wrong };
 
 struct RdmaFrame {

@@ -156,7 +156,7 @@ std::optional<TransportPacket> read_transport(std::span<const std::byte> bytes,
   bth.wants_ack = (bytes[8] & std::byte{0x80}) != std::byte{};
   bth.psn = get_u32(bytes, 8) & psn_mask;
   std::size_t at = bth_bytes;
-  // What the capture cut off behind the BTH is left out.
+  // Headers behind the BTH that the capture cut off are left out.
   const auto has = [&](std::size_t header) { return bytes.size() >= at + header; };
   if (has_reth(bth.opcode)) {
     if (has(reth_bytes)) {

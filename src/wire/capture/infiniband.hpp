@@ -117,13 +117,13 @@ struct AtomicEth {
   std::uint64_t compare = 0;
 };
 
-/// What lies between a packet's network headers and its ICRC.
+/// The part of a packet between its network headers and its ICRC.
 struct TransportPacket {
   Bth bth;
   std::optional<Reth> reth;
   std::optional<Aeth> aeth;
   std::optional<AtomicEth> atomic;
-  std::uint64_t atomic_original = 0;  ///< what an ATOMIC ACK returns
+  std::uint64_t atomic_original = 0;  ///< returned by an ATOMIC ACK
   std::uint32_t payload = 0;          ///< bytes, without padding
 };
 
@@ -155,8 +155,8 @@ enum class NetworkLayer : std::uint8_t {
   local_grh  ///< InfiniBand: local and global route header
 };
 
-/// The invariant CRC of a packet: `headers` are the network layer's, `rest` is what follows from
-/// the BTH up to the ICRC. Fields that switches and routers may change count as ones.
+/// The invariant CRC of a packet: `headers` are the network layer's, `rest` goes from the BTH up to
+/// the ICRC. Fields that switches and routers may change count as ones.
 std::uint32_t invariant_crc(NetworkLayer layer, std::span<const std::byte> headers,
                             std::span<const std::byte> rest);
 

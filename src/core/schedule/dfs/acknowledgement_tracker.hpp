@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an input engine learns from acknowledgements (paper 1, III.C): when the next interval may
+// An input engine's conclusions from acknowledgements (paper 1, III.C): when the next interval may
 // start (theta), when an interval is over, and the median latency to every engine (medlat).
 #pragma once
 

@@ -16,8 +16,8 @@ namespace weft::schedule::dfs {
 /// Wide enough for squared durations and for a duration times parts per billion.
 __extension__ using Wide = __int128;
 
-/// No interval is longer (9.8 hours): what says so comes from a broken peer. Keeps sums of squares
-/// of a thousand durations inside of Wide.
+/// No interval is longer (9.8 hours): only a broken peer reports one. Keeps sums of squares of a
+/// thousand durations inside of Wide.
 inline constexpr Duration longest_duration{std::int64_t{1} << 45};
 
 /// Percentages with two decimals as whole numbers of hundredths of a percent.

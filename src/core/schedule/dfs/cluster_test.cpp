@@ -64,7 +64,7 @@ TEST(dfs_cluster, inputs_start_intervals_together_and_keep_the_floor_of_the_spre
 TEST(dfs_cluster, uses_the_links_fully) {
   TestCluster cluster(small_cluster());
   cluster.run_past(IntervalId(60));
-  // From start to start of interval 20 to 60, as a share of what the links need.
+  // From start to start of interval 20 to 60, as a share of the time that the links need.
   const Instant from = cluster.starts(IntervalId(20)).at(0);
   const Instant to = cluster.starts(IntervalId(60)).at(0);
   EXPECT_LT((to - from).to_seconds(), 40 * link_bound.to_seconds() * 1.02);

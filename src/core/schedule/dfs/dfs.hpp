@@ -27,7 +27,8 @@ struct DfsOptions {
 
   /// III.C, theta: percentage of an interval's acknowledgements that must be there before the next
   /// interval starts. The paper gives no number; the default is 100 − speed_up_percent, so that
-  /// what a speed-up sends ahead of the network does not hold up the next interval, but more does.
+  /// contributions that a speed-up sends ahead of the network do not hold up the next interval, but
+  /// more do.
   double acknowledgement_threshold_percent = 95.0;
   /// III.D: the engines run on the first this many compute nodes; 0 means on all of them.
   std::uint32_t engines = 0;
@@ -51,7 +52,7 @@ struct DfsOptions {
   std::uint32_t start_wait_limit = 4;
 };
 
-/// Names the option that is out of range, its value and what is possible.
+/// Errors name the option that is out of range, its value and the range.
 Result<void> check_dfs_options(const DfsOptions& options);
 
 /// The part of input node `input` of `inputs`: the Input Engine. `computes_max` bounds the compute

@@ -47,7 +47,7 @@ void DistributedDeterministicEngine::on_input(Instant now, std::uint32_t input, 
   if (history_.set_live(input, up) > 0) propose();
 }
 
-// Inputs measure and report; what arrives at this compute node is not part of the paper's history.
+// Inputs measure and report; arrivals at this compute node are not part of the paper's history.
 void DistributedDeterministicEngine::on_contribution(Instant, std::uint32_t, TimesliceIndex,
                                                      ByteCount) {}
 
@@ -95,8 +95,8 @@ DistributedDeterministicEngine::Request& DistributedDeterministicEngine::request
   return requests_[input * window + reported.value() % window];
 }
 
-// Only what was asked for in the reports of the last completed interval counts: later reports have
-// arrived at some replicas and not yet at others, and all must answer the same.
+// Only requests in the reports of the last completed interval count: later reports have arrived at
+// some replicas and not yet at others, and all must answer the same.
 IntervalId DistributedDeterministicEngine::requested_of(std::uint32_t input) {
   const IntervalId last = plan_.last();
   const Request& asked = request(input, last);

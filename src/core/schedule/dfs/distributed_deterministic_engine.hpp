@@ -24,7 +24,7 @@ class DistributedDeterministicEngine final : public ComputeSchedule {
   void on_input(Instant now, std::uint32_t input, bool up) override;
   void on_contribution(Instant now, std::uint32_t input, TimesliceIndex t,
                        ByteCount bytes) override;
-  /// Intervals are reported by the input nodes, who skip what was given up.
+  /// Input nodes report intervals, and skip timeslices that were given up.
   void on_given_up(Instant, std::uint32_t, TimesliceIndex) override {}
   void on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) override;
   void write_messages(Instant now, MessageBox& out) override;
@@ -36,7 +36,7 @@ class DistributedDeterministicEngine final : public ComputeSchedule {
     Instant hello_start{};
     bool owed = false;  // a proposal
   };
-  /// What an input asked for in its report of an interval.
+  /// The request of an input in its report of an interval.
   struct Request {
     IntervalId reported{};
     IntervalId requested{};

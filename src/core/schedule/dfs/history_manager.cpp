@@ -38,7 +38,7 @@ std::uint32_t HistoryManager::record(std::uint32_t input, const IntervalMeta& me
   std::uint32_t completed = make_room_for(meta.id);
   const auto slot = static_cast<std::uint32_t>(meta.id.value() % pending_.size());
   Pending& pending = pending_[slot];
-  if (pending.used && pending.id != meta.id) return completed;  // older than what is collected
+  if (pending.used && pending.id != meta.id) return completed;  // older than the collected one
   if (!pending.used) {
     pending = {.used = true, .id = meta.id};
     for (std::uint32_t i = 0; i < live_.size(); ++i) entry(slot, i).present = false;

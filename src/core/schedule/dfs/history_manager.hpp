@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The History Manager of an engine (paper 1, III.B.1): collects what inputs report of an interval,
+// The History Manager of an engine (paper 1, III.B.1): collects the inputs' reports of an interval,
 // unifies it when all have reported, and keeps the latest unified intervals.
 #pragma once
 

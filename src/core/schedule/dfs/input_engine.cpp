@@ -96,7 +96,7 @@ Choice InputEngine::choose(Instant now, const SendState& state) {
     const bool paced = pace.guided && now < pace.late_at;
     const auto choice = paced ? choose_paced(now, pace, state) : choose_best_effort(state);
     if (choice) return *choice;
-    end_interval(now);  // what was left of it is past the stream's end or was sent before
+    end_interval(now);  // the rest of it is past the stream's end or was sent before
   }
 }
 
@@ -212,7 +212,7 @@ void InputEngine::on_acknowledged(Instant now, TimesliceIndex t, Duration latenc
 
 void InputEngine::on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) {
   (void)now;
-  (void)from;  // engines are replicas: whose proposal comes first does not matter
+  (void)from;  // engines are replicas: the order of their proposals does not matter
   const AnyMessage message = decode(bytes);
   const auto* proposal = std::get_if<Proposal>(&message);
   if (proposal == nullptr || !has_grid_) return;

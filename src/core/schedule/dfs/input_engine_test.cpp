@@ -47,7 +47,7 @@ class Driver {
     engine.on_grid(Instant(0), grid);
   }
   Choice choose(std::int64_t now) { return engine.choose(Instant(now), state); }
-  /// Sends what can be sent at `now`, in order.
+  /// Sends all that can be sent at `now`, in order.
   std::vector<std::uint64_t> send(std::int64_t now) {
     std::vector<std::uint64_t> sent;
     for (Choice c = choose(now); c.kind == Choice::Kind::send; c = choose(now)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What input engines and deterministic engines tell each other. Sizes are constant: no message
+// The messages between input engines and deterministic engines. Sizes are constant: no message
 // grows with the number of nodes.
 #pragma once
 

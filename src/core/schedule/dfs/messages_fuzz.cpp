@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes through the decoder, and on into both engines: nothing may crash, and what decodes must
-// encode to the same bytes again.
+// Any bytes through the decoder, and on into both engines: nothing may crash, and decoded messages
+// must encode to the same bytes again.
 #include <algorithm>
 #include <cstdlib>
 #include <type_traits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an input engine was proposed (paper 1, III.C and III.D): the first received proposal of an
+// The proposals to an input engine (paper 1, III.C and III.D): the first received proposal of an
 // interval counts, and the last one is used again when none comes.
 #pragma once
 

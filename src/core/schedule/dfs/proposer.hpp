@@ -21,7 +21,7 @@ struct Deviation {
   Wide variance = 0;            ///< VAR, square nanoseconds
 };
 
-/// What the history at one moment says about all intervals to come.
+/// The prediction of all future intervals from the history at one moment.
 class Plan {
  public:
   Plan() = default;

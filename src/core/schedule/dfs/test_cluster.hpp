@@ -72,7 +72,7 @@ class TestCluster {
   std::map<std::uint32_t, Instant> starts(IntervalId id) const;
   /// Latest minus earliest of `starts`.
   Duration start_spread(IntervalId id) const;
-  /// What take_intervals of one input gave, in order.
+  /// The results of take_intervals of one input, in order.
   const std::vector<IntervalRecord>& records(std::uint32_t input) const;
   const std::vector<SentProposal>& proposals() const { return proposals_; }
   /// First to last arrival of a completed timeslice, by timeslice.
