@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A consumer: a process of its own that reads timeslices in place, out of the memory of the compute
 // nodes on this host. Start as many as you like: they share the work (policy one), and when one
-// dies the others get what it had.
+// dies the others get its timeslices.
 //
 //   weft stream local --sink shm:demo --duration 60 &
 //   example_consumer demo & example_consumer demo

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source of your own: feeds weft with what a detector measures. Here it is a thermometer; three
-// of them, one at each input node, and two compute nodes that put their readings together.
+// A source of your own: feeds weft with the data of a detector. Here it is a thermometer; three of
+// them, one at each input node, and two compute nodes that put their readings together.
 #include <cmath>
 #include <cstdio>
 #include <cstring>

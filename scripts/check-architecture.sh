@@ -9,7 +9,7 @@ cd -- "${1:-$(dirname -- "${BASH_SOURCE[0]}")/..}"
 
 # Which folders of src/ a folder may include from, besides itself, its subfolders and weft/. The
 # longest name that fits a file counts. Dependencies point down; this is the only list. Unit tests
-# (x_test.cpp, and what helps them: x_for_test.hpp, test_x.cpp) may reach for what they need.
+# (x_test.cpp, and their helpers: x_for_test.hpp, test_x.cpp) may include anything.
 allowed_includes='
 base:
 faults:       base

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# ctest-counts.sh LOG: what ctest's output says, as "PASSED FAILED SKIPPED". Exits 1 when it did not
-# finish. A test that could not run here is none that passed.
+# ctest-counts.sh LOG: the counts in ctest's output, as "PASSED FAILED SKIPPED". Exits 1 when ctest
+# did not finish. A test that could not run here does not count as passed.
 set -euo pipefail
 summary=$(grep -E ' tests? failed out of [0-9]+' "$1" | tail -n 1) || exit 1
 all=$(sed -nE 's/.* failed out of ([0-9]+).*/\1/p' <<< "$summary")

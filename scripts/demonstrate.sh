@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# demonstrate.sh BUILD DIRECTORY: what `./run` shows, in about a minute.
+# demonstrate.sh BUILD DIRECTORY: the demonstration of `./run`, in about a minute.
 #   1. what a schedule is worth: 64 input and 64 compute nodes on a simulated dragonfly
 #   2. real bytes: a large file of this machine through four input and four compute nodes
 #   3. a program of four processes, one of which is killed; it finishes with the same result

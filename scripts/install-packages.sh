@@ -41,7 +41,7 @@ done
 command -v apt-get >/dev/null && command -v dpkg-query >/dev/null ||
   fail "this is no Debian system (no apt-get): install by other means what $list names"
 
-# What an installed package provides counts too: other vendors' nodejs brings npm along.
+# Names that an installed package provides count too: other vendors' nodejs brings npm along.
 declare -A installed=()
 while read -r status names; do
   [[ $status == installed ]] || continue

@@ -24,7 +24,7 @@ class Adapter final : public Contestant {
     options.self = NodeId(active ? kActive : 0);
     options.job_secret = "benchmark";
     options.spin = true;
-    options.farewell = false;  // whoever is ready first must not end the other's last wait
+    options.farewell = false;  // the process that ends first must not end the other's last wait
     auto fabric = open_libfabric(options);
     WEFT_CHECK(fabric.ok(), "{}", fabric.error().message);
     fabric_ = std::move(*fabric);

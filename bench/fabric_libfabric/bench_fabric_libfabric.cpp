@@ -34,7 +34,7 @@ std::string Exchange::operator()(const std::string& line) const {
   return in;
 }
 
-// Each process on a processor of its own: where a scheduler puts both on one, neither can spin.
+// Each process gets a processor of its own: two that share one cannot both spin.
 void pin(std::size_t cpu) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -79,7 +79,7 @@ struct Comparison {
 
   double target() const { return more_is_better ? 0.9 : 1.1; }
   double ratio() const { return summarise(adapter).median / summarise(plain).median; }
-  // Of the best of each: what else the machine does only makes things worse.
+  // The ratio of the best results of each: other load on the machine only makes results worse.
   double ratio_of_bests() const {
     return more_is_better ? summarise(adapter).high / summarise(plain).high
                           : summarise(adapter).low / summarise(plain).low;

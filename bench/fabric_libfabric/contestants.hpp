@@ -34,7 +34,7 @@ class Contestant {
 };
 
 inline constexpr std::size_t kInFlight = 16;
-// Looks at the queue by which what was sent has left.
+// Looks at the queue by which sent messages have left.
 inline constexpr int kSettle = 64;
 inline constexpr std::size_t kMemory = std::size_t{16} << 20;
 

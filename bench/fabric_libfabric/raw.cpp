@@ -127,7 +127,7 @@ class Raw final : public Contestant {
     WEFT_CHECK(fi_av_insert(addresses_, peer_name.data(), 1, &peer_, 0, nullptr) == 1);
     // The active side connects; both ends progress until a message went each way.
     active ? ping(1) : pong(1);
-    // What stalls the provider "sockets" now and then would stall the comparison.
+    // Without this, small receive buffers stall the provider "sockets" now and then.
     ofi::widen_receive_buffers(std::as_bytes(std::span(name).first(size)),
                                std::as_bytes(std::span(peer_name).first(blank / 2)));
   }
@@ -159,7 +159,7 @@ class Raw final : public Contestant {
     --messages_;
   }
 
-  // Where progress is made by hand (sockets), what was sent last leaves while somebody looks.
+  // With manual progress (sockets), the last messages leave only while somebody polls.
   void settle() {
     for (int i = 0; i < kSettle; ++i) take(0);
   }

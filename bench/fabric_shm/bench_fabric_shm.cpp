@@ -76,7 +76,7 @@ std::vector<std::string> mpi_command(const std::string& name,
   return command;
 }
 
-// What the command prints; empty when it cannot be run.
+// The samples that the command prints; empty when it cannot be run.
 std::vector<Sample> run_command(std::vector<std::string> command) {
   std::array<int, 2> output{};
   if (::pipe(output.data()) != 0) return {};

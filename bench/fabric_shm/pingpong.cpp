@@ -162,7 +162,7 @@ class Party {
         if (theirs_.length == 0) {
           std::memcpy(&theirs_, completion.data.data(), sizeof theirs_);
         }
-        // What arrives is looked at, as whoever receives it would.
+        // The message is read, as a receiver would read it.
         last_.assign(completion.data.begin(),
                      completion.data.begin() +
                          static_cast<std::ptrdiff_t>(std::min(completion.data.size(), kLooked)));

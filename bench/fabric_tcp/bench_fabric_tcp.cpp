@@ -50,7 +50,7 @@ struct Comparison {
   bool more_is_better = false;
   std::vector<double> plain, fabric;
 
-  // Of the medians, and of the best of each: what else the machine does only makes things worse.
+  // Ratios of medians, and of the best results: other load on the machine only makes those worse.
   double ratio() const { return summarise(fabric).median / summarise(plain).median; }
   double ratio_of_bests() const {
     return more_is_better ? summarise(fabric).high / summarise(plain).high

@@ -16,7 +16,7 @@ namespace weft::bench {
 /// How a side waits for the other.
 enum class Waiting {
   spinning,  ///< tries again and again
-  sleeping,  ///< tries, sleeps in poll(2), tries again: what an event loop does
+  sleeping,  ///< tries, sleeps in poll(2), tries again, as an event loop does
   blocking,  ///< in send and recv: plain sockets only, and of use for one peer only
 };
 

@@ -11,7 +11,7 @@ static inline long plan_clamp(double value, long low, long high) {
   return value > (double)high ? high : (long)value;
 }
 
-// Rounds of a batch: about 15 ms of them, by a guess at what a round takes.
+// Rounds of a batch: about 15 ms of them, by a guess at the time of a round.
 static inline long plan_rounds(size_t bytes) {
   return plan_clamp(15e-3 / (3e-6 + (double)bytes / 3e9), 1, 5000);
 }

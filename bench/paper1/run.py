@@ -184,7 +184,7 @@ def recovery(bench):
         return
     begin, end = (base["intervals"][n]["start_us"] for n in (15, 26))
     actual = sorted(i["actual_us"] for i in base["intervals"][10:20])[5]
-    # What an input sends in an interval, at four fifths of its pace.
+    # The rate of an input within an interval, at four fifths of its pace.
     rate = per_interval * 65536 / actual * 1e6 / 1.25
     length = (end - begin) * 1.25
     faults = []

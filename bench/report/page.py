@@ -7,10 +7,10 @@ import json
 import pathlib
 
 WEB = pathlib.Path(__file__).resolve().parents[2] / "src" / "report" / "web"
-# Names of what is compared, in the order in which pages show them.
+# Names of the competitors, in the order in which pages show them.
 NAMES = {"tcp": "weft tcp", "auto": "weft auto", "openmpi-tcp": "Open MPI, TCP",
          "openmpi-shm": "Open MPI, shared memory", "mpich": "MPICH", "mpich-tcp": "MPICH, TCP"}
-# For scripts of pages: `data`, the theme's colours by name of what is compared, and `draw`.
+# For scripts of pages: `data`, the theme's colours by competitors' names, and `draw`.
 SCRIPT = """
 'use strict';
 const data = JSON.parse(document.getElementById('data').textContent);

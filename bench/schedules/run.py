@@ -39,7 +39,7 @@ SIMULATED_RATE = 5e9  # bytes/s, 40Gbit
 SHAPED_RATE = 25e6    # 200Mbit
 SHARE = 0.95          # of the best schedule's goodput
 FLOORS = 1.5
-LINKS_DECIDE = 0.85   # of what the links carry
+LINKS_DECIDE = 0.85   # of the links' capacity
 SCENARIO = """[network]
 topology = "star:{nodes}"
 host-link = {{rate = "40Gbit", latency = "{latency}"}}

@@ -6,9 +6,9 @@
 # fabric takes them, with nobody to coordinate them.
 # Must hold: dfs reaches at least 80 % of it on every fabric; the exit code is 1 when it does not.
 #
-# In each round every schedule and the limit run once, so that what else the machine does hits all
-# of them; the figures are medians over rounds, and of each round's ratio to its own limit.
-# Sources write headers only (no CRC, no fill) and sinks drop: what is measured is moving bytes.
+# In each round every schedule and the limit run once, so that other load on the machine hits all of
+# them; the figures are medians over rounds, and of each round's ratio to its own limit. Sources
+# write headers only (no CRC, no fill) and sinks drop: this measures moving bytes.
 set -euo pipefail
 export LC_ALL=C
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the SPMD programs share: arguments, errors, sums that do not depend on how many processes
+// Helpers of the SPMD programs: arguments, errors, sums that do not depend on how many processes
 // add them up, and checksums.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace weft::examples {
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-/// One that is not the same on all ranks: who is gone, and what for it was needed.
+/// A failure that differs between ranks: it names the lost rank and the operation that needed it.
 struct RankFailure : Failure {
   using Failure::Failure;
 };
@@ -39,7 +39,7 @@ T require(Result<T> result) {
 /// A program's arguments: options of one letter, with or without a number, before numbers in order.
 class Arguments {
  public:
-  /// `usage` is shown behind what is wrong, such as "jac3d [-g] SIDE [ITERATIONS]".
+  /// `usage` is shown behind the error, such as "jac3d [-g] SIDE [ITERATIONS]".
   Arguments(std::span<const std::string> given, std::string usage);
 
   bool option(const std::string& name);
@@ -61,8 +61,8 @@ class Arguments {
   std::string usage_;
 };
 
-/// A sum of floating-point numbers in steps of 2^-50, within ±2^52: the same whatever the order in
-/// which they are added. Rounding happens once per number.
+/// A sum of floating-point numbers in steps of 2^-50, within ±2^52: the same for any order of
+/// additions. Rounding happens once per number.
 class ExactSum {
  public:
   void add(double value);
@@ -96,7 +96,7 @@ class Shared {
     require(data_.reduce(everywhere_, reduction));
     return data_.values()[0];
   }
-  /// What the last reduction came to.
+  /// The result of the last reduction.
   const T& value() const { return data_.values()[0]; }
   /// For checkpoints.
   spmd::ContainerBase& container() { return data_; }
@@ -106,7 +106,7 @@ class Shared {
   spmd::Container<T> data_;
 };
 
-/// What the elements of a container that is in a disjoint partitioning sum up to.
+/// The sum and the checksum of a container that is in a disjoint partitioning.
 struct Outcome {
   ExactSum sum;
   std::uint64_t checksum = 0;

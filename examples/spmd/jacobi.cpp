@@ -13,7 +13,7 @@ using spmd::Box;
 using spmd::Container;
 using spmd::Flow;
 
-/// What of a box is not at the space's edge.
+/// The part of a box that is not at the space's edge.
 Box without_edge(const Box& box, const spmd::Space& space) {
   Box inner = space.box();
   for (unsigned d = 0; d < space.dimensions(); ++d) {

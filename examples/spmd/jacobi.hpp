@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jacobi's iteration on a grid of any dimension: what jac1d, jac2d and jac3d have in common.
+// Jacobi's iteration on a grid of any dimension, shared by jac1d, jac2d and jac3d.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ SavedState saved_state(Arguments& arguments);
 struct JacobiProblem {
   std::string name;
   spmd::Space space;
-  spmd::Partitioning writes;  ///< who computes which elements
+  spmd::Partitioning writes;  ///< which elements each rank computes
   spmd::Partitioning reads;   ///< and reads these for it
   std::int64_t iterations;
   SavedState saved{};

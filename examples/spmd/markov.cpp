@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// markov STATES FAN_IN [ITERATIONS]: a Markov chain that pulls: each state sums up, over its
-// incoming edges, where it can come from. Three starts; after each the result goes to rank 0.
-// States in blocks; what a block reads are the sources of its edges, wherever they are.
+// markov STATES FAN_IN [ITERATIONS]: a Markov chain that pulls: each state sums up the values of
+// its sources, over its incoming edges. Three starts; after each the result goes to rank 0. States
+// in blocks; a block reads the sources of its edges, on any rank.
 #include <algorithm>
 #include <array>
 #include <cstdio>

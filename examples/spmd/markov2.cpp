@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// markov2 [-f] STATES FAN_OUT [ITERATIONS]: a Markov chain that pushes: each state hands what it
-// has to the targets of its outgoing edges, wherever they are; what several ranks hand to a state
-// is summed up. -f: edges at random. Amounts are whole numbers, of which none gets lost: their
-// sums do not depend on the order, and stay what they were.
+// markov2 [-f] STATES FAN_OUT [ITERATIONS]: a Markov chain that pushes: each state hands its amount
+// to the targets of its outgoing edges, on any rank; a state sums up the amounts from several
+// ranks. -f: edges at random. Amounts are whole numbers, and none is lost: their sums do not depend
+// on the order, and never change.
 #include <algorithm>
 #include <cstdio>
 
@@ -29,7 +29,7 @@ class Graph {
     const auto drawn = spmd_hash(state, k) % static_cast<std::uint64_t>(states_);
     return static_cast<std::int64_t>(drawn);
   }
-  /// What of an amount goes along edge k; the first edge has what rounding leaves over.
+  /// The share of an amount that goes along edge k; the first edge also has the remainder.
   Amount share(Amount amount, std::int64_t k) const { return amount / total_ * weight(k); }
   Amount rest(Amount amount) const { return amount % total_; }
 

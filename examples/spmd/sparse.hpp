@@ -23,7 +23,7 @@ class TriangularRows {
     }
   }
   /// A row times a vector: every fourth column added up for itself, in the order of columns, so
-  /// that additions need not wait for each other. The same whoever computes it.
+  /// that additions need not wait for each other. Every rank computes the same.
   double times(std::int64_t row, const double* vector) const {
     const auto number = static_cast<std::size_t>(row - first_);
     std::size_t i = number == 0 ? 0 : ends_[number - 1];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // spmv ROWS: a triangular sparse matrix times a vector that all have, rows divided by their number
-// of elements. Twice: the result goes to rank 0 as blocks, and as a sum of what everybody has.
+// of elements. Twice: the result goes to rank 0 as blocks, and as a sum of all ranks' parts.
 #include <cstdio>
 
 #include "common.hpp"

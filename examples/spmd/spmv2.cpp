@@ -16,7 +16,7 @@ namespace {
 
 using spmd::Flow;
 
-/// What depends on the group: parts, rows of the matrix, sums.
+/// Everything that depends on the group: parts, rows of the matrix, sums.
 struct Team {
   Team(const spmd::Group& of, const spmd::Space& space)
       : group(of),

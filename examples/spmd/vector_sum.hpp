@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the vector sums have in common: the sums of several partitionings, together in one
-// reduction to rank 0. Elements are whole numbers: their sums are exact.
+// The common part of the vector sums: the sums of several partitionings, together in one reduction
+// to rank 0. Elements are whole numbers: their sums are exact.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace weft::examples {
 template <std::size_t Count>
 using Sums = std::array<double, Count>;
 
-/// Of what this rank holds.
+/// The sum of this rank's elements.
 inline double own_sum(Process& process, const spmd::Container<double>& data) {
   double sum = 0;
   std::int64_t elements = 0;
@@ -59,7 +59,7 @@ void print_sums(Process& process, const spmd::Group& group, const char* name,
   print(process, text + ", checksum " + to_hex(checksum));
 }
 
-/// All but the last, who leaves; a group of one stays as it is.
+/// The group of all but the last rank, which leaves; a group of one stays as it is.
 inline spmd::Group without_last(const spmd::Group& group) {
   if (group.size() == 1) return group;
   const Rank last(group.size() - 1);

@@ -25,11 +25,11 @@ enum class ExitCode : int {
   terminated = 143,   ///< ended early by SIGTERM, as by a service manager
 };
 
-/// What a command leaves for `main`.
+/// The result of a command, for `main`.
 struct Outcome {
   ExitCode code = ExitCode::success;
   std::string command_line;  ///< as typed, quoted for a shell
-  bool is_silent = false;    ///< another process says what there is to say
+  bool is_silent = false;    ///< another process reports the outcome
 };
 
 /// Prints "weft: MESSAGE" on standard error, unless silent, and sets the exit code that fits the

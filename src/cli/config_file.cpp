@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* option_name = "--config";
 
-/// Where something stands, and what is wrong with it.
+/// Throws an error that names file and line and says what is wrong there.
 [[noreturn]] void refuse(const std::string& path, const toml::source_region& where,
                          std::string_view what) {
   throw CLI::ConfigError(fmt::format("{}:{}: {}", path, where.begin.line, what));

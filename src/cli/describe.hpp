@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line describes itself: manual page and shell completion are made from the options as
-// they are registered, so that they cannot differ from what the program takes.
+// they are registered, so that they cannot differ from the program's.
 #pragma once
 
 #include <map>
@@ -14,8 +14,8 @@ class App;
 
 namespace weft::cli {
 
-/// What the values of an option begin with, by its long name, or by its command's and its own.
-/// Words that end with ':' are followed by something else, often the name of a file.
+/// The beginnings of an option's values, by its long name, or by its command's and its own. Words
+/// that end with ':' are followed by something else, often the name of a file.
 using Suggestions = std::map<std::string, std::vector<std::string>>;
 
 struct OptionDescription {
@@ -25,7 +25,7 @@ struct OptionDescription {
   std::string group;  ///< heading in `--help`, "Options" when none was set
   std::string default_value;
   std::vector<std::string> choices;      ///< when only these values are taken
-  std::vector<std::string> suggestions;  ///< offered besides whatever else it takes
+  std::vector<std::string> suggestions;  ///< offered; it takes other values, too
   bool positional = false;
   bool required = false;
   bool takes_file = false;

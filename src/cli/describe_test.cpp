@@ -125,7 +125,7 @@ TEST(man_page, is_laid_out_by_man_without_a_warning) {
   EXPECT_THAT(text, HasSubstr("demo stream local -o 'x'\\y"));
 }
 
-// What bash offers for the words of `line`, the last of which is being typed.
+// The completions that bash offers for `line`, whose last word is being typed.
 std::string bash_offers(const std::string& script, const std::string& line) {
   const TemporaryFile file(script + "\nCOMP_LINE='" + line +
                                "'\nCOMP_POINT=${#COMP_LINE}\n_demo\n"
@@ -154,7 +154,7 @@ TEST(bash_completion, offers_the_beginnings_of_values_and_files_behind_them) {
   const std::string script = bash_completion(program.description());
   EXPECT_EQ(bash_offers(script, "demo stream local --fabric "), "tcp tcp:unix sim:\n");
   EXPECT_EQ(bash_offers(script, "demo stream local --fabric=tc"), "tcp tcp:unix\n");
-  // Readline replaces what is behind the colon.
+  // Readline replaces the text behind the colon.
   EXPECT_EQ(bash_offers(script, "demo stream local --fabric tcp:u"), "unix\n");
   const TemporaryFile file("", ".toml");
   EXPECT_EQ(bash_offers(script, "demo stream local --fabric sim:" +

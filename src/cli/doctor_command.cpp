@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weft doctor: what this machine's RDMA adapters and settings are, and what is dangerous.
+// weft doctor: this machine's RDMA adapters and settings, and the dangers among them.
 #include <fmt/format.h>
 #include <sys/resource.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weft emulate: an unmodified program behind slower links. weft calibrate: what they are like now.
+// weft emulate: an unmodified program behind slower links. weft calibrate: the links as they are.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

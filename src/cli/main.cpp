@@ -80,7 +80,7 @@ std::string shell_line(int argc, char** argv) {
   return line;
 }
 
-/// What was printed has reached its reader, or the exit code says that it has not.
+/// Flushes standard output; returns `code`, or another exit code if its reader cannot get it all.
 int flushed(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   fmt::print(stderr, "weft: standard output: cannot write: {}\n", std::strerror(errno));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands that simulate a network leave of it: DIR/network.json with its page, and a trace.
+// The output of commands that simulate a network: DIR/network.json with its page, and a trace.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ Result<void> check_trace_in_parts(const TraceSettings& settings, std::uint32_t p
 /// One command's. It records when there is a directory or a trace.
 class NetworkOutput {
  public:
-  /// `out`: directory; empty: none. Quiet: what it left is not told on standard output.
+  /// `out`: directory; empty: none. Quiet: standard output does not name the files.
   NetworkOutput(std::string out, TraceSettings trace, bool quiet)
       : out_(std::move(out)), settings_(std::move(trace)), quiet_(quiet) {}
 
@@ -45,13 +45,13 @@ class NetworkOutput {
   Result<void> check(std::span<const std::string> names) const;
   bool wanted() const { return !out_.empty() || !settings_.path.empty(); }
   /// Before a run; `name` tells it from others and is part of its trace's name, empty where it is
-  /// alone. What the run records, for as long as it lasts; null: nothing is wanted. Errors: the
-  /// trace cannot be made.
+  /// alone. Returns the recording, for as long as the run lasts; null: nothing is wanted. Errors:
+  /// the trace cannot be made.
   Result<stream::NetworkRecording*> begin(const std::string& name = {});
   /// After a run that went well. Errors: the trace cannot be written.
   Result<void> end();
-  /// After the last one: writes DIR/network.json, about all of them; where nothing was recorded it
-  /// takes away what an earlier command left. Errors name the file.
+  /// After the last run: writes DIR/network.json, about all of them; when no run recorded anything,
+  /// it removes the file of an earlier command. Errors name the file.
   Result<void> write(report::NetworkRecord about);
 
  private:

@@ -23,7 +23,8 @@ struct NodeCommand {
   stream::ClusterRun run;
 };
 
-/// Inputs and computes for so many nodes: by default half of each, or what the other leaves.
+/// Inputs and computes for so many nodes: by default half of each, or the rest for the one not
+/// given.
 Result<void> share_out(std::uint32_t nodes, bool inputs_given, bool computes_given,
                        StreamOptions& o) {
   const auto wrong = [&](std::string_view option, std::uint32_t value) {
@@ -57,7 +58,7 @@ Result<void> settle(const CLI::App& command, std::uint32_t nodes, StreamOptions&
   return shared ? check_options(options) : shared;
 }
 
-/// What node 0 has to show and to keep.
+/// Prints and stores the record of node 0.
 void show(const StreamSettings& settings, report::RunRecord record, Outcome& outcome) {
   record.version = WEFT_VERSION;
   record.parameters = parameters_of(settings);

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file of a directory, and what tells that weft wrote it: text within its first bytes.
+/// A file of a directory, and text within its first bytes that proves that weft wrote it.
 struct OwnFile {
   const char* name;
   std::string_view mark;

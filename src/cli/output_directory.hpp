@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --out DIR: what has to be true of a directory before a command works for it.
+// --out DIR: conditions that a directory has to meet before a command starts to work.
 #pragma once
 
 #include <string>

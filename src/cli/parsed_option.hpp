@@ -13,13 +13,13 @@ class Option;
 
 namespace weft::cli {
 
-/// An option that hands its text to `read`, which yields what is wrong with it, or nothing.
+/// An option that hands its text to `read`, which yields an error text, or nothing.
 CLI::Option* add_text_option(CLI::App& command, const std::string& name,
                              std::function<std::string(const std::string&)> read,
                              const std::string& description, const std::string& shown_default);
 
-/// An option whose text `parse` reads into `target`; what the parser refuses is the command line's
-/// error.
+/// An option whose text `parse` reads into `target`; text that it refuses is an error of the
+/// command line.
 template <class T, class Parse>
 CLI::Option* add_parsed(CLI::App& command, const std::string& name, T& target, Parse parse,
                         const std::string& description, const std::string& shown_default = {}) {

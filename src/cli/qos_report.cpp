@@ -15,7 +15,7 @@
 namespace weft::cli {
 namespace {
 
-/// What paper 5 says of one of its experiments, by the name of the scenario's file.
+/// The figures of paper 5 for one of its experiments, by the name of the scenario's file.
 struct PaperExperiment {
   const char* scenario;
   const char* figure;
@@ -151,7 +151,7 @@ bool write_qos(const report::QosRecord& record, const std::string& json, const s
                bool says, Outcome& outcome) {
   if (out.empty()) return true;
   const std::filesystem::path directory = out;
-  // What is printed, and what else the page shows.
+  // The printed object, and all else that the page shows.
   auto all = nlohmann::ordered_json::parse(json);
   const auto parsed = nlohmann::ordered_json::parse(report::to_json(record));
   for (const auto& [name, value] : parsed.items()) {

@@ -18,10 +18,10 @@ Summary summary_of(const std::vector<double>& improvements);
 /// Linear interpolation between the two nearest order statistics.
 double median_of(std::vector<double> values);
 
-/// What `--json` prints: one JSON object.
+/// The output of `--json`: one JSON object.
 std::string qos_json(const report::QosRecord& record, double wall_s);
-/// Writes qos.json, with what is printed and all of the record, and qos.html; nothing when `out` is
-/// empty. False: it has reported an error. `says`: where the page is, on standard output.
+/// Writes qos.json, with the printed object and all of the record, and qos.html; nothing when `out`
+/// is empty. False: it has reported an error. `says`: prints the path of the page.
 bool write_qos(const report::QosRecord& record, const std::string& json, const std::string& out,
                bool says, Outcome& outcome);
 

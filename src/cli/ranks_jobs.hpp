@@ -17,18 +17,18 @@
 
 namespace weft::cli {
 
-/// One of them, and what became of it.
+/// One of these jobs, and its figures.
 struct RanksRun {
   std::size_t position = 0;  ///< among the scenario's jobs
   sim::RanksJobFigures figures;
 };
 
-/// Reads them, makes them in a simulation and keeps what became of them.
+/// Reads these jobs, creates them in a simulation and keeps their figures.
 class RanksJobs {
  public:
-  /// Takes them away from `scenario.jobs`: streams are left. Errors, with line, key and fix: a kind
-  /// that there is not, what a job's options say wrong, a trace that cannot be replayed, jobs none
-  /// of which ends.
+  /// Takes them away from `scenario.jobs`: streams are left. Errors, with line, key and fix: an
+  /// unknown kind, wrong options of a job, a trace that cannot be replayed, jobs none of which
+  /// ends.
   Result<void> take_from(sim::Scenario& scenario);
 
   bool empty() const { return plans_.empty(); }

@@ -19,7 +19,7 @@ constexpr std::uintmax_t largest_file = 1u << 20;
 constexpr std::size_t most_references = 10'000;
 constexpr std::array<std::string_view, 3> bounds{"at least", "at most", "about"};
 
-/// What is wrong with the file.
+/// An error in the file.
 struct Refusal {
   Error error;
 };

@@ -11,7 +11,7 @@
 namespace weft::cli {
 
 /// Reads a file of [[reference]] tables, at most 10,000 of them in 1 MiB. Errors read "FILE:LINE:
-/// what is wrong": what cannot be read or parsed, unknown keys and metrics, values of the wrong
+/// what is wrong": an unreadable or malformed file, unknown keys and metrics, values of the wrong
 /// kind.
 Result<std::vector<report::Reference>> read_references(const std::string& path);
 

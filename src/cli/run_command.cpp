@@ -65,7 +65,7 @@ Result<void> check_needed(const CLI::App& app, const LaunchOptions& launch) {
                fmt::format("{}: means nothing without {}", given, lacks)};
 }
 
-/// What every process on this machine would say of it otherwise. Other hosts may differ.
+/// Checks the fabric once, instead of in every process of this machine. Other hosts may differ.
 Result<void> check_here(const LaunchOptions& launch) {
   return launch.hosts.empty() ? check_fabric_here(launch.fabric) : check_fabric(launch.fabric);
 }
@@ -127,7 +127,7 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
   command->add_option("COMMAND", s.launch.command, "program and arguments, behind --")->required();
   command->footer(help);
   command->callback([command, state, &outcome] { run(*state, *command, outcome); });
-  // Not for people: what --hosts starts on the other machines.
+  // Not for people: --hosts starts this command on the other machines.
   auto* agent = root.add_subcommand("run-agent", "Start processes for a launcher elsewhere");
   agent->group("")->callback(
       [&outcome] { outcome.code = static_cast<ExitCode>(serve_launcher()); });

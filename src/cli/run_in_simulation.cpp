@@ -189,7 +189,7 @@ void run_seeds(const SimulatedLaunch& launch, const SimulationOptions& options, 
   if (!result->failures.empty()) outcome.code = ExitCode::failed;
 }
 
-/// What only means something where processes and links are real.
+/// Refuses options that only have a meaning for real processes and links.
 Result<void> refuse_real_options(const LaunchOptions& launch) {
   const char* given = !launch.link.empty()      ? "--link"
                       : !launch.network.empty() ? "--network"

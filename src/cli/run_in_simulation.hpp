@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `weft run` does when the fabric is a simulated one, and its options for that.
+// `weft run` with a simulated fabric, and its options for that.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ void add_simulation_options(CLI::App& command, SimulationOptions& options);
 bool is_of_scenario(const LaunchOptions& launch);
 /// Errors: an option that is given and has no meaning for real processes.
 Result<void> refuse_simulation_options(const SimulationOptions& options);
-/// Runs the program, or all its seeds, and prints what comes of it.
+/// Runs the program, or all its seeds, and prints the outcome.
 void run_in_simulation(const LaunchOptions& launch, const SimulationOptions& options,
                        Outcome& outcome);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the processes of `weft run` are: here, where a job's file says, or on a list of hosts.
+// The places of the processes of `weft run`: here, those of a job's file, or a list of hosts.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ struct PlaceOptions {
 
 /// `places` and `launch` outlive the command.
 void add_place_options(CLI::App& command, PlaceOptions& places, LaunchOptions& launch);
-/// Completes `launch` by the files that are named; what the command line says goes first. Errors
-/// name the file and the line, or the option.
+/// Completes `launch` by the files that are named; the command line takes precedence. Errors name
+/// the file and the line, or the option.
 Result<void> find_places(const CLI::App& command, const PlaceOptions& places,
                          LaunchOptions& launch);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weft simulate SCENARIO; what is below it has files of its own.
+// weft simulate SCENARIO; the commands below it have files of their own.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,7 +29,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A scenario's traffic and what became of it.
+/// The outcome of a scenario's traffic.
 struct TrafficRun {
   stream::TrafficOutcome outcome;
   Simulation simulation;
@@ -131,7 +131,7 @@ void simulate_traffic(const sim::Scenario& scenario, const SimulateCommand& comm
   announce_report(command.out, command.json, outcome);
 }
 
-/// What a scenario's file says.
+/// The keys and values of a scenario's file.
 std::string text_of(const Result<sim::Scenario>& scenario) {
   std::string text;
   if (!scenario) return text;

@@ -95,14 +95,14 @@ rdma::PacketEnds ends_of(const sim::RcTapped& tapped) {
           .flow = tapped.requester_queue_pair};
 }
 
-/// The jobs' records, in the scenario's order, and what became of the simulation.
+/// The jobs' records, in the scenario's order, and the figures of the simulation.
 struct JobRuns {
   std::vector<report::RunRecord> records;
   Simulation whole;
 };
 
 /// The jobs of a scenario from reading it to their reports. All processes of a team do the same,
-/// and the first one tells.
+/// and the first one reports.
 class JobsCommand {
  public:
   JobsCommand(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
@@ -227,7 +227,7 @@ class JobsCommand {
     return {};
   }
 
-  /// Sources and sinks say what they were given, but not where it stands.
+  /// Errors of sources and sinks name the URI, but not its place in the file.
   Error placed(const Error& error) const {
     for (std::size_t j = 0; j < settings_.size(); ++j) {
       const StreamOptions& o = settings_[j].stream;
@@ -313,8 +313,8 @@ class JobsCommand {
     return runs->whole;
   }
 
-  /// Each job's limit is what its nodes reach where they are with nobody beside them, and without
-  /// faults.
+  /// Each job's limit is the rate of its nodes in their places with no other job beside them, and
+  /// without faults.
   Result<void> measure_limits(std::vector<report::RunRecord>& records) {
     const bool is_single = is_single_;
     places_ = workloads_.beside();

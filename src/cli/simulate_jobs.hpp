@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weft simulate SCENARIO where the scenario has jobs, and what jobs and traffic share.
+// weft simulate SCENARIO where the scenario has jobs, and the parts that jobs and traffic share.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace weft::cli {
 
-/// What the command was told.
+/// The command's options.
 struct SimulateCommand {
   std::string scenario;
   std::vector<std::string> settings;
@@ -33,7 +33,7 @@ struct SimulateCommand {
   std::string log_level = "warning";
 };
 
-/// What a simulation says of itself, whatever ran in it.
+/// Figures of a simulation itself, of any content.
 struct Simulation {
   std::uint64_t trace_hash = 0;
   std::uint64_t events = 0;

@@ -50,7 +50,7 @@ Result<void> begin(CLI::App& app, StreamCommand& command, const Outcome& outcome
   return prepare_directory(command.settings.out, command.settings.stream.replaces_files);
 }
 
-/// Every run of a comparison writes what its sinks write.
+/// Every run of a comparison writes the files of its sinks.
 Result<void> check_comparison(const StreamCommand& command) {
   const StreamOptions& o = command.settings.stream;
   auto good = check_schedule_options(command.settings, command.schedules);
@@ -68,7 +68,7 @@ Result<void> check_comparison(const StreamCommand& command) {
   return {};
 }
 
-/// What the network's page says of the command.
+/// The command, as the network's page describes it.
 report::NetworkRecord about_network(const StreamSettings& settings) {
   return {.command = settings.local.executable_command,
           .seed = settings.stream.seed,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the `weft stream` commands show in a terminal.
+// The terminal output of the `weft stream` commands.
 #pragma once
 
 #include <chrono>

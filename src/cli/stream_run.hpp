@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands that run a whole job do with its record.
+// The handling of a job's record by commands that run a whole job.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ std::size_t contribution_bytes(const report::RunRecord& record);
 Result<void> measure_limit(const StreamSettings& settings, std::vector<report::RunRecord>& runs);
 /// Adds parameters, machine and command to the record of a run.
 void describe(const StreamSettings& settings, report::RunRecord& record);
-/// Whether nothing is wrong with what a run delivered.
+/// Whether a run delivered everything without errors.
 bool is_sound(const report::RunRecord& record);
 
 }  // namespace weft::cli

@@ -19,7 +19,7 @@
 namespace weft::cli {
 namespace {
 
-/// How many a stream is to have: none is not what anybody wants.
+/// How many a stream is to have: at least one.
 Result<std::uint64_t> parse_timeslices(const std::string& text) {
   std::uint64_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);

@@ -26,24 +26,24 @@ struct StreamSettings {
   std::string out;  ///< directory for records and report; empty: none
   bool no_limit = false;
   std::string reference;                      ///< file of published figures; empty: none
-  std::vector<report::Reference> references;  ///< what `complete` found in it
+  std::vector<report::Reference> references;  ///< read from it by `complete`
   bool twin = false;                          ///< of the testbed: run there too
   std::optional<Duration> sample_every;
   std::optional<Duration> limit_duration;
   /// Options of schedules that the command line has, each with its schedule. Files may have some of
   /// schedules that are not chosen, as several commands may share a file.
   std::vector<std::pair<std::string, std::string>> schedule_options;
-  /// Of a simulation: what its scenario says, for the record.
+  /// Of a simulation: its scenario's keys and values, for the record.
   std::vector<std::pair<std::string, std::string>> scenario;
 };
 
-/// Adds the options of a job: what flows, by which schedule, over which fabric.
+/// Adds the options of a job: its data, schedule and fabric.
 void add_job_options(CLI::App& command, StreamSettings& settings);
 /// Adds those of jobs whose processes all run here: testbed, faults, limit, output.
 void add_local_options(CLI::App& command, StreamSettings& settings);
-/// Chooses what depends on other options: how long the job runs when neither --timeslices nor
-/// --duration was given (ten seconds, simulated ten milliseconds), how often samples are taken and
-/// how long the limit is measured. Reads the published figures. Throws CLI::ValidationError.
+/// Chooses defaults that depend on other options: how long the job runs when neither --timeslices
+/// nor --duration was given (ten seconds, simulated ten milliseconds), how often samples are taken
+/// and how long the limit is measured. Reads the published figures. Throws CLI::ValidationError.
 void complete(StreamSettings& settings);
 /// Errors: an option on the command line is of a schedule that is none of the chosen ones.
 Result<void> check_schedule_options(const StreamSettings& settings,

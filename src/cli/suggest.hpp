@@ -27,14 +27,14 @@ std::string full_name(const CLI::App& command);
 /// Names of the commands below it that are for people.
 std::vector<std::string> commands_of(const CLI::App& command);
 
-/// What to say of a command line that `root` has refused because of words it does not know.
+/// The error text for a command line that `root` has refused because of unknown words.
 std::string explain_unknown(const CLI::App& root);
 
-/// The same as the text of CLI11 for a value that an option refuses, in words that say what to
-/// write; that text where there is nothing to add.
+/// The same as the text of CLI11 for a value that an option refuses, in words that name the right
+/// form; that text where there is nothing to add.
 std::string explain_value(const std::string& text);
 
-/// The command below `root` that `words` name, or null with what is wrong in `error`.
+/// The command below `root` that `words` name, or null with the reason in `error`.
 const CLI::App* find_command(const CLI::App& root, std::span<const std::string> words,
                              std::string& error);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the values of some options begin with, for completion. They are offered, not demanded.
+// The beginnings of some options' values, for completion. They are offered, not demanded.
 #pragma once
 
 #include "cli/describe.hpp"

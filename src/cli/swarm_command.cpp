@@ -95,7 +95,7 @@ sim::Batch to_bytes(const stream::SwarmOutcome& o) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Adds what a process of higher rank, so with higher seeds, has found.
+/// Adds the findings of a process of higher rank, and so of higher seeds.
 void add_bytes(const sim::Batch& bytes, stream::SwarmOutcome& sum) {
   const auto* packed = reinterpret_cast<const std::uint8_t*>(bytes.data());
   const auto json = nlohmann::json::from_msgpack(packed, packed + bytes.size());
@@ -107,7 +107,7 @@ void add_bytes(const sim::Batch& bytes, stream::SwarmOutcome& sum) {
   }
 }
 
-/// What all processes together have found, in each of them.
+/// Merges the outcomes of all processes; each process gets the sum.
 Result<stream::SwarmOutcome> merge(Team& team, Result<stream::SwarmOutcome> own) {
   if (auto good = team.start(); !good) return std::move(good).error();
   const Result<void> good = own ? Result<void>() : own.error();

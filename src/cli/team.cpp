@@ -16,7 +16,7 @@
 namespace weft::cli {
 namespace {
 
-/// What is printed from now on is seen by nobody.
+/// Sends all further standard output to /dev/null.
 void discard_output() {
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere < 0) return;

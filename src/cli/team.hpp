@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Team: who works on one command together. This process alone, threads of it, or processes that
-// mpirun has started, of which the first prints for all.
+// Team: the workers on one command. This process alone, threads of it, or processes that mpirun has
+// started, of which the first prints for all.
 #pragma once
 
 #include <cstdint>
@@ -48,9 +48,9 @@ class Team {
   bool leads() const { return rank_ == 0; }
 
   /// Whether all processes are `good` and were started alike: the same error in all of them
-  /// otherwise. `read`: what they have read, which is to be the same too.
+  /// otherwise. `read`: the text that they have read, which must be the same too.
   Result<void> agree(const Result<void>& good, std::string_view read = {});
-  /// Calls `body` in every part. What it yields in the first one of this process; parts that add up
+  /// Calls `body` in every part. Returns the result of this process's first part; parts that add up
   /// their figures yield the same.
   template <class T>
   Result<T> run(const std::function<Result<T>(sim::Exchange&)>& body) {
@@ -61,7 +61,7 @@ class Team {
     });
     return *std::move(first);
   }
-  /// Processes only, started: what each of them has to say, for the first one; empty for others.
+  /// Processes only, started: collects the bytes of each for the first one; empty for others.
   std::vector<sim::Batch> gather(sim::Batch said);
 
  private:

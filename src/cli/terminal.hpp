@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fits a terminal: lines that overwrite themselves, and tables.
+// Output for a terminal: lines that overwrite themselves, and tables.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ std::size_t columns_of(int descriptor);
 /// first one alone is cut.
 std::string fitting(const std::vector<std::string>& parts, std::size_t columns);
 
-/// "25 %" of a total, with what is left at that pace when that is worth saying: "25 %, 12 s left".
+/// "25 %" of a total, with the time left at that pace when it is worth showing: "25 %, 12 s left".
 std::string share_done(double fraction, std::chrono::duration<double> taken);
 
 /// "[#####...............]" of so many places between the brackets; `fraction` from 0 to 1.
@@ -32,7 +32,7 @@ class StatusLine {
   StatusLine& operator=(const StatusLine&) = delete;
 
   bool wanted() const { return terminal_; }
-  /// Shows what fits, at most five times a second.
+  /// Shows as much as fits, at most five times a second.
   void show(const std::vector<std::string>& parts);
 
  private:
@@ -41,7 +41,7 @@ class StatusLine {
   std::chrono::steady_clock::time_point next_{};
 };
 
-/// A table for people. Where it is too wide, a paragraph for each row.
+/// A table for people. One that is too wide becomes a paragraph for each row.
 class Table {
  public:
   explicit Table(std::vector<std::string> head) : head_(std::move(head)) {}

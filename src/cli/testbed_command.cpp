@@ -72,7 +72,7 @@ Examples:
   weft testbed up --name lab && weft testbed run --name lab --on host0-3 -- hostname -I
 )help";
 
-// What the user wrote, before it is understood.
+// The options as the user wrote them, not parsed yet.
 struct Words {
   std::uint32_t hosts = testbed::TestbedOptions{}.hosts;
   std::string link = "0";
@@ -244,7 +244,7 @@ Result<testbed::RunResult> run(const Words& words, bool named) {
   if (named) return run_in(Testbed::attach(words.name), words);
   auto options = understand(words);
   if (!options.ok()) return std::move(options).error();
-  // What is wrong is said before anything is set up.
+  // Wrong options are reported before anything is set up.
   if (auto run = understand_run(words, options->hosts); !run.ok()) return std::move(run).error();
   return run_in(Testbed::up(*options), words);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weft trace: what programs did, looked at and replayed on simulated networks.
+// weft trace: examines traces of programs and replays them on simulated networks.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -40,7 +40,7 @@ struct Examined {
   trace::Summary summary;
 };
 
-/// What is wrong within a trace was found, not asked for.
+/// Errors within a trace are findings, not wrong arguments.
 Error found_wrong(Error error) {
   if (error.code == ErrorCode::corrupt) error.code = ErrorCode::unavailable;
   return error;
@@ -82,7 +82,7 @@ void run_info(const TraceFiles& command, Outcome& outcome) {
   }
 }
 
-/// A trace of which all fits together, or what does not.
+/// A consistent trace, or an error that says what does not fit.
 Result<Examined> examine_complete(const std::string& file) {
   auto examined = examine(file);
   if (!examined || examined->summary.problem.empty()) return examined;
@@ -104,7 +104,7 @@ void run_check(const TraceFiles& command, Outcome& outcome) {
   }
 }
 
-/// One replay: of which trace, and what came out.
+/// One replay: the trace and the outcome.
 struct Iteration {
   std::size_t trace = 0;
   trace::ReplayOutcome outcome;

@@ -13,9 +13,10 @@ namespace weft::cli {
 
 /// Whether the settings allow a twin. Errors name the option that is missing.
 Result<void> check_twin(const StreamSettings& settings);
-/// Runs what `settings` say in the simulated counterpart of their testbed.
+/// Runs the job of `settings` in the simulated counterpart of their testbed.
 Result<report::RunRecord> run_twin(const StreamSettings& settings);
-/// Real and simulated runs side by side, with what the simulated ones differ by. As many of each.
+/// Real and simulated runs side by side, with the differences of the simulated ones. As many of
+/// each.
 void print_twins(std::span<const report::RunRecord> real,
                  std::span<const report::RunRecord> simulated);
 

@@ -93,7 +93,7 @@ void print_text(const sim::UniformOptions& options, const Run& run) {
   fmt::print("trace        {:016x}, seed {}\n", o.trace_hash, options.seed);
 }
 
-/// What the options come to. Errors: an unknown network, a size or duration out of range.
+/// Completes and checks the options. Errors: an unknown network, a size or duration out of range.
 Result<sim::UniformOptions> resolve(const UniformCommand& c) {
   sim::UniformOptions o = c.options;
   if (!c.network.empty()) {

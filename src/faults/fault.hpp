@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults as data: what goes wrong, where and when. docs/testbed.md describes the language.
+// Faults as data: their kind, place and time. docs/testbed.md describes the language.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Fault {
   std::string cable{};
 };
 
-/// What faults may name besides hosts.
+/// The places that faults may name besides hosts.
 enum class FaultPlaces : bool { hosts, hosts_and_cables };
 
 /// Reads one fault, for hosts 0 … hosts−1:
@@ -57,7 +57,7 @@ Result<Fault> parse_fault(std::string_view text, std::uint32_t hosts,
 /// "link-down host3": without the times.
 std::string to_text(const Fault& fault);
 
-/// What faults happen to. The defaults refuse: a runner without a testbed has no cables to pull.
+/// The target of faults. The defaults refuse: a runner without a testbed has no cables to pull.
 class FaultTarget {
  public:
   virtual ~FaultTarget() = default;
@@ -77,7 +77,7 @@ class FaultTarget {
 };
 
 /// Carries faults out, and ends them, when their time has come. The caller owns the clock and the
-/// loop. Where faults of one kind overlap at one host the later action wins.
+/// loop. If faults of one kind overlap at one host, the later action wins.
 class FaultPlayer {
  public:
   FaultPlayer(std::vector<Fault> faults, Instant start);
@@ -90,7 +90,7 @@ class FaultPlayer {
     std::string what;  ///< "link-down host3", "end of link-down host3"
     Result<void> result;
   };
-  /// Does what is due and appends it to `log`. A failure does not stop the rest.
+  /// Carries out due actions and appends them to `log`. A failure does not stop the rest.
   void play(Instant now, FaultTarget& target, std::vector<Played>& log);
 
   /// Whether a restart of this host is still to come.

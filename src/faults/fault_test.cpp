@@ -120,7 +120,7 @@ TEST(fault, cables_of_simulated_networks_have_names_where_there_are_such) {
   EXPECT_FALSE(real.set_cable_rate("a--b", {}).ok());
 }
 
-// Writes down what is done to it.
+// Records the calls made to it.
 class Recorder final : public FaultTarget {
  public:
   std::vector<std::string> done;

@@ -39,7 +39,7 @@ constexpr std::size_t most_output = 1u << 20;
 /// An unfinished line is passed on when it is longer.
 constexpr std::size_t longest_line = 64 << 10;
 
-/// What a process prints, in whole lines.
+/// The output of a process, in whole lines.
 class Output {
  public:
   explicit Output(int file) : file_(file) { ::fcntl(file_, F_SETFL, O_NONBLOCK); }
@@ -50,7 +50,7 @@ class Output {
   bool open() const { return file_ >= 0; }
   int descriptor() const { return file_; }
 
-  /// Reads what is there, and passes on what is whole; at the end, all.
+  /// Reads all there is, and passes on whole lines; at the end, all.
   template <class PassOn>
   void read(PassOn&& pass_on) {
     for (std::size_t read = 0; open() && read < most_output;) {
@@ -109,8 +109,7 @@ class Agent {
         if (signal != SIGCHLD) return 128 + signal;
       }
       const Instant now = monotonic_now();
-      // Whatever has come meanwhile: it is too late, and these processes have other lives
-      // elsewhere.
+      // Frames that came meanwhile are too late: these processes have other lives elsewhere.
       if (now >= lease_.ends()) return fail("there was no word from the launcher for too long");
       if (guard_.is_asked_for()) return fail("another agent of this job takes over");
       while (auto frame = pipe_.receive()) on_frame(now, *frame);
@@ -233,7 +232,7 @@ class Agent {
       hear(rank);
       if (!output_full()) output.read([&, r = rank](std::string_view text) { pass_on(r, text); });
     }
-    // What a process said and printed goes before its end.
+    // Messages and output of a process go before its end.
     for (const auto& [rank, status] : ended) {
       processes_->channel(rank).close();
       const auto pass = [&, r = rank](std::string_view text) { pass_on(r, text); };

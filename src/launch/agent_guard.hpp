@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// Holds a name among the machine's abstract Unix sockets, which the kernel frees at the process's
-/// end, whatever ends it. One thread.
+/// Holds a name among the machine's abstract Unix sockets, which the kernel frees at every end of
+/// the process. One thread.
 class AgentGuard {
  public:
   AgentGuard() = default;

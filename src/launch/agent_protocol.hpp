@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launcher and its agent on another machine say to each other, in frames of a FramePipe.
+// The messages between a launcher and its agent on another machine, in frames of a FramePipe.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ inline constexpr const char* agent_greeting = "weft launch 2";
 inline constexpr Duration alive_every = Duration::seconds(1);
 
 /// Bytes of output that an agent passes on before the launcher has taken any. So the launcher can
-/// always hear what else an agent says, however slowly its own standard output is read.
+/// always read an agent's other messages, however slowly its own standard output is read.
 inline constexpr std::int64_t output_window = 1 << 20;
 
 /// The same for all processes of a job.

@@ -18,7 +18,7 @@ void set_non_blocking(int file) {
   ::fcntl(file, F_SETFL, ::fcntl(file, F_GETFL) | O_NONBLOCK);
 }
 
-/// Forgets what was used, now and then.
+/// Forgets used bytes, now and then.
 void compact(std::string& bytes, std::size_t& first) {
   if (first < bytes.size() && first < bytes.size() / 2) return;
   bytes.erase(0, first);
@@ -72,7 +72,7 @@ void FramePipe::flush() {
     const auto n = ::write(out_, out_bytes_.data() + out_first_, queued());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return;
-    if (n <= 0) {  // nobody reads any more; what they said may still come
+    if (n <= 0) {  // nobody reads any more; their frames may still come
       close_out();
       out_bytes_.clear();
       out_first_ = 0;

@@ -35,13 +35,13 @@ class FramePipe {
 
   /// Closed by the other end's end, by nonsense, or when too much waits to be written.
   bool open() const { return in_ >= 0; }
-  /// What came were no frames.
+  /// Bytes arrived that are no frames.
   bool heard_nonsense() const { return nonsense_; }
   void close();
-  /// Nothing follows from here; what comes is still received.
+  /// This side sends nothing more; frames from the other end are still received.
   void finish();
 
-  /// Queues a frame and writes what the stream takes.
+  /// Queues a frame and writes as much as the stream takes.
   void send(char kind, std::uint32_t rank, std::string_view text);
   void flush();
   /// Bytes that wait to be written.
@@ -51,7 +51,7 @@ class FramePipe {
   /// received before the other end closed still come.
   std::optional<Frame> receive();
 
-  /// Appends what to wait for; `reading`: also for something to receive.
+  /// Appends the descriptors to wait for; `reading`: also for something to receive.
   void add_to(std::vector<pollfd>& files, bool reading = true) const;
 
  private:
@@ -63,7 +63,7 @@ class FramePipe {
   bool finishing_ = false;
   bool nonsense_ = false;
   std::string in_bytes_, out_bytes_;
-  std::size_t in_first_ = 0, out_first_ = 0;  // of what is still of use
+  std::size_t in_first_ = 0, out_first_ = 0;  // of the bytes still in use
 };
 
 }  // namespace weft

@@ -17,12 +17,12 @@ namespace weft {
 
 class Host;
 
-/// What a launcher hears of its hosts.
+/// Events that a launcher receives from its hosts.
 class HostListener {
  public:
   virtual ~HostListener() = default;
   virtual void on_message(std::uint32_t rank, Channel::Message message) = 0;
-  /// `status` is waitpid(2)'s. All that it said has been heard before.
+  /// `status` is waitpid(2)'s. All messages of the process were delivered before.
   virtual void on_end(std::uint32_t rank, int status) = 0;
   /// Of processes whose standard output is not the launcher's own.
   virtual void on_output(std::string_view bytes) = 0;
@@ -42,7 +42,7 @@ class Host {
   virtual ~Host() = default;
   /// For messages; empty: this machine.
   virtual const std::string& name() const = 0;
-  /// `description`: what the process is told first.
+  /// `description`: the first message to the process.
   virtual Result<void> start(std::uint32_t rank, const std::string& description) = 0;
   virtual void send(std::uint32_t rank, char kind, std::string_view text) = 0;
   virtual void signal_all(int number) = 0;
@@ -55,7 +55,7 @@ class Host {
 
   virtual void add_to(std::vector<pollfd>& files) const = 0;
   virtual Instant next_deadline() const { return Instant::never(); }
-  /// Does what there is to do and tells the listener.
+  /// Does all pending work and tells the listener.
   virtual void step(Instant now, HostListener& listener) = 0;
 };
 

@@ -44,10 +44,10 @@ constexpr Duration grace = Duration::seconds(2);
 constexpr Duration shortest_host_patience = Duration::seconds(10);
 /// Whether a host can be used again.
 constexpr Duration look_again = Duration::milliseconds(50);
-/// Of a job whose host is gone: what ssh itself says of that.
+/// The exit code of a job whose host is gone, as ssh's own.
 constexpr int code_of_lost_host = 255;
 
-/// What processes elsewhere are to have of this one's environment.
+/// The variables of this process's environment that processes elsewhere get.
 std::vector<std::pair<std::string, std::string>> environment_to_pass() {
   std::vector<std::pair<std::string, std::string>> passed;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -150,7 +150,7 @@ class Launcher final : private HostListener {
                                .directory = current_directory(),
                                .environment = environment_to_pass()};
     const Duration patience = std::max(peer_timeout_of(options_) * 3, shortest_host_patience);
-    // Where nothing is started anew, nothing can live twice.
+    // Without restarts, no process can live twice.
     if (options_.restart) program.lease = lease_within(patience);
     std::size_t next = 0;
     // Hosts without ranks are there for those of hosts that are lost.
@@ -248,7 +248,7 @@ class Launcher final : private HostListener {
     for (std::uint32_t i = 0; i < ranks_.size(); ++i) tell(i, kind, text);
   }
 
-  // ---- what hosts say
+  // ---- events of hosts
 
   void on_message(std::uint32_t rank, Channel::Message message) override {
     if (rank >= ranks_.size() || !lives_->runs(rank)) return;
@@ -276,7 +276,7 @@ class Launcher final : private HostListener {
         cannot_start(rank, message.text);
         break;
       case launch_message::diverged:
-        // The next life would have to repeat what this one could not.
+        // The next life would have to repeat messages that this one could not.
         on_failure(message.text);
         break;
       default:  // one that failed has said so itself; its end follows
@@ -298,7 +298,7 @@ class Launcher final : private HostListener {
     interrupt(SIGTERM);
   }
 
-  /// Of a rank that died after its program had returned, `text`: what it sent is needed again.
+  /// `text` names a rank that died after its program had returned: its messages are needed again.
   void bring_back(const std::string& text, std::uint32_t asked_by) {
     std::uint32_t rank = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
@@ -350,7 +350,7 @@ class Launcher final : private HostListener {
 
   void on_up(Host& host) override { known_hosts_.insert(&host); }
 
-  // ---- what follows
+  // ---- consequences
 
   void handle_end(std::uint32_t rank, const std::string& how, const RankLives::End& end) {
     using Next = RankLives::Next;
@@ -392,8 +392,8 @@ class Launcher final : private HostListener {
       count(code_of_lost_host);
       return end_all(why);
     }
-    // The same host ends what may be left of it by itself. When it cannot be reached, its processes
-    // end by themselves.
+    // The same host ends the remains of the life by itself. When it cannot be reached, its
+    // processes end by themselves.
     const bool moves = ranks_[rank].host != &before;
     const Instant at = moves ? before.clear_at() : Instant{};
     const Duration left = at - monotonic_now();
@@ -441,7 +441,8 @@ class Launcher final : private HostListener {
     return name.empty() ? "" : fmt::format(" on {}", name);
   }
 
-  /// Where a rank may live again: where it was, or where the fewest are. False: nowhere.
+  /// Finds a host for a rank's next life: its last one, or the one with the fewest ranks. False:
+  /// none.
   bool find_host(std::uint32_t rank) {
     Host*& host = ranks_[rank].host;
     if (given_up_.count(host) == 0) return true;

@@ -22,13 +22,13 @@ struct LaunchOptions {
   std::string link;      ///< "RATE,LATENCY"; empty: not shaped
   bool restart = false;  ///< processes that are ended by a signal or with another code than 0
   std::uint32_t most_restarts = 1000;
-  /// A process that is gone for longer fails what waits for it. With `restart`, when it cannot be
-  /// restarted any more.
+  /// When a process is gone for longer, operations that wait for it fail. With `restart`, when it
+  /// cannot be restarted any more.
   Duration timeout = Duration::seconds(10);
   ByteCount inbox = ByteCount::mib(16);  ///< per process
   ByteCount outbox;                      ///< per process; zero: no limit
-  bool outbox_fails = false;             ///< what is beyond it fails; else it waits
-  std::string spill;                     ///< directory for what is beyond it; empty: none
+  bool outbox_fails = false;             ///< a send beyond it fails; else it waits
+  std::string spill;                     ///< directory for messages beyond it; empty: none
   std::size_t eager = 0;                 ///< bytes; zero: the default
   std::uint32_t connections = 0;         ///< of TCP, per process at a time; zero: the default
   /// A host whose kernel answers nothing for so long is gone. Zero: `timeout`, at least a second.
@@ -42,22 +42,22 @@ struct LaunchOptions {
   /// are started, in order. Empty: none. Not together with `hosts`; `fabric` is "auto" or "tcp".
   std::string file;
 
-  /// Where the processes run, reached by ssh; each takes its slots before the next does. Empty: on
-  /// this machine.
+  /// Hosts of the processes, reached by ssh; each takes its slots before the next does. Empty: this
+  /// machine.
   std::vector<HostSlots> hosts;
   std::vector<std::string> ssh = {"ssh", "-o", "BatchMode=yes"};
   std::string remote_weft;  ///< path of this command there; empty: as here
 };
 
-/// What became of a job.
+/// The outcome of a job.
 struct LaunchOutcome {
   int code = 0;                ///< the first that was not 0; 128 + N for signal N
   std::uint32_t restarts = 0;  ///< of all processes together
 };
 
 /// Runs the job to its end. `say` gets a line for each death and each failure. Errors: no
-/// descriptors or processes left, a host that cannot be reached, a file that says nothing good.
-/// SIGINT, SIGTERM and SIGHUP end all processes. One job at a time in a process.
+/// descriptors or processes left, a host that cannot be reached, a wrong file. SIGINT, SIGTERM and
+/// SIGHUP end all processes. One job at a time in a process.
 Result<LaunchOutcome> launch(const LaunchOptions& options,
                              const std::function<void(const std::string&)>& say);
 

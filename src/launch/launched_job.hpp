@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launcher's options say of a job, real or simulated.
+// The description of a job, real or simulated, from a launcher's options.
 #pragma once
 
 #include <string_view>
@@ -18,8 +18,8 @@ Duration peer_timeout_of(const LaunchOptions& options);
 /// the file and its key.
 Result<void> check_heartbeat(std::string_view asked_by, const LaunchOptions& options);
 
-/// The job as all its processes have it in common. Who a process is, and where, is the caller's to
-/// add.
+/// The part of the job's description that all its processes share. The caller adds each process's
+/// number and place.
 JobDescription describe_job(const LaunchOptions& options, const JobSecret& secret);
 
 }  // namespace weft

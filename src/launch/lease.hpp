@@ -12,16 +12,16 @@
 
 namespace weft {
 
-/// The agent's side. The agent says when it speaks, by its own clock, and the launcher returns what
-/// it heard last. The lease runs from the moment at which the agent said what has been returned,
-/// and the launcher's patience from the later moment at which it heard that. So the lease ends
-/// before the patience does, whatever is lost or late in either direction: no clock is compared
-/// with another, two clocks only have to go at about the same rate.
+/// The agent's side. The agent sends its own clock's time, and the launcher returns the last one
+/// that it received. The lease runs from the moment at which the agent sent the returned word, and
+/// the launcher's patience from the later moment at which it received that. So the lease ends
+/// before the patience does, even if words are lost or late in either direction: no clock is
+/// compared with another, two clocks only have to go at about the same rate.
 class Lease {
  public:
   Lease(Duration length, Instant now) : length_(length), from_(now) {}
 
-  /// What the launcher is told at `now`.
+  /// The word for the launcher at `now`.
   static std::string word(Instant now) { return std::to_string((now - Instant{}).ticks()); }
   /// It has returned that. Nonsense renews nothing.
   void on_return(std::string_view word, Instant now) {

@@ -33,7 +33,7 @@ void LocalHost::hear(std::uint32_t rank, HostListener& listener) {
 
 void LocalHost::step(Instant, HostListener& listener) {
   processes_.flush();
-  // What a process said before it ended comes first; so look who ended before hearing them all.
+  // Messages from before a process's end come first; so reap processes, and then read all messages.
   const auto ended = processes_.reap();
   for (std::size_t i = 0; i < started_.size(); ++i) hear(started_[i], listener);
   for (const auto& [rank, status] : ended) {

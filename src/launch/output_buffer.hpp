@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OutputBuffer: what other machines' processes print, on its way to standard output, which may be
+// OutputBuffer: output of processes on other machines, on its way to standard output, which may be
 // slower than they are.
 #pragma once
 
@@ -19,7 +19,7 @@ class OutputBuffer {
   bool full() const { return size() >= most; }
   std::size_t size() const { return bytes_.size() - first_; }
   int descriptor() const { return file_; }
-  /// Writes what can be written without waiting for long. Where nobody reads any more, it is lost.
+  /// Writes as much as possible without waiting for long. If nobody reads any more, it is lost.
   void flush();
   /// Writes all, and waits for that.
   void flush_all();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a forked process does to become a process of the program.
+// Turns a forked process into a process of the program.
 #pragma once
 
 #include <string>

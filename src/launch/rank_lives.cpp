@@ -57,7 +57,7 @@ RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
     return Next::start_anew;
   }
   // A program that failed by itself takes the others with it. One that was killed is waited for,
-  // until those that need it give up and say what they needed.
+  // until ranks that need it give up and name the operation.
   return options_.restart || !end.was_killed ? Next::end_job : Next::fail;
 }
 
@@ -70,7 +70,7 @@ RankLives::Next RankLives::on_needed(std::uint32_t index) {
   return Next::start_anew;
 }
 
-/// Where no process joins, the programs are none of weft's, and need not.
+/// If no process joins, the programs are not weft's, and may exit as they like.
 std::optional<std::uint32_t> RankLives::left_early() const {
   if (!any_joined_) return std::nullopt;
   const auto found =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RankLives: how far the programs of a launcher's ranks have come, and what follows from the end of
+// RankLives: the progress of the programs of a launcher's ranks, and the consequences of the end of
 // one of their processes. Without I/O.
 #pragma once
 
@@ -11,9 +11,9 @@ namespace weft {
 
 /// A rank has one life at a time. Its process joins the job (it may be no program of weft's, and
 /// never join), reports that its program has returned once it is about to exit with code 0, and
-/// then serves the others until all programs have returned: they may have to hear again what it
-/// sent. The launcher alone decides that the job is over, so that no process can be started into a
-/// job that others consider over.
+/// then serves the others until all programs have returned: they may need its messages again. The
+/// launcher alone decides that the job is over, so that no process can be started into a job that
+/// others consider over.
 class RankLives {
  public:
   struct Options {
@@ -28,7 +28,7 @@ class RankLives {
   void begin(std::uint32_t rank);
   void on_joined(std::uint32_t rank);
   void on_returned(std::uint32_t rank);
-  /// Where others decide: they have.
+  /// Node 0, which decides instead, has decided.
   void on_over() { over_ = true; }
 
   struct End {
@@ -46,8 +46,7 @@ class RankLives {
     left_early,  ///< it exited with code 0, and others count on it: ends the job
   };
   Next on_end(std::uint32_t rank, const End& end);
-  /// A rank waits for that one. One that rests is to be started anew; where no restart is left, the
-  /// job ends.
+  /// A rank waits for that one. A resting one is started anew; if no restart is left, the job ends.
   Next on_needed(std::uint32_t rank);
 
   /// A process that others may count on left with code 0 before its program returned.

@@ -82,7 +82,7 @@ Result<void> RemoteHost::connect() {
   return {};
 }
 
-// In the child. A group of its own: what the terminal's keys send is for the launcher to pass on.
+// In the child. A process group of its own: the launcher passes on signals of the terminal's keys.
 void RemoteHost::execute(int socket) const {
   ::setpgid(0, 0);
   signals_.restore();
@@ -102,7 +102,7 @@ void RemoteHost::execute(int socket) const {
 }
 
 Result<void> RemoteHost::start(std::uint32_t rank, const std::string& description) {
-  // What was given up is not talked to any more, though it may not be gone yet.
+  // A host that was given up gets no more messages, though it may not be gone yet.
   if (ssh_ > 0 && (pipe_ == nullptr || !pipe_->open() || !why_.empty())) {
     return Error{ErrorCode::unavailable, fmt::format("host {} is being given up", options_.host)};
   }
@@ -124,7 +124,7 @@ void RemoteHost::send(std::uint32_t rank, char kind, std::string_view text) {
 
 void RemoteHost::signal_all(int number) {
   if (pipe_ != nullptr) pipe_->send(agent_message::signal, 0, std::to_string(number));
-  // Where nobody listens, the connection's end is what is heard.
+  // If the agent does not read, it notices the end of the connection.
   if (number == SIGKILL && ssh_ > 0) kill_at_ = std::min(kill_at_, monotonic_now() + agent_grace);
 }
 
@@ -157,7 +157,7 @@ void RemoteHost::step(Instant now, HostListener& listener) {
   look_after(now);
   int status = 0;
   if (::waitpid(ssh_, &status, WNOHANG) != ssh_) return;
-  // What it has passed on before.
+  // Frames that it sent before its end.
   while (auto frame = pipe_->receive()) on_frame(*std::move(frame), listener);
   lose(status, listener);
 }
@@ -172,7 +172,7 @@ void RemoteHost::look_after(Instant now) {
     kill_at_ = Instant::never();
     ::kill(-ssh_, SIGKILL);
   }
-  // Whatever is on the way notices that nobody listens any more when there is something to pass on.
+  // Processes on the path only notice that the other end is gone when they have bytes to pass on.
   if (now >= next_beat_) {
     next_beat_ = now + alive_every;
     pipe_->send(agent_message::alive, 0, "");

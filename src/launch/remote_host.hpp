@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RemoteHost: another machine, reached by ssh. An agent there (launch/agent) does what is asked.
+// RemoteHost: another machine, reached by ssh. An agent there (launch/agent) carries out requests.
 #pragma once
 
 #include <sys/types.h>

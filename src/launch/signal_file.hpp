@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SignalFile: the signals of who starts processes, as a descriptor.
+// SignalFile: the signals of a process that starts others, as a descriptor.
 #pragma once
 
 #include <csignal>
@@ -8,8 +8,8 @@
 
 namespace weft {
 
-/// While one is open, SIGCHLD and the signals that ask for an end come here. SIGPIPE is ignored:
-/// who writes learns of it. One at a time in a process.
+/// While one is open, SIGCHLD and the signals that ask for an end come here. SIGPIPE is ignored: a
+/// write fails instead. One at a time in a process.
 class SignalFile {
  public:
   SignalFile() = default;

@@ -28,7 +28,7 @@ namespace weft {
 namespace {
 
 constexpr int cannot_execute = 127;
-/// Of what a program prints so much is kept.
+/// So many bytes of a program's output are kept.
 constexpr std::size_t most_kept_output = 1 << 20;
 
 Error exhausted() {
@@ -44,7 +44,7 @@ JobDescription description(const SimulatedLaunch& o) {
   return job;
 }
 
-/// One simulation's process, its channel, and what it prints.
+/// One simulation's process, its channel, and its output.
 class Child {
  public:
   explicit Child(const SimulatedLaunch& options) : options_(options) {}
@@ -64,7 +64,7 @@ class Child {
     if (output_ >= 0) files.push_back({output_, POLLIN, 0});
   }
   Instant kill_at() const { return kill_at_; }
-  /// Takes what it has said. Whether it is over.
+  /// Takes its messages and output. Whether it is over.
   bool hear();
   SimulatedRun finish();
 
@@ -178,7 +178,7 @@ void wait_for(const std::vector<const Child*>& children) {
 
 using Lines = std::set<std::string, std::less<>>;
 
-/// What a program has computed, as it says; once, however often it says so.
+/// The results that a program prints; each line once, however often it is printed.
 Lines results_in(std::string_view output) {
   Lines lines;
   while (!output.empty()) {

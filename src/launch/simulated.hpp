@@ -19,14 +19,14 @@ struct SimulatedLaunch {
   LaunchOptions launch;                ///< its fabric is "sim:SCENARIO"
   std::optional<std::uint64_t> seed;   ///< in place of the scenario's
   bool faults = true;                  ///< those of the scenario happen
-  bool keeps_output = false;           ///< what it prints is not printed but kept
-  Duration at_most = Duration::max();  ///< real time; what takes longer is ended
+  bool keeps_output = false;           ///< keep its output instead of printing it
+  Duration at_most = Duration::max();  ///< real time; a longer simulation is ended
 };
 
-/// What became of one simulation.
+/// The outcome of one simulation.
 struct SimulatedRun {
   int code = 0;        ///< 128 + N for signal N
-  std::string report;  ///< a JSON object (docs/simulated-programs.md); empty: it had none to give
+  std::string report;  ///< a JSON object (docs/simulated-programs.md); empty: it gave none
   std::string output;  ///< if it is kept: standard output and error
 };
 
@@ -52,7 +52,7 @@ struct ProgramSwarmOutcome {
 
 /// Runs the program without faults first. Then every seed must end with code 0 and print the same
 /// lines with the word "checksum" in them, and no other such lines; `on_run` is told after each.
-/// Errors: the run without faults fails; what `launch_simulated` refuses.
+/// Errors: the run without faults fails; those of `launch_simulated`.
 Result<ProgramSwarmOutcome> launch_swarm(
     const ProgramSwarm& options, const std::function<void(const ProgramSwarmOutcome&)>& on_run);
 

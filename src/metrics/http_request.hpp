@@ -19,7 +19,7 @@ enum class HttpStatus : std::uint16_t {
   version_not_supported = 505,
 };
 
-/// What to answer to a request.
+/// The answer to a request.
 struct HttpVerdict {
   HttpStatus status = HttpStatus::bad_request;
   bool with_body = true;  ///< false for HEAD

@@ -22,10 +22,11 @@
 namespace weft::metrics {
 namespace {
 
-/// Anybody who reaches the port reads the figures, so other machines are let in only when asked.
+/// Every client that reaches the port reads the figures, so other machines are let in only when
+/// asked.
 const std::string default_host = "127.0.0.1";
 constexpr Duration accept_pause = Duration::milliseconds(100);
-/// How much of what a client still sends is read, so that closing does not cut off the answer.
+/// How many bytes that a client still sends are read, so that closing does not cut off the answer.
 constexpr std::size_t most_drained = 64 * 1024;
 
 Error refused(std::string_view address, std::string_view why) {

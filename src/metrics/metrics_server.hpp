@@ -18,11 +18,11 @@
 namespace weft::metrics {
 
 /// Answers GET and HEAD of /metrics with the registry's exposition and closes the connection.
-/// Everything else is refused. There is no authentication: whoever reaches the port reads the
+/// Everything else is refused. There is no authentication: a client that reaches the port reads the
 /// figures, and only those.
 ///
-/// Bounds, whatever clients do: `most_connections` connections (a new one replaces the oldest),
-/// `largest_head` bytes of a request, `request_time` from accept to close.
+/// Bounds, with any behaviour of clients: `most_connections` connections (a new one replaces the
+/// oldest), `largest_head` bytes of a request, `request_time` from accept to close.
 ///
 /// Threads: one thread at a time. No call but `open` blocks (it may resolve a host name).
 class MetricsServer {
@@ -45,7 +45,7 @@ class MetricsServer {
   int descriptor() const { return poller_.get(); }
   /// Call `serve` no later than this, readable or not.
   Instant next_deadline() const;
-  /// Accepts, reads, answers, and closes what took too long. Bounded work per call.
+  /// Accepts, reads, answers, and closes connections that took too long. Bounded work per call.
   void serve(Instant now);
 
   /// The port that it listens on.

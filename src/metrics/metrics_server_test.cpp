@@ -49,7 +49,7 @@ class Client {
   bool send(std::string_view text) {
     return ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
   }
-  /// Takes what is there; true while the server has not closed.
+  /// Takes the bytes there are; true while the server has not closed.
   bool receive() {
     std::array<char, 65536> chunk;
     for (;;) {

@@ -38,7 +38,7 @@ class Gauge {
 /// Name and value, in the order in which they are to be shown. Values are UTF-8.
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-/// What a family of metrics is. All metrics of one name share it.
+/// A family of metrics. All metrics of one name share it.
 struct Family {
   std::string name;  ///< "weft_goodput_bytes_per_second"; without "_total", that is added
   std::string help;  ///< one sentence

@@ -161,7 +161,7 @@ TEST(messenger, says_that_the_job_ends_to_a_loop_that_only_asks_whether_it_is_do
   EXPECT_EQ(got.error().message, "rank 1 ended with code 7");
 }
 
-/// A life of one of two processes of a job that keeps what it sends.
+/// A life of one of two processes of a job that keeps sent messages.
 struct StoredMember {
   StoredMember(LoopbackHub& hub, std::uint32_t self, std::uint32_t life)
       : fabric(std::move(hub.open(NodeId(self), Incarnation(life))).value()),
@@ -190,7 +190,7 @@ void turn(StoredMember& member) {
   EXPECT_TRUE(member.world->wait(receives).ok());
 }
 
-/// From the one to the other: what comes is what was sent.
+/// Sends words from the one to the other, which must receive the same.
 void pass(StoredMember& from, StoredMember& to, std::string_view words) {
   const auto sent = text(words);
   std::vector<std::byte> got(sent.size());
@@ -227,7 +227,7 @@ TEST(message_history, takes_a_later_life_to_where_an_earlier_one_was_stored) {
   ASSERT_TRUE(history.go_on(*stored).ok());
   a.meet(later, 1, 2);
   later.meet(a, 0, 1);
-  // It repeats what it did behind that place, and gets what it was sent there.
+  // It repeats the operations behind that place, and gets the messages sent to it there.
   std::vector<std::byte> got(5);
   const Operation receives = later.world->start_receive(Rank(0), Tag(1), got);
   const Operation repeats = later.world->start_send(Rank(0), Tag(1), text("four"));
@@ -339,7 +339,7 @@ class ToldWaiter final : public Waiter {
 };
 
 // A later life of a process may hear that the job is over in the middle of its program, which then
-// does with its memory what it likes.
+// may reuse its memory.
 TEST(messenger, leaves_memory_alone_that_nobody_waits_for_any_more) {
   LoopbackHub hub;
   Member sender(hub, 0, 2);

@@ -94,8 +94,8 @@ Result<JobFileWatch::Place> JobFileWatch::take_place(const FabricChoice& choice,
       if (place) {
         self_ = NodeId(rank);
         if (auto added = add_peers(*place->opened.fabric); !added) return std::move(added).error();
-        // Who held the address until a moment ago has a lower number for sure. (A file's time may
-        // be of another machine's clock: not that.)
+        // A process that held the address until a moment ago has a lower number for sure. (A file's
+        // time may be of another machine's clock: not that.)
         wait_for(std::min(place->incarnation, Incarnation(incarnation_now().value() + 1)));
         return place;
       }

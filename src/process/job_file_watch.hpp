@@ -38,14 +38,15 @@ class JobFileWatch final : public NewsSource {
     Incarnation incarnation{};
     OpenedFabric opened;
   };
-  /// `secret` is of those processes of the job that use the same fabric; who uses another is turned
-  /// away. Listens at the first address of this machine that is free, or at the rank's: no two
-  /// processes can be one rank. Where all are taken, it tries for some seconds more; that blocks.
-  /// Adds all other ranks as peers.
+  /// `secret` is of those processes of the job that use the same fabric; a process with another one
+  /// is turned away. Listens at the first address of this machine that is free, or at the rank's:
+  /// no two processes can be one rank. When all are taken, it tries for some seconds more; that
+  /// blocks. Adds all other ranks as peers.
   Result<Place> take_place(const FabricChoice& choice, const JobSecret& secret);
 
-  /// Looks whether the file has changed, and gives the fabric the addresses that have. What cannot
-  /// be read is logged, and what was known stays. Error: another process was given this rank.
+  /// Looks whether the file has changed, and gives the fabric the addresses that have. An
+  /// unreadable file is logged, and the old addresses stay. Error: another process was given this
+  /// rank.
   Result<void> take_news(Fabric& fabric) override;
   Duration period() const override { return Duration::seconds(1); }
 

@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-/// How often the launcher hears that a peer is missed: it forgets what it hears too early.
+/// How often the launcher hears that a peer is missed: it forgets reports that come too early.
 constexpr Duration miss_every = Duration::milliseconds(50);
 
 }  // namespace

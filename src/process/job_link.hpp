@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JobLink: a process's word to and from whoever launched it, over a channel that it inherited.
+// JobLink: a process's messages to and from its launcher, over a channel that it inherited.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ inline constexpr char diverged = 'v';  ///< process → launcher: why no other l
 inline constexpr char progress = 'w';  ///< process → launcher: JobProgress
 inline constexpr char levels =
     'l';  ///< launcher → process: levels of all processes, to_text(Levels)
-inline constexpr char report = 'r';  ///< simulation → launcher: what it predicts, as JSON
+inline constexpr char report = 'r';  ///< simulation → launcher: its predictions, as JSON
 }  // namespace launch_message
 
 /// Name of the environment's variable with the channel's descriptor.
@@ -42,7 +42,7 @@ inline constexpr const char* channel_variable = "WEFT_CHANNEL";
 inline constexpr const char* file_variable = "WEFT_CONFIG";
 inline constexpr const char* rank_variable = "WEFT_RANK";
 
-/// What a process is told about its job.
+/// The description of its job that a process gets.
 struct JobDescription {
   NodeId self{};
   std::uint32_t nodes = 1;
@@ -58,11 +58,11 @@ struct JobDescription {
   std::string run;
   Duration peer_timeout = Duration::seconds(10);  ///< until a silent host counts as gone
   Duration heartbeat{};  ///< until a silent host is asked; zero: the fabric's default
-  Duration timeout = Duration::seconds(10);  ///< until what waits for a process fails
+  Duration timeout = Duration::seconds(10);  ///< until operations that wait for a process fail
   ByteCount inbox = ByteCount::mib(16);
   ByteCount outbox;               ///< zero: no limit
   bool outbox_fails = false;      ///< a message beyond it does; else its sender waits
-  std::string spill;              ///< directory for what is beyond the outbox; empty: none
+  std::string spill;              ///< directory for messages beyond the outbox; empty: none
   std::size_t eager = 0;          ///< zero: the default
   std::uint32_t connections = 0;  ///< of TCP, at a time; zero: the default
   bool tells_progress = false;    ///< the launcher hears of iterations, a millisecond apart
@@ -74,7 +74,7 @@ struct JobDescription {
   std::uint32_t most_restarts = 0;    ///< of all processes together
 };
 
-/// What a process has done since it began.
+/// The progress of a process since it began.
 struct JobProgress {
   std::uint64_t iterations = 0;  ///< calls of mark_progress
   Duration waited{};             ///< for messages
@@ -100,7 +100,7 @@ class JobLink final : public NewsSource {
   int descriptor() const override { return channel_.descriptor(); }
   Result<JobDescription> receive_job();
   void tell(char kind, const std::string& text) { (void)channel_.send(kind, text); }
-  /// Never blocks: what the launcher does not read now is written when there is news.
+  /// Never blocks: bytes that the launcher does not read now are written when there is news.
   void post(char kind, const std::string& text) { channel_.post(kind, text); }
   /// Called with the levels of all processes, as their controller changes them.
   using OnLevels = std::function<void(const ProcessLevels&)>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a job's description says of the message layers of its processes.
+// The options of processes' message layers, from a job's description.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,8 @@ Result<void> check_heartbeat(std::string_view asked_by, Duration heartbeat, Dura
                              std::string_view fabric);
 
 message::MessageOptions message_options(const JobDescription& job);
-/// Room for what the process keeps for others. Errors: a directory that one cannot write to.
+/// Room for the messages that the process keeps for others. Errors: a directory that one cannot
+/// write to.
 Result<std::unique_ptr<SpillMemory>> open_spill(const JobDescription& job);
 /// `spill` outlives it.
 message::OutboxRoom outbox_room(const JobDescription& job, SpillMemory& spill);

@@ -32,7 +32,7 @@ Result<std::unique_ptr<Fabric>> open_alone() {
   return hub.open(NodeId(0), Incarnation(1));
 }
 
-/// What a launcher that knows nothing of weft leaves open: a secret, from rank 0.
+/// The description under a launcher that knows nothing of weft, with a secret from rank 0.
 Result<JobDescription> describe_by(ManagerSession& manager) {
   JobDescription job;
   job.self = NodeId(manager.rank());
@@ -69,7 +69,7 @@ Result<std::optional<std::uint32_t>> rank_of_environment() {
                   rank_variable, text)};
 }
 
-/// What the file says for itself.
+/// The description that the file gives by itself.
 Result<JobDescription> describe_by(const JobFileWatch& watch) {
   const JobFile& file = watch.file();
   auto secret = secret_of(file);
@@ -105,7 +105,7 @@ Result<JobDescription> describe_by(const JobFileWatch& watch) {
   return job;
 }
 
-/// Of TCP. Where all processes are on one machine, strangers need not even be turned away.
+/// Of TCP. If all processes are on one machine, no stranger can even connect.
 Result<std::string> listening_address(const JobDescription& job) {
   if (!job.network.empty()) {
     auto host = address_in_network(job.network, local_addresses());

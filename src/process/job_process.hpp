@@ -16,7 +16,7 @@
 
 namespace weft {
 
-/// What a process is told of its job, and by whom.
+/// The description of a process's job, and its origin.
 struct JobInvitation {
   JobDescription job;
   std::unique_ptr<JobLink> link;            ///< of weft run
@@ -24,8 +24,8 @@ struct JobInvitation {
   std::unique_ptr<JobFileWatch> file;       ///< has the addresses, with or without a launcher
   std::unique_ptr<MpiFabric> mpi;           ///< of an MPI, which is its launcher's client itself
 
-  /// What the environment has; a job of this process alone if that is nothing. Errors name what it
-  /// says and the fix.
+  /// The job that the environment describes; a job of this process alone if it describes none.
+  /// Errors name the variable, its value and the fix.
   static Result<JobInvitation> take();
 };
 
@@ -46,7 +46,7 @@ class JobProcess final : public JoinedProcess {
   Result<bool> may_begin() override;
   Result<void> leave() override;
   void fail(const std::string& why) override;
-  /// `weft run` started it, and looks after what its processes do.
+  /// `weft run` started it, and watches its processes.
   bool is_launched() const { return link_ != nullptr; }
 
  private:

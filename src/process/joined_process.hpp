@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JoinedProcess: one process of a job from its program's beginning until it leaves, whatever runs
-// it.
+// JoinedProcess: one process of a job from its program's beginning until it leaves, real or
+// simulated.
 #pragma once
 
 #include <string>
@@ -21,8 +21,8 @@ class JoinedProcess : public Process {
   virtual void fail(const std::string& why) = 0;
 };
 
-/// Runs the program, if it is still wanted. What the program does not say itself goes to standard
-/// error, as one line. Returns its code.
+/// Runs the program, if it is still wanted. An exception of the program goes to standard error, as
+/// one line. Returns its code.
 int run_in(JoinedProcess& process, const Program& program, std::span<const std::string> arguments);
 
 /// Leaves the job with the code that the program ended with: in agreement with all others when that

@@ -114,8 +114,8 @@ void Messenger::close_region(Operation operation) {
   regions_.pop_back();
 }
 
-/// The caller's memory is its own again, whatever is under way. What is still to be sent is kept
-/// where processes have several lives; where they have one, nothing is said any more.
+/// The caller's memory is its own again, even with operations under way. Unsent messages are kept
+/// where processes have several lives; where they have one, nothing is sent any more.
 void Messenger::cancel_all() {
   machine_.cancel_all();
   for (const auto& [operation, region] : regions_) fabric_.retract(region);
@@ -160,8 +160,8 @@ bool Messenger::turn(Instant now, int looks) {
 template <class Finished>
 Result<void> Messenger::turn_until(Finished&& finished, std::span<const Operation> operations) {
   if (finished()) return {};
-  // What has come already needs no look at the clock, which takes as long as a message does.
-  // After one such turn comes one that looks, and hears the news.
+  // Messages that are there need no look at the clock, which takes as long as a message does. After
+  // one such turn comes one that looks, and takes the news.
   if (!failure_) {
     if (const auto now = waiter_.recently()) has_moved_ |= turn(*now, 1);
   }

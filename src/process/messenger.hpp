@@ -25,20 +25,20 @@ class Waiter {
  public:
   virtual ~Waiter() = default;
   virtual Instant now() = 0;
-  /// What `now` returned last, once, for one turn without a look at the clock where that costs
+  /// The last result of `now`, once, for one turn without a look at the clock where that costs
   /// much. None: look.
   virtual std::optional<Instant> recently() { return std::nullopt; }
   /// A turn did something at `now`.
   virtual void busy(Instant now) = 0;
   /// A turn did nothing: returns when the fabric may have something, at `deadline`, or earlier.
   virtual void idle(Instant now, Fabric& fabric, Instant deadline) = 0;
-  /// How often a turn looks at the fabric before it does the rest of what a turn does.
+  /// How often a turn looks at the fabric before it does the rest of its work.
   virtual int looks_per_turn() const { return 16; }
-  /// Word from outside of the fabric, asked for now and then: an error ends whatever is waited for.
+  /// Word from outside of the fabric, asked for now and then: an error ends every wait.
   virtual Result<void> news(Instant) { return {}; }
   /// It said that all programs are over, and everybody may go.
   virtual bool is_over() const { return false; }
-  /// What this process waits for is with that peer, which is gone. Called again and again.
+  /// This process waits for that peer, which is gone. Called again and again.
   virtual void miss(Instant now, NodeId peer) {
     (void)now;
     (void)peer;
@@ -76,8 +76,8 @@ class Messenger final : private MessageHistory {
   /// know. `on_over` is called when everybody's is, before anybody is told. Errors: a process that
   /// is gone for good; word from outside.
   Result<void> leave(const std::function<void()>& on_over);
-  /// Goes on giving others what it keeps for them, until word from outside says that all programs
-  /// are over. Errors: word from outside.
+  /// Goes on giving others the messages kept for them, until word from outside says that all
+  /// programs are over. Errors: word from outside.
   Result<void> serve_until_over();
 
   /// All programs of the job are over.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NewsSource: where a process hears of its job, besides the job's own messages.
+// NewsSource: a source of news about a job, besides the job's own messages.
 #pragma once
 
 #include "weft/fabric.hpp"
@@ -12,16 +12,16 @@ namespace weft {
 class NewsSource {
  public:
   virtual ~NewsSource() = default;
-  /// Makes peers known to the fabric that there is news of. Errors end the process.
+  /// Makes peers from the news known to the fabric. Errors end the process.
   virtual Result<void> take_news(Fabric& fabric) = 0;
-  /// What this process waits for is with that peer, which is gone.
+  /// This process waits for that peer, which is gone.
   virtual void miss(Instant now, NodeId peer) {
     (void)now;
     (void)peer;
   }
   /// How long news may wait.
   virtual Duration period() const = 0;
-  /// Readable when there is news; -1: there is nothing to wait on, asking is all.
+  /// Readable when there is news; -1: there is no descriptor, only `take_news` shows it.
   virtual int descriptor() const { return -1; }
   /// All programs of the job are over.
   virtual bool is_over() const { return false; }

@@ -6,9 +6,9 @@
 namespace weft {
 namespace {
 
-/// Where cores are shared, turns that give way cost the others next to nothing; but whoever sleeps
-/// has to be woken, for which those wait who wait for it, so that they fall asleep, too: with a
-/// sixth of this, programs with small messages took twice as long in half of their runs.
+/// On shared cores, turns that yield cost the others next to nothing; but a sleeper has to be
+/// woken, and processes that wait for it fall asleep meanwhile, too: with a sixth of this, programs
+/// with small messages took twice as long in half of their runs.
 constexpr Duration spin = Duration::microseconds(300);
 
 }  // namespace
@@ -32,7 +32,7 @@ void RealWaiter::idle(Instant now, Fabric& fabric, Instant deadline) {
   }
   sleeper_.idle(now, fabric, deadline);
   for (Source& s : sources_) {
-    // It may be what ended the sleep.
+    // This source may have ended the sleep.
     if (s.source->descriptor() >= 0) s.next = std::min(s.next, now + s.source->period() / 8);
     next_news_ = std::min(next_news_, s.next);
   }

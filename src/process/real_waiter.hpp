@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RealWaiter: time as it passes. Spins for a moment and then sleeps (runtime/sleeper), and hears
-// what there is to hear meanwhile.
+// RealWaiter: time as it passes. Spins for a moment and then sleeps (runtime/sleeper), and takes
+// news meanwhile.
 #pragma once
 
 #include <optional>
@@ -25,15 +25,15 @@ class RealWaiter final : public Waiter {
     if (idle_since_) waited_ += now - *std::exchange(idle_since_, std::nullopt);
     sleeper_.busy(now);
   }
-  /// A look at shared memory costs a fraction of what the rest of a turn does, the clock above all;
-  /// but what one waits for may need the core.
+  /// A look at shared memory costs a fraction of the rest of a turn, above all of the clock; but
+  /// the awaited process may need the core.
   int looks_per_turn() const override { return shares_core_ ? 1 : 16; }
   void idle(Instant now, Fabric& fabric, Instant deadline) override;
   Result<void> news(Instant now) override;
   bool is_over() const override;
   void miss(Instant now, NodeId peer) override;
-  /// How long nothing happened while something was waited for: from the first turn in vain to the
-  /// next one that did something, all of them together.
+  /// The total time without progress during waits: from each first turn in vain to the next one
+  /// that did something.
   Duration waited() const { return waited_; }
 
  private:

@@ -26,12 +26,12 @@ Joined* joined = nullptr;
 }
 
 /// Part of exit(3). Objects of static duration that the program made are still there when they were
-/// made before it joined, and so may still be about to write: what they write comes after the
+/// made before it joined, and so may still be about to write: their output comes after the
 /// departure.
 void depart(int code, void*) {
   if (joined == nullptr || joined->pid != ::getpid()) return;
   if (!joined->has_returned) {
-    // Somewhere on the stack the job is in use: it stays as it is. Its launcher says what is wrong.
+    // Somewhere on the stack the job is in use: it stays as it is. Its launcher reports the error.
     if (code != 0 || joined->process->is_launched()) return;
     fmt::print(stderr,
                "rank {}: exit was called before the program had returned, and others count on it; "
@@ -40,7 +40,7 @@ void depart(int code, void*) {
     exit_now(1);
   }
   const std::unique_ptr<Joined> leaving(std::exchange(joined, nullptr));
-  // A process that is killed from here on is not missed: what it has printed goes out before.
+  // A process that is killed from here on is not missed: its output is flushed before.
   std::fflush(nullptr);
   const int left = leave_with(code, *leaving->process);
   if (left != code) exit_now(left);

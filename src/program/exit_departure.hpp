@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a real process leaves its job: when it exits. What its `main` does after `run_program`
-// belongs to the program, and its exit code is the process's.
+// How a real process leaves its job: when it exits. The code of `main` after `run_program` belongs
+// to the program, and its exit code is the process's.
 #pragma once
 
 #include <memory>

@@ -144,7 +144,7 @@ void RecordedProcess::add(std::uint64_t now_ns, Call call, Record::Kind kind) {
   recorder_.add({.time_ns = now_ns, .operation = static_cast<std::uint16_t>(call), .kind = kind});
 }
 
-/// Not in jobs that start anew what fails: a later life need not have the same flows.
+/// Not in jobs that restart failed processes: a later life need not have the same flows.
 void RecordedProcess::measure_clocks() {
   Communicator& world = process_.world();
   if (world.history() != nullptr) return;

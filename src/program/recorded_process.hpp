@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RecordedProcess: a process whose communicators note what the program sends, receives and waits
-// for. Time outside of their calls is the program's own computation.
+// RecordedProcess: a process whose communicators note the program's sends, receives and waits. Time
+// outside of their calls is the program's own computation.
 #pragma once
 
 #include <cstdint>

@@ -75,7 +75,7 @@ class recorded_process : public testing::Test {
     }
     return all;
   }
-  /// Of what begins and ends calls nothing, and not the last.
+  /// The kinds of all records but those that begin and end calls, and the last.
   std::vector<Record::Kind> messages() {
     std::vector<Record::Kind> kinds;
     for (const Record& r : records()) {

@@ -24,7 +24,7 @@ Result<int> run_one(JobInvitation invitation, const Program& program, Arguments 
   return run_until_exit(std::move(process).value(), program, arguments);
 }
 
-/// Who runs the processes of jobs whose fabric's name begins so.
+/// Runs the processes of jobs whose fabric's name has that prefix.
 struct Runner {
   std::string_view prefix;
   Result<int> (*run)(JobInvitation, const Program&, Arguments);

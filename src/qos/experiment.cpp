@@ -96,7 +96,7 @@ Result<void> run_all(const std::vector<Track*>& tracks, unsigned threads, Progre
   return worst;
 }
 
-/// Those of this process; then the first one reads what the others have left in the directory.
+/// Those of this process; then the first one reads the others' windows from the directory.
 Result<void> run_share(const ExperimentOptions& options,
                        const std::vector<std::unique_ptr<Track>>& tracks,
                        const ExperimentProgress& tell) {
@@ -118,7 +118,7 @@ std::uint64_t least(const std::vector<std::uint64_t>& iterations) {
   return JobWindow{.iterations = iterations}.work();
 }
 
-/// Adds up what both tracks of a placement did.
+/// Adds up the work of both tracks of a placement.
 void add_outcome(const std::vector<WorkloadJob>& jobs, const Placement& placement,
                  std::uint32_t index, const Track& on_default, const Track& controlled,
                  ExperimentOutcome& outcome) {

@@ -39,14 +39,15 @@ struct ExperimentOptions {
   /// With real processes (qos/live): of each measurement beside the controller's.
   std::uint32_t live_windows = 10;
   unsigned threads = 1;  ///< simulations at a time; the result does not depend on it
-  /// Where what was simulated is kept, so that the same experiment goes on from there; empty:
-  /// nowhere.
+  /// The directory that keeps simulated windows, so that the same experiment goes on from there;
+  /// empty: none.
   std::string directory;
-  bool replaces = false;  ///< what another experiment left there
+  bool replaces = false;  ///< the windows that another experiment left there
   ExperimentShare share;  ///< several processes need a directory that all of them see
 };
 
-/// What the scenario's [qos] says, and its jobs need. Errors name file, line, key, value and fix.
+/// The options of the scenario's [qos], completed for its jobs. Errors name file, line, key, value
+/// and fix.
 Result<ExperimentOptions> options_of(sim::Scenario scenario);
 
 /// A job at one placement, over all windows. Work is that of its slowest process, window by window.
@@ -76,7 +77,7 @@ struct PlacementOutcome {
   std::vector<std::uint32_t> accepted;
 };
 
-/// What links of one kind carried of one level, as a share of what they could have.
+/// The bytes of one level that links of one kind carried, as a share of their capacity.
 struct LevelLoad {
   std::string links;
   Level level = 0;
@@ -99,10 +100,10 @@ struct ExperimentOutcome {
 /// the experiment.
 using ExperimentProgress = std::function<bool(std::uint64_t done, std::uint64_t of)>;
 
-/// Errors: what the scenario's network refuses; more processes than hosts; an unknown controller;
-/// a directory that another experiment left its windows in; ErrorCode::cancelled when `progress`
-/// ended it: what was simulated is in the directory. Among several processes the first one has the
-/// outcome, and `progress` is told of the windows that are its own.
+/// Errors: those of the scenario's network; more processes than hosts; an unknown controller; a
+/// directory that another experiment left its windows in; ErrorCode::cancelled when `progress`
+/// ended it: windows simulated so far are in the directory. Among several processes the first one
+/// has the outcome, and `progress` is told of the windows that are its own.
 Result<ExperimentOutcome> run_experiment(const ExperimentOptions& options,
                                          const ExperimentProgress& progress = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the links of a network carried in a window, by their place and by level.
+// The loads of a network's links in a window, by their place and by level.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace weft::qos {
 
 struct PlaceLoad {
   std::string links;                  ///< "from hosts", "up 1 to 2", "down 2 to 1", "to hosts"
-  std::array<double, 16> by_level{};  ///< of what they could have carried
+  std::array<double, 16> by_level{};  ///< of their capacity
 };
 
 /// A host or a switch.
@@ -25,7 +25,7 @@ struct LoadedVertex {
 /// One direction of a cable.
 struct LinkLoad {
   std::uint32_t from = 0, to = 0;     ///< vertices
-  std::array<double, 16> by_level{};  ///< of what it could have carried
+  std::array<double, 16> by_level{};  ///< of its capacity
 };
 
 struct NetworkLoads {

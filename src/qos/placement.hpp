@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placement: one random assignment of the jobs' processes to hosts, and what runs there in each
-// window.
+// Placement: one random assignment of the jobs' processes to hosts, and the jobs that run there in
+// each window.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class Placement {
   Placement(const std::vector<WorkloadJob>& jobs, std::uint32_t hosts, std::uint32_t variants,
             std::uint64_t seed);
 
-  /// Everybody draws the same for a window, whatever the order in which windows are asked for.
+  /// Every process draws the same jobs for a window, in any order of calls.
   std::vector<Presence> in_window(std::uint32_t window) const;
   const std::vector<std::uint32_t>& hosts_of(std::uint32_t job) const { return hosts_[job]; }
 

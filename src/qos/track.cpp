@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr double wait_unit = 10'000;
-/// Writing what is kept takes at most this share of the time.
+/// Writing the file takes at most this share of the time.
 constexpr int least_pause_by_write = 20;
 constexpr auto least_pause = std::chrono::seconds(5);
 
@@ -63,7 +63,7 @@ std::string Track::path() const {
       .string();
 }
 
-/// Of everything that decides what happens in a window. Iterations do not: more of them go on.
+/// Of everything that decides the outcome of a window. Iterations do not: more of them go on.
 std::string Track::fingerprint() const {
   std::string text = fmt::format("2 {} {} {} {}\n", options_.scenario.seed, options_.period.ticks(),
                                  options_.variants, options_.algorithm_1.levels);
@@ -141,7 +141,7 @@ Result<void> Track::run(const std::function<bool()>& go_on) {
   return state;
 }
 
-/// The controller says what holds, and is told what came of it.
+/// The controller chooses the configuration, and gets the outcome.
 Result<void> Track::control(Controller& controller, std::uint32_t number) {
   const auto present = placement_.in_window(number);
   announce(controller, present);

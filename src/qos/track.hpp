@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Track: the windows of one placement, one after the other, either on the default level or as a
-// controller says. What was simulated is kept in a file, and a track that finds it there goes on
-// from its end: a controller is told the same again, and decides the same.
+// controller says. A file keeps the simulated windows, and a track that finds it goes on from its
+// end: a controller gets the same windows again, and decides the same.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace weft::qos {
 
-/// What is kept of a window, by jobs that are in it.
+/// The record of a window, by jobs that are in it.
 struct KeptWindow {
   std::vector<std::uint64_t> isolated;                 ///< default track: work of each job alone
   std::vector<std::vector<std::uint64_t>> iterations;  ///< by process; default: the least only
   std::vector<std::vector<std::uint32_t>> waited;      ///< in 1/10,000 of the window; controlled
 };
 
-/// The text of a track's file. `fingerprint` says of what experiment it is.
+/// The text of a track's file. `fingerprint` identifies its experiment.
 std::string to_text(const std::string& fingerprint, const std::vector<KeptWindow>& windows);
 /// Errors: no such text (corrupt), or that of another experiment (invalid_argument).
 Result<std::vector<KeptWindow>> windows_of(const std::string& text, const std::string& fingerprint);

@@ -24,7 +24,7 @@ struct PlacedJob {
   std::uint64_t first_iteration = 0;
 };
 
-/// What the processes of a job did.
+/// The work of a job's processes.
 struct JobWork {
   std::vector<std::uint64_t> iterations;
   std::vector<PicoDuration> waited;
@@ -36,7 +36,7 @@ using WindowWork = std::vector<JobWork>;
 
 /// Levels of processes are those of `configuration`, over all jobs in their order; without one all
 /// have the default level. The network has `levels` lanes in either case, so that buffers are
-/// alike. `loads`: what links carried.
+/// alike. `loads`: receives the loads of links.
 Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<PlacedJob>& jobs,
                               const Configuration* configuration, std::uint32_t levels,
                               PicoDuration period, NetworkLoads* loads = nullptr);

@@ -111,7 +111,7 @@ Result<void> open_traces(const sim::Scenario& scenario, WorkloadJob& job) {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   for (const std::string& file : job.files) {
-    // As another file that the scenario names would be looked for: where the scenario is.
+    // Like other files that the scenario names, it is looked for in the scenario's directory.
     const auto path = std::filesystem::path(scenario.name).parent_path() / file;
     auto trace = trace::open_trace(path.string());
     if (!trace) return std::move(trace).error();
@@ -177,7 +177,7 @@ Result<std::vector<WorkloadJob>> workloads_of(const sim::Scenario& scenario) {
     }
     WorkloadJob job{.name = given.name};
     JobReader reader(job);
-    // The kind says what the others may be.
+    // The kind decides which other options there may be.
     std::vector<sim::JobOption> options = given.options;
     std::stable_partition(options.begin(), options.end(),
                           [](const auto& o) { return o.name == "kind"; });

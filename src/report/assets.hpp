@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the report carries along, built into the program: src/report/web and, from npm at build
-// time, the chart libraries.
+// The report's own files, built into the program: src/report/web and, from npm at build time, the
+// chart libraries.
 #pragma once
 
 #include <string_view>

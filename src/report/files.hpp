@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What records are read and written with.
+// Reading and writing files of records.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page of a network draws of its record: less than is in it, where a picture could not
-// show more. web/network.js draws it.
+// The drawing on a network's page, from its record: reduced where a picture could not show all of
+// it. web/network.js draws it.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ inline constexpr std::size_t most_drawn_steps = 100;
 
 /// "switch 3 → host 12"
 std::string link_name(const NetworkTopology& topology, std::uint32_t link);
-/// What links it is one of, for distributions: "from hosts", "level 1 to 2", "between groups".
+/// The class of links that it belongs to: "from hosts", "level 1 to 2", "between groups".
 std::string link_class(const NetworkTopology& topology, std::uint32_t link);
 std::size_t host_count(const NetworkTopology& topology);
 

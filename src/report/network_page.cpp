@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page about a simulated network. What can be said without a chart is plain HTML, readable
-// without scripts; web/network.js fills the chart boxes.
+// The page about a simulated network. All text and tables are plain HTML, readable without scripts;
+// web/network.js fills the chart boxes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ std::string sentence_of(const NetworkRecord& record, const NetworkRun& run) {
   if (run.links.empty()) return {};
   const std::uint32_t busiest =
       greatest(run, [&](std::uint32_t l) { return run.links[l].utilisation; });
-  // What waits at a host is in its memory, not in a buffer of the network.
+  // Packets that wait at a host are in its memory, not in a buffer of the network.
   const std::uint32_t awaited = greatest(run, [&](std::uint32_t l) {
     return t.vertices[t.links[l].from].host ? -1.0 : run.links[l].queue_mean_bytes;
   });
@@ -153,7 +153,7 @@ void add_links(Page& page, const NetworkRecord& record, const NetworkRun& run, s
   page.raw("</tbody>\n</table>\n</div>\n");
 }
 
-/// What all links did for one service level.
+/// The load of one service level on all links.
 struct LevelTotals {
   std::uint64_t packets = 0;
   std::uint64_t bytes = 0;
@@ -277,7 +277,7 @@ constexpr NetworkFigure network_figures[] = {
      }},
 };
 
-/// What a picture of the topology leaves out.
+/// The text about parts that a picture of the topology leaves out.
 std::string left_out(const NetworkTopology& t) {
   std::string text;
   if (host_count(t) > most_drawn_hosts) text += " Only switches: there are too many hosts to draw.";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading network.json: nothing in it is believed. Rows can be hundreds of thousands: what a path
-// to a member looks like is worked out only when something is wrong there.
+// Reading network.json: nothing in it is believed. Rows can be hundreds of thousands: the path to a
+// member is composed only for an error there.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NetworkRecord: what simulated networks did: DIR/network.json (docs/simulator.md lists its
+// NetworkRecord: the loads of simulated networks: DIR/network.json (docs/simulator.md lists its
 // members). Member names are the JSON names; times are microseconds, rates bytes per second.
 #pragma once
 
@@ -46,7 +46,7 @@ struct NetworkTopology {
   bool operator==(const NetworkTopology&) const = default;
 };
 
-/// What a link did for one service level.
+/// The load of a link by one service level.
 struct LevelLoad {
   std::uint8_t level = 0;
   std::uint64_t packets = 0;
@@ -56,7 +56,7 @@ struct LevelLoad {
   bool operator==(const LevelLoad&) const = default;
 };
 
-/// What a link did in all; by the number of the link.
+/// The load of a link in all; by the number of the link.
 struct LinkLoad {
   double utilisation = 0;  ///< share of the time in which it was busy, 0 to 1
   std::uint64_t packets = 0;
@@ -158,7 +158,7 @@ Result<NetworkRecord> network_from_json(std::string_view text, std::string_view 
 
 /// Writes DIR/network.json. DIR is made when missing. The file appears whole or not at all.
 Result<void> write_network(const std::string& dir, const NetworkRecord& record);
-/// What DIR/network.json holds; nothing if there is no such file.
+/// Reads DIR/network.json; nothing if there is no such file.
 Result<std::optional<NetworkRecord>> read_network(const std::string& dir);
 
 }  // namespace weft::report

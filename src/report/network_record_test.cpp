@@ -37,7 +37,7 @@ TEST(network_record, is_strict_json_whatever_is_in_it) {
 
 struct Mistake {
   const char* name;
-  const char* pointer;  ///< JSON pointer to what is replaced
+  const char* pointer;  ///< JSON pointer to the replaced value
   const char* value;    ///< JSON
   const char* word;     ///< in the error
 };

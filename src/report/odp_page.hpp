@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page about a run of the benchmark of paper 2: what happened, when operations completed, how
-// packets were sent, and the beginning of it as a sequence diagram. No scripts.
+// The page about a run of the benchmark of paper 2: the course of events, the times of operations,
+// the packets, and the beginning of it as a sequence diagram. No scripts.
 #pragma once
 
 #include <cstdint>

@@ -102,7 +102,7 @@ void add_run_table(Page& page, Runs runs, Labels labels) {
   page.raw("</tbody>\n</table>\n</div>\n</section>\n");
 }
 
-/// What happened to a compute node: "kill host5 at 2 s".
+/// The faults of a compute node: "kill host5 at 2 s".
 std::string faults_of(const RunRecord& run, std::uint32_t compute) {
   const std::string host = fmt::format("host{}", run.inputs + compute);
   std::string text;
@@ -117,7 +117,7 @@ std::string faults_of(const RunRecord& run, std::uint32_t compute) {
   return text;
 }
 
-/// Where nodes came and went, or built something again.
+/// Whether compute nodes came and went, or built timeslices again.
 bool has_rebuilt(const RunRecord& run) {
   return !run.by_compute.empty() &&
          (!run.faults.empty() ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pages of reports are put together from.
+// The parts that the pages of reports consist of.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ class Page {
 
 /// All before <body>.
 void add_head(Page& page, const std::string& title);
-/// A command with a button that copies it; `what` is said above it. Both are escaped.
+/// A command with a button that copies it; `what` stands above it. Both are escaped.
 void add_command(Page& page, const std::string& command, const std::string& what);
 /// A box of facts has one row: a name, which is HTML, and a value, which is escaped.
 void add_fact(Page& page, std::string_view name, const std::string& value);

@@ -33,7 +33,7 @@ RunRecord run(const std::string& schedule) {
   return r;
 }
 
-/// What lies between `begin` and the next `end`.
+/// The text between `begin` and the next `end`.
 std::string between(const std::string& text, const std::string& begin, const std::string& end) {
   const std::size_t from = text.find(begin);
   if (from == std::string::npos) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published figures beside those of runs: what a paper says that a schedule reaches, which runs it
-// is about, and where to find the same figure in their records.
+// Published figures beside those of runs: the figure that a paper gives for a schedule, the runs
+// that it is about, and the place of the same figure in their records.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ std::string metric_text(std::string_view metric, double value);
 /// As metric_text, with its bound: "at least 30×".
 std::string published_text(const PublishedFigure& figure);
 
-/// Gives each run the figures that are about it, with what the run found; what earlier calls gave
-/// it goes. Ratios to best effort need that run among `runs`, of as many nodes.
+/// Gives each run the figures that are about it, with the run's own; they replace those of earlier
+/// calls. Ratios to best effort need that run among `runs`, of as many nodes.
 void attach_references(std::span<const Reference> references, std::span<RunRecord> runs);
 
 /// A section of the report, HTML; empty when no run has published figures. `labels` are those of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drawings of a network, whose links are coloured by what they carried of each service level.
+// Drawings of a network, whose links are coloured by their load of each service level.
 #include <fmt/format.h>
 
 #include <algorithm>

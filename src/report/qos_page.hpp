@@ -30,7 +30,7 @@ struct QosStep {
   double improvement = 0;
 };
 
-/// What links of one kind carried of one level's bytes, as a share of what they could have.
+/// The bytes of one level that links of one kind carried, as a share of their capacity.
 struct QosLinkLoad {
   std::string links;  ///< "from hosts", "up", "down", "to hosts"
   std::uint32_t level = 0;
@@ -46,7 +46,7 @@ struct QosPublished {
   std::string ours;
 };
 
-/// What the jobs kept with some levels of the work that each did alone.
+/// The work of the jobs with some levels, as shares of the work of each alone.
 struct QosTradeOff {
   std::string levels;
   std::vector<double> of_alone;  ///< by job, in the record's order
@@ -59,13 +59,13 @@ struct QosVertex {
   std::uint32_t height = 0;  ///< cables to the nearest host
 };
 
-/// One direction of a cable. Shares of what it could carry, by `QosNetwork::levels`.
+/// One direction of a cable. Shares of its capacity, by `QosNetwork::levels`.
 struct QosLink {
   std::uint32_t from = 0, to = 0;  ///< vertices
   std::vector<double> before = {}, after = {};
 };
 
-/// What each link did in the last window of the first placement.
+/// The load of each link in the last window of the first placement.
 struct QosNetwork {
   std::vector<std::uint32_t> levels = {};  ///< that were used
   std::vector<QosVertex> vertices = {};    ///< hosts first
@@ -91,12 +91,12 @@ struct QosRecord {
   QosNetwork network = {};                   ///< of simulated ones
 };
 
-/// One JSON object: what qos.json has, and what `weft qos --json` prints of it.
+/// One JSON object: the contents of qos.json, of which `weft qos --json` prints a part.
 std::string to_json(const QosRecord& record);
-/// Unknown members are ignored. `origin` names the text in errors, which say what is missing or
-/// wrong (code corrupt).
+/// Unknown members are ignored. `origin` names the text in errors, which name the missing or wrong
+/// member (code corrupt).
 Result<QosRecord> qos_from_json(std::string_view text, std::string_view origin);
-/// What DIR/qos.json holds; nothing if there is no such file.
+/// Reads DIR/qos.json; nothing if there is no such file.
 Result<std::optional<QosRecord>> read_qos(const std::string& dir);
 
 /// The topology once for all levels together and once for each, before and after; links are the

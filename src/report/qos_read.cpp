@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// qos.json: what `weft qos --out` leaves, and what its page is made of again.
+// qos.json: the record that `weft qos --out` leaves, from which its page can be made again.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Json network_json(const QosNetwork& network) {
       {"levels", network.levels}, {"vertices", std::move(vertices)}, {"links", std::move(links)}};
 }
 
-// What reads throws nlohmann's exceptions.
+// The functions that read throw nlohmann's exceptions.
 
 QosNetwork network_from(const Json& json) {
   QosNetwork network;
@@ -86,7 +86,7 @@ QosRecord record_from(const Json& json) {
   return record;
 }
 
-/// What the page relies on; empty: nothing is wrong.
+/// Checks everything that the page relies on; empty: nothing is wrong.
 std::string problem_of(const QosRecord& record) {
   if (record.jobs.empty()) return "has no jobs";
   const QosNetwork& network = record.network;

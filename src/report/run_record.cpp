@@ -201,7 +201,7 @@ class Reader {
   void integer(const char* name, T& out) const {
     if (const Json* j = need(name)) read_integer(name, *j, out);
   }
-  /// Null is what a figure that was not finite is written as.
+  /// A figure that was not finite is written as null.
   void real(const char* name, double& out) const {
     if (object_.is_object() && object_.contains(name) && object_[name].is_null()) {
       out = std::numeric_limits<double>::quiet_NaN();

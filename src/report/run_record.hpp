@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunRecord: what a run of `weft stream` leaves behind. It is what `--json` prints, what
-// DIR/run.json and DIR/compare.json hold (docs/report.md lists the fields), and what `weft report`
-// reads. Member names are the JSON names; a member that has no value is null in the JSON.
+// RunRecord: the record of a run of `weft stream`. `--json` prints it, DIR/run.json and
+// DIR/compare.json hold it (docs/report.md lists the fields), and `weft report` reads it. Member
+// names are the JSON names; a member that has no value is null in the JSON.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ struct IntervalRow {
   bool operator==(const IntervalRow&) const = default;
 };
 
-/// What sinks found (weft/sink.hpp), summed over all compute nodes.
+/// The findings of sinks (weft/sink.hpp), summed over all compute nodes.
 struct Checks {
   std::uint64_t errors = 0;  ///< anything above 0 makes the run fail
   std::string first_error;   ///< empty when there is none
@@ -65,8 +65,8 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
-/// Describes this machine from uname, the online processors and /proc; what cannot be found out
-/// stays empty or 0.
+/// Describes this machine from uname, the online processors and /proc; unknown members stay empty
+/// or 0.
 Machine this_machine();
 
 /// One complete timeslice: first to last contribution took `spread_us`.
@@ -98,7 +98,7 @@ struct FillSample {
   bool operator==(const FillSample&) const = default;
 };
 
-/// Values over time. Whoever writes them keeps each within `series_limit` samples (Decimated).
+/// Values over time. Their writer keeps each within `series_limit` samples (Decimated).
 struct Series {
   std::vector<TimesliceSample> timeslices;
   std::vector<GoodputSample> goodput;
@@ -107,7 +107,7 @@ struct Series {
   bool operator==(const Series&) const = default;
 };
 
-/// What one compute node built.
+/// The timeslices that one compute node built.
 struct ComputeRow {
   std::uint32_t compute = 0;
   std::uint64_t timeslices = 0;  ///< by all its lives, as the input nodes know
@@ -132,7 +132,7 @@ struct LimitRow {
   double round_us = 0;  ///< every sender writes one message to every receiver
   double bandwidth_per_sender_bytes_per_s = 0;
   double aggregate_bytes_per_s = 0;
-  /// What nothing can exceed: the aggregate, or that of senders that are not in each other's way.
+  /// The upper bound: the aggregate, or that of senders that do not disturb each other.
   std::optional<double> limit_bytes_per_s;
 
   bool operator==(const LimitRow&) const = default;
@@ -162,7 +162,7 @@ struct RunRecord {
   std::uint64_t bytes = 0;                  ///< content delivered in timeslices
   double seconds = 0;
   double goodput_bytes_per_s = 0;
-  std::optional<double> limit_bytes_per_s;  ///< what `weft stream limit` reached
+  std::optional<double> limit_bytes_per_s;  ///< the result of `weft stream limit`
   std::optional<double> goodput_of_limit;   ///< a fraction, 1 is the limit
   std::optional<Quantiles> spread_us;       ///< first to last contribution of a timeslice
   std::optional<double> spread_floor_us;    ///< contributions one by one at full rate
@@ -176,7 +176,7 @@ struct RunRecord {
   bool interrupted = false;  ///< the user ended it before its time
   std::vector<PublishedFigure> published;
 
-  // Only in files, not in what `--json` prints.
+  // Only in files, not in the output of `--json`.
   std::vector<std::pair<std::string, std::string>> parameters;  ///< option name and value, in order
   Machine machine;
   std::string command;  ///< reruns it when pasted into a shell
@@ -200,7 +200,7 @@ class Decimated : public weft::Decimated<T> {
 };
 
 enum class RecordForm : std::uint8_t {
-  summary,  ///< what `--json` prints: figures, intervals and checks
+  summary,  ///< as `--json` prints it: figures, intervals and checks
   full,     ///< everything, as in run.json
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page about a sensitivity sweep: what the program needs in one sentence, curves with error
-// bars against latency and bandwidth, a map of slow-downs, the model. It carries everything it
-// needs and has no scripts.
+// The page about a sensitivity sweep: the program's needs in one sentence, curves with error bars
+// against latency and bandwidth, a map of slow-downs, the model. It carries everything it needs and
+// has no scripts.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace weft::report {
 
-/// A network, and what the program took on it, in the metric's unit.
+/// A network, and the program's result on it, in the metric's unit.
 struct SweepPagePoint {
   double latency_us = 0;  ///< added
   double bandwidth = 1;   ///< share

@@ -79,7 +79,7 @@ std::string spread_words(const RunRecord& run) {
   return text;
 }
 
-/// A run and what it is called.
+/// A run and its label.
 struct Named {
   const RunRecord* run;
   std::string label;

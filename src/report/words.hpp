@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report says in words: names of runs, its title, its summary. Plain text, not HTML.
+// The words of a report: names of runs, its title, its summary. Plain text, not HTML.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 namespace weft::report {
 
 /// A short name per run, each different: the schedule (of runs of `weft stream limit` only: the
-/// fabric), then whatever tells runs of the same
-/// schedule apart (fabric, a parameter), then a number.
+/// fabric), then the features that tell runs of the same schedule apart (fabric, a parameter), then
+/// a number.
 std::vector<std::string> run_labels(std::span<const RunRecord> runs);
 
 /// True for a run of `weft stream limit`.
@@ -28,7 +28,7 @@ bool was_checked(const RunRecord& run);
 std::string title_of(std::span<const RunRecord> runs);
 /// One paragraph.
 std::string summary_of(std::span<const RunRecord> runs);
-/// Whether anything was lost or a check failed in one of the runs, and what, in one sentence.
+/// Whether anything was lost or a check failed in one of the runs, with one sentence that names it.
 /// Empty when there was nothing to lose.
 struct Verdict {
   bool good = true;

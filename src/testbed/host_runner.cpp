@@ -271,7 +271,7 @@ void Runner::reap(Process& process) {
   siginfo_t ended{};
   const auto id = static_cast<id_t>(process.pid);
   if (::waitid(P_PID, id, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
-  // What it left behind in its process group goes with it, while the group's number is still its.
+  // Other processes of its group end with it, while the group's number is still its own.
   ::kill(-process.pid, SIGKILL);
   int status = 0;
   ::waitpid(process.pid, &status, 0);

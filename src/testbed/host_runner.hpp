@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running one command in hosts of a testbed, with faults: what `weft testbed run` does.
+// Running one command in hosts of a testbed, with faults, for `weft testbed run`.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,13 @@ struct RunOptions {
   std::vector<faults::Fault> faults;
   Duration time_limit = Duration::seconds(3600);  ///< then the processes are ended
   bool prefix = true;                             ///< each line of output begins with its host
-  int output = 1;                                 ///< where the processes' standard output goes
-  int errors = 2;  ///< where their standard error and the log of faults go
+  int output = 1;                                 ///< the processes' standard output goes here
+  int errors = 2;  ///< their standard error and the log of faults go here
 };
 
 struct RunResult {
-  /// The first exit code other than 0, or 128 + the signal; what a fault ended does not count.
+  /// The first exit code other than 0, or 128 + the signal; processes that a fault ended do not
+  /// count.
   int exit_code = 0;
   bool interrupted = false;  ///< by SIGINT or SIGTERM to this process
   int signal = 0;            ///< the first of them
@@ -39,8 +40,8 @@ struct RunResult {
 
 /// Runs the command in each host and returns when all processes have ended. Blocks SIGINT and
 /// SIGTERM in the caller meanwhile and passes them on: first SIGTERM, two seconds later SIGKILL.
-/// Each process has a process group of its own, which is what faults stop and kill. Contains the
-/// caller's children in the testbed, so that nothing survives it (Testbed::contain_children).
+/// Each process has a process group of its own, which faults stop and kill. Contains the caller's
+/// children in the testbed, so that nothing survives it (Testbed::contain_children).
 Result<RunResult> run_in_hosts(Testbed& testbed, const RunOptions& options);
 
 /// The argument with its placeholders replaced; other braces stay as they are.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the runner works without namespaces; testbed_live_test.cpp has the rest.
+// The parts of the runner that work without namespaces; testbed_live_test.cpp has the rest.
 #include "testbed/host_runner.hpp"
 
 #include <fcntl.h>

@@ -167,8 +167,8 @@ std::string ask_first_host(const Spaces& spaces) {
   return text;
 }
 
-// Namespaces other than the first may only choose what the first allows. For the moment of choosing
-// it allows what we want, if it lets us.
+// Namespaces other than the first may only choose values that the first allows. For the moment of
+// choosing it allows ours, if it lets us.
 class Permission {
  public:
   explicit Permission(const std::string& name) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is set inside of each host other than by ip and tc: TCP's behaviour and the interface's
+// Settings inside of each host other than those of ip and tc: TCP's behaviour and the interface's
 // offloads.
 #pragma once
 
@@ -12,7 +12,8 @@
 namespace weft::testbed {
 
 /// Applies them to all hosts; the interfaces must exist. Returns the congestion control that the
-/// hosts got: the kernel refuses others than reno (and what the machine allows) to non-root users.
+/// hosts got: the kernel refuses others than reno (and those that the machine allows) to non-root
+/// users.
 Result<std::string> apply_host_settings(const Spaces& spaces, const TestbedOptions& options);
 
 /// Returns when the links of the hosts [first, last) carry traffic, which the kernel sees to some

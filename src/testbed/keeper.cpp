@@ -62,14 +62,14 @@ constexpr std::array<StepText, 11> kSteps{{
     {"", ""},
 }};
 
-// What the keeper tells its maker, once.
+// A report of the keeper to its maker, once.
 struct StepReport {
   Step step = Step::ready;
   int error = 0;
   pid_t pid = 0;
 };
 
-// A fork whose end raises no signal and is not seen by others who wait for their children.
+// A fork whose end raises no signal and is not seen by other code that waits for its children.
 long fork_silently(unsigned long flags) {
   return ::syscall(SYS_clone, flags, nullptr, nullptr, nullptr, nullptr);
 }
@@ -86,7 +86,7 @@ class Child {
     sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
     isolate();
-    // A child of the maker, who reaps it: not every machine has an init that does.
+    // A child of the maker, which reaps it: not every machine has an init that does.
     const auto keeper = static_cast<pid_t>(fork_silently(CLONE_PARENT));
     if (keeper < 0) fail(Step::fork);
     if (keeper == 0) keep();
@@ -163,7 +163,7 @@ class Child {
     ::_exit(0);
   }
 
-  // Whoever reads what the caller prints must not wait for the keeper.
+  // A reader of the caller's output must not wait for the keeper.
   void leave_terminal() {
     if (::chdir("/") != 0) fail(Step::silence);
     const int null = ::open("/dev/null", O_RDWR);
@@ -212,7 +212,7 @@ Result<std::array<Descriptor, 2>> make_pipe() {
   return std::array{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-// Two reports mean that all went well: who the keeper is, and that it is done.
+// Two reports mean success: the keeper's process id, and that it is done.
 Result<pid_t> hear(int pipe) {
   pid_t pid = 0;
   for (int heard = 0; heard < 2;) {
@@ -279,7 +279,7 @@ Result<void> end_keeper(const Descriptor& handle, pid_t pid) {
   for (int tries = 0; tries < 50; ++tries) {
     const int events = ::poll(&ended, 1, 100);
     if (events > 0) {
-      ::waitpid(pid, nullptr, __WCLONE | WNOHANG);  // where it is this process's child
+      ::waitpid(pid, nullptr, __WCLONE | WNOHANG);  // if it is this process's child
       return {};
     }
   }

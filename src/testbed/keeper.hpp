@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keeper: a process that does nothing but hold a testbed's namespaces. Everything a testbed is
-// made of lives in namespaces that nobody else holds, so when the keeper ends, for whatever reason,
-// the kernel takes interfaces, bridges, queues, names and processes away with it.
+// made of lives in namespaces that nobody else holds, so when the keeper ends, for any reason, the
+// kernel takes interfaces, bridges, queues, names and processes away with it.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 
 namespace weft::testbed {
 
-/// Where the keeper names its network namespaces, inside its own mount namespace.
+/// The directory of the keeper's named network namespaces, inside its own mount namespace.
 inline constexpr const char* kNamespaceDirectory = "/run/netns";
 
 /// "sw": the switch. "h0", "h1", …: the hosts.
@@ -40,8 +40,8 @@ struct Keeper {
   Descriptor alive;   ///< of end_with_caller; inherited by forks, closed by exec
 };
 
-/// Starts a keeper whose namespaces exist when this returns. Errors say which step the kernel
-/// refused and what would help. Forks: not for use with threads that hold locks a fork needs.
+/// Starts a keeper whose namespaces exist when this returns. Errors name the step that the kernel
+/// refused and the fix. Forks: not for use with threads that hold locks a fork needs.
 Result<Keeper> start_keeper(const KeeperOptions& options);
 
 /// Ends a keeper and waits until it is gone, at most five seconds.

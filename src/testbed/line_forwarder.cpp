@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kLongestLine = 64 * 1024;
 constexpr int kReadsPerTurn = 16;
 
-// What cannot be written (a closed pipe, a full disk) is dropped: the processes go on.
+// Text that cannot be written (a closed pipe, a full disk) is dropped: the processes go on.
 void write_all(int to, std::string_view text) {
   while (!text.empty()) {
     const auto n = ::write(to, text.data(), text.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineForwarder: passes on what a process prints, line by line.
+// LineForwarder: passes on a process's output, line by line.
 #pragma once
 
 #include <string>
@@ -18,9 +18,9 @@ class LineForwarder {
 
   bool open() const { return from_.open(); }
   int descriptor() const { return from_.get(); }
-  /// Forwards what is there. Closes itself at the end.
+  /// Forwards the lines there are. Closes itself at the end.
   void forward();
-  /// Forwards what is there, and an unfinished line, and closes.
+  /// Forwards the lines there are, and an unfinished one, and closes.
   void finish();
 
  private:

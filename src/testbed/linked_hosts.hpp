@@ -15,7 +15,7 @@
 namespace weft::testbed {
 
 struct LinkOptions {
-  Duration latency{};        ///< one way, on top of what packets take by themselves
+  Duration latency{};        ///< one way, on top of the packets' own time
   Bandwidth rate{};          ///< each way, of IP packets; zero: not limited
   std::uint32_t mtu = 9000;  ///< 1280 … 9000 bytes
 };
@@ -26,7 +26,7 @@ struct LinkOptions {
 /// it has no more use for the hosts: see the functions that change the calling process.
 class LinkedHosts {
  public:
-  /// Errors (unavailable, not_found) name what the kernel refused or which program is missing.
+  /// Errors (unavailable, not_found) name the step that the kernel refused or the missing program.
   static Result<LinkedHosts> up(const LinkOptions& options);
   LinkedHosts(LinkedHosts&&) noexcept;
   LinkedHosts& operator=(LinkedHosts&&) noexcept;

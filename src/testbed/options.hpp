@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a testbed is like.
+// The options of a testbed.
 #pragma once
 
 #include <cstddef>
@@ -32,9 +32,9 @@ struct TestbedOptions {
   /// Of the link between two switches, each way; hosts 0 … hosts/2 - 1 are at the first one, the
   /// others at the second. Zero: there is one switch.
   Bandwidth uplink{};
-  ByteCount queue = ByteCount::kib(128);  ///< of each switch port; what does not fit is dropped
-  /// Levels with a queue of their own, of that size each, at every limited port. What has none of
-  /// their DSCPs is of the first one. Empty: a port has one queue.
+  ByteCount queue = ByteCount::kib(128);  ///< of each switch port; excess frames are dropped
+  /// Levels with a queue of their own, of that size each, at every limited port. Frames with none
+  /// of their DSCPs belong to the first one. Empty: a port has one queue.
   std::vector<LevelClass> levels;
   Duration delay{};          ///< from host to host, one way; needs the kernel's netem
   std::uint32_t mtu = 9000;  ///< 1280 … 9000 bytes

@@ -18,14 +18,14 @@ constexpr auto kLargestQueue = ByteCount::gib(1);
 constexpr Duration kLongestDelay = Duration::seconds(10);
 constexpr Duration kLongestLife = Duration::seconds(7 * 24 * 3600);
 constexpr std::uint64_t kEthernetHeader = 14;
-// A host never drops what it sends itself: its sockets wait.
+// A host never drops its own packets: its sockets wait.
 constexpr ByteCount kHostQueue = ByteCount::mib(4);
 
 std::string hardware_address(std::uint32_t host) {
   return fmt::format("02:77:65:66:74:{:02x}", host + 1);
 }
 
-// Two frames, or what passes in 100 µs: enough for timers that are late by that much.
+// Two frames, or the bytes of 100 µs: enough for timers that are late by that much.
 std::uint64_t burst(const TestbedOptions& options, Bandwidth rate) {
   return std::max<std::uint64_t>(2 * (options.mtu + kEthernetHeader),
                                  rate.bytes_per_second() / 10'000);
@@ -42,8 +42,8 @@ std::string token_bucket(const TestbedOptions& options, const std::string& devic
                      device, rate.bytes_per_second(), burst(options, rate), limit.value());
 }
 
-// A class takes its turns by its weight, as much in each as makes frames of any size worth a turn;
-// what it is sure of, the least that tc can say, is as good as nothing.
+// A class takes its turns by its weight, in each enough bytes to make frames of any size worth a
+// turn; its guaranteed rate, the least that tc allows, is as good as nothing.
 std::string level_class(const TestbedOptions& options, const char* verb, const std::string& device,
                         Bandwidth rate, std::size_t level, std::uint8_t weight) {
   constexpr unsigned least_rate = 8;  // bytes per second

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a testbed consists of, as input for ip, tc and nft. Text in, text out; testbed.cpp runs it.
+// The parts of a testbed, as input for ip, tc and nft. Text in, text out; testbed.cpp runs it.
 #pragma once
 
 #include <cstdint>
@@ -30,14 +30,14 @@ std::string uplink_queues(const TestbedOptions& options);
 /// Other weights for the levels at all limited ports of the switches; as many as `options.levels`.
 std::string change_weights(const TestbedOptions& options, std::span<const std::uint8_t> weights);
 
-/// What the switch drops.
+/// The packets that the switch drops.
 struct Drops {
   std::vector<std::uint32_t> loss;  ///< per host: parts per million, each way
   /// Per host: 0 reaches all; the hosts of island n > 0 reach each other and those of island 0.
   /// Islands are numbered without gaps.
   std::vector<std::uint32_t> island;
 };
-/// For `nft -f -` in the switch; replaces what was there.
+/// For `nft -f -` in the switch; replaces the earlier rules.
 std::string drop_rules(const Drops& drops);
 
 }  // namespace weft::testbed

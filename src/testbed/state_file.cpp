@@ -140,7 +140,7 @@ Result<Record> read_record(std::string_view name) {
     Record record = from_json(json::parse(file));
     if (auto checked = check(record.options); checked.ok()) return record;
   } catch (const json::exception&) {
-    // Reported below: what exactly is wrong with a file of ours helps nobody.
+    // Reported below: the details of damage to a file of ours help nobody.
   }
   return Error{ErrorCode::corrupt, fmt::format("{} is damaged; remove it", path->string())};
 }

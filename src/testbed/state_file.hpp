@@ -23,7 +23,7 @@ struct Record {
   std::string congestion_control;
 };
 
-/// Where records are: /run/weft for root, $XDG_RUNTIME_DIR/weft or /tmp/weft-UID for others.
+/// The directory of records: /run/weft for root, $XDG_RUNTIME_DIR/weft or /tmp/weft-UID for others.
 /// WEFT_TESTBED_STATE overrides it. Made when missing, for the user alone.
 Result<std::filesystem::path> state_directory();
 

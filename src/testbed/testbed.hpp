@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Testbed: a switched cluster on one machine. Hosts are network namespaces, joined by a bridge
 // whose ports have the rate and the queue of a real switch's. Works as root, and without where
-// unprivileged user namespaces are allowed. docs/testbed.md tells what it is good for.
+// unprivileged user namespaces are allowed. docs/testbed.md describes its uses.
 #pragma once
 
 #include <sys/types.h>
@@ -21,9 +21,9 @@ namespace weft::testbed {
 
 /// A testbed that is up.
 ///
-/// Lifetime: one made by `up` ends with the object, and also when the process ends in whatever way.
-/// One made by `up_named` stays until `down`, its lifetime's end or a reboot. In both cases the
-/// kernel itself removes everything, since nothing of a testbed exists outside of its namespaces.
+/// Lifetime: one made by `up` ends with the object, and also when the process ends in any way. One
+/// made by `up_named` stays until `down`, its lifetime's end or a reboot. In both cases the kernel
+/// itself removes everything, since nothing of a testbed exists outside of its namespaces.
 ///
 /// Threads: one at a time. Functions that change the network run ip, tc or nft, which takes some
 /// milliseconds.
@@ -52,7 +52,7 @@ class Testbed {
   std::string address(std::uint32_t host) const;
   /// A path of the host's network namespace, for `nsenter --net=` and the like.
   std::string namespace_path(std::uint32_t host) const;
-  /// Makes TCP behave as in a cluster: what the kernel runs in the hosts, "cubic" if it let us.
+  /// The congestion control of the hosts, "cubic" if the kernel allows it, for TCP as in a cluster.
   const std::string& congestion_control() const;
 
   /// Moves the calling process into a host; to be called in a forked child before it opens sockets.
@@ -71,8 +71,8 @@ class Testbed {
   Result<void> set_rate(std::uint32_t host, Bandwidth rate);
   /// Drops packets of a host at random, each way; parts per million, 0 ends it.
   Result<void> set_loss(std::uint32_t host, std::uint32_t parts_per_million);
-  /// Other weights for the levels at the switches' ports, as many as the options have levels. What
-  /// waits there stays. `set_rate` gives back those of the options.
+  /// Other weights for the levels at the switches' ports, as many as the options have levels.
+  /// Queued packets stay. `set_rate` gives back those of the options.
   Result<void> set_level_weights(std::span<const std::uint8_t> weights);
   /// Hosts of different groups do not reach each other; those in no group reach all. No groups end
   /// the partition. Not with two switches (unavailable).

@@ -113,7 +113,7 @@ int socket_in(const Testbed& testbed, std::uint32_t host, int type, std::uint16_
   return socket;
 }
 
-// Datagrams between hosts. What is lost is seen by what arrives after it, without waiting.
+// Datagrams between hosts. A later datagram that arrives shows a loss, without waiting.
 class Datagrams {
  public:
   explicit Datagrams(const Testbed& testbed) : testbed_(testbed) {
@@ -453,7 +453,7 @@ TEST_F(TestbedLive, refuses_names_that_are_none) {
   }
 }
 
-// Runs a command in a testbed of its own; what it printed, and how it ended.
+// Runs a command in a testbed of its own; keeps its output and how it ended.
 struct Ran {
   std::string text;
   RunResult result;
@@ -526,7 +526,7 @@ TEST_F(TestbedLive, run_kills_processes_and_does_not_count_that_as_a_failure) {
 }
 
 TEST_F(TestbedLive, run_restarts_processes) {
-  // The second life finds what the first has left, and ends.
+  // The second life finds the file of the first, and ends.
   const auto trace =
       std::filesystem::path(::testing::TempDir()) / fmt::format("weft-life-{}", ::getpid());
   const Ran r = ran(1,

@@ -79,7 +79,7 @@ Result<int> wait_for(const Tool& tool, pid_t pid) {
   return status;
 }
 
-// The first lines of what the tool said, joined into one.
+// The first lines of the tool's output, joined into one.
 std::string said(const Descriptor& output) {
   std::string text(kLongestComplaint, '\0');
   const auto n = ::pread(output.get(), text.data(), text.size(), 0);

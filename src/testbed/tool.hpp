@@ -22,12 +22,13 @@ inline constexpr Tool kIp{"ip", "iproute2"};
 inline constexpr Tool kTc{"tc", "iproute2"};
 inline constexpr Tool kNft{"nft", "nftables"};
 
-/// Where the program is: in PATH or where system programs live. The error names the package.
+/// The program's path: from PATH or the directories of system programs. The error names the
+/// package.
 Result<std::string> find_tool(const Tool& tool);
 
 /// Runs `tool` with `arguments` in the network of `host` and with the testbed's mounts, `input` on
-/// its standard input, and returns when it has ended, within `kToolSeconds`. A failure carries what
-/// the tool said, on one line.
+/// its standard input, and returns when it has ended, within `kToolSeconds`. An error has the
+/// tool's message, on one line.
 Result<void> run_tool(const Spaces& spaces, std::uint32_t host, const Tool& tool,
                       std::span<const std::string> arguments, std::string_view input);
 inline constexpr int kToolSeconds = 20;

@@ -31,7 +31,7 @@ enum class Path : bool { one_link, two_links };
 struct Link {
   Bandwidth rate;
   Duration latency;  ///< from node to node
-  ByteCount piece;   ///< what passes a link at once: a chunk, a packet
+  ByteCount piece;   ///< passes a link at once: a chunk, a packet
 };
 
 /// Two nodes of a fabric, and its clock.
@@ -60,7 +60,7 @@ class ShapedPair final : public Pair {
   Fabric& receiver() override { return *fabrics_[1]; }
   Instant now() const override { return now_; }
   void advance() override {
-    // What one hands over while it is asked, the other knows when it is asked again.
+    // An operation that one hands over during its call reaches the other in the second round.
     Instant next = Instant::never();
     for (const int round : {0, 1}) {
       for (auto& fabric : fabrics_) {
@@ -111,7 +111,7 @@ class SimulatedPair final : public Pair {
   void advance() override {
     PicoInstant next = engine_.next_time();
     if (next == PicoInstant::never()) next = engine_.now() + PicoDuration::microseconds(1);
-    engine_.run_until(next + PicoDuration(1));  // what happens at its end is not yet handled
+    engine_.run_until(next + PicoDuration(1));  // events at its end are not handled yet
   }
 
  private:
@@ -131,7 +131,7 @@ class SimulatedPair final : public Pair {
   std::array<std::unique_ptr<Fabric>, 2> fabrics_;
 };
 
-/// What a stream of messages is measured by.
+/// The measured figures of a stream of messages.
 struct Measured {
   Duration one_way{};  ///< of the first message
   double bytes_per_second = 0;

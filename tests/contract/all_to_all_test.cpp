@@ -26,7 +26,7 @@ struct Announcement {
   std::uint32_t padding_checksum;  // of the bytes that follow, so that messages vary in size
 };
 
-// What one node keeps about one peer.
+// The state of one node about one peer.
 struct Channel {
   std::vector<bool> busy = std::vector<bool>(kSlots);
   std::uint64_t next = 0;      // to announce
@@ -50,13 +50,13 @@ class Traffic {
   }
 
   void run(bool sleep) {
-    eager_ = sleep;  // whoever sleeps must not have more to say
+    eager_ = sleep;  // a sleeper must not have more to send
     ASSERT_TRUE(cluster_.drive([&] { return advance(); }, sleep));
     ASSERT_TRUE(cluster_.settle());
   }
 
  private:
-  // Announces what there is room for; true when everything was acknowledged.
+  // Announces as many writes as there is room for; true when all were acknowledged.
   bool advance() {
     bool done = true;
     for (std::size_t from = 0; from < kNodes; ++from) {

@@ -86,7 +86,7 @@ std::size_t Node::offer() {
   EXPECT_LE(taken, batch.size());
   for (std::size_t i = 0; i < taken; ++i) {
     outstanding_.emplace(batch[i].context, batch[i].peer);
-    // The bytes of a send are the fabric's own from here on: what happens to ours does not matter.
+    // The fabric has its own copy of a send's bytes from here on: changes to ours must not matter.
     if (batch[i].kind == OpKind::send) {
       std::ranges::fill(operations_[batch[i].context].data, std::byte{0xEE});
     }

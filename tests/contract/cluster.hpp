@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives several endpoints from one thread and checks, at every completion, what must always hold.
+// Drives several endpoints from one thread and checks the invariants at every completion.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ class Node {
   /// Queues a write of `data`, cut in two segments at `cut`.
   std::uint64_t write(NodeId peer, const RemoteRegion& region, std::uint64_t offset, Bytes data,
                       std::size_t cut = 0);
-  /// Offers what is queued, then polls once. Returns whether anything happened.
+  /// Offers queued operations, then polls once. Returns whether anything happened.
   bool step(Instant now);
   /// Operations that post took and that have not completed.
   std::size_t outstanding() const { return outstanding_.size(); }

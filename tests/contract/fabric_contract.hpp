@@ -13,7 +13,7 @@
 //   }
 //
 // and in CMakeLists.txt: fabric_contract(mine DEPENDS weft_fabric_mine). That makes the program
-// contract_mine_test. A new factory object is made for each test, so that it may own what the
+// contract_mine_test. A new factory object is made for each test, so that it may own data that the
 // endpoints of one test share (a hub, a secret). Values() takes several implementations, for
 // example one per address family.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contract: what happens when peers die, come back, are removed, or pretend.
+// Contract: peers that die, come back, are removed, or pretend.
 #include <algorithm>
 
 #include "cluster.hpp"
@@ -16,7 +16,7 @@ std::size_t count(const Node& node, CompletionKind kind, NodeId peer) {
       node.events, [&](const PeerEvent& e) { return e.kind == kind && e.peer == peer; }));
 }
 
-// A message there and back between a and b; whatever was in flight between them has passed.
+// A message there and back between a and b; messages in flight before have then passed.
 void round_trips(Cluster& cluster, std::size_t a, std::size_t b, int times) {
   for (int i = 0; i < times; ++i) {
     const std::size_t at_a = cluster[a].messages.size(), at_b = cluster[b].messages.size();
@@ -171,7 +171,7 @@ TEST_P(FabricContract, an_endpoint_goes_away_with_operations_outstanding) {
     cluster[0].send(kB, bytes_of("x"));
   }
   cluster[0].step(Cluster::now());
-  cluster.kill(0);  // sanitizers see what it leaves behind
+  cluster.kill(0);  // sanitizers see its leaks
   ASSERT_TRUE(cluster.drive([&] { return !cluster[1].is_up(kA); }));
 }
 

@@ -60,8 +60,8 @@ class SharedHeap {
     Free*& list = free_[index_of(size)];
     list = new (pointer) Free{list};
   }
-  // Blocks are shared while endpoints are there to share them with; what the test framework keeps
-  // for itself stays private.
+  // Blocks are shared while endpoints are there to share them with; the test framework's own memory
+  // stays private.
   void add_user() {
     if (base_ == nullptr) map();
     ++users_;

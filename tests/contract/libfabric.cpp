@@ -134,7 +134,7 @@ TEST_P(StoppedPeer, is_down_after_the_timeout_and_up_again_when_it_goes_on) {
   EXPECT_TRUE(down(cluster));
   EXPECT_EQ(cluster[0].outstanding(), 0u);
   peer.signal(SIGCONT);
-  // Both sides take what was between them as lost and begin anew.
+  // Both sides consider messages under way lost and begin anew.
   ASSERT_TRUE(cluster.drive([&] {
     return cluster[0].is_up(NodeId(1)) && cluster[1].is_up(NodeId(0)) &&
            cluster[1].events.size() >= 3;

@@ -105,7 +105,7 @@ TEST_P(FabricContract, delivers_a_message_of_the_maximal_size) {
 }
 
 TEST_P(FabricContract, aborts_when_a_message_is_larger_than_the_limit) {
-  // Some fabrics have threads, of which a fork would leave the locks and nobody who holds them.
+  // Some fabrics have threads, of which a fork would keep the locks without their holders.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Cluster cluster(factory(), 2);
   const Bytes data(cluster[0].fabric().limits().max_message + 1);
@@ -161,7 +161,7 @@ TEST_P(FabricContract, takes_a_prefix_under_back_pressure_and_never_exceeds_max_
   }
   EXPECT_LE(cluster[0].outstanding(), limits.max_outstanding);
   EXPECT_GT(cluster[0].queued(), 0u);
-  // The receiver is not polled for a while: what is in flight stays bounded by taking a prefix.
+  // The receiver is not polled for a while: taking a prefix bounds the operations in flight.
   for (int i = 0; i < 1000; ++i) cluster[0].step(Cluster::now());
   ASSERT_TRUE(cluster.drive([&] { return cluster[1].messages.size() >= count; }));
   ASSERT_TRUE(cluster.settle());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulated fabric, on one switch and on a fat tree. The suite drives endpoints in real time:
-// whoever polls first brings the simulation up to that time.
+// the first poll brings the simulation up to that time.
 #include <string_view>
 
 #include "fabric_contract.hpp"

@@ -42,7 +42,7 @@ TEST_P(FabricContract, a_message_wakes_a_sleeping_endpoint) {
     ASSERT_TRUE(comes_to_rest(cluster[1]));
     cluster[0].send(kB, bytes_of("wake up"));
     // Only the sender is driven until its operation has left it; then only the receiver, which
-    // sleeps. Where a message needs the sender's help to arrive, both take turns.
+    // sleeps. If a message needs the sender's help to arrive, both take turns.
     while (cluster[0].queued() + cluster[0].outstanding() > 0) cluster[0].step(Cluster::now());
     std::array<Node*, 1> sleeper = {&cluster[1]};
     const Instant give_up = Cluster::now() + Duration::seconds(20);

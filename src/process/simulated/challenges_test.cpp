@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What paper 4 calls challenges (4.2), each by its section, with the message layer of whole
-// processes; src/core/message/machine_test.cpp has those that need the machine alone.
+// The challenges of paper 4 (4.2), each by its section, with the message layer of whole processes;
+// src/core/message/machine_test.cpp has those that need the machine alone.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints of programs whose processes die: what others keep for a later life, and where that
-// one goes on.
+// Checkpoints of programs whose processes die: the messages that others keep for a later life, and
+// the place at which that one goes on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ std::uint64_t receive(Communicator& world, std::uint32_t from) {
   return value;
 }
 
-/// What a rank computes, with the checkpoint that has it.
+/// The value that a rank computes, with its checkpoint.
 struct Saved {
   explicit Saved(const spmd::Group& group)
       : value(group, spmd::Space(group.size())), checkpoint(group) {
@@ -153,7 +153,7 @@ TEST(checkpoints_of_programs, of_some_ranks_keep_what_the_others_may_ask_for) {
   }
 }
 
-/// Passes values around a ring, and saves what came of it. `begin` says from where it goes on.
+/// Passes values around a ring, and saves the results. `begin` says where it goes on.
 template <class Begin>
 Program ring(const std::string& directory, std::vector<std::uint64_t>& results, Begin begin) {
   return [&directory, &results, begin](Process& process, auto) {

@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// Everything on one thread. The stack is mapped, so only what is touched takes memory; the page
+/// Everything on one thread. The stack is mapped, so only touched pages take memory; the page
 /// beyond its end is no one's, so that an overflow ends the process and harms nothing else.
 class Fiber {
  public:
@@ -32,21 +32,21 @@ class Fiber {
   void resume();
   /// From inside: returns when it is resumed. While it unwinds it returns at once.
   void suspend();
-  /// From outside: whatever is on its stack is destroyed, and it ends. Nothing happens if it has
-  /// ended or never begun.
+  /// From outside: destroys all objects on its stack, and ends it. Nothing happens if it has ended
+  /// or never begun.
   void unwind();
 
   bool ended() const { return ended_; }
   bool unwinding() const { return unwinding_; }
 
  private:
-  /// What the C++ runtime knows per thread of exceptions under way, and each fiber has its own of:
-  /// one may suspend itself in a handler.
+  /// The C++ runtime's record of exceptions under way in a thread, one per fiber: a fiber may
+  /// suspend itself in a handler.
   struct Exceptions {
     void* caught = nullptr;
     unsigned int uncaught = 0;
   };
-  /// What the address sanitizer is told of stacks.
+  /// A stack as the address sanitizer is told of it.
   struct StackView {
     const void* bottom = nullptr;
     std::size_t size = 0;

@@ -64,7 +64,7 @@ TEST(fiber, does_not_begin_when_it_is_ended_before) {
   EXPECT_FALSE(begun);
 }
 
-/// Suspends itself in a destructor, as what waits for its operations does.
+/// Suspends itself in a destructor, as one that waits for its operations does.
 struct Waits {
   Fiber*& fiber;
   ~Waits() { fiber->suspend(); }

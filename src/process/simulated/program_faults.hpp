@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to the processes of a simulated program, and to their network.
+// The faults of a simulated program's processes, and of their network.
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,7 @@ Result<SimulatedOutcome> ProgramInWorld::run(std::vector<faults::Fault> faults) 
   return outcome();
 }
 
-/// Programs begin when everybody is connected with everybody: what that takes is start-up.
+/// Programs begin when all processes are connected with each other: connecting counts as start-up.
 Result<void> ProgramInWorld::connect() {
   for (auto& rank : ranks_) rank->open();
   for (std::uint32_t a = 0; a < ranks_.size(); ++a) {
@@ -162,7 +162,7 @@ void ProgramInWorld::on_end(std::uint32_t n, int code) {
 }
 
 void ProgramInWorld::on_death(std::uint32_t n, int code, const std::string& how) {
-  // Once all programs are over, nothing is missing whatever ends a process.
+  // Once all programs are over, the end of a process loses nothing.
   if (decided_) return finish(n);
   if (job_.retain && !ending_ && restarts_ < job_.most_restarts) {
     ++restarts_;
@@ -173,7 +173,7 @@ void ProgramInWorld::on_death(std::uint32_t n, int code, const std::string& how)
   if (ending_) return;
   say_(fmt::format("rank {} {}", n, how));
   // A program that failed by itself takes the others with it. One that was killed is waited for,
-  // until those that need it give up and say what they needed.
+  // until ranks that need it give up and name the operation.
   if (job_.retain || code != code_of_killed) return end_with(code);
   if (code_ == 0) code_ = code;
   if (!faults_->will_restart(n)) finish(n);
@@ -227,7 +227,7 @@ void ProgramInWorld::on_timer(std::uint16_t detail, std::uint64_t payload) {
   }
 }
 
-/// What happens to who is not there is no error: faults are drawn without knowledge of who is.
+/// A fault of a process that is not there is no error: faults are drawn without knowledge of lives.
 Result<void> ProgramInWorld::kill(std::uint32_t n) {
   if (auto good = check_alive(n); !good) return good;
   ranks_[n]->kill();

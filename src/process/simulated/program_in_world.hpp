@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgramInWorld: the processes of one program in a simulation, and what happens to them: what a
-// launcher does otherwise.
+// ProgramInWorld: the processes of one program in a simulation, and their deaths and restarts,
+// otherwise the work of a launcher.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace weft {
 
-/// What is referred to outlives it.
+/// All arguments taken by reference outlive it.
 class ProgramInWorld final : private sim::HostedJob, private sim::Agent {
  public:
   /// Rank n runs on host `hosts[n]`.

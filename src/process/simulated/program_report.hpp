@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgramReport: what a simulation predicts of a program.
+// ProgramReport: a simulation's predictions about a program.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct ProgramReport {
   std::uint64_t packet_hops = 0;
   std::uint64_t trace_hash = 0;  ///< equal: the same has happened at the same times
   std::vector<Fault> faults;
-  std::vector<RankTimes> ranks;  ///< by rank; what all its lives took
+  std::vector<RankTimes> ranks;  ///< by rank; all its lives together
 };
 
 /// One JSON object: times in seconds, of each kind the least, the median and the most of all

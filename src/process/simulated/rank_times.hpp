@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RankTimes: what a simulated process has spent its time on, phase by phase.
+// RankTimes: how a simulated process has spent its time, phase by phase.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class RankTimes {
   /// `first`: the phase that it begins in.
   explicit RankTimes(std::string_view first) { enter(first); }
 
-  /// What comes counts for this phase, which may have been there before.
+  /// Further time counts for this phase, which may have been there before.
   void enter(std::string_view name);
   PhaseTimes& current() { return phases_[current_]; }
   const std::vector<PhaseTimes>& phases() const { return phases_; }

@@ -9,9 +9,9 @@
 namespace weft {
 namespace {
 
-/// A look at the clock. Whoever waits by looking at it sees it go on.
+/// The cost of a look at the clock. A program that polls the clock sees it advance.
 constexpr PicoDuration look_at_clock = PicoDuration::nanoseconds(20);
-/// What a process owes is paid when it waits, and when it is so much.
+/// A process pays the time that it owes when it waits, and when it owes this much.
 constexpr PicoDuration most_owed = PicoDuration::microseconds(1);
 
 /// Of the thread that all simulated processes share.
@@ -47,7 +47,7 @@ void SimulatedLife::run() {
   pay();
 }
 
-/// What the host has computed since the process went on, or since the last call.
+/// Adds the host's processor time since the process went on, or since the last call.
 void SimulatedLife::measure() {
   const sim::ProgramOptions& options = rank_.shared_.scenario.programs;
   if (!options.measure_compute) return;
@@ -65,7 +65,7 @@ Instant SimulatedLife::now() {
 }
 
 Duration SimulatedLife::elapsed() const {
-  // To look at the clock takes time, which whoever looks does not have to know of.
+  // To look at the clock takes time, which the caller need not know of.
   return const_cast<SimulatedLife*>(this)->now() - begun_;
 }
 
@@ -108,7 +108,7 @@ void SimulatedLife::idle(Instant, Fabric&, Instant deadline) {
 
 void SimulatedLife::compute(Duration time) {
   pay();
-  // What was measured is part of what the program says it takes.
+  // The measured time is part of the time that the program states.
   if (rank_.shared_.scenario.programs.measure_compute || time <= Duration{}) return;
   pass(to_pico(time), times().computing);
 }

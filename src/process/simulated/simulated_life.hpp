@@ -36,7 +36,7 @@ class SimulatedLife final : public JoinedProcess, private Waiter {
   void fail(const std::string&) override {}
 
  private:
-  /// What a turn of the message layer takes by itself: two processes cannot exchange messages in no
+  /// The time that a turn of the message layer takes: two processes cannot exchange messages in no
   /// time.
   static constexpr PicoDuration least_turn = PicoDuration::nanoseconds(100);
 
@@ -63,7 +63,7 @@ class SimulatedLife final : public JoinedProcess, private Waiter {
   PicoDuration owed_computing_{};
   std::int64_t measured_from_ = 0;  // ns, of the host's processor
   int code_ = 0;
-  Fiber fiber_;  // what is on its stack goes first
+  Fiber fiber_;  // objects on its stack are destroyed first
 };
 
 }  // namespace weft

@@ -15,7 +15,7 @@
 
 namespace weft {
 
-/// What fabrics are called of whose processes all are in one simulation: "sim:SCENARIO.toml".
+/// The beginning of the name of a simulated fabric: "sim:SCENARIO.toml".
 inline constexpr std::string_view simulation_prefix = "sim:";
 
 struct SimulatedOutcome {
@@ -24,15 +24,15 @@ struct SimulatedOutcome {
 };
 
 /// Runs the program `job.nodes` times at once. With `job.retain` processes that die are started
-/// anew. `say` gets a line for each death. Errors: what the scenario says wrong; a job that does
-/// not end: whose processes wait for each other for ever, or longer than the scenario's limit.
+/// anew. `say` gets a line for each death. Errors: those of the scenario; a job that does not end:
+/// whose processes wait for each other for ever, or longer than the scenario's limit.
 Result<SimulatedOutcome> simulate_program(const sim::Scenario& scenario, const JobDescription& job,
                                           const Program& program,
                                           std::span<const std::string> arguments,
                                           const std::function<void(const std::string&)>& say);
 
-/// Reads the scenario that the job's fabric names, runs the program, tells the launcher what is
-/// predicted. Returns the exit code. Errors: as above; what can be read no scenario from.
+/// Reads the scenario that the job's fabric names, runs the program, sends the predictions to the
+/// launcher. Returns the exit code. Errors: as above; a file without a readable scenario.
 Result<int> run_simulated(JobInvitation invitation, const Program& program,
                           std::span<const std::string> arguments);
 

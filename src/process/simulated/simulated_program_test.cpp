@@ -64,7 +64,7 @@ std::uint64_t pass_on(Communicator& world, std::uint64_t value, std::size_t byte
   return got;
 }
 
-/// Everybody passes on what it gets, and adds its rank and what came of it to `sums`.
+/// Each rank passes on the value that it receives, and adds the results to `sums`.
 Program ring(std::vector<std::uint64_t>& sums, int rounds, std::size_t bytes = 8) {
   return [&sums, rounds, bytes](Process& process, std::span<const std::string>) {
     const std::uint32_t self = process.world().rank().value();

@@ -19,7 +19,7 @@ namespace weft {
 
 class SimulatedLife;
 
-/// What the processes of a job share. Owned by the job, outlives them.
+/// The data that the processes of a job share. Owned by the job, outlives them.
 struct ProgramPlace {
   const sim::Scenario& scenario;
   const JobDescription& job;  ///< as all of them are told
@@ -41,7 +41,7 @@ class SimulatedRank final : public sim::HostedProcess {
   void open();
   /// Starts the program. Errors: no memory for its stack, a directory that cannot be written to.
   Result<void> begin();
-  /// It looks whether there is news, whatever it waits for.
+  /// It looks whether there is news, during any wait.
   void wake() { wake_at(now()); }
 
   Fabric& fabric() { return *fabric_; }

@@ -19,7 +19,7 @@
 namespace weft::qos {
 namespace {
 
-/// Until all processes of a phase have ended an iteration. Only what is broken takes as long.
+/// Until all processes of a phase have ended an iteration. Only a broken process takes as long.
 constexpr Duration patience = Duration::seconds(30);
 /// Windows until connections have found their rates.
 constexpr std::uint32_t warm_up = 2;

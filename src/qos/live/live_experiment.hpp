@@ -14,8 +14,8 @@
 
 namespace weft::qos {
 
-/// What the slowest process of a job did, in iterations per second: medians over windows, but
-/// `controlled`, which is the mean.
+/// The iterations per second of a job's slowest process: medians over windows, but `controlled`,
+/// which is the mean.
 struct LiveJobOutcome {
   std::string name;
   std::string kind;
@@ -25,7 +25,7 @@ struct LiveJobOutcome {
   double settled = 0;     ///< windows with the levels that it ended with
 };
 
-/// What all jobs did with some levels, as shares of what each did alone.
+/// The work of all jobs with some levels, as shares of the work of each alone.
 struct LivePoint {
   std::string levels;  ///< "default", "job victim: weight 8", "controller"
   std::vector<double> of_alone;
@@ -46,7 +46,8 @@ struct LiveOutcome {
 /// hosts each and one cable between them.
 Result<testbed::TestbedOptions> testbed_for(const ExperimentOptions& options);
 
-/// Called before each window: what runs, so many windows of so many are over. False ends it.
+/// Called before each window with the phase and the number of windows done, of how many. False ends
+/// it.
 using LiveProgress =
     std::function<bool(const std::string& phase, std::uint32_t done, std::uint32_t of)>;
 

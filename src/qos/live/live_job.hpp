@@ -28,17 +28,17 @@ class LiveJob {
 
   /// Forks the processes. Errors: none or no descriptors are left.
   Result<void> start();
-  /// Takes what processes have said, and passes on what they have to know. Never blocks. Errors: a
+  /// Takes the messages of processes, and passes on messages to them. Never blocks. Errors: a
   /// process that has ended or cannot go on, with its reason.
   Result<void> hear();
-  /// Appends what to wait for until there is something to hear.
+  /// Appends the descriptors to wait for until there are messages.
   void add_to(std::vector<pollfd>& files) const { processes_.add_to(files); }
 
-  /// What each process has told last.
+  /// The last report of each process.
   const std::vector<JobProgress>& progress() const { return progress_; }
   /// All processes have ended an iteration.
   bool is_under_way() const;
-  /// Of messages that processes send from the moment that they hear of it.
+  /// Sets the levels of messages that processes send once they receive them.
   void set_levels(const ProcessLevels& levels);
 
  private:

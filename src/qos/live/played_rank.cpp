@@ -93,7 +93,7 @@ void Player::compute(PicoDuration time) {
 }
 
 void Player::send(const sim::Action& action) {
-  // What is under way keeps its bytes: they may not move.
+  // Messages under way keep their bytes: these may not move.
   if (content_.size() < action.bytes) {
     shorter_.push_back(std::exchange(content_, std::vector<std::byte>(action.bytes)));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the figures show, as Vega-Lite specifications. Nothing here touches the page: each builder
-// gets the runs and the theme and returns
+// The contents of the figures, as Vega-Lite specifications. Nothing here touches the page: each
+// builder gets the runs and the theme and returns
 //   { layout, key, charts: [{ title?, sign?, name, spec }], table: { head, rows } }
 // docs/report.md says what each figure means.
 'use strict';
@@ -9,7 +9,7 @@ const shapes = ['circle', 'square', 'triangle-up', 'diamond', 'triangle-down', '
   'triangle-right', 'triangle-left'];
 const dashes = [[], [9, 3], [4, 2], [10, 3, 2, 3], [2, 2], [16, 4], [6, 2, 2, 2], [1, 2]];
 
-/** What marks run number `index` in every chart: differs for the first 64 runs. */
+/** The marks of run number `index` in every chart: they differ for the first 64 runs. */
 const lookOf = (index) => ({ colour: index % 8, shape: (index + Math.floor(index / 8)) % 8 });
 
 const timeUnits = [[1e6, 's'], [1e3, 'ms'], [1, 'µs']];

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # fetch-libraries.sh NPM NODE DIRECTORY: makes DIRECTORY/libraries.js of the chart libraries at the
-# versions of package-lock.json. npm checks what it gets against the hashes there. Where the registry
-# cannot be reached, says so in one line and leaves a libraries.js without charts, with which reports
-# have tables only. Anything else that goes wrong is an error.
+# versions of package-lock.json. npm checks the packages against the hashes there. When the registry
+# cannot be reached, the script says so in one line and leaves a libraries.js without charts, with
+# which reports have tables only. Any other failure is an error.
 set -euo pipefail
 npm=$1 node=$2 out=$3
 web=$(cd "$(dirname "$0")" && pwd)
@@ -13,8 +13,8 @@ cp "$web/package.json" "$web/package-lock.json" "$out"
 install=("$npm" ci --prefix "$out" --ignore-scripts --no-audit --no-fund --no-update-notifier
   --loglevel=error)
 
-# What is in npm's cache needs no network. Without it npm would try for six minutes: one question
-# with one answer tells whether somebody is there.
+# Packages in npm's cache need no network. Without one npm would try for six minutes: a single
+# request tells whether the registry answers.
 if ! "${install[@]}" --offline >/dev/null 2>&1; then
   if ! timeout 20 "$npm" view vega-embed version --fetch-retries=0 --fetch-timeout=8000 \
     --prefer-online --no-update-notifier --loglevel=silent >/dev/null 2>&1; then

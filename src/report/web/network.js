@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a simulated network, as web/charts.js makes those of streams. `network` is what
-// is drawn of the topology, `of` what each run did on it.
+// The figures of a simulated network, as web/charts.js makes those of streams. `network` is the
+// drawn topology, `of` the load of each run on it.
 'use strict';
 
 const bytesText = (bytes) => (bytes >= 1024 ? size(bytes) : `${short(bytes)} B`);

@@ -78,7 +78,7 @@ function dataTable({ head, rows }, label) {
         element('tbody', {}, ...rows.map((cells) => row(cells, 'td', 'row'))))));
 }
 
-/** What somebody who cannot see the chart is told: its name and the first rows of its table. */
+/** The text for a reader who cannot see the chart: its name and the first rows of its table. */
 function describe(name, { head, rows }) {
   const told = rows.slice(0, 6).map((cells) => `${cells[0]}: ${cells.slice(1)
     .map((cell, i) => `${head[i + 1]} ${cell}`).join(', ')}`);
@@ -86,7 +86,7 @@ function describe(name, { head, rows }) {
   return `${name}. ${told.join('. ')}.${more}`;
 }
 
-/** What stands where charts would be, in a weft that was built where npm could not be reached. */
+/** The text in place of charts, in a weft that was built where npm could not be reached. */
 function noCharts() {
   return element('p', { class: 'no-charts' },
     'No chart: this weft was built without its chart libraries. Configure and build it again where '
@@ -112,7 +112,7 @@ async function drawFigure(section, context) {
   const box = section.querySelector('.charts');
   box.className = `charts ${figure.layout}`;
   const hosts = figure.charts.map((chart) => {
-    // Vega gives its own element a role; the one around it is what a screen reader meets.
+    // Vega gives its own element a role; a screen reader meets the one around it.
     const host = element('div');
     const image = element('div', { class: 'chart', role: 'img',
       'aria-label': describe(chart.name, figure.table) }, host);

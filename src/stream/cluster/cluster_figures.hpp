@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What node 0 makes of the others' figures.
+// Helpers of node 0 to merge the others' figures.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ void shift_clock(NodeReport& report, ClockOffset<LeaderClock> leader);
 
 /// The options that nodes must share, as lines of "--name value".
 std::string shared_options(const StreamOptions& options);
-/// What differs first: "--computes 4 instead of --computes 3". Nothing when they are the same.
+/// The first difference: "--computes 4 instead of --computes 3". Nothing when they are the same.
 std::optional<std::string> options_differ(std::string_view theirs, std::string_view ours);
 
 }  // namespace weft::stream

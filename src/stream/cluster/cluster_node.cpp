@@ -109,7 +109,7 @@ class ClusterNode {
     return {};
   }
 
-  /// Keeps who has been heard of for later; an error when one cannot be in the same job.
+  /// Keeps nodes that have said hello for later; an error when one cannot be in the same job.
   Result<void> check_newcomers() {
     Result<void> fits;
     rendezvous_.take_news([&](NodeId node, const Rendezvous::Peer& peer) {
@@ -254,7 +254,7 @@ class ClusterNode {
                              self_.value(), (now - company_at_).to_seconds())};
   }
 
-  /// What need not be done in every turn of the loop.
+  /// Does the work that need not be done in every turn of the loop.
   void look_around(Instant now) {
     next_look_ = now + look_every;
     rendezvous_.turn(now);
@@ -271,7 +271,7 @@ class ClusterNode {
     spdlog::debug("{}", node_->describe());
   }
 
-  /// A running job is not disturbed by one who does not fit: it is not let in.
+  /// A node that does not fit does not disturb a running job: it is not let in.
   void let_newcomers_in() {
     rendezvous_.take_news([&](NodeId node, const Rendezvous::Peer& peer) {
       if (const auto fits = check_fit(node, peer); !fits) {
@@ -319,7 +319,7 @@ class ClusterNode {
     if (run_.on_progress) run_.on_progress(total);
   }
 
-  /// Lets node 0 know why, so that somebody says it who is listened to.
+  /// Reports the reason to node 0, whose output users read.
   Error give_up(const Error& why) {
     if (!leads()) {
       send_report();
@@ -393,7 +393,7 @@ class ClusterNode {
   bool awaited(Instant now, std::uint32_t node) const {
     const auto& peer = rendezvous_.peer(NodeId(node));
     if (peer.report || !expected_[node]) return false;
-    // Who came at the very end may never have taken part, and then has nothing to report.
+    // A node that came at the very end may never have taken part, and then has nothing to report.
     if (late_[node] && !peer.progress.begun) return now - parting_since_ < reconnect_patience;
     const Duration silent = now - std::max(peer.heard, parting_since_);
     return silent < (peer.up ? longest_silence : reconnect_patience);
@@ -494,7 +494,7 @@ class ClusterNode {
   Instant next_look_{};
   Instant next_progress_{};
   StreamProgress last_progress_;
-  std::vector<bool> expected_;  // node 0: whose reports are waited for
+  std::vector<bool> expected_;  // node 0: waits for the reports of these
 };
 
 }  // namespace

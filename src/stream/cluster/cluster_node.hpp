@@ -23,7 +23,7 @@ struct ClusterRun {
 
 /// How a node's part ended.
 struct ClusterOutcome {
-  /// At node 0: what all nodes saw.
+  /// At node 0: the record of all nodes.
   std::optional<report::RunRecord> record;
   /// At node 0: why nodes could not go on, "node 3: …", and which of them are missing.
   std::vector<std::string> failures;
@@ -32,7 +32,7 @@ struct ClusterOutcome {
 /// Takes part in a job until its end. Counts SIGINT and SIGTERM meanwhile: the first ends the
 /// stream in agreement, the second this process. Errors: options that differ from another node's
 /// (invalid_argument), nobody there (timed_out), node 0 lost (unavailable), interrupted
-/// (cancelled), and what this node's source, sink or fabric said.
+/// (cancelled), and those of this node's source, sink or fabric.
 ///
 /// Takes the rendezvous out of `joined`. Its session stays, for the caller to end when all is
 /// written: a launcher that was told to end the job gives a process that leaves the session no

@@ -20,10 +20,10 @@ Error wrong(std::string message) {
   return {ErrorCode::invalid_argument, std::move(message)};
 }
 
-/// Where this node listens: numeric hosts.
+/// The address at which this node listens: numeric hosts.
 struct OwnAddress {
   std::string listen;
-  std::string advertise;  ///< empty: `listen`, or what the machine's interfaces suggest
+  std::string advertise;  ///< empty: `listen`, or an interface's address
 };
 
 Result<std::unique_ptr<Fabric>> open_rendezvous(const JoinedCluster& joined, const OwnAddress& own,
@@ -75,7 +75,7 @@ Result<void> set_rendezvous(
   return {};
 }
 
-/// What `nodes` says, with the names looked up.
+/// The nodes in `nodes`, with their names looked up.
 struct NodeList {
   std::vector<HostPort> named;
   std::vector<std::string> hosts;  ///< numeric

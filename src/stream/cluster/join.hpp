@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joining a cluster: from what a user or a launcher says to an open rendezvous endpoint that knows
-// all the others.
+// Joining a cluster: from the options of a user or a launcher to an open rendezvous endpoint that
+// knows all the others.
 #pragma once
 
 #include <cstdint>

@@ -61,7 +61,7 @@ void Rendezvous::on_up(Instant now, std::uint32_t node, Incarnation incarnation)
   peer.owes = owes_hello;
   if (stopping_) peer.owes |= owes_stop;
   if (node != 0) return;
-  // What had been sent to node 0 may not have arrived.
+  // Earlier messages to node 0 may not have arrived.
   report_sent_ = 0;
   if (questions_left_ > 0) peer.owes |= owes_question;
 }
@@ -205,7 +205,7 @@ void Rendezvous::pay(Instant now) {
   for (std::uint32_t node = 0; node < peers_.size(); ++node) {
     PeerState& peer = peers_[node];
     if (peer.owes == 0 || !peer.known.up) continue;
-    // The hello goes first: it says what the rest is about.
+    // The hello goes first: the rest refers to it.
     for (const std::uint8_t what :
          {owes_hello, owes_question, owes_answer, owes_progress, owes_stop, owes_leave}) {
       if ((peer.owes & what) == 0) continue;

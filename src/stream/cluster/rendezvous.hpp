@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rendezvous: how the processes of a cluster find each other and part. Only its addresses have to
-// be known in advance; over it nodes tell each other the address of the stream's fabric, whatever
-// fabric that is, and at the end their reports. A node that comes (again) says so to all others by
-// connecting to them.
+// be known in advance; over it nodes exchange the address of the stream's fabric, of any kind, and
+// at the end their reports. A node that comes (again) announces itself to all others by connecting
+// to them.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ namespace weft::stream {
 
 /// One node's end. State and messages; the caller turns it. One thread.
 ///
-/// What is owed to a peer is kept as flags and sent when the fabric takes it, so that memory is
-/// bounded, and owed again when a connection broke before it was surely sent.
+/// Messages owed to a peer are kept as flags and sent when the fabric takes them, so that memory is
+/// bounded, and owed again when a connection broke before they were surely sent.
 class Rendezvous {
  public:
-  /// What is known of another node.
+  /// The state of another node.
   struct Peer {
     bool up = false;
     Incarnation incarnation{};             ///< of its last life seen
@@ -39,11 +39,11 @@ class Rendezvous {
   };
 
   /// `fabric`: an endpoint of node `self`, of any fabric, that knows all other nodes of the job as
-  /// its peers. `hello`: what they are told about this one.
+  /// its peers. `hello`: this node's description for them.
   Rendezvous(std::unique_ptr<Fabric> fabric, NodeId self, std::uint32_t nodes,
              RendezvousHello hello);
 
-  /// Receives and sends what there is. Call it often; never blocks.
+  /// Receives and sends messages. Call it often; never blocks.
   void turn(Instant now);
   /// For sleeping; see Fabric::prepare_wait.
   Fabric& fabric() { return *fabric_; }
@@ -60,7 +60,7 @@ class Rendezvous {
   void set_begun();
   /// Tells node 0 the figures of this node; node 0 tells all others that it lives.
   void tell_progress(const StreamProgress& progress);
-  /// Tells everybody, also who comes later, to end the stream.
+  /// Tells all nodes, also later ones, to end the stream.
   void tell_stop();
   /// Somebody else said so.
   bool stop_told() const { return stop_told_; }
@@ -105,7 +105,7 @@ class Rendezvous {
   void on_time_reply(Instant now, const TimeReply& reply);
   void owe_all(std::uint8_t what);
   void owe_progress();
-  /// Sends what is owed; stops when the fabric takes no more.
+  /// Sends the owed messages; stops when the fabric takes no more.
   void pay(Instant now);
   bool pay_one(Instant now, std::uint32_t node, std::uint8_t what);
   void send_report_pieces();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the nodes of a cluster say to each other besides the stream itself, over a rendezvous
+// The messages between nodes of a cluster besides the stream itself, over a rendezvous
 // (rendezvous.hpp). All of it fits into one message of any fabric but the report, which goes in
 // pieces.
 #pragma once
@@ -17,7 +17,7 @@
 namespace weft::stream {
 
 enum class RendezvousKind : std::uint8_t {
-  hello = 1,  ///< who I am, once per connection
+  hello = 1,  ///< the sender's description, once per connection
   progress,   ///< node → node 0: figures, and "I live"; node 0 → node: "I live"
   report,     ///< node → node 0: a piece of its report
   stop,       ///< end the stream soon
@@ -26,7 +26,7 @@ enum class RendezvousKind : std::uint8_t {
   time_reply,
 };
 
-/// Where a node's fabric is and what it runs.
+/// The address of a node's fabric, and the options that it runs with.
 struct RendezvousHello {
   bool begun = false;   ///< the sender takes part in a stream that has begun
   std::string machine;  ///< the same for all nodes of a machine

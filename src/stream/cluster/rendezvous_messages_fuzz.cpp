@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decodes is encoded again to the same bytes.
+// A message that decodes must encode to the same bytes.
 #include <array>
 #include <cstdint>
 #include <cstring>

@@ -18,7 +18,7 @@ class JobMetrics {
   /// "[HOST]:PORT"; nothing is served when empty.
   Result<void> open(std::string_view address);
   void set(const StreamProgress& progress);
-  /// Answers who asks; call it often.
+  /// Answers requests; call it often.
   void serve(Instant now);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compute nodes told on their way, kept for the lives that end without a report.
+// The progress that compute nodes sent, kept for the lives that end without a report.
 #pragma once
 
 #include <cstdint>

@@ -145,7 +145,7 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
   return report;
 }
 
-/// What becomes of a job's nodes.
+/// Which faults happen to a job's nodes.
 enum class Mishaps : bool { none, as_said };
 
 Result<JobReport> run_processes(const StreamOptions& options, const LocalOptions& local,
@@ -203,7 +203,7 @@ Result<JobReport> run_simulation(const StreamOptions& options, const LocalOption
   return run_simulated_job(*scenario, options, quiet, factory, nullptr, watched);
 }
 
-/// Who runs the nodes of a job.
+/// Runs the nodes of a job.
 struct JobRunner {
   std::string_view fabric;  ///< its beginning
   NodesRun nodes;

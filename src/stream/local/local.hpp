@@ -12,12 +12,12 @@
 
 namespace weft::stream {
 
-/// Runs a job to its end and returns what it did. Forks: call it from a process without threads.
+/// Runs a job to its end and returns its report. Forks: call it from a process without threads.
 /// SIGINT or SIGTERM ends the stream in agreement, and the record says so; a second one ends it at
 /// once, and its sinks leave nothing half-written. A simulation does not fork, calls sinks in its
 /// loop, and takes the options' seed for the scenario's. Errors: a wrong option, a node that could
-/// not start, all nodes of a kind lost. In a simulation what the network does is recorded in
-/// `network`, if that is given.
+/// not start, all nodes of a kind lost. In a simulation `network` records the network's activity,
+/// if it is given.
 Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local,
                                     NetworkRecording* network = nullptr);
 

@@ -42,7 +42,7 @@ inline constexpr char failed = 'f';   ///< node → job: ErrorCode as a digit, w
 std::string encode_failure(const Error& error);
 Error decode_failure(const std::string& text);
 
-/// What a forked node is told.
+/// The description that a forked node gets.
 struct NodePlace {
   NodeId self{};
   Incarnation incarnation{};
@@ -62,8 +62,8 @@ struct JobOptions {
 class LocalJob final : private faults::FaultTarget {
  public:
   LocalJob(JobOptions options, NodeBody body);
-  /// Lets go what still runs, so that sinks take back what is half-written and end their children,
-  /// and kills what does not go within two seconds.
+  /// Ends processes that still run, so that sinks remove half-written files and end their children,
+  /// and kills those that do not end within two seconds.
   ~LocalJob() override;
   LocalJob(const LocalJob&) = delete;
 
@@ -91,7 +91,7 @@ class LocalJob final : private faults::FaultTarget {
   /// Kills nodes that said nothing for `patience` (a stopped process does not even do that) and,
   /// when all others have reported, those that have not for as long and wait for no sink.
   void give_up_on_silent_nodes(Instant now, Duration patience);
-  /// What went wrong on purpose so far.
+  /// The faults played so far.
   const std::vector<FaultPlayed>& faults_played() const { return faults_played_; }
   std::uint32_t deaths() const { return deaths_; }
   pid_t process(NodeId node) const { return processes_.pid(node.value()); }

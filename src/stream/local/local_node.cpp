@@ -51,7 +51,7 @@ class LocalNode {
   }
 
  private:
-  /// What need not be done in every turn of the loop.
+  /// Does the work that need not be done in every turn of the loop.
   void look_around(Instant now) {
     if (now >= next_sample_) {
       next_sample_ = now + options_.sample_every;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a forked node of a local job does: open its fabric, learn its peers, drive its part of the
+// The work of a forked node of a local job: open its fabric, learn its peers, drive its part of the
 // job until everybody is done.
 #pragma once
 

@@ -46,7 +46,7 @@ void add_file(const std::string& path, std::vector<std::string>& files) {
   }
 }
 
-/// What the source reads, as far as names tell.
+/// The files that the source reads, as far as names tell.
 std::vector<std::string> files_read(const StreamOptions& options) {
   std::vector<std::string> files;
   const auto uri = Uri::parse(options.source);
@@ -89,7 +89,7 @@ Result<void> check_file(const std::string& path, const Uri& uri, const StreamOpt
   return {};
 }
 
-/// Of a pipe that several nodes read each gets what the others have left.
+/// Of a pipe that several nodes read each gets the bytes that the others have left.
 Result<void> check_pipe(const StreamOptions& options) {
   if (options.make_source || options.inputs < 2) return {};
   const auto uri = Uri::parse(options.source);
@@ -121,7 +121,7 @@ Result<void> check_files(const StreamOptions& options) {
     if (!uri) return uri.error();
     if (inputs.empty()) inputs = files_read(options);
     for (const std::string& path : files_written(*uri, options)) {
-      if (path.empty()) break;  // the sink itself says what is missing
+      if (path.empty()) break;  // the sink itself reports the missing part
       if (auto good = wire::refuse_own_input(inputs, path); !good) return good;
       if (auto good = check_file(path, *uri, options); !good) return good;
       if (written.insert(path).second) continue;

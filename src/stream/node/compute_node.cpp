@@ -17,7 +17,8 @@ constexpr std::size_t spreads_kept = 1 << 16;
 constexpr std::size_t buckets_kept = 1 << 16;
 /// Rings that a sample looks at: with more input nodes than that they take turns.
 constexpr std::size_t fills_per_sample = 256;
-/// Short against what rings hold on any network, long against the time of a small contribution.
+/// Short against the time that rings last on any network, long against the time of a small
+/// contribution.
 constexpr Duration credit_delay = Duration::microseconds(20);
 
 class ComputeNode final : public StreamNode {
@@ -127,7 +128,7 @@ class ComputeNode final : public StreamNode {
     const double spread = b.spread.to_microseconds();
     report_.delivered.add(b.timeslice);
     report_.ended = std::max(report_.ended, b.completed);
-    // What misses something says nothing about the schedule.
+    // An incomplete timeslice says nothing about the schedule.
     if ((b.flags & bit(TimesliceFlag::missing_components)) == 0) {
       spreads_.add(spread);
       built_.add({b.completed.ticks(), b.timeslice.value(), spread});
@@ -167,7 +168,7 @@ class ComputeNode final : public StreamNode {
       sink_ending_ = true;
       sink_->finish();
     }
-    // In this order: what went wrong at its end is there when it has ended.
+    // In this order: an error at its end is there when it has ended.
     sink_ended_ = sink_->finished();
     if (failure_) return;
     if (const auto error = sink_->failure()) failure_ = error;

@@ -19,7 +19,7 @@ namespace {
 
 /// Completed intervals kept for the report.
 constexpr std::size_t intervals_kept = 4096;
-/// What the thread that reads a source's files may have read before it is asked for.
+/// The most that the thread for a source's files reads ahead.
 constexpr ByteCount read_ahead = ByteCount::mib(8);
 
 MirroredBytes bytes_of(const MirroredRing& ring) {
@@ -165,7 +165,7 @@ Result<std::unique_ptr<StreamNode>> make_input_node(const StreamOptions& options
       options.make_source ? options.make_source(place) : open_source(options.source, place);
   if (!source) return std::move(source).error();
   const ByteCount room = ring_size_for(input_buffer_bytes(options));
-  // Where contents are lost at the other end, they need no place of their own here either.
+  // If contents are lost at the other end, they need no place of their own here either.
   const ByteCount memory = options.one_ring ? std::min(room, ring_size_for(options.buffer)) : room;
   auto content = MirroredRing::create(memory, "weft-input");
   if (!content) return std::move(content).error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JobProgress: what the nodes of a job say of their progress, as one job's.
+// JobProgress: the progress of a job, from the reports of its nodes.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace weft::stream {
 
-/// A node counts from nothing in each of its lives; a job's counts never go back: what an earlier
-/// life has built stays built. One thread.
+/// A node counts from nothing in each of its lives; a job's counts never go back: timeslices of an
+/// earlier life stay built. One thread.
 class JobProgress {
  public:
   JobProgress(std::uint32_t nodes, Instant start) : nodes_(nodes), start_(start), last_(start) {}

@@ -8,7 +8,7 @@
 namespace weft::stream {
 namespace {
 
-/// What both kinds have in common: there is no source, no sink, and nothing can fail.
+/// The base of both kinds: there is no source, no sink, and nothing can fail.
 class LimitNode : public StreamNode {
  public:
   std::vector<int> descriptors() const override { return {}; }
@@ -75,7 +75,7 @@ class ReceiverNode final : public LimitNode {
   std::string describe() const override { return fmt::format("receiver {}", config_.self); }
 
  private:
-  FixedVec<std::byte> memory_;  // costs what is written
+  FixedVec<std::byte> memory_;  // costs only the written pages
   LimitReceiver machine_;
   LimitConfig config_;
 };

@@ -16,7 +16,7 @@ Result<std::unique_ptr<StreamNode>> make_limit_receiver(const LimitConfig& confi
 /// Makes every node of a benchmark; `self` of the configuration is each node's own.
 NodeFactory limit_node_factory(const LimitConfig& config);
 
-/// What the senders' reports add up to.
+/// The sum of the senders' reports.
 report::LimitRow limit_row(const LimitConfig& config, const std::vector<NodeReport>& reports);
 
 }  // namespace weft::stream

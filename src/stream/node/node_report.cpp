@@ -186,9 +186,9 @@ std::vector<report::IntervalRow> interval_rows(const std::vector<NodeReport>& re
   return rows;
 }
 
-/// What contributions that come one by one at the full rate need: the last of N follows the first
-/// by N−1 of the N steps of a round. (Senders in step share the link and can finish together, below
-/// it.)
+/// The spread of contributions that come one by one at the full rate: the last of N follows the
+/// first by N−1 of the N steps of a round. (Senders in step share the link and can finish together,
+/// below it.)
 double spread_floor_us(const StreamOptions& options, const report::RunRecord& record) {
   const double timeslices = static_cast<double>(
       record.timeslices_complete + record.timeslices_incomplete + record.checks.repeated);
@@ -248,8 +248,8 @@ Outcome outcome_below(std::uint64_t end, const Roster& roster,
   return outcome;
 }
 
-/// By compute node. Of nodes, or earlier lives of them, that did not live to report what they built
-/// the input nodes know that it was consumed.
+/// By compute node. Of nodes, or earlier lives of them, that did not live to report, the input
+/// nodes know which timeslices were consumed.
 std::vector<report::ComputeRow> rows_by_compute(std::uint64_t end, const Roster& roster,
                                                 const std::vector<NodeReport>& reports) {
   std::vector<report::ComputeRow> rows(roster.computes);
@@ -331,14 +331,14 @@ report::RunRecord merge_reports(const StreamOptions& options,
   const std::uint64_t consumed_below = record.timeslices_sent;
   const Outcome outcome = outcome_below(consumed_below, roster, reports);
   record.timeslices_lost = record.timeslices_sent - outcome.delivered;
-  // One that came out twice counts once, and one that came out was sent, whatever its input nodes
-  // have heard of it.
+  // A timeslice delivered twice counts once, and a delivered one was sent, even if its input nodes
+  // have not heard of that.
   record.timeslices_sent = outcome.distinct + record.timeslices_lost;
   record.timeslices_incomplete =
       std::min(record.timeslices_incomplete,
                outcome.distinct - std::min(outcome.distinct, complete_at_first));
   record.timeslices_complete = outcome.distinct - record.timeslices_incomplete;
-  // No sink sees what those of other compute nodes get.
+  // No sink sees the timeslices of other compute nodes' sinks.
   const std::uint64_t again = outcome.deliveries - outcome.reported;
   if (again > record.checks.repeated) {
     const std::uint64_t silently = again - record.checks.repeated;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodeReport: what one node of a job saw, sent to whoever puts the run's record together.
+// NodeReport: the figures of one node of a job, sent to the process that merges them.
 #pragma once
 
 #include <cstdint>
@@ -69,10 +69,10 @@ struct FaultPlayed {
   std::string what;  ///< "link-down host3", "end of link-down host3"
 };
 
-/// What became of a job.
+/// The reports of a job's nodes.
 struct JobReport {
   std::vector<NodeReport> nodes;  ///< of those that lived to report
-  /// What was heard of lives of compute nodes that ended without a report: content over time.
+  /// The remains of compute nodes' lives that ended without a report: content over time.
   std::vector<NodeReport> remains;
   std::vector<FaultPlayed> faults;
   bool interrupted = false;  ///< the user ended it early
@@ -90,8 +90,8 @@ struct ProgressSample {
   Instant at{};
   std::uint64_t bytes = 0;
 };
-/// What is known of a life of `node` that ended without a report, from what it told on the way;
-/// samples in order. Content counts as delivered evenly between two of them.
+/// The report for a life of `node` that ended without one, from the progress that it sent; samples
+/// in order. Content counts as delivered evenly between two of them.
 NodeReport remains_of(NodeId node, Instant started, std::span<const ProgressSample> samples,
                       Duration bucket);
 
@@ -99,10 +99,10 @@ NodeReport remains_of(NodeId node, Instant started, std::span<const ProgressSamp
 report::RunRecord merge_reports(const StreamOptions& options,
                                 const std::vector<NodeReport>& reports);
 report::RunRecord merge_reports(const StreamOptions& options, const JobReport& job);
-/// The limit of runs on the same fabric, bytes per second: what bare writes reached there, or one
-/// of the runs where that is more. Writes without a schedule get into each other's way.
+/// The limit of runs on the same fabric, bytes per second: the rate of bare writes there, or of a
+/// run that was faster. Writes without a schedule disturb each other.
 double limit_of(double bare_writes_bytes_per_s, std::span<const report::RunRecord> runs);
-/// Adds what the many-to-many write benchmark reached, and with it the floor of the spread.
+/// Adds the result of the many-to-many write benchmark, and with it the floor of the spread.
 void set_limit(const StreamOptions& options, std::optional<double> limit_bytes_per_s,
                report::RunRecord& record);
 

@@ -78,8 +78,8 @@ TEST(node_report, a_timeslice_that_came_out_twice_hides_no_loss) {
       << "input nodes believe that 5 was built; its node does not";
 }
 
-/// A compute node that was stopped delivers what others have built meanwhile, and its input nodes
-/// may not have heard of the newest ones.
+/// A compute node that was stopped delivers timeslices that others have built meanwhile, and its
+/// input nodes may not have heard of the newest ones.
 TEST(node_report, what_was_sent_is_complete_or_incomplete_or_lost) {
   StreamOptions options = two_by_one();
   options.computes = 2;

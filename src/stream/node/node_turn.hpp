@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodeTurn: one round of driving a node: completions into it, its operations into the fabric. Who
-// turns it, and when, is the business of NodeLoop in real time and of the simulation's nodes.
+// NodeTurn: one round of driving a node: completions into it, its operations into the fabric.
+// NodeLoop calls it in real time, the simulation's nodes in simulated time.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class NodeTurn {
     std::size_t posted = 0;
     bool moved = false;  ///< anything at all; if not, nothing will until an event or a deadline
   };
-  /// Makes a peer known to the fabric. What it was made known with is kept, to connect to it anew
-  /// after the machine wanted to hang up.
+  /// Makes a peer known to the fabric. Keeps its address, to connect to it anew after the machine
+  /// wanted to hang up.
   Result<void> add_peer(NodeId peer, Incarnation incarnation, const std::string& address);
   /// Poll, work, post. Operations that the fabric refuses are offered again in the next round.
   Done turn(Instant now);

@@ -14,8 +14,8 @@ inline std::uint64_t microslices_per_contribution(const StreamOptions& o) {
   return std::uint64_t{o.microslices_per_timeslice} + o.overlap_microslices;
 }
 
-/// Contents that an input node keeps, as long as no option says otherwise: what all its pairs hold
-/// and as much as one of them besides.
+/// Contents that an input node keeps, unless an option says otherwise: as much as all its pairs
+/// hold, and one of them more.
 inline ByteCount input_buffer_bytes(const StreamOptions& o) {
   if (o.input_buffer != ByteCount{}) return o.input_buffer;
   return o.buffer * (std::uint64_t{o.computes} + 1);

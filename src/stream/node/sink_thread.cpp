@@ -87,7 +87,7 @@ void SinkThread::run() {
   for (;;) {
     std::unique_lock lock(mutex_);
     work_.wait(lock, [this] { return ending_ || taken_ < submitted_; });
-    // What a sink has made of a part of the stream is not finished: it would look whole.
+    // A sink that got only a part of the stream does not finish its output: that would look whole.
     if (abandoned_) return;
     if (taken_ == submitted_) break;
     const Slot& slot = slots_[taken_ % slots_.size()];

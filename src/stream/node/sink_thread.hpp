@@ -20,7 +20,7 @@ class SinkThread final : public SinkRunner {
  public:
   SinkThread(std::unique_ptr<Sink> sink, std::uint32_t depth, std::uint32_t inputs);
   /// Interrupts the sink and waits for its thread. A sink that has not finished by then never is:
-  /// its own destructor takes back what it wrote.
+  /// its own destructor removes its output.
   ~SinkThread() override;
   SinkThread(const SinkThread&) = delete;
   SinkThread& operator=(const SinkThread&) = delete;

@@ -13,7 +13,7 @@ class SourceWatch {
   SourceWatch(const SourceWatch&) = delete;
   SourceWatch& operator=(const SourceWatch&) = delete;
 
-  /// Readable when what is waited for has become so, until `has_news` was asked.
+  /// Readable when the watched descriptor has become so, until `has_news` was called.
   int descriptor() const { return poll_; }
   /// Waits for `descriptor` to become readable, once; −1: for nothing.
   void wait_for(int descriptor);

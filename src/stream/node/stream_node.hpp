@@ -40,7 +40,7 @@ class StreamNode {
   virtual bool finished() const = 0;
   /// Why the run cannot go on, if it cannot.
   virtual const std::optional<Error>& failure() const = 0;
-  /// Takes a sample of what is reported over time.
+  /// Takes a sample of the figures reported over time.
   virtual void sample(Instant now) = 0;
   virtual StreamProgress progress() = 0;
   virtual NodeReport report() = 0;

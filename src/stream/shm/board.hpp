@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who gets which timeslice: the groups of consumers, their policies, and what is given back when a
-// consumer dies. Pure bookkeeping without I/O; the server carries out what it decides.
+// Board: which consumer gets which timeslice: the groups, their policies, and the timeslices given
+// back when a consumer dies. Pure bookkeeping without I/O; the server carries out its decisions.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Assignment {
   bool repeated = false;  ///< a member that died had it before
 };
 
-/// What is to be done after an event; the caller owns and clears it. Copies come first: their
+/// The actions to take after an event; the caller owns and clears it. Copies come first: their
 /// timeslice may be among the freed.
 struct BoardOutbox {
   std::vector<Assignment> copies;    ///< policy skip: give a copy of the timeslice just published
@@ -66,7 +66,7 @@ class Board {
   Result<void> join(MemberId member, std::string_view group, GroupPolicy policy,
                     std::uint32_t depth, BoardOutbox& out);
   /// Removes a member. A one-group whose last member went `orderly` ends, unless declared, and
-  /// what waited in it is freed; one whose last member died keeps its timeslices for a next one.
+  /// frees its waiting timeslices; one whose last member died keeps them for a next one.
   void leave(MemberId member, bool orderly, BoardOutbox& out);
   /// False when the member has no such delivery.
   bool release(MemberId member, std::uint64_t delivery, BoardOutbox& out);
@@ -99,7 +99,7 @@ class Board {
     std::uint32_t joined = 0;  // so far
     std::vector<MemberId> members;
     std::deque<Waiting> waiting;  // policy one
-    std::size_t turn = 0;         // policy one: where the search for a free member starts
+    std::size_t turn = 0;         // policy one: the search for a free member starts here
   };
   struct Member {
     Group* group = nullptr;

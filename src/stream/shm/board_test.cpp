@@ -171,7 +171,7 @@ TEST_F(BoardTest, releases_of_what_one_does_not_have_are_refused) {
   EXPECT_FALSE(board.release(1, 1, out)) << "twice";
 }
 
-// A random run of everything, against a plain account of who has what.
+// A random run of everything, against a plain account of all deliveries.
 class Account {
  public:
   explicit Account(std::uint64_t seed) : rng_(seed) {}
@@ -189,7 +189,7 @@ class Account {
         return release();
     }
   }
-  // Everybody who is there releases everything; new members take over what the dead left.
+  // All members release everything; new members take over the timeslices of dead ones.
   void drain() {
     for (int g = 0; g < groups; ++g) join(g);
     while (!held_.empty()) release();

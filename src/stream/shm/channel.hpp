@@ -14,20 +14,20 @@
 
 namespace weft::shm {
 
-/// Where compute node `compute` of `name` listens. A name with a '/' is a path (the file is
-/// PATH.COMPUTE), otherwise an abstract one of 1 … 64 letters, digits, '.', '_' and '-'.
+/// The address at which compute node `compute` of `name` listens. A name with a '/' is a path (the
+/// file is PATH.COMPUTE), otherwise an abstract one of 1 … 64 letters, digits, '.', '_' and '-'.
 struct Address {
   std::string name;
   std::uint32_t compute = 0;
 
   bool is_path() const { return name.find('/') != std::string::npos; }
 };
-/// Errors: invalid_argument, naming what is wrong with the name.
+/// Errors: invalid_argument, which says why the name is wrong.
 Result<void> check_name(std::string_view name);
 
 /// Errors: unavailable when another process uses the name.
 Result<Descriptor> listen_at(const Address& address);
-/// Removes what `listen_at` left in the file system.
+/// Removes the file of `listen_at`.
 void unlink_address(const Address& address);
 /// Errors: not_found when nobody listens, unauthorised when the listener is another user's.
 Result<Descriptor> connect_to(const Address& address);
@@ -37,7 +37,7 @@ bool belongs_to_us(int socket);
 /// How many connections one call of `accept_from` closes at most.
 constexpr int most_turned_away = 16;
 /// The next connection that `admits` lets in, not blocking. The others are closed unread, at most
-/// `most_turned_away` of them: others who connect all the time must not keep the caller. −1 with
+/// `most_turned_away` of them: others that connect all the time must not keep the caller. −1 with
 /// EAGAIN when there is none, or none among those; the listener then stays readable.
 Descriptor accept_from(int listener, bool (*admits)(int socket) = belongs_to_us);
 

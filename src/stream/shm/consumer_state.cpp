@@ -292,8 +292,8 @@ void ConsumerState::leave() {
   }
 }
 
-// What does not fit the socket is lost: that takes a compute node that has not read for hundreds
-// of messages, while at most `depth` releases can be on their way.
+// A message that does not fit the socket is lost: that takes a compute node that has not read for
+// hundreds of messages, while at most `depth` releases can be on their way.
 void ConsumerState::send(Connection& c, const FromConsumer& message) {
   std::array<std::byte, max_message> buffer;
   const std::size_t size = encode(message, buffer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is behind weft::Consumer: connections to the compute nodes of this host, their memory, and
+// The state behind weft::Consumer: connections to the compute nodes of this host, their memory, and
 // the timeslices given out.
 #pragma once
 
@@ -20,8 +20,8 @@
 
 namespace weft::shm {
 
-/// One compute node. It stays for as long as one of its timeslices is out, whatever becomes of the
-/// compute node. Threads: the consumer's; `socket` and `open` under the state's mutex.
+/// One compute node. It stays for as long as one of its timeslices is out, even if the compute node
+/// dies. Threads: the consumer's; `socket` and `open` under the state's mutex.
 struct Connection {
   Descriptor socket;
   std::uint32_t compute = 0;
@@ -89,7 +89,7 @@ class ConsumerState : public std::enable_shared_from_this<ConsumerState> {
   ConsumerCounts counts_;
   std::map<std::uint32_t, std::uint64_t> missed_;  // by compute
 
-  std::mutex mutex_;  // of what `release` uses too: the two below, Connection::socket and ::open
+  std::mutex mutex_;  // for `release` too: the two below, Connection::socket and ::open
   std::vector<std::unique_ptr<Record>> records_;
   std::vector<Record*> free_records_;
 };

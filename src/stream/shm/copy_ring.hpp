@@ -19,7 +19,7 @@ namespace weft::shm {
 /// ring order. One thread at a time.
 class CopyRing {
  public:
-  /// Room for `size`, rounded up to what a ring can have.
+  /// Room for `size`, rounded up to a size that a ring can have.
   static Result<CopyRing> create(ByteCount size, std::string_view name);
 
   /// Start of a new block of `size` bytes (a cache line's alignment), or nothing while there is no
@@ -42,7 +42,7 @@ class CopyRing {
   explicit CopyRing(MirroredRing ring) : ring_(std::move(ring)) {}
 
   MirroredRing ring_;
-  std::uint64_t head_ = 0;    // where the next block starts
+  std::uint64_t head_ = 0;    // start of the next block
   std::deque<Block> blocks_;  // in ring order, the first one is not free
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the shm sink and its consumers tell each other: small messages over a Unix seqpacket socket,
-// and tables of components in shared memory. Nothing that is read here is trusted by either side.
+// The protocol of the shm sink and its consumers: small messages over a Unix seqpacket socket, and
+// tables of components in shared memory. Neither side trusts the bytes that it reads here.
 //
 //   consumer → sink   Hello, then Release for each Offer in any order, Leave
 //   sink → consumer   Welcome (with the table's memory file) or Refusal, then FileNotice (each with

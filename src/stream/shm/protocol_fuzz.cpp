@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever arrives on the control socket: what decodes is in range and encodes to the same bytes.
+// Any bytes on the control socket: a decoded message is in range and encodes to the same bytes.
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -189,8 +189,8 @@ void Server::accept_all() {
     if (spare_.get() < 0) spare_ = Descriptor(::eventfd(0, EFD_CLOEXEC));
     Descriptor socket = accept_from(listener_.get());
     if (socket.get() < 0 && (errno == EMFILE || errno == ENFILE) && spare_.get() >= 0) {
-      // No descriptor left, which also hides whether somebody waits: turn who does away with the
-      // spare one, or it would be reported as waiting for ever.
+      // No descriptor left, which also hides whether a consumer waits: turn it away with the spare
+      // one, or it would be reported as waiting for ever.
       spare_ = Descriptor();
       if (accept_from(listener_.get()).get() < 0) return;
       continue;
@@ -359,8 +359,8 @@ void Server::offer_copy(const Assignment& a, const TimesliceView& timeslice) {
   flush(a.member, c);
 }
 
-// Sends what waits, as far as the socket takes it. A broken socket shows as end of file to the
-// service thread, which then gives everything back.
+// Sends waiting messages, as far as the socket takes them. A broken socket shows as end of file to
+// the service thread, which then gives everything back.
 void Server::flush(ConnectionId id, Connection& c) {
   Transfer state = Transfer::done;
   while (!c.unsent.empty() && state == Transfer::done) state = send_next(c);

@@ -42,7 +42,7 @@ struct ServerOptions {
 struct ServerCounts {
   std::uint64_t copied_skip = 0;      ///< timeslices copied for consumers of policy skip
   std::uint64_t copied_unmapped = 0;  ///< timeslices with data in memory that cannot be shared
-  std::uint64_t nonsense = 0;         ///< connections closed for what they sent
+  std::uint64_t nonsense = 0;         ///< connections closed for wrong messages
   std::uint64_t unreleased = 0;       ///< still held by a consumer when the end came
   std::uint64_t passed = 0;           ///< came after `stop_waiting`, for groups without members
   BoardCounts board;
@@ -92,7 +92,7 @@ class Server {
     std::optional<std::uint64_t> copy;  // position in copies_, when something had to be copied
     std::size_t components = 0;
   };
-  /// What one turn under the mutex leaves to be done after it.
+  /// The work that one turn under the mutex leaves for after it.
   struct Turn {
     BoardOutbox out;
     std::vector<HeldTimeslice> released;  // destroyed without the mutex: it calls the driver

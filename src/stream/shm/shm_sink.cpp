@@ -82,7 +82,7 @@ class ShmSink final : public Sink {
   }
 
   const std::string name_;
-  std::mutex mutex_;  // of the three below, which outlive what the server still holds
+  std::mutex mutex_;  // of the three below, which outlive the timeslices that the server holds
   std::condition_variable changed_;
   bool lent_ = false;  // by `consume`
   bool interrupted_ = false;

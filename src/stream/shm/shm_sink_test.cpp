@@ -344,7 +344,7 @@ TEST(consumer, wait_finds_a_compute_node_that_starts_later) {
   late.join();
 }
 
-// ---- consumers that are not what they should be
+// ---- wrong consumers
 
 struct Stranger {
   explicit Stranger(const std::string& name) {

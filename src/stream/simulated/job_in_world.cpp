@@ -311,7 +311,7 @@ StreamProgress JobInWorld::progress(StreamProgress sum) const {
   return sum;
 }
 
-/// What a compute node delivered in the life that ends now: the part that has the node knows.
+/// Keeps the deliveries of a compute node's life that ends now, in the part that has the node.
 void JobInWorld::keep_remains(std::uint32_t host) {
   const SimulatedNode& node = *nodes_[host];
   if (!node.is_here() || host < options_.inputs || remains_.size() == most_remains) return;

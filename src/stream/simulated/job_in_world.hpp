@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// JobInWorld: the nodes of one job in a simulation, and what happens to them.
+// JobInWorld: the nodes of one job in a simulation, and their faults.
 //
 // In a divided simulation every part has one and does the same with it at the same simulated times:
-// faults and ends are decided by all of them alike. What only a node's own part knows of it they
-// tell each other whenever they look around (sim::JobFacts).
+// all of them decide alike on faults and ends. They exchange facts that only a node's own part
+// knows whenever they look around (sim::JobFacts).
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class JobInWorld final : public sim::Job, private sim::HostedJob, private sim::A
   Result<void> look_around() override;
   /// Nobody takes part any more, or everybody has finished.
   bool over() const override;
-  /// Ends the stream in agreement; what has not begun does not begin.
+  /// Ends the stream in agreement; nodes that have not begun do not begin.
   void interrupt() override;
   void cut_off() override;
   Result<void> conclude(sim::Exchange& exchange) override;
@@ -49,7 +49,7 @@ class JobInWorld final : public sim::Job, private sim::HostedJob, private sim::A
   bool wants_progress() const override;
   void tell_progress(sim::Exchange& exchange) override;
 
-  /// What its nodes reported, once it has been concluded.
+  /// The reports of its nodes, once it has been concluded.
   JobReport& report() { return report_; }
   std::vector<std::string> describe() const;
   using sim::HostedJob::rc_counters;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs in a simulation that is divided do what they do in one that is whole, to the last byte.
+// Jobs in a divided simulation do the same as in an undivided one, to the last byte.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -106,7 +106,7 @@ report::LatencyQuantiles quantiles_of(const sim::LatencyHistogram& h, double min
           .mean = h.mean_ns() / 1e3};
 }
 
-/// Where only the histogram is known, the ends of its outermost buckets stand for the extremes.
+/// Of a histogram alone: the ends of its outermost buckets stand for the extremes.
 report::LatencyQuantiles quantiles_of(const sim::LatencyHistogram& h) {
   std::size_t last = 0;
   for (std::size_t b = 0; b < h.buckets.size(); ++b) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recorder kept of a simulated network, as records have it.
+// A recorder's data of a simulated network, in the form of records.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace weft::stream {
 
-/// What a run is asked to record, and what it recorded.
+/// The wishes for a run's recording, and the result.
 struct NetworkRecording {
   sim::TraceFile* trace = nullptr;   ///< in: everything goes there as well; may be null
   report::NetworkTopology topology;  ///< out
@@ -22,8 +22,8 @@ struct NetworkRecording {
 
 /// Hosts, switches and links, with levels and groups where the topology's builder knows them.
 report::NetworkTopology network_topology(const sim::Recorder& recorder);
-/// What happened, of a recorder that has finished. `users`: names by the number that
-/// Network::add_user gave; of those without a name, or that received nothing, nothing is said.
+/// The record of a recorder that has finished. `users`: names by the number that Network::add_user
+/// gave; users without a name, or that received nothing, are left out.
 report::NetworkRun network_run(const sim::Recorder& recorder, std::uint64_t trace_hash,
                                std::span<const std::string> users);
 /// Names of traffics: "uniform", with numbers where there are several of a pattern.

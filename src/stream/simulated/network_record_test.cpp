@@ -55,7 +55,7 @@ TEST(network_record, says_where_everything_stands_in_a_fat_tree) {
   EXPECT_EQ(std::count(levels.begin(), levels.end(), 0u), 128);
   EXPECT_GT(std::count(levels.begin(), levels.end(), 3u), 0);
   for (const auto& link : r.topology.links) {
-    // Everything below the top stands in the pod of what is below it.
+    // Every switch below the top stands in the pod of the vertices below it.
     const auto& from = r.topology.vertices[link.from];
     const auto& to = r.topology.vertices[link.to];
     if (from.group && to.group) {

@@ -28,7 +28,7 @@ void append(sim::Batch& batch, std::string_view text) {
   append(batch, text.data(), text.size());
 }
 
-/// Takes apart what `append` has put together, in another process of the same program.
+/// Reads the bytes that `append` wrote, in another process of the same program.
 class Reader {
  public:
   explicit Reader(const sim::Batch& batch) : left_(batch) {}

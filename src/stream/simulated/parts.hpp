@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What parts of a divided simulation say to each other of their jobs, between windows. All calls
-// are collective; alone, they give back what they are given.
+// The exchange between parts of a divided simulation about their jobs, between windows. All calls
+// are collective; alone, they return their arguments.
 #pragma once
 
 #include <vector>

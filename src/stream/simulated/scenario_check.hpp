@@ -8,8 +8,8 @@
 
 namespace weft::stream {
 
-/// Errors name the option that a simulation cannot have, and what to do instead. What it can have
-/// is checked by `check_options`.
+/// Errors name the option that a simulation cannot have, and the alternative. `check_options`
+/// checks the other options.
 Result<void> check_in_scenario(const sim::Scenario& scenario, const StreamOptions& options,
                                const LocalOptions& local);
 

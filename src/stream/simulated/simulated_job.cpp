@@ -20,7 +20,7 @@
 namespace weft::stream {
 namespace {
 
-/// What is still in the network when its users are done is out of it within this.
+/// Packets in the network when its users are done leave it within this.
 constexpr PicoDuration longest_settling = PicoDuration::seconds(8);
 
 /// Hosts by job and node.
@@ -29,7 +29,7 @@ struct Places {
   std::vector<std::vector<std::uint32_t>> of_beside;
 };
 
-/// Jobs and what happens to the network while they run. In a divided simulation each part has one,
+/// Jobs, and the faults of the network while they run. In a divided simulation each part has one,
 /// and all of them make the same calls.
 class Simulation {
  public:
@@ -80,7 +80,7 @@ class Simulation {
 
   bool cut_off() const { return cut_off_; }
 
-  /// Lets what is under way arrive. Whether nothing is left then.
+  /// Lets messages under way arrive. Whether nothing is left then.
   bool settle() {
     for (const auto& traffic : world_.traffic()) traffic->stop();
     const PicoInstant end = now() + longest_settling;
@@ -147,7 +147,7 @@ class Simulation {
   bool cut_off_ = false;
 };
 
-/// Gives jobs their hosts one after the other: each is on what those before it left.
+/// Gives jobs their hosts one after the other: each gets hosts that those before it left.
 class Placer {
  public:
   explicit Placer(const sim::World& world) : world_(world), free_(world.topology().hosts()) {

@@ -24,7 +24,7 @@
 
 namespace weft::stream {
 
-/// What the simulation itself did, besides the job's reports.
+/// Figures of the simulation itself, besides the job's reports.
 struct SimulationTrace {
   std::uint64_t trace_hash = 0;
   std::uint64_t events = 0;
@@ -34,7 +34,7 @@ struct SimulationTrace {
   bool at_rest = false;
   /// The counters of all jobs' adapters of reliable connections; none without any.
   std::optional<sim::RcCounters> reliable;
-  /// Where each of this part's nodes stood, when a job did not end.
+  /// The state of each of this part's nodes, when a job did not end.
   std::vector<std::string> nodes;
 };
 
@@ -51,11 +51,11 @@ struct JobBeside {
   std::function<void(const sim::Job&)> on_concluded;
 };
 
-/// What somebody wants who sends SIGINT or SIGTERM. To send all that sources have produced may take
+/// The wish that SIGINT or SIGTERM stands for. Sending all data that sources have produced may take
 /// as long as the rest of the simulation: after two seconds its figures so far are the result.
 sim::EndWish end_wish(const StopSignals& signals);
 
-/// What only some callers ask for.
+/// Options that only some callers set.
 struct SimulationOptions {
   std::vector<faults::Fault> faults;  ///< of the first job, besides those that the scenario names
   /// A job that has not ended so long after its planned end is given up.
@@ -79,10 +79,10 @@ struct SimulationOptions {
   std::span<const JobBeside> beside = {};
 };
 
-/// One of the jobs of a simulation. What it refers to outlives the simulation.
+/// One of the jobs of a simulation. Its references outlive the simulation.
 struct SimulatedJob {
   const StreamOptions& options;
-  const LocalOptions& local;  ///< whose faults count too; progress is told of the first job only
+  const LocalOptions& local;  ///< its faults count too; only the first job's progress is told
   NodeFactory factory;
   std::string name = "job";
   std::string key = "job";                         ///< in the scenario, for messages
@@ -90,13 +90,12 @@ struct SimulatedJob {
   std::optional<sim::PlacementOptions> placement;  ///< none: the scenario's
 };
 
-/// Runs jobs, and those beside them, on one network to their ends and returns what their nodes
-/// report, in their order. They are placed one after the other on hosts that are free. Node n of a
-/// job is its host n in faults, whose times count from when its stream flows; with several jobs
-/// faults name theirs
-/// ("JOB:host3"), and those of cables count from the beginning. Single-threaded; the same scenario,
-/// options and build give the same reports, unless interrupted, in any number of parts. Errors:
-/// what the scenario refuses; a node that cannot be made; a job that does not end.
+/// Runs jobs, and those beside them, on one network to their ends and returns their nodes' reports,
+/// in their order. They are placed one after the other on hosts that are free. Node n of a job is
+/// its host n in faults, whose times count from when its stream flows; with several jobs faults
+/// name theirs ("JOB:host3"), and those of cables count from the beginning. Single-threaded; the
+/// same scenario, options and build give the same reports, unless interrupted, in any number of
+/// parts. Errors: those of the scenario; a node that cannot be made; a job that does not end.
 Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
                                                   std::span<const SimulatedJob> jobs,
                                                   SimulationTrace* trace = nullptr,

@@ -170,7 +170,7 @@ TEST_F(TwoJobs, end_in_agreement_when_interrupted) {
   EXPECT_EQ((*reports)[1].nodes.size(), 0u);
 }
 
-/// What sources have produced may take long to send.
+/// The data that sources have produced may take long to send.
 TEST_F(TwoJobs, tell_what_they_have_done_when_they_are_ended_at_once) {
   for (StreamOptions& o : options_) o.duration = Duration::seconds(60);
   int asked = 0;

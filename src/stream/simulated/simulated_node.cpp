@@ -9,7 +9,7 @@
 namespace weft::stream {
 namespace {
 
-/// What a turn of the loop takes by itself: two nodes cannot exchange messages in no time.
+/// The time that a turn of the loop takes: two nodes cannot exchange messages in no time.
 constexpr PicoDuration least_turn = PicoDuration::nanoseconds(100);
 
 }  // namespace

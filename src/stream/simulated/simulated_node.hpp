@@ -15,7 +15,7 @@
 
 namespace weft::stream {
 
-/// What nodes of a job share. Owned by the job, outlives them.
+/// The data that nodes of a job share. Owned by the job, outlives them.
 struct SimulatedPlace {
   const NodeFactory& factory;
   PicoDuration overhead{};  ///< LogGP o: of the processor, for a message sent or received
@@ -29,9 +29,9 @@ class SimulatedNode final : public sim::HostedProcess {
  public:
   SimulatedNode(SimulatedPlace& shared, const sim::ProcessPlace& place);
 
-  /// Whether this part has its machine. If not, nothing that the machine says is known here.
+  /// Whether this part has its machine. If not, no state of the machine is known here.
   bool is_here() const { return here_; }
-  /// Starts the node's next life. Errors, where it is: what the factory refuses.
+  /// Starts the node's next life. Errors, in the node's own part: those of the factory.
   Result<void> start();
   /// Ends the stream in agreement with the others.
   void stop();

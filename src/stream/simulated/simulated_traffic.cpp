@@ -62,7 +62,7 @@ void expect_rates(sim::World& world, const std::vector<faults::Fault>& faults) {
   }
 }
 
-/// What one of the traffics has done, in one part or in all of them.
+/// The counts of one of the traffics, in one part or in all of them.
 struct Counts {
   std::uint64_t in_time = 0;  ///< bytes delivered while it was sent
   std::uint64_t sent = 0;
@@ -81,7 +81,7 @@ TrafficFigures figures_of(const sim::TrafficOptions& o, const Counts& counts) {
           .latency_p99_ns = counts.latencies.quantile_ns(0.99)};
 }
 
-/// Adds up what all parts have done.
+/// Adds up the counts of all parts.
 void add_up(sim::Exchange& exchange, TrafficOutcome& outcome, std::vector<Counts>& counts) {
   sim::Tally tally;
   tally.add(outcome.packet_hops);

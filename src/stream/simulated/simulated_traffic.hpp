@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scenarios without a job: their traffic alone, for a time, with what goes wrong in the network.
+// Scenarios without a job: their traffic alone, for a time, with the network's faults.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct TrafficFigures {
   sim::TrafficPattern pattern{};
   std::uint64_t messages = 0;
   std::uint64_t delivered = 0;
-  std::uint64_t bytes = 0;         ///< of what was delivered
+  std::uint64_t bytes = 0;         ///< of delivered messages
   double goodput_bytes_per_s = 0;  ///< while sending lasted
   double latency_median_ns = 0;
   double latency_p99_ns = 0;
@@ -37,11 +37,11 @@ struct TrafficOutcome {
   Duration simulated{};
 };
 
-/// Sends for the scenario's duration, then lets arrive what can. Hosts of faults are hosts of the
-/// network. Errors: what the scenario refuses; no traffic at all; faults other than of links.
+/// Sends for the scenario's duration, then lets packets arrive. Hosts of faults are hosts of the
+/// network. Errors: those of the scenario; no traffic at all; faults other than of links.
 Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario);
-/// Divided among ranks, all of which get the same outcome: that of the whole. What the network does
-/// is recorded in `network`, if that is given and there is one rank.
+/// Divided among ranks, all of which get the same outcome: that of the whole. `network` records the
+/// network's activity, if it is given and there is one rank.
 Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario, sim::Exchange& exchange,
                                              NetworkRecording* network = nullptr,
                                              const sim::Progress& progress = {});

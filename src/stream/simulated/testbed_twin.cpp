@@ -9,7 +9,7 @@
 namespace weft::stream {
 namespace {
 
-/// What an Ethernet frame of the testbed holds besides the bytes of a TCP stream: IPv4, and TCP
+/// The headers of an Ethernet frame of the testbed around the bytes of a TCP stream: IPv4, and TCP
 /// with time stamps, within the MTU; the Ethernet header, which token buckets count, outside of it.
 constexpr std::uint32_t ip_and_tcp = 20 + 32;
 constexpr std::uint32_t ethernet = 14;
@@ -40,7 +40,7 @@ sim::Scenario twin_of_testbed(const StreamOptions& options, const LocalOptions& 
   n.switch_delay = crossing;
   n.host_overhead = host_overhead;
   n.output_queues = true;
-  // What does not fit a port would be dropped, which the simulation does not have.
+  // A testbed's port drops frames that do not fit, which the simulation does not do.
   n.buffer_bytes = 1U << 30;
   n.uneven_turns = uneven_turns;
   n.interleaved_messages = options.inputs + options.computes;

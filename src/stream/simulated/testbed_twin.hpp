@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated counterpart of a testbed: what `--twin` runs beside the real thing.
+// The simulated counterpart of a testbed, which `--twin` runs beside the real thing.
 #pragma once
 
 #include "sim/scenario/scenario.hpp"

@@ -28,7 +28,7 @@ class ArchiveSink final : public Sink {
   explicit ArchiveSink(Rotation rotation) : rotation_(std::move(rotation)) {}
 
   Result<void> start_file() {
-    // What an earlier life finished is part of the run.
+    // Files that an earlier life finished are part of the run.
     while (rotation_.continues && ::access(file_name().c_str(), F_OK) == 0) ++files_;
     auto writer = ArchiveWriter::create(
         file_name(), wire::new_archive_format(wire::ArchiveType::timeslices, rotation_.compression),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: timeslices as compute nodes build them, out of what sources yield.
+// For tests: timeslices as compute nodes build them, from microslices of sources.
 #pragma once
 
 #include <gtest/gtest.h>

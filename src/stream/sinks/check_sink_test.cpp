@@ -23,7 +23,7 @@ class check_sink : public ::testing::Test {
   }
   void SetUp() override { make({}); }
   void consume(BuiltTimeslice& timeslice) { ASSERT_TRUE(sink_->consume(timeslice.view())); }
-  /// Feeds one timeslice and returns what was found wrong with it.
+  /// Feeds one timeslice and returns the error found in it.
   std::string finding(BuiltTimeslice& timeslice) {
     const auto before = sink_->summary().errors;
     consume(timeslice);

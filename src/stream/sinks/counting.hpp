@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every sink counts.
+// The counts of every sink.
 #pragma once
 
 #include <string>

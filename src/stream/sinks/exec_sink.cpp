@@ -48,7 +48,7 @@ class WithoutSigpipe {
   bool was_pending_ = false;
 };
 
-/// What posix_spawn is told; frees itself.
+/// The settings of posix_spawn; frees itself.
 class SpawnSettings {
  public:
   explicit SpawnSettings(int standard_input) {
@@ -60,7 +60,7 @@ class SpawnSettings {
     sigset_t none;
     sigemptyset(&none);
     sigset_t reset = none;
-    // What weft ignores or catches is none of the program's business.
+    // The program gets the default action of signals that weft ignores or catches.
     for (const int number : {SIGPIPE, SIGINT, SIGTERM}) sigaddset(&reset, number);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &reset);

@@ -14,11 +14,11 @@ namespace weft {
 /// `command` is everything after "exec:": a program and its arguments, separated by spaces, quoted
 /// with '…' or "…" or a backslash where they contain some; no shell. Each run reads one timeslice
 /// as an archive of one item (.tsa, uncompressed) on standard input and finds WEFT_TIMESLICE and
-/// WEFT_COMPUTE in its environment; what it prints goes to weft's standard error. It need not read
-/// its input. An exit code other than 0 counts as an error.
+/// WEFT_COMPUTE in its environment; its output goes to weft's standard error. It need not read its
+/// input. An exit code other than 0 counts as an error.
 Result<std::unique_ptr<Sink>> make_exec_sink(std::string_view command, const SinkPlace& place);
 
-/// Splits a command as described above. The error names what is not closed.
+/// Splits a command as described above. The error names the quote that is not closed.
 Result<std::vector<std::string>> split_command(std::string_view command);
 
 }  // namespace weft

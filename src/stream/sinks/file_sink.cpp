@@ -24,10 +24,10 @@ namespace {
 using wire::system_error;
 
 /// A file that several processes write at the same time, as PATH.part-RUN until all of them are
-/// done, so that two runs never write the same.
-/// While one of them has it open, it holds a shared lock; the process that gets the lock for itself
-/// alone is the first, and empties what another run left, or the last, and gives it its name. What
-/// exists already and is no ordinary file (a pipe, /dev/null) is written directly.
+/// done, so that two runs never write the same. While one of them has it open, it holds a shared
+/// lock; the process that gets the lock for itself alone is the first, and empties the file of
+/// another run, or the last, and gives it its name. An existing path that is no ordinary file (a
+/// pipe, /dev/null) is written directly.
 class SharedFile {
  public:
   static Result<SharedFile> open(std::string path, const SinkPlace& place) {
@@ -66,7 +66,7 @@ class SharedFile {
     if (descriptor_ >= 0) abandon();
   }
 
-  /// A failed write takes the file away: what is in it is of no use to anybody.
+  /// A failed write removes the file: its contents are of no use.
   Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
       const ssize_t n = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a MicrosliceWriter that keeps what a source wrote.
+// For tests: a MicrosliceWriter that keeps a source's microslices.
 #pragma once
 
 #include <poll.h>

@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// What can be said about a microslice before its content is written.
+/// The facts about a microslice before its content is written.
 struct NextMicroslice {
   std::uint64_t size = 0;   ///< content bytes
   std::uint64_t index = 0;  ///< start time, nanoseconds
@@ -23,7 +23,7 @@ class MicrosliceFeed {
  public:
   virtual ~MicrosliceFeed() = default;
   /// Whether `peek` knows the answer now. If not, ask again when `descriptor` is readable. Feeds
-  /// that do what is needed in `peek` itself always say yes.
+  /// that do the work in `peek` itself always say yes.
   virtual bool is_ready() { return true; }
   virtual int descriptor() const { return -1; }
   /// The next microslice, or nothing at the end. The same one until `take` or `drop`.

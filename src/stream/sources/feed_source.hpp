@@ -28,7 +28,7 @@ class FeedSource final : public Source {
 
  private:
   enum class Outlook : std::uint8_t { microslice, end, not_ready };
-  /// What comes next, behind what is to be skipped. Does at most about `budget` microslices' work.
+  /// Finds the next microslice that is not skipped. Does at most about `budget` microslices' work.
   Result<Outlook> look_ahead(int& budget);
   /// At the end of the feed: false when it is not to be played again.
   Result<bool> begin_next_loop();

@@ -24,7 +24,7 @@ std::vector<std::byte> random_bytes(std::size_t n, std::uint64_t seed) {
   return bytes;
 }
 
-/// Runs all inputs and puts the pieces together by what the descriptors say.
+/// Runs all inputs and puts the pieces together by their descriptors.
 std::vector<std::byte> put_together(const std::string& uri, std::uint32_t inputs,
                                     std::uint32_t per_timeslice, std::uint64_t cut) {
   std::vector<std::byte> joined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Content that says what it is: a header naming the microslice, then bytes that depend on
+// Content that identifies itself: a header naming the microslice, then bytes that depend on
 // everything the header says. A swapped, stale, shifted or damaged buffer does not verify.
 #pragma once
 
@@ -37,7 +37,7 @@ inline constexpr std::uint32_t pattern_filled = 1;
 /// Which microslice a content belongs to.
 struct PatternIdentity {
   std::uint64_t seed = 0;       ///< the run's
-  std::uint64_t timeslice = 0;  ///< whose core it is part of
+  std::uint64_t timeslice = 0;  ///< it is part of this one's core
   std::uint64_t sequence = 0;   ///< number of the microslice in its channel
   std::uint32_t channel = 0;    ///< index of the input
 };
@@ -48,7 +48,7 @@ void write_pattern(const PatternIdentity& identity, bool fill, std::span<std::by
 /// Whether `content` starts with the magic number of a pattern.
 bool is_pattern(std::span<const std::byte> content);
 
-/// Checks header and fill of anything; the error says what differs, and where, in one line.
+/// Checks header and fill of anything; the error names the difference, and its place, in one line.
 Result<void> verify_pattern(const PatternIdentity& expected, std::span<const std::byte> content);
 
 }  // namespace weft

@@ -23,7 +23,7 @@ struct PacketHeader {
 #pragma pack(pop)
 static_assert(sizeof(PacketHeader) == 16);
 
-/// Where to cut: one of the two is not zero.
+/// The rule for cutting: one of the two is not zero.
 struct PacketCut {
   std::uint64_t time_ns = 0;  ///< microslice n holds the packets of [start + n·time, + time)
   std::uint64_t bytes = 0;    ///< as many packets as fit, at least one

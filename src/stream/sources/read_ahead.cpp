@@ -27,7 +27,7 @@ struct Read {
   std::vector<std::byte> content;
 };
 
-/// What reading led to: a microslice, an end (nothing), or an error.
+/// The outcome of a read: a microslice, an end (nothing), or an error.
 using Step = Result<std::optional<Read>>;
 
 Step read_one(MicrosliceFeed& feed, std::vector<std::byte> memory) {
@@ -65,7 +65,7 @@ struct ReadAheadFeed::Shared {
   std::vector<std::vector<std::byte>> free;  // memory of items that were taken
   bool is_over = false;                      // nothing follows the items
   std::optional<Error> failure;              // why
-  /// Where the thread is to go on: at the beginning, or at a number.
+  /// The position at which the thread goes on: the beginning, or a number.
   struct Move {
     std::optional<std::uint64_t> number;
   };

@@ -11,9 +11,9 @@
 
 namespace weft {
 
-/// Yields what the feed behind it yields, in the same order and with the same errors. The thread
-/// reads at most `most` bytes ahead, or one microslice if that is larger; then it waits until some
-/// were taken.
+/// Yields the microslices of the feed behind it, in the same order and with the same errors. The
+/// thread reads at most `most` bytes ahead, or one microslice if that is larger; then it waits
+/// until some were taken.
 ///
 /// The feed behind is the thread's alone from here on. Destroying this waits half a second for a
 /// read that is under way; a thread that a dead disk holds for longer is left behind and frees the

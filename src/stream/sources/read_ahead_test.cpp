@@ -176,7 +176,7 @@ TEST(read_ahead, a_read_that_never_comes_back_keeps_nobody) {
     FeedSource source = disk.source(3);
     disk.gate->wait_until_somebody_waits();
   }
-  disk.gate->open();  // the thread frees what it had
+  disk.gate->open();  // the thread frees its memory
 }
 
 class ReadAheadOfFiles : public testing::TestWithParam<const char*> {};

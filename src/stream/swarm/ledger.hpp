@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ledger: who was handed which timeslice, of all compute nodes and all their lives: what a sink
-// knows dies with its node, the ledger does not.
+// Ledger: the timeslices delivered by all compute nodes in all their lives: a sink's knowledge dies
+// with its node, the ledger does not.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,12 @@ namespace weft::stream {
 
 class Ledger {
  public:
-  /// A sink that checks what it gets as `check:` does, and writes it down here. The ledger outlives
-  /// it. One thread.
+  /// A sink that checks its timeslices as `check:` does, and writes them down here. The ledger
+  /// outlives it. One thread.
   std::unique_ptr<Sink> open(const SinkPlace& place);
 
-  /// What is not as expected when the stream ended in front of timeslice `end`; empty: nothing.
+  /// The first violation of the expectation when the stream ended in front of timeslice `end`;
+  /// empty: none.
   std::string judge(const SwarmExpectation& expected, std::uint64_t end) const;
 
   std::uint64_t delivered() const { return delivered_; }

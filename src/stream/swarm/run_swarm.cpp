@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that run seeds. A child says on a pipe what it begins and what came of it; when it ends
-// too early, the seed that it had begun has failed, and what it wrote on standard error says why.
+// Processes that run seeds. A child reports each seed that it begins, and the outcome, on a pipe;
+// when it ends too early, the seed that it had begun has failed, and its standard error says why.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t seeds_per_child = 50;
 constexpr std::uint64_t twice_every = 64;
-/// Instead of a line break, inside of what a child says.
+/// Instead of a line break, inside of a child's line.
 constexpr char line_break = '\x1e';
 
 Error system_error(std::string_view what) {
@@ -113,7 +113,7 @@ class Swarm {
       return error;
     }
     if (child.process == 0) {
-      // Libraries that catch signals would hide what happened.
+      // Libraries that catch signals would hide how a child ended.
       for (const int s : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) std::signal(s, SIG_DFL);
       if (!options_.show_log) ::dup2(child.errors, STDERR_FILENO);
       set_up_log(options_.show_log ? "info" : "error", "swarm");
@@ -186,7 +186,7 @@ class Swarm {
     return child.next < child.last ? start(child.next + 1, child.last) : Result<void>{};
   }
 
-  /// The wait status. `unread` becomes the end of what it wrote on standard error.
+  /// The wait status. `unread` becomes the end of its standard error.
   static int close(Child& child) {
     int status = 0;
     while (::waitpid(child.process, &status, 0) < 0 && errno == EINTR) {

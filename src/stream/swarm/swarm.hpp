@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The swarm: many small simulated jobs, each drawn from a seed with everything that may go wrong,
-// each held to the promises that weft makes. docs/testing.md says which, and what it found.
+// each held to the promises that weft makes. docs/testing.md lists them, and the bugs found.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 namespace weft::stream {
 
 struct SwarmSeedOutcome {
-  std::string failure;  ///< what promise was broken; empty: none
+  std::string failure;  ///< the promise that was broken; empty: none
   std::uint64_t timeslices = 0;
   std::uint64_t events = 0;
   std::uint64_t trace_hash = 0;
   bool good() const { return failure.empty(); }
 };
 
-/// Several lines: what a seed stands for.
+/// The case that a seed stands for, in several lines.
 std::string describe_swarm_seed(std::uint64_t seed, const sim::Scenario* network = nullptr);
 
 /// Runs one seed in this process; a failed check of weft ends it. With `network` the seed runs on

@@ -15,7 +15,7 @@
 namespace weft::stream {
 namespace {
 
-/// Of all contributions of a job: what keeps it at some ten milliseconds of computing.
+/// Of all contributions of a job: few enough for some ten milliseconds of computing.
 constexpr std::uint64_t most_bytes = 2 << 20;
 
 enum Aspect : std::uint64_t {
@@ -196,7 +196,7 @@ void draw_schedule(Rng rng, StreamOptions& o) {
   o.grant.open_timeslices = between(rng, 1, 32);
 }
 
-/// Clocks, noise and what else is on the network.
+/// Draws clocks, noise and other traffic on the network.
 void draw_disturbances(Rng rng, Duration length, sim::Scenario& s) {
   s.fabric.acknowledgement = microseconds(magnitude(rng, 0.3, 10));
   s.fabric.death_notice = microseconds(magnitude(rng, 10, 1000));

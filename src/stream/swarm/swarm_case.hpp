@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SwarmCase: a whole simulated job drawn from one number: network, placement, options, faults, and
-// what may be expected of it.
+// the outcome to expect.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace weft::stream {
 
-/// What the drawn faults allow to happen.
+/// The outcomes that the drawn faults allow.
 struct SwarmExpectation {
   /// No node is killed or out of reach for as long as the peer timeout: then nothing but every
   /// timeslice once, complete and not repeated will do.
   bool calm = true;
   /// An input node leaves for a while, or timeslices are given up: components may be missing.
   bool may_miss_components = false;
-  /// Then only input nodes know what it had built.
+  /// Then only input nodes know which timeslices it had built.
   bool computes_crash = false;
   /// Not known before: the job is stopped by the time.
   bool ends_by_time = false;
@@ -40,14 +40,14 @@ struct SwarmCase {
 };
 
 /// The same case for the same seed on every platform. With `network`, its topology, router and
-/// network options are taken over, and everything else is drawn. Errors: what `network` refuses, or
+/// network options are taken over, and everything else is drawn. Errors: those of `network`, or
 /// fewer than two hosts.
 Result<SwarmCase> draw_swarm_case(std::uint64_t seed, const sim::Scenario* network);
 
-/// Several lines that say what was drawn.
+/// Several lines that describe the case.
 std::string to_text(const SwarmCase& drawn);
 
-/// The faults of a case that lasts about `length`: appends them, and lowers what may be expected.
+/// The faults of a case that lasts about `length`: appends them, and lowers the expectation.
 /// `split` decides about partitions between input nodes.
 void draw_swarm_faults(Rng rng, Rng split, Duration length, SwarmCase& drawn);
 

@@ -34,8 +34,8 @@ class FaultDraw {
 
  private:
   void draw_usual() {
-    // Who is stopped by the time agrees on the end by a view, and others' traffic may hold answers
-    // up for longer than the peer timeout.
+    // A stream that ends by the time agrees on the end by a view, and others' traffic may hold
+    // answers up for longer than the peer timeout.
     if (case_.expected.ends_by_time && !case_.scenario.traffic.empty()) leaves();
     if (rng_.uniform() < 0.35) return;
     const std::uint64_t count = 1 + rng_.below(5);
@@ -95,7 +95,7 @@ class FaultDraw {
   bool is_input(std::uint32_t node) const { return node < inputs_; }
   void leaves() { case_.expected.calm = false; }
 
-  /// What happens to one process does so one after the other.
+  /// The faults of one process follow one another.
   bool reserve(std::uint32_t node, Duration& at, Duration lasts) {
     if (free_from_[node] == Duration::max()) return false;
     at = std::max(at, free_from_[node]);
@@ -117,7 +117,8 @@ class FaultDraw {
       case_.expected.may_miss_components = true;
     } else {
       case_.expected.computes_crash = true;
-      // What its sink has not consumed when a view changes is lost with a node: let it have all.
+      // Timeslices that wait for the sink when a view changes are lost with a node: let the sink
+      // have all.
       case_.options.sink_depth = 4096;
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever the swarm draws does the same in a simulation that is divided.
+// Every case of the swarm does the same in a simulation that is divided.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 namespace weft::stream {
 namespace {
 
-/// Where the stream ended, as far as the job's reports say.
+/// The end of the stream, as far as the job's reports say.
 std::uint64_t end_of(const std::vector<NodeReport>& reports) {
   std::uint64_t end = 0;
   for (const NodeReport& r : reports) end = std::max(end, r.sent_below);
@@ -28,7 +28,8 @@ std::string judge(const SwarmCase& drawn, const std::vector<NodeReport>& reports
   }
   if (std::string wrong = ledger.judge(drawn.expected, end); !wrong.empty()) return wrong;
   const report::RunRecord record = merge_reports(drawn.options, reports);
-  // What a compute node built before it crashed only input nodes know, and some of them are gone.
+  // Only input nodes know the timeslices that a compute node built before it crashed, and some of
+  // them are gone.
   const bool known = !drawn.expected.computes_crash || !drawn.expected.may_miss_components;
   if (known && record.timeslices_lost > 0) {
     return fmt::format("the report says that {} of {} timeslices are lost: all were delivered",

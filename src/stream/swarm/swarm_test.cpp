@@ -102,7 +102,7 @@ TEST(swarm, runs_ranges_in_processes_and_reports_an_impossible_network) {
   EXPECT_THAT(refused.error().message, HasSubstr("star:1"));
 }
 
-/// What a ledger says of deliveries with these flags, of timeslices 0, 1, …
+/// A ledger's judgement of deliveries with these flags, of timeslices 0, 1, …
 std::string judged(const std::vector<std::pair<std::uint64_t, std::uint32_t>>& deliveries,
                    const SwarmExpectation& expected, std::uint64_t end) {
   Ledger ledger;

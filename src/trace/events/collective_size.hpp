@@ -23,7 +23,8 @@ struct CollectiveSizes {
 /// The event of a collective, but for its communicator. Errors: an operation that is none of MPI's;
 /// a root that does not exist.
 Result<Event> collective_event(Collective operation, const CollectiveSizes& sizes);
-/// The other way: what a recorder writes, of this member's own block or vector of `bytes`.
+/// The other way: the sizes that a recorder writes, of this member's own block or vector of
+/// `bytes`.
 CollectiveSizes recorded_sizes(Collective operation, std::uint64_t bytes, std::uint32_t member,
                                std::uint32_t members, std::uint32_t root);
 

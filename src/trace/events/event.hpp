@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The neutral model of a recorded message-passing program: for every rank the sequence of what it
-// did, whichever tool recorded it. Times between calls are computation; what calls took is not part
-// of it, as a replay finds that anew.
+// The neutral model of a recorded message-passing program: for every rank the sequence of its
+// calls, from any recording tool. Times between calls are computation; the calls' own times are not
+// part of it, as a replay finds them anew.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Event {
   std::uint32_t request = 0;   ///< small: numbers are used again
   std::uint64_t compute_ns = 0;
   std::uint64_t at_ns = 0;   ///< when, on a clock that all ranks share more or less
-  std::uint64_t number = 0;  ///< of the event in what was read, for messages
+  std::uint64_t number = 0;  ///< of the event in the file, for messages
   collective::Operation operation = collective::Operation::barrier;
   std::uint32_t root = 0;  ///< within the communicator
   bool varies = false;     ///< members' blocks differ; `bytes` is all that this rank sends
@@ -40,7 +40,7 @@ struct Event {
 /// The `peer` of a receive of which no completion was recorded.
 inline constexpr std::uint32_t no_peer = ~std::uint32_t{0};
 
-/// A trace, read rank by rank as it is wanted. One thread. What it holds does not grow with the
+/// A trace, read rank by rank as it is wanted. One thread. Its memory does not grow with the
 /// trace's length.
 class EventStream {
  public:
@@ -49,7 +49,7 @@ class EventStream {
   /// The ranks of a communicator in its order; empty: there is none of that number.
   virtual std::span<const std::uint32_t> members(std::uint32_t communicator) const = 0;
   /// The next event of the rank; `end` again and again behind the last. Errors name file, rank and
-  /// event: what cannot be read, is truncated or makes no sense.
+  /// event: one that cannot be read, is truncated or makes no sense.
   virtual Result<Event> next(std::uint32_t rank) = 0;
 };
 

@@ -11,7 +11,7 @@ namespace weft::trace {
 
 /// Reads the stream to its end: every message has its counterpart of the same size, every operation
 /// completes, all members of a communicator call the same collectives in the same order with the
-/// same root and size. Errors are the stream's; what does not fit is in the summary.
+/// same root and size. Errors are the stream's; the summary has the first mismatch.
 Result<Summary> examine(EventStream& stream, const std::string& file);
 
 }  // namespace weft::trace

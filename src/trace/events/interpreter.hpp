@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns what a tool recorded of one rank, call by call, into events: time outside of calls is
+// Turns a tool's records of one rank, call by call, into events: time outside of calls is
 // computation, sizes of collectives become those of core/collective, and a receive gets its source
 // from its completion.
 #pragma once
@@ -26,8 +26,8 @@ class Interpreter {
   /// posted where it completes.
   Interpreter(std::uint32_t rank, const Communicators& communicators, std::size_t look_ahead);
 
-  /// The next record of the rank; `number` is for messages. Errors: it contradicts what came
-  /// before, or names what does not exist. Without file and rank.
+  /// The next record of the rank; `number` is for messages. Errors: it contradicts earlier records,
+  /// or names something that does not exist. Without file and rank.
   Result<void> add(const Record& record, std::uint64_t number);
   /// No more will come.
   void finish();

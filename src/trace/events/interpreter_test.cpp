@@ -34,7 +34,7 @@ std::string text_of(const Event& e) {
   return "end";
 }
 
-/// What a rank's records mean; or the error.
+/// The meaning of a rank's records; or the error.
 std::vector<std::string> meaning(const std::vector<Record>& records,
                                  std::size_t look_ahead = 1000) {
   Interpreter interpreter(0, pair_of_ranks, look_ahead);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which send belongs to which receive: the n-th send with one key to the n-th receive with it.
-// Holds only what has not found its counterpart yet, so that its size does not grow with the trace.
+// Holds only sides that have not found their counterpart yet, so that its size does not grow with
+// the trace.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ struct MessageKey {
   std::uint32_t to = 0;
   std::uint32_t communicator = 0;
   std::int64_t tag = 0;
-  std::uint64_t bytes = 0;  ///< where messages of one tag are told apart by their size; else 0
+  std::uint64_t bytes = 0;  ///< if messages of one tag are told apart by their size; else 0
 
   friend bool operator==(const MessageKey&, const MessageKey&) = default;
 };
@@ -25,12 +26,12 @@ struct MessageKeyHash {
   std::size_t operator()(const MessageKey& key) const;
 };
 
-/// One thread. T: what is remembered of the side that came first.
+/// One thread. T: the note kept of the side that came first.
 template <class T>
 class Pairing {
  public:
-  /// A send or receive is there. Yields what its counterpart left, or nothing and keeps `mine` for
-  /// the counterpart.
+  /// A send or receive is there. Yields the counterpart's note, or nothing and keeps `mine` for the
+  /// counterpart.
   std::optional<T> meet(const MessageKey& key, bool is_send, T mine) {
     const auto found = waiting_.find(key);
     if (found == waiting_.end()) {

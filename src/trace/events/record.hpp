@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recorder writes while a program runs: one file per rank, records of one size, times of the
-// rank's own clock. Made for speed and for surviving a killed program; OTF2 is made of it
+// The output of a recorder while a program runs: one file per rank, records of one size, times of
+// the rank's own clock. Made for speed and for surviving a killed program; OTF2 is made of it
 // afterwards. Includes nothing of weft, so that modules within other programs can use it.
 #pragma once
 
@@ -13,7 +13,7 @@ struct Record {
     enter = 1,        ///< a call: `operation` is its Call
     leave,            ///< it returns
     send,             ///< a whole send: `bytes` to `peer` with `tag`
-    receive,          ///< a whole receive, of what has come
+    receive,          ///< a whole receive, of an arrived message
     send_started,     ///< `more` numbers the request from here on
     send_done,        ///< request `more`
     receive_started,  ///< request `more`
@@ -25,14 +25,14 @@ struct Record {
                       ///< of no other communicator; followed by the members' ranks
     members,          ///< members_in_record ranks of those, over all bytes behind `kind`
     clock,            ///< rank 0's clock is ahead by `more` ns, signed, as measured at this time
-    incomplete,       ///< the program did what cannot be recorded: `operation` is an Incomplete
+    incomplete,       ///< a call that cannot be recorded: `operation` is an Incomplete
     end,              ///< the program has ended in order
   };
   std::uint64_t time_ns = 0;
-  /// Of a collective: what this rank sends, in OTF2's way: summed over all members, itself
-  /// included.
+  /// Of a collective: the bytes that this rank sends, in OTF2's way: summed over all members,
+  /// itself included.
   std::uint64_t bytes = 0;
-  std::uint64_t more = 0;  ///< of a collective: what it receives, counted alike
+  std::uint64_t more = 0;  ///< of a collective: received, counted alike
   std::uint32_t peer = 0;  ///< within the communicator
   std::int32_t tag = 0;
   std::uint32_t communicator = 0;  ///< the rank's own numbers: 0 is the world, 1 the rank alone
@@ -80,7 +80,7 @@ enum class Incomplete : std::uint16_t {
   between_groups,       ///< a communicator between two groups
   unknown_request,      ///< a request completed that no recorded call began
   one_sided,            ///< windows, whose transfers are not recorded
-  restarted,            ///< the process was started anew, and what it did before is not there
+  restarted,            ///< the process was started anew, and its earlier events are missing
 };
 
 /// Calls, which are regions of a trace.

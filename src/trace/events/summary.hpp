@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace contains, and whether it can be replayed.
+// The contents of a trace, and whether it can be replayed.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,7 @@ struct Summary {
   std::uint64_t unmatched = 0;
   double seconds = 0;        ///< from the first event to the last; of GOAL: the longest computation
   bool is_measured = false;  ///< `seconds` is how long a real run took
-  /// The first of the unmatched: which rank, which event of it, what is wrong, and how many more
-  /// there are. Empty: none.
+  /// The first mismatch: its rank, the event, the error, and how many more there are. Empty: none.
   std::string problem;
 };
 

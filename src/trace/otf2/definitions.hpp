@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an OTF2 archive defines: its clock, regions, processes and communicators. Private to
+// The definitions of an OTF2 archive: its clock, regions, processes and communicators. Private to
 // trace/otf2.
 #pragma once
 
@@ -28,7 +28,7 @@ struct Otf2Definitions {
 /// libotf2 explains errors on standard error as well; after this call only our callers do.
 void say_errors_once();
 
-/// Reads an archive's global definitions. Errors name the file and what it lacks.
+/// Reads an archive's global definitions. Errors name the file and the missing part.
 Result<Otf2Definitions> read_definitions(OTF2_Reader* reader, const std::string& path);
 
 }  // namespace weft::trace

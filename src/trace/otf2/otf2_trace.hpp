@@ -34,8 +34,7 @@ class Otf2Writer {
   virtual Result<void> finish(const std::vector<std::vector<std::uint32_t>>& communicators) = 0;
 };
 
-/// Makes DIRECTORY/traces.otf2 and what belongs to it. Errors: something is there already; no
-/// place.
+/// Makes DIRECTORY/traces.otf2 and its other files. Errors: something is there already; no space.
 Result<std::unique_ptr<Otf2Writer>> create_otf2(const std::string& directory, std::uint32_t ranks);
 
 }  // namespace weft::trace

@@ -45,7 +45,8 @@ void add_totals(CallScope& scope, Collective operation, MPI_Comm c, int root, st
 
 }  // namespace
 
-/// A call and the same without waiting. `size` is what `collective` takes, by the parameters.
+/// A call and the same without waiting. `size` is the argument for `collective`, from the
+/// parameters.
 #define WEFT_COLLECTIVE(name, iname, operation, root, size, parameters, arguments)                \
   WEFT_CALL(name, (WEFT_LIST parameters)) {                                                       \
     WEFT_REAL(name);                                                                              \

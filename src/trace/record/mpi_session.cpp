@@ -257,7 +257,7 @@ void MpiSession::complete_freed(std::uint64_t at_ns, MPI_Request handle) {
   persistent_.erase(key(handle));
   const auto found = requests_.find(key(handle));
   if (found == requests_.end()) return;
-  // What a freed receive gets nobody is told.
+  // Nobody learns which message a freed receive gets.
   if (found->second.kind != OpenRequest::Kind::send) report(Incomplete::unknown_request);
   recorder_.add({.time_ns = at_ns, .more = found->second.number, .kind = Record::Kind::send_done});
   requests_.erase(found);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the recording module of an MPI program knows of its rank: communicators, open requests, the
-// call that is being recorded. Compiled once for each MPI.
+// The recording module's state of an MPI program's rank: communicators, open requests, the call
+// that is being recorded. Compiled once for each MPI.
 #pragma once
 
 #include <mpi.h>

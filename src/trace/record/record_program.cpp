@@ -54,7 +54,7 @@ Result<Launch> launch_by_mpi(const RecordOptions& options, const std::string& mp
   return launch;
 }
 
-/// weft's own programs record themselves, whatever runs them.
+/// weft's own programs record themselves, under any launcher.
 bool starts_own_programs(const std::string& launcher) {
   std::error_code error;
   return fs::canonical(find_program(launcher), error).filename() == "weft";

@@ -43,7 +43,7 @@ class record : public testing::TestWithParam<const char*> {
            std::system(("command -v mpirun." + std::string(GetParam()) + " >/dev/null").c_str()) ==
                0;
   }
-  /// What the archive contains; its replay has come to its end.
+  /// The archive's summary, after a replay to its end.
   Summary replayed() {
     const auto trace = open_trace(directory() + "/traces.otf2");
     EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().message);

@@ -38,7 +38,7 @@ std::string_view text_of(std::uint16_t why) {
   return "it did something that is not recorded";
 }
 
-/// What one rank's recording says besides its events.
+/// Facts in one rank's recording besides its events.
 struct RankFacts {
   struct Clock {
     std::uint64_t at_ns = 0;

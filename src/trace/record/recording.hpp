@@ -16,7 +16,7 @@ namespace weft::trace {
 /// One rank's recording, record by record. One thread. Nothing in the file is trusted.
 class Recording {
  public:
-  /// Errors: what cannot be read or is no recording of that rank.
+  /// Errors: a file that cannot be read or is no recording of that rank.
   static Result<Recording> open(const std::string& path, std::uint32_t rank);
 
   std::uint32_t ranks() const { return ranks_; }
@@ -42,8 +42,8 @@ struct Merged {
 };
 
 /// Makes the archive DIRECTORY/traces.otf2 of the recordings in `recordings`, with all times on
-/// rank 0's clock. Errors: a rank without recording; a program that did not end in order; what
-/// could not be recorded; those of create_otf2.
+/// rank 0's clock. Errors: a rank without recording; a program that did not end in order; calls
+/// that could not be recorded; those of create_otf2.
 Result<Merged> merge_recordings(const std::string& recordings, const std::string& directory);
 
 }  // namespace weft::trace

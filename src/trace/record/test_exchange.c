@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An MPI program that uses what a recorder must not miss: every way to send and to complete,
+// An MPI program that uses all that a recorder must not miss: every way to send and to complete,
 // communicators of its own, collectives, marks of progress. Prints the sum that all ranks agree on.
 #include <mpi.h>
 #include <stdio.h>

@@ -30,7 +30,7 @@ void GraphFeed::make_ready(std::uint32_t r, std::uint32_t operation) {
   (computes ? rank.calcs : rank.messages).push_back(operation);
 }
 
-/// The operation has begun, or is done: what waited for that may begin.
+/// The operation has begun, or is done: operations that waited for that may begin.
 void GraphFeed::release(std::uint32_t r, std::uint32_t operation, bool at_start) {
   Rank& rank = ranks_[r];
   for (std::uint32_t i = rank.first[operation]; i < rank.first[operation + 1]; ++i) {

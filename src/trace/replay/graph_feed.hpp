@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GOAL trace as actions of simulated ranks: every operation begins as soon as what it requires is
-// done; a rank computes one thing at a time, and messages that may go do so first.
+// A GOAL trace as actions of simulated ranks: every operation begins as soon as those that it
+// requires are done; a rank computes one thing at a time, and messages that may go do so first.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace weft::trace {
 /// One thread. The trace outlives it; its messages are all paired (summary_of says so).
 class GraphFeed final : public sim::Feed {
  public:
-  /// Every computation takes `compute_factor` times what the trace says; at least 0.
+  /// Every computation takes `compute_factor` times its length in the trace; at least 0.
   GraphFeed(const GoalTrace& trace, double compute_factor);
 
   std::uint32_t ranks() const override { return static_cast<std::uint32_t>(ranks_.size()); }

@@ -19,8 +19,8 @@ using Traces = std::vector<std::shared_ptr<Trace>>;
 class RepeatedFeed final : public sim::Feed {
  public:
   /// The traces have the same number of ranks, have been examined and outlive it. All ranks draw
-  /// the same trace for an iteration, by the seed. An iteration ends where the trace says so; where
-  /// it never does, with the trace.
+  /// the same trace for an iteration, by the seed. An iteration ends where the trace marks its end;
+  /// without marks, with the trace.
   RepeatedFeed(const Traces& traces, double compute_factor, std::uint64_t seed);
 
   std::uint32_t ranks() const override { return static_cast<std::uint32_t>(ranks_.size()); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replay: what a trace's ranks did, done again by simulated ranks on a scenario's network.
+// Replay: simulated ranks repeat the calls of a trace's ranks on a scenario's network.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ReplayOutcome {
   double waited_s = 0;         ///< of all ranks together, for messages
 };
 
-/// Runs the feed to its end. Errors: what the scenario's network refuses; more ranks than hosts;
+/// Runs the feed to its end. Errors: those of the scenario's network; more ranks than hosts;
 /// operations that do not fit each other; ranks that wait for ever, with the first of them.
 Result<ReplayOutcome> replay(sim::Feed& feed, const ReplayOptions& options);
 

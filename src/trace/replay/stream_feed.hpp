@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recorded program as actions of simulated ranks: calls in their order, computation as recorded
-// times a factor, collective operations as their algorithms' messages. Holds what is open, not what
-// has been.
+// times a factor, collective operations as their algorithms' messages. Holds open operations only,
+// not past ones.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace weft::trace {
 /// One thread. The stream outlives it; it has been examined and found complete.
 class StreamFeed final : public sim::Feed {
  public:
-  /// Every computation takes `compute_factor` times what was recorded; at least 0.
+  /// Every computation takes `compute_factor` times its recorded length; at least 0.
   StreamFeed(EventStream& stream, double compute_factor);
 
   std::uint32_t ranks() const override { return static_cast<std::uint32_t>(ranks_.size()); }
   sim::Action next(std::uint32_t rank) override;
   void on_completed(std::uint32_t rank, std::uint32_t request) override;
-  /// What the stream could not read; the rank that it stopped has ended then.
+  /// The stream's error of reading; the rank that it stopped has ended then.
   const std::optional<Error>& error() const { return error_; }
 
  private:

@@ -16,17 +16,17 @@ class Trace {
  public:
   virtual ~Trace() = default;
   virtual std::uint32_t ranks() const = 0;
-  /// Looks at every event. What cannot be replayed is in the summary, or the error.
+  /// Looks at every event. The summary, or the error, says what cannot be replayed.
   virtual Result<Summary> examine() = 0;
   /// From the beginning, as often as wanted. It has been examined and its summary has no problem.
-  /// The feed's error says what it could not read; Trace outlives it.
+  /// The feed's error is one of reading; Trace outlives it.
   virtual Result<std::unique_ptr<sim::Feed>> feed(double compute_factor) const = 0;
-  /// What stopped a feed: the first error of reading.
+  /// The error that stopped a feed: the first one of reading.
   virtual Result<void> state_of(const sim::Feed& feed) const = 0;
 };
 
-/// "….otf2" is the anchor file of an OTF2 archive, everything else a GOAL text. Errors: what cannot
-/// be read at all, with file and, of GOAL, line.
+/// "….otf2" is the anchor file of an OTF2 archive, everything else a GOAL text. Errors: an
+/// unreadable trace, with file and, of GOAL, line.
 Result<std::unique_ptr<Trace>> open_trace(const std::string& path);
 
 /// Replays a whole trace that has been examined. Errors: those of reading and of `replay`.

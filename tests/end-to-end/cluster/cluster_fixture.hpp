@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clusters of real processes on loopback, with what they need in a directory of their own.
+// Clusters of real processes on loopback, with their files in a directory of their own.
 #pragma once
 
 #include <arpa/inet.h>

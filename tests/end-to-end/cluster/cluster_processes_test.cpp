@@ -260,7 +260,7 @@ class cluster_mpirun : public cluster, public testing::WithParamInterface<const 
         WEFT_MPIRUN,  "--oversubscribe", "-n",  std::to_string(ranks),
         WEFT_PROGRAM, "stream",          "node"};
     command.insert(command.end(), arguments.begin(), arguments.end());
-    // What libpmix itself does not give back is not weft's fault.
+    // Leaks of libpmix itself are not weft's fault.
     std::ofstream(directory_ / "leaks") << "leak:libpmix\n";
     return NodeProcess(command, {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                                  "TMPDIR=" + directory_.string(),

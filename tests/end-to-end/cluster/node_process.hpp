@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that a test runs, with what it prints.
+// A program that a test runs, with its output.
 #pragma once
 
 #include <sys/types.h>
@@ -31,8 +31,8 @@ class NodeProcess {
   const std::string& errors() const { return errors_; }
 
  private:
-  /// Takes in what was printed; waits at most until `deadline` (ms). False when both pipes are
-  /// closed or time is over.
+  /// Takes in the output; waits at most until `deadline` (ms). False when both pipes are closed or
+  /// time is over.
   bool read_more(long deadline);
 
   pid_t pid_ = -1;

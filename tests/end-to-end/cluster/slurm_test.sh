@@ -83,14 +83,14 @@ grep -q '"inputs":2,"computes":2' "$dir/out.json"
 grep -q '"timeslices_complete":300' "$dir/out.json"
 grep -q '"timeslices_lost":0' "$dir/out.json"
 
-# Without PMIx nobody says who is who: one line with the fix, and not a job of one.
+# Without PMIx processes do not know their ranks: one line with the fix, and not a job of one.
 if srun --mpi=none -n 2 "$weft" stream node --timeslices 10 >"$dir/none.out" 2>&1; then
   echo "srun --mpi=none did not fail" >&2
   exit 1
 fi
 grep -q 'srun --mpi=pmix' "$dir/none.out"
 
-# Programs, by whatever Slurm speaks: the result of one process alone.
+# Programs, with every interface of Slurm: the result of one process alone.
 expected=$("$program" 60 20 | sed -n 1p)
 for mpi in pmix pmi2; do
   got=$(srun --mpi=$mpi -n 4 "$program" 60 20 | sed -n 1p)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known about the commands that the documentation shows.
+// Facts about the commands that the documentation shows.
 
-/** What is not run, and why. Everything else is. */
+/** Commands that are not run, and why. All others are. */
 export const skips = [
   { like: /^\.\/(run|test)\b/, why: 'builds or tests everything; this is one of those tests' },
   { like: /^(ctest|cmake --preset)\b/, why: 'builds or tests everything' },
@@ -24,7 +24,7 @@ export const skips = [
   { like: /^mpirun .*(swarm|fat-tree:16384)|--parts 2/, why: 'takes minutes' },
 ];
 
-/** What a page needs that its reader has. */
+/** Files and programs that a page needs and its reader has. */
 const make = 'weft stream local --no-limit --timeslices 12000 --inputs 1 --computes 2 '
   + "--source 'pattern:?size=64' --sink 'tsa:run_%n.tsa'";
 const archives = [make, 'cp run_0.tsa run.tsa', 'mkdir raw'];

@@ -143,7 +143,7 @@ function checkLists() {
   }
   const { stdout } = spawnSync(path.join(build, 'weft'), ['--help'], { encoding: 'utf8' });
   for (const [, command] of stdout.matchAll(/^ {2}([a-z]+) {2,}\S/gm)) {
-    // `weft help` is another way to what `--help` says.
+    // `weft help` prints the same as `--help`.
     if (command === 'help' || !/^Examples?:$/m.test(helpOf([command]))) continue;
     assert.ok(pages.some((p) => `${p} `.startsWith(`help ${command} `)),
       `the examples of weft ${command} --help are not run`);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Where npm's registry cannot be reached the build goes on without charts, soon, and says so in one
-# line. The limit of the whole is far above what it takes and far below npm's own six minutes.
+# When npm's registry cannot be reached the build goes on without charts, soon, and says so in one
+# line. The limit of the whole is far above the time needed and far below npm's own six minutes.
 #   chart_libraries_test.sh SOURCE_DIR NPM NODE
 set -euo pipefail
 source=$1 npm=$2 node=$3

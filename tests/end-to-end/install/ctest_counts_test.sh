@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What ./test counts of ctest's output, on a project of four tests.
+# The counts that ./test takes from ctest's output, on a project of four tests.
 #   ctest_counts_test.sh SOURCE_DIR
 set -euo pipefail
 source=$1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` leaves can be used by others: builds the examples against it, once with
+# Others can use the files of `cmake --install`: builds the examples against them, once with
 # find_package and once with pkg-config, and runs one of them.
 #   install_test.sh CMAKE BUILD_DIR SOURCE_DIR CXX_COMPILER
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `cpack` makes Debian packages that name what they need, and that dpkg installs into a root where
-# nothing else is. The program runs from there, and the library is found by pkg-config.
+# `cpack` makes Debian packages that name their dependencies, and that dpkg installs into a root
+# where nothing else is. The program runs from there, and the library is found by pkg-config.
 #   package_test.sh CPACK BUILD_DIR
 set -euo pipefail
 
@@ -32,7 +32,7 @@ needs "${mpi[0]}" weft libmpich12 libopenmpi3
 [[ $(dpkg-deb --field "${weft[0]}" Depends) != *mpi* ]] || fail "weft itself needs an MPI"
 [[ -n "$(dpkg-deb --field "${weft[0]}" Description)" ]] || fail "the package has no description"
 
-# A root with dpkg's own folders and nothing else; what is needed comes from this machine.
+# A root with dpkg's own folders and nothing else; dependencies come from this machine.
 root="$work/root"
 mkdir -p "$root"/var/lib/dpkg/{info,updates,triggers}
 touch "$root"/var/lib/dpkg/{status,available}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What ./run installs: nothing that starts daemons, and no package that only tests use. What the
-# ordinary ./test installs: no emulator.
+# ./run installs nothing that starts daemons, and no package that only tests use. The ordinary
+# ./test installs no emulator.
 #   packages_test.sh SOURCE_DIR
 set -euo pipefail
 cd "$1"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of launching share; sourced with `dir` (a directory of the test's own) set, and a
+# Helpers of the tests of launching; sourced with `dir` (a directory of the test's own) set, and a
 # function `fail`. Programs that are searched for by name are copies of a name of their own.
 # shellcheck shell=bash disable=SC2154
 
 # Before a command in the background: it is asked to end when this script is killed.
 bound=(setpriv --pdeathsig TERM --)
 
-# Kills what this script has started, and what that has.
+# Kills all descendants of this script.
 end_descendants() {
   local generation=$$ all=()
   while mapfile -t generation < <(pgrep -P "$(IFS=, && echo "${generation[*]}")") &&
@@ -16,7 +16,7 @@ end_descendants() {
   ((${#all[@]} == 0)) || kill -9 "${all[@]}" 2>/dev/null || true
 }
 
-# What programs print, but their times.
+# The output of programs, without their times.
 results() { grep -v ' processes, ' "$1" || true; }
 
 milliseconds() { echo $(($(date +%s%N) / 1000000)); }

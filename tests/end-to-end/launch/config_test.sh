@@ -10,7 +10,7 @@ dir=$(mktemp -d)
 # shellcheck source=common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 trap 'end_descendants; rm -rf -- "$dir"' EXIT
-# Where this user's secret is made.
+# The directory in which this user's secret is made.
 export XDG_CONFIG_HOME=$dir/config
 file=$dir/job.conf
 
@@ -158,7 +158,7 @@ wait $first && fail "a process over TCP got through with one that shares memory"
 wait $second && fail "a process that shares memory got through with one over TCP"
 grep -q 'did not let this node in' "$dir/out0.err" || fail "nobody says why: $(cat "$dir/out0.err")"
 
-# Who is told that its rank is elsewhere now leaves.
+# A process that learns that its rank is elsewhere now leaves.
 write_file 2 "$forever"
 start 0 out0
 first=$!
@@ -172,7 +172,7 @@ done
 wait $first && fail "a process whose rank went elsewhere got through"
 grep -q "job.conf:$line: rank 0 is to be at 127.0.0.1:" "$dir/out0.err" || fail "$(cat "$dir/out0.err")"
 
-# What can be wrong, in one line each.
+# Errors of the file, in one line each.
 run=("$weft" run --config "$file" -- "$examples/vsum2")
 alone=(env WEFT_CONFIG="$file" "$examples/vsum2")
 expect_failure 2 "$dir/none: No such file" "$weft" run --config "$dir/none" -- "$examples/vsum2"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# weft run --heartbeat: what the kernel is told of it, and what is refused.
+# weft run --heartbeat: the kernel's settings, and refused values.
 #   heartbeat_test.sh WEFT EXAMPLES
 set -euo pipefail
 weft=$1 examples=$2

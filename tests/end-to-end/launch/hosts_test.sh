@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# weft run --hosts: the same results, whatever is killed on the way, and nothing that stays behind.
-# A stand-in for ssh runs the commands here.
+# weft run --hosts: the same results, with any process killed on the way, and nothing left behind. A
+# stand-in for ssh runs the commands here.
 #   hosts_test.sh WEFT EXAMPLES [SEED]
 set -euo pipefail
 weft=$1 examples=$2 seed=${3:-$RANDOM}
@@ -26,7 +26,8 @@ fail() {
 }
 
 # ssh HOST COMMAND. A host that has a file of its name in $dir/down cannot be reached. Its output
-# goes through another process, as through a network: ssh may end before what it started.
+# goes through another process, as through a network: ssh may end before the process that it
+# started.
 cat >"$dir/ssh" <<SSH
 #!/usr/bin/env bash
 host=\$1
@@ -76,7 +77,7 @@ expect() {
   nothing_left "$*"
 }
 
-# Exit codes, what programs print, and where they run.
+# Exit codes, the output of programs, and their working directory.
 expect 3 "rank 0 ended with code 3" "${run[@]}" -n 1 -- bash -c 'exit 3'
 expect 127 "cannot start '$dir/nothing'" "${run[@]}" -- "$dir/nothing"
 expect 143 "was ended by signal 15" "${run[@]}" -n 3 -- bash -c 'kill $$'
@@ -89,7 +90,7 @@ sum=$("${run[@]}" -n 4 -- bash -c 'seq 1 200000' | { sleep 0.5; sort | sha256sum
 nothing_left "much output"
 expect 0 "" timeout 20 bash -c '"$@" | head -n 1' - "${run[@]}" -n 2 -- bash -c 'seq 1 1000000'
 
-# What can be wrong with hosts.
+# Errors of hosts.
 touch "$dir/down/beta"
 expect 1 "host beta: $dir/ssh ended with code 255 before weft answered" "${run[@]}" -- "$program"
 rm "$dir/down/beta"
@@ -139,7 +140,7 @@ survives "host beta is lost: $dir/ssh was ended by signal 9" kill_ssh
 survives "starting it anew on alpha" take_host
 rm "$dir/down/beta"
 
-# Without a restart, the others say what they miss.
+# Without a restart, the others name the missing rank.
 rm -f "$dir"/ssh-of-*
 "${bound[@]}" timeout 60 "${run[@]}" --timeout 500ms -- "$program" 400 40 100000 >"$dir/out" 2>"$dir/err" &
 guard=$!

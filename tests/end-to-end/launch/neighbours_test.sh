@@ -36,7 +36,7 @@ for machine in $here $there; do
   ip -n $machine link set cable up
 done
 
-# Where this user's secret is made.
+# The directory in which this user's secret is made.
 export XDG_CONFIG_HOME=$dir/config
 export WEFT_LOG=debug
 file=$dir/job.conf
@@ -47,8 +47,8 @@ write_file() {
 # ways NAME: "PEER WAY" for each way that a process found to a peer, from its log.
 ways() { sed -n 's/.*hybrid: node \([0-9]*\) is reached over \([a-z]*\)$/\1 \2/p' "$dir/$1" | sort -u; }
 
-# A machine that does much else may be too slow with shared memory: TCP is taken after a second. So
-# what has to be is looked for several times. What must not be must never be.
+# A busy machine may be too slow with shared memory: TCP is taken after a second. So several
+# attempts may find the expected paths. A forbidden path must never be found.
 expected=$(WEFT_LOG=error "$examples/jac2d" 200 20 | grep checksum)
 for ((attempt = 1; ; ++attempt)); do
   write_file 'timeout = 30s'

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // endings DIR STEPS MODE [RANK]: a program that writes files as it goes, and ends in all ways that
-// programs can. Each rank sends to all others and receives from all, STEPS times, and writes what
-// it got to DIR/RANK, and the number of its process to DIR/RANK.pid; behind run_program it writes
-// DIR/RANK.tail.
+// programs can. Each rank sends to all others and receives from all, STEPS times, and writes the
+// received values to DIR/RANK, and the number of its process to DIR/RANK.pid; behind run_program it
+// writes DIR/RANK.tail.
 //   MODE  finish    all end well
 //         exit, _exit   RANK exits with code 0 in the middle
 //         code      RANK's main returns 3
@@ -47,7 +47,7 @@ void require(const Result<std::size_t>& result) {
   std::exit(1);
 }
 
-/// What all say in a step, added up.
+/// The sum of the values of all ranks in a step.
 std::uint64_t exchange(Communicator& world, std::uint64_t said) {
   const auto size = world.size();
   std::vector<std::uint64_t> heard(size);
@@ -63,8 +63,8 @@ std::uint64_t exchange(Communicator& world, std::uint64_t said) {
   return said;
 }
 
-/// The special rank returns, and the others go on when it may be dead. What it sent was too much to
-/// have arrived before it is asked for.
+/// The special rank returns, and the others go on when it may be dead. It sent too much to have
+/// arrived before the others ask for it.
 void last_word(Communicator& world, const Endings& e, bool special) {
   std::vector<std::byte> bytes(1 << 20, std::byte{1});
   if (e.mode == "needed" && special) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# How the processes of a job end, and what weft run makes of that: exits in the middle, codes of main,
-# kills after a program has returned, kills until the launcher itself ends.
+# How the processes of a job end, and how weft run reacts: exits in the middle, codes of main, kills
+# after a program has returned, kills until the launcher itself ends.
 #   endings_test.sh WEFT ENDINGS [SEED [ROUNDS]]
 set -euo pipefail
 weft=$1 endings=$2 seed=${3:-$RANDOM} rounds=${4:-100}
@@ -61,7 +61,7 @@ done
 start -- bash -c 'exit 0'
 ends_with 0 "a program that never joins"
 
-# What main does after run_program counts.
+# The code of main after run_program counts.
 start --restart never -- "$endings" "$files" 50 code 1
 ends_with 3 "main's code"
 says "rank 1 ended with code 3"
@@ -71,7 +71,7 @@ ends_with 3 "main's code, with restarts"
 start --restart never -- "$endings" "$files" 50 crash 0
 ends_with 139 "a crash behind run_program"
 
-# A program that cannot be started: one line, whatever the number of processes.
+# A program that cannot be started: one line, for any number of processes.
 start --restart on-failure -- "$dir/nothing"
 ends_with 127 "a program that is not there"
 (($(wc -l <"$dir/err") == 1)) || fail "more than a line: $(cat "$dir/err")"
@@ -107,9 +107,8 @@ ends_with 0 "what a killed rank had sent is needed again"
 says "rank 1 is needed by rank [02]; starting it anew"
 check_files needed
 
-# Kills at random moments, up to the launcher's end: whatever is killed when, exit code 0 and whole
-# files. The shell itself waits and kills: a process of its own for either takes as long as the rest
-# of the job.
+# Kills at random moments, up to the launcher's end: always exit code 0 and whole files. The shell
+# itself waits and kills: a process of its own for either takes as long as the rest of the job.
 exec {never}<> <(:)
 wait_microseconds() {
   local seconds

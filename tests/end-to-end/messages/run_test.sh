@@ -12,7 +12,7 @@ fail() {
   exit 1
 }
 
-# What a program prints, but its time.
+# The output of a program, without its time.
 results() { "$weft" run "$@" | grep -v ' processes, '; }
 
 # Exit code, of a command that prints `$expected` somewhere.
@@ -83,7 +83,7 @@ mkdir "$dir/spill"
 results -n 2 --restart on-failure --outbox 1KiB --spill "$dir/spill" -- "$examples/vsum2" >/dev/null
 [[ -z $(ls "$dir/spill") ]] || fail "something is left in the spill directory"
 
-# Without a restart, those that need a dead rank say so, and what they needed it for.
+# Without a restart, ranks that need a dead one say so, and name the operation.
 "$weft" run -n 3 --timeout 500ms -- "$examples/jac3d" 60 100000 >"$dir/out" 2>"$dir/err" &
 launcher=$!
 until pids=$(pgrep -P $launcher) && (($(wc -w <<<"$pids") == 3)); do :; done

@@ -26,8 +26,8 @@ for key in ranks messages; do
 done
 [[ $(field "$real" unmatched) == 0 ]] || fail "unmatched: $real"
 
-# Replayed on the network that it was simulated on it takes as long, but for what the message layer
-# adds: acknowledgements and heads.
+# Replayed on the network that it was simulated on it takes as long, but for the message layer's
+# additions: acknowledgements and heads.
 replayed=$("$weft" trace replay --json "$dir/simulated/traces.otf2" --scenario "$scenario")
 predicted=$(field "$replayed" predicted_s) recorded=$(field "$simulated" seconds)
 awk -v p="$predicted" -v r="$recorded" 'BEGIN { exit !(p > 0.75 * r && p < 1.1 * r) }' ||

@@ -10,7 +10,7 @@ fail() {
   echo "FAIL: $1" >&2
   exit 1
 }
-# Of what a program prints: what does not depend on who runs it.
+# The part of a program's output that is the same under any launcher.
 result() {
   grep checksum "$directory/out" || fail "no checksum: $(cat "$directory/out")"
 }
@@ -77,7 +77,7 @@ print(", ".join(p["name"] for p in report["phases"]))' "$directory/phases")"
   cmp -s "$directory/7.err" "$directory/7again.err" || fail "other deaths"
   [[ $(value 7 trace_hash) != "$(value 8 trace_hash)" ]] || fail "the seed makes no difference"
 
-  # What cannot be done is said in one line, and the launcher's own.
+  # The launcher reports an impossible request in one line of its own.
   local message
   message="$("$weft" run -n 2 --seeds 1..3 -- "$programs/jac3d" 3 2>&1)" && fail "--seeds of real"
   [[ $message == *"--fabric sim:"* ]] || fail "$message"

@@ -9,8 +9,8 @@ const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', 
   '--disable-extensions', '--disable-dev-shm-usage', '--hide-scrollbars',
   '--host-resolver-rules=MAP * ~NOTFOUND', '--remote-debugging-pipe'];
 
-// What has no answer by then will not get one. Less than ctest's patience, so that it is the call
-// that is named and not the test.
+// A call without an answer by then will not get one. Less than ctest's patience, so that it is the
+// call that is named and not the test.
 const patience = 100_000;
 
 export class Browser {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every page of a report is held to, as a headless Chromium shows it.
+// Checks of every page of a report, as a headless Chromium shows it.
 import assert from 'node:assert/strict';
 import path from 'node:path';
 
 /** Whether the page says that all charts are drawn. Runs in the page. */
 export function chartsDrawn() { return document.documentElement.dataset.charts === 'drawn'; }
 
-/** What can be measured about the page's looks. Runs in the page. */
+/** Measures the page's looks. Runs in the page. */
 function survey(width) {
   const marks = '.mark-symbol path, .mark-rect path, .mark-line path, .mark-area path, '
     + '.mark-rule line';

@@ -25,7 +25,7 @@ function writeReport(files) {
   return spawnSync(program, [...args, home], { encoding: 'utf8' });
 }
 
-// What fetch-libraries.sh leaves where npm's registry cannot be reached.
+// The file that fetch-libraries.sh leaves when npm's registry cannot be reached.
 const noLibraries = '// weft was built without its chart libraries.';
 function withoutLibraries(html) {
   return html.replace(/<script>\n[\s\S]*?<\/script>/, `<script>\n${noLibraries}\n</script>`);
@@ -106,7 +106,7 @@ async function showsParametersWhole(browser, url) {
   await page.close();
 }
 
-/** What lines mean is said in the key: words inside of a chart would cover its data. */
+/** The key explains the lines: words inside of a chart would cover its data. */
 async function keepsWordsOutOfCharts(browser, url) {
   const page = await browser.open(url, { width: 1280 });
   await page.until(chartsDrawn);
@@ -139,7 +139,7 @@ async function showsTextOnly(browser, url) {
   await page.close();
 }
 
-/** Where charts would be, a page says why there are none, and its tables are open. */
+/** In place of charts, a page says why there are none, and its tables are open. */
 async function showsTables(browser, url) {
   const page = await browser.open(url, { width: 1280 });
   await page.until(chartsDrawn);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the report of one directory: what `weft report DIR` does, without the rest of weft.
+// Writes the report of one directory, as `weft report DIR` does, without the rest of weft.
 #include <cstdio>
 
 #include "report/report.hpp"

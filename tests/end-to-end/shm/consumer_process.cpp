@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A consumer that does what it is told on standard input, a line each, and answers with one line:
+// A consumer that follows commands on standard input, a line each, and answers with one line:
 //   consumer_process NAME GROUP all|one|skip DEPTH
 //   next       takes a timeslice and keeps it: "INDEX COMPUTE FLAGS SUM INODE", or "ended"
 //   release I  gives timeslice I back: "released"

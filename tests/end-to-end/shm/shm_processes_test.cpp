@@ -194,7 +194,7 @@ class ComputeNode {
   std::uint64_t released_ = 0;
   std::uint64_t most_held_ = 0;
   std::thread thread_;
-  std::unique_ptr<Sink> sink_;  // destroyed first: it releases what is held
+  std::unique_ptr<Sink> sink_;  // destroyed first: it releases held timeslices
 };
 
 std::vector<std::uint64_t> up_to(std::uint64_t n) {
@@ -249,7 +249,7 @@ TEST(shm_processes, one_gives_what_a_killed_process_had_to_another) {
   node.publish(40);
   std::set<std::uint64_t> had{victim.next(), victim.next(), victim.next()};
   ASSERT_EQ(had.size(), 3u);
-  // The heir takes the rest, up to what the victim had: only that is missing then.
+  // The heir takes the rest, up to the victim's timeslices: only those are missing then.
   std::set<std::uint64_t> taken;
   for (const std::uint64_t i : heir.ask_numbers("take 37")) EXPECT_TRUE(taken.insert(i).second);
   for (const std::uint64_t i : had) EXPECT_FALSE(taken.contains(i));
@@ -358,7 +358,8 @@ TEST(shm_processes, processes_come_and_go_while_the_stream_runs) {
     take(*current, 20);
     const auto kept = current->next();
     EXPECT_FALSE(seen.contains(kept));
-    // By turns it leaves in order, which releases what it kept, or is killed: the next one gets it.
+    // By turns it leaves in order, which releases its timeslices, or is killed: the next one gets
+    // it.
     if (round % 2 == 0) {
       current->leave();
       seen.insert(kept);

@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"small_contributions", "topology = \"star:8\"\npreset = \"ib-edr\"",
              "inputs = 4\ncomputes = 4", "1KiB"},
-        // Switches with little room, where those who write without order block each other.
+        // Switches with little room, where nodes that write without order block each other.
         Case{"shallow_buffers", "topology = \"star:16\"\npreset = \"aries\"",
              "inputs = 8\ncomputes = 8", "16KiB"},
         Case{"large_contributions", "topology = \"star:16\"\npreset = \"ib-edr\"",

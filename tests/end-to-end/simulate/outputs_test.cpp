@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What simulations leave: network.json with its page, and traces.
+// The files of simulations: network.json with its page, and traces.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ void expect_sound_network(const json& network) {
   }
 }
 
-/// Every event has what the format asks for. How many there are by phase and process.
+/// Every event has the fields that the format asks for. How many there are by phase and process.
 std::map<std::string, int> expect_sound_trace(const json& trace) {
   std::map<std::string, int> count;
   for (const json& event : trace["traceEvents"]) {

@@ -43,7 +43,7 @@ Ended run_ranks(std::uint32_t ranks, std::vector<std::string> arguments,
   return run_weft(WithMpirun::arguments(ranks, arguments), 120);
 }
 
-/// What it printed, without what depends on the machine and the moment.
+/// Its output, without fields that depend on the machine and the moment.
 std::string lasting(const Ended& ended) {
   EXPECT_EQ(ended.code, 0) << ended.describe();
   EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 1) << ended.describe();
@@ -103,7 +103,7 @@ TEST_P(DividedSimulation, does_with_uniform_traffic_what_the_whole_does) {
                                "30us", "--levels", "2", "--seed", "9", "--json"});
 }
 
-/// A network and what else its jobs have.
+/// A scenario with this network, these faults and these jobs.
 std::string with_jobs(const std::string& topology, const std::string& faults,
                       const std::string& jobs) {
   return fmt::format(R"(seed = 7

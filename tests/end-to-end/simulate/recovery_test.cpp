@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever goes wrong, nothing is lost, and the stream flows again as before.
+// After any fault, nothing is lost, and the stream flows again as before.
 #include <gtest/gtest.h>
 
 #include "scenario_text.hpp"

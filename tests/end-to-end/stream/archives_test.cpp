@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of finite sources: what came in goes out, byte for byte.
+// Streams of finite sources: sinks get the sources' bytes, one for one.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command line asks for and cannot have, said before any work begins; what a command never
-// destroys; what it says to those who look for help.
+// Impossible command lines, refused before any work begins; files that a command never destroys;
+// help texts.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user does wrong, or the system refuses: one clear line, the documented exit code, an end.
+// Errors of users, and refusals of the system: one clear line, the documented exit code, an end.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>

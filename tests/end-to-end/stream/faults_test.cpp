@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that are stopped, killed and started again while a stream runs. Nothing is lost: what
-// cannot be complete is delivered with a flag.
+// Processes that are stopped, killed and started again while a stream runs. Nothing is lost: a
+// timeslice that cannot be complete is delivered with a flag.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,8 @@ namespace weft::e2e {
 namespace {
 
 // 4 inputs are hosts 0 to 3, 3 computes hosts 4 to 6. A stream of 2000 timeslices takes two seconds
-// or four, because the sources are paced; what comes after a fault can be told by its index.
+// or four, because the sources are paced; the index of a timeslice tells whether it came after a
+// fault.
 constexpr int timeslices = 2000;
 constexpr int well_after_the_fault = 1700;
 

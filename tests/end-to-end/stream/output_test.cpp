@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs print, serve and leave behind.
+// The output of runs, their endpoints, and the files that they leave behind.
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -95,7 +95,7 @@ TEST(stream_output, json_is_one_object_with_every_documented_member) {
   EXPECT_EQ(json.value("inputs", 0), 2);
   EXPECT_EQ(json.value("computes", 0), 3);
   EXPECT_EQ(json.value("seed", 0), 42);
-  // Content is at least what the pattern carries: 600 timeslices of 2 × 64 KiB.
+  // Content is at least the pattern's: 600 timeslices of 2 × 64 KiB.
   EXPECT_GE(json.value("bytes", 0ll), 600ll * 2 * 65536) << ended.describe();
   for (const char* member : {"limit_bytes_per_s", "goodput_of_limit", "goodput_bytes_per_s",
                              "seconds", "spread_floor_us"}) {

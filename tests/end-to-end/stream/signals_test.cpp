@@ -228,7 +228,7 @@ TEST(stream_signals, end_a_stream_whose_consumers_have_not_come) {
 }
 
 TEST(stream_signals, a_program_of_a_sink_can_be_ended_by_others) {
-  // Nodes ignore both signals; what they start does not.
+  // Nodes ignore both signals; the programs that they start do not.
   const Ended ended =
       run_weft({"stream", "local", "--inputs", "1", "--computes", "1", "--timeslices", "1",
                 "--no-limit", "--json", "--sink", "exec:sh -c 'kill -TERM $$; exit 0'"});

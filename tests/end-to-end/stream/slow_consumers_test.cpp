@@ -8,8 +8,8 @@
 namespace weft::e2e {
 namespace {
 
-// 3 rings of 1 MiB per compute node, 2 in each input node, and the program itself. What the stream
-// carries in these tests is several times as much.
+// 3 rings of 1 MiB per compute node, 2 in each input node, and the program itself. The stream
+// carries several times as much in these tests.
 constexpr long bounded_kib = memory_factor * (128L << 10);
 
 TEST(slow_consumer, holds_the_stream_back_and_loses_nothing) {

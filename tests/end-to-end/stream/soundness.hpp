@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold for every run that ended well, whatever happened in it.
+// Conditions that hold for every run that ended well, with any faults.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ void expect_good_end(const Ended& ended);
 /// A good end, and all that was sent is complete.
 void expect_all_complete(const Ended& ended);
 
-/// A good end, nothing is lost, and nothing is wrong in what was delivered; timeslices may be
-/// incomplete, but are flagged.
+/// A good end, nothing is lost, and no delivered timeslice is wrong; timeslices may be incomplete,
+/// but are flagged.
 void expect_nothing_lost(const Ended& ended);
 
 }  // namespace weft::e2e

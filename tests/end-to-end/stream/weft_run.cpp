@@ -53,8 +53,8 @@ int milliseconds_until(Clock::time_point deadline) {
   _exit(127);
 }
 
-/// Kills what became a child of the test because its parent ended. Nobody else's children are
-/// ours: a test runs one program at a time.
+/// Kills processes that became children of the test because their parents ended. Nobody else's
+/// children are ours: a test runs one program at a time.
 std::size_t kill_orphans() {
   std::size_t killed = 0;
   // A process that is just exiting by itself is given the time for it.
@@ -92,7 +92,7 @@ std::string Ended::describe() const {
 }
 
 WeftProcess::WeftProcess(std::vector<std::string> arguments, std::uint64_t largest_file) {
-  // What the program leaves behind becomes a child of the test, and is found.
+  // Processes that the program leaves behind become children of the test, which finds them.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   std::vector<std::string> command{program()};
   command.insert(command.end(), std::make_move_iterator(arguments.begin()),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of the program `weft` by tests: what it printed, how it ended, and what it left behind.
+// Runs of the program `weft` by tests: its output, its end, and leftover processes and files.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace weft::e2e {
 
-/// What sanitizers multiply a program's memory by, at most; 1 without them.
+/// The most by which sanitizers multiply a program's memory; 1 without them.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr long memory_factor = 8;
 #else
@@ -44,8 +44,8 @@ class WeftProcess {
   ~WeftProcess();
   WeftProcess(const WeftProcess&) = delete;
 
-  /// Reads what it prints until standard error contains `text`; false when it ended or `seconds`
-  /// went by without.
+  /// Reads its output until standard error contains `text`; false when it ended or `seconds` went
+  /// by without.
   bool says(std::string_view text, int seconds = 30);
   /// Waits for the end; after `seconds` it is killed and `hung`.
   Ended wait(int seconds = 60);
@@ -53,7 +53,7 @@ class WeftProcess {
   pid_t pid() const { return pid_; }
 
  private:
-  /// Takes in what was printed; false when both pipes are closed or `milliseconds` went by.
+  /// Takes in the output; false when both pipes are closed or `milliseconds` went by.
   bool read_more(int milliseconds);
 
   pid_t pid_ = -1;
@@ -86,7 +86,7 @@ class ScratchDirectory {
 /// A whole file's bytes; empty when it cannot be read.
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, std::string_view bytes);
-/// What `sha256sum` says about a file.
+/// The output of `sha256sum` for a file.
 std::string sha256_of(const std::string& path);
 
 }  // namespace weft::e2e

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What `weft simulate swarm` prints and how it ends.   swarm_test.sh WEFT
+# The output of `weft simulate swarm`, and how it ends.   swarm_test.sh WEFT
 set -euo pipefail
 weft=$1
 dir=$(mktemp -d)
