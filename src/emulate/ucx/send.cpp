@@ -30,10 +30,10 @@ Stamp stamp(Interface& interface, Endpoint& endpoint, std::size_t bytes) {
     spin_until(std::max(now, plan.departure) + plan.latency);
     return {0, 0};
   }
-  const Stamp mark = pack({.sent = now,
-                           .rank = process.rank,
-                           .lag = lag.value(),
-                           .drain = plan.departure - unhindered});
+  const Stamp mark = emulate::pack({.sent = now,
+                                    .rank = process.rank,
+                                    .lag = lag.value(),
+                                    .drain = plan.departure - unhindered});
   lag.sent(process.stamp_cost);
   return mark;
 }

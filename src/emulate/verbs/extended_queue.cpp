@@ -21,15 +21,15 @@ struct ExtendedQueue {
   ibv_wc current;  ///< the completion that the program reads
 };
 
-constexpr unsigned kMostQueues = 1'024;
-ExtendedQueue* queues[kMostQueues];
+constexpr unsigned kMostExtended = 1'024;
+ExtendedQueue* extended_queues[kMostExtended];
 
 /// Where the queue is, or would be; nullptr: there are too many.
 ExtendedQueue** place_of(const ibv_cq_ex* handle) {
   const auto first = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(handle) >> 6U);
   ExtendedQueue** free_place = nullptr;
-  for (unsigned i = 0; i < kMostQueues; ++i) {
-    ExtendedQueue** const place = &queues[(first + i) % kMostQueues];
+  for (unsigned i = 0; i < kMostExtended; ++i) {
+    ExtendedQueue** const place = &extended_queues[(first + i) % kMostExtended];
     if (*place != nullptr && (*place)->handle == handle) return place;
     if (*place == nullptr && free_place == nullptr) free_place = place;
   }
@@ -97,7 +97,7 @@ ibv_cq_ex* create_extended_queue(CreateExtendedQueue* create, ibv_context* conte
 
 void drop_extended_queue(const ibv_cq* handle) {
   const Locked locked;
-  for (ExtendedQueue*& queue : queues) {
+  for (ExtendedQueue*& queue : extended_queues) {
     if (queue == nullptr || static_cast<const void*>(queue->handle) != handle) continue;
     ::free(queue);
     queue = nullptr;
