@@ -37,6 +37,7 @@ struct Diagnosed {
   std::uint64_t queue_pairs = 0;
   std::uint64_t forgotten = 0, forgotten_open = 0;
   std::uint64_t wrong_icrcs = 0;
+  std::uint64_t time_goes_back_at = 0;
   std::uint64_t left_out = 0;
   std::vector<rdma::Finding> findings;
   std::string damage;  ///< of a capture that cannot be read to its end: what is wrong with it
@@ -79,6 +80,7 @@ Result<Diagnosed> diagnose(const std::string& path, std::size_t queue_pairs,
   result.forgotten = diagnosis.forgotten();
   result.forgotten_open = diagnosis.forgotten_open();
   result.wrong_icrcs = diagnosis.wrong_icrcs();
+  result.time_goes_back_at = diagnosis.time_goes_back_at();
   result.left_out = diagnosis.findings_left_out();
   result.findings = diagnosis.finish();
   return result;
@@ -106,6 +108,7 @@ nlohmann::ordered_json to_json(const std::vector<Diagnosed>& all, bool is_stoppe
     sum.queue_pairs += one.queue_pairs;
     sum.forgotten += one.forgotten;
     sum.wrong_icrcs += one.wrong_icrcs;
+    if (sum.time_goes_back_at == 0) sum.time_goes_back_at = one.time_goes_back_at;
     sum.left_out += one.left_out;
     for (const rdma::Finding& f : one.findings) {
       findings.push_back(to_json(f));
@@ -122,6 +125,7 @@ nlohmann::ordered_json to_json(const std::vector<Diagnosed>& all, bool is_stoppe
           {"queue_pairs", sum.queue_pairs},
           {"forgotten_queue_pairs", sum.forgotten},
           {"wrong_icrcs", sum.wrong_icrcs},
+          {"time_goes_back_at", sum.time_goes_back_at},
           {"damaged", std::move(damaged)},
           {"stopped", is_stopped},
           {"findings", std::move(findings)},
@@ -145,6 +149,12 @@ void print_text(const Diagnosed& one) {
         "{} queue pairs were forgotten to bound memory, {} of them with requests that had "
         "no answer yet: more may be wrong there; raise --queue-pairs\n",
         one.forgotten, one.forgotten_open);
+  }
+  if (one.time_goes_back_at > 0) {
+    fmt::print(
+        "times go back at packet {}: was the clock set, or are files in the wrong order? "
+        "What went by just before it is not counted\n",
+        one.time_goes_back_at);
   }
   if (one.packets == 0) {
     fmt::print(

@@ -87,12 +87,30 @@ void Diagnosis::add(std::uint64_t number, std::uint64_t time_ns, const wire::Rdm
   const wire::Opcode opcode = frame.packet.bth.opcode;
   if (!wire::is_reliable_connection(opcode)) return;
   const FlowKey key{frame.source, frame.destination, frame.packet.bth.queue_pair};
-  const Seen seen{number, static_cast<std::int64_t>(time_ns & INT64_MAX)};
+  const Seen seen{number, steady_time(number, static_cast<std::int64_t>(time_ns & INT64_MAX))};
   if (wire::is_response(opcode)) {
     add_response(key, seen, frame);
   } else {
     add_request(key, seen, frame);
   }
+}
+
+/// A clock that was set back is taken to go on from where it was: what went by before its next
+/// packet is not known, and spans later on are right. Less than the tolerance is disorder, as
+/// captures from several queues of an adapter have it.
+std::int64_t Diagnosis::steady_time(std::uint64_t number, std::int64_t time_ns) {
+  constexpr std::int64_t tolerance_ns = 100'000'000;
+  const auto after = [](std::int64_t offset, std::int64_t time) {
+    return time > INT64_MAX - offset ? INT64_MAX : time + offset;
+  };
+  std::int64_t steady = after(time_offset_ns_, time_ns);
+  if (steady < latest_ns_ - tolerance_ns) {
+    if (time_goes_back_at_ == 0) time_goes_back_at_ = number;
+    steady = after(1, latest_ns_);  // order is all that is known
+    time_offset_ns_ = steady - time_ns;
+  }
+  latest_ns_ = std::max(latest_ns_, steady);
+  return steady;
 }
 
 void Diagnosis::add_request(const FlowKey& key, const Seen& seen, const wire::RdmaFrame& frame) {
@@ -322,7 +340,8 @@ void Diagnosis::note_flood(const FlowKey& key, const Seen& seen, const FlowEvent
   finding->lost_ns = time.sum_ns();
 }
 
-void Diagnosis::note(const FlowKey& key, const Seen& seen, const FlowEvent& event) {
+void Diagnosis::note(const FlowKey& key, const Seen& seen, FlowEvent event) {
+  event.lost_ns = std::max<std::int64_t>(event.lost_ns, 0);  // packets may be a little out of order
   const auto earlier = event.belongs_to != 0 ? by_packet_.find(event.belongs_to) : by_packet_.end();
   const auto single = [&](FindingClass kind) {
     if (event.belongs_to == 0) {

@@ -63,6 +63,9 @@ class Diagnosis {
   /// RDMA packets.
   std::uint64_t packets() const { return packets_; }
   std::uint64_t wrong_icrcs() const { return wrong_icrcs_; }
+  /// The number of the first packet that lies more than 100 ms before an earlier one: the clock was
+  /// set back there, or files were joined in the wrong order. 0: of none.
+  std::uint64_t time_goes_back_at() const { return time_goes_back_at_; }
   /// Findings beyond the most that are kept.
   std::uint64_t findings_left_out() const { return left_out_; }
 
@@ -107,6 +110,7 @@ class Diagnosis {
     std::vector<Unclaimed> unclaimed;  // the latest few, until it is known whose they are
   };
 
+  std::int64_t steady_time(std::uint64_t number, std::int64_t time_ns);
   void add_request(const FlowKey& key, const Seen& seen, const wire::RdmaFrame& frame);
   void add_response(const FlowKey& key, const Seen& seen, const wire::RdmaFrame& frame);
   Flow* requests_of(Answers& answers, const FlowKey& key, const wire::RdmaFrame& frame);
@@ -118,7 +122,7 @@ class Diagnosis {
   Finding* merge(FindingClass kind, const FlowKey& key, const FlowEvent& event,
                  std::unordered_map<FlowKey, std::size_t, KeyHash>& known);
   void note_flood(const FlowKey& key, const Seen& seen, const FlowEvent& event);
-  void note(const FlowKey& key, const Seen& seen, const FlowEvent& event);
+  void note(const FlowKey& key, const Seen& seen, FlowEvent event);
   void list(const FlowKey& key, Flow& flow);
   void unpair(const FlowKey& key, Flow& flow);
   Flow* candidate_by_psn(const FlowKey& answers, const wire::RdmaFrame& frame, FlowKey& best);
@@ -145,6 +149,8 @@ class Diagnosis {
   std::uint64_t forgotten_open_ = 0;
   std::uint64_t packets_ = 0;
   std::uint64_t wrong_icrcs_ = 0;
+  std::int64_t latest_ns_ = 0, time_offset_ns_ = 0;
+  std::uint64_t time_goes_back_at_ = 0;
   std::uint64_t left_out_ = 0;
 };
 

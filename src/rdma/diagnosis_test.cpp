@@ -152,6 +152,8 @@ class Packets {
     if (wire::has_aeth(opcode)) packet.aeth = wire::Aeth{wire::ack_syndrome, 0};
     add(at_us, packet, false);
   }
+  /// The clock is set: later packets have times that differ by so much more.
+  void set_clock(std::int64_t by_us) { clock_us_ += by_us; }
   /// What follows goes between others.
   void between(std::uint32_t queue_pair) { queue_pair_ = queue_pair; }
   std::vector<Finding> finish() { return diagnosis_.finish(); }
@@ -165,11 +167,12 @@ class Packets {
     frame.source = wire::NodeAddress::ipv4(to_responder ? 1 : 2);
     frame.destination = wire::NodeAddress::ipv4(to_responder ? 2 : 1);
     frame.packet = packet;
-    diagnosis_.add(++number_, 1'000 * static_cast<std::uint64_t>(at_us), frame);
+    diagnosis_.add(++number_, 1'000 * static_cast<std::uint64_t>(clock_us_ + at_us), frame);
   }
   Diagnosis diagnosis_;
   std::uint64_t number_ = 0;
   std::uint32_t queue_pair_ = 7;
+  std::int64_t clock_us_ = 0;
 };
 
 /// "loss 1-4" per finding, by the numbers of its packets.
@@ -269,6 +272,69 @@ TEST(diagnosis, of_a_queue_pair_set_up_again_within_50_ms_for_the_same_reads_fin
     }
   }
   EXPECT_EQ(told(p.finish()), "");
+}
+
+TEST(diagnosis, of_a_flood_that_comes_back_after_tens_of_milliseconds_finds_it) {
+  for (const std::int64_t gap : {8'000, 11'000, 20'000, 100'000}) {
+    Packets p;
+    for (std::int64_t round = 0; round < 20; ++round) {
+      for (const std::uint32_t queue_pair : {100U, 200U, 300U, 400U}) {
+        p.between(queue_pair);
+        for (const std::uint32_t psn : {10U, 11U}) {
+          p.read(round * gap + psn, psn);
+          p.response(round * gap + psn + 5, psn);
+        }
+      }
+    }
+    const auto findings = p.finish();
+    EXPECT_EQ(findings.size(), 4U) << gap;
+    for (const Finding& f : findings) EXPECT_EQ(f.kind, FindingClass::flood) << gap;
+  }
+}
+
+TEST(diagnosis, of_a_message_that_lost_packets_in_front_of_the_tap_finds_what_a_nak_asked_for) {
+  constexpr std::uint32_t first_missing = 2;
+  for (const std::uint32_t missing : {1U, 3U, 200U}) {
+    Packets p;
+    const std::uint32_t total = first_missing + missing + 4;
+    for (std::uint32_t psn = 0; psn < total; ++psn) {
+      if (psn < first_missing || psn >= first_missing + missing) p.request(psn, psn);
+    }
+    p.nak(300, first_missing);
+    for (std::uint32_t psn = first_missing; psn < total; ++psn) p.request(310 + psn, psn);
+    p.acknowledge(600, total - 1);
+    const auto findings = p.finish();
+    ASSERT_EQ(findings.size(), 1U) << missing;
+    EXPECT_EQ(findings[0].kind, FindingClass::loss) << missing;
+  }
+}
+
+TEST(diagnosis, of_a_capture_whose_clock_was_set_back_finds_damming_and_says_where) {
+  for (std::uint64_t set_before = 2; set_before <= 5; ++set_before) {
+    Packets p;
+    p.set_clock(5'000'000);
+    std::uint64_t packets = 0;
+    const auto next = [&] {
+      if (++packets == set_before) p.set_clock(-2'000'000);
+    };
+    next(), p.request(0, 1);
+    next(), p.acknowledge(5, 1, wire::rnr_nak_syndrome(14));
+    next(), p.request(1'000, 2);
+    next(), p.request(4'500, 1);
+    next(), p.acknowledge(4'505, 1);
+    next(), p.request(504'600, 2);
+    next(), p.acknowledge(504'605, 2);
+    EXPECT_EQ(p.diagnosis().time_goes_back_at(), set_before);
+    EXPECT_EQ(told(p.finish()), "damming 3-6") << set_before;
+  }
+}
+
+TEST(diagnosis, of_packets_out_of_order_loses_no_negative_time) {
+  Packets p;
+  p.request(1'000, 1);
+  p.request(990, 1);
+  for (const Finding& f : p.finish()) EXPECT_GE(f.lost_ns, 0);
+  EXPECT_EQ(p.diagnosis().time_goes_back_at(), 0U);
 }
 
 TEST(diagnosis, of_answers_lost_behind_the_tap_finds_loss_however_soon_the_read_goes_out_again) {

@@ -2,6 +2,7 @@
 #include "rdma/request_flow.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::rdma {
 namespace {
@@ -95,11 +96,14 @@ bool RequestFlow::fits(const wire::TransportPacket& response) const {
 }
 
 std::optional<std::int64_t> RequestFlow::lacks(std::uint32_t psn) const {
-  constexpr std::int32_t most_missing = 64;
+  constexpr std::int32_t most_missing = 1 << 14;
   if (requests_.empty() || requests_.front().is_answered) return std::nullopt;
   const std::int32_t ahead = psn_distance(requests_.front().psn, psn);
-  if (ahead <= 0 || ahead > most_missing) return std::nullopt;
-  return requests_.front().last.time_ns;
+  if (ahead > most_missing || psn_distance(requests_.back().psn, psn) <= 0) return std::nullopt;
+  if (ahead > 0) return requests_.front().last.time_ns;
+  const Request& before = *const_cast<RequestFlow*>(this)->find(psn);
+  if (covers(before, psn)) return std::nullopt;
+  return before.last.time_ns;
 }
 
 FlowEvent RequestFlow::on_request(const Seen& seen, const wire::TransportPacket& packet,
@@ -107,8 +111,10 @@ FlowEvent RequestFlow::on_request(const Seen& seen, const wire::TransportPacket&
   const std::uint32_t psn = packet.bth.psn;
   Request* request = find(psn);
   if (is_set_up_anew(seen, packet, request)) {
+    const std::uint32_t repeats = may_be_flooded(seen, psn, request) ? request->repeats + 1 : 0;
     start_anew();
     request = nullptr;
+    carried_repeats_ = repeats;
   }
   learn_mtu(packet);
   if (request == nullptr || !covers(*request, psn)) return add(seen, packet, most);
@@ -166,6 +172,14 @@ bool RequestFlow::is_set_up_anew(const Seen& seen, const wire::TransportPacket& 
   return since >= (request->repeats == 0 ? timeout_like_ns : flood_gap_ns);
 }
 
+/// Whether a READ that seems to begin another connection may be one of a flood: its requests come
+/// back after tens of milliseconds as well. It is taken for another connection once.
+bool RequestFlow::may_be_flooded(const Seen& seen, std::uint32_t psn,
+                                 const Request* request) const {
+  return request != nullptr && request->psn == psn && request->is_read && request->is_answered &&
+         seen.time_ns - request->answer.time_ns < flood_gap_ns;
+}
+
 void RequestFlow::start_anew() {
   const std::uint32_t restarts = restarts_ + 1;
   *this = {};
@@ -185,6 +199,7 @@ FlowEvent RequestFlow::add(const Seen& seen, const wire::TransportPacket& packet
   request.opcode = packet.bth.opcode;
   request.payload = packet.payload;
   request.reth = packet.reth;
+  request.repeats = std::exchange(carried_repeats_, 0);
   request.first = request.last = seen;
   if (requests_.empty() || psn_distance(psn, lowest_psn_) < 0) lowest_psn_ = psn;
   while (requests_.size() >= std::min(most, most_answered) &&

@@ -56,8 +56,8 @@ class RequestFlow {
   std::optional<std::int64_t> waits_for(std::uint32_t psn) const;
   /// Whether a response that it waits for is of the kind and size that the request asks for.
   bool fits(const wire::TransportPacket& response) const;
-  /// Whether a NAK for this PSN may be for what was lost in front of the first request seen; the
-  /// time when that was sent.
+  /// Whether a NAK for this PSN may be for a request that was lost before the capture saw it, in
+  /// front of or between those that it saw; the time when its neighbour was sent.
   std::optional<std::int64_t> lacks(std::uint32_t psn) const;
   /// Whether a request has no answer yet, or a wait has not ended.
   bool is_open() const;
@@ -103,6 +103,7 @@ class RequestFlow {
   void learn_mtu(const wire::TransportPacket& packet);
   bool is_set_up_anew(const Seen& seen, const wire::TransportPacket& packet,
                       const Request* request) const;
+  bool may_be_flooded(const Seen& seen, std::uint32_t psn, const Request* request) const;
   void start_anew();
   FlowEvent add(const Seen& seen, const wire::TransportPacket& packet, std::size_t most);
   FlowEvent seen_late(const Seen& seen, std::size_t place);
@@ -129,7 +130,8 @@ class RequestFlow {
   std::optional<std::uint64_t> first_answer_;  // the number of the packet
   bool has_later_answer_ = false;  // of a request that went out first after the first answer
   std::uint32_t restarts_ = 0;
-  std::vector<Wait> waits_;  // the latest few; most queue pairs have none
+  std::uint32_t carried_repeats_ = 0;  // of the first request, which may be one of a flood
+  std::vector<Wait> waits_;            // the latest few; most queue pairs have none
   std::size_t next_wait_ = 0;
   std::uint64_t wait_ended_ = 0;          // the number of the packet that ended the latest wait
   std::optional<std::uint32_t> behind_;   // the request of that wait, until it is answered
