@@ -226,12 +226,13 @@ void RegistrationCache::enter_age(Region& region) {
 /// Takes out the least recently used regions until there is room. An entry of `ages_` may be older
 /// than its region, as hits do not come here: it is entered anew then.
 bool RegistrationCache::make_room(std::uint64_t bytes, Leaving& leaving) {
-  const auto fits = [&] {
-    return bytes <= limits_.bytes && counters_.bytes + leaving_bytes_ <= limits_.bytes - bytes &&
-           counters_.regions + leaving_regions_ < limits_.regions;
+  const auto fits_beside = [&](std::uint64_t more_bytes, std::size_t more_regions) {
+    return bytes <= limits_.bytes && counters_.bytes + more_bytes <= limits_.bytes - bytes &&
+           counters_.regions + more_regions < limits_.regions;
   };
   std::vector<Age> used;
-  while (!fits() && !ages_.empty()) {
+  // Room that other threads are making is waited for afterwards, not made twice.
+  while (!fits_beside(0, 0) && !ages_.empty()) {
     Age age = ages_.top();
     ages_.pop();
     std::uint64_t state = age.region->state;
@@ -252,7 +253,7 @@ bool RegistrationCache::make_room(std::uint64_t bytes, Leaving& leaving) {
     leave(*age.region, leaving);
   }
   for (const Age& age : used) ages_.push(age);
-  return fits();
+  return fits_beside(leaving_bytes_, leaving_regions_);
 }
 
 Result<RegistrationCache::Use> RegistrationCache::acquire(std::uint64_t address,
