@@ -12,16 +12,22 @@ namespace {
 constexpr Duration patience = Duration::seconds(3600);
 
 /// Two nodes: the first has reported, the other one says `word` again and again and never reports.
+/// Each says `progress` behind that, so that the test knows what the job has heard.
 class LeftBehind : public testing::Test {
  protected:
   LocalJob job_of(char word) {
     return {JobOptions{.nodes = 2, .restart = false, .faults = {}, .testbed = nullptr},
             [word](NodePlace place) {
-              if (place.self == NodeId(0)) {
+              const bool is_first = place.self == NodeId(0);
+              if (is_first) {
                 (void)place.channel.send(job_message::report, encode_report(NodeReport{}));
+                (void)place.channel.send(job_message::progress, "first");
               }
               for (;;) {
-                if (place.self == NodeId(1)) (void)place.channel.send(word, "");
+                if (!is_first) {
+                  (void)place.channel.send(word, "");
+                  (void)place.channel.send(job_message::progress, "second");
+                }
                 const auto message = place.channel.receive();
                 if (message && message->kind == job_message::leave) return 0;
                 if (!place.channel.open()) return 0;
@@ -29,19 +35,26 @@ class LeftBehind : public testing::Test {
               }
             }};
   }
+  /// Until so many messages of the node have come, or it is no more.
+  void hear(LocalJob& job, NodeId node, int messages) {
+    int heard = 0;
+    while (heard < messages && job.any_lives(node.value(), node.value() + 1)) {
+      job.step(monotonic_now() + Duration::milliseconds(20),
+               [&](NodeId from, const auto&...) { heard += from == node ? 1 : 0; });
+    }
+  }
   /// Whether node 1 still runs when it alone has not reported for longer than `patience`. Times are
   /// invented: the second look comes after something was heard, and that much later than the first.
   bool outlives_the_others(LocalJob& job) {
+    constexpr int more_than_are_under_way = 200;
     EXPECT_TRUE(job.start());
-    int heard = 0;
-    const auto hear = [&] { job.step(monotonic_now() + Duration::milliseconds(20), {}); };
-    while (heard++ < 5) hear();
+    hear(job, NodeId(0), 1);
+    hear(job, NodeId(1), 1);
     const Instant first = monotonic_now();
     job.give_up_on_silent_nodes(first, patience);
-    heard = 0;
-    while (heard++ < 5) hear();
+    hear(job, NodeId(1), more_than_are_under_way);
     job.give_up_on_silent_nodes(first + patience, patience);
-    hear();
+    hear(job, NodeId(1), more_than_are_under_way);
     return job.any_lives(1, 2);
   }
 };
