@@ -44,22 +44,22 @@ struct Diagnosed {
   wire::CaptureReader::Position damaged_at;
 };
 
-Result<wire::CaptureReader> open_capture(const std::string& path) {
-  if (path != "-") return wire::CaptureReader::open(path);
+Result<wire::CaptureReader> open_capture(const std::string& path, const StopSignals& signals) {
+  const auto is_stopped = [&signals] { return signals.came(); };
+  if (path != "-") return wire::CaptureReader::open(path, is_stopped);
   std::FILE* const stream = ::fdopen(::dup(STDIN_FILENO), "rb");
   if (stream == nullptr) {
     return Error{ErrorCode::io,
                  fmt::format("-: cannot read standard input: {}", std::strerror(errno))};
   }
-  return wire::CaptureReader::open(stream, path);
+  return wire::CaptureReader::open(stream, path, is_stopped);
 }
 
 /// A capture that is cut or damaged is read up to there.
 Result<Diagnosed> diagnose(const std::string& path, std::size_t queue_pairs,
                            const StopSignals& signals) {
-  auto reader = open_capture(path);
+  auto reader = open_capture(path, signals);
   if (!reader) return std::move(reader).error();
-  reader->stop_when([&] { return signals.came(); });
   rdma::Diagnosis diagnosis(queue_pairs);
   Diagnosed result;
   result.file = path;
@@ -202,7 +202,7 @@ void diagnose_files(const DiagnoseCommand& command, Outcome& outcome) {
     if (!command.json) print_text(*one);
     all.push_back(std::move(one).value());
   }
-  if (command.json && !all.empty()) {
+  if (command.json && (!all.empty() || signals.came())) {
     using nlohmann::ordered_json;
     fmt::print(
         "{}\n",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/capture/capture_reader.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -99,17 +100,32 @@ bool may_be_erf(Bytes head, std::uint32_t first_second) {
   return type > 0 && type <= 48 && length >= 16 && (apart < year || -apart < year);
 }
 
-}  // namespace
-
-Result<CaptureReader> CaptureReader::open(const std::string& path) {
-  std::FILE* const stream = std::fopen(path.c_str(), "rbe");
-  if (!stream) return system_error("open", path, errno);
-  return open(stream, path);
+/// A pipe without a writer opens as well: the reader waits for one where it can be stopped.
+std::FILE* open_without_waiting(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return nullptr;
+  std::FILE* const stream = ::fcntl(file, F_SETFL, O_RDONLY) == 0 ? ::fdopen(file, "rb") : nullptr;
+  if (stream == nullptr) ::close(file);
+  return stream;
 }
 
-Result<CaptureReader> CaptureReader::open(std::FILE* stream, const std::string& name) {
-  CaptureReader reader(stream);
-  if (auto good = reader.recognise(name); !good) return std::move(good).error();
+}  // namespace
+
+Result<CaptureReader> CaptureReader::open(const std::string& path, IsStopped is_stopped) {
+  std::FILE* const stream =
+      is_stopped ? open_without_waiting(path) : std::fopen(path.c_str(), "rbe");
+  if (!stream) return system_error("open", path, errno);
+  return open(stream, path, std::move(is_stopped));
+}
+
+Result<CaptureReader> CaptureReader::open(std::FILE* stream, const std::string& name,
+                                          IsStopped is_stopped) {
+  CaptureReader reader(stream, std::move(is_stopped));
+  if (auto good = reader.recognise(name); !good) {
+    // What looks like no capture may only have had no time to come.
+    if (!reader.is_stopped()) return std::move(good).error();
+    reader.format_ = Format::unknown;
+  }
   return reader;
 }
 
@@ -149,7 +165,7 @@ std::size_t CaptureReader::read_some(std::span<std::byte> into) {
 bool CaptureReader::waits_for_more(int file) {
   constexpr int look_every_ms = 100;
   for (;;) {
-    if (is_stopped_()) return false;
+    if (is_stopped()) return false;
     pollfd ready{file, POLLIN, 0};
     // An error is for `read` to tell.
     if (::poll(&ready, 1, look_every_ms) > 0) return true;
@@ -198,6 +214,7 @@ Result<void> CaptureReader::recognise(const std::string& name) {
     const std::uint32_t seen = swapped ? __builtin_bswap32(magic) : magic;
     if (seen != 0xA1B2'C3D4 && seen != 0xA1B2'3C4D) continue;
     if (!fill(24)) break;
+    format_ = Format::pcap;
     swapped_ = swapped;
     tick_ns_ = seen == 0xA1B2'3C4D ? 1 : 1'000;
     link_ = u32(take(24), 20) & 0x0FFF'FFFF;  // above: whether frames keep their checksum
@@ -238,11 +255,12 @@ bool CaptureReader::looks_like_erf() {
 
 Result<bool> CaptureReader::next(CapturedFrame& frame) {
   begin_ = before_ + at_;
+  if (format_ == Format::unknown) return false;
   Result<bool> got = format_ == Format::pcap     ? next_pcap(frame)
                      : format_ == Format::pcapng ? next_pcapng(frame)
                                                  : next_erf(frame);
   if (!got || !*got) {
-    if (is_stopped_ && is_stopped_()) return false;  // what looks truncated goes on
+    if (is_stopped()) return false;  // what looks truncated goes on
     if (failure_ != 0)
       return Error{ErrorCode::io, fmt::format("cannot read: {}", std::strerror(failure_))};
     return got;

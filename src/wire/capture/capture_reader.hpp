@@ -30,10 +30,16 @@ struct CapturedFrame {
 /// One thread. Bytes may be hostile: memory stays below 32 MiB with any of them.
 class CaptureReader {
  public:
+  /// Asked now and then, also while a pipe has no writer yet, or nothing to read: when it says so,
+  /// the capture ends behind the packets that have been read, and before its first one when its
+  /// beginning has not come.
+  using IsStopped = std::function<bool()>;
+
   /// Errors: the file cannot be opened, or is no capture; one that is compressed says so.
-  static Result<CaptureReader> open(const std::string& path);
+  static Result<CaptureReader> open(const std::string& path, IsStopped is_stopped = {});
   /// The same from an open stream, which the reader closes.
-  static Result<CaptureReader> open(std::FILE* stream, const std::string& name);
+  static Result<CaptureReader> open(std::FILE* stream, const std::string& name,
+                                    IsStopped is_stopped = {});
 
   /// The next frame; false at the end. Errors, `corrupt`: the defect of the next packet, without
   /// the file's name, such as "truncated"; the reader is of no use afterwards.
@@ -47,15 +53,11 @@ class CaptureReader {
   };
   Position position() const { return {packets_ + 1, begin_}; }
 
-  /// Asked now and then, also while a pipe has nothing to read: when it says so, the capture ends
-  /// behind the packets that have been read.
-  void stop_when(std::function<bool()> is_stopped) { is_stopped_ = std::move(is_stopped); }
-
   /// Of the file, or of its first interface: 0 as long as a pcapng file has named none.
   std::uint32_t link_type() const { return link_; }
 
  private:
-  enum class Format : std::uint8_t { pcap, pcapng, erf };
+  enum class Format : std::uint8_t { unknown, pcap, pcapng, erf };
   struct Interface {
     std::uint32_t link = 0;
     std::uint32_t ticks_per_second_log = 6;  ///< a power of ten, or of two
@@ -66,10 +68,12 @@ class CaptureReader {
     void operator()(std::FILE* stream) const { std::fclose(stream); }
   };
 
-  explicit CaptureReader(std::FILE* stream) : stream_(stream) {}
+  CaptureReader(std::FILE* stream, IsStopped is_stopped)
+      : stream_(stream), is_stopped_(std::move(is_stopped)) {}
 
   Result<void> recognise(const std::string& name);
   std::size_t read_some(std::span<std::byte> into);
+  bool is_stopped() const { return is_stopped_ && is_stopped_(); }
   bool waits_for_more(int file);
   bool looks_like_erf();
   bool fill(
@@ -89,15 +93,15 @@ class CaptureReader {
   Result<void> unwrap_erf(CapturedFrame& frame) const;
 
   std::unique_ptr<std::FILE, Closer> stream_;
+  IsStopped is_stopped_;
   int failure_ = 0;  // errno of the read that failed
   std::vector<std::byte> buffer_;
   std::size_t at_ = 0;
   std::size_t end_ = 0;
-  std::uint64_t before_ = 0;  // bytes of the file in front of the buffer
-  std::uint64_t begin_ = 0;   // of the packet or block that is read
-  std::function<bool()> is_stopped_;
-  Format format_ = Format::pcap;
-  bool swapped_ = false;  // numbers are big-endian
+  std::uint64_t before_ = 0;         // bytes of the file in front of the buffer
+  std::uint64_t begin_ = 0;          // of the packet or block that is read
+  Format format_ = Format::unknown;  // stays so when the reader is stopped before it knows
+  bool swapped_ = false;             // numbers are big-endian
   std::uint32_t link_ = 0;
   std::uint64_t tick_ns_ = 1'000;
   std::vector<Interface> interfaces_;

@@ -205,16 +205,38 @@ TEST_F(capture, that_a_pipe_still_writes_ends_when_somebody_wants_an_end) {
       "d4c3b2a1 02000400 00000000 00000000 ffff0000 01000000"
       "01000000 02000000 02000000 02000000 abcd 0100");
   ASSERT_EQ(::write(pipe, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-  auto reader = CaptureReader::open(path);
-  ASSERT_TRUE(reader) << reader.error().message;
   int asked = 0;
-  reader->stop_when([&] { return ++asked > 3; });
+  auto reader = CaptureReader::open(path, [&] { return ++asked > 3; });
+  ASSERT_TRUE(reader) << reader.error().message;
   CapturedFrame frame;
   const auto first = reader->next(frame);
   ASSERT_TRUE(first && *first);
   const auto second = reader->next(frame);
   ASSERT_TRUE(second) << second.error().message;
   EXPECT_FALSE(*second);
+  ::close(pipe);
+}
+
+TEST_F(capture, whose_beginning_has_not_come_ends_when_somebody_wants_an_end) {
+  const std::string path = directory_ / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const auto ends_without_packets = [&] {
+    int asked = 0;
+    auto reader = CaptureReader::open(path, [&] { return ++asked > 3; });
+    ASSERT_TRUE(reader) << reader.error().message;
+    CapturedFrame frame;
+    const auto more = reader->next(frame);
+    ASSERT_TRUE(more) << more.error().message;
+    EXPECT_FALSE(*more);
+    EXPECT_GT(asked, 3);
+  };
+  ends_without_packets();  // nobody writes
+  const int pipe = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const auto begun = bytes_from_hex("d4c3b2a1 02000400 00000000 00000000 ffff00");
+  for (const std::size_t came : {0, 3, 19}) {
+    ASSERT_EQ(::write(pipe, begun.data(), came), static_cast<ssize_t>(came));
+    ends_without_packets();
+  }
   ::close(pipe);
 }
 

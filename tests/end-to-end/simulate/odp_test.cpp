@@ -291,6 +291,34 @@ TEST_F(odp, diagnose_of_a_pipe_says_what_it_found_when_it_is_interrupted) {
   EXPECT_EQ(ended.json()["findings"].size(), 1u);
 }
 
+TEST_F(odp, diagnose_of_a_pipe_from_which_nothing_comes_can_be_interrupted) {
+  ASSERT_EQ(run_weft({"odp", "simulate", "--interval", "1ms", "--capture", at("a.pcap")}, 60).code,
+            0);
+  const std::string pipe = at("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto interrupted = [&](const std::vector<std::string>& files, int signal) {
+    std::vector<std::string> arguments = {"odp", "diagnose", "--json"};
+    arguments.insert(arguments.end(), files.begin(), files.end());
+    WeftProcess diagnose(std::move(arguments));
+    // Without a reader of the pipe it fails; with one, weft has come so far.
+    int writer = -1;
+    while ((writer = ::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) {
+      if (::kill(diagnose.pid(), 0) != 0) break;
+    }
+    diagnose.signal(signal);
+    Ended ended = diagnose.wait(10);
+    ::close(writer);
+    EXPECT_EQ(ended.json()["stopped"], true) << ended.describe();
+    EXPECT_EQ(ended.errors, "");
+    return ended;
+  };
+  EXPECT_EQ(interrupted({pipe}, SIGINT).code, 130);
+  EXPECT_EQ(interrupted({pipe}, SIGTERM).code, 143);
+  const Ended found = interrupted({at("a.pcap"), pipe}, SIGINT);
+  EXPECT_EQ(found.code, 1) << found.describe();
+  EXPECT_EQ(found.json()["findings"].size(), 1u);
+}
+
 TEST_F(odp, diagnose_refuses_what_it_cannot_do) {
   EXPECT_EQ(run_weft({"odp", "diagnose"}, 60).code, 2);
   EXPECT_EQ(run_weft({"odp", "diagnose", "--live", "x.pcap"}, 60).code, 2);
