@@ -32,6 +32,10 @@ struct Outcome {
   bool is_silent = false;    ///< another process reports the outcome
 };
 
+/// Prints "weft: MESSAGE" on standard error; without one that takes it, nothing happens: the exit
+/// code still tells.
+void print_error(std::string_view message) noexcept;
+
 /// Prints "weft: MESSAGE" on standard error, unless silent, and sets the exit code that fits the
 /// error.
 void report_error(const Error& error, Outcome& outcome);

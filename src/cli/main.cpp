@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -35,8 +37,13 @@ void run_stoppable(Outcome& outcome, const std::function<void()>& body) {
   if (outcome.code == ExitCode::success && signals.came()) outcome.code = code_of_signal();
 }
 
+void print_error(std::string_view message) noexcept {
+  // Not fmt::print, which throws when standard error is closed or full.
+  std::fprintf(stderr, "weft: %.*s\n", static_cast<int>(message.size()), message.data());
+}
+
 void report_error(const Error& error, Outcome& outcome) {
-  if (!outcome.is_silent) fmt::print(stderr, "weft: {}\n", error.message);
+  if (!outcome.is_silent) print_error(error.message);
   switch (error.code) {
     case ErrorCode::invalid_argument:
     case ErrorCode::not_found:
@@ -83,7 +90,7 @@ std::string shell_line(int argc, char** argv) {
 /// Flushes standard output; returns `code`, or another exit code if its reader cannot get it all.
 int flushed(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  fmt::print(stderr, "weft: standard output: cannot write: {}\n", std::strerror(errno));
+  print_error(fmt::format("standard output: cannot write: {}", std::strerror(errno)));
   return static_cast<int>(ExitCode::system);
 }
 
@@ -114,6 +121,15 @@ void add_help_command(CLI::App& app, Outcome& outcome) {
     fmt::print("{}", app.get_formatter()->make_help(command, full_name(*command),
                                                     CLI::AppFormatMode::Normal));
   });
+}
+
+/// Of standard input, output and error those that are closed fail as before, but no file that weft
+/// opens gets their number, and with it what is meant for them.
+void occupy_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0) continue;
+    ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest free number
+  }
 }
 
 int run(int argc, char** argv) {
@@ -151,7 +167,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& e) {
     return flushed(app.exit(e));
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "weft: {}\n", explain(app, e));
+    print_error(explain(app, e));
     return static_cast<int>(ExitCode::usage);
   }
   return flushed(static_cast<int>(outcome.code));
@@ -161,10 +177,11 @@ int run(int argc, char** argv) {
 }  // namespace weft::cli
 
 int main(int argc, char** argv) {
+  weft::cli::occupy_closed_streams();
   try {
     return weft::cli::run(argc, argv);
   } catch (const std::exception& e) {
-    fmt::print(stderr, "weft: {}\n", e.what());
+    weft::cli::print_error(e.what());
     return static_cast<int>(weft::cli::ExitCode::system);
   }
 }
