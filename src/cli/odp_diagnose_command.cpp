@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -30,10 +31,28 @@ struct DiagnoseCommand {
   bool json = false;
 };
 
+/// Frames that may have been RDMA, and the reason why nobody can tell.
+struct Unreadable {
+  std::uint64_t cut = 0;
+  std::uint64_t longest_kept = 0;  ///< bytes, of those that were cut
+  std::uint64_t of_unknown_link = 0;
+  std::uint32_t link = 0;  ///< of the first of them
+
+  void add(wire::FrameKind kind, const wire::CapturedFrame& captured) {
+    if (kind == wire::FrameKind::cut) {
+      ++cut;
+      longest_kept = std::max<std::uint64_t>(longest_kept, captured.bytes.size());
+    } else if (kind == wire::FrameKind::unknown_link && of_unknown_link++ == 0) {
+      link = static_cast<std::uint32_t>(captured.link);
+    }
+  }
+};
+
 struct Diagnosed {
   std::string file;
   std::uint64_t frames = 0;  ///< RDMA or not
   std::uint64_t packets = 0;
+  Unreadable unreadable;
   std::uint64_t queue_pairs = 0;
   std::uint64_t forgotten = 0, forgotten_open = 0;
   std::uint64_t wrong_icrcs = 0;
@@ -64,6 +83,7 @@ Result<Diagnosed> diagnose(const std::string& path, std::size_t queue_pairs,
   Diagnosed result;
   result.file = path;
   wire::CapturedFrame captured;
+  wire::RdmaFrame frame;
   for (;;) {
     const auto more = reader->next(captured);
     if (!more) {
@@ -72,8 +92,10 @@ Result<Diagnosed> diagnose(const std::string& path, std::size_t queue_pairs,
     }
     if (!more || !*more) break;
     ++result.frames;
-    const auto frame = wire::read_frame(captured.link, captured.bytes, captured.original, true);
-    if (frame) diagnosis.add(captured.number, captured.time_ns, *frame);
+    const auto kind =
+        wire::read_frame(captured.link, captured.bytes, captured.original, true, frame);
+    result.unreadable.add(kind, captured);
+    if (kind == wire::FrameKind::rdma) diagnosis.add(captured.number, captured.time_ns, frame);
   }
   result.packets = diagnosis.packets();
   result.queue_pairs = diagnosis.queue_pairs();
@@ -84,6 +106,23 @@ Result<Diagnosed> diagnose(const std::string& path, std::size_t queue_pairs,
   result.left_out = diagnosis.findings_left_out();
   result.findings = diagnosis.finish();
   return result;
+}
+
+/// The reason why a capture that has frames shows no RDMA, when it lies in the capture; else empty.
+std::string why_unreadable(const Diagnosed& one) {
+  const Unreadable& u = one.unreadable;
+  if (one.packets > 0) return {};
+  if (u.cut > 0) {
+    return fmt::format(
+        "{} of {} packets are cut within their headers, after {} bytes at most: capture with a "
+        "snap length of 128 or more, as tcpdump -s 128 does",
+        u.cut, one.frames, u.longest_kept);
+  }
+  if (one.frames == 0 || u.of_unknown_link < one.frames) return {};
+  return fmt::format(
+      "packets are of link type {}, which cannot be read: capture on the adapter itself, as "
+      "Ethernet, IP, Linux cooked, InfiniBand or ERF of one of these",
+      u.link);
 }
 
 nlohmann::ordered_json to_json(const rdma::Finding& f) {
@@ -101,6 +140,7 @@ nlohmann::ordered_json to_json(const rdma::Finding& f) {
 nlohmann::ordered_json to_json(const std::vector<Diagnosed>& all, bool is_stopped) {
   auto findings = nlohmann::ordered_json::array();
   auto damaged = nlohmann::ordered_json::array();
+  auto unreadable = nlohmann::ordered_json::array();
   Diagnosed sum;
   for (const Diagnosed& one : all) {
     sum.frames += one.frames;
@@ -113,6 +153,9 @@ nlohmann::ordered_json to_json(const std::vector<Diagnosed>& all, bool is_stoppe
     for (const rdma::Finding& f : one.findings) {
       findings.push_back(to_json(f));
       if (all.size() > 1) findings.back()["file"] = one.file;
+    }
+    if (const std::string why = why_unreadable(one); !why.empty()) {
+      unreadable.push_back({{"file", one.file}, {"what", why}});
     }
     if (one.damage.empty()) continue;
     damaged.push_back({{"file", one.file},
@@ -127,6 +170,7 @@ nlohmann::ordered_json to_json(const std::vector<Diagnosed>& all, bool is_stoppe
           {"wrong_icrcs", sum.wrong_icrcs},
           {"time_goes_back_at", sum.time_goes_back_at},
           {"damaged", std::move(damaged)},
+          {"unreadable", std::move(unreadable)},
           {"stopped", is_stopped},
           {"findings", std::move(findings)},
           {"findings_left_out", sum.left_out}};
@@ -156,7 +200,10 @@ void print_text(const Diagnosed& one) {
         "What went by just before it is not counted\n",
         one.time_goes_back_at);
   }
-  if (one.packets == 0) {
+  if (!why_unreadable(one).empty()) return;
+  if (one.frames == 0) {
+    fmt::print("the capture has no packets\n");
+  } else if (one.packets == 0) {
     fmt::print(
         "none of {} packets is RDMA: capture on the adapter itself, by ibdump or by tcpdump "
         "-i mlx5_0\n",
@@ -184,7 +231,7 @@ void print_text(const Diagnosed& one) {
 void diagnose_files(const DiagnoseCommand& command, Outcome& outcome) {
   const StopSignals signals;
   std::vector<Diagnosed> all;
-  bool is_refused = false, is_damaged = false, is_found = false;
+  bool is_refused = false, is_unread = false, is_found = false;
   for (const std::string& file : command.files) {
     if (signals.came()) break;
     auto one = diagnose(file, command.queue_pairs, signals);
@@ -196,7 +243,11 @@ void diagnose_files(const DiagnoseCommand& command, Outcome& outcome) {
     if (!one->damage.empty()) {
       fmt::print(stderr, "weft: '{}' is read up to packet {}, at byte {}: {}\n", file,
                  one->damaged_at.packet, one->damaged_at.offset, one->damage);
-      is_damaged = true;
+      is_unread = true;
+    }
+    if (const std::string why = why_unreadable(*one); !why.empty()) {
+      print_error(fmt::format("'{}': {}", file, why));
+      is_unread = true;
     }
     is_found = is_found || !one->findings.empty();
     if (!command.json) print_text(*one);
@@ -211,7 +262,7 @@ void diagnose_files(const DiagnoseCommand& command, Outcome& outcome) {
   if (is_refused) return;  // its code says why
   if (is_found) {
     outcome.code = ExitCode::failed;
-  } else if (is_damaged) {
+  } else if (is_unread) {
     outcome.code = ExitCode::usage;
   }
 }
@@ -231,6 +282,11 @@ void run_diagnose(const DiagnoseCommand& command, Outcome& outcome) {
                            ? "--live: it watches counters and reads no FILE; leave one out"
                            : "FILE is missing: name captures, or use --live";
     return report_error({ErrorCode::invalid_argument, what}, outcome);
+  }
+  if (std::count(command.files.begin(), command.files.end(), "-") > 1) {
+    return report_error(
+        {ErrorCode::invalid_argument, "FILE: '-' is given twice; standard input has one capture"},
+        outcome);
   }
   if (command.is_live) {
     LiveOptions live = command.live;
@@ -255,25 +311,31 @@ void add_odp_diagnose_command(CLI::App& odp, Outcome& outcome) {
                    "most queue pairs that are kept at a time, 2 KiB of memory each")
       ->check(CLI::Range(2U, 1U << 22))
       ->capture_default_str();
-  diagnose->add_flag("--live", state->is_live,
-                     "watch counters of this machine's adapters instead, until interrupted");
+  auto* const live =
+      diagnose->add_flag("--live", state->is_live,
+                         "watch counters of this machine's adapters instead, until interrupted");
   add_parsed(*diagnose, "--every", state->live.every, parse_pause,
-             "time between two looks, at least 1ms", "1s")
+             "with --live: time between two looks, at least 1ms", "1s")
+      ->needs(live)
       ->type_name("TIME");
   diagnose
       ->add_option("--samples", state->live.samples, "with --live: end after that many; 0: never")
+      ->needs(live)
       ->capture_default_str();
   diagnose
       ->add_option(
           "--root", state->live.root,
           "with --live: look at DIR/sys instead of /sys, and at DIR/rdma-statistic-mr.txt instead "
           "of what the program rdma says")
+      ->needs(live)
       ->type_name("DIR")
       ->capture_default_str();
   diagnose->add_flag("--json", state->json, "print one JSON object");
   diagnose->footer(
       "The exit code is 1 when something was found, 2 when nothing was found in a capture that is\n"
-      "cut or damaged, or a FILE is no capture, 0 when nothing was found. Packets count from 1.\n"
+      "cut or damaged, or whose packets cannot be read (cut within their headers, link type "
+      "unknown),\n"
+      "or a FILE is no capture, 0 when nothing was found. Packets count from 1.\n"
       "Examples:\n"
       "  weft odp simulate --interval 6ms --capture good.pcap\n"
       "  weft odp diagnose good.pcap --json\n"

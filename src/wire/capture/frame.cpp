@@ -44,46 +44,53 @@ NodeAddress address6(Bytes bytes, std::size_t at) {
   return {NodeAddress::Kind::ipv6, get_u64(bytes, at), get_u64(bytes, at + 8)};
 }
 
-/// Reads the packet behind the network headers.
-bool finish(const Layers& layers, bool check_icrc, RdmaFrame& frame) {
-  if (layers.rest_on_wire < icrc_bytes) return false;
+/// Reads the packet behind the network headers. As in the functions below, `cut` means that there
+/// are too few bytes, be it that the capture or that the sender left them out.
+FrameKind finish(const Layers& layers, bool check_icrc, RdmaFrame& frame) {
+  if (layers.rest_on_wire < icrc_bytes) return FrameKind::other;
   const std::size_t on_wire = layers.rest_on_wire - icrc_bytes;
+  if (layers.rest.size() < std::min(on_wire, bth_bytes)) return FrameKind::cut;
   const auto packet = read_transport(layers.rest, on_wire);
-  if (!packet) return false;
+  if (!packet) return FrameKind::other;
   frame.packet = *packet;
-  if (!check_icrc || layers.rest.size() < layers.rest_on_wire) return true;
+  if (!check_icrc || layers.rest.size() < layers.rest_on_wire) return FrameKind::rdma;
   const std::uint32_t computed =
       invariant_crc(layers.layer, layers.headers, layers.rest.first(on_wire));
   frame.icrc =
       computed == get_u32_le(layers.rest.subspan(on_wire)) ? IcrcState::right : IcrcState::wrong;
-  return true;
+  return FrameKind::rdma;
 }
 
 /// `ip` begins with an IPv4 or IPv6 header.
-bool read_ip(Bytes ip, bool check_icrc, RdmaFrame& frame) {
-  if (ip.empty()) return false;
+FrameKind read_ip(Bytes ip, bool check_icrc, RdmaFrame& frame) {
+  if (ip.empty()) return FrameKind::cut;
   Layers layers;
   std::size_t header = 0, total = 0;
   if (u8(ip, 0) >> 4 == 4) {
     header = (u8(ip, 0) & 15U) * 4U;
-    if (header < 20 || ip.size() < header + 8 || u8(ip, 9) != protocol_udp) return false;
-    if ((get_u16(ip, 6) & 0x3FFF) != 0) return false;  // a fragment
+    if (header < 20) return FrameKind::other;
+    if (ip.size() < 10) return FrameKind::cut;
+    if (u8(ip, 9) != protocol_udp) return FrameKind::other;
+    if ((get_u16(ip, 6) & 0x3FFF) != 0) return FrameKind::other;  // a fragment
+    if (ip.size() < header + 8) return FrameKind::cut;
     total = get_u16(ip, 2);
     frame.source = NodeAddress::ipv4(get_u32(ip, 12));
     frame.destination = NodeAddress::ipv4(get_u32(ip, 16));
     layers.layer = NetworkLayer::ipv4;
   } else if (u8(ip, 0) >> 4 == 6) {
     header = route_bytes;
-    if (ip.size() < header + 8 || u8(ip, 6) != protocol_udp) return false;
+    if (ip.size() < 7) return FrameKind::cut;
+    if (u8(ip, 6) != protocol_udp) return FrameKind::other;
+    if (ip.size() < header + 8) return FrameKind::cut;
     total = header + get_u16(ip, 4);
     frame.source = address6(ip, 8);
     frame.destination = address6(ip, 24);
     layers.layer = NetworkLayer::ipv6;
   } else {
-    return false;
+    return FrameKind::other;
   }
   const std::size_t before = header + 8;
-  if (total < before || get_u16(ip, header + 2) != roce_port) return false;
+  if (total < before || get_u16(ip, header + 2) != roce_port) return FrameKind::other;
   frame.source_port = get_u16(ip, header);
   layers.headers = ip.first(before);
   layers.rest = ip.subspan(before, std::min(ip.size(), total) - before);
@@ -91,8 +98,8 @@ bool read_ip(Bytes ip, bool check_icrc, RdmaFrame& frame) {
   return finish(layers, check_icrc, frame);
 }
 
-bool read_roce1(Bytes grh, bool check_icrc, RdmaFrame& frame) {
-  if (grh.size() < route_bytes) return false;
+FrameKind read_roce1(Bytes grh, bool check_icrc, RdmaFrame& frame) {
+  if (grh.size() < route_bytes) return FrameKind::cut;
   const std::size_t length = get_u16(grh, 4);
   frame.source = address6(grh, 8);
   frame.destination = address6(grh, 24);
@@ -102,21 +109,28 @@ bool read_roce1(Bytes grh, bool check_icrc, RdmaFrame& frame) {
                 check_icrc, frame);
 }
 
-bool read_typed(std::uint16_t type, Bytes bytes, bool check_icrc, RdmaFrame& frame) {
+FrameKind read_typed(std::uint16_t type, Bytes bytes, bool check_icrc, RdmaFrame& frame) {
   // Tags of virtual networks, at most a few.
   for (int tags = 0; tags < 4 && (type == 0x8100 || type == 0x88A8 || type == 0x9100); ++tags) {
-    if (bytes.size() < 4) return false;
+    if (bytes.size() < 4) return FrameKind::cut;
     type = get_u16(bytes, 2);
     bytes = bytes.subspan(4);
   }
   if (type == type_ipv4 || type == type_ipv6) return read_ip(bytes, check_icrc, frame);
-  return type == type_roce1 && read_roce1(bytes, check_icrc, frame);
+  return type == type_roce1 ? read_roce1(bytes, check_icrc, frame) : FrameKind::other;
 }
 
-bool read_infiniband(Bytes bytes, bool check_icrc, RdmaFrame& frame) {
-  if (bytes.size() < lrh_bytes) return false;
+/// `type_at`: where the header of the link, `header` bytes long, has the type of what follows.
+FrameKind read_link(Bytes bytes, std::size_t header, std::size_t type_at, bool check_icrc,
+                    RdmaFrame& frame) {
+  if (bytes.size() < header) return FrameKind::cut;
+  return read_typed(get_u16(bytes, type_at), bytes.subspan(header), check_icrc, frame);
+}
+
+FrameKind read_infiniband(Bytes bytes, bool check_icrc, RdmaFrame& frame) {
+  if (bytes.size() < lrh_bytes) return FrameKind::cut;
   const unsigned next = u8(bytes, 1) & 3U;
-  if (next < 2) return false;  // raw: no BTH
+  if (next < 2) return FrameKind::other;  // raw: no BTH
   // Counted in 4 bytes, from the local route header up to the ICRC.
   const std::size_t length = (get_u16(bytes, 4) & 0x7FFU) * 4U;
   std::size_t headers = lrh_bytes;
@@ -124,9 +138,9 @@ bool read_infiniband(Bytes bytes, bool check_icrc, RdmaFrame& frame) {
   frame.source = NodeAddress::lid(get_u16(bytes, 6));
   if (next == 3) {
     headers += route_bytes;
-    if (bytes.size() < headers) return false;
+    if (bytes.size() < headers) return FrameKind::cut;
   }
-  if (length < headers) return false;
+  if (length < headers) return FrameKind::other;
   const Bytes rest = bytes.subspan(headers);
   return finish({next == 3 ? NetworkLayer::local_grh : NetworkLayer::local, bytes.first(headers),
                  rest.first(std::min(rest.size(), length - headers)), length - headers},
@@ -205,34 +219,35 @@ std::string to_text(const NodeAddress& address) {
   return "nowhere";
 }
 
+FrameKind read_frame(LinkType link, Bytes bytes, std::uint32_t original, bool check_icrc,
+                     RdmaFrame& frame) {
+  frame = {};
+  if (original < bytes.size()) bytes = bytes.first(original);
+  const auto read = [&] {
+    switch (link) {
+      case LinkType::ethernet:
+        return read_link(bytes, 14, 12, check_icrc, frame);
+      case LinkType::linux_cooked:
+        return read_link(bytes, 16, 14, check_icrc, frame);
+      case LinkType::linux_cooked2:
+        return read_link(bytes, 20, 0, check_icrc, frame);
+      case LinkType::raw_ip:
+        return read_ip(bytes, check_icrc, frame);
+      case LinkType::infiniband:
+        return read_infiniband(bytes, check_icrc, frame);
+      case LinkType::erf:
+        break;
+    }
+    return FrameKind::unknown_link;
+  };
+  const FrameKind kind = read();
+  return kind == FrameKind::cut && bytes.size() >= original ? FrameKind::other : kind;
+}
+
 std::optional<RdmaFrame> read_frame(LinkType link, Bytes bytes, std::uint32_t original,
                                     bool check_icrc) {
   RdmaFrame frame;
-  bool good = false;
-  if (original < bytes.size()) bytes = bytes.first(original);
-  switch (link) {
-    case LinkType::ethernet:
-      good = bytes.size() >= 14 &&
-             read_typed(get_u16(bytes, 12), bytes.subspan(14), check_icrc, frame);
-      break;
-    case LinkType::linux_cooked:
-      good = bytes.size() >= 16 &&
-             read_typed(get_u16(bytes, 14), bytes.subspan(16), check_icrc, frame);
-      break;
-    case LinkType::linux_cooked2:
-      good =
-          bytes.size() >= 20 && read_typed(get_u16(bytes, 0), bytes.subspan(20), check_icrc, frame);
-      break;
-    case LinkType::raw_ip:
-      good = read_ip(bytes, check_icrc, frame);
-      break;
-    case LinkType::infiniband:
-      good = read_infiniband(bytes, check_icrc, frame);
-      break;
-    case LinkType::erf:
-      break;
-  }
-  if (!good) return std::nullopt;
+  if (read_frame(link, bytes, original, check_icrc, frame) != FrameKind::rdma) return std::nullopt;
   return frame;
 }
 

@@ -51,8 +51,18 @@ struct RdmaFrame {
 
 constexpr std::uint16_t roce_port = 4791;
 
-/// Reads a frame of which `bytes` were kept of `original`. Nothing for other traffic and for frames
-/// that end within their headers. Looks at the ICRC when `check_icrc` and the frame is whole.
+enum class FrameKind : std::uint8_t {
+  rdma,
+  other,         ///< other traffic, or a frame that is too short for its headers
+  cut,           ///< may have been RDMA: the capture kept too little of it to tell
+  unknown_link,  ///< of a link type that is none of LinkType's
+};
+
+/// Reads a frame of which `bytes` were kept of `original` into `frame`, which is of use when the
+/// answer is `rdma`. Looks at the ICRC when `check_icrc` and the frame is whole.
+FrameKind read_frame(LinkType link, std::span<const std::byte> bytes, std::uint32_t original,
+                     bool check_icrc, RdmaFrame& frame);
+/// The same; nothing for all but RDMA.
 std::optional<RdmaFrame> read_frame(LinkType link, std::span<const std::byte> bytes,
                                     std::uint32_t original, bool check_icrc);
 

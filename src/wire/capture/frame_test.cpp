@@ -122,6 +122,28 @@ TEST(frames, that_were_cut_behind_their_transport_header_are_read_without_what_f
   EXPECT_FALSE(frame->packet.reth);
 }
 
+TEST(frames, that_were_cut_within_their_headers_may_have_been_rdma) {
+  const auto kind = [](LinkType link, std::span<const std::byte> bytes, std::size_t original) {
+    RdmaFrame frame;
+    return read_frame(link, bytes, static_cast<std::uint32_t>(original), true, frame);
+  };
+  const auto rdma = golden("roce_uc_send.frame");
+  for (std::size_t kept = 0; kept < rdma.size(); ++kept) {
+    const auto part = std::span(rdma).first(kept);
+    const bool is_read = kept >= 14 + 20 + 8 + 12;
+    EXPECT_EQ(kind(LinkType::ethernet, part, rdma.size()),
+              is_read ? FrameKind::rdma : FrameKind::cut)
+        << kept;
+    if (is_read) continue;
+    EXPECT_EQ(kind(LinkType::ethernet, part, kept), FrameKind::other) << kept;
+  }
+  auto tcp = rdma;
+  tcp[14 + 9] = std::byte{6};
+  EXPECT_EQ(kind(LinkType::ethernet, std::span(tcp).first(14 + 10), tcp.size()), FrameKind::other);
+  EXPECT_EQ(kind(static_cast<LinkType>(147), rdma, rdma.size()), FrameKind::unknown_link);
+  EXPECT_EQ(kind(LinkType::infiniband, std::span(rdma).first(7), 100), FrameKind::cut);
+}
+
 TEST(frames, other_traffic_is_none_of_ours) {
   auto bytes = golden("roce_uc_send.frame");
   bytes[14 + 20 + 3] = std::byte{0};  // another port

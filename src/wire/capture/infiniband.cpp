@@ -8,7 +8,6 @@
 namespace weft::wire {
 namespace {
 
-constexpr std::size_t bth_bytes = 12;
 constexpr std::size_t reth_bytes = 16;
 constexpr std::size_t aeth_bytes = 4;
 constexpr std::size_t atomic_bytes = 28;

@@ -70,7 +70,8 @@ constexpr std::int32_t psn_distance(std::uint32_t a, std::uint32_t b) {
                            : static_cast<std::int32_t>(ahead) - 0x100'0000;
 }
 
-/// Base transport header, 12 bytes.
+constexpr std::size_t bth_bytes = 12;
+/// Base transport header.
 struct Bth {
   Opcode opcode = Opcode::send_only;
   bool solicited = false;
