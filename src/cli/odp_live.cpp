@@ -7,8 +7,6 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,6 +16,7 @@
 
 #include "base/units.hpp"
 #include "rdma/live_counters.hpp"
+#include "rdma/sysfs.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/stop_signals.hpp"
 
@@ -30,9 +29,9 @@ using rdma::MachineReadings;
 /// The output of `rdma statistic show mr`; empty where there is no such tool. Of another machine,
 /// whose files are below `root`, it is a file there.
 std::string region_statistics(const std::string& root) {
+  constexpr std::size_t most = std::size_t{16} << 20;
   if (root != "/") {
-    std::ifstream file(root + "/rdma-statistic-mr.txt", std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    return rdma::text_of(root + "/rdma-statistic-mr.txt", most);
   }
   struct Closer {
     void operator()(std::FILE* pipe) const { ::pclose(pipe); }
@@ -40,7 +39,6 @@ std::string region_statistics(const std::string& root) {
   const std::unique_ptr<std::FILE, Closer> pipe(::popen("rdma statistic show mr 2>/dev/null", "r"));
   std::string text;
   std::array<char, 4096> part{};
-  constexpr std::size_t most = std::size_t{16} << 20;
   while (pipe && text.size() < most) {
     const std::size_t n = std::fread(part.data(), 1, part.size(), pipe.get());
     if (n == 0) break;

@@ -66,7 +66,7 @@ bool has_regions(const MachineReadings& readings) {
 MachineReadings read_counters(const std::string& sys) {
   MachineReadings all;
   for (const fs::path& device : entries(fs::path(sys) / "class/infiniband")) {
-    DeviceReadings& readings = all[device.filename().string()];
+    DeviceReadings& readings = all[name_of(device)];
     for (const fs::path& port : entries(device / "ports")) {
       for (const Name& name : port_counters) {
         const auto value = number_in(port / "hw_counters" / name.name);

@@ -41,7 +41,7 @@ constexpr Model models[] = {
 
 RdmaDevice device_at(const fs::path& path) {
   RdmaDevice device;
-  device.name = path.filename().string();
+  device.name = name_of(path);
   device.model = line_of(path / "hca_type");
   device.firmware = line_of(path / "fw_ver");
   const auto* const known = std::find_if(std::begin(models), std::end(models),
@@ -56,7 +56,7 @@ RdmaDevice device_at(const fs::path& path) {
   for (const fs::path& port : entries(path / "ports")) {
     std::string state = line_of(port / "state");
     if (const auto colon = state.find(": "); colon != std::string::npos) state.erase(0, colon + 2);
-    device.ports.push_back(fmt::format("{}: {}, {}, {}", port.filename().string(), state,
+    device.ports.push_back(fmt::format("{}: {}, {}, {}", name_of(port), state,
                                        line_of(port / "rate"), line_of(port / "link_layer")));
   }
   return device;

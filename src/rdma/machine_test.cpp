@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -80,6 +81,39 @@ TEST_F(machine, drivers_counters_have_different_names_and_one_meaning) {
   EXPECT_EQ(total(all.at("rxe0")), (DeviceCounters{.timeouts = 6, .rnr_naks = 5}));
   EXPECT_EQ(total(all.at("irdma0")), (DeviceCounters{.retransmissions = 8}));
   EXPECT_TRUE(read_counters((root_ / "nothing").string()).empty());
+}
+
+TEST_F(machine, files_that_are_none_are_not_read) {
+  add_device("mlx5_0", "MT4115");
+  add_device("mlx5_1", "MT4115");
+  const fs::path devices = root_ / "class/infiniband";
+  const fs::path counters = devices / "mlx5_0/ports/1/hw_counters";
+  fs::create_directories(counters);
+  fs::remove(devices / "mlx5_0/hca_type");
+  fs::remove(devices / "mlx5_1/hca_type");
+  ASSERT_EQ(::mkfifo((devices / "mlx5_0/hca_type").c_str(), 0600), 0);
+  fs::create_symlink("/dev/zero", devices / "mlx5_1/hca_type");
+  ASSERT_EQ(::mkfifo((counters / "packet_seq_err").c_str(), 0600), 0);
+  fs::create_symlink("/dev/zero", counters / "out_of_sequence");
+  const MachineReport seen = report();
+  ASSERT_EQ(seen.devices.size(), 2u);
+  EXPECT_EQ(seen.devices[0].model, "unknown");
+  EXPECT_EQ(seen.devices[1].model, "unknown");
+  EXPECT_TRUE(read_counters(root_.string()).at("mlx5_0").empty());
+}
+
+TEST_F(machine, files_are_shown_without_what_a_terminal_obeys) {
+  add_device("mlx5_0", "\x1B[31mMT\x9B\x7F");
+  EXPECT_EQ(report().devices.at(0).model, "?[31mMT??");
+}
+
+TEST_F(machine, counters_with_a_sign_or_beyond_64_bits_cannot_be_read) {
+  const std::string at = "class/infiniband/mlx5_0/ports/1/hw_counters/";
+  put(at + "packet_seq_err", "-7");
+  put(at + "out_of_sequence", "+7");
+  put(at + "duplicate_request", "18446744073709551616");
+  put(at + "local_ack_timeout_err", "18446744073709551615");
+  EXPECT_EQ(read_counters(root_.string()).at("mlx5_0").size(), 1u);
 }
 
 TEST_F(machine, regions_statistics_are_added_up_by_device) {

@@ -2,6 +2,7 @@
 // Small files of the kernel's device tree, as they are read for adapters.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -10,9 +11,16 @@
 
 namespace weft::rdma {
 
-/// The first line, without what ends it; empty when there is none.
+/// The beginning of an ordinary file, at most so many bytes; empty when it cannot be read. Never
+/// waits: what is no ordinary file, as a pipe or a device, is not read.
+std::string text_of(const std::filesystem::path& path, std::size_t most);
+/// The name of a file or directory, fit for a terminal: as `line_of`.
+std::string name_of(const std::filesystem::path& path);
+/// The first line, without what ends it; empty when there is none. What is no printable ASCII in
+/// it, as a terminal's escape, becomes '?'.
 std::string line_of(const std::filesystem::path& path);
-/// The number that the file begins with; none when it has none, or cannot be read.
+/// The number that the file begins with; none when it has none, or one with a sign, or cannot be
+/// read.
 std::optional<std::uint64_t> number_in(const std::filesystem::path& path);
 /// The entries of a directory, sorted by name; none when it cannot be read.
 std::vector<std::filesystem::path> entries(const std::filesystem::path& directory);
