@@ -63,23 +63,42 @@ nlohmann::ordered_json to_json(const SimulateCommand& command, const Outcomes& o
   return json;
 }
 
+/// "1 READ", "2 READs".
+std::string counted(std::uint64_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+/// "1 READ and 3 SENDs".
+std::string operations_text(const BenchmarkOptions& o) {
+  using net::rc::Verb;
+  if (o.second_verb == Verb::read || o.operations == 1) return counted(o.operations, "READ");
+  const char* const then = o.second_verb == Verb::send ? "SEND" : "WRITE";
+  return fmt::format("1 READ and {}", counted(o.operations - 1, then));
+}
+
 void print_text(const SimulateCommand& command, const Outcomes& outcomes) {
   const BenchmarkOptions& o = command.options;
   const BenchmarkResult& r = outcomes.first;
-  fmt::print("{} READs of {} over {} queue pairs, {}, paged: {}\n", o.operations,
-             to_text(ByteCount(o.size)), o.queue_pairs, o.profile.name, to_text(o.paged));
+  fmt::print("{} of {} over {}, {}, paged: {}\n", operations_text(o), to_text(ByteCount(o.size)),
+             counted(o.queue_pairs, "queue pair"), o.profile.name, to_text(o.paged));
   fmt::print("execution    {}{}\n", to_text(r.execution),
-             r.failed > 0 ? fmt::format(", {} operations failed: retries exceeded", r.failed) : "");
+             r.failed > 0
+                 ? fmt::format(", {} failed: retries exceeded", counted(r.failed, "operation"))
+                 : "");
   if (r.stuck > 0) {
-    fmt::print("stuck        {} operations never complete: --ack-timeout 0 sets no timeout\n",
-               r.stuck);
+    fmt::print("stuck        {} without an end: --ack-timeout 0 sets no timeout\n",
+               counted(r.stuck, "operation"));
   }
   fmt::print("packets      {}, {} of them sent again\n", r.packets, r.retransmissions);
-  fmt::print("recovery     {} timeouts, {} RNR NAKs, {} sequence NAKs\n", r.timeouts, r.rnr_naks,
-             r.sequence_naks);
+  fmt::print("recovery     {}, {}, {}\n", counted(r.timeouts, "timeout"),
+             counted(r.rnr_naks, "RNR NAK"), counted(r.sequence_naks, "sequence NAK"));
   fmt::print("page faults  {}\n", r.page_faults);
-  if (r.dammed > 0) fmt::print("damming      {} timeouts of requests lost in a wait\n", r.dammed);
-  if (r.flood()) fmt::print("flood        {} requests sent again and again\n", r.flooded);
+  if (r.dammed > 0) {
+    fmt::print("damming      {} of requests lost in a wait\n", counted(r.dammed, "timeout"));
+  }
+  if (r.flood()) {
+    fmt::print("flood        {} sent again and again\n", counted(r.flooded, "request"));
+  }
   if (command.trials > 1) {
     fmt::print("trials       {} of {} with a timeout\n", outcomes.with_timeout, command.trials);
   }
@@ -174,9 +193,15 @@ Result<net::rc::Verb> parse_verb(const std::string& text) {
                fmt::format("'{}' is no operation: use read, write or send", text)};
 }
 
+Result<std::string> parse_directory_name(const std::string& text) {
+  if (!text.empty()) return text;
+  return Error{ErrorCode::invalid_argument, "'' is no directory; name one, as . for this one"};
+}
+
 /// "smallest-rnr,dummy,reissue,prefetch,bound" or "all".
 Result<rdma::Avoidance> parse_avoidance(const std::string& text) {
   rdma::Avoidance avoidance;
+  bool has_none = false;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string word = text.substr(at, end - at);
@@ -188,6 +213,11 @@ Result<rdma::Avoidance> parse_avoidance(const std::string& text) {
                    fmt::format("'{}' avoids nothing: use smallest-rnr, dummy, reissue, prefetch, "
                                "bound, all or none",
                                word)};
+    }
+    has_none = has_none || word == "none";
+    if (has_none && text != "none") {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("'{}' has none beside others; leave one out", text)};
     }
     if (all || word == "smallest-rnr") avoidance.smallest_rnr_delay = true;
     if (all || word == "dummy") avoidance.dummy_after = rdma::dummy_after;
@@ -249,9 +279,11 @@ void add_simulate(CLI::App& odp, Outcome& outcome) {
       ->check(CLI::Range(1U, 100'000U))
       ->capture_default_str();
   simulate->add_option("--seed", s.options.seed, "of everything random")->capture_default_str();
-  simulate->add_option("--capture", s.capture, "packets at the client: .pcap, .pcapng or .erf")
+  add_parsed(*simulate, "--capture", s.capture, parse_capture_name,
+             "packets at the client: .pcap, .pcapng or .erf")
       ->type_name("FILE");
-  simulate->add_option("--out", s.out, "directory for odp.json and the report odp.html")
+  add_parsed(*simulate, "--out", s.out, parse_directory_name,
+             "directory for odp.json and the report odp.html")
       ->type_name("DIR");
   add_force_option(*simulate, s.replaces);
   simulate->add_flag("--json", s.json, "print one JSON object");

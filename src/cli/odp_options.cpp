@@ -32,6 +32,15 @@ Result<std::uint8_t> parse_rnr_delay(const std::string& text) {
                fmt::format("'{}' is no delay of an RNR NAK: give 10us to 655.36ms", text)};
 }
 
+Result<std::string> parse_capture_name(const std::string& text) {
+  for (const char* ending : {".pcap", ".pcapng", ".erf"}) {
+    if (text.ends_with(ending)) return text;
+  }
+  return Error{
+      ErrorCode::invalid_argument,
+      fmt::format("'{}' names no format; end the file's name with .pcap, .pcapng or .erf", text)};
+}
+
 Result<std::vector<std::uint8_t>> parse_timeout_codes(const std::string& text) {
   std::vector<std::uint8_t> codes;
   for (std::size_t at = 0; at <= text.size();) {

@@ -13,6 +13,7 @@
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/network_output.hpp"
+#include "cli/odp_options.hpp"
 #include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
 #include "cli/simulate_jobs.hpp"
@@ -197,9 +198,8 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
   add_parts_option(*simulate, s.parts);
   simulate->add_flag("--check-determinism", s.check_determinism,
                      "run twice and compare the traces");
-  simulate
-      ->add_option("--capture", s.capture,
-                   "packets of jobs' adapters at one host: .pcap, .pcapng or .erf")
+  add_parsed(*simulate, "--capture", s.capture, parse_capture_name,
+             "packets of jobs' adapters at one host: .pcap, .pcapng or .erf")
       ->type_name("FILE");
   simulate->add_option("--capture-host", s.capture_host, "that host's number")
       ->capture_default_str();
