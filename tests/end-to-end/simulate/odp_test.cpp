@@ -2,13 +2,17 @@
 // weft odp and weft doctor, on trees that look like /sys of machines with adapters.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -98,6 +102,22 @@ TEST_F(odp, simulate_that_is_killed_leaves_nothing_behind) {
   EXPECT_TRUE(fs::is_empty(root_));
 }
 
+TEST_F(odp, without_standard_output_and_error_the_exit_code_still_tells) {
+  const auto code_of = [&](const std::string& command) {
+    return WEXITSTATUS(std::system((program() + " " + command).c_str()));
+  };
+  for (const char* command : {"odp simulate", "doctor", "--version"}) {
+    EXPECT_EQ(code_of(command + std::string(" >&- 2>&-")), 3) << command;
+    EXPECT_EQ(code_of(command + std::string(" > /dev/full 2> /dev/full")), 3) << command;
+  }
+  EXPECT_EQ(code_of("odp simulate --trials 0 >&- 2>&-"), 2);
+  EXPECT_EQ(code_of("odp diagnose " + at("none.pcap") + " >&- 2> /dev/full"), 2);
+  // The capture's file does not take the number of standard output, and with it the text.
+  EXPECT_EQ(code_of("odp simulate --capture " + at("b.pcap")), 0);
+  EXPECT_EQ(code_of("odp simulate --capture " + at("c.pcap") + " >&- 2>&-"), 3);
+  EXPECT_EQ(read_file(at("b.pcap")), read_file(at("c.pcap")));
+}
+
 TEST_F(odp, bench_refuses_options_that_do_not_go_together) {
   const std::vector<std::vector<std::string>> impossible = {
       {},
@@ -136,6 +156,38 @@ TEST_F(odp, bench_without_an_adapter_says_how_to_get_one) {
   }
 }
 
+TEST_F(odp, simulate_refuses_names_that_are_none_and_words_that_contradict) {
+  const std::vector<std::vector<std::string>> wrong = {
+      {"--capture", ""},
+      {"--capture", "-"},
+      {"--capture", at("t.pcap.gz")},
+      {"--capture", at("out/odp.json"), "--out", at("out")},  // the report's own file
+      {"--capture", at("odp.html"), "--out", root_.string()},
+      {"--out", ""},
+      {"--avoid", "none,all"},
+      {"--avoid", "dummy,none"}};
+  for (std::vector<std::string> arguments : wrong) {
+    arguments.insert(arguments.begin(), {"odp", "simulate"});
+    const Ended ended = run_weft(std::move(arguments), 30);
+    EXPECT_EQ(ended.code, 2) << ended.describe();
+    EXPECT_EQ(std::count(ended.errors.begin(), ended.errors.end(), '\n'), 1) << ended.describe();
+  }
+  EXPECT_TRUE(fs::is_empty(root_));
+}
+
+TEST_F(odp, simulate_counts_in_words_that_are_right) {
+  const auto first_line = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"odp", "simulate", "--odp", "none"});
+    const Ended ended = run_weft(std::move(more), 30);
+    return ended.output.substr(0, ended.output.find(','));
+  };
+  EXPECT_EQ(first_line({"--num-ops", "1"}), "1 READ of 100 B over 1 queue pair");
+  EXPECT_EQ(first_line({"--num-ops", "2", "--then", "send"}),
+            "1 READ and 1 SEND of 100 B over 1 queue pair");
+  EXPECT_EQ(first_line({"--num-ops", "4", "--num-qps", "2", "--then", "write"}),
+            "1 READ and 3 WRITEs of 100 B over 2 queue pairs");
+}
+
 TEST_F(odp, captures_replace_no_file_unasked) {
   const std::string notes = at("notes.pcap");
   std::ofstream(notes) << "mine";
@@ -168,35 +220,49 @@ TEST_F(odp, diagnose_finds_damming_in_the_capture_of_a_simulated_stream) {
 }
 
 TEST_F(odp, diagnose_live_tells_what_changed_in_another_machines_counters_alone) {
-  const std::string port = "sys/class/infiniband/mlx5_0/ports/1/hw_counters/";
-  const auto regions = [&](int faults) {
-    put("rdma-statistic-mr.txt", "dev mlx5_0 mrn 8 page_faults " + std::to_string(faults));
+  put("sys/class/infiniband/mlx5_0/ports/1/hw_counters/local_ack_timeout_err", "5");
+  const auto put_regions = [&](int faults) {
+    put("regions", "dev mlx5_0 mrn 8 page_faults " + std::to_string(faults));
+    fs::rename(root_ / "regions", root_ / "rdma-statistic-mr.txt");
   };
-  regions(3);
+  put_regions(3);
   put("bin/rdma", "#!/bin/sh\ntouch " + at("asked"));
   fs::permissions(root_ / "bin/rdma", fs::perms::owner_all);
-  // Each look reads these two in turn, and waits until they have something to say.
-  const std::vector<std::string> counters = {port + "local_ack_timeout_err",
-                                             port + "packet_seq_err"};
-  for (const std::string& counter : counters) {
-    fs::create_directories((root_ / counter).parent_path());
-    ASSERT_EQ(::mkfifo(at(counter).c_str(), 0600), 0);
-  }
+  const int watch = ::inotify_init1(IN_CLOEXEC);
+  ASSERT_GE(::inotify_add_watch(watch, root_.c_str(), IN_CLOSE_NOWRITE | IN_MOVED_TO), 0);
+  // Waits until the regions' file, the last one of a look, was read or, by its mask, replaced.
+  alignas(inotify_event) std::array<char, 4096> events{};
+  ssize_t size = 0, at_event = 0;
+  const auto await = [&](std::uint32_t mask) {
+    for (;;) {
+      if (at_event >= size) {
+        size = ::read(watch, events.data(), events.size());
+        at_event = 0;
+        if (size <= 0) return;
+      }
+      inotify_event event{};
+      std::memcpy(&event, events.data() + at_event, sizeof event);
+      const std::string name = event.len > 0 ? events.data() + at_event + sizeof event : "";
+      at_event += static_cast<ssize_t>(sizeof event + event.len);
+      if (name == "rdma-statistic-mr.txt" && (event.mask & mask) != 0) return;
+    }
+  };
   const std::string path = std::getenv("PATH");
   ::setenv("PATH", (at("bin") + ":" + path).c_str(), 1);
-  WeftProcess live({"odp", "diagnose", "--live", "--every", "1ms", "--samples", "1", "--root",
-                    root_.string(), "--json"});
+  WeftProcess live(
+      {"odp", "diagnose", "--live", "--every", "1ms", "--root", root_.string(), "--json"});
   ::setenv("PATH", path.c_str(), 1);
-  put(counters[0], "5");
-  put(counters[1], "7");
-  std::ofstream second(root_ / counters[0]);  // the first look is over
-  regions(4);
-  second << "5\n";
-  second.close();
-  put(counters[1], "7");
+  await(IN_CLOSE_NOWRITE);
+  put_regions(4);
+  await(IN_MOVED_TO);
+  // The first may still be of the file that was replaced.
+  await(IN_CLOSE_NOWRITE);
+  await(IN_CLOSE_NOWRITE);
+  ::close(watch);
+  live.signal(SIGINT);
   const Ended ended = live.wait();
-  ASSERT_EQ(ended.code, 0) << ended.describe();
-  EXPECT_EQ(ended.json()["device"], "mlx5_0");
+  EXPECT_EQ(ended.code, 128 + SIGINT) << ended.describe();
+  EXPECT_EQ(ended.json()["device"], "mlx5_0") << ended.describe();
   EXPECT_EQ(ended.json()["page_faults"], 1);
   EXPECT_EQ(ended.json()["timeouts"], 0);
   EXPECT_FALSE(fs::exists(root_ / "asked"));
@@ -235,6 +301,38 @@ TEST_F(odp, diagnose_of_a_damaged_capture_says_where_and_ends_with_2_unless_it_f
   EXPECT_EQ(found.json()["damaged"].size(), 1u);
   EXPECT_EQ(found.json()["findings"].size(), 1u);
   EXPECT_TRUE(run_weft({"odp", "diagnose", whole, "--json"}, 60).json()["damaged"].empty());
+}
+
+TEST_F(odp, diagnose_of_packets_that_cannot_be_read_says_why_and_ends_with_2) {
+  ASSERT_EQ(run_weft({"odp", "simulate", "--interval", "6ms", "--capture", at("a.pcap")}, 60).code,
+            0);
+  const std::string whole = read_file(at("a.pcap"));
+  const auto diagnosed = [&](const std::string& bytes) {
+    write_file(at("b.pcap"), bytes);
+    return run_weft({"odp", "diagnose", at("b.pcap"), "--json"}, 60);
+  };
+  std::string link = whole;
+  link[20] = '\x93';
+  const Ended unknown = diagnosed(link);
+  EXPECT_EQ(unknown.code, 2) << unknown.describe();
+  EXPECT_NE(unknown.errors.find("link type 147"), std::string::npos) << unknown.errors;
+  EXPECT_EQ(unknown.json()["unreadable"].size(), 1u);
+  for (const char kept : {'\0', '\x2E'}) {
+    // The file's header and one packet, of which so many bytes are kept.
+    std::string cut = whole.substr(0, 24 + 16 + static_cast<std::size_t>(kept));
+    cut[24 + 8] = kept;
+    const Ended ended = diagnosed(cut);
+    EXPECT_EQ(ended.code, 2) << ended.describe();
+    EXPECT_NE(ended.errors.find("snap length"), std::string::npos) << ended.errors;
+    EXPECT_EQ(std::count(ended.errors.begin(), ended.errors.end(), '\n'), 1) << ended.errors;
+  }
+  std::string other = whole;
+  other.resize(24 + 16 + 40);
+  other[24 + 8] = other[24 + 12] = 40;
+  other[24 + 16 + 14 + 9] = 6;  // TCP
+  const Ended none = diagnosed(other);
+  EXPECT_EQ(none.code, 0) << none.describe();
+  EXPECT_TRUE(none.json()["unreadable"].empty());
 }
 
 TEST_F(odp, diagnose_goes_on_behind_a_file_that_is_no_capture_and_says_what_it_is) {
@@ -322,6 +420,13 @@ TEST_F(odp, diagnose_of_a_pipe_from_which_nothing_comes_can_be_interrupted) {
 TEST_F(odp, diagnose_refuses_what_it_cannot_do) {
   EXPECT_EQ(run_weft({"odp", "diagnose"}, 60).code, 2);
   EXPECT_EQ(run_weft({"odp", "diagnose", "--live", "x.pcap"}, 60).code, 2);
+  EXPECT_EQ(run_weft({"odp", "diagnose", "-", "-"}, 60).code, 2);
+  ASSERT_EQ(run_weft({"odp", "simulate", "--capture", at("a.pcap")}, 60).code, 0);
+  for (const char* option : {"--every=1s", "--samples=5", "--root=/tmp"}) {
+    const Ended ended = run_weft({"odp", "diagnose", at("a.pcap"), option}, 60);
+    EXPECT_EQ(ended.code, 2) << ended.describe();
+    EXPECT_NE(ended.errors.find("--live"), std::string::npos) << ended.errors;
+  }
   EXPECT_EQ(run_weft({"odp", "diagnose", "--live", "--root", root_.string()}, 60).code, 2);
 }
 
