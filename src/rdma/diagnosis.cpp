@@ -56,19 +56,24 @@ std::string_view to_text(FindingClass kind) {
 std::string_view advice_for(FindingClass kind) {
   switch (kind) {
     case FindingClass::damming:
-    case FindingClass::damming_rescued:
       return "pin the memory (UCX_IB_REG_METHODS=rcache,direct; libfabric FI_VERBS_USE_ODP=0; "
              "MVAPICH2-X MV2_USE_ODP=0) or prefetch it (ibv_advise_mr); set the smallest "
-             "min_rnr_timer, 1 (UCX_RC_RNR_TIMEOUT=10us, FI_VERBS_MIN_RNR_TIMER=1); post a small "
-             "READ behind a request that has no answer";
+             "min_rnr_timer, 1 (UCX_RC_RNR_TIMEOUT=10us, FI_VERBS_MIN_RNR_TIMER=1); in a program "
+             "of your own, post an empty WRITE behind a request that has no answer";
+    case FindingClass::damming_rescued:
+      return "nothing to set where the findings are harmless: a later request came to the rescue; "
+             "where they are not, do as for damming: pin the memory "
+             "(UCX_IB_REG_METHODS=rcache,direct; libfabric FI_VERBS_USE_ODP=0; MVAPICH2-X "
+             "MV2_USE_ODP=0) or prefetch it (ibv_advise_mr)";
     case FindingClass::flood:
       return "pin memory that many queue pairs use, or prefetch it (ibv_advise_mr), on the side "
              "that issues READs (UCX_IB_REG_METHODS=rcache,direct; libfabric FI_VERBS_USE_ODP=0; "
-             "MVAPICH2-X MV2_USE_ODP=0); let few queue pairs use one page at a time";
+             "MVAPICH2-X MV2_USE_ODP=0); in a program of your own, let few queue pairs use one "
+             "page at a time";
     case FindingClass::loss:
       return "packets are lost in the network: look at link errors and, with RoCE, at flow control "
-             "and ECN; a smaller local ACK timeout shortens the stall (verbs timeout, "
-             "UCX_RC_TIMEOUT), down to what the adapter accepts";
+             "and ECN; a smaller local ACK timeout shortens the stall (verbs timeout; "
+             "UCX_RC_TIMEOUT=100ms in place of 1s), down to what the adapter accepts";
     case FindingClass::rnr_misconfigured:
       return "min_rnr_timer 0 is the longest wait, 655.36 ms, not the shortest: set 1 or what the "
              "receiver needs (verbs min_rnr_timer, UCX_RC_RNR_TIMEOUT=1ms, "

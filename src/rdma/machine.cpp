@@ -168,6 +168,10 @@ class Inspection {
       by += fmt::format("{}{}={}", by.empty() ? "" : ", ", paging.name, *value);
     }
     pages_ = !by.empty();
+    if (pages_ && report_.devices.empty()) {
+      note(false, fmt::format("{}: turns paging on, where there is no RDMA device to page", by),
+           "unset it, or run weft doctor on a host that has the adapters the program will use");
+    }
     for (const RdmaDevice& device : report_.devices) {
       if (!device.has_paging || (!device.dams && !device.floods)) continue;
       const char* pitfalls = device.dams ? "packet damming and packet flood" : "packet flood";

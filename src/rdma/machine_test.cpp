@@ -293,5 +293,13 @@ TEST_F(machine, a_machine_without_adapters_says_so) {
   EXPECT_THAT(nothing.notes[0].what, HasSubstr("no RDMA device"));
 }
 
+TEST_F(machine, paging_that_is_turned_on_is_named_without_an_adapter_too_and_is_no_danger) {
+  const MachineReport paged =
+      report({{"UCX_REG_NONBLOCK_MEM_TYPES", "host"}, {"MV2_USE_ODP", "1"}});
+  ASSERT_EQ(paged.notes.size(), 2u);
+  EXPECT_THAT(paged.notes[1].what, HasSubstr("UCX_REG_NONBLOCK_MEM_TYPES=host, MV2_USE_ODP=1"));
+  EXPECT_EQ(dangers(paged), 0u) << "a login node has no adapter";
+}
+
 }  // namespace
 }  // namespace weft::rdma
