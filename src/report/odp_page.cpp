@@ -13,12 +13,16 @@
 namespace weft::report {
 namespace {
 
-constexpr double width = 640, height = 240, frame_left = 64, right = 32, top = 10,
+constexpr double width = 640, height = 240, frame_left = 88, right = 48, top = 10,
                  frame_bottom = 40;
 constexpr const char* ink = "#2563eb";
 constexpr const char* warm = "#c2410c";
-// On a narrow screen a picture is scrolled rather than made too small to read.
-constexpr const char* readable = "min-width:560px;max-width:100%;height:auto";
+// Pictures fill the page, so that nothing that matters is out of sight; as they shrink and grow
+// with the screen, letters do the opposite.
+constexpr const char* letters =
+    "<style>.drawn{display:block;width:100%;height:auto;font-size:8px}"
+    "@media(max-width:60rem){.drawn{font-size:11px}}"
+    "@media(max-width:32rem){.drawn{font-size:17px}}</style>\n";
 
 std::string time_text(double us) {
   if (us >= 1e6) return fmt::format("{:.3g} s", us / 1e6);
@@ -35,9 +39,9 @@ class StepChart {
     page_.add(
         "<figure style=\"margin-inline:0\"><figcaption>{0}</figcaption>\n<div class=\"scroll\" "
         "tabindex=\"0\"><svg "
-        "viewBox=\"0 0 {1} {2}\" width=\"{1}\" role=\"img\" aria-label=\"{0}\" style=\"{3}\" "
-        "font-size=\"11\" fill=\"currentColor\" stroke=\"none\">\n",
-        html_escape(title), width, height, readable);
+        "viewBox=\"0 0 {1} {2}\" class=\"drawn\" role=\"img\" aria-label=\"{0}\" "
+        "fill=\"currentColor\" stroke=\"none\">\n",
+        html_escape(title), width, height);
     page_.add("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", width - right, height - 6,
               html_escape(x_name));
     page_.add("<text x=\"4\" y=\"{}\">{}</text>\n", height - 6, html_escape(y_name));
@@ -166,9 +170,13 @@ void add_arrow(Page& page, const OdpArrow& arrow, double y, double client, doubl
       "<line x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"{3}\" "
       "stroke-width=\"1.5\"{4}/><path d=\"M{1:.1f} {2:.1f} l{5} -4 v8 z\" fill=\"{3}\"/>",
       from, to, y, colour, arrow.is_again ? " stroke-dasharray=\"5 3\"" : "", back);
-  page.add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}{}</text>\n",
-           (client + server) / 2 + (arrow.is_lost ? 50 : 0), y + (arrow.is_lost ? 4 : -4),
-           html_escape(arrow.text), arrow.is_lost ? ", lost at the port" : "");
+  if (arrow.is_lost) {
+    page.add("<text x=\"{:.1f}\" y=\"{:.1f}\">{}, lost at the port</text>\n", to + 8, y + 4,
+             html_escape(arrow.text));
+  } else {
+    page.add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
+             (client + server) / 2, y - 4, html_escape(arrow.text));
+  }
 }
 
 /// In front of an arrow: "12 packets left out, 3 ms later".
@@ -199,14 +207,14 @@ void add_sequence(Page& page, const OdpRecord& record) {
   const double tall = rows * row;
   page.add(
       "<section><h2>Workflow</h2>\n<p>Packets at the client's port; dashed ones had been sent "
-      "before.{}</p>\n<div class=\"scroll\" tabindex=\"0\"><svg viewBox=\"0 0 {} {}\" width=\"{}\" "
-      "role=\"img\" aria-label=\"Sequence diagram of the packets\" style=\"{}\" font-size=\"11\" "
+      "before.{}</p>\n<div class=\"scroll\" tabindex=\"0\"><svg viewBox=\"0 0 {} {}\" "
+      "class=\"drawn\" role=\"img\" aria-label=\"Sequence diagram of the packets\" "
       "fill=\"currentColor\" stroke=\"none\">\n",
       record.arrows_left_out > 0
           ? fmt::format(" {} packets are left out, where a gap says so and behind the last one.",
                         record.arrows_left_out)
           : "",
-      width, tall, width, readable);
+      width, tall);
   for (const auto& [x, name] : {std::pair(client, "client"), std::pair(server, "server")}) {
     page.add(
         "<text x=\"{0}\" y=\"14\" text-anchor=\"middle\" font-weight=\"bold\">{1}</text><line "
@@ -237,6 +245,7 @@ std::string odp_page(const OdpRecord& record) {
   page.raw(page_brand());
   page.add("<h1>{}</h1>\n<p class=\"summary\">{}</p>\n</header>\n<main>\n",
            html_escape(record.title), html_escape(record.summary));
+  page.raw(letters);
   page.raw("<section>\n");
   add_trials(page, record);
   add_completions(page, record);

@@ -41,13 +41,18 @@ TEST(odp_page, tells_in_the_sequence_where_packets_are_left_out) {
   EXPECT_EQ(page.find("0 packets left out"), std::string::npos);
 }
 
-TEST(odp_page, is_scrolled_on_a_narrow_screen_and_not_made_too_small_to_read) {
+TEST(odp_page, fits_its_drawings_to_the_screen_and_makes_letters_larger_on_a_narrow_one) {
   const std::string page = odp_page(record());
+  std::size_t drawings = 0;
   for (std::size_t at = page.find("<svg viewBox=\"0 0 640"); at != std::string::npos;
        at = page.find("<svg viewBox=\"0 0 640", at + 1)) {
-    EXPECT_EQ(page.rfind("<div class=\"scroll\"", at), page.rfind("<div", at));
-    EXPECT_NE(page.substr(at, 300).find("min-width:560px"), std::string::npos);
+    const std::string tag = page.substr(at, page.find('>', at) - at);
+    EXPECT_NE(tag.find("class=\"drawn\""), std::string::npos) << tag;
+    EXPECT_EQ(tag.find("width="), std::string::npos) << "of no fixed size: " << tag;
+    ++drawings;
   }
+  EXPECT_EQ(drawings, 3u);
+  EXPECT_NE(page.find("@media(max-width:32rem){.drawn{font-size:17px}}"), std::string::npos);
 }
 
 TEST(odp_page, shows_the_execution_times_of_trials) {
