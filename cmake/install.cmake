@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# libweft: one shared library of everything that include/weft promises, and what `cmake --install`
-# puts where. Its users need nothing else than it: libraries that it uses itself stay its own affair.
+# libweft: one shared library of everything that include/weft promises; and the places to which
+# `cmake --install` copies files. Users link libweft only: the libraries below it stay its affair.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -37,7 +37,7 @@ foreach(library IN LISTS weft_public_libraries)
 endforeach()
 list(REMOVE_DUPLICATES weft_others)
 
-# Of objects, not of archives: what nothing in the library itself calls is what its users call.
+# Of objects: from archives the linker would drop the functions that only the library's users call.
 list(TRANSFORM weft_modules REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE weft_objects)
 add_library(weft_lib SHARED ${weft_objects})
 add_library(weft::weft ALIAS weft_lib)

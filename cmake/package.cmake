@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cpack` in the build directory writes two Debian packages of what `cmake --install` copies: weft,
+# `cpack` in the build directory packs the files of `cmake --install` as two Debian packages: weft,
 # and weft-mpi with the modules that are linked to an MPI, so that weft itself needs none.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME weft)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# products: what `./run` builds. All that `cmake --install` copies and README's commands use, and
-# neither tests nor benchmarks.
+# products: the target that `./run` builds. It holds all that `cmake --install` copies and README's
+# commands use, and neither tests nor benchmarks.
 get_property(weft_examples DIRECTORY ${CMAKE_SOURCE_DIR}/examples PROPERTY BUILDSYSTEM_TARGETS)
 get_property(weft_spmd_examples DIRECTORY ${CMAKE_SOURCE_DIR}/examples/spmd
   PROPERTY BUILDSYSTEM_TARGETS)

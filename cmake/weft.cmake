@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-# How every folder declares itself: one static library per folder, its unit tests beside it.
+# The functions by which folders declare themselves: one static library each, unit tests beside it.
 # Dependencies point down (docs/architecture.md); a wrong one is a link error.
 
 add_library(weft_flags INTERFACE)
 # Designated initialisers leave the rest at its default on purpose.
 target_compile_options(weft_flags INTERFACE -Wall -Wextra -Werror -Wno-missing-field-initializers)
-# Nobody puts other functions in the place of ours: in position-independent code, too, the compiler
-# may inline what it sees.
+# No other library replaces weft's functions: in position-independent code, too, the compiler may
+# inline the definitions that it sees.
 target_compile_options(weft_flags INTERFACE -fno-semantic-interposition)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  # What a file keeps to itself it still does when it is compiled together with others.
+  # Types in a file's anonymous namespace stay its own when files are compiled together.
   target_compile_options(weft_flags INTERFACE -Wno-subobject-linkage)
 endif()
 if(WEFT_SANITIZE)
-  # What is found ends the program: a test that only prints a finding would pass.
+  # A finding ends the program: a test that only prints it would pass.
   target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
   if(WEFT_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    # It does not see fences, and says so. What they put in order here are atomics.
+    # ThreadSanitizer does not see fences, and GCC warns of it. Weft's fences order atomics only.
     target_compile_options(weft_flags INTERFACE -Wno-tsan)
   endif()
 endif()
 if(WEFT_FUZZ)
-  # libFuzzer steers by what an input reaches. Tests do not mind being counted along.
+  # libFuzzer steers by the code that an input reaches. Tests do not mind being counted along.
   target_compile_options(weft_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
@@ -51,7 +51,7 @@ function(weft_library name)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE $<BUILD_INTERFACE:weft_flags>)
 endfunction()
 
-# What nearly every test includes, compiled once: GoogleTest alone was two fifths of a test's time.
+# Headers of nearly every test, compiled once: GoogleTest alone was two fifths of a test's time.
 # A program, as a library's code is generated in another way and its headers would not fit.
 function(weft_test_headers)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cpp CONTENT "int main() {}\n")
@@ -77,7 +77,7 @@ function(weft_test name)
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main weft_flags)
-  # What is tested is in the libraries. Half the time of a build was the optimiser's, over
+  # The code under test is in the libraries. Half the time of a build was the optimiser's, over
   # assertions.
   target_compile_options(${name} PRIVATE -O0)
   if(NOT TARGET weft_test_headers)

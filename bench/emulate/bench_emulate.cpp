@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: how far is what an emulated program measures from what was asked for? The competitor is
+// Question: how far are an emulated program's measurements from the requested figures? Competitor:
 // paper 3, whose emulator was within 2 %.
 //
 // Two ranks of an unmodified MPI, on a core each, measure themselves: one-way times of 8 bytes, and

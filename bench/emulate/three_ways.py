@@ -26,7 +26,7 @@ def main():
     asked = options(__doc__, latency="2ms", bandwidth="100MB/s")
     weft = os.path.join(asked.build, "weft")
     program = os.path.join(asked.build, "bench_emulate_three_ways_program")
-    # The simulated hosts are as fast as this one: sender and receiver share what 8 bytes take over TCP.
+    # Simulated hosts are as fast as this one: sender and receiver share the time of 8 bytes by TCP.
     over_tcp = [weft, "run", "-n", "2", "--fabric", "tcp", "--", program]
     native = min(run(over_tcp)["ping-pong-8B"] for _ in range(asked.repeat)) / MESSAGES
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as link:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: what does an exact match cost behind 0 to 32,768 unexpected messages of other tags, and
-// behind as many posted receives? Limit: the same whatever waits, but for caches; at most 200 ns
+// behind as many posted receives? Limit: the same for any number, but for caches; at most 200 ns
 // for a message that waits and is then received, 100 ns for one that a receive waits for. The
-// competitor is a queue that is looked through from the oldest, as many MPIs have it.
+// competitor is a queue that is searched from the oldest entry on, as many MPIs have it.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weft odp diagnose: what packet captures tell about stalls of reliable connections.
+// weft odp diagnose: finds stalls of reliable connections in packet captures.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -59,7 +59,7 @@ struct Diagnosed {
   std::uint64_t time_goes_back_at = 0;
   std::uint64_t left_out = 0;
   std::vector<rdma::Finding> findings;
-  std::string damage;  ///< of a capture that cannot be read to its end: what is wrong with it
+  std::string damage;  ///< the reason why the capture cannot be read to its end; empty: none
   wire::CaptureReader::Position damaged_at;
 };
 
@@ -227,7 +227,7 @@ void print_text(const Diagnosed& one) {
   }
 }
 
-/// What is found decides about the exit code, then what could not be read.
+/// A refused file decides the exit code; otherwise a finding does, then a damaged capture.
 void diagnose_files(const DiagnoseCommand& command, Outcome& outcome) {
   const StopSignals signals;
   std::vector<Diagnosed> all;

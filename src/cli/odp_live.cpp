@@ -26,8 +26,8 @@ namespace {
 using rdma::DeviceCounters;
 using rdma::MachineReadings;
 
-/// The output of `rdma statistic show mr`; empty where there is no such tool. Of another machine,
-/// whose files are below `root`, it is a file there.
+/// The output of `rdma statistic show mr`; empty where there is no such tool. For another machine,
+/// whose files are below `root`, the output is a file there.
 std::string region_statistics(const std::string& root) {
   constexpr std::size_t most = std::size_t{16} << 20;
   if (root != "/") {
@@ -111,7 +111,7 @@ void watch_counters(const LiveOptions& options, Outcome& outcome) {
     const auto changes = watch.look(sample(options));
     const Duration took = monotonic_now() - std::exchange(looked, monotonic_now());
     for (const auto& [device, change] : changes) {
-      // Silence counts as well: what was seen before gets older.
+      // Silence counts as well: remembered faults get older.
       const auto found = judges[device].judge(change, took);
       if (change == DeviceCounters()) continue;
       tell(options, device, change, found);

@@ -17,7 +17,7 @@ struct LiveOptions {
   bool json = false;  ///< an object per line
 };
 
-/// A line for each sample of a device in which something changed, with what it tells.
+/// A line for each sample of a device in which a counter changed, with the findings.
 void watch_counters(const LiveOptions& options, Outcome& outcome);
 
 }  // namespace weft::cli

@@ -16,7 +16,7 @@ namespace weft::cli {
 class OdpRecorder {
  public:
   void add(const rdma::TappedPacket& tapped);
-  /// Puts what it saw into the record.
+  /// Puts the recorded packets into the record.
   void finish(report::OdpRecord& record) const;
 
  private:
@@ -37,7 +37,7 @@ class OdpRecorder {
   std::uint64_t packets_ = 0;
 };
 
-/// All but what the recorder saw.
+/// The record without the recorder's packets.
 report::OdpRecord odp_record(const rdma::BenchmarkOptions& options,
                              const rdma::BenchmarkResult& result, const std::string& command);
 

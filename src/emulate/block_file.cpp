@@ -28,8 +28,8 @@ Result<BlockFile> BlockFile::make() {
     ::close(file);
     return Error{ErrorCode::io, fmt::format("{}: cannot be mapped", path)};
   }
-  // The file is zero; what is not zero at the start is written by hand, since constructing the
-  // whole would touch all of its pages.
+  // The file is zero. Members that do not start at zero are written by hand, since constructing
+  // the whole block would touch all of its pages.
   auto* block = static_cast<ControlBlock*>(memory);
   block->magic = kBlockMagic;
   block->clock = measure_clock(kClockMeasured);

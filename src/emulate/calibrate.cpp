@@ -44,8 +44,8 @@ Result<LayerCalibration> measure(const Probe& probe) {
     keep_least(held_up, *delayed);
   }
   layer.latency_ns = alone["latency_min"];
-  // Negative where holding hides some of what a message costs by itself. Between what the least and
-  // the 25th percentile say.
+  // The overhead is negative where holding hides some of a message's own cost. It is the mean of
+  // the differences of the minima and of the 25th percentiles.
   layer.overhead_ns = (held_up["latency_min"] - alone["latency_min"] + held_up["latency_p25"] -
                        alone["latency_p25"]) /
                           2 -

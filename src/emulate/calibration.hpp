@@ -14,7 +14,7 @@ namespace weft::emulate {
 struct LayerCalibration {
   double latency_ns = 0;  ///< one way of 8 bytes: the least; of sockets: the least median
   double bandwidth_bytes_per_s = 0;  ///< windows of messages of 1 MiB
-  double overhead_ns = 0;            ///< what holding a message adds, beyond what was asked
+  double overhead_ns = 0;            ///< added by holding a message, beyond the requested latency
 };
 
 /// By layer: "ucx-mpich", "ucx-openmpi", "sockets".

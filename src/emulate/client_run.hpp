@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run of a server and its client behind a link of sockets: what TCP's and Unix sockets' have in
-// common.
+// A run of a server and its client behind a link of sockets: the part that TCP and Unix sockets
+// share.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace weft::emulate {
 
-/// What a client that ran to its end left.
+/// The result of a client that ran to its end.
 struct ClientRun {
   int status = 0;  ///< of waitpid
   double seconds = 0;
@@ -21,7 +21,7 @@ struct ClientRun {
 };
 
 /// Calls `run_both` in a process of its own, with the descriptor that the client writes its output
-/// to, and judges what it tells. A client that cannot be started, that failed or that sent nothing
+/// to, and judges its result. A client that cannot be started, that failed or that sent nothing
 /// is an error; `advice` says how a client reaches the server.
 Result<EmulatedRun> run_client(const EmulationRequest& request, const std::string& advice,
                                const std::function<Result<ClientRun>(int output)>& run_both);

@@ -40,7 +40,7 @@ bool is_program(const fs::path& path) {
 
 enum class Linking { dynamic, fixed, no_elf };
 
-/// Whether a file names a dynamic linker, which is what loads modules.
+/// Whether a file names a dynamic linker, without which no module is loaded.
 Linking linking_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header{};
@@ -72,7 +72,7 @@ Result<void> check_loadable(const std::string& program) {
   return {};
 }
 
-/// The words with variables set by the launcher's own option, for what it starts.
+/// The words with variables set by the launcher's own option, for the processes that it starts.
 std::vector<std::string> with_variables(const Command& command, const Variables& variables) {
   std::vector<std::string> words{command.words.front()};
   for (const auto& [name, value] : variables) {
@@ -158,7 +158,7 @@ class StopPassedOn {
   bool told_ = false;
 };
 
-/// Waits for its end, and reads what it says meanwhile. Returns waitpid's status.
+/// Waits until the child ends, and reads its output meanwhile. Returns waitpid's status.
 int await_end(pid_t child, int output, std::string& text) {
   constexpr int kLookEvery_ms = 50;
   StopPassedOn stop(child);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command of an emulated run: whose launcher it is, which program it starts, and starting it
-// with modules in the environment of its ranks.
+// The command of an emulated run: finds its launcher's MPI and its program, and starts it with
+// modules in the environment of its ranks.
 #pragma once
 
 #include <string>

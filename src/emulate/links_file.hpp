@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of links: what lies between each pair of ranks.
+// Files of links: the path between each pair of ranks.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace weft::emulate {
 
 /// Fills the block's paths from a TOML file: matrices `latency` and `bandwidth` (row: from, column:
 /// to), or a `topology` of the simulator with one latency and bandwidth for each of its cables,
-/// where rank r is host r and cables are shared by whoever passes them. Errors (invalid_argument,
+/// where rank r is host r and all messages that pass a cable share it. Errors (invalid_argument,
 /// not_found) begin with the file's name.
 Result<void> load_links(const std::string& file, ControlBlock& block);
 

@@ -19,9 +19,9 @@
 
 namespace weft::emulate {
 
-/// Calls `work`, which returns a Result<T>, in a forked process with one thread, and returns what
-/// it returned. The process ignores SIGINT and SIGTERM, which its own children get as well, and
-/// ends with the calling thread. Error (io): it could not be started, or died.
+/// Calls `work`, which returns a Result<T>, in a forked process with one thread, and returns its
+/// result. The process ignores SIGINT and SIGTERM, which its own children get as well, and ends
+/// with the calling thread. Error (io): the process could not be started, or died.
 template <class T, class Work>
 Result<T> in_own_process(Work work) {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The probe: two ranks of an MPI that measure what lies between them, with or without emulation.
+// The probe: two ranks of an MPI that measure the network between them, with or without emulation.
 #pragma once
 
 #include <map>

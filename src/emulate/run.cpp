@@ -22,7 +22,7 @@
 namespace weft::emulate {
 namespace {
 
-/// The module, in front of what the user loads.
+/// The variables that name the block and load the modules, these in front of the user's own.
 Result<Variables> variables_for_ranks(const BlockFile& block) {
   auto module = find_module("libweft_emulate_ucx.so");
   if (!module) {
@@ -130,7 +130,7 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
   auto judged = judge(**block, *command, *ended);
   if (!judged) return judged;
   if (judged->interposer != "ucx") {
-    // Which layer a program uses is known only now.
+    // The layer that a program uses is known only now.
     const bool is_part = request.bandwidth.fraction.value_or(1) < 1 && !request.padding;
     if (request.latency.in_all || is_part) {
       return Error{ErrorCode::invalid_argument,

@@ -15,7 +15,7 @@
 
 namespace weft::emulate {
 
-/// "+2us" on top of what is there, "=5us" in all; "0" is native. Nanoseconds, ≥ 0, ≤ 10 s.
+/// "+2us" on top of the native latency, "=5us" in all; "0" is native. Nanoseconds, ≥ 0, ≤ 10 s.
 struct LatencyAsked {
   bool in_all = false;
   Duration value{};
@@ -43,7 +43,7 @@ struct EmulationRequest {
   /// Bandwidth by bytes without meaning ahead of the program's own, as in paper 3: for comparison.
   bool padding = false;
   bool use_ucx = false;           ///< Open MPI: in place of its default, by its own variables
-  bool subtract_overhead = true;  ///< what holding itself costs, as calibrated
+  bool subtract_overhead = true;  ///< the cost of holding itself, as calibrated
   bool capture_stdout = false;    ///< into EmulatedRun::stdout_text, instead of ours
 };
 
@@ -68,7 +68,7 @@ struct EmulatedRun {
   Duration wall_time{};                          ///< of the command, launcher included
   /// Longest of a rank, from MPI_Init's end to MPI_Finalize's begin; of sockets: the client's.
   Duration program_time{};
-  Duration coarse{};  ///< what a latency is exact to, where that is not some nanoseconds
+  Duration coarse{};  ///< the error of a latency, where it is more than some nanoseconds
   std::string stdout_text;
   std::vector<std::string> warnings;  ///< one line each: more ranks than cores, …
 };

@@ -109,7 +109,7 @@ TEST_P(emulated, padding_goes_beside_messages_that_arrive_as_they_were) {
   const auto ran = run(request);
   ASSERT_TRUE(ran) << ran.error().message;
   EXPECT_EQ(ran->stdout_text, "all right\n");
-  // Nineteen times the bytes, but for what each rank put off: padding goes ahead of the next
+  // Nineteen times the bytes, but for the padding that each rank put off: it goes ahead of the next
   // message, so that the last one's is never sent, nor, where windows have endpoints of their own,
   // the last write's and the last read's.
   constexpr std::uint64_t kLast = 300'000 + 2 * 2'048 * sizeof(long);
@@ -189,7 +189,7 @@ TEST_P(emulated, open_mpi_on_libfabric_computes_the_right_thing_and_waits) {
   EXPECT_EQ(ran->ranks_interposed, 2U);
   // Thirteen exchanges, each at least one message that waits for the other's.
   EXPECT_GE(ran->program_time, Duration::microseconds(13 * 300));
-  // Nobody there would take padding of messages.
+  // The receiver would not discard padding of messages.
   request.padding = true;
   request.bandwidth.fraction = 0.05;
   EXPECT_NE(refusal(request).find("can pad one-sided writes only"), std::string::npos);

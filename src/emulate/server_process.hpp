@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server and its client as processes: how they start, and what is said when they end badly.
+// A server and its client as processes: starts them, and words the errors of those that fail.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what a user asks for to the knobs of a run, by a layer's native figures.
+// Turns a user's request into the knobs of a run, by a layer's native figures.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace weft::emulate {
 
-/// The requested figures, and what they are measured against.
+/// The requested figures, and the native ones that they are measured against.
 struct Setting {
   NativeAndAsked<double> latency_ns;
   NativeAndAsked<double> bandwidth;

@@ -45,7 +45,7 @@ sockaddr_in address_of_server() {
   return address;
 }
 
-/// At once, not together with what is written later.
+/// Turns off Nagle's algorithm: a small write leaves at once, not together with later ones.
 void send_at_once(int socket) {
   const int yes = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -181,7 +181,7 @@ Result<LinkMeasured> measure_link(const testbed::LinkOptions& link, bool with_ba
 
 Result<LayerCalibration> calibrate_sockets() {
   LayerCalibration layer;
-  // Nothing is taken off for holding: what it adds is less than a disturbance of this measurement.
+  // Nothing is subtracted for holding: it adds less than a disturbance of this measurement.
   layer.overhead_ns = 0;
   for (int i = 0; i < kSocketRepetitions; ++i) {
     const auto native = measure_link({}, true);

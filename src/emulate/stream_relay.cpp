@@ -145,7 +145,7 @@ void StreamRelay::release(Connection& connection, std::size_t from) {
         return;
       }
       if (n < 0) {
-        // Nobody reads any more: the sender finds out as it would by a reset.
+        // The receiver has closed: the sender finds out as it would by a reset.
         ::shutdown(connection.sockets[from], SHUT_RD);
         direction.held.clear();
         direction.at_end = direction.shut = true;

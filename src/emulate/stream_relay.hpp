@@ -34,8 +34,8 @@ class StreamRelay {
   StreamRelay& operator=(StreamRelay&&) = delete;
   ~StreamRelay();
 
-  /// Carries what is there, then sleeps until there is more, something falls due, or `also` is
-  /// readable.
+  /// Carries the bytes that are there, then sleeps until there are more, some fall due, or `also`
+  /// is readable.
   void turn(int also);
   const Counters& counters() const { return counters_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An MPI program for tests of emulation: it checks what arrives, or goes wrong in a chosen way.
+// An MPI program for tests of emulation: it checks received data, or goes wrong in a chosen way.
 //   exchange   every kind of communication, checked; exits 0 when all is right
 //   counter    rank 1 adds to a counter of rank 0, one-sided, 20 times, each flushed; then all
 //   share

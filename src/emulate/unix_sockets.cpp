@@ -62,7 +62,7 @@ Start start_with(const std::string& socket) {
   return {.environment = {{kVariable, socket}}, .enter = {}};
 }
 
-/// Carries what they say until the client has ended.
+/// Carries the bytes of client and server until the client has ended.
 Result<ClientRun> relay_until_ended(pid_t client, StreamRelay& relay) {
   const auto began = std::chrono::steady_clock::now();
   const int ended = static_cast<int>(::syscall(SYS_pidfd_open, client, 0));

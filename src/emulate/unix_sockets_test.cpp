@@ -28,7 +28,7 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
-/// A server that sends back what it gets, behind a relay; each in a thread of its own.
+/// A server that echoes its input, behind a relay; each in a thread of its own.
 class stream_relay : public ::testing::Test {
  protected:
   void start(const LinkShape& shape) {

@@ -25,7 +25,7 @@ struct Seen {
   unsigned expected = 0;
 };
 
-/// How many ranks `-n 2` (or -np, -c) asks for; 0: the command does not say.
+/// The number of ranks that `-n 2` (or -np, -c) asks for; 0: the command does not say.
 unsigned ranks_asked(const std::vector<std::string>& words) {
   static const std::set<std::string> options{"-n", "-np", "--np", "-c", "--n"};
   for (std::size_t i = 1; i + 1 < words.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an emulated run counts: which ranks were interposed, and the word for what went wrong.
+// Judges whether an emulated run counts: the ranks that were interposed, and the error otherwise.
 #pragma once
 
 #include "emulate/command.hpp"
@@ -8,7 +8,8 @@
 
 namespace weft::emulate {
 
-/// Fills what the processes left in the block: ranks, operations, bytes, times. Errors as `run`.
+/// The run as the processes recorded it in the block: ranks, operations, bytes, times. Errors as
+/// `run`.
 Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, const Ended& ended);
 
 /// The error of a run that measures nothing: `text`, and that there is no result.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What software can do about the pitfalls (paper 2, Section IX-A), each on its own switch.
+// The means of software against the pitfalls (paper 2, Section IX-A), each on its own switch.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace weft::rdma {
 constexpr Duration dummy_after = Duration::microseconds(600);
 constexpr Duration reissue_after = Duration::milliseconds(6);
 constexpr std::uint32_t bound_per_page = 2;
-/// What a request may take longer for each of its pages, and for each byte that was posted and is
-/// not complete, without anything being wrong.
+/// The longer time that a healthy request may take for each of its pages, and for each byte that
+/// was posted and is not complete.
 constexpr Duration slowest_page = Duration::milliseconds(1);
 constexpr Duration slowest_byte = Duration::nanoseconds(1);
 
 struct Avoidance {
-  /// The server's RNR NAKs ask for the shortest wait, 0.01 ms, whatever else was set.
+  /// The server's RNR NAKs ask for the shortest wait, 0.01 ms; this overrides other settings.
   bool smallest_rnr_delay = false;
   /// A WRITE of no bytes on a queue pair that has made no progress for this long, and again after
-  /// four times the time before: it needs no memory, and draws a NAK for what was lost. Zero: none.
+  /// four times the time before: it touches no memory, and draws a NAK for lost requests. 0: none.
   Duration dummy_after;
   /// The oldest request of a queue pair that has made no progress for this long is issued again, on
   /// a queue pair kept for that. Zero: never.

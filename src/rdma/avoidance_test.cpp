@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each means of avoidance gains on the modelled adapters, alone and combined.
+// The gain of each means of avoidance on the modelled adapters, alone and combined.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ Duration stall(const BenchmarkOptions& o) {
   return run_benchmark(o).execution - o.interval;
 }
 
-/// What a page fault costs when nothing is lost.
+/// The time of a page fault when nothing is lost.
 Duration plain_fault(PagedSide side, bool smallest) {
   BenchmarkOptions o = damming(side, 0, {.smallest_rnr_delay = smallest});
   o.operations = 1;
@@ -125,7 +125,7 @@ struct Load {
   std::uint32_t operations, queue_pairs, size;
 };
 
-/// Calls `look` with every load, interval and device. Of the devices those whose paging differs.
+/// Calls `look` with every load, interval and device, of the devices those with different paging.
 void over_the_grid(PagedSide side, const std::function<void(const BenchmarkOptions&)>& look) {
   const std::vector<Load> loads = {{1, 1, 100},   {2, 1, 100},    {3, 1, 100},
                                    {4, 1, 4'096}, {2, 1, 65'536}, {64, 4, 100},
@@ -164,7 +164,7 @@ TEST(avoidance, by_no_means_costs_more_than_one_per_cent_when_nothing_is_wrong) 
   });
 }
 
-/// Where it does not help, it may cost one page fault more on each side: the waits for one side's
+/// A means that does not help may cost one page fault more on each side: the waits for one side's
 /// page hide those for the other's, or do not, as it happens.
 TEST(avoidance, by_no_means_takes_longer_than_none_or_loses_anything) {
   const Duration one_fault = plain_fault(PagedSide::both, false);

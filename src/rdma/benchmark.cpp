@@ -110,7 +110,7 @@ BenchmarkResult run_benchmark(const BenchmarkOptions& o,
   constexpr auto patience = Duration::seconds(1'000'000);
   hosts.run(Instant::never(), [&] { return posted == o.operations; });
   hosts.run(hosts.now() + patience, [&] { return completed == o.operations; });
-  // What is still under way, such as requests that were issued again elsewhere, costs packets too.
+  // Requests still under way, such as those issued again elsewhere, cost packets too.
   hosts.run(hosts.now() + Duration::seconds(60), [] { return false; });
   result.stuck = o.operations - completed;
   return collect(hosts, std::move(result));

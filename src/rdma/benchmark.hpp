@@ -25,8 +25,8 @@ struct BenchmarkOptions {
   std::uint32_t operations = 2;
   std::uint32_t queue_pairs = 1;
   Duration interval;
-  Duration jitter;  ///< mean of what each interval is longer, exponential
-  /// What a post takes the processor itself. Assumption: 0.4 us.
+  Duration jitter;  ///< mean of the time that lengthens each interval, exponential
+  /// The processor's time for a post. Assumption: 0.4 us.
   Duration post_cost = Duration::nanoseconds(400);
   std::uint8_t rnr_timer = 14;   ///< code of the minimal RNR NAK delay
   std::uint8_t ack_timeout = 1;  ///< code of the local ACK timeout
@@ -54,13 +54,13 @@ struct BenchmarkResult {
   std::vector<Duration> completed_at;  ///< of each operation
 };
 
-/// What all intervals together may take, with the mean of their jitter.
+/// The longest time of all intervals together, with the mean of their jitter.
 constexpr Duration longest_posting = Duration::seconds(250'000);
 
 BenchmarkResult run_benchmark(const BenchmarkOptions& options,
                               const std::function<void(const TappedPacket&)>& tap = {});
 
-/// T_o as paper 2 measures it: one request to nobody, until it fails, divided by the tries.
+/// T_o as paper 2 measures it: one request without a peer, until it fails, divided by the tries.
 Duration measure_timeout(const net::rc::DeviceProfile& profile, std::uint8_t ack_timeout);
 
 }  // namespace weft::rdma

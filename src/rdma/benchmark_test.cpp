@@ -19,7 +19,7 @@ BenchmarkOptions options(const char* device, PagedSide side) {
   return o;
 }
 
-/// How many of ten trials have a timeout.
+/// The number of trials out of ten that have a timeout.
 int timeouts_of_ten(BenchmarkOptions o, Duration interval) {
   o.interval = interval;
   int with = 0;
@@ -76,7 +76,7 @@ TEST(figure_2, timeouts_have_their_floors_and_double_with_each_code_above) {
     const auto above = static_cast<std::uint8_t>(code + 2);
     EXPECT_NEAR(measure_timeout(profile, above).to_seconds(), floor_ms / 1e3 * 4,
                 floor_ms / 1e3 * 4 * 0.02);
-    // What the specification allows: between T_tr and four times that.
+    // The specification allows between T_tr and four times that.
     EXPECT_GE(measure_timeout(profile, above), net::rc::ack_timeout(above));
     EXPECT_LE(measure_timeout(profile, above), net::rc::ack_timeout(above) * 4);
   }

@@ -39,7 +39,7 @@ void Client::post(std::uint32_t queue_pair, const net::rc::WorkRequest& request)
   kept.push_back(operation);
 }
 
-/// Starts what waits for a page, as far as that admits it, and what was kept behind it.
+/// Starts operations that wait for a page, as far as that admits them, and those kept behind them.
 void Client::start_admitted(std::uint64_t page) {
   const auto found = waiting_.find(page);
   if (found == waiting_.end()) return;
@@ -92,8 +92,8 @@ void Client::note_progress(Watch& watch) {
   watch.dummies = 0;
 }
 
-/// What a queue pair may take that nothing is wrong with: what its user waits for may have to pass
-/// first.
+/// The time that a healthy queue pair may take: the bytes of all outstanding operations may have to
+/// pass first.
 Duration Client::patience(Duration least, const Watch& watch) const {
   if (watch.ids.empty()) return least;
   const auto oldest = running_.find(watch.ids.front());
@@ -137,7 +137,7 @@ void Client::look_at_oldest_at(std::uint32_t queue_pair, Instant when) {
 }
 
 /// Issues the oldest operation of a queue pair again when that has made no progress: its page has
-/// come, and only it was not told. What is behind it may be good.
+/// come, and only it was not told. The operations behind it may be good.
 void Client::look_at_oldest(std::uint32_t queue_pair) {
   Watch& watch = watches_[queue_pair];
   const auto is_over = [&](std::uint64_t id) {

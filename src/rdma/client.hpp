@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Client: posts operations on the client's adapter and sees to it, by the means of Avoidance, that
-// none of them is stuck for long. It knows only what software above verbs knows: what it posted
-// when, and what has completed.
+// none of them is stuck for long. It knows only as much as software above verbs: the operations
+// that it posted, when it posted them, and their completions.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,8 @@ class Client {
     std::uint32_t dummies = 0;      // since the last completion
     std::uint64_t look = 0;         // the number of the look that is planned for a dummy
     bool is_dummy_due = false;
-    // Something was posted behind something else. What is alone was posted to a queue pair that did
-    // not wait, and went out.
+    // An operation was posted behind another one. A lone operation was posted to a queue pair that
+    // did not wait, and went out.
     bool may_be_lost = false;
     bool is_reissue_due = false;
     std::deque<std::uint64_t> ids;  // in order; some may be complete

@@ -18,9 +18,9 @@ constexpr std::size_t most_spans = 64;
 // Candidates looked at per packet on average, so that no capture takes for ever.
 constexpr std::uint64_t candidates_per_packet = 32;
 constexpr std::uint64_t candidates_at_once = 1 << 22;
-// So many responses that answer nothing, and whose they are is asked anew.
+// After so many responses that answer nothing, their requester is looked up anew.
 constexpr std::uint32_t most_strange = 64;
-// Responses kept until it is known whose they are: an RNR NAK may come before its request is seen.
+// Responses kept until their requester is known: an RNR NAK may come before its request is seen.
 constexpr std::size_t most_unclaimed = 8;
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
@@ -368,7 +368,7 @@ void Diagnosis::note(const FlowKey& key, const Seen& seen, FlowEvent event) {
     case FlowEvent::Kind::loss:
       return single(FindingClass::loss);
     case FlowEvent::Kind::flood:
-      // What looked like a loss was the beginning of it.
+      // The finding that looked like a loss was the beginning of the flood.
       if (earlier != by_packet_.end()) findings_[earlier->second].first_packet = 0;
       return note_flood(key, seen, event);
     case FlowEvent::Kind::long_rnr_wait:
@@ -396,7 +396,7 @@ void Diagnosis::forget_flows() {
   }
 }
 
-/// Those first that answer nothing known.
+/// Forgets first those that answer no known requests.
 void Diagnosis::forget_answers() {
   const auto rank = [](const Answers& a) { return std::pair{a.is_paired, a.last_seen}; };
   const auto middle = middle_rank(answers_, rank);

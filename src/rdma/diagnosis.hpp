@@ -19,7 +19,7 @@ namespace weft::rdma {
 enum class FindingClass : std::uint8_t { damming, damming_rescued, flood, loss, rnr_misconfigured };
 /// "damming", "damming-rescued", "flood", "loss", "rnr-misconfigured".
 std::string_view to_text(FindingClass kind);
-/// What to change, in the terms of verbs, UCX, libfabric and MPI.
+/// The advised change, in the terms of verbs, UCX, libfabric and MPI.
 std::string_view advice_for(FindingClass kind);
 
 struct Finding {
@@ -46,8 +46,8 @@ class Diagnosis {
   static constexpr std::size_t most_queue_pairs = std::size_t{1} << 17;
 
   /// Keeps at most `queue_pairs` (2 or more) at a time. Beyond them it forgets the half that has
-  /// been idle longest, those first of which no request waits for an answer. What was found on
-  /// them stays.
+  /// been idle longest, those first of which no request waits for an answer. Their findings
+  /// stay.
   explicit Diagnosis(std::size_t queue_pairs = most_queue_pairs) : most_flows_(queue_pairs) {}
 
   /// `number` and `time_ns` as the capture has them.
@@ -107,7 +107,7 @@ class Diagnosis {
     std::uint32_t strange = 0;
     bool is_paired = false;
     std::uint64_t last_seen = 0;
-    std::vector<Unclaimed> unclaimed;  // the latest few, until it is known whose they are
+    std::vector<Unclaimed> unclaimed;  // the latest few, until their requester is known
   };
 
   std::int64_t steady_time(std::uint64_t number, std::int64_t time_ns);
@@ -139,7 +139,7 @@ class Diagnosis {
   std::unordered_multimap<std::uint64_t, FlowKey> by_psn_;
   std::vector<Finding> findings_;
   std::unordered_map<std::uint64_t, std::size_t>
-      by_packet_;  // findings, by what was their last packet at first
+      by_packet_;  // findings, by the last packet that they had at first
   std::unordered_map<FlowKey, std::size_t, KeyHash> floods_;  // where in findings_
   std::unordered_map<FlowKey, FloodTime, KeyHash> flood_times_;
   std::unordered_map<FlowKey, std::size_t, KeyHash> misconfigured_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well a diagnosis finds what is in generated captures. WEFT_VERBOSE=1 prints what differs.
+// The score of a diagnosis on generated captures. WEFT_VERBOSE=1 prints the differences.
 #pragma once
 
 #include <fmt/format.h>

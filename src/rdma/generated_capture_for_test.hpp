@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures drawn from a seed, with what is to be found in them: several connections whose packets
+// Captures drawn from a seed, with the expected findings: several connections whose packets
 // mingle, each healthy or with one of the pitfalls, by profiles and timings of its own; taken at
 // either end, with packets twice, without their beginning, cut, with requests in both directions.
 // Written from the description of the pitfalls, not by the model.
@@ -20,7 +20,7 @@ struct GeneratedCapture {
   std::set<std::pair<FindingClass, std::uint32_t>> labels;       ///< class, queue pair
 };
 
-/// What all connections of a capture have in common.
+/// The properties that all connections of a capture share.
 struct CaptureStyle {
   bool at_responder = false;    ///< requests that were lost are not seen
   bool equal_psns = false;      ///< all connections begin with the same PSN
@@ -196,7 +196,7 @@ class GeneratedConnection {
     requests_.clear();
     some_round_trips();
   }
-  /// A wait, and what is sent first behind it is lost in the network.
+  /// A wait, and the network loses the first request behind it.
   void loss_behind_a_wait(bool by_nak) {
     const std::uint32_t first = next();
     request(first);
@@ -264,7 +264,7 @@ class GeneratedConnection {
   std::uint8_t code() { return static_cast<std::uint8_t>(1 + rng_.below(31)); }
   void label(FindingClass kind) { capture_.labels.emplace(kind, to_server_); }
 
-  /// What was sent from `psn` on and not answered is sent again, after a timeout or a NAK.
+  /// Sends the unanswered requests from `psn` on again, after a timeout or a NAK.
   void recover(std::uint32_t psn, bool by_nak) {
     const auto again = [&](bool unseen) {
       for (auto p = psn; p != psn_; p = (p + requests_[p].packets) & wire::psn_mask) {
@@ -385,7 +385,7 @@ class GeneratedConnection {
   std::map<std::uint32_t, Posted> requests_;
 };
 
-/// Stories that somebody at the responder's end could tell as well.
+/// Stories that a capture at the responder's end could tell as well.
 inline void add_story(GeneratedConnection& connection, std::uint64_t kind) {
   switch (kind) {
     case 0:
@@ -468,7 +468,7 @@ inline GeneratedCapture generate_capture(std::uint64_t seed) {
     }
     connection.healthy();
   }
-  // What comes before the capture begins is not seen; nothing went wrong then.
+  // Frames before the beginning of the capture are not seen; nothing went wrong then.
   std::erase_if(capture.frames, [&](const auto& frame) { return frame.first < begin; });
   spoil(capture, root.split(1'000));
   std::stable_sort(capture.frames.begin(), capture.frames.end(),

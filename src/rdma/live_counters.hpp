@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of RDMA adapters as the kernel shows them, whatever each driver calls them, and what
-// their changes tell about damming, flood and loss.
+// Counters of RDMA adapters from the kernel, under one name for all drivers, and the damming, flood
+// and loss that their changes show.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ using MachineReadings = std::map<std::string, DeviceReadings>;  // by device
 /// The counters below `sys`/class/infiniband: hw_counters of mlx5, rxe, bnxt_re and irdma. No
 /// device is an empty answer.
 MachineReadings read_counters(const std::string& sys);
-/// Adds what `rdma statistic show mr` printed: paging of registered regions.
+/// Adds the output of `rdma statistic show mr`: paging of registered regions.
 void add_region_statistics(std::string_view printed, MachineReadings& readings);
 DeviceCounters total(const DeviceReadings& readings);
 /// The events in between, as far as counters were read both times; one that was reset counts from
@@ -74,7 +74,7 @@ class CounterJudge {
 
   explicit CounterJudge(Duration timeout = longest_timeout) : timeout_(timeout) {}
 
-  /// What `change` tells, which happened in `took`, right after what came before.
+  /// The findings of `change`, which happened in `took`, right after the change before it.
   std::vector<FindingClass> judge(const DeviceCounters& change, Duration took);
 
  private:

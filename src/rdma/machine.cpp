@@ -24,7 +24,7 @@ struct Model {
   std::string_view name;
   bool has_paging, dams, floods;
 };
-// Paper 2: Sections V-C, VI-A and IX. What it did not measure is taken for what came before it.
+// Paper 2: Sections V-C, VI-A and IX. A model that it did not measure counts as its predecessor.
 constexpr Model models[] = {
     {"MT4099", "ConnectX-3", false, false, false},
     {"MT4103", "ConnectX-3 Pro", false, false, false},
@@ -114,7 +114,7 @@ std::optional<double> ucx_seconds(const std::string& text) {
 }
 
 /// The code of min_rnr_timer that UCX takes for a time: the nearest one. 0, the longest, stands for
-/// what is longer than the others.
+/// times longer than the others.
 std::uint8_t ucx_rnr_code(double seconds) {
   const double ns = seconds * 1e9;
   for (std::uint8_t code = 1; code < 32; ++code) {
@@ -159,7 +159,7 @@ class Inspection {
     return value;
   }
 
-  /// Which libraries page, and whether an adapter is here to which that is dangerous.
+  /// Notes the libraries that page, and adapters here to which that is dangerous.
   void look_at_paging() {
     std::string by;
     for (const PagingVariable& paging : paging_variables) {

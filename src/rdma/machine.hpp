@@ -12,7 +12,7 @@
 
 namespace weft::rdma {
 
-/// Where to look; tests have trees of their own.
+/// The file trees to read; tests have their own.
 struct MachineSource {
   std::string sys = "/sys";
   std::string proc = "/proc";
@@ -36,7 +36,7 @@ struct RdmaDevice {
 struct MachineNote {
   bool is_danger = false;
   std::string what;    ///< names the setting and its value
-  std::string advice;  ///< what to change; empty: nothing
+  std::string advice;  ///< the change to make; empty: none
 };
 
 struct MachineReport {

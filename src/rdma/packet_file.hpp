@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PacketFile: packets of modelled adapters as a capture file, whoever saw them.
+// PacketFile: packets of modelled adapters as a capture file, of two hosts or a whole simulation.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace weft::rdma {
 
-/// Between whom a packet of the model goes, and how their queue pairs are numbered.
+/// The hosts between which a packet of the model goes, and the number of its queue pair.
 struct PacketEnds {
   std::uint32_t from_host = 0;
   std::uint32_t to_host = 0;

@@ -28,7 +28,7 @@ constexpr std::size_t most_waits = 8;
 constexpr std::int64_t soonest_retry_ns = 150'000;
 constexpr std::int64_t latest_retry_ns = 5'000'000;
 
-/// Whether two requests with the same PSN are not the same. A capture may have cut what they say.
+/// Whether two requests with the same PSN are not the same. A capture may have cut their headers.
 bool differ(const std::optional<wire::Reth>& a, const std::optional<wire::Reth>& b) {
   return a && b && (a->address != b->address || a->key != b->key || a->length != b->length);
 }
@@ -37,7 +37,7 @@ bool differ(const std::optional<wire::Reth>& a, const std::optional<wire::Reth>&
 
 RequestFlow::Request* RequestFlow::find(std::uint32_t psn) {
   if (requests_.empty()) return nullptr;
-  // The last one at or before `psn`: a READ covers what follows up to the next request.
+  // The last one at or before `psn`: a READ covers all PSNs up to the next request.
   const auto above = std::upper_bound(
       requests_.begin(), requests_.end(), psn,
       [](std::uint32_t p, const Request& request) { return psn_distance(p, request.psn) < 0; });
@@ -81,7 +81,7 @@ std::optional<std::int64_t> RequestFlow::waits_for(std::uint32_t psn) const {
 }
 
 bool RequestFlow::fits(const wire::TransportPacket& response) const {
-  constexpr std::uint32_t padding = 8;  // and what a cut header may be wrong by
+  constexpr std::uint32_t padding = 8;  // and the most that a cut header may be wrong by
   auto* const found = const_cast<RequestFlow*>(this)->find(response.bth.psn);
   if (found == nullptr) return false;
   const wire::Opcode opcode = response.bth.opcode;
@@ -147,8 +147,8 @@ FlowEvent RequestFlow::on_request(const Seen& seen, const wire::TransportPacket&
   return event;
 }
 
-/// Whether this is the first request of another connection with the same number: what goes out
-/// again is the same as before, and begins behind what the requester knows to be answered.
+/// Whether this is the first request of another connection with the same number: a retransmission
+/// is the same as before, and begins behind the requests that the requester knows to be answered.
 bool RequestFlow::is_set_up_anew(const Seen& seen, const wire::TransportPacket& packet,
                                  const Request* request) const {
   if (requests_.empty()) return false;
@@ -261,8 +261,8 @@ bool RequestFlow::is_captured_twice(const Seen& seen, const Request& request,
   });
 }
 
-/// A request begins a series of those that go out again. What goes wrong with it once more belongs
-/// to what went wrong first.
+/// A request begins a series of those that go out again. Its later trouble belongs to the finding
+/// of its first trouble.
 FlowEvent RequestFlow::on_repeat(const Seen& seen, Request& request, std::uint32_t psn) {
   using Kind = FlowEvent::Kind;
   FlowEvent event = why_repeated(seen, request, psn);
@@ -317,7 +317,7 @@ FlowEvent RequestFlow::why_repeated(const Seen& seen, Request& request, std::uin
 FlowEvent RequestFlow::on_answered_repeat(const Seen& seen, Request& request, std::int64_t gap_ns) {
   bool is_short = gap_ns < timeout_like_ns;
   // An answer without its page is asked for again about half a millisecond later, no sooner and
-  // the first time not much later. What is no READ has no answer that could be thrown away.
+  // the first time not much later. Only a READ has an answer that could be thrown away.
   if (request.last.number == request.first.number) {
     const std::int64_t since = seen.time_ns - request.answer.time_ns;
     is_short = request.is_read && since >= soonest_retry_ns && gap_ns < latest_retry_ns;
@@ -335,7 +335,7 @@ FlowEvent RequestFlow::on_answered_repeat(const Seen& seen, Request& request, st
   return {FlowEvent::Kind::loss, request.last.number, seen.number, gap_ns};
 }
 
-/// A wait that nobody asked for: the answer was of no use.
+/// A wait without an RNR NAK: the requester discarded the answer.
 void RequestFlow::end_discard(const Seen& seen, const Request& request) {
   const Wait wait{request.psn, request.answer, 0, seen.time_ns, false, false};
   remember(wait);
@@ -380,9 +380,9 @@ bool RequestFlow::was_in_wait(const Request& request) const {
   });
 }
 
-/// Whether a request of which a NAK says that it is missing was lost in a wait. What is lost when
-/// it goes out again at the end of a wait takes all behind it along: a NAK that came before
-/// anything new went out was drawn by one of these, so the network lost a packet.
+/// Whether a request of which a NAK says that it is missing was lost in a wait. If damming loses a
+/// request that goes out again at the end of a wait, it loses all behind it as well: a NAK that
+/// came before anything new went out was drawn by one of these, so the network lost a packet.
 bool RequestFlow::was_rescued(const Request& request) const {
   if (!was_in_wait(request)) return false;
   return request.sent_in_wait || !request.sent_after_wait ||
@@ -409,7 +409,7 @@ void RequestFlow::answer_part(const Seen& seen, Request& request, std::int32_t p
   if (is_last) answer(seen, request);
 }
 
-/// Answers come in order, so that a READ is missing its own when what a later request drew,
+/// Answers come in order, so that a READ is missing its own when the answer to a later request,
 /// `shown_by`, is seen before.
 void RequestFlow::answer_until(const Seen& seen, std::uint32_t psn,
                                std::optional<std::uint32_t> shown_by) {
@@ -451,7 +451,7 @@ FlowEvent RequestFlow::on_response(const Seen& seen, const wire::TransportPacket
   }
   if (packet.aeth && packet.aeth->is_nak()) return {};
   if (opcode == wire::Opcode::acknowledge) {
-    if (packet.aeth) answer_until(seen, psn, psn);  // or the capture cut what it says
+    if (packet.aeth) answer_until(seen, psn, psn);  // or the capture cut the AETH
     return {};
   }
   answer_until(seen, (psn - 1) & wire::psn_mask, psn);

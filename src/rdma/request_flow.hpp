@@ -18,7 +18,7 @@ struct Seen {
   std::int64_t time_ns = 0;
 };
 
-/// What a packet shows.
+/// The event that a packet shows.
 struct FlowEvent {
   enum class Kind : std::uint8_t {
     nothing,
@@ -63,7 +63,7 @@ class RequestFlow {
   bool is_open() const;
   /// Requests that are kept.
   std::size_t kept() const { return requests_.size(); }
-  /// How often the queue pair was set up anew.
+  /// The number of times that the queue pair was set up anew.
   std::uint32_t restarts() const { return restarts_; }
 
  private:

@@ -43,7 +43,7 @@ void TwoHosts::post(int host, std::uint32_t queue_pair, const net::rc::WorkReque
   carry_out(host);
 }
 
-/// What an adapter wants done: packets onto the link, completions to the user.
+/// Carries out an adapter's outbox: packets onto the link, completions to the user.
 void TwoHosts::carry_out(int host) {
   for (const Packet& packet : outbox_.packets) {
     ++packets_;

@@ -19,7 +19,7 @@ struct Envelope {
   friend bool operator==(const Envelope&, const Envelope&) = default;
 };
 
-/// Kinds of patterns: the bits say what is open.
+/// Kinds of patterns: the bits say which fields are open.
 inline constexpr std::size_t open_source = 1;
 inline constexpr std::size_t open_tag = 2;
 inline constexpr std::size_t patterns = 4;

@@ -25,7 +25,7 @@ std::size_t QueueTable::home(const Envelope& pattern) const {
   return static_cast<std::size_t>(hash(pattern)) & (slots_.size() - 1);
 }
 
-/// Where it is, or where it would be put.
+/// The slot of the pattern's queues, or the free one that they would take.
 std::size_t QueueTable::place_of(const Envelope& pattern) const {
   std::size_t i = home(pattern);
   while (slots_[i].used && slots_[i].queues.pattern != pattern) i = (i + 1) & (slots_.size() - 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ControlBlock: what all processes of one emulated run share: the knobs, the links, and a record
-// per process with its counters, which is the proof that it was interposed. It lies in memory
-// of weft's whose path an environment variable names. Plain data without pointers; a process that
-// was never started by weft has no block and is left alone.
+// ControlBlock: memory that all processes of one emulated run share: the knobs, the links, and a
+// record per process with its counters, which is the proof that it was interposed. It lies in a
+// memfd of weft's, whose path an environment variable names. Plain data without pointers; a process
+// that weft did not start has no block and is left alone.
 #pragma once
 
 #include <atomic>
@@ -47,8 +47,8 @@ inline constexpr const char* operation_names[op_count] = {
 
 /// Settings that may change while the run goes on, each on its own; the next message sees them.
 struct Knobs {
-  std::atomic<Picoseconds> latency{0};  ///< added to each traversal, beyond what a pair's path adds
-  std::atomic<Picoseconds> overhead{0};  ///< what holding itself costs: subtracted
+  std::atomic<Picoseconds> latency{0};   ///< added to each traversal, beside the pair's own latency
+  std::atomic<Picoseconds> overhead{0};  ///< the cost of holding itself: subtracted
   std::atomic<std::uint64_t> rate{0};    ///< of each rank's link out and in, B/s; 0: not limited
   std::atomic<std::uint32_t> method{0};  ///< a Method
   std::atomic<PaddingRatio> padding{0};  ///< instead of `rate`, for comparison; 0: none
@@ -61,14 +61,14 @@ struct Knobs {
   }
 };
 
-/// How messages go from one rank to another, where a file says so for each pair.
+/// The path of messages from one rank to another, where a file gives one for each pair.
 struct Path {
   Picoseconds latency;             ///< added
   std::uint16_t links[kMostHops];  ///< numbers of links, in order
   std::uint16_t hops;
 };
 
-/// How far a process came.
+/// The steps that a process has reached, as bits.
 enum Stage : std::uint32_t {
   stage_loaded = 1,      ///< the module is in it
   stage_interposed = 2,  ///< a transport's table was taken over
@@ -77,7 +77,7 @@ enum Stage : std::uint32_t {
   stage_refused = 16,    ///< there is a library whose version the module does not know
 };
 
-/// One process. Only it writes to its record; the counters are of what it did between MPI_Init and
+/// One process. Only it writes to its record; the counters are of operations between MPI_Init and
 /// MPI_Finalize.
 struct alignas(64) ProcessRecord {
   std::atomic<std::int32_t> pid{0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The libfabric module: a hooking provider, which libfabric itself loads where FI_PROVIDER_PATH and
-// FI_HOOK say so. It takes over the completion queues of each domain: what was received or read is
-// shown when an emulated network would show it. It lives in other people's programs: no exceptions,
+// FI_HOOK say so. It takes over the completion queues of each domain: completions of receives and
+// reads show when an emulated network would show them. It lives in others' programs: no exceptions,
 // no logging, no aborts, no C++ library.
 //
 // Receivers of libfabric do not see when a message was sent, so that latency counts from when its
@@ -70,7 +70,7 @@ struct Queue {
   pthread_mutex_t lock;
   bool tells_by_descriptor;
   int descriptor;  ///< for the program to wait on: the provider's, and the timer; -1: none
-  int timer;       ///< of what waits for its time
+  int timer;       ///< expires when a held completion is due
   Ring rings[kind_count];
 
   bool empty() const {
@@ -111,8 +111,8 @@ Kind kind_of(const fi_cq_tagged_entry& entry) {
   return one_sided ? kind_acknowledged : kind_local;
 }
 
-/// When a completion may be seen: what was received has travelled once; what was read, and what was
-/// written and acknowledged, twice.
+/// When a completion may be seen: a received message has travelled once; a read, and a write that
+/// was acknowledged, twice.
 Picoseconds due_time(const fi_cq_tagged_entry& entry, Kind kind, Picoseconds seen) {
   if (kind == kind_local) return seen;
   const bool was_written = kind == kind_acknowledged && (entry.flags & FI_WRITE) != 0;
@@ -131,7 +131,7 @@ Picoseconds due_time(const fi_cq_tagged_entry& entry, Kind kind, Picoseconds see
   return link.send(seen, entry.len, rate).departure + travel;
 }
 
-/// Takes what the provider has. Its errors are for the program, behind what came before them.
+/// Takes the provider's completions. Its errors are for the program, behind earlier completions.
 ssize_t fill(Queue& queue) {
   constexpr std::size_t kAtOnce = 32;
   fi_cq_tagged_entry entries[kAtOnce];
@@ -539,7 +539,7 @@ int on_fabric(fi_fabric_attr* attributes, fid_fabric** fabric, void* /*context*/
   process.record->stage.fetch_or(stage_finished);
 }
 
-// No getinfo: that is what makes it a hook.
+// A provider without getinfo is a hook.
 fi_provider provider = {FI_VERSION(0, 1), FI_VERSION(1, 17), {},     "weft",
                         nullptr,          on_fabric,         nullptr};
 

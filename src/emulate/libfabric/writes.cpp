@@ -24,7 +24,7 @@ constexpr unsigned kMostTaken = 4'096;
 TakenWrite taken[kMostTaken];
 unsigned first_taken = 0, end_taken = 0;
 
-/// What endpoints owe, of paper 3's padding.
+/// The padding that endpoints owe (paper 3).
 struct EndpointDebt {
   const fid_ep* endpoint;
   PaddingDebt debt;
@@ -44,7 +44,7 @@ PaddingDebt* debt_of(const fid_ep* endpoint) {
 /// A program that offers a write so soon after the one before had it ready all the time.
 constexpr Picoseconds kNextAtOnce = 50'000'000;
 
-/// One that nobody offers again was given up.
+/// Whether a refused write waits. The program gave one up that it has not offered again for long.
 bool still_waits(Picoseconds now) {
   return waits && now - departure < kCatchUp;
 }

@@ -10,11 +10,11 @@ namespace weft::emulate {
 /// Bytes of padding for each byte of a message, times 2³².
 using PaddingRatio = std::uint64_t;
 
-/// Small messages' padding is put off until there is as much as this, so that their latency stays
-/// what it is (paper 3, section 3).
+/// Small messages' padding is put off until there is as much as this, so that their latency does
+/// not change (paper 3, section 3).
 inline constexpr std::uint64_t kPaddingThreshold = 64 * 1'024;
 
-/// What one sender owes one peer. All zero owes nothing. Not thread-safe.
+/// The padding that one sender owes one peer. All zero owes nothing. Not thread-safe.
 class PaddingDebt {
  public:
   void owe(std::uint64_t bytes, PaddingRatio ratio) {
@@ -25,7 +25,7 @@ class PaddingDebt {
   }
   /// Bytes that have to go out now; 0: those owed can wait.
   std::uint64_t due() const { return bytes_ >= kPaddingThreshold ? bytes_ : 0; }
-  /// So many have gone out; at most what was owed.
+  /// So many bytes have gone out; at most as many as were owed.
   void paid(std::uint64_t bytes) { bytes_ -= bytes; }
 
  private:

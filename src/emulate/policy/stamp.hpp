@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stamp: what travels in front of a message, and SenderLag, the time that making stamps has cost a
+// Stamp: the header in front of a message, and SenderLag, the time that making stamps has cost a
 // sender. Plain data and arithmetic.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace weft::emulate {
 
-/// What a sender tells the receiver of a message.
+/// The facts that a sender tells the receiver of a message.
 struct Sending {
   Picoseconds sent;   ///< the clock, when the sender gave it to the transport; > 0
   unsigned rank;      ///< the sender's; kUnknownRank: it has none
@@ -51,7 +51,7 @@ inline Sending unpack(const Stamp& stamp) {
           .drain = time(stamp.rest & ((std::uint64_t{1} << 39U) - 1))};
 }
 
-/// How far a program is behind itself without weft, since each message of a burst costs it a stamp.
+/// A program's delay against a run without weft, since each message of a burst costs it a stamp.
 /// Receivers count from when the message would have been sent, so that a burst is as short as it
 /// is without weft; a program that waits for an answer catches up. All zero is none. Not
 /// thread-safe.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ranks that measure what lies between them: an ordinary MPI program, which knows nothing of
+// Two ranks that measure the network between them: an ordinary MPI program, which knows nothing of
 // weft. Prints "name value" lines.
 //   mpi_probe latency BYTES ITERATIONS           one way, of a ping-pong: least, 25 %, median, ns
 //   mpi_probe window BYTES WINDOW ITERATIONS     WINDOW messages, then an answer: bytes/s

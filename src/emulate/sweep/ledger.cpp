@@ -122,7 +122,7 @@ Result<void> agree_on_question(const std::string& directory, const SweepQuestion
   return file->commit();
 }
 
-/// Removes what a crash left of a line, so that the next one begins on its own.
+/// Removes an incomplete last line, which a crash leaves, so that the next line is a new one.
 Result<void> end_at_line(const std::string& path, int descriptor) {
   const auto text = read_whole(path);
   if (!text) return text.error();

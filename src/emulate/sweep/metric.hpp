@@ -25,7 +25,7 @@ struct Metric {
   std::string file;  ///< that the program writes, in place of its standard output; or empty
 
   bool is_time() const { return pattern.empty(); }
-  /// Seconds, or seconds per event of a rate: what the analysis takes, where smaller is better.
+  /// Seconds, or seconds per event of a rate: the analysis takes values of which less is better.
   double to_seconds(double value) const;
   /// The metric that has so many seconds.
   double from_seconds(double seconds) const;
@@ -35,8 +35,8 @@ struct Metric {
 Result<std::string> parse_metric(std::string_view text);
 
 /// The metric's number in a program's output or file: of the last line that matches, the first
-/// group in parentheses, or without one the match. Errors (invalid_argument): no line matches; what
-/// matches is no number above 0.
+/// group in parentheses, or without one the match. Errors (invalid_argument): no line matches; the
+/// match is no number above 0.
 Result<double> find_metric(const Metric& metric, std::string_view output);
 
 }  // namespace weft::emulate

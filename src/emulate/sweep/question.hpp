@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SweepQuestion: what a sweep is about: a program, the networks that it runs on, what is compared.
+// SweepQuestion: the subject of a sweep: a program, the networks that it runs on, and a metric.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace weft::emulate {
 
-/// A network: latency on top of what is there, a share of the bandwidth.
+/// A network: latency on top of the native one, a share of the bandwidth.
 struct SweepPoint {
   Duration latency;
   double bandwidth = 1;  ///< in (0, 1]
@@ -61,7 +61,7 @@ Result<SweepShare> parse_share(std::string_view text);
 
 /// JSON text of a question, for the directory of a sweep.
 std::string to_json_text(const SweepQuestion& question);
-/// Errors (corrupt) say what is missing or wrong.
+/// Errors (corrupt) name the missing or wrong field.
 Result<SweepQuestion> question_from_json(std::string_view text);
 /// The difference that keeps runs of one from being used for the other, as "the command"; empty
 /// when there is none. Points may differ: runs of each are used where they fit.

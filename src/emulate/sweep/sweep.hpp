@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sensitivity sweep: runs a program on one emulated network after the other, as SweepPlan says,
-// and tells how it reacts. What runs the program is a function, so that tests need no processes.
+// and tells how it reacts. A SweepTarget runs the program, so that tests need no processes.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace weft::emulate {
 
 /// One run of the program.
 struct ProgramRun {
-  double time_s = 0;  ///< what --metric time compares
+  double time_s = 0;  ///< compared by --metric time
   double wall_s = 0;
   double stolen = 0;   ///< share of the processors' time that the hypervisor took meanwhile
   double waiting = 0;  ///< share of the run in which some process waited for a processor
@@ -35,7 +35,7 @@ struct SweepRequest {
   sweep::PlanOptions plan;  ///< `points` is taken from the question
   SweepShare share;
   std::string directory;      ///< of the ledger; empty: none
-  bool runs_nothing = false;  ///< only tells what the directory has
+  bool runs_nothing = false;  ///< only reports the runs that the directory has
   std::vector<sweep::Point> predictions;
 };
 

@@ -11,8 +11,8 @@
 namespace weft::emulate {
 namespace {
 
-/// A program that exists as a formula: what it takes at a point, noise of 1 %, and now and then a
-/// disturbance of up to a half. Its clock is the sum of what it took.
+/// A program that exists as a formula: its time at a point, noise of 1 %, and now and then a
+/// disturbance of up to a half. Its clock is the sum of its times.
 class Synthetic {
  public:
   using Formula = double (*)(double latency_s, double inverse_bandwidth);

@@ -10,7 +10,7 @@ namespace weft::emulate::ucx {
 
 struct DeferredCompletion {
   Waiting waiting;
-  uct_completion_t inner;  ///< what the transport is given
+  uct_completion_t inner;  ///< the one that the transport is given
   uct_completion_t* user;
   Picoseconds travel;  ///< from the transport's completion until it may be seen
 };
@@ -47,7 +47,7 @@ void wait_until_due(DeferredCompletion* deferred) {
   }
 }
 
-/// The transport has completed it: what is left is to wait.
+/// The transport has completed the operation: its completion waits until it is due.
 void on_completed(uct_completion_t* inner) {
   wait_until_due(reinterpret_cast<DeferredCompletion*>(reinterpret_cast<char*>(inner) -
                                                        offsetof(DeferredCompletion, inner)));

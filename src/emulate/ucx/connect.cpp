@@ -16,7 +16,7 @@ void write_trailer(void* address, std::size_t length) {
   ::memcpy(static_cast<char*>(address) + length, &trailer, sizeof trailer);
 }
 
-/// Whose address it is; kUnknownRank for one without a trailer, of a process that has no module.
+/// The rank of an address; kUnknownRank for one without a trailer, of a process without a module.
 unsigned rank_of(const void* address, std::size_t length) {
   Trailer trailer;
   ::memcpy(&trailer, static_cast<const char*>(address) + length, sizeof trailer);

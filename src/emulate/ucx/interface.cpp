@@ -55,7 +55,7 @@ void iface_close(uct_iface_h handle) {
   unsigned i = place_of(handle);
   while (handles[i].load() != handle) i = (i + 1) % kMostInterfaces;
   Interface* const interface = interfaces[i];
-  // Others may be behind it: the place stays taken, by nothing.
+  // Other entries may be behind it: the place stays taken, by nothing.
   handles[i].store(reinterpret_cast<uct_iface_h>(1));
   interface->worker->waiting.drop_of(interface);
   leave_worker(interface->worker);

@@ -24,7 +24,7 @@ struct Worker {
   Picoseconds looked;   ///< when its transports were polled last
   Picoseconds polled;   ///< when the poll that goes on found its first message; 0: none yet
   bool delivering;      ///< a handler or completion of an upper layer runs
-  Picoseconds logical;  ///< when what is being delivered was due
+  Picoseconds logical;  ///< when the message or completion that is being delivered was due
 };
 
 struct Endpoint {
@@ -34,10 +34,10 @@ struct Endpoint {
   std::size_t refused_size;
   Plan refused_plan;
   PaddingDebt debt;        ///< of messages and writes
-  PaddingDebt reads_debt;  ///< of what the peer sends in answer
+  PaddingDebt reads_debt;  ///< of the peer's answers
 };
 
-/// What the pieces of a message are together.
+/// The length of a message: the sum of its pieces.
 inline std::size_t bytes_of(const uct_iov_t* iov, std::size_t count) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) bytes += iov[i].length * iov[i].count;
@@ -50,7 +50,7 @@ struct Handler {
   Interface* interface;
 };
 
-/// The address trailer by which an endpoint learns whose it is.
+/// The address trailer by which an endpoint learns its peer's rank.
 struct Trailer {
   std::uint16_t magic;
   std::uint16_t rank;
@@ -118,7 +118,7 @@ void deliver(Worker& worker, Picoseconds due, Call call) {
 // ---- receive.cpp
 ucs_status_t set_handler(Interface& interface, std::uint8_t id, uct_am_callback_t call,
                          void* argument, std::uint32_t flags);
-/// A worker's progress callback: shows what is due.
+/// A worker's progress callback: shows the messages and completions that are due.
 unsigned progress(void* worker);
 
 // ---- padding.cpp
@@ -126,12 +126,12 @@ inline PaddingRatio padding_ratio() {
   return process.block->knobs.padding.load(std::memory_order_relaxed);
 }
 void prepare_padding(Interface& interface, const uct_iface_attr_t& attributes);
-/// What a message of that size adds to a debt.
+/// Adds the padding of a message of that size to a debt.
 inline void owe_padding(PaddingDebt& debt, std::size_t bytes) {
   if (const PaddingRatio ratio = padding_ratio(); ratio != 0) debt.owe(bytes, ratio);
 }
 /// Sends the padding that is due. Errors are the transport's: UCS_ERR_NO_RESOURCE keeps the rest of
-/// the debt, and what was to follow has to wait.
+/// the debt, and the message that was to follow has to wait.
 ucs_status_t send_padding(Interface& interface, uct_ep_h handle, Endpoint& endpoint);
 inline ucs_status_t pay_by_messages(Interface& interface, uct_ep_h handle, Endpoint& endpoint) {
   return endpoint.debt.due() == 0 ? UCS_OK : send_padding(interface, handle, endpoint);
@@ -165,10 +165,10 @@ struct Answer {
   Picoseconds due;     ///< by the links
   Picoseconds travel;  ///< latency there and back
 };
-/// Sets what only the transport's answer tells. Call it before `settle`.
+/// Sets the times that only the transport's answer tells. Call it before `settle`.
 void set_due(DeferredCompletion* deferred, const Answer& answer);
-/// Goes on with what the transport answered: UCS_OK waits until it is due (UCS_INPROGRESS to the
-/// caller), errors pass.
+/// Handles the transport's answer: UCS_OK waits until it is due (UCS_INPROGRESS to the caller),
+/// errors pass.
 ucs_status_t settle(DeferredCompletion* deferred, ucs_status_t status);
 
 // ---- send.cpp, memory.cpp, connect.cpp: put their functions into the table

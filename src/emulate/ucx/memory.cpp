@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-sided operations and flushes. The bytes move at once, as UCT has no way to keep them; what an
-// upper layer may know of it, the completion, comes when an emulated network would bring it.
+// One-sided operations and flushes. The bytes move at once, as UCT has no way to keep them; the
+// completion, by which an upper layer learns of it, comes when an emulated network would bring it.
 #include <algorithm>
 #include <type_traits>
 

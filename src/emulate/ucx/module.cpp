@@ -43,7 +43,7 @@ bool is_known_version() {
   return major == UCP_API_MAJOR && minor == UCP_API_MINOR;
 }
 
-/// What `work` takes: the least of a few tries of some microseconds.
+/// The time that `work` takes: the least of a few tries of some microseconds.
 template <class Work>
 Picoseconds measure(Work work) {
   constexpr int kTries = 8;
@@ -67,7 +67,7 @@ Picoseconds measure_stamp_cost() {
     const Stamp mark =
         pack({.sent = process.block->clock.now(), .rank = process.rank, .lag = start, .drain = 0});
     ::memcpy(message, &mark, sizeof mark);
-    asm volatile("" : : "r"(message) : "memory");  // it is made, though nobody reads it
+    asm volatile("" : : "r"(message) : "memory");  // keeps the stamp, which nothing reads
   });
 }
 

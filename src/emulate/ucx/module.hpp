@@ -3,8 +3,8 @@
 // (UCT), so that every message carries a stamp and is handed up when an emulated network would. It
 // lives in other people's programs: no exceptions, no logging, no aborts, no C++ library.
 //
-// A worker, its interfaces and endpoints are used by one thread at a time (UCT's own rule), and so
-// is what is kept here for them.
+// One thread at a time uses a worker, its interfaces and endpoints (UCT's own rule). The same holds
+// for the module's records of them.
 #pragma once
 
 #include <uct/api/uct.h>
@@ -18,7 +18,7 @@ struct Process {
   ControlBlock* block;
   ProcessRecord* record;
   unsigned rank;
-  Picoseconds link_cost;   ///< what charging one link takes a sender: measured, and taken off
+  Picoseconds link_cost;   ///< a sender's time to charge one link: measured, and subtracted
   Picoseconds stamp_cost;  ///< likewise making a stamp
 };
 extern Process process;

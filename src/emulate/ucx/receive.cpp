@@ -96,7 +96,7 @@ bool keep(Handler& handler, const char* data, std::size_t length, Picoseconds du
   return false;
 }
 
-/// How long messages of this size take here by themselves: the least seen.
+/// The native time of messages of this size on this interface: the least seen.
 Picoseconds native_time(Interface& interface, std::size_t length, Picoseconds took) {
   Picoseconds& least = interface.native[std::min<unsigned>(
       kSizeClasses - 1, 64U - static_cast<unsigned>(__builtin_clzll(length | 1U)))];
@@ -107,7 +107,7 @@ Picoseconds native_time(Interface& interface, std::size_t length, Picoseconds to
   return least;
 }
 
-/// `is_first` of what a poll found: seen at `now` itself.
+/// `is_first`: the first message that a poll found, seen at `now` itself.
 Picoseconds due_time(Interface& interface, const Sending& sending, std::size_t length,
                      Picoseconds now, bool is_first) {
   const auto& [sent, from, lag, drain] = sending;
@@ -153,7 +153,7 @@ ucs_status_t on_message(void* argument, void* raw, std::size_t raw_length, unsig
   Worker& worker = *interface.worker;
   Picoseconds due = 0;
   if (stamp.sent != 0 || !worker.waiting.empty()) {
-    // One look at the clock for all that a poll finds: it costs as much as the rest of this.
+    // All messages of a poll share one look at the clock, which costs as much as the rest of this.
     const bool is_first = worker.polled == 0;
     if (is_first) worker.polled = process.block->clock.now();
     const Picoseconds now = worker.polled;

@@ -86,7 +86,7 @@ ucs_status_t am_short_iov(uct_ep_h handle, std::uint8_t id, const uct_iov_t* iov
   return sent(endpoint, status, op_am_short, bytes);
 }
 
-/// A packer of the upper layer, and whose message it packs.
+/// A packer of the upper layer, with the interface and endpoint of its message.
 struct Packing {
   Interface* interface;
   Endpoint* endpoint;

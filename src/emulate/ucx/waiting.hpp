@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting: what a worker has received or completed and may not show yet, in the order in which it
-// falls due.
+// Waiting: messages and completions that a worker has and may not show yet, in the order in which
+// they fall due.
 #pragma once
 
 #include <uct/api/uct.h>
@@ -11,7 +11,7 @@ namespace weft::emulate::ucx {
 
 struct Interface;
 
-/// Something that waits. Whoever makes it embeds it as the first member.
+/// The first member of a message or completion that waits.
 struct Waiting {
   void (*release)(Waiting* self);  ///< shows it; `self` is no longer of concern afterwards
   void (*drop)(Waiting* self);     ///< its interface is closed
@@ -20,8 +20,8 @@ struct Waiting {
   std::uint64_t number;
 };
 
-/// A queue by due time; what is due at once comes out as it went in. Messages mostly fall due in
-/// the order in which they come: those are in a ring, and only what has to overtake is in a heap.
+/// A queue by due time; entries due at the same time come out as they went in. Messages mostly fall
+/// due in the order in which they come: those are in a ring, and only overtaking ones in a heap.
 class WaitingQueue {
  public:
   bool empty() const { return count_ == 0 && first_ == end_; }

@@ -97,7 +97,7 @@ Picoseconds received(Connection& connection, Picoseconds looked, Picoseconds see
   return std::max(arrived, left) + added;
 }
 
-/// The posted operation that has completed, and those before it, of which nobody is told.
+/// Removes the posted operation that has completed, and the unsignaled ones before it.
 Picoseconds completed(Connection& connection, const ibv_wc& completion, Picoseconds seen) {
   Fifo<Posted>& posted = connection.posted;
   for (std::size_t i = 0; i < posted.size(); ++i) {
@@ -140,7 +140,7 @@ Connection* make_connection(const ibv_context* context, std::uint32_t number) {
 void drop_connection(const ibv_context* context, std::uint32_t number) {
   Connection** const slot = slot_of(context, number);
   if (slot == nullptr) return;
-  // Its peer's stamps are for nobody now; numbers of queue pairs come again.
+  // The peer's remaining stamps have no reader: a later queue pair may have the same number.
   if ((*slot)->in != nullptr) (*slot)->in->release();
   (*slot)->posted.release();
   ::free(*slot);
@@ -197,7 +197,7 @@ Picoseconds due_time(Connection& connection, const ibv_wc& completion, Picosecon
     const bool passes = is_native() || is_spinning();
     return connection.last_received = std::max(connection.last_received, passes ? seen : due);
   }
-  // Where it failed, the adapter does not say which kind it was.
+  // The adapter does not say of a failed completion whether it is a send's or a receive's.
   const Picoseconds due = completed(connection, completion, seen);
   return connection.last_sent = std::max(connection.last_sent, due);
 }

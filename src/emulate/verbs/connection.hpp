@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs of the program: what each has posted, and the stamps of its messages. Guarded by
+// Queue pairs of the program: the operations that each has posted, and its stamps. Guarded by
 // `guard`, as are the completion queues.
 #pragma once
 
@@ -23,7 +23,7 @@ struct Locked {
   ~Locked() { pthread_mutex_unlock(&guard); }
 };
 
-/// A ring of plain values that grows. Without memory it drops what is pushed.
+/// A ring of plain values that grows. Without memory it drops the value that is pushed.
 template <class Value>
 class Fifo {
  public:
@@ -62,7 +62,7 @@ class Fifo {
   std::size_t end_ = 0;
 };
 
-/// What an operation does on the network.
+/// The effect of an operation on the network.
 enum class Way : std::uint8_t {
   message,  ///< the peer gets a completion
   write,    ///< the peer sees nothing
@@ -79,7 +79,7 @@ struct Work {
   bool is_signaled;
 };
 
-/// One that was posted and has not completed.
+/// An operation that was posted and has not completed.
 struct Posted {
   std::uint64_t id;
   Picoseconds due;     ///< its acknowledgement or answer, by the links
@@ -90,7 +90,7 @@ struct Posted {
 struct Connection {
   const ibv_context* context;
   std::uint32_t number;  ///< of the queue pair
-  bool signals_all;      ///< whatever the flags of an operation say
+  bool signals_all;      ///< every operation completes visibly, also without IBV_SEND_SIGNALED
   StampRing* out;        ///< nullptr: the peer cannot know when a message was sent
   StampRing* in;
   std::uint64_t received;  ///< messages, since it was connected

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ibv_create_cq_ex: completion queues that a program reads field by field. The module polls them as
-// ordinary ones, which providers allow, holds what they show, and answers from that.
+// ordinary ones, which providers allow, holds their completions, and answers from those.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 namespace weft::emulate::verbs {
 namespace {
 
-/// What an ibv_wc has; time stamps and the like it has not.
+/// The fields that an ibv_wc has; it has no time stamps and the like.
 constexpr std::uint64_t kKnownFields =
     IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_SRC_QP |
     IBV_WC_EX_WITH_SLID | IBV_WC_EX_WITH_SL | IBV_WC_EX_WITH_DLID_PATH_BITS;
@@ -24,7 +24,7 @@ struct ExtendedQueue {
 constexpr unsigned kMostExtended = 1'024;
 ExtendedQueue* extended_queues[kMostExtended];
 
-/// Where the queue is, or would be; nullptr: there are too many.
+/// The place of the queue, or a free one for it; nullptr: there are too many.
 ExtendedQueue** place_of(const ibv_cq_ex* handle) {
   const auto first = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(handle) >> 6U);
   ExtendedQueue** free_place = nullptr;

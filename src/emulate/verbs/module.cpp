@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs module: it is loaded before a program's libibverbs, and takes over the contexts that
-// the program opens. UCX and libfabric have modules of their own: what they open is left alone. It
+// the program opens. It leaves those of UCX and libfabric alone, which have their own modules. It
 // lives in other people's programs: no exceptions, no logging, no aborts, no C++ library.
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -146,7 +146,7 @@ int ibv_close_device(ibv_context* context) {
 }
 
 int ibv_modify_qp(ibv_qp* pair, ibv_qp_attr* attributes, int mask) {
-  // Before the peer can send anything: what comes first has its stamp.
+  // Noted before the peer can send anything, so that the first message finds its stamp.
   const bool connects = (mask & IBV_QP_AV) != 0 && (mask & IBV_QP_DEST_QPN) != 0;
   if (connects && verbs::is_taken(pair->context)) verbs::note_connected(*pair, *attributes);
   return verbs::real_function<int(ibv_qp*, ibv_qp_attr*, int)>("ibv_modify_qp")(pair, attributes,

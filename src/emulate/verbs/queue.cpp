@@ -16,7 +16,7 @@ struct Held {
   Picoseconds due;
 };
 
-/// A completion queue: what the adapter has shown and the program may not see yet, by due time.
+/// A completion queue: the adapter's completions that the program may not see yet, by due time.
 struct Queue {
   const ibv_cq* handle;
   Fifo<Held> held;
@@ -64,7 +64,7 @@ void hold(Queue& queue, const Held& held) {
   }
 }
 
-/// Takes what the adapter has. Returns its error, or 0.
+/// Takes the adapter's completions. Returns its error, or 0.
 int fill(Queue& queue, ibv_cq* handle) {
   constexpr int kAtOnce = 16;
   ibv_wc completions[kAtOnce];
@@ -92,7 +92,7 @@ int take(Queue& queue, int wanted, ibv_wc* completions) {
   return taken;
 }
 
-/// For a program that sleeps next: the adapter has notified it already of what is held here.
+/// For a program that sleeps next: the adapter has notified it already of the held completions.
 void wait_for(Picoseconds due) {
   constexpr Picoseconds kLateWaking = 80'000'000;
   const Picoseconds left = due - process.block->clock.now() - kLateWaking;
@@ -168,7 +168,7 @@ Work work_of(const ibv_send_wr& request) {
   return work;
 }
 
-/// Takes back what the provider refused: `bad` and those behind it.
+/// Takes back the operations that the provider refused: `bad` and those behind it.
 void take_back_from(Connection& connection, const ibv_send_wr* bad) {
   for (const ibv_send_wr* one = bad; one != nullptr; one = one->next) {
     take_back(connection, work_of(*one));
@@ -176,7 +176,7 @@ void take_back_from(Connection& connection, const ibv_send_wr* bad) {
 }
 
 int post_send(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
-  // The adapter's own lock orders what several threads post; stamps need the same order.
+  // The adapter's own lock orders the operations of several threads; stamps need the same order.
   const Locked locked;
   Connection* const connection = make_connection(pair->context, pair->qp_num);
   if (connection != nullptr) {

@@ -10,7 +10,7 @@ namespace weft::emulate::verbs {
 void take_over(ibv_context* context);
 bool is_taken(const ibv_context* context);
 void leave(const ibv_context* context);
-/// The queue is gone, and what it held.
+/// The queue is gone, and its held completions with it.
 void drop_queue(const ibv_cq* queue);
 
 /// A queue that is read field by field (ibv_create_cq_ex), made by the provider's `create` and

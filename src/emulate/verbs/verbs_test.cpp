@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs on a provider of the test's own, whose messages arrive at once: what the module does to
-// them. Times are held to lower bounds only.
+// The module's effect on programs on a provider of the test's own, whose messages arrive at once.
+// Times are held to lower bounds only.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -122,7 +122,7 @@ class verbs : public ::testing::Test {
     ibv_send_wr* bad = nullptr;
     return context_.ops.post_send(&pairs_[0], &request, &bad);
   }
-  /// What one poll of an end brings.
+  /// The completions that one poll of an end brings.
   std::vector<std::uint64_t> poll(std::uint32_t of) {
     ibv_wc completions[8];
     const int count = context_.ops.poll_cq(&queues_[of], 8, completions);
@@ -270,7 +270,7 @@ TEST_F(verbs, a_program_that_sleeps_until_it_is_notified_gets_what_is_held) {
   block_->knobs.latency = kLatency;
   ASSERT_EQ(post(IBV_WR_SEND, 7), 0);
   EXPECT_EQ(poll(1), Ids{});
-  // The adapter will not notify again of what it has shown.
+  // The adapter will not notify again of a completion that it has shown.
   ASSERT_EQ(context_.ops.req_notify_cq(&queues_[1], 0), 0);
   EXPECT_EQ(poll(1), Ids{7});
 }

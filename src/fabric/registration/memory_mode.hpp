@@ -17,7 +17,7 @@ enum class MemoryMode : std::uint8_t {
 };
 constexpr std::size_t memory_modes = 3;
 
-/// How much of its pages a mode is sure to have: more serves wherever less is asked for.
+/// Modes by the share of pages that they are sure to have: a stronger one serves for a weaker one.
 constexpr std::uint8_t strength(MemoryMode mode) {
   constexpr std::array<std::uint8_t, memory_modes> strengths = {2, 0, 1};
   return strengths[static_cast<std::size_t>(mode)];

@@ -84,7 +84,7 @@ std::atomic<RegistrationCache::Region*>& RegistrationCache::hint_of(std::uint64_
   return hints_[(address >> page_bits) * 0x9e37'79b9'7f4a'7c15 >> (64 - hint_bits_)];
 }
 
-/// How many regions begin at or before `address`.
+/// The number of regions that begin at or before `address`.
 std::size_t RegistrationCache::above(std::uint64_t address) const {
   const std::atomic<std::uint64_t>* at = begins_.get();
   std::size_t left = count_.load(std::memory_order_acquire);
@@ -157,7 +157,7 @@ void RegistrationCache::announce(const Leaving& leaving) {
   leaving_regions_ += leaving.handles.size();
 }
 
-/// What was announced; only then may others use its room.
+/// Removes announced regions; only then may others use their room.
 void RegistrationCache::remove(const Leaving& leaving) {
   if (leaving.handles.empty()) return;
   for (const std::uint64_t handle : leaving.handles) registrar_.remove(handle);
@@ -169,7 +169,7 @@ void RegistrationCache::remove(const Leaving& leaving) {
   removed_.notify_all();
 }
 
-/// Whether nothing need be evicted once what other threads are removing is gone.
+/// Whether nothing need be evicted once other threads have removed their regions.
 bool RegistrationCache::is_room_coming(std::uint64_t bytes) const {
   return leaving_regions_ > 0 && bytes <= limits_.bytes &&
          counters_.bytes <= limits_.bytes - bytes && counters_.regions < limits_.regions;

@@ -138,7 +138,7 @@ class RegistrationCache {
   std::vector<Region*> vacant_;
   std::vector<Region*> coming_;  // being registered
   Ages ages_;                    // of those that may be found; entries of others are outdated
-  // What the registrar is removing counts for the limits until that is done.
+  // Regions that the registrar is removing count for the limits until they are gone.
   std::uint64_t leaving_bytes_ = 0, leaving_regions_ = 0;
   std::condition_variable removed_;
   std::uint64_t longest_ = 0;  // of all regions there ever were

@@ -211,7 +211,7 @@ void use_at_random(FakeNetwork& network, RegistrationCache& cache, std::uint64_t
       cache.release(used[which]);
       used.erase(used.begin() + static_cast<std::ptrdiff_t>(which));
     } else {
-      // As the kernel does: nobody finds the region any more when the pages change.
+      // As the kernel does: no lookup finds the region any more when the pages change.
       cache.invalidate(begin, bytes);
       network.unmap(begin, begin + bytes);
     }
@@ -422,7 +422,7 @@ TEST(registration_cache, of_several_threads_registers_and_removes_each_region_on
   EXPECT_EQ(network.size(), 0u);
 }
 
-/// Counts what is really registered; removing takes a while.
+/// Counts the regions that are really registered; removing takes a while.
 class SlowNetwork final : public Registrar {
  public:
   std::atomic<std::uint64_t> regions = 0, most = 0;

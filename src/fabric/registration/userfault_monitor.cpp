@@ -94,7 +94,7 @@ class UserfaultMonitor final : public MemoryMonitor {
     }
     const std::uint64_t place = stored_.load(std::memory_order_relaxed);
     if (place - taken_.load(std::memory_order_acquire) == ring_.size()) {
-      overflowed_ = true;  // nobody has looked for long: all addresses there are
+      overflowed_ = true;  // changes were not taken for long: all addresses count as changed
       announced_.fetch_sub(1);
       return;
     }

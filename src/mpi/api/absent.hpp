@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a call of a function that is not there yet.
+// The end of a job that calls a function of MPI that weft does not have yet.
 #pragma once
 
 namespace weft::mpi {

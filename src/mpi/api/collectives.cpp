@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chapter on collective communication. Data travel packed: what is contiguous goes from and to
-// where it lies.
+// The chapter on collective communication. Data travel packed: contiguous data are sent from, and
+// received at, their place in the caller's memory.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -29,7 +29,7 @@ class Packed {
     return type_ == nullptr || type_->is_contiguous() ? static_cast<std::byte*>(address_)
                                                       : copy_.data();
   }
-  /// What was received goes to where it belongs.
+  /// Unpacks the received bytes into the caller's buffer.
   void write_back() {
     if (!copy_.empty()) type_->unpack(copy_, address_);
   }
@@ -77,7 +77,7 @@ struct Collective {
   }
 };
 
-/// What a reduction folds with.
+/// A reduction's operation.
 struct Folding {
   FoldBytes fold;
   std::uint64_t element_bytes = 1;

@@ -10,7 +10,7 @@
 namespace weft::mpi {
 namespace {
 
-/// What becomes of requests that are null: done, with an empty status.
+/// The status of a null request, which is always done.
 void write_empty(MPI_Status* status) {
   if (status == abi::status_ignore) return;
   status->MPI_SOURCE = MPI_ANY_SOURCE;

@@ -91,7 +91,7 @@ int MPI_Finalize() {
   if (call.communicator(MPI_COMM_WORLD, error) == nullptr) return error;
   mpi.transfer->flush();
   if ((error = call.settle(nullptr)) != MPI_SUCCESS) return error;
-  // Others may have to hear again what it sent: it stays until all are here.
+  // Peers may need this process's messages again: it stays until all are here.
   std::fflush(stdout);
   if (auto left = mpi.process->leave(); !left) {
     call.fail(nullptr, MPI_ERR_OTHER, left.error().message);

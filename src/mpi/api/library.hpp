@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library: what a process has of MPI between init and finalize, and the objects behind handles.
+// Library: a process's state of MPI between init and finalize, and the objects behind handles.
 #pragma once
 
 #include <cstdint>
@@ -87,7 +87,7 @@ struct Call {
 /// Ends this process and, through its launcher, the job.
 [[noreturn]] void end_job(int code, const std::string& why);
 
-/// What the handle of a made object says of its number.
+/// The number of a made object, from its handle.
 inline int number_of(int handle) {
   return static_cast<int>(static_cast<unsigned>(handle) & ~abi::kind_mask);
 }

@@ -12,7 +12,7 @@
 namespace weft::mpi {
 namespace {
 
-/// What each process says in MPI_Comm_split.
+/// The arguments of one process in MPI_Comm_split.
 struct Side {
   int color = 0;
   int key = 0;

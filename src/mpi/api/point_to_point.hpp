@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calls of point-to-point communication have in common.
+// The common part of calls of point-to-point communication.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace weft::mpi {
 
-/// The arguments of a send or a receive, and what they stand for once they were checked.
+/// The arguments of a send or a receive, and the objects that they name once they were checked.
 struct Message {
   Call call;
   const void* address;

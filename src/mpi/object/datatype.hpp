@@ -9,7 +9,7 @@
 
 namespace weft::mpi {
 
-/// What the bytes are, for reductions.
+/// The kind of numbers that the bytes are, for reductions.
 enum class Basic : std::uint8_t {
   none,  ///< several kinds, or one that cannot be reduced
   bytes,

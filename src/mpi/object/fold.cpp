@@ -15,7 +15,7 @@ bool each(const void* in, void* inout, std::uint64_t values, F&& f) {
   return true;
 }
 
-/// What numbers of every kind have.
+/// The operations that numbers of every kind have.
 template <class T>
 bool fold_field(Fold operation, const void* in, void* inout, std::uint64_t n) {
   switch (operation) {

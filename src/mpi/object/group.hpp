@@ -10,7 +10,7 @@
 
 namespace weft::mpi {
 
-/// What a flow of the message layer is for. Each purpose has a generation of its own in each
+/// The purpose of a flow of the message layer. Each has a generation of its own in each
 /// communicator.
 enum class Purpose : std::uint8_t {
   envelopes = 1,    ///< tag 0: all messages of one sender, in order, small ones whole

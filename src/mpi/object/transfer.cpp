@@ -25,8 +25,8 @@ static_assert(sizeof(Header) == 16);
 
 /// Of messages that travel in their envelope. Each peer of each communicator has a buffer of it.
 constexpr std::size_t most_inline = 8 << 10;
-/// Envelopes for which their receivers have no room yet: a sender of more waits, and takes what
-/// comes to it meanwhile.
+/// Envelopes for which their receivers have no room yet: a sender of more waits, and takes the
+/// messages that come to it meanwhile.
 constexpr std::size_t most_slots = 1024;
 
 message::FlowKey flow(const Group& group, Purpose purpose, std::int32_t tag = 0) {
@@ -44,7 +44,7 @@ bool is_sound(const Header& header, std::size_t bytes) {
 
 }  // namespace
 
-/// Where the next envelope of one sender comes to.
+/// The memory for the next envelope of one sender.
 struct Transfer::Lane {
   const Group* group = nullptr;
   std::uint32_t source = 0;

@@ -49,7 +49,7 @@ struct Request {
   std::vector<std::byte> packed;  ///< a body that does not go from or to where it lies
 };
 
-/// All point-to-point messages of a process, and what waits for any of them. Errors of the message
+/// All point-to-point messages of a process, and the requests for them. Errors of the message
 /// layer end the process's part in the job: after one, only `failure` may be called. One thread.
 class Transfer {
  public:
@@ -97,7 +97,7 @@ class Transfer {
   struct Unexpected;
   struct Lane;
   struct Slot;
-  /// What an operation of the message layer is for. At most one of them is not null.
+  /// The object that an operation of the message layer serves. At most one member is not null.
   struct Watched {
     Lane* lane = nullptr;
     Slot* slot = nullptr;
@@ -112,7 +112,7 @@ class Transfer {
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot*> free_slots_;
   std::list<Unexpected> unexpected_;   // the matcher names them
-  std::vector<Operation> operations_;  // what is watched
+  std::vector<Operation> operations_;  // those that are watched
   std::vector<Watched> watched_;       // of each of them
   std::optional<Error> failure_;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both parts of an adapter share: its timers, and which packet is for which part.
+// The part of an adapter that requester and responder share: its timers, and packets' dispatch.
 #include "net/rc/adapter.hpp"
 
 #include <algorithm>

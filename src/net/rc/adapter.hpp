@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adapter: one host's end of many reliable connections, packet by packet: requester and responder
 // of each, the pages of its memory, and the engine that sends requests again. The pitfalls of
-// on-demand paging are nowhere in it by name; they follow from what DeviceProfile says.
+// on-demand paging are nowhere in it by name; they follow from the figures of DeviceProfile.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct AdapterOptions {
   std::uint8_t rnr_timer = 14;    ///< code of the wait that its RNR NAKs ask for; 14: 1.28 ms
 };
 
-/// What happened at an adapter, as its counters would say, and what only a model can tell.
+/// Events at an adapter: those that its counters would tell, and those that only a model can.
 struct AdapterCounters {
   std::uint64_t timeouts = 0;  ///< ACK timeouts that ran out
   std::uint64_t dammed = 0;    ///< of these: the request that was missed had been lost at the port

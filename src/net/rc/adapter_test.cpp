@@ -17,7 +17,7 @@ namespace {
 
 constexpr Duration latency = Duration::microseconds(1);
 
-/// The two ends and what is under way between them.
+/// The two ends and the packets under way between them.
 class Link {
  public:
   Link(const DeviceProfile& profile, const AdapterOptions& options, std::uint32_t queue_pairs,
@@ -175,8 +175,8 @@ void check(const Link& link, const std::vector<std::vector<Posted>>& posted, boo
   }
 }
 
-/// What goes out again with a PSN is what went out with it before. A READ asks for less from its
-/// middle on, in a request of its own.
+/// A packet that goes out again with a PSN equals the one that went out with it before. A READ asks
+/// for less from its middle on, in a request of its own.
 void expect_resent_unchanged(const Link& link) {
   for (std::size_t end = 0; end < 2; ++end) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, Packet> first;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceProfile: how an adapter deals with lost packets and with pages that are not there, as data.
 // Paper 2 (Fukuoka, Sato, Taura: Pitfalls of InfiniBand with On-Demand Paging) is the source where
-// nothing else is said; what it does not measure is named an assumption.
+// nothing else is said; a figure that it does not measure is named an assumption.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,20 @@ struct DeviceProfile {
   bool has_paging = true;
   /// Smallest local ACK timeout code that the adapter accepts; smaller ones count as this one.
   std::uint8_t ack_timeout_floor = 16;
-  /// What a timeout takes as a multiple of 4.096 us * 2^code: 500 ms of 268 ms (Fig. 2).
+  /// The length of a timeout as a multiple of 4.096 us * 2^code: 500 ms of 268 ms (Fig. 2).
   double timeout_factor = 1.863;
   /// Timeouts begin short and double with each retry up to the ordinary one.
   bool adaptive_timeout = false;
   Duration first_adaptive_timeout = Duration::milliseconds(1);
 
-  /// What the wait after an RNR NAK takes as a multiple of the one asked for: 4.5 ms of 1.28 ms
+  /// The wait after an RNR NAK as a multiple of the one asked for: 4.5 ms of 1.28 ms
   /// (Fig. 1).
   double rnr_wait_factor = 3.5;
   /// After a response that found no page, until the request goes out again (Fig. 1).
   Duration client_retry = Duration::microseconds(500);
-  /// From a packet that finds no page until the adapter has stopped the queue pair for it; what the
-  /// queue pair has to send until then still goes out. Fig. 4 shows stalls from intervals of 100 us
-  /// on and none at 0. Between them an assumption: with at least 70 us, 11 queue pairs have posted
+  /// From a packet that finds no page until the adapter has stopped the queue pair for it; packets
+  /// of the queue pair until then still go out. Fig. 4 shows stalls from intervals of 100 us on
+  /// and none at 0. Between them an assumption: with at least 70 us, 11 queue pairs have posted
   /// their 16 READs before they stop, and flood (Fig. 9) rather than lose requests.
   Duration fault_detection = Duration::microseconds(75);
   /// Until a page is there: at least the first, the rest exponential with the second's mean, at
@@ -55,7 +55,7 @@ struct DeviceProfile {
   /// the limit of Fig. 9: 16 READs of each of 10 queue pairs take it less than client_retry, those
   /// of 11 more, and then it falls behind.
   Duration discard_cost = Duration::nanoseconds(2'950);
-  /// How many of these it takes at most before it tells the next request. Fitted to Fig. 9:
+  /// The most of these that it takes before it tells the next request. Fitted to Fig. 9:
   /// seconds, up to 3,000 times the time without paging.
   std::uint32_t discards_per_update = 8'192;
   /// Sending a request again is firmware's work, one at a time. Assumption, fitted to the number of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What queue pairs of a reliable connection tell each other, and what their users want of them.
+// Packets between queue pairs of a reliable connection, and work requests of their users.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Packet {
   bool wants_ack = false;
   std::uint32_t queue_pair = 0;  ///< the connection's number, the same at both ends
   std::uint32_t psn = 0;
-  std::uint32_t length = 0;   ///< what a READ asks for
+  std::uint32_t length = 0;   ///< bytes that a READ asks for
   std::uint32_t payload = 0;  ///< bytes of data carried
   std::uint64_t address = 0;  ///< remote memory, in requests
   /// Left the send queue and was seen at the port, but never went out.
@@ -52,7 +52,7 @@ struct Completion {
   bool good = true;  ///< false: retries are exceeded, and the queue pair is of no use any more
 };
 
-/// What an adapter wants done. The driver owns and clears it.
+/// The packets and completions that an adapter hands over. The driver owns and clears it.
 struct Outbox {
   std::vector<Packet> packets;
   std::vector<Completion> completions;

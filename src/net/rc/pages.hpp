@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages: which pages of a host's memory its adapter can reach, and what it takes to get the others:
+// Pages: the pages of a host's memory that its adapter can reach, and the way to get the others:
 // the kernel, which resolves one page fault after the other, and the adapter's engine that tells
 // requests that wait for a page when it has come.
 #pragma once

@@ -49,7 +49,7 @@ bool Adapter::may_send(const QueuePair& qp) const {
   if (qp.failed || qp.sent == qp.requests.size() || qp.resending > 0) return false;
   if (qp.wait == Wait::local_page) return false;
   if (qp.wait == Wait::again) {
-    // What is posted before the adapter has stopped the queue pair still goes out.
+    // Requests posted before the adapter has stopped the queue pair still go out.
     return profile_.loses_posts_while_waiting;
   }
   return true;
@@ -106,8 +106,8 @@ void Adapter::emit(Instant now, std::uint32_t number, Request& request, Outbox& 
                         .payload = is_read ? 0 : std::min(left, options_.mtu),
                         .address = work.remote + from,
                         .lost_at_port = request.lost};
-    // A packet that is sent again is what it was. A message that goes on in the middle does so with
-    // its middle: the responder has taken the beginning, and expects nothing else.
+    // A retransmitted packet equals its first copy. A message that goes on in the middle does so
+    // with its middle: the responder has taken the beginning, and expects nothing else.
     if (request.was_seen) ++counters_.retransmissions;
     out.packets.push_back(packet);
   }
@@ -132,7 +132,7 @@ void Adapter::on_response(Instant now, std::uint32_t number, const Packet& packe
   QueuePair& qp = queue_pairs_[number];
   if (qp.failed || qp.sent == 0) return;
   if (qp.wait == Wait::again) {
-    // What is missing is remembered: the responder says it only once.
+    // The sequence NAK is remembered: the responder sends it only once.
     if (wire::Aeth{packet.syndrome, 0}.is_sequence_nak()) qp.is_missed = true;
     if (!wire::is_read_response(packet.opcode)) return;
     ++counters_.discarded;
@@ -252,7 +252,7 @@ void Adapter::on_rnr_nak(Instant now, std::uint32_t number, const Packet& packet
              now);
 }
 
-/// From `stops_at` on the queue pair sends nothing for a while, and then what it had sent, again.
+/// From `stops_at` on the queue pair sends nothing for a while, and then its sent requests again.
 void Adapter::wait_again(Instant now, std::uint32_t number, Duration wait, Instant stops_at) {
   QueuePair& qp = queue_pairs_[number];
   qp.wait = Wait::again;
@@ -262,7 +262,7 @@ void Adapter::wait_again(Instant now, std::uint32_t number, Duration wait, Insta
 }
 
 /// Requests that were lost unnoticed count as sent no more than the others: the READs among them
-/// that would be too many at once, and what comes behind these, wait in the send queue again.
+/// that would be too many at once, and all requests behind these, wait in the send queue again.
 void Adapter::take_back_lost(QueuePair& qp) {
   std::uint32_t reads = 0;
   for (std::size_t i = 0; i < qp.sent; ++i) {
@@ -278,8 +278,8 @@ void Adapter::take_back_lost(QueuePair& qp) {
   qp.reads = reads;
 }
 
-/// Everything that was sent is sent again, in order. Requests that were lost unnoticed come along
-/// only when somebody missed them.
+/// Sends all requests that were sent again, in order. Requests that were lost unnoticed come along
+/// only when a NAK, a missing response or a timeout has shown a loss.
 void Adapter::go_back(Instant now, std::uint32_t number, bool with_lost) {
   QueuePair& qp = queue_pairs_[number];
   if (with_lost) take_back_lost(qp);

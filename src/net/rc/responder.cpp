@@ -76,7 +76,7 @@ void Adapter::on_request(Instant now, std::uint32_t number, const Packet& packet
   QueuePair& qp = queue_pairs_[number];
   const std::int32_t ahead = wire::psn_distance(packet.psn, qp.expected);
   if (ahead > 0) {
-    // After a NAK everything is dropped until what it asked for has come.
+    // After a NAK every packet is dropped until the one that it asked for has come.
     if (qp.is_nak_sent || qp.is_rnr) return;
     qp.is_nak_sent = true;
     ++counters_.sequence_naks;
@@ -93,8 +93,8 @@ void Adapter::on_request(Instant now, std::uint32_t number, const Packet& packet
     return send_nak(number, wire::rnr_nak_syndrome(options_.rnr_timer), out);
   }
   if (!reaches_memory(now, packet)) {
-    // A READ that was answered once needs its page again. The responder may not refuse what it has
-    // taken, so it says nothing: the requester's timeout brings the READ a third time.
+    // A READ that was answered once needs its page again. The responder may not refuse a request
+    // that it has taken, so it is silent: the requester's timeout brings the READ a third time.
     if (ahead < 0) return;
     if (qp.is_nak_coming) return;
     qp.is_rnr = qp.is_nak_coming = true;

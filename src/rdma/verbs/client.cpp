@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr Duration patience = Duration::seconds(30);  // for what the server does at once
+constexpr Duration patience = Duration::seconds(30);  // for answers that the server gives at once
 constexpr auto look_interval = std::chrono::milliseconds(100);
 constexpr std::uint32_t most_depth = 1'024;
 
@@ -260,7 +260,7 @@ Result<BenchOutcome> run_bench(const BenchOptions& options, const HostPort& serv
   auto buffer = Buffer::create(*device, {.bytes = std::size_t{options.size} * options.operations,
                                          .memory = wanted(paged, options.prefetch)});
   if (!buffer) return std::move(buffer).error();
-  // Where a queue is full, the next post waits for a completion.
+  // When a queue is full, the next post waits for a completion.
   const std::uint32_t depth =
       std::min({(options.operations - 1) / options.queue_pairs + 1, most_depth,
                 device->queue_depth(), std::max(1U, device->completions() / options.queue_pairs)});

@@ -28,7 +28,7 @@ class ControlConnection {
  public:
   /// Takes a connected stream socket over.
   explicit ControlConnection(Descriptor socket);
-  /// Errors: `unavailable` when nobody listens there, `timed_out`.
+  /// Errors: `unavailable` when no server listens there, `timed_out`.
   static Result<ControlConnection> connect(const HostPort& place, Duration limit,
                                            const StopCheck& stop);
 
@@ -36,7 +36,7 @@ class ControlConnection {
   /// Errors: `unavailable` when the peer closes, `corrupt` for a length that no message has,
   /// `timed_out`. However slowly bytes come, the limit is for the whole message.
   Result<std::vector<std::byte>> receive(Duration limit, const StopCheck& stop);
-  /// The peer has closed, broken the connection or sent what nobody asked for.
+  /// The peer has closed, broken the connection or sent unexpected bytes.
   bool has_ended() const;
   /// Until then. Errors: `cancelled`.
   Result<void> wait_for_end(const StopCheck& stop) const;

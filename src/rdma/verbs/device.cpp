@@ -45,7 +45,7 @@ bool is_ipv4(const ibv_gid& gid) {
   return std::equal(prefix.begin(), prefix.end(), gid.raw);
 }
 
-/// RoCE v2 with IPv4 is what passes routers and is read most easily; RoCE v1 comes last.
+/// RoCE v2 with IPv4 passes routers and is read most easily; RoCE v1 comes last.
 int rank_of(const ibv_gid_entry& entry) {
   if (entry.gid_type != IBV_GID_TYPE_ROCE_V2) return 2;
   return is_ipv4(entry.gid) ? 0 : 1;

@@ -40,15 +40,15 @@ struct Registrations {
   fabric::RegistrationCache cache;
 };
 
-/// An open device, one of its ports, and how packets reach that. Outlives what is made on it.
+/// An open device, one of its ports, and that one's address. Outlives the objects made on it.
 class Device {
  public:
-  /// Errors: `io`, with what to do: no device, no such one, its port is down.
+  /// Errors: `io`, with advice: no device, no such one, its port is down.
   static Result<Device> open(const DeviceChoice& choice);
 
   const std::string& name() const { return name_; }
   const PortAddress& address() const { return address_; }
-  /// All memory is registered here: what the other side may read, and what it may not.
+  /// Registers all memory: one cache is for memory that the other side may read, one for the rest.
   fabric::RegistrationCache& registrations(bool is_readable) const {
     return (is_readable ? readable_ : own_)->cache;
   }
@@ -96,14 +96,14 @@ struct BufferOptions {
   fabric::MemoryMode memory = fabric::MemoryMode::pinned;
 };
 
-/// What the benchmark's two options mean for a buffer.
+/// The memory mode of a buffer by the benchmark's two options.
 constexpr fabric::MemoryMode wanted(bool paged, bool prefetch) {
   if (!paged) return fabric::MemoryMode::pinned;
   return prefetch ? fabric::MemoryMode::prefetched : fabric::MemoryMode::paged;
 }
 
-/// Whole pages that nobody has touched, registered. Where the device cannot page they are pinned,
-/// where it cannot prefetch they are only paged: `memory` says what they are.
+/// Whole untouched pages, registered. Where the device cannot page they are pinned, where it cannot
+/// prefetch they are only paged: `memory` tells their mode.
 class Buffer {
  public:
   static Result<Buffer> create(const Device& device, const BufferOptions& options);

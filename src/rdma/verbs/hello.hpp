@@ -37,7 +37,7 @@ struct QueuePairAddress {
   bool operator==(const QueuePairAddress&) const = default;
 };
 
-/// How packets reach an adapter's port.
+/// The address by which packets reach an adapter's port.
 struct PortAddress {
   std::array<std::uint8_t, 16> gid{};  ///< zeros: none
   std::uint16_t lid = 0;               ///< 0 on Ethernet
@@ -77,7 +77,7 @@ std::vector<std::byte> encode(const Welcome& welcome);
 /// Longer reasons are cut, other characters replaced.
 std::vector<std::byte> encode(const Refusal& refusal);
 
-/// Bytes may come from anybody. Errors: `corrupt`, what is wrong with them.
+/// Bytes may come from any program. Errors: `corrupt`, with the reason.
 Result<Hello> decode_hello(std::span<const std::byte> bytes);
 Result<std::variant<Welcome, Refusal>> decode_answer(std::span<const std::byte> bytes);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends of the exchange take any bytes, and what decodes says the same when it is encoded.
+// Both ends of the exchange take any bytes, and a decoded message encodes to the same content.
 #include <cstdint>
 
 #include "base/check.hpp"

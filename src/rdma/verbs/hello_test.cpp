@@ -44,7 +44,7 @@ std::vector<std::byte> changed(std::vector<std::byte> bytes, std::size_t at, int
   return bytes;
 }
 
-// Where things lie in a hello.
+// Offsets of the fields of a hello.
 constexpr std::size_t version_at = 8, kind_at = 10, purpose_at = 11, flags_at = 12, rnr_at = 13,
                       buffer_at = 14, mtu_at = 40, count_at = 42, first_number_at = 46;
 

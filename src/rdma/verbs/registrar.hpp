@@ -18,7 +18,7 @@ class DomainRegistrar final : public fabric::Registrar {
   struct Options {
     ibv_pd* domain = nullptr;
     int access = IBV_ACCESS_LOCAL_WRITE;  ///< ibv_access_flags, without that for paging
-    bool has_paging = false;              ///< the device pages on demand for what will be done
+    bool has_paging = false;              ///< the device pages on demand for the needed operations
     std::string device;                   ///< its name, for messages
   };
   explicit DomainRegistrar(Options options) : options_(std::move(options)) {}

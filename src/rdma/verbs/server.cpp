@@ -7,7 +7,7 @@
 namespace weft::rdma {
 namespace {
 
-// A stranger who connects and says nothing must not keep others out for long.
+// A client that connects and sends nothing must not keep others out for long.
 constexpr Duration hello_limit = Duration::seconds(5);
 
 /// The server's resources for one client.

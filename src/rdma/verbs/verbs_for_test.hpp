@@ -34,13 +34,13 @@ class FakeVerbs {
 
   ibv_pd* domain() { return &domain_; }
 
-  // How the adapter is.
+  // Properties of the adapter.
   std::uint64_t general_paging = 0;     ///< ibv_odp_general_caps
   std::uint32_t connection_paging = 0;  ///< ibv_odp_transport_cap_bits of reliable connections
   int advice_result = 0;                ///< errno of ibv_advise_mr
   int registration_error = 0;           ///< errno of ibv_reg_mr
 
-  // What was done to it.
+  // Calls that the adapter has seen.
   std::vector<Registration> registered;  ///< all there ever were, the latest at the end
   std::vector<Advice> advised;
   std::vector<std::uint32_t> deregistered;  ///< keys

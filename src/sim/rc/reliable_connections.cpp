@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::uint64_t page_bytes = net::rc::page_bytes;
 
-/// Where PSNs to a queue pair begin after a use that ended at `expected`: so far from there that
-/// nothing of the two uses passes for the other's, as if somebody had drawn a fresh one.
+/// The first PSN to a queue pair after a use that ended at `expected`: so far from there that no
+/// packet of one use passes for one of the other, as with a PSN drawn afresh.
 constexpr std::uint32_t fresh_psn(std::uint32_t expected) {
   constexpr std::uint32_t quarter = (wire::psn_mask + 1) / 4;
   return (expected - quarter) & wire::psn_mask;
@@ -141,9 +141,9 @@ void ReliableConnections::post(std::uint32_t connection, std::uint32_t e, const 
   watch_end(connection, e);
 }
 
-/// Where a message lies that a host sends. One that is longer than the ring goes on behind it.
+/// The address of a message that a host sends. One longer than the ring goes on behind it.
 std::uint64_t ReliableConnections::place_in_ring(Host& host, std::uint32_t bytes) {
-  constexpr std::uint64_t ring = std::uint64_t{1} << 48;  // far from what is exposed to peers
+  constexpr std::uint64_t ring = std::uint64_t{1} << 48;  // far from memory exposed to peers
   if (host.sent_bytes + bytes > send_ring_bytes) host.sent_bytes = 0;
   const std::uint64_t place = ring + host.sent_bytes;
   host.sent_bytes += bytes;
@@ -168,7 +168,7 @@ void ReliableConnections::add_receive(std::uint32_t connection, std::uint32_t e)
 /// Carries out an adapter's outbox. Users may close connections meanwhile: entries of these are
 /// dropped.
 void ReliableConnections::carry_out(std::uint32_t host, const net::rc::Outbox& out) {
-  // A message is handed over before its ACK leaves, so that whoever refuses it can close the
+  // A message is handed over before its ACK leaves, so that a user that refuses it can close the
   // connection without the poster taking it for received.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> generations;
   Host& at = *hosts_[host];

@@ -31,7 +31,7 @@ struct RcOptions {
   std::uint64_t seed = 1;
 };
 
-/// What a host sends from. No real addresses are used: they differ from run to run.
+/// The memory that a host sends from. No real addresses are used: they differ from run to run.
 constexpr std::uint64_t send_ring_bytes = std::uint64_t{1} << 20;
 
 /// A packet at a host's port: those that leave it, and those that arrive.
@@ -46,7 +46,7 @@ struct RcTapped {
   net::rc::Packet packet;
 };
 
-/// Told what becomes of operations, during events of the network. May open, close and post.
+/// Told the outcome of operations, during events of the network. May open, close and post.
 class RcUser {
  public:
   virtual ~RcUser() = default;
@@ -112,7 +112,7 @@ class ReliableConnections final : public NetworkUser, public Agent {
   }
 
   /// Addresses for that many bytes of a host's memory, from the beginning of a page. Page 0 is
-  /// nobody's, and always there.
+  /// never handed out, and always there.
   std::uint64_t add_memory(std::uint32_t host, std::uint64_t bytes, bool prefetched);
   net::rc::Pages& pages(std::uint32_t host) { return host_at(host).adapter.pages(); }
 
@@ -146,7 +146,7 @@ class ReliableConnections final : public NetworkUser, public Agent {
   struct End {
     std::uint32_t host = 0;
     std::uint32_t queue_pair = 0;
-    std::deque<std::uint64_t> to_deliver;  // tags of what was posted here and not received there
+    std::deque<std::uint64_t> to_deliver;  // tags of messages posted here, not received there
     std::deque<Completing> to_complete;
     PicoInstant progress{};  // the last one that was made, or a dummy
     bool is_watched = false;

@@ -12,7 +12,7 @@ fail() {
   exit 1
 }
 
-# What MPICH's own mpiexec makes the program print, with 2 rounds.
+# The program's output under MPICH's own mpiexec, with 2 rounds.
 declare -A result=([1]=3663968496 [2]=1687647152 [3]=4011294784 [4]=694652576)
 for n in 1 2 3 4; do
   for how in "" "--fabric tcp"; do

@@ -23,7 +23,7 @@ APT::Sandbox::User "";
 END
 export APT_CONFIG=$apt/apt.conf
 apt-get -qq update
-# Which packages have the kernel and its modules differs from release to release.
+# The packages that hold the kernel and its modules differ from release to release.
 mapfile -t packages < <(apt-cache depends --recurse --important linux-image-amd64 |
   grep -E '^linux-(image|binary|modules)-[0-9]' | sort -u)
 ((${#packages[@]} > 0)) || { echo "fetch_kernel: trixie-backports has no linux-image-amd64" >&2; exit 1; }

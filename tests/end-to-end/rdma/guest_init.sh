@@ -1,8 +1,8 @@
 #!/bin/busybox sh
 # SPDX-License-Identifier: Apache-2.0
 # The first process of the guest: two network namespaces with a software RDMA adapter each, joined by
-# odp_wire, and `weft odp bench` between them. Prints "RESULT NAME EXIT-CODE" and what the command
-# said, a line each; rdma_test.sh judges that. Ends by switching the guest off.
+# odp_wire, and `weft odp bench` between them. Prints "RESULT NAME EXIT-CODE" and each command's
+# output, a line each; rdma_test.sh judges that. Ends by switching the guest off.
 /bin/busybox mkdir -p /sbin /run /proc /sys /dev /tmp
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
@@ -61,7 +61,7 @@ disconnect() {
   done
 }
 
-# result NAME COMMAND…: runs it and prints what it says between marks.
+# result NAME COMMAND…: runs the command and prints its output between marks.
 result() {
   name=$1
   shift

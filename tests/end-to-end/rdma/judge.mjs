@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges what the guest printed (guest_init.sh): order, counts and scales, never microseconds.
+// Judges the guest's output (guest_init.sh): order, counts and scales, never microseconds.
 //   node judge.mjs CONSOLE_LOG
 import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
@@ -89,7 +89,7 @@ judge('timeouts', 0, ({ json }) => {
   assert.deepEqual(json.timeouts.map((point) => point.ack_timeout), [12, 13, 14, 15, 16]);
   for (const point of json.timeouts) {
     assert.equal(point.nominal_us, 4.096 * 2 ** point.ack_timeout);
-    // rxe waits for what it is told, in whole ticks of the kernel's clock.
+    // rxe waits for the time that it is given, in whole ticks of the kernel's clock.
     assert.ok(point.timeout_us >= 0.7 * point.nominal_us, JSON.stringify(point));
     assert.ok(Math.abs(point.total_us / (json.retries + 1) - point.timeout_us) < 1);
   }

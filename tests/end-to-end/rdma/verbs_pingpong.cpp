@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program on plain ibverbs that knows nothing of weft: two processes, each in a network namespace
 // with an adapter of its own, send each other 8 bytes and print the least time of one way. It
-// checks what it receives, reads the peer's memory once, and polls or sleeps on its queue.
+// checks the received bytes, reads the peer's memory once, and polls or sleeps on its queue.
 //   verbs_pingpong NETNS_A DEVICE_A NETNS_B DEVICE_B poll|sleep
 #include <fcntl.h>
 #include <infiniband/verbs.h>
