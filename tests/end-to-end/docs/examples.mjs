@@ -24,6 +24,11 @@ export const skips = [
   { like: /^mpirun .*(swarm|fat-tree:16384)|--parts 2/, why: 'takes minutes' },
 ];
 
+/** Commands whose exit code tells what they found. All others end with 0. */
+export const exitCodes = [
+  { like: /^weft odp diagnose stream\.pcap/, code: 1 },
+];
+
 /** Files and programs that a page needs and its reader has. */
 const make = 'weft stream local --no-limit --timeslices 12000 --inputs 1 --computes 2 '
   + "--source 'pattern:?size=64' --sink 'tsa:run_%n.tsa'";
