@@ -171,7 +171,9 @@ void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
     return report_error(agreed.error(), outcome);
   }
   if (command.seed) scenario->seed = *command.seed;
-  if (scenario->jobs.empty()) {
+  if (command.compare_avoidance) {
+    run_stoppable(outcome, [&] { compare_avoidance(*scenario, command, **team, outcome); });
+  } else if (scenario->jobs.empty()) {
     simulate_traffic(*scenario, command, **team, outcome);
   } else {
     simulate_jobs(*scenario, command, **team, outcome);
@@ -198,6 +200,9 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
   add_parts_option(*simulate, s.parts);
   simulate->add_flag("--check-determinism", s.check_determinism,
                      "run twice and compare the traces");
+  simulate->add_flag("--compare-avoidance", s.compare_avoidance,
+                     "a stream over paged memory: as it is, with each means against packet "
+                     "damming, and pinned, side by side");
   add_parsed(*simulate, "--capture", s.capture, parse_capture_name,
              "packets of jobs' adapters at one host: .pcap, .pcapng or .erf")
       ->type_name("FILE");

@@ -95,12 +95,6 @@ rdma::PacketEnds ends_of(const sim::RcTapped& tapped) {
           .flow = tapped.requester_queue_pair};
 }
 
-/// The jobs' records, in the scenario's order, and the figures of the simulation.
-struct JobRuns {
-  std::vector<report::RunRecord> records;
-  Simulation whole;
-};
-
 /// The jobs of a scenario from reading it to their reports. All processes of a team do the same,
 /// and the first one reports.
 class JobsCommand {
@@ -146,6 +140,14 @@ class JobsCommand {
     }
     if (command_.json) fmt::print("{}\n", json_of(records, first->whole).dump());
     if (team_.leads()) write(records);
+  }
+
+  Result<JobRuns> run_once() {
+    if (auto good = understand(); !good) return good.error();
+    auto runs = run();
+    if (!runs) return placed(runs.error());
+    for (std::size_t j = 0; j < runs->records.size(); ++j) describe(settings_[j], runs->records[j]);
+    return runs;
   }
 
  private:
@@ -476,6 +478,11 @@ class JobsCommand {
 };
 
 }  // namespace
+
+Result<JobRuns> run_jobs(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
+                         Outcome& outcome) {
+  return JobsCommand(scenario, command, team, outcome).run_once();
+}
 
 void simulate_jobs(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
                    Outcome& outcome) {

@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/network_output.hpp"
 #include "cli/team.hpp"
+#include "report/run_record.hpp"
 #include "sim/rc/reliable_connections.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "weft/result.hpp"
@@ -24,6 +25,7 @@ struct SimulateCommand {
   std::uint32_t parts = 0;
   std::optional<std::uint64_t> seed;
   bool check_determinism = false;
+  bool compare_avoidance = false;
   bool no_limit = false;
   bool json = false;
   std::string out;
@@ -44,6 +46,12 @@ struct Simulation {
   std::optional<sim::RcCounters> reliable;  ///< none: no reliable connections
 };
 
+/// The jobs' records, in the scenario's order, and the figures of the simulation.
+struct JobRuns {
+  std::vector<report::RunRecord> records;
+  Simulation whole;
+};
+
 /// As one JSON object.
 std::string to_json(const Simulation& simulation);
 void print_text(const Simulation& simulation, std::uint64_t seed);
@@ -54,5 +62,12 @@ bool compare(const Simulation& first, const Result<Simulation>& second, bool jso
 /// Runs all jobs of the scenario, which has some.
 void simulate_jobs(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
                    Outcome& outcome);
+/// The same without reports and limits.
+Result<JobRuns> run_jobs(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
+                         Outcome& outcome);
+/// Runs the scenario's stream as it is, with each means against the pitfalls of on-demand paging,
+/// and over pinned memory, and shows the runs side by side.
+void compare_avoidance(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
+                       Outcome& outcome);
 
 }  // namespace weft::cli

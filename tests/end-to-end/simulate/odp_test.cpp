@@ -219,6 +219,41 @@ TEST_F(odp, diagnose_finds_damming_in_the_capture_of_a_simulated_stream) {
   EXPECT_EQ(simulate(at("no.pcap"), {"--set", "fabric={}"}).code, 2);
 }
 
+TEST_F(odp, simulate_shows_what_each_avoidance_gains_a_stream_and_that_none_loses_anything) {
+  const auto compare = [&](const std::string& device, std::vector<std::string> more) {
+    std::vector<std::string> all = {"simulate",
+                                    WEFT_EXAMPLES "paged-memory.toml",
+                                    "--compare-avoidance",
+                                    "--json",
+                                    "--set",
+                                    "job.duration=50ms",
+                                    "--set",
+                                    "fabric.device=" + device};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_weft(std::move(all), 100);
+  };
+  for (const std::string device : {"connectx-4", "connectx-5", "connectx-6", "adaptive", "ideal"}) {
+    const Ended ended = compare(device, {"--out", at(device)});
+    ASSERT_EQ(ended.code, 0) << ended.describe();
+    const auto runs = ended.json()["runs"];
+    ASSERT_EQ(runs.size(), 5U) << device;
+    for (const auto& run : runs) {
+      EXPECT_EQ(run["timeslices_lost"], 0) << device << run["avoidance"];
+      EXPECT_EQ(run["timeslices_sent"], run["timeslices_complete"]) << device << run["avoidance"];
+    }
+    const auto faults = [&](std::size_t i) {
+      return runs[i]["simulation"]["reliable_connections"]["page_faults"].get<std::uint64_t>();
+    };
+    EXPECT_EQ(runs[0]["avoidance"], "as it is");
+    EXPECT_GT(faults(0), 0U) << device;
+    EXPECT_EQ(runs[3]["avoidance"], "prefetch");
+    EXPECT_EQ(faults(3), 0U) << device;
+    EXPECT_TRUE(fs::exists(at(device) + "/report.html")) << device;
+  }
+  EXPECT_EQ(compare("connectx-4", {"--capture", at("some.pcap")}).code, 2);
+  EXPECT_EQ(compare("connectx-4", {"--set", "fabric={}"}).code, 2);
+}
+
 TEST_F(odp, diagnose_live_tells_what_changed_in_another_machines_counters_alone) {
   put("sys/class/infiniband/mlx5_0/ports/1/hw_counters/local_ack_timeout_err", "5");
   const auto put_regions = [&](int faults) {
