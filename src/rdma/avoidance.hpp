@@ -8,10 +8,10 @@
 
 namespace weft::rdma {
 
-/// Longer than a page fault and the wait after the shortest RNR NAK take together; and than the
-/// wait after an RNR NAK of 1.28 ms.
+/// Longer than a page fault and the wait after the shortest RNR NAK take together; and as long as
+/// the wait after an RNR NAK of 1.28 ms, so that a stall costs no more than twice that wait.
 constexpr Duration dummy_after = Duration::microseconds(600);
-constexpr Duration reissue_after = Duration::milliseconds(6);
+constexpr Duration reissue_after = Duration::microseconds(4'500);
 constexpr std::uint32_t bound_per_page = 2;
 /// The longer time that a healthy request may take for each of its pages, and for each byte that
 /// was posted and is not complete.

@@ -62,6 +62,16 @@ TEST(avoidance, a_dummy_ends_the_stall_of_damming_within_twice_the_plain_fault) 
   }
 }
 
+TEST(avoidance, issuing_again_ends_the_stall_of_damming_within_twice_the_plain_fault) {
+  for (const auto side : {PagedSide::server, PagedSide::both}) {
+    for (const std::int64_t interval : {100, 1'000, 4'000}) {
+      EXPECT_LT(stall(damming(side, interval, {.reissue_after = reissue_after})),
+                plain_fault(side, false) * 2)
+          << interval;
+    }
+  }
+}
+
 TEST(avoidance, the_smallest_rnr_delay_leaves_no_damming_at_intervals_of_a_page_fault) {
   for (const std::int64_t interval : {700, 1'000, 3'000, 4'400}) {
     const Avoidance smallest{.smallest_rnr_delay = true};
