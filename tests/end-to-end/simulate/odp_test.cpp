@@ -226,7 +226,7 @@ TEST_F(odp, simulate_shows_what_each_avoidance_gains_a_stream_and_that_none_lose
                                     "--compare-avoidance",
                                     "--json",
                                     "--set",
-                                    "job.duration=50ms",
+                                    "job.duration=20ms",
                                     "--set",
                                     "fabric.device=" + device};
     all.insert(all.end(), more.begin(), more.end());
