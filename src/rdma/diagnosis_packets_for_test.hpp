@@ -47,7 +47,7 @@ class Packets {
   }
   /// The clock is set: later packets have times that differ by so much more.
   void set_clock(std::int64_t by_us) { clock_us_ += by_us; }
-  /// What follows goes between others.
+  /// Later packets go between others.
   void between(std::uint32_t queue_pair) { queue_pair_ = queue_pair; }
   std::vector<Finding> finish() { return diagnosis_.finish(); }
   const Diagnosis& diagnosis() const { return diagnosis_; }

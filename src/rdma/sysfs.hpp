@@ -16,8 +16,8 @@ namespace weft::rdma {
 std::string text_of(const std::filesystem::path& path, std::size_t most);
 /// The name of a file or directory, fit for a terminal: as `line_of`.
 std::string name_of(const std::filesystem::path& path);
-/// The first line, without what ends it; empty when there is none. What is no printable ASCII in
-/// it, as a terminal's escape, becomes '?'.
+/// The first line, without its end; empty when there is none. Bytes of it that are no printable
+/// ASCII, as a terminal's escape, become '?'.
 std::string line_of(const std::filesystem::path& path);
 /// The number that the file begins with; none when it has none, or one with a sign, or cannot be
 /// read.

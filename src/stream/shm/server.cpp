@@ -413,7 +413,7 @@ bool Server::lacks_consumers() const {
   return !waits_ && (!board_.complete() || !board_.orphaned_group().empty());
 }
 
-/// What is held waits for consumers that nobody waits for.
+/// No consumer is there that could release timeslices, and the job waits for none to come.
 bool Server::nobody_can_release() const {
   return !waits_ && std::none_of(connections_.begin(), connections_.end(),
                                  [](const auto& c) { return c.second.member; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the shm: sink share: a compute node as far as the sink can tell, and consumers.
+// Helpers of tests of the shm: sink: a compute node as far as the sink can tell, and consumers.
 #pragma once
 
 #include <fmt/format.h>

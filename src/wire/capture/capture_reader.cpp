@@ -82,7 +82,7 @@ constexpr Foreign foreign[] = {
     {"\xA1\xB2\xCD\x34"sv, "pcap as patched by Kuznetzov; convert it first: editcap -F pcap"},
 };
 
-/// What the file is instead, if that is known.
+/// The format that the file has instead, if that is known.
 const char* foreign_format(Bytes head) {
   for (const Foreign& one : foreign) {
     if (head.size() < one.magic.size()) continue;
@@ -122,7 +122,7 @@ Result<CaptureReader> CaptureReader::open(std::FILE* stream, const std::string& 
                                           IsStopped is_stopped) {
   CaptureReader reader(stream, std::move(is_stopped));
   if (auto good = reader.recognise(name); !good) {
-    // What looks like no capture may only have had no time to come.
+    // A pipe that looks like no capture may only have had no time to send one.
     if (!reader.is_stopped()) return std::move(good).error();
     reader.format_ = Format::unknown;
   }

@@ -172,7 +172,7 @@ TEST_F(capture, with_a_broken_erf_record_in_pcap_names_that_packet_and_its_place
 TEST_F(capture, that_is_compressed_says_how_to_decompress_it) {
   const auto refusal = [&](std::string_view head, std::size_t size) {
     auto bytes = bytes_from_hex(head);
-    // What follows would do for records of ERF.
+    // These bytes would do for records of ERF.
     while (bytes.size() < size) bytes.push_back(std::byte{0x15});
     write_whole(directory_ / "x", bytes);
     const auto reader = CaptureReader::open(directory_ / "x");
