@@ -156,6 +156,39 @@ int reduce(Collective& c, Operation operation, const void* input, void* output, 
   return done;
 }
 
+/// A block of elements, as a caller names it: of this member, or of each.
+struct Block {
+  const void* address = nullptr;
+  int count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+};
+
+/// Every member gets a block of every member: the same one (allgather), or one made for it
+/// (alltoall).
+int exchange(Collective& c, Operation operation, const Block& input, const Block& output) {
+  if (!c.ok()) return c.error;
+  const std::uint64_t members = c.group().size();
+  const bool is_alltoall = operation == Operation::alltoall;
+  const bool in_place = input.address == abi::in_place;
+  Packed out = c.pack(output.address, output.count, output.type, in_place, members);
+  Packed in;
+  if (!in_place)
+    in = c.pack(input.address, input.count, input.type, true, is_alltoall ? members : 1);
+  if (!c.ok()) return c.error;
+  // Blocks of others come to the place of blocks that are still to be sent.
+  std::vector<std::byte> sent;
+  if (in_place && is_alltoall) sent.assign(out.data(), out.data() + out.bytes());
+  const std::uint64_t block = out.bytes() / members;
+  const int done = c.run({.operation = operation,
+                          .bytes = block,
+                          .blocks = Blocks::uniform(block),
+                          .input_blocks = is_alltoall ? Blocks::uniform(block) : Blocks(),
+                          .in_place = in_place && !is_alltoall},
+                         sent.empty() ? in.data() : sent.data(), out.data());
+  out.write_back();
+  return done;
+}
+
 }  // namespace
 }  // namespace weft::mpi
 
@@ -242,42 +275,13 @@ int MPI_Scatter(const void* input, int input_count, MPI_Datatype input_type, voi
 int MPI_Allgather(const void* input, int count, MPI_Datatype type, void* output, int output_count,
                   MPI_Datatype output_type, MPI_Comm comm) {
   Collective c("MPI_Allgather", comm);
-  if (!c.ok()) return c.error;
-  const bool in_place = input == abi::in_place;
-  Packed out = c.pack(output, output_count, output_type, in_place, c.group().size());
-  Packed in;
-  if (!in_place) in = c.pack(input, count, type, true);
-  if (!c.ok()) return c.error;
-  const std::uint64_t block = out.bytes() / c.group().size();
-  const int done = c.run({.operation = Operation::allgather,
-                          .bytes = block,
-                          .blocks = Blocks::uniform(block),
-                          .in_place = in_place},
-                         in.data(), out.data());
-  out.write_back();
-  return done;
+  return exchange(c, Operation::allgather, {input, count, type},
+                  {output, output_count, output_type});
 }
 
 int MPI_Alltoall(const void* input, int count, MPI_Datatype type, void* output, int output_count,
                  MPI_Datatype output_type, MPI_Comm comm) {
   Collective c("MPI_Alltoall", comm);
-  if (!c.ok()) return c.error;
-  const bool in_place = input == abi::in_place;
-  Packed out = c.pack(output, output_count, output_type, in_place, c.group().size());
-  std::vector<std::byte> copy;
-  Packed in;
-  if (in_place) {
-    copy.assign(out.data(), out.data() + out.bytes());
-  } else {
-    in = c.pack(input, count, type, true, c.group().size());
-  }
-  if (!c.ok()) return c.error;
-  const std::uint64_t block = out.bytes() / c.group().size();
-  const int done = c.run({.operation = Operation::alltoall,
-                          .bytes = block,
-                          .blocks = Blocks::uniform(block),
-                          .input_blocks = Blocks::uniform(block)},
-                         in_place ? copy.data() : in.data(), out.data());
-  out.write_back();
-  return done;
+  return exchange(c, Operation::alltoall, {input, count, type},
+                  {output, output_count, output_type});
 }
