@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/schedule/grant_messages.hpp"
@@ -88,12 +89,13 @@ void GrantCompute::on_contribution(Instant now, std::uint32_t i, TimesliceIndex 
   const std::uint64_t round = grid_.round_of(t);
   Input& input = inputs_[i];
   if (round < input.arrived) return;
-  if (!input.batches.empty()) learn(now, input.batches[0], pace_.is_slow(i));
+  if (!input.batches.empty()) learn(now, input, pace_.is_slow(i));
   const auto size = static_cast<double>(bytes.value());
   mean_bytes_ += (size - mean_bytes_) / (mean_bytes_ == 0 ? 1 : 16);
   pace_.set_least(static_cast<std::uint32_t>(least_window / std::max(mean_bytes_, 1.0)));
   pace_.set_first(static_cast<std::uint32_t>(static_cast<double>(options_.first_window) /
                                              std::max(mean_bytes_, 1.0)));
+  pace_.set_most(rings_hold());
   settle(input, round + 1);
   if (pace_.is_slow(i)) {
     note_slow(now);
@@ -143,10 +145,12 @@ void GrantCompute::on_message(Instant, std::uint32_t from, std::span<const std::
   if (said.kind == GrantKind::passed && said.round <= input.told) settle(input, said.round);
 }
 
-void GrantCompute::learn(Instant now, const Batch& batch, bool of_slow) {
+void GrantCompute::learn(Instant now, Input& input, bool of_slow) {
+  const Batch& batch = input.batches[0];
   if (!batch.solicited) return;
   const Duration latency = now - batch.at;
   ++arrivals_;
+  ++input.seen;
   if (latency < Duration{}) {  // the clock was set back in between and tells nothing
     pace_.restart(now);
     return;
@@ -174,16 +178,17 @@ bool GrantCompute::is_late(const Input& input, Instant now) const {
          now - input.batches[0].at > late_after();
 }
 
-/// At most the rings' capacity and half as much: with less a grant that waits until it is worth a
-/// message would keep room from being used. Credit keeps input nodes from writing more.
-std::uint64_t GrantCompute::in_flight() const {
+/// The rings' capacity and half as much: with less a grant that waits until it is worth a message
+/// would keep room from being used. Credit keeps input nodes from writing more.
+std::uint32_t GrantCompute::rings_hold() const {
   std::uint64_t each = options_.pair_descriptors;
   if (mean_bytes_ > 0) {
     each = std::min(
         each, static_cast<std::uint64_t>(static_cast<double>(options_.pair_bytes) / mean_bytes_));
   }
   each = std::max<std::uint64_t>(1, each + each / 2);
-  return std::min<std::uint64_t>(pace_.in_flight(), each * inputs_.size());
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(each * inputs_.size(), std::numeric_limits<std::uint32_t>::max()));
 }
 
 /// The first of the input nodes that are furthest behind. They only advance, so the answer holds
@@ -209,7 +214,7 @@ std::size_t GrantCompute::furthest_behind() {
 }
 
 GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest) {
-  const std::uint64_t window = in_flight();
+  const std::uint64_t window = pace_.in_flight();
   const std::size_t n = inputs_.size();
   const bool has_many_rounds = pace_.path_holds() > many_rounds * static_cast<double>(n);
   const std::uint64_t apart = window / n * (has_many_rounds ? distance_of_many : 1);
@@ -277,6 +282,19 @@ void GrantCompute::grant_slow(const Standing& standing) {
   }
 }
 
+/// Contributions that come together while links decide are those of one grant, a quarter of a share
+/// at most. More of one input node at a look, or all that is out, came while this node had no
+/// processor; their senders may have used up their grants meanwhile.
+void GrantCompute::note_starved(const Standing& standing) {
+  std::uint64_t starved = 0;
+  for (Input& input : inputs_) {
+    const std::uint64_t seen = std::exchange(input.seen, 0);
+    if (seen >= std::max<std::uint64_t>(2, standing.share)) starved += seen;
+  }
+  if (standing.out == 0 && arrivals_ >= 2) starved = arrivals_;
+  pace_.on_starved_senders(starved);
+}
+
 void GrantCompute::held_up(Instant now, const Standing& standing) {
   holding_up_.clear();
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
@@ -296,8 +314,9 @@ void GrantCompute::write_messages(Instant now, MessageBox& out) {
   if (had_in_flight_ && arrivals_ > 0 && state.out == 0) {
     pace_.on_own_absence(looked_, now, arrivals_);
   }
+  note_starved(state);
   grant_slow(state);
-  const std::uint64_t window = in_flight();
+  const std::uint64_t window = pace_.in_flight();
   bool is_held_up = false;
   for (; state.out < window; ++state.out) {
     const std::size_t i = choose(now, state);

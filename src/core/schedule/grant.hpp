@@ -113,6 +113,7 @@ class GrantCompute final : public ComputeSchedule {
     std::uint64_t told = 0;      // the first that it was not told that it has
     std::uint64_t arrived = 0;   // the first that has not arrived
     std::uint64_t ended = none;  // the first that it declined
+    std::uint64_t seen = 0;      // contributions since the node last looked
     FixedVec<Batch> batches{batches_kept};
 
     std::uint64_t out() const { return std::min(granted, ended) - std::min(arrived, ended); }
@@ -127,11 +128,11 @@ class GrantCompute final : public ComputeSchedule {
   };
   void find_teller();
   void settle(Input& input, std::uint64_t round);
-  void learn(Instant now, const Batch& batch, bool of_slow);
+  void learn(Instant now, Input& input, bool of_slow);
   void note_slow(Instant now);
   Duration late_after() const;
   bool is_late(const Input& input, Instant now) const;
-  std::uint64_t in_flight() const;
+  std::uint32_t rings_hold() const;
   /// Of the input nodes that hold up the oldest timeslice: the first. The number of inputs when
   /// everybody has ended or left.
   std::size_t furthest_behind();
@@ -140,6 +141,7 @@ class GrantCompute final : public ComputeSchedule {
   /// The input that gets the next grant; the number of inputs when none may.
   std::size_t choose(Instant now, const Standing& standing) const;
   void grant_slow(const Standing& standing);
+  void note_starved(const Standing& standing);
   void held_up(Instant now, const Standing& standing);
   void tell(Instant now, std::uint64_t window, MessageBox& out);
 

@@ -17,6 +17,9 @@ constexpr std::uint32_t short_period = 8;  // contributions
 /// for more, below the other it could do with less.
 constexpr double often_dry = 0.1;
 constexpr double hardly_dry = 0.02;
+/// Share of the arrivals whose senders may have waited for a node without a processor: above it, in
+/// two periods running, more is out.
+constexpr double often_starved = 0.5;
 /// Twice as much in flight has to make the node so much faster. If it does not, links decide, and
 /// the node waits so many periods before it tries again.
 constexpr double worth_it = 1.04;
@@ -87,7 +90,7 @@ void GrantPace::restart(Instant now) {
 
 void GrantPace::begin_period(Instant now) {
   since_ = now;
-  arrivals_ = dry_ = 0;
+  arrivals_ = dry_ = starved_ = 0;
   // Contributions come in batches: a period sees more than one of them. A probe outlasts the grants
   // that were out before it.
   if (probing_) {
@@ -140,13 +143,17 @@ void GrantPace::set_cover(Duration length) {
   }
   const double dry = static_cast<double>(dry_) / arrivals_;
   const double rate = arrivals_ / length.to_seconds();
+  const double starved = static_cast<double>(starved_) / arrivals_;
   const bool may_try = is_worth_trying_more(rate);
-  if (dry > often_dry && may_try) {
+  const bool was_starved = std::exchange(starves_, starved > often_starved);
+  if (starves_ && was_starved) {
+    cover_.grow(std::min(cover_.value() + 3 * in_flight(), most_));
+  } else if (dry > often_dry && may_try) {
     try_more(rate);
   } else if (absent_share_ > 2 * often) {
     const double places = std::min(absence_ * best_rate(), unthinkable);
     cover_.grow(std::max(cover_.value() + 1, static_cast<std::uint32_t>(places)));
-  } else if (absent_share_ < often && dry < hardly_dry) {
+  } else if (absent_share_ < often && std::max(dry, starved) < hardly_dry) {
     cover_.calm();
   } else {
     cover_.busy();
@@ -194,12 +201,14 @@ void GrantPace::set_in_flight() {
 
 std::uint32_t GrantPace::in_flight() const {
   if (probing_) {
-    return std::max(options_.min_in_flight, static_cast<std::uint32_t>(probed * path_));
+    return std::min(most_,
+                    std::max(options_.min_in_flight, static_cast<std::uint32_t>(probed * path_)));
   }
   std::uint32_t grants = agreed_;
   if (grants == 0) grants = static_cast<std::uint32_t>(std::lround(wish_ / wish_unit));
   if (grants == 0) grants = std::max(options_.first_in_flight, first_);
-  return std::clamp(std::max(grants, least_), options_.min_in_flight, options_.max_in_flight);
+  grants = std::clamp(std::max(grants, least_), options_.min_in_flight, options_.max_in_flight);
+  return std::min(grants, most_);
 }
 
 void GrantPace::set_ahead(Duration length) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -60,7 +61,9 @@ class ReluctantNumber {
 /// with it the number, each period. On top, the places that grants to absent input nodes took, and
 /// enough to last through the node's own absences when those cost it time, or when it finds again
 /// and again that all it asked for is there: wake-ups may decide then, not links. More is tried,
-/// and taken back unless it makes the node faster. That is the node's wish; the number that all of
+/// and taken back unless it makes the node faster. No trial is needed where most contributions come
+/// while the node has no processor and their senders use up what was granted: there the number
+/// grows to what the rings hold. That is the node's wish; the number that all of
 /// them agree on (GrantAgreement) overrides it. Now and then the number goes below the path's
 /// capacity for a moment, to see the shortest time without the node's own queue.
 ///
@@ -84,6 +87,8 @@ class GrantPace {
   void set_least(std::uint32_t grants) { least_ = grants; }
   /// Before anything is known of the path so many are out, if that is more than the options say.
   void set_first(std::uint32_t grants) { first_ = grants; }
+  /// More are never out: the pairs' rings hold no more.
+  void set_most(std::uint32_t grants) { most_ = std::max(1u, grants); }
   /// The compute nodes have agreed on so many; zero: they have not.
   void agree(std::uint32_t grants) { agreed_ = grants; }
   bool is_slow(std::size_t input) const { return suspects_[input].slow; }
@@ -102,6 +107,11 @@ class GrantPace {
   /// Between `before` and `now` the node did not look; when it did, everything it had asked for,
   /// `arrivals` contributions, was there. For some of that time its link had nothing to do.
   void on_own_absence(Instant before, Instant now, std::size_t arrivals);
+  /// So many contributions were there at once when the node looked, and their senders may have
+  /// waited for grants since.
+  void on_starved_senders(std::size_t arrivals) {
+    starved_ += static_cast<std::uint32_t>(arrivals);
+  }
   /// From `now` on the node may not grant anything for the sake of the inputs `behind`, or it may.
   void on_held_up(Instant now, std::span<const std::uint32_t> behind);
   void on_free(Instant now);
@@ -141,6 +151,7 @@ class GrantPace {
   std::uint32_t agreed_ = 0;
   std::uint32_t least_ = 0;
   std::uint32_t first_ = 0;
+  std::uint32_t most_ = std::numeric_limits<std::uint32_t>::max();
   ReluctantNumber ahead_;
   ReluctantNumber cover_;  // places for the node's own absences
   /// More places on trial: they stay if they make the node faster.
@@ -170,6 +181,8 @@ class GrantPace {
   Duration absent_{};
   std::uint32_t absences_ = 0;
   std::uint32_t dry_ = 0;  // arrivals that were all that had been asked for
+  std::uint32_t starved_ = 0;
+  bool starves_ = false;  // the last period
   Duration held_{};
   bool judged_ = false;  // `ahead_` has been set already
   // Inputs that hold the node up.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 namespace weft::schedule {
@@ -179,6 +180,23 @@ TEST_F(pace, opens_while_all_that_was_asked_for_is_there_each_time_the_node_look
   EXPECT_EQ(pace_.in_flight(), 12u);
   calm_periods(40);
   EXPECT_EQ(pace_.in_flight(), 6u);
+}
+
+TEST_F(pace, has_more_out_without_a_trial_while_senders_starve_period_after_period) {
+  start();
+  arrive(period, tenth_ms, fifth_ms);
+  ASSERT_EQ(pace_.in_flight(), 6u);
+  const auto starved_period = [&] {
+    pace_.on_starved_senders(period / 2 + 1);
+    arrive(std::max<int>(period, static_cast<int>(pace_.in_flight())), tenth_ms, fifth_ms);
+  };
+  starved_period();
+  EXPECT_EQ(pace_.in_flight(), 6u) << "once is a pause";
+  starved_period();
+  EXPECT_EQ(pace_.in_flight(), 24u);
+  pace_.set_most(50);
+  starved_period();
+  EXPECT_EQ(pace_.in_flight(), 50u) << "the rings hold no more";
 }
 
 TEST_F(pace, takes_back_what_made_it_no_faster_and_waits_before_it_tries_again) {

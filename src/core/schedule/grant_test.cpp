@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -123,6 +124,28 @@ TEST_F(granting_node, grants_many_small_contributions_by_one_message) {
   arrive(1, 132);
   EXPECT_EQ(grants().size(), 16u);
   EXPECT_EQ(messages_, 2u);
+}
+
+/// The node has no processor for most of the time: whenever it looks, all that was granted is
+/// there.
+TEST_F(granting_node, has_more_out_when_inputs_use_up_their_grants_between_two_looks) {
+  start(2, 0,
+        {.min_in_flight = 8, .first_in_flight = 8, .first_window = 0, .pair_descriptors = 64});
+  first_round(2);
+  std::array<std::uint64_t, 2> round{1, 1};
+  const auto look = [&](bool takes_all) {
+    (void)grants();
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      const std::uint64_t until = takes_all ? told_[i] : std::min(told_[i], round[i] + 1);
+      for (; round[i] < until; ++round[i]) arrive(i, 100 + 4 * round[i], 1);
+    }
+    now_ = now_ + Duration::milliseconds(1);
+  };
+  for (int i = 0; i < 100; ++i) look(false);
+  const std::uint32_t before = node_->pace().in_flight();
+  for (int i = 0; i < 100; ++i) look(true);
+  EXPECT_EQ(before, 8u);
+  EXPECT_EQ(node_->pace().in_flight(), 2u * 96) << "what the rings hold, and half as much";
 }
 
 /// One contribution each 10 us, each 1 ms after its grant: the path holds 25 rounds of 4.
