@@ -96,7 +96,7 @@ Result<JobFileWatch::Place> JobFileWatch::take_place(const FabricChoice& choice,
         if (auto added = add_peers(*place->opened.fabric); !added) return std::move(added).error();
         // A process that held the address until a moment ago has a lower number for sure. (A file's
         // time may be of another machine's clock: not that.)
-        wait_for(std::min(place->incarnation, Incarnation(incarnation_now().value() + 1)));
+        wait_for(std::min(place->life->incarnation, Incarnation(incarnation_now().value() + 1)));
         return place;
       }
       last = std::move(place).error();
@@ -109,12 +109,13 @@ Result<JobFileWatch::Place> JobFileWatch::take_place(const FabricChoice& choice,
 
 Result<JobFileWatch::Place> JobFileWatch::try_place(std::uint32_t rank, const FabricChoice& choice,
                                                     const JobSecret& secret) {
-  Place place{.self = NodeId(rank),
-              .incarnation = Incarnation(std::max(incarnation_now(), file_.changed).value() + 1),
-              .opened = {}};
+  const auto life = std::make_shared<OwnLife>();
+  life->incarnation = Incarnation(std::max(incarnation_now(), file_.changed).value() + 1);
+  Place place{.self = NodeId(rank), .life = life, .opened = {}};
   auto opened = open_fabric(choice,
                             {.self = place.self,
-                             .incarnation = place.incarnation,
+                             .incarnation = life->incarnation,
+                             .life = life,
                              .listen = listening_address(file_.ranks[rank], addresses_[rank]),
                              .known_as = addresses_[rank]},
                             secret);

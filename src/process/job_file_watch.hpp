@@ -35,7 +35,8 @@ class JobFileWatch final : public NewsSource {
   /// The place that this process took, and an endpoint that listens there.
   struct Place {
     NodeId self{};
-    Incarnation incarnation{};
+    /// By the time of day, until other ranks say that they know a later one.
+    std::shared_ptr<const OwnLife> life;
     OpenedFabric opened;
   };
   /// `secret` is of those processes of the job that use the same fabric; a process with another one

@@ -248,7 +248,8 @@ Result<void> JobProcess::open_fabric_for_job() {
     if (!place) return std::move(place).error();
     job_.self = place->self;
     log_as(job_.self);
-    job_.incarnation = place->incarnation;
+    life_ = place->life;
+    job_.incarnation = life_->incarnation;
     fabric_ = std::move(place->opened.fabric);
     return {};
   }

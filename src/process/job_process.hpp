@@ -35,7 +35,9 @@ class JobProcess final : public JoinedProcess {
   ~JobProcess() override;
 
   Communicator& world() override { return *world_; }
-  Incarnation incarnation() const override { return job_.incarnation; }
+  Incarnation incarnation() const override {
+    return life_ != nullptr ? life_->incarnation : job_.incarnation;
+  }
   Duration elapsed() const override { return monotonic_now() - begun_; }
   void compute(Duration) override {}
   void mark_progress() override;
@@ -60,6 +62,7 @@ class JobProcess final : public JoinedProcess {
   std::unique_ptr<JobLink> link_;
   std::unique_ptr<ManagerSession> manager_;
   std::unique_ptr<JobFileWatch> file_;
+  std::shared_ptr<const OwnLife> life_;  // in a job by a file
   std::unique_ptr<Fabric> fabric_;
   std::unique_ptr<SpillMemory> spill_;
   std::unique_ptr<RealWaiter> waiter_;

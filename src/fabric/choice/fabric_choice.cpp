@@ -45,6 +45,7 @@ Result<std::unique_ptr<ShmFabric>> open_shm_fabric(const FabricChoice& choice,
                                                    const FabricPlace& place, const JobSecret& job) {
   return open_shm({.self = place.self,
                    .incarnation = place.incarnation,
+                   .life = place.life,
                    .job_id = job.job_id,
                    .secret = bytes_of(job.secret),
                    .name = shm_name(place.known_as, job),
@@ -58,6 +59,7 @@ Result<std::unique_ptr<Fabric>> open_tcp_fabric(const FabricChoice& choice,
   TcpOptions tcp;
   tcp.self = place.self;
   tcp.incarnation = place.incarnation;
+  tcp.life = place.life;
   tcp.listen = place.listen.empty() ? "127.0.0.1:0" : place.listen;
   if (choice.name == "tcp:unix") tcp.listen = "unix:@";
   tcp.advertise = place.advertise;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "fabric/shaped/shaped.hpp"
+#include "fabric/tcp/own_life.hpp"
 #include "weft/fabric.hpp"
 #include "weft/result.hpp"
 
@@ -53,6 +54,9 @@ struct FabricChoice {
 struct FabricPlace {
   NodeId self{};
   Incarnation incarnation{};
+  /// Takes the place of `incarnation` over "tcp", "shm" and "auto", and is raised when a peer knows
+  /// a life of this node that is not lower. Null: the number stays.
+  std::shared_ptr<OwnLife> life;
   /// Of TCP, and of libfabric's providers that use the host's network (`listens_at_address`);
   /// empty: loopback, any port.
   std::string listen;

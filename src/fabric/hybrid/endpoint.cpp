@@ -319,7 +319,16 @@ void Endpoint::on_up(Peer& peer, std::size_t k, Incarnation incarnation) {
   peer.links[k].is_up = true;
   peer.links[k].is_proposed = false;
   peer.links[k].incarnation = incarnation;
-  peer.incarnation = std::max(peer.incarnation, incarnation);
+  if (incarnation < peer.incarnation) {
+    // Only the other part knew of a later life. Told of it, this part turns the peer away, which
+    // learns of that life by this.
+    peer.links[k].is_up = false;
+    if (const auto added = add_to(peer, k); !added.ok()) {
+      spdlog::warn("hybrid: {}", added.error().message);
+    }
+    return;
+  }
+  peer.incarnation = incarnation;
   need_attention(peer);
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "fabric/tcp/tcp.hpp"
@@ -23,11 +24,12 @@ Instant test_now() {
 // An endpoint and its completions. Its clock is the test's: nothing waits for real time.
 struct Party {
   // `shm_job` empty: memory cannot be shared.
-  Party(NodeId self, std::string shm_job = "job") {
+  Party(NodeId self, std::string shm_job = "job", std::uint32_t number = 1)
+      : life(std::make_shared<OwnLife>(OwnLife{Incarnation(number)})) {
     ShmOptions near;
     TcpOptions far;
     near.self = far.self = self;
-    near.incarnation = far.incarnation = Incarnation(1);
+    near.life = far.life = life;
     near.secret.assign(32, std::byte{7});
     far.secret = near.secret;
     near.job_id = std::move(shm_job);
@@ -49,14 +51,19 @@ struct Party {
     std::array<Completion, 8> completions;
     const std::size_t n = fabric->poll(now, completions);
     for (const Completion& c : std::span(completions).first(n)) {
-      if (c.kind == CompletionKind::peer_up) is_up = true;
+      if (c.kind == CompletionKind::peer_up) {
+        is_up = true;
+        peers_life = c.incarnation;
+      }
       if (c.kind == CompletionKind::peer_down) is_up = false;
       if (c.kind == CompletionKind::received) ++received;
       if (c.kind == CompletionKind::sent) ++sent;
     }
   }
+  std::shared_ptr<OwnLife> life;
   std::unique_ptr<Fabric> fabric;
   bool is_up = false;
+  Incarnation peers_life{};
   std::size_t received = 0, sent = 0;
 };
 
@@ -157,6 +164,53 @@ TEST(hybrid, its_own_notes_are_not_seen_and_do_not_count) {
   EXPECT_TRUE(pair.until([&] { return pair.b.received == batch.size(); }));
   EXPECT_TRUE(pair.until([&] { return pair.a.sent == batch.size(); }));
   EXPECT_EQ(pair.a.received, 0u);
+}
+
+// Node 1 is reached over one part, begins another life with a lower number and is reached over the
+// given part then.
+class hybrid_lives : public testing::TestWithParam<std::tuple<bool, bool>> {
+ protected:
+  static std::string only(const Party& party, bool near) {
+    const HybridAddress parts = split_address(party.fabric->address());
+    return near ? parts.near + "|127.0.0.1:1" : parts.far;
+  }
+  static bool until_up(Party& a, Party& b) {
+    const Instant give_up = test_now() + Duration::seconds(60);
+    while (!(a.is_up && b.is_up) && test_now() < give_up) {
+      a.step(test_now());
+      b.step(test_now());
+    }
+    return a.is_up && b.is_up;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(over, hybrid_lives, testing::Combine(testing::Bool(), testing::Bool()),
+                         [](const auto& info) {
+                           const auto part = [](bool near) { return near ? "memory" : "network"; };
+                           return std::string(part(std::get<0>(info.param))) + "_then_" +
+                                  part(std::get<1>(info.param));
+                         });
+
+TEST_P(hybrid_lives, one_with_a_lower_number_than_the_last_takes_the_next) {
+  const auto [first, second] = GetParam();
+  for (const std::uint32_t victim : {0u, 1u}) {
+    const NodeId gone(victim), survives(1 - victim);
+    Party survivor(survives, "job", 50);
+    {
+      Party former(gone, "job", 1000);
+      ASSERT_TRUE(survivor.fabric->add_peer(gone, Incarnation(0), only(former, first)).ok());
+      ASSERT_TRUE(former.fabric->add_peer(survives, Incarnation(0), only(survivor, first)).ok());
+      ASSERT_TRUE(until_up(survivor, former));
+    }
+    Party next(gone, "job", 3);
+    while (survivor.is_up) survivor.step(test_now());
+    // As when the next life is at another address: the life that is known stays the last one.
+    survivor.fabric->remove_peer(gone);
+    ASSERT_TRUE(survivor.fabric->add_peer(gone, Incarnation(1000), only(next, second)).ok());
+    ASSERT_TRUE(next.fabric->add_peer(survives, Incarnation(0), only(survivor, second)).ok());
+    ASSERT_TRUE(until_up(survivor, next)) << "victim " << victim;
+    EXPECT_GT(survivor.peers_life, Incarnation(1000)) << "victim " << victim;
+    EXPECT_EQ(survivor.peers_life, next.life->incarnation);
+  }
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ TcpOptions control_options(const ShmOptions& options) {
   TcpOptions control;
   control.self = options.self;
   control.incarnation = options.incarnation;
+  control.life = options.life;
   control.job_id = "shm " + options.job_id;
   control.secret = options.secret;
   control.listen =

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fabric/tcp/own_life.hpp"
 #include "weft/fabric.hpp"
 
 namespace weft {
@@ -19,6 +20,9 @@ namespace weft {
 struct ShmOptions {
   NodeId self{};
   Incarnation incarnation{};
+  /// Takes the place of `incarnation`, and is raised when a peer knows a life of this node that is
+  /// not lower. Null: the number stays.
+  std::shared_ptr<OwnLife> life;
   /// Peers of another job are turned away even if they know the secret.
   std::string job_id;
   /// At least 16 bytes, the same in all processes of the job.

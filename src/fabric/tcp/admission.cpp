@@ -11,6 +11,10 @@ constexpr Decision accept(Admission admission) {
   return {admission, Verdict::accepted};
 }
 
+bool is_other(std::uint64_t process, std::uint64_t known) {
+  return process != 0 && known != 0 && process != known;
+}
+
 Decision decide_resumption(const AdmissionView& view, const Hello& hello, bool ours_wins) {
   if (hello.session != view.session) return refuse(Verdict::not_resumable);
   if (view.has_connection) {
@@ -24,6 +28,10 @@ Decision decide_resumption(const AdmissionView& view, const Hello& hello, bool o
 Decision decide(const AdmissionView& view, const Hello& hello) {
   if (!view.is_known) return refuse(Verdict::unknown_peer);
   if (hello.incarnation < view.incarnation) return refuse(Verdict::stale);
+  // Two processes took the same number: the clock says the same after it was set back.
+  if (hello.incarnation == view.incarnation && is_other(hello.process, view.process)) {
+    return refuse(Verdict::stale);
+  }
   if (hello.incarnation > view.incarnation) {
     return hello.session == 0 ? accept(Admission::begin) : refuse(Verdict::not_resumable);
   }

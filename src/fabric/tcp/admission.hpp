@@ -14,6 +14,7 @@ struct AdmissionView {
   NodeId self{};
   bool is_known = false;        ///< added and not removed
   Incarnation incarnation{};    ///< the highest known
+  std::uint64_t process = 0;    ///< of that life; 0: not known
   std::uint64_t session = 0;    ///< current; 0 when there is none
   bool has_connection = false;  ///< that carries the session
   bool is_draining = false;     ///< and is about to be closed in agreement

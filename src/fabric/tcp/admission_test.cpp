@@ -33,6 +33,17 @@ TEST(admission, refuses_the_unknown_and_the_stale) {
   EXPECT_EQ(decide(view, hello(kHigh)).admission, Admission::refuse);
 }
 
+TEST(admission, refuses_another_process_with_the_same_number) {
+  AdmissionView view = known(kLow);
+  view.process = 0xa;
+  Hello same = hello(kHigh), other = hello(kHigh), later = hello(kHigh, 5);
+  same.process = 0xa;
+  other.process = later.process = 0xb;
+  EXPECT_EQ(decide(view, same).admission, Admission::begin);
+  EXPECT_EQ(decide(view, other).verdict, Verdict::stale);
+  EXPECT_EQ(decide(view, later).admission, Admission::begin);
+}
+
 TEST(admission, believes_a_later_life_whatever_the_former_is_doing) {
   AdmissionView view = known(kLow);
   view.session = 9;

@@ -73,6 +73,7 @@ struct Connection {
 struct Peer {
   NodeId id{};
   Incarnation incarnation{};  ///< the highest known
+  std::uint64_t process = 0;  ///< of that life; 0: not known
   SocketAddress address;
   bool is_known = false;  ///< added and not removed
 

@@ -93,6 +93,8 @@ Endpoint::Endpoint(const TcpOptions& options, Descriptor listener, Descriptor ep
     : options_(options),
       limits_{options.max_message, options.max_write, options.max_outstanding, false},
       key_(handshake_key(options.secret, options.job_id)),
+      incarnation_(options.life != nullptr ? options.life->incarnation : options.incarnation),
+      process_(random_id()),
       settings_{options.send_buffer, options.receive_buffer, options.peer_timeout,
                 options.heartbeat},
       listener_(std::move(listener)),
@@ -123,7 +125,10 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
   if (slot == nullptr) slot = std::make_unique<Peer>();
   Peer& peer = *slot;
   if (incarnation < peer.incarnation) return {};
-  if (incarnation > peer.incarnation && peer.session != 0) end_session(peer);
+  if (incarnation > peer.incarnation) {
+    if (peer.session != 0) end_session(peer);
+    peer.process = 0;
+  }
   if (peer.attempt != nullptr) close(*peer.attempt);
   peer.id = id;
   peer.incarnation = incarnation;
@@ -222,6 +227,7 @@ std::size_t Endpoint::poll(Instant now, std::span<Completion> completions) {
   ++poll_number_;
   made_progress_ = false;
   Yield yield{completions};
+  if (options_.life != nullptr && options_.life->incarnation != incarnation_) take_life();
   if (!held_.empty() || !graveyard_.empty()) release_messages();
   // Completed sends are reported before a system call is spent on looking for an answer; every
   // other poll looks first in any case.

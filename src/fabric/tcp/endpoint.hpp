@@ -85,10 +85,12 @@ class Endpoint final : public Fabric {
   void on_greeting(Connection& connection);
   void on_hello(Connection& connection);
   void on_answer(Connection& connection);
-  void turned_away(Connection& connection, Verdict verdict, std::uint64_t known_life = 0);
+  void turned_away(Connection& connection, Verdict verdict, std::uint64_t session = 0);
   void admit(Connection& connection);
   bool answer(Connection& connection, Verdict verdict, std::uint64_t session);
   bool send_all(Connection& connection, std::span<const std::byte> bytes);
+  bool outlive(KnownLife known);
+  void take_life();
 
   // endpoint_sessions.cpp
   void end_session(Peer& peer);
@@ -131,6 +133,8 @@ class Endpoint final : public Fabric {
   TcpOptions options_;
   FabricLimits limits_;
   JobKey key_;
+  Incarnation incarnation_;  // that peers are told
+  std::uint64_t process_;    // random; see Hello
   SocketSettings settings_;
   Descriptor listener_;
   Descriptor epoll_;

@@ -262,8 +262,14 @@ void Endpoint::on_greeting(Connection& connection) {
     return;
   }
   Peer& peer = *connection.peer;
-  connection.hello = {options_.self, options_.incarnation, peer.id, peer.session,
-                      peer.ended_session};
+  connection.hello = {.from = options_.self,
+                      .incarnation = incarnation_,
+                      .to = peer.id,
+                      .session = peer.session,
+                      .ended_session = peer.ended_session,
+                      .process = process_,
+                      .known = peer.incarnation,
+                      .known_process = peer.process};
   connection.hello_bytes = encode(key_, connection.greeting, connection.hello);
   connection.phase = Phase::await_answer;
   if (!send_all(connection, connection.hello_bytes)) {
@@ -286,6 +292,10 @@ void Endpoint::on_hello(Connection& connection) {
   std::erase(strangers_, &connection);
   connection.phase = Phase::deferred;
   connection.hello = *hello;
+  const bool is_another = hello->known_process != 0 && hello->known_process != process_;
+  if (hello->known > incarnation_ || (hello->known == incarnation_ && is_another)) {
+    if (outlive({hello->known, hello->session != 0})) take_life();
+  }
   connection.peer = find_peer(hello->from);
   if (connection.peer == nullptr) {
     answer(connection, Verdict::unknown_peer, 0);
@@ -299,10 +309,10 @@ void Endpoint::on_hello(Connection& connection) {
 void Endpoint::admit(Connection& connection) {
   Peer& peer = *connection.peer;
   const Connection* current = peer.connection;
-  const Decision decision =
-      decide({options_.self, peer.is_known, peer.incarnation, peer.session, current != nullptr,
-              current != nullptr && current->drain_wanted, peer.attempt != nullptr},
-             connection.hello);
+  const Decision decision = decide(
+      {options_.self, peer.is_known, peer.incarnation, peer.process, peer.session,
+       current != nullptr, current != nullptr && current->drain_wanted, peer.attempt != nullptr},
+      connection.hello);
   if (peer.deferred != nullptr && peer.deferred != &connection) close(*peer.deferred);
   if (decision.admission == Admission::defer) {
     peer.deferred = &connection;
@@ -310,7 +320,8 @@ void Endpoint::admit(Connection& connection) {
   }
   if (decision.admission == Admission::refuse) {
     const bool stale = decision.verdict == Verdict::stale;
-    answer(connection, decision.verdict, stale ? peer.incarnation.value() : 0);
+    const KnownLife known{peer.incarnation, peer.session != 0};
+    answer(connection, decision.verdict, stale ? known.to_session() : 0);
     close(connection);
     return;
   }
@@ -324,6 +335,7 @@ void Endpoint::admit(Connection& connection) {
   if (peer.attempt != nullptr) close(*peer.attempt);
   peer.deferred = nullptr;
   peer.incarnation = connection.hello.incarnation;
+  peer.process = connection.hello.process;
   const std::uint64_t session = begins ? random_id() : peer.session;
   if (answer(connection, Verdict::accepted, session)) {
     establish(connection, session);
@@ -340,7 +352,9 @@ void Endpoint::on_answer(Connection& connection) {
     handshake_failed(connection, answer.error().message);
     return;
   }
-  if (answer->from != peer.id || answer->incarnation < peer.incarnation) {
+  const bool is_another = peer.process != 0 && answer->process != peer.process;
+  if (answer->from != peer.id || answer->incarnation < peer.incarnation ||
+      (answer->incarnation == peer.incarnation && is_another)) {
     handshake_failed(connection, fmt::format("life {} of node {} answered",
                                              answer->incarnation.value(), answer->from.value()));
     return;
@@ -355,6 +369,7 @@ void Endpoint::on_answer(Connection& connection) {
     return;
   }
   peer.incarnation = answer->incarnation;
+  peer.process = answer->process;
   peer.attempt = nullptr;
   --attempts_;
   if (peer.deferred != nullptr) close(*peer.deferred);
@@ -362,7 +377,7 @@ void Endpoint::on_answer(Connection& connection) {
 }
 
 // The peer proved itself and said no.
-void Endpoint::turned_away(Connection& connection, Verdict verdict, std::uint64_t known_life) {
+void Endpoint::turned_away(Connection& connection, Verdict verdict, std::uint64_t session) {
   Peer& peer = *connection.peer;
   close(connection);
   if (verdict == Verdict::not_resumable) {
@@ -370,19 +385,50 @@ void Endpoint::turned_away(Connection& connection, Verdict verdict, std::uint64_
     peer.next_attempt = now_;
     return;
   }
-  if (verdict == Verdict::stale && options_.on_later_life && known_life <= UINT32_MAX) {
-    options_.on_later_life(Incarnation(static_cast<std::uint32_t>(known_life)));
+  const KnownLife known = KnownLife::of_session(session);
+  if (verdict == Verdict::stale && outlive(known)) {
+    take_life();
+    return;
+  }
+  if (verdict == Verdict::stale && options_.on_later_life) {
+    options_.on_later_life(known.incarnation);
   } else if (verdict == Verdict::stale && !peer.turned_away) {
     peer.turned_away = true;
     spdlog::warn("tcp: node {} knows a later life of this node than {}: it was replaced",
-                 peer.id.value(), options_.incarnation.value());
+                 peer.id.value(), incarnation_.value());
   }
   retry_later(peer);
 }
 
+// A peer knows another life of this node that is not lower. That life ended and the clock was set
+// back since: this one is later. Or it replaced this one: peers that are connected with it know.
+bool Endpoint::outlive(KnownLife known) {
+  OwnLife* const own = options_.life.get();
+  if (own == nullptr || (known.is_connected && own->has_met)) return false;
+  if (known.incarnation < own->incarnation) return own->incarnation != incarnation_;
+  if (known.incarnation.value() == UINT32_MAX) return false;
+  own->incarnation = Incarnation(known.incarnation.value() + 1);
+  spdlog::info("tcp: others know life {} of this node, which has ended: this is life {} now",
+               known.incarnation.value(), own->incarnation.value());
+  return true;
+}
+
+// All peers hear of this life under its new number.
+void Endpoint::take_life() {
+  incarnation_ = options_.life->incarnation;
+  for (const auto& peer : peers_) {
+    if (peer == nullptr || !peer->is_known) continue;
+    if (peer->session != 0) end_session(*peer);
+    if (peer->attempt != nullptr) close(*peer->attempt);
+    peer->backoff = Duration();
+    peer->next_attempt = now_;
+    need_attention(*peer);
+  }
+}
+
 bool Endpoint::answer(Connection& connection, Verdict verdict, std::uint64_t session) {
   connection.answer_bytes = encode(key_, connection.greeting, connection.hello_bytes,
-                                   Answer{verdict, options_.self, options_.incarnation, session});
+                                   Answer{verdict, options_.self, incarnation_, session, process_});
   return send_all(connection, connection.answer_bytes);
 }
 

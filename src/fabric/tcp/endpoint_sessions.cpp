@@ -23,6 +23,7 @@ void Endpoint::establish(Connection& connection, std::uint64_t session) {
   peer.unreachable_since = Instant::never();
   peer.last_heard = now_;
   peer.hung_up = peer.turned_away = false;
+  if (options_.life != nullptr) options_.life->has_met = true;
   need_attention(peer);
   if (connections_in_use() > options_.max_connections) make_room();
 }

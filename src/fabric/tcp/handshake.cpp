@@ -9,12 +9,12 @@ namespace weft::tcp {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
-constexpr std::uint16_t kVersion = 1;
+constexpr std::uint16_t kVersion = 2;
 
 enum class Kind : std::uint16_t { greeting = 1, hello = 2, answer = 3 };
 
-constexpr std::string_view kHelloLabel = "weft tcp 1 hello";
-constexpr std::string_view kAnswerLabel = "weft tcp 1 answer";
+constexpr std::string_view kHelloLabel = "weft tcp 2 hello";
+constexpr std::string_view kAnswerLabel = "weft tcp 2 answer";
 
 std::span<const std::byte> bytes_of(std::string_view label) {
   return std::as_bytes(std::span(label));
@@ -76,9 +76,11 @@ HelloBytes encode(const JobKey& key, const GreetingBytes& greeting, const Hello&
   out.put(hello.from.value());
   out.put(hello.incarnation.value());
   out.put(hello.to.value());
-  out.put(std::uint32_t{0});
+  out.put(hello.known.value());
   out.put(hello.session);
   out.put(hello.ended_session);
+  out.put(hello.process);
+  out.put(hello.known_process);
   std::array<std::byte, kNonceSize> nonce;
   fill_with_random(nonce);
   out.put_bytes(nonce);
@@ -96,6 +98,7 @@ AnswerBytes encode(const JobKey& key, const GreetingBytes& greeting, const Hello
   out.put(answer.incarnation.value());
   out.put(std::uint32_t{0});
   out.put(answer.session);
+  out.put(answer.process);
   out.put_bytes(key.prove({bytes_of(kAnswerLabel), greeting, hello, out.view()}));
   return bytes;
 }
@@ -118,9 +121,11 @@ Result<Hello> decode_hello(const JobKey& key, const GreetingBytes& greeting,
   hello.from = NodeId(in.get<std::uint32_t>());
   hello.incarnation = Incarnation(in.get<std::uint32_t>());
   hello.to = NodeId(in.get<std::uint32_t>());
-  in.get<std::uint32_t>();
+  hello.known = Incarnation(in.get<std::uint32_t>());
   hello.session = in.get<std::uint64_t>();
   hello.ended_session = in.get<std::uint64_t>();
+  hello.process = in.get<std::uint64_t>();
+  hello.known_process = in.get<std::uint64_t>();
   return hello;
 }
 
@@ -143,6 +148,7 @@ Result<Answer> decode_answer(const JobKey& key, const GreetingBytes& greeting,
   answer.incarnation = Incarnation(in.get<std::uint32_t>());
   in.get<std::uint32_t>();
   answer.session = in.get<std::uint64_t>();
+  answer.process = in.get<std::uint64_t>();
   if (answer.verdict == Verdict::accepted && answer.session == 0) {
     return Error{ErrorCode::corrupt, "accepted without a session"};
   }

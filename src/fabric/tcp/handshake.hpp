@@ -27,8 +27,8 @@ namespace weft::tcp {
 inline constexpr std::size_t kNonceSize = 32;
 inline constexpr std::size_t kProofSize = sizeof(Proof);
 inline constexpr std::size_t kGreetingSize = 8 + kNonceSize;
-inline constexpr std::size_t kHelloSize = 8 + 16 + 16 + kNonceSize + kProofSize;
-inline constexpr std::size_t kAnswerSize = 8 + 16 + 8 + kProofSize;
+inline constexpr std::size_t kHelloSize = 8 + 16 + 32 + kNonceSize + kProofSize;
+inline constexpr std::size_t kAnswerSize = 8 + 16 + 16 + kProofSize;
 inline constexpr std::size_t kMinSecret = 16;
 
 using GreetingBytes = std::array<std::byte, kGreetingSize>;
@@ -45,12 +45,15 @@ struct Hello {
   NodeId to{};
   std::uint64_t session = 0;        ///< to be continued; 0 asks for a new one
   std::uint64_t ended_session = 0;  ///< the last one with this peer that the initiator gave up
+  std::uint64_t process = 0;        ///< random; no other process has it, whatever its incarnation
+  Incarnation known{};              ///< the highest life of the acceptor that the initiator knows
+  std::uint64_t known_process = 0;  ///< of that life; 0: not known
 };
 
 enum class Verdict : std::uint32_t {
   accepted = 1,
   duplicate,      ///< there is another connection between the two
-  stale,          ///< a later life of the initiator is known
+  stale,          ///< another life of the initiator is known, and not a lower one
   unknown_peer,   ///< the acceptor was not told (yet) about the initiator
   busy,           ///< too many connections at the moment
   not_resumable,  ///< the session to be continued is over
@@ -60,8 +63,21 @@ struct Answer {
   Verdict verdict = Verdict::busy;
   NodeId from{};
   Incarnation incarnation{};
-  std::uint64_t session =
-      0;  ///< when accepted; when stale: the life of the initiator that is known
+  std::uint64_t session = 0;  ///< when accepted; when stale: see `KnownLife`
+  std::uint64_t process = 0;  ///< as in Hello
+};
+
+/// The life of the initiator that a stale answer names in place of a session.
+struct KnownLife {
+  Incarnation incarnation{};
+  bool is_connected = false;  ///< the acceptor has a session with it
+
+  std::uint64_t to_session() const {
+    return incarnation.value() | static_cast<std::uint64_t>(is_connected) << 32;
+  }
+  static KnownLife of_session(std::uint64_t session) {
+    return {Incarnation(static_cast<std::uint32_t>(session)), (session >> 32 & 1) != 0};
+  }
 };
 
 /// A random number that is no one else's; never 0.

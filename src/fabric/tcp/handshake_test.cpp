@@ -12,8 +12,9 @@ std::span<const std::byte> bytes(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-const Hello kHello{NodeId(3), Incarnation(7), NodeId(5), 0x1111, 0x2222};
-const Answer kAnswer{Verdict::accepted, NodeId(5), Incarnation(9), 0x3333};
+const Hello kHello{NodeId(3), Incarnation(7), NodeId(5),      0x1111,
+                   0x2222,    0x4444,         Incarnation(8), 0x5555};
+const Answer kAnswer{Verdict::accepted, NodeId(5), Incarnation(9), 0x3333, 0x6666};
 
 struct Fixture {
   JobKey key = handshake_key(bytes("0123456789abcdef"), "job 1");
@@ -32,12 +33,25 @@ TEST(handshake, each_side_reads_what_the_other_says) {
   EXPECT_EQ(hello->to, kHello.to);
   EXPECT_EQ(hello->session, kHello.session);
   EXPECT_EQ(hello->ended_session, kHello.ended_session);
+  EXPECT_EQ(hello->process, kHello.process);
+  EXPECT_EQ(hello->known, kHello.known);
+  EXPECT_EQ(hello->known_process, kHello.known_process);
   const auto answer = decode_answer(f.key, f.greeting, f.hello, f.answer);
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(answer->verdict, kAnswer.verdict);
   EXPECT_EQ(answer->from, kAnswer.from);
   EXPECT_EQ(answer->incarnation, kAnswer.incarnation);
   EXPECT_EQ(answer->session, kAnswer.session);
+  EXPECT_EQ(answer->process, kAnswer.process);
+}
+
+TEST(handshake, a_stale_answer_names_the_life_that_is_known) {
+  for (const bool is_connected : {false, true}) {
+    const KnownLife known{Incarnation(0xfedc'ba98), is_connected};
+    const KnownLife back = KnownLife::of_session(known.to_session());
+    EXPECT_EQ(back.incarnation, known.incarnation);
+    EXPECT_EQ(back.is_connected, is_connected);
+  }
 }
 
 TEST(handshake, another_secret_or_job_proves_nothing) {
@@ -80,10 +94,10 @@ TEST(handshake, a_recorded_proof_does_not_fit_another_connection) {
 
 TEST(handshake, names_another_version) {
   Fixture f;
-  f.greeting[4] = std::byte{2};
+  f.greeting[4] = std::byte{3};
   const auto checked = check_greeting(f.greeting);
   ASSERT_FALSE(checked.ok());
-  EXPECT_NE(checked.error().message.find("version 2"), std::string::npos);
+  EXPECT_NE(checked.error().message.find("version 3"), std::string::npos);
 }
 
 TEST(handshake, nonces_differ) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/tcp/own_life.hpp"
 #include "weft/fabric.hpp"
 
 namespace weft {
@@ -34,9 +35,12 @@ struct TcpOptions {
   std::vector<std::byte> secret;
 
   /// Called from `poll`, perhaps often, when a peer that proved itself turns this endpoint away
-  /// because it knows a later life of this node than `incarnation`, and with that life. Without it
-  /// a line in the log says so.
+  /// because it knows another life of this node, not lower than `incarnation`, and with that life.
+  /// Without it a line in the log says so.
   std::function<void(Incarnation known)> on_later_life;
+  /// Takes the place of `incarnation`, and is raised when a peer knows a life of this node that is
+  /// not lower. Null: the number stays.
+  std::shared_ptr<OwnLife> life;
 
   /// Connections that are kept; at least 1. When more peers than that are in use, the least
   /// recently used idle connection is emptied, closed and made again on demand; neither side
