@@ -61,7 +61,10 @@ struct Cluster::Node {
 };
 
 Cluster::Cluster(const ClusterOptions& options)
-    : options_(options), rng_(options.seed), lives_(options.roster.nodes(), 1) {
+    : options_(options),
+      rng_(options.seed),
+      lives_(options.roster.nodes(), 1),
+      sides_(options.roster.nodes(), 0) {
   if (!options_.input_schedule) {
     options_.input_schedule = [](std::uint32_t) { return schedule::make_best_effort_input(); };
   }
@@ -103,7 +106,7 @@ std::unique_ptr<Cluster::Node> Cluster::make(NodeId id, Incarnation incarnation)
         std::make_unique<InputMachine>(config, *node->buffer, options_.input_schedule(id.value()));
     return node;
   }
-  ComputeConfig config{.roster = roster, .self = roster.compute_index(id)};
+  ComputeConfig config{.roster = roster, .self = roster.compute_index(id), .restarted = restarted};
   config.microslices_per_timeslice = options_.microslices_per_timeslice;
   config.late_after = options_.late_after;
   config.give_up_after = options_.give_up_after;
@@ -127,7 +130,7 @@ std::unique_ptr<Cluster::Node> Cluster::make(NodeId id, Incarnation incarnation)
 
 void Cluster::introduce(Node& node) {
   for (auto& other : nodes_) {
-    if (!other || other->id == node.id) continue;
+    if (!other || other->id == node.id || are_separate(node.id, other->id)) continue;
     const auto life = [&](const Node& n) { return Incarnation(lives_[n.id.value()]); };
     (void)node.fabric->add_peer(other->id, life(*other), other->fabric->address());
     (void)other->fabric->add_peer(node.id, life(node), node.fabric->address());
@@ -135,17 +138,18 @@ void Cluster::introduce(Node& node) {
 }
 
 void Cluster::separate(const std::vector<std::vector<std::uint32_t>>& groups) {
-  for (const auto& group : groups) {
-    for (const std::uint32_t n : group) {
-      for (std::uint32_t other = 0; other < nodes_.size(); ++other) {
-        const bool together = std::find(group.begin(), group.end(), other) != group.end();
-        if (!together && nodes_[n]) nodes_[n]->fabric->remove_peer(NodeId(other));
-      }
+  for (std::size_t side = 0; side < groups.size(); ++side) {
+    for (const std::uint32_t n : groups[side]) sides_[n] = side;
+  }
+  for (auto& node : nodes_) {
+    for (std::uint32_t other = 0; node && other < nodes_.size(); ++other) {
+      if (are_separate(node->id, NodeId(other))) node->fabric->remove_peer(NodeId(other));
     }
   }
 }
 
 void Cluster::reunite() {
+  std::fill(sides_.begin(), sides_.end(), 0);
   for (auto& node : nodes_) {
     if (node) introduce(*node);
   }
@@ -154,7 +158,7 @@ void Cluster::reunite() {
 void Cluster::hang_up(Node& node) {
   for (const NodeId id : node.out.hang_up.view()) {
     node.fabric->remove_peer(id);
-    if (!nodes_[id.value()]) continue;
+    if (!nodes_[id.value()] || are_separate(node.id, id)) continue;
     (void)node.fabric->add_peer(id, Incarnation(lives_[id.value()]),
                                 nodes_[id.value()]->fabric->address());
   }

@@ -60,7 +60,7 @@ class Cluster {
   void restart(NodeId node);
   /// Both see the connection break although both live.
   void break_connection(NodeId a, NodeId b) { hub_.break_connection(a, b); }
-  /// Nodes of different groups lose each other, until `reunite`.
+  /// Nodes of different groups lose each other, until `reunite`; new lives stay in their group.
   void separate(const std::vector<std::vector<std::uint32_t>>& groups);
   void reunite();
   /// A paused node does nothing until it is resumed.
@@ -93,6 +93,7 @@ class Cluster {
   void check_component(TimesliceIndex t, std::uint32_t input, const ComponentView& component);
   std::unique_ptr<Node> make(NodeId id, Incarnation incarnation);
   void introduce(Node& node);
+  bool are_separate(NodeId a, NodeId b) const { return sides_[a.value()] != sides_[b.value()]; }
   void hang_up(Node& node);
 
   ClusterOptions options_;
@@ -100,6 +101,7 @@ class Cluster {
   Rng rng_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::uint32_t> lives_;
+  std::vector<std::size_t> sides_;  // of a partition, by node
   std::map<std::uint64_t, Built> built_;
   std::string complaint_;
   Instant now_{};

@@ -20,6 +20,7 @@ ComputeMachine::ComputeMachine(const ComputeConfig& config, std::vector<PairMemo
   for (const auto& pair : memory) pairs_.emplace_back(pair);
   view_.inputs = IndexSet(config.roster.inputs);
   view_.computes = IndexSet(config.roster.computes);
+  remembers_ = !config.restarted;
 }
 
 void ComputeMachine::on_completion(Instant now, const Completion& completion) {
@@ -40,6 +41,8 @@ void ComputeMachine::on_completion(Instant now, const Completion& completion) {
       if (config_.give_up_after != Duration::max()) next_give_up_ = std::min(next_give_up_, now);
       offer(input);
       if (said_bye_) owe(input, owes_bye);
+      // The input nodes that knew the view may all have died since.
+      if (view_.number > 0) owe(input, owes_view);
       break;
     case CompletionKind::peer_down:
       peer.up = false;
@@ -435,12 +438,16 @@ void ComputeMachine::pay_debts(Outbox& out) {
   while (!debtors_.empty()) {
     const std::uint32_t input = debtors_.back();
     Peer& peer = peers_[input];
-    if (!out.has_room(7, 768 + max_message_bytes(config_.roster))) return;
+    if (!out.has_room(8, 768 + 2 * max_message_bytes(config_.roster))) return;
     if (peer.owes & owes_suspect) send_suspicion(input, out);
     const auto send = [&](auto&& encode_it) {
       out.send(NodeId(input), config_.control_level, 128, encode_it);
     };
     if (peer.up) {
+      if (peer.owes & owes_view) {
+        out.send(NodeId(input), config_.control_level, max_message_bytes(config_.roster),
+                 [&](wire::Writer& w) { encode(view_, w); });
+      }
       if (peer.owes & owes_promise) {
         out.send(NodeId(input), config_.control_level, max_message_bytes(config_.roster),
                  [&](wire::Writer& w) { encode(promise_, w); });

@@ -28,6 +28,7 @@ namespace weft::stream {
 struct ComputeConfig {
   Roster roster;
   std::uint32_t self = 0;  ///< index of this compute node
+  bool restarted = false;  ///< joins a stream that runs already
   std::uint32_t microslices_per_timeslice = 1;
   /// A contribution that comes this long after the first flags its timeslice as late.
   Duration late_after = Duration::max();
@@ -96,6 +97,7 @@ class ComputeMachine {
     owes_promise = 16,
     owes_given_up = 32,
     owes_present = 64,
+    owes_view = 128,
   };
 
   bool on_message(Instant now, std::uint32_t input, std::span<const std::byte> bytes);
@@ -136,6 +138,7 @@ class ComputeMachine {
   Instant credits_due_ = Instant::never();  // but not longer than that
   View view_;
   bool takes_part_ = false;   // in the view
+  bool remembers_ = false;    // see Promise
   bool is_outside_ = false;   // of the view, and has not told the input nodes
   bool awaits_sink_ = false;  // before it offers memory in this view
   // Of its own timeslices in this view: the sink has done with all below `consumed_`, all below

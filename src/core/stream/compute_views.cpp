@@ -37,7 +37,11 @@ bool ComputeMachine::sink_holds_what_is_to_come() {
 }
 
 void ComputeMachine::on_prepare(std::uint32_t from, const Prepare& prepare) {
-  if (prepare.base < view_.number) return;  // its leader will hear of the newer view from others
+  if (prepare.base < view_.number) {
+    // It leads from an old view. The input nodes of the newer one may all have died since.
+    owe(from, owes_view);
+    return;
+  }
   if (prepare_ && prepare.number < prepare_->number) {
     outbid_ = NodeId(from);
     return;
@@ -75,7 +79,8 @@ void ComputeMachine::promise_when_connected() {
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
     if (prepare_->inputs.contains(i) && !peers_[i].up) return;
   }
-  promise_ = Promise{.number = prepare_->number, .next = TimesliceIndex{}, .done = {}};
+  promise_ = Promise{
+      .number = prepare_->number, .next = TimesliceIndex{}, .done = {}, .remembers = remembers_};
   if (takes_part_) {
     promise_.done.push_back({.compute = config_.self, .below = next_});
   }
@@ -97,6 +102,7 @@ void ComputeMachine::on_view(Instant now, const View& next) {
   discard_all();
   // A new life of this node is not the view's member, unless it promised to be.
   takes_part_ = promised && next.computes.contains(config_.self);
+  remembers_ = remembers_ || (takes_part_ && !next.unsure);
   next_give_up_ = Instant::never();
   behind_.clear();
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {

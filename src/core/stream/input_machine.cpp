@@ -37,6 +37,7 @@ InputMachine::InputMachine(const InputConfig& config, InputBuffer& buffer,
     pairs_.emplace_back(config.roster.compute_node(c), c);
   }
   peers_[config.self].up = true;
+  remembers_ = !config.restarted;
 }
 
 void InputMachine::on_completion(Instant now, const Completion& completion) {

@@ -144,6 +144,7 @@ class InputMachine final : public schedule::SendState {
   void settle(std::uint32_t compute);
 
   bool is_leader(Instant now) const;
+  std::optional<NodeId> member_that_leads() const;
   NodeId leader_node(Instant now) const;
   void lead(Instant now);
   void speak_up();
@@ -203,8 +204,10 @@ class InputMachine final : public schedule::SendState {
   bool asker_stayed_ = false;     // connected to `prepared_by_` ever since it asked
   std::optional<NodeId> outbid_;  // asked with a lower number than `prepare_` has
   bool promised_ = false;
-  bool takes_part_ = false;  // in the view
-  bool is_outside_ = false;  // of the view, and has not told the others
+  bool takes_part_ = false;                 // in the view
+  bool remembers_ = false;                  // see Promise
+  bool is_outside_ = false;                 // of the view, and has not told the others
+  std::optional<NodeId> believed_to_lead_;  // by this node, outside the view: it was told the view
   Promise promise_;
 
   // The compute node that the oldest timeslice waits for.

@@ -45,6 +45,8 @@ bool InputMachine::on_leader_message(Instant now, NodeId peer, std::span<const s
         apply(now, *view);
         is_outside_ = !takes_part_;
         if (is_leader(now)) owe_all(owes_view);
+      } else if (view->number == view_.number && config_.roster.is_input(peer)) {
+        is_outside_ = !takes_part_;  // it may believe that this node leads
       }
       return true;
     }
@@ -101,7 +103,7 @@ void InputMachine::on_prepare(NodeId from, const Prepare& prepare) {
 void InputMachine::speak_up() {
   if (outbid_ && prepare_ && !asker_stayed_) {
     // Nobody will decide on the higher question, and this node answers none that is lower.
-    promise_ = Promise{.number = prepare_->number, .next = window_.next(), .done = {}};
+    promise_ = Promise{.number = prepare_->number, .next = window_.next()};
     if (outbid_->value() == config_.self) {
       leader_.on_promise(*outbid_, promise_);
     } else {
@@ -109,13 +111,19 @@ void InputMachine::speak_up() {
     }
     outbid_.reset();
   }
+  if (view_.number > 0 && !takes_part_) {
+    // Perhaps it is a new life, a member by name only. Then it answers that it is outside, too.
+    const auto leader = member_that_leads();
+    if (leader && leader != believed_to_lead_) owe(leader->value(), owes_view);
+    believed_to_lead_ = leader;
+  }
   if (!is_outside_ || prepare_) return;
   // A member by name is needed at once; others only delay things until they can take part.
   for (std::uint32_t node = 0; node < peers_.size(); ++node) {
     const bool missing = is_member(NodeId(node)) && !peers_[node].up;
     if (missing && !is_member(NodeId(config_.self))) return;
   }
-  promise_ = Promise{.number = view_.number, .next = window_.next(), .done = {}};
+  promise_ = Promise{.number = view_.number, .next = window_.next()};
   for (std::uint32_t i = 0; i < config_.roster.inputs; ++i) {
     if (i != config_.self && peers_[i].up) owe(i, owes_promise);
   }
@@ -145,7 +153,8 @@ void InputMachine::promise_when_connected() {
 }
 
 Promise InputMachine::make_promise() const {
-  Promise promise{.number = prepare_->number, .next = window_.next(), .done = {}};
+  Promise promise{
+      .number = prepare_->number, .next = window_.next(), .done = {}, .remembers = remembers_};
   if (!takes_part_) return promise;
   for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
     if (!prepare_->forgotten.contains(members_[rank])) continue;
@@ -169,8 +178,19 @@ NodeId InputMachine::leader_node(Instant now) const {
   return NodeId(config_.self);
 }
 
+/// The lowest other input node of the view that is there, and not by name only as far as is known.
+/// Without one only compute nodes may remember the view: input nodes outside it lead as well. Of
+/// several questions the one with the highest number counts.
+std::optional<NodeId> InputMachine::member_that_leads() const {
+  for (std::uint32_t i = 0; i < config_.roster.inputs; ++i) {
+    const bool there = i != config_.self && peers_[i].up && !peers_[i].lost;
+    if (there && view_.inputs.contains(i)) return NodeId(i);
+  }
+  return std::nullopt;
+}
+
 bool InputMachine::is_leader(Instant now) const {
-  const bool knows = view_.number > 0 ? takes_part_ : !config_.restarted;
+  const bool knows = view_.number > 0 ? takes_part_ || !member_that_leads() : !config_.restarted;
   return knows && leader_node(now).value() == config_.self;
 }
 
@@ -210,6 +230,7 @@ void InputMachine::apply(Instant now, const View& next) {
     prepare_.reset();
   }
   is_outside_ = false;
+  believed_to_lead_.reset();
   outbid_.reset();
   told_end_ = false;
   messages_.clear();  // they are addressed by the old grid
@@ -217,6 +238,7 @@ void InputMachine::apply(Instant now, const View& next) {
   for (auto& pair : pairs_) pair.close();
   if (!promised || !next.inputs.contains(config_.self)) return;
   takes_part_ = true;
+  remembers_ = remembers_ || !next.unsure;
   for (std::uint32_t c = 0; c < config_.roster.computes; ++c) {
     if (next.computes.contains(c)) members_.push_back(c);
   }

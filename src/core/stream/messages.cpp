@@ -84,6 +84,7 @@ void encode(const Promise& m, wire::Writer& out) {
   put_type(MessageType::promise, out);
   out.put(m.number);
   out.put(m.next.value());
+  out.put(static_cast<std::uint32_t>(m.remembers));
   out.put(static_cast<std::uint32_t>(m.done.size()));
   for (const DoneBelow& d : m.done) {
     out.put(d.compute);
@@ -97,6 +98,7 @@ void encode(const View& m, wire::Writer& out) {
   out.put(m.first.value());
   out.put(m.end.value());
   out.put(m.repeated_below.value());
+  out.put(static_cast<std::uint32_t>(m.unsure));
   put_set(m.inputs, out);
   put_set(m.computes, out);
   put_set(m.forgotten, out);
@@ -175,6 +177,7 @@ std::optional<Promise> decode_promise(std::span<const std::byte> bytes, const Ro
   Promise m;
   m.number = in.get<std::uint32_t>();
   m.next = TimesliceIndex(in.get<std::uint64_t>());
+  m.remembers = in.get<std::uint32_t>() != 0;
   const auto count = in.get<std::uint32_t>();
   if (count > roster.computes) return std::nullopt;
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
@@ -194,6 +197,7 @@ std::optional<View> decode_view(std::span<const std::byte> bytes, const Roster& 
   m.first = TimesliceIndex(in.get<std::uint64_t>());
   m.end = TimesliceIndex(in.get<std::uint64_t>());
   m.repeated_below = TimesliceIndex(in.get<std::uint64_t>());
+  m.unsure = in.get<std::uint32_t>() != 0;
   m.inputs = get_set(roster.inputs, in);
   m.computes = get_set(roster.computes, in);
   m.forgotten = get_set(roster.computes, in);

@@ -99,6 +99,8 @@ struct Promise {
   std::uint32_t number = 0;
   TimesliceIndex next{};        ///< one past the newest timeslice that this input node started
   std::vector<DoneBelow> done;  ///< compute node: itself; input node: the forgotten ones
+  /// This life of the node knows of every view that any life of it took part in.
+  bool remembers = false;
 };
 struct Suspect {
   NodeId node{};

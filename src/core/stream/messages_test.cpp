@@ -34,10 +34,12 @@ TEST(messages, a_view_comes_back_as_it_was) {
   view.forgotten.insert(2);
   view.repeated_below = TimesliceIndex(120);
   view.done = {0x5};
+  view.unsure = true;
   const auto back = decode_view(bytes_of(view), roster);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->first, view.first);
   EXPECT_EQ(back->repeated_below, view.repeated_below);
+  EXPECT_TRUE(back->unsure);
   EXPECT_EQ(back->inputs, view.inputs);
   EXPECT_EQ(back->forgotten, view.forgotten);
   EXPECT_TRUE(back->is_done(TimesliceIndex(99)));
@@ -51,6 +53,9 @@ TEST(messages, cut_and_lengthened_ones_are_refused) {
   Promise promise{.number = 1, .next = TimesliceIndex(2), .done = {{1, TimesliceIndex(3)}}};
   auto bytes = bytes_of(promise);
   EXPECT_TRUE(decode_promise(bytes, roster));
+  EXPECT_FALSE(decode_promise(bytes, roster)->remembers);
+  promise.remembers = true;
+  EXPECT_TRUE(decode_promise(bytes_of(promise), roster)->remembers);
   for (std::size_t n = 0; n < bytes.size(); ++n) {
     EXPECT_FALSE(decode_promise(std::span(bytes).first(n), roster)) << n << " bytes";
   }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "core/stream/cluster_for_test.hpp"
 
 namespace weft::stream::testing {
@@ -79,6 +81,62 @@ TEST(stream, without_a_quorum_no_half_builds_first_and_silently_what_the_other_d
   EXPECT_EQ(cluster.built().rbegin()->second.flags, 0u) << "flagged for ever";
 }
 
+/// Three inputs, and an input node of the majority that begins anew beside the third one.
+class stream_with_two_majorities : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(quorum, stream_with_two_majorities, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "majority" : "none"; });
+
+TEST_P(stream_with_two_majorities, an_input_that_forgot_the_first_builds_nothing_silently_again) {
+  ClusterOptions options = with_grants({.roster = {.inputs = 3, .computes = 4}});
+  options.promise_timeout = Duration::microseconds(300);
+  options.majority_only = GetParam();
+  options.timeslices = 6000;
+  Cluster cluster(options);
+  for (int i = 0; i < 60; ++i) cluster.step();
+  cluster.separate({{0, 1, 3, 4}, {2, 5, 6}});
+  for (int i = 0; i < 300; ++i) cluster.step();
+  cluster.kill(NodeId(1));
+  for (int i = 0; i < 50; ++i) cluster.step();
+  cluster.separate({{0, 3, 4}, {1, 2, 5, 6}});
+  cluster.restart(NodeId(1));
+  for (int i = 0; i < 600; ++i) cluster.step();
+  EXPECT_TRUE(cluster.input(2).view().unsure) << cluster.describe();
+  EXPECT_GT(cluster.input(2).consumed(), TimesliceIndex(100)) << "nobody goes on";
+  cluster.reunite();
+  for (int i = 0; i < 100; ++i) cluster.step();
+  EXPECT_EQ(cluster.input(0).view().inputs.count(), 3u) << cluster.describe();
+  EXPECT_FALSE(cluster.input(0).view().unsure) << "input 0 remembers";
+  ASSERT_TRUE(cluster.run()) << cluster.describe();
+  EXPECT_EQ(cluster.complaint(), "");
+  ASSERT_EQ(cluster.built().size(), options.timeslices);
+  std::uint64_t twice = 0;
+  for (const auto& [t, built] : cluster.built()) {
+    EXPECT_LE(built.times, built.repeated + 1) << "timeslice " << t;
+    twice += built.times > 1;
+  }
+  EXPECT_GT(twice, 20u) << "both parts went on";
+  EXPECT_EQ(cluster.built().rbegin()->second.flags, 0u) << "flagged for ever";
+}
+
+TEST(stream, an_input_that_begins_anew_is_believed_when_all_compute_nodes_remember) {
+  ClusterOptions options = with_grants({.roster = {.inputs = 2, .computes = 2}});
+  options.promise_timeout = Duration::microseconds(300);
+  options.majority_only = true;
+  options.timeslices = 2000;
+  Cluster cluster(options);
+  for (int i = 0; i < 60; ++i) cluster.step();
+  cluster.kill(NodeId(0));
+  for (int i = 0; i < 50; ++i) cluster.step();
+  EXPECT_TRUE(cluster.input(1).waits_for_majority());
+  cluster.restart(NodeId(0));
+  for (int i = 0; i < 100; ++i) cluster.step();
+  EXPECT_EQ(cluster.input(1).view().inputs.count(), 2u) << cluster.describe();
+  EXPECT_FALSE(cluster.input(1).view().unsure);
+  ASSERT_TRUE(cluster.run()) << cluster.describe();
+  EXPECT_EQ(cluster.built().size(), options.timeslices);
+  EXPECT_EQ(cluster.built().rbegin()->second.flags, 0u);
+}
+
 // Partitions drawn from the seed, with and without a quorum, one after the other.
 class stream_partitions : public ::testing::TestWithParam<std::uint64_t> {};
 
@@ -112,6 +170,67 @@ TEST_P(stream_partitions, nothing_is_lost_and_nothing_is_repeated_silently) {
 }
 
 INSTANTIATE_TEST_SUITE_P(seeds, stream_partitions, ::testing::Range<std::uint64_t>(0, 100),
+                         [](const auto& info) { return std::to_string(info.param); });
+
+/// As many as the environment says, for a long search.
+std::uint64_t seeds_of_lives() {
+  const char* const text = std::getenv("WEFT_TEST_SEEDS");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 100;
+}
+
+// Partitions in which nodes die and begin anew on any side, drawn from the seed.
+class stream_lives_in_partitions : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(stream_lives_in_partitions, nothing_is_lost_and_nothing_is_repeated_silently) {
+  const std::uint64_t seed = GetParam();
+  SCOPED_TRACE(
+      fmt::format("rerun: core_stream_test --gtest_filter=*stream_lives_in_partitions*/{}", seed));
+  Rng rng(seed);
+  const auto inputs = 2 + static_cast<std::uint32_t>(rng.below(4));
+  ClusterOptions options = with_grants({.roster = {.inputs = inputs, .computes = 4}});
+  options.promise_timeout = Duration::microseconds(300);
+  options.seed = seed;
+  options.majority_only = rng.below(2) == 0;
+  options.timeslices = 600;
+  if (rng.below(3) == 1) options = with_offset(options);
+  Cluster cluster(options);
+  const auto steps = [&](std::uint64_t most) {
+    for (std::uint64_t i = rng.below(most); i > 0; --i) cluster.step();
+  };
+  const auto separate = [&](std::uint64_t parts) {
+    Groups groups(parts);
+    for (std::uint32_t n = 0; n < options.roster.nodes(); ++n) {
+      groups[rng.below(parts)].push_back(n);
+    }
+    cluster.reunite();
+    cluster.separate(groups);
+  };
+  for (int i = 0; i < 60; ++i) cluster.step();
+  for (int event = 0; event < 3; ++event) {
+    steps(60);
+    separate(2);
+    steps(300);
+    // Two of three times an input node.
+    const auto victims = rng.below(3) == 0 ? options.roster.nodes() : options.roster.inputs;
+    const NodeId victim(static_cast<std::uint32_t>(rng.below(victims)));
+    cluster.kill(victim);
+    steps(60);
+    if (rng.below(2) == 0) separate(2);  // it begins anew on another side, perhaps
+    cluster.restart(victim);
+    steps(300);
+    cluster.reunite();
+    steps(400);
+  }
+  ASSERT_TRUE(cluster.run()) << "the job hangs\n" << cluster.describe();
+  EXPECT_EQ(cluster.complaint(), "");
+  EXPECT_EQ(cluster.built().size(), options.timeslices);
+  for (const auto& [t, built] : cluster.built()) {
+    EXPECT_LE(built.times, built.repeated + 1) << "timeslice " << t;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(seeds, stream_lives_in_partitions,
+                         ::testing::Range<std::uint64_t>(0, seeds_of_lives()),
                          [](const auto& info) { return std::to_string(info.param); });
 
 }  // namespace

@@ -30,6 +30,9 @@ struct View {
   TimesliceIndex end = TimesliceIndex::max();  ///< the stream ends before it
   /// Timeslices below may have been delivered by nodes that formed a view of their own meanwhile.
   TimesliceIndex repeated_below{};
+  /// Another view may have been in force that no member remembers: enough of the input nodes that
+  /// could have formed it began anew since, or are gone.
+  bool unsure = false;
   IndexSet inputs;
   IndexSet computes;
   /// Compute nodes of the view before that are gone, or came back without their memory: no node
@@ -47,9 +50,9 @@ struct View {
     return bit / 64 < done.size() && ((done[bit / 64] >> (bit % 64)) & 1) != 0;
   }
   /// Timeslices below may be built elsewhere as well, or have been: they are flagged `repeated`. In
-  /// a view without a majority of the input nodes that is true of all.
+  /// a view without a majority of the input nodes, or one that is unsure, that is true of all.
   TimesliceIndex unsure_below() const {
-    return is_majority(inputs) ? repeated_below : TimesliceIndex::max();
+    return is_majority(inputs) && !unsure ? repeated_below : TimesliceIndex::max();
   }
   /// The compute node that builds timeslice t ≥ first, as an index of the roster.
   std::uint32_t owner(TimesliceIndex t) const { return computes.nth(grid().compute_of(t)); }

@@ -34,6 +34,7 @@ bool ViewLeader::is_member(NodeId node, const IndexSet& inputs, const IndexSet& 
 }
 
 void ViewLeader::node_up(NodeId node, Incarnation incarnation) {
+  look_ = true;
   fresh_.insert(node.value());
   up_.insert(node.value());
   Incarnation& known = incarnations_[node.value()];
@@ -43,7 +44,7 @@ void ViewLeader::node_up(NodeId node, Incarnation incarnation) {
 
 void ViewLeader::node_down(NodeId node) {
   up_.erase(node.value());
-  disturbed_ = true;
+  disturb();
 }
 
 Instant ViewLeader::next_deadline() const {
@@ -53,6 +54,7 @@ Instant ViewLeader::next_deadline() const {
 
 /// Nobody asks any more: promises of all nodes would stay with every input node.
 void ViewLeader::end_question() {
+  look_ = true;
   pending_.reset();
   promises_ = std::vector<std::optional<Promise>>();
 }
@@ -80,13 +82,16 @@ void ViewLeader::leave_out_the_silent(Instant now) {
 
 std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
   leave_out_the_silent(now);
-  waits_for_majority_ = false;
   const bool first = current.number == 0;
+  // A leader is asked in every turn, and there may be thousands of nodes.
+  if (!look_ && !first) return std::nullopt;
+  look_ = waits_for_majority_ = false;
   if (first && up_.count() < roster_.nodes() && now < start_by_) return std::nullopt;
   Prepare next{.base = current.number,
                .inputs = IndexSet(roster_.inputs),
                .computes = IndexSet(roster_.computes),
                .forgotten = IndexSet(roster_.computes)};
+  nodes_looked_at_ += roster_.nodes();
   for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
     const NodeId node(i);
     const std::uint32_t member = roster_.is_input(node) ? i : roster_.compute_index(node);
@@ -120,10 +125,11 @@ std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
 
 void ViewLeader::on_promise(NodeId node, const Promise& promise) {
   highest_number_ = std::max(highest_number_, promise.number);
+  look_ = look_ || !up_.contains(node.value());
   up_.insert(node.value());
   if (pending_ && promise.number == pending_->number) promises_[node.value()] = promise;
   // It was asked before by a leader that is gone, and needs a higher number.
-  if (pending_ && promise.number > pending_->number) disturbed_ = true;
+  if (pending_ && promise.number > pending_->number) disturb();
 }
 
 std::vector<TimesliceIndex> ViewLeader::done_by_compute(const View& current) const {
@@ -161,6 +167,22 @@ void ViewLeader::find_done(const View& current, View& next) const {
   }
 }
 
+/// A majority of the input nodes, with a compute node, may have formed a view that none of those
+/// remembers who promised: nodes that began anew since, or that are not there.
+bool ViewLeader::may_have_missed_a_view() const {
+  IndexSet inputs(roster_.inputs);
+  bool compute = false;
+  for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
+    if (promises_[i] && promises_[i]->remembers) continue;
+    if (roster_.is_input(NodeId(i))) {
+      inputs.insert(i);
+    } else {
+      compute = true;
+    }
+  }
+  return compute && is_majority(inputs);
+}
+
 std::optional<View> ViewLeader::decide(const View& current) {
   if (!pending_ || pending_->base != current.number) return std::nullopt;
   TimesliceIndex next{};
@@ -179,12 +201,21 @@ std::optional<View> ViewLeader::decide(const View& current) {
             .forgotten = pending_->forgotten};
   // While a view had no majority other parts may have gone on as well. Each such part had at least
   // one of a majority's input nodes, and that one knows how far it got.
-  if (current.number > 0 && !is_majority(current.inputs)) {
+  // Those that were born again before this leader heard of the view: they do not say what is done.
+  for (std::uint32_t c = 0; c < roster_.computes; ++c) {
+    if (!current.computes.contains(c) || !pending_->computes.contains(c)) continue;
+    const auto& done = promises_[roster_.compute_node(c).value()]->done;
+    if (done.empty()) view.forgotten.insert(c);
+  }
+  view.unsure = current.number > 0 && may_have_missed_a_view();
+  if (current.number > 0 && (current.unsure || !is_majority(current.inputs))) {
     view.repeated_below = std::max(view.repeated_below, next);
   }
   // Nodes that come from a view of their own have delivered up to there, flagged: the new view has
   // to flag those timeslices as well.
-  if (!majority_only_) view.repeated_below = std::max(view.repeated_below, joiners_next);
+  if (!majority_only_ || current.unsure) {
+    view.repeated_below = std::max(view.repeated_below, joiners_next);
+  }
   find_done(current, view);
   if (stop_wanted_) view.end = std::min(view.end, std::max(view.first, next));
   return view;

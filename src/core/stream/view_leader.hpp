@@ -31,9 +31,9 @@ class ViewLeader {
   void node_up(NodeId node, Incarnation incarnation);
   void node_down(NodeId node);
   /// A member could not reach this one: everybody must start afresh, even if it is there.
-  void disturb() { disturbed_ = true; }
+  void disturb() { disturbed_ = look_ = true; }
   /// The stream shall end soon (duration over, user's wish).
-  void stop() { stop_wanted_ = true; }
+  void stop() { stop_wanted_ = look_ = true; }
 
   /// A new proposal, if anything changed. It replaces the pending one when that is outdated.
   std::optional<Prepare> propose(Instant now, const View& current);
@@ -49,12 +49,15 @@ class ViewLeader {
   void on_view(const View& view);
   /// Memory of promises that it keeps: none unless a question is pending.
   std::size_t promises_kept() const { return promises_.capacity(); }
+  /// How often `propose` has looked at a node so far: at all of them after something happened.
+  std::uint64_t nodes_looked_at() const { return nodes_looked_at_; }
 
  private:
   bool is_member(NodeId node, const IndexSet& inputs, const IndexSet& computes) const;
   void leave_out_the_silent(Instant now);
   void end_question();
   void find_done(const View& current, View& next) const;
+  bool may_have_missed_a_view() const;
   std::vector<TimesliceIndex> done_by_compute(const View& current) const;
 
   Roster roster_;
@@ -68,6 +71,8 @@ class ViewLeader {
   IndexSet reborn_;  // members that lost their memory since the view began
   std::vector<Incarnation> incarnations_;
   bool disturbed_ = false;
+  bool look_ = true;  // something happened since `propose` looked at the nodes
+  std::uint64_t nodes_looked_at_ = 0;
   bool stop_wanted_ = false;
   std::uint32_t highest_number_ = 0;
   std::optional<Prepare> pending_;

@@ -88,5 +88,56 @@ TEST(view_leader, keeps_promises_only_while_it_asks) {
   EXPECT_EQ(leader.promises_kept(), 0u);
 }
 
+TEST(view_leader, looks_at_the_nodes_only_after_something_happened) {
+  const Roster roster{20, 30};
+  ViewLeader leader(roster, 0, TimesliceIndex::max(), at(0), Duration::max());
+  for (std::uint32_t n = 1; n < roster.nodes(); ++n) leader.node_up(NodeId(n), Incarnation(1));
+  const auto asked = leader.propose(at(1), View{});
+  ASSERT_TRUE(asked);
+  for (std::uint32_t n = 0; n < roster.nodes(); ++n) {
+    leader.on_promise(NodeId(n), {.number = asked->number, .remembers = true});
+  }
+  const auto view = leader.decide(View{});
+  ASSERT_TRUE(view);
+  leader.on_view(*view);
+  EXPECT_FALSE(leader.propose(at(2), *view));
+  const std::uint64_t looks = leader.nodes_looked_at();
+  for (int turn = 0; turn < 1000; ++turn) EXPECT_FALSE(leader.propose(at(3 + turn), *view));
+  EXPECT_EQ(leader.nodes_looked_at(), looks);
+  leader.node_down(NodeId(7));
+  EXPECT_TRUE(leader.propose(at(2000), *view));
+}
+
+TEST(view_leader, knows_when_nodes_that_forgot_may_have_formed_another_view) {
+  // Three input nodes, 0 to 2, and two compute nodes. Input 0 is gone.
+  struct Case {
+    std::vector<std::uint32_t> remember, forgot;
+    bool unsure;
+  };
+  const Case cases[] = {{{1, 2, 3}, {}, false},
+                        {{2, 3}, {1}, true},
+                        {{2, 3, 4}, {1}, false},  // a view has a compute node
+                        {{1, 2}, {3}, false}};
+  for (const Case& c : cases) {
+    const Roster roster{3, 2};
+    ViewLeader leader(roster, 2, TimesliceIndex::max(), at(0), Duration::max());
+    View current{.number = 5, .inputs = IndexSet(3), .computes = IndexSet(2)};
+    for (const std::uint32_t i : {0u, 1u, 2u}) current.inputs.insert(i);
+    for (const std::uint32_t i : {0u, 1u}) current.computes.insert(i);
+    for (const auto& nodes : {c.remember, c.forgot}) {
+      for (const std::uint32_t n : nodes) leader.node_up(NodeId(n), Incarnation(1));
+    }
+    const auto asked = leader.propose(at(1), current);
+    ASSERT_TRUE(asked);
+    for (const std::uint32_t n : c.remember) {
+      leader.on_promise(NodeId(n), {.number = asked->number, .remembers = true});
+    }
+    for (const std::uint32_t n : c.forgot) leader.on_promise(NodeId(n), {.number = asked->number});
+    const auto view = leader.decide(current);
+    ASSERT_TRUE(view);
+    EXPECT_EQ(view->unsure, c.unsure) << &c - cases;
+  }
+}
+
 }  // namespace
 }  // namespace weft::stream

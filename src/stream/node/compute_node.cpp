@@ -249,6 +249,7 @@ Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& optio
   ComputeConfig config;
   config.roster = {options.inputs, options.computes};
   config.self = self;
+  config.restarted = restarted;
   config.microslices_per_timeslice = options.microslices_per_timeslice;
   config.late_after = options.late_after;
   config.give_up_after = options.give_up_after;
