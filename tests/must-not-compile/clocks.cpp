@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each case but the first mixes times of two clocks. must_not_compile_test.sh compiles one at a time.
+// Each case but the first mixes times of two clocks. must_not_compile_test.sh compiles one at a
+// time.
 #include "base/clocks.hpp"
 
 using namespace weft;
