@@ -98,6 +98,7 @@ void encode(const View& m, wire::Writer& out) {
   out.put(m.first.value());
   out.put(m.end.value());
   out.put(m.repeated_below.value());
+  out.put(m.doubtful_below.value());
   out.put(static_cast<std::uint32_t>(m.unsure));
   put_set(m.inputs, out);
   put_set(m.computes, out);
@@ -197,6 +198,7 @@ std::optional<View> decode_view(std::span<const std::byte> bytes, const Roster& 
   m.first = TimesliceIndex(in.get<std::uint64_t>());
   m.end = TimesliceIndex(in.get<std::uint64_t>());
   m.repeated_below = TimesliceIndex(in.get<std::uint64_t>());
+  m.doubtful_below = TimesliceIndex(in.get<std::uint64_t>());
   m.unsure = in.get<std::uint32_t>() != 0;
   m.inputs = get_set(roster.inputs, in);
   m.computes = get_set(roster.computes, in);

@@ -35,11 +35,13 @@ TEST(messages, a_view_comes_back_as_it_was) {
   view.repeated_below = TimesliceIndex(120);
   view.done = {0x5};
   view.unsure = true;
+  view.doubtful_below = TimesliceIndex(97);
   const auto back = decode_view(bytes_of(view), roster);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->first, view.first);
   EXPECT_EQ(back->repeated_below, view.repeated_below);
   EXPECT_TRUE(back->unsure);
+  EXPECT_EQ(back->doubtful_below, view.doubtful_below);
   EXPECT_EQ(back->inputs, view.inputs);
   EXPECT_EQ(back->forgotten, view.forgotten);
   EXPECT_TRUE(back->is_done(TimesliceIndex(99)));

@@ -30,6 +30,9 @@ struct View {
   TimesliceIndex end = TimesliceIndex::max();  ///< the stream ends before it
   /// Timeslices below may have been delivered by nodes that formed a view of their own meanwhile.
   TimesliceIndex repeated_below{};
+  /// Timeslices below may have been handed over by compute nodes that were forgotten in this view
+  /// or an earlier one. The input nodes that sent them know which.
+  TimesliceIndex doubtful_below{};
   /// Another view may have been in force that no member remembers: enough of the input nodes that
   /// could have formed it began anew since, or are gone.
   bool unsure = false;

@@ -183,6 +183,21 @@ bool ViewLeader::may_have_missed_a_view() const {
   return compute && is_majority(inputs);
 }
 
+/// Input nodes flag what a forgotten compute node may have handed over, as long as they live. What
+/// one of them knew of earlier views goes with it; when none is left, what they knew of this one.
+void ViewLeader::flag_doubtful(const View& current, TimesliceIndex next, View& view) const {
+  bool one_left = false, one_lost = false;
+  for (std::uint32_t i = 0; i < roster_.inputs; ++i) {
+    if (!current.inputs.contains(i)) continue;
+    const bool stays = view.inputs.contains(i) && !reborn_.contains(i) && promises_[i]->remembers;
+    (stays ? one_left : one_lost) = true;
+  }
+  if (one_lost) view.repeated_below = std::max(view.repeated_below, current.doubtful_below);
+  if (view.forgotten.empty()) return;
+  view.doubtful_below = std::max(view.doubtful_below, next);
+  if (!one_left) view.repeated_below = std::max(view.repeated_below, view.doubtful_below);
+}
+
 std::optional<View> ViewLeader::decide(const View& current) {
   if (!pending_ || pending_->base != current.number) return std::nullopt;
   TimesliceIndex next{};
@@ -196,6 +211,7 @@ std::optional<View> ViewLeader::decide(const View& current) {
   View view{.number = pending_->number,
             .end = current.number == 0 ? end_ : current.end,
             .repeated_below = current.repeated_below,
+            .doubtful_below = current.doubtful_below,
             .inputs = pending_->inputs,
             .computes = pending_->computes,
             .forgotten = pending_->forgotten};
@@ -216,6 +232,7 @@ std::optional<View> ViewLeader::decide(const View& current) {
   if (!majority_only_ || current.unsure) {
     view.repeated_below = std::max(view.repeated_below, joiners_next);
   }
+  flag_doubtful(current, next, view);
   find_done(current, view);
   if (stop_wanted_) view.end = std::min(view.end, std::max(view.first, next));
   return view;

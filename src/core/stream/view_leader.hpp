@@ -58,6 +58,7 @@ class ViewLeader {
   void end_question();
   void find_done(const View& current, View& next) const;
   bool may_have_missed_a_view() const;
+  void flag_doubtful(const View& current, TimesliceIndex next, View& view) const;
   std::vector<TimesliceIndex> done_by_compute(const View& current) const;
 
   Roster roster_;
