@@ -18,9 +18,9 @@ class Departure {
   Departure(NodeId self, std::uint32_t nodes) : self_(self), peers_(nodes) {}
 
   /// Not node 0, before its program begins: may it, or is all over?
-  void ask() { asks_ = true; }
+  void ask() { awaits_begin_ = true; }
   /// It may, or all is over (`decided`).
-  bool answered() const { return !asks_; }
+  bool answered() const { return !awaits_begin_; }
   void finish() {
     finished_ = true;
     decide();
@@ -33,14 +33,14 @@ class Departure {
   }
   void on_leave() {
     decided_ = true;
-    asks_ = false;
+    awaits_begin_ = false;
   }
   void on_ask(NodeId from) {
     Peer& p = peers_[from.value()];
     p.asked = true;
     if (!decided_) p.done = false;  // an earlier life was
   }
-  void on_begin() { asks_ = false; }
+  void on_begin() { awaits_begin_ = false; }
   void on_left(NodeId from) { leave(from); }
   /// Its connection is over: frames to it, or from it, may be lost. They are sent again.
   void on_down(NodeId peer) {
@@ -59,7 +59,7 @@ class Departure {
   }
   void told_done() { peers_[0].told_done = true; }
   bool owes_ask(NodeId to) const {
-    return asks_ && !leads() && to == NodeId(0) && !peers_[0].asked;
+    return awaits_begin_ && !leads() && to == NodeId(0) && !peers_[0].asked;
   }
   void asked() { peers_[0].asked = true; }
   bool owes_begin(NodeId to) const { return leads() && !decided_ && peers_[to.value()].asked; }
@@ -78,12 +78,12 @@ class Departure {
   bool decided() const { return decided_; }
   bool finished() const { return finished_; }
   /// This process may wait for others.
-  bool is_under_way() const { return finished_ || asks_; }
+  bool is_under_way() const { return finished_ || awaits_begin_; }
   bool over() const { return decided_ && (leads() ? left_ + 1 >= peers_.size() : peers_[0].left); }
   /// Whether this process waits for that one to say something.
   bool waits_for(NodeId peer) const {
     if (peer == self_) return false;
-    if (asks_) return peer == NodeId(0);
+    if (awaits_begin_) return peer == NodeId(0);
     if (!finished_) return false;
     if (!leads()) return peer == NodeId(0) && !over();
     return decided_ ? !peers_[peer.value()].left : !peers_[peer.value()].done;
@@ -114,7 +114,7 @@ class Departure {
   NodeId self_;
   std::vector<Peer> peers_;
   std::size_t left_ = 0;
-  bool asks_ = false;
+  bool awaits_begin_ = false;
   bool finished_ = false;
   bool decided_ = false;
   bool lets_go_ = false;

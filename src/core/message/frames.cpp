@@ -47,7 +47,7 @@ bool decode_into(std::span<const std::byte> bytes, Frame& frame) {
   const auto flags = static_cast<std::uint8_t>(start >> 8);
   const auto type = static_cast<MessageType>(static_cast<std::uint8_t>(start >> 16));
   frame.kind = static_cast<FrameKind>(static_cast<std::uint8_t>(start));
-  frame.urgent = (flags & urgent_bit) != 0;
+  (frame.kind == FrameKind::hello ? frame.pulls : frame.urgent) = (flags & urgent_bit) != 0;
   frame.asked = (flags & asked_bit) != 0;
   const bool has_nothing_else = (flags & ~(urgent_bit | asked_bit)) == 0 && start >> 24 == 0;
   if (!known(frame.kind) || !has_nothing_else) return false;

@@ -48,9 +48,9 @@ enum class FrameKind : std::uint8_t {
 /// Any frame; which fields count depends on its kind.
 struct Frame {
   FrameKind kind = FrameKind::hello;
-  /// eager, written: the sender waits to hear that it arrived. hello: as `pull`.
-  bool urgent = false;
-  bool asked = false;  ///< eager
+  bool urgent = false;  ///< eager, written: the sender waits to hear that it arrived
+  bool pulls = false;   ///< hello: as `pull`
+  bool asked = false;   ///< eager
   FlowKey flow;
   Serial serial = 0;
   std::uint64_t size = 0;    ///< of the message; not of an eager one, which is there
@@ -62,10 +62,11 @@ struct Frame {
   std::span<const std::byte> body;  ///< eager
 };
 
-inline constexpr std::uint8_t urgent_bit = 1;
+inline constexpr std::uint8_t urgent_bit = 1;  // of a hello: it pulls
 inline constexpr std::uint8_t asked_bit = 2;
 inline std::uint8_t flags_of(const Frame& frame) {
-  return static_cast<std::uint8_t>((frame.urgent ? urgent_bit : 0) | (frame.asked ? asked_bit : 0));
+  const bool first = frame.kind == FrameKind::hello ? frame.pulls : frame.urgent;
+  return static_cast<std::uint8_t>((first ? urgent_bit : 0) | (frame.asked ? asked_bit : 0));
 }
 
 /// The header of a frame that names a message: kind, flags, type and tag in the first word, then

@@ -197,7 +197,7 @@ bool MessageMachine::on_hello(NodeId from, const Frame& hello) {
   }
   p.greeted = true;
   p.out.connected(hello.granted, p.pulls);
-  p.in.connected(hello.urgent);
+  p.in.connected(hello.pulls);
   return true;
 }
 
@@ -416,7 +416,7 @@ bool MessageMachine::pump_peer(NodeId id, TransmitQueue& out) {
   if (Pair* p = peer.pair.get()) {
     if (p->owes_hello) {
       const Frame hello{.kind = FrameKind::hello,
-                        .urgent = p->pulls,
+                        .pulls = p->pulls,
                         .version = protocol_version,
                         .granted = p->granted};
       if (!say(id, hello, 0, out)) return false;

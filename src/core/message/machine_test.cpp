@@ -319,22 +319,22 @@ TEST(machine, tells_a_new_life_in_each_connection_that_it_has_to_ask) {
   (void)with.machine.take(with.machine.send(NodeId(1), {.tag = Tag(1)}, {}));
   with.event(CompletionKind::peer_up, 1);
   with.hears(hello);
-  EXPECT_FALSE(with.says().front().urgent);
+  EXPECT_FALSE(with.says().front().pulls);
   with.hears({.kind = FrameKind::credit, .granted = 1 << 20, .received = 1});
   with.event(CompletionKind::peer_down, 1);
 
   // The first time it never hears of the connection; the second time the connection is lost before
   // it has read the hello.
   with.event(CompletionKind::peer_up, 2);
-  EXPECT_TRUE(with.says().front().urgent);
+  EXPECT_TRUE(with.says().front().pulls);
   with.event(CompletionKind::peer_down, 2);
   with.event(CompletionKind::peer_up, 2);
   with.hears(hello);
-  EXPECT_TRUE(with.says().front().urgent);
+  EXPECT_TRUE(with.says().front().pulls);
   with.event(CompletionKind::peer_down, 2);
   with.event(CompletionKind::peer_up, 2);
   with.hears(hello);
-  EXPECT_TRUE(with.says().front().urgent);
+  EXPECT_TRUE(with.says().front().pulls);
 
   // It asks, so it has heard.
   with.hears({.kind = FrameKind::get, .flow = {.tag = Tag(1)}});
@@ -347,7 +347,7 @@ TEST(machine, tells_a_new_life_in_each_connection_that_it_has_to_ask) {
   // Messages of the first life are not pushed to this one, however often connections break.
   const auto after = with.says();
   ASSERT_EQ(after.size(), 1u);
-  EXPECT_TRUE(after[0].urgent);
+  EXPECT_TRUE(after[0].pulls);
 }
 
 }  // namespace

@@ -17,15 +17,15 @@ constexpr std::uint64_t most_untold = 256;
 }  // namespace
 
 void PairIn::rest_idle_flows() {
-  for (std::size_t i = 0; i < asks_.size(); ++i) asks_[i].flow->in_use = true;
-  for (std::size_t i = 0; i < haves_.size(); ++i) haves_[i].flow->in_use = true;
+  for (std::size_t i = 0; i < pending_gets_.size(); ++i) pending_gets_[i].flow->in_use = true;
+  for (std::size_t i = 0; i < pending_acks_.size(); ++i) pending_acks_[i].flow->in_use = true;
   // Most messages come without having been asked for, and leave their flow in here.
   std::erase_if(unasked_flows_, [](Flow* flow) {
     flow->has_unasked = !flow->posted.empty();
     return !flow->has_unasked;
   });
   for (Flow* const flow : unasked_flows_) flow->in_use = true;
-  flows_.rest(asks_.size() + haves_.size() + unasked_flows_.size());
+  flows_.rest(pending_gets_.size() + pending_acks_.size() + unasked_flows_.size());
 }
 
 PairIn::Posted* PairIn::find_posted(Flow& flow, Serial serial) {
@@ -99,9 +99,9 @@ void PairIn::take_early(Flow& flow, Serial serial, Posted& posted) {
 std::uint64_t PairIn::begin(Incarnation life) {
   ++connection_;
   up_ = false;
-  asks_.clear();
-  haves_.clear();
-  forgets_.clear();
+  pending_gets_.clear();
+  pending_acks_.clear();
+  pending_forgets_.clear();
   owes_credit_ = owes_diverged_ = false;
   if (std::exchange(life_, life) != life) diverged_.reset();
   spent_ = freed_ = received_ = received_told_ = 0;
@@ -127,10 +127,10 @@ void PairIn::connected(bool pull) {
       Posted& posted = flow.posted[i];
       if (posted.operation != Operation{}) ask_if_needed(flow, first + i, posted);
     }
-    if (flow.forgotten > 0) forgets_.emplace_back(flow.key, flow.forgotten);
+    if (flow.forgotten > 0) pending_forgets_.emplace_back(flow.key, flow.forgotten);
   });
   flows_.for_each_resting([&](const FlowKey& key, const FlowPlace& place) {
-    if (place.forgotten > 0) forgets_.emplace_back(key, place.forgotten);
+    if (place.forgotten > 0) pending_forgets_.emplace_back(key, place.forgotten);
   });
 }
 
@@ -174,7 +174,7 @@ void PairIn::ask(Flow& flow, Serial serial, Posted& posted) {
   if (posted.asked || !up_) return;
   posted.asked = true;
   --unasked_;
-  asks_.push_back({&flow, serial});
+  pending_gets_.push_back({&flow, serial});
 }
 
 /// The peer may be out of credit: it sends messages that it holds back when asked for them.
@@ -278,7 +278,7 @@ bool PairIn::on_announce(const Frame& frame) {
     ask(from, frame.serial, *posted);
   } else if (frame.serial < from.next) {
     freed_ += cost;
-    haves_.push_back({&from, frame.serial});
+    pending_acks_.push_back({&from, frame.serial});
   } else if (has_early(from, frame.serial)) {
     freed_ += cost;
   } else {
@@ -387,7 +387,7 @@ void PairIn::forget(std::span<const StoredReceives> before) {
     Serial& forgotten = active != nullptr ? active->forgotten : resting->forgotten;
     if (forgotten >= stored.next) continue;
     forgotten = stored.next;
-    if (up_) forgets_.emplace_back(stored.flow, forgotten);
+    if (up_) pending_forgets_.emplace_back(stored.flow, forgotten);
   }
 }
 
@@ -411,9 +411,9 @@ bool PairIn::say(const Frame& frame, TransmitQueue& out) {
   return true;
 }
 
-bool PairIn::pump_asks(TransmitQueue& out) {
-  for (; !asks_.empty(); asks_.pop_front()) {
-    const auto [flow, serial] = asks_.front();
+bool PairIn::pump_gets(TransmitQueue& out) {
+  for (; !pending_gets_.empty(); pending_gets_.pop_front()) {
+    const auto [flow, serial] = pending_gets_.front();
     const Posted* const posted = find_posted(*flow, serial);
     if (posted == nullptr) continue;  // it came by itself
     if (!say({.kind = FrameKind::get,
@@ -435,13 +435,13 @@ bool PairIn::pump(TransmitQueue& out) {
     if (!say({.kind = FrameKind::diverged, .flow = key, .serial = serial}, out)) return false;
     owes_diverged_ = false;
   }
-  if (!pump_asks(out)) return false;
-  for (; !haves_.empty(); haves_.pop_front()) {
-    const auto [flow, serial] = haves_.front();
+  if (!pump_gets(out)) return false;
+  for (; !pending_acks_.empty(); pending_acks_.pop_front()) {
+    const auto [flow, serial] = pending_acks_.front();
     if (!say({.kind = FrameKind::have, .flow = flow->key, .serial = serial}, out)) return false;
   }
-  for (; !forgets_.empty(); forgets_.pop_front()) {
-    const auto [key, serial] = forgets_.front();
+  for (; !pending_forgets_.empty(); pending_forgets_.pop_front()) {
+    const auto [key, serial] = pending_forgets_.front();
     if (!say({.kind = FrameKind::forget, .flow = key, .serial = serial}, out)) return false;
   }
   if (owes_credit_) {

@@ -69,7 +69,8 @@ class PairIn {
   bool pump(TransmitQueue& out);
   /// Whether there is anything to say.
   bool has_word() const {
-    return owes_credit_ || !asks_.empty() || !haves_.empty() || !forgets_.empty() || owes_diverged_;
+    return owes_credit_ || !pending_gets_.empty() || !pending_acks_.empty() ||
+           !pending_forgets_.empty() || owes_diverged_;
   }
   void fail_all(Failure failure);
   bool waits() const { return posted_ > 0; }
@@ -153,7 +154,7 @@ class PairIn {
   void finish(Flow& flow, Posted& posted, std::uint64_t size, Failure failure);
   void come(const Posted& posted);
   void check_credit();
-  bool pump_asks(TransmitQueue& out);
+  bool pump_gets(TransmitQueue& out);
   bool say(const Frame& frame, TransmitQueue& out);
 
   const MessageOptions& options_;
@@ -162,10 +163,10 @@ class PairIn {
   BodyPool& bodies_;
   Operations& operations_;
   FlowTable<Flow> flows_;
-  std::vector<Flow*> unasked_flows_;  // with receives that were not asked for
-  GrowingRing<Place> asks_;           // to be sent
-  GrowingRing<Place> haves_;          // likewise
-  GrowingRing<Name> forgets_;         // likewise
+  std::vector<Flow*> unasked_flows_;   // with receives that were not asked for
+  GrowingRing<Place> pending_gets_;    // to be sent
+  GrowingRing<Place> pending_acks_;    // likewise
+  GrowingRing<Name> pending_forgets_;  // likewise
   std::uint64_t looks_ = 0;
   std::size_t posted_ = 0;
   std::size_t unasked_ = 0;  // of the posted

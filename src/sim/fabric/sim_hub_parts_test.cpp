@@ -118,7 +118,7 @@ class Play final : private Agent {
       const SimFabricOptions like = fabric_options(0);
       windows_.emplace(
           engine_, network_, exchange, partition(topology_, exchange.size()),
-          Expectation{.smallest_packet = 1, .words_matter_after = like.acknowledgement});
+          Guarantees{.smallest_packet = 1, .words_matter_after = like.acknowledgement});
     }
     std::vector<std::uint32_t> hosts(nodes);
     std::iota(hosts.begin(), hosts.end(), 0u);

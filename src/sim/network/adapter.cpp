@@ -128,8 +128,8 @@ std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
   }
   if (packet.last) {
     end_turns(m);
-  } else if (options_.uneven_turns > 0 && round.head != kNone &&
-             rngs_[request.source].uniform() < options_.uneven_turns) {
+  } else if (options_.second_turn_probability > 0 && round.head != kNone &&
+             rngs_[request.source].uniform() < options_.second_turn_probability) {
     message.next = round.head;  // once more
     round.head = m;
   } else {

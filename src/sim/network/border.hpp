@@ -91,7 +91,7 @@ struct WordCrossing {
 static_assert(std::has_unique_object_representations_v<WordCrossing>);
 
 /// Guarantees for a divided simulation: the more there are, the longer parts go on by themselves.
-struct Expectation {
+struct Guarantees {
   std::uint32_t smallest_packet = 1;  ///< no packet has fewer bytes, header included
   Bandwidth fastest{};  ///< no link will have a higher rate than that, or than it has now
   bool lossy = false;   ///< links may be declared lossy

@@ -93,13 +93,13 @@ class Network final : public EventHandler {
   std::uint32_t part() const { return border_ == nullptr ? 0 : border_->self(); }
   /// Tells the user of that number in the part that has the host, which is another one. It is told
   /// before anything arrives there that is sent from now on. `matters_from`: it has no effect there
-  /// before then; see Expectation. never: it has no effect by itself.
+  /// before then; see Guarantees. never: it has no effect by itself.
   void tell(std::uint32_t host, std::uint16_t user, PicoInstant matters_from,
             std::initializer_list<std::span<const std::byte>> word);
   /// An event in one part cannot affect another part earlier than this much later, if the
-  /// expectation holds. The same in every part; the longest duration there is when nothing crosses.
+  /// guarantees holds. The same in every part; the longest duration there is when nothing crosses.
   /// Rates must not grow afterwards beyond the expected ones.
-  PicoDuration lookahead(const Expectation& expected) const;
+  PicoDuration lookahead(const Guarantees& expected) const;
   /// A batch that another part's border collected; nothing in it is before now.
   void receive(std::span<const std::byte> batch);
 
@@ -215,7 +215,7 @@ class Network final : public EventHandler {
   void receive_loss(const LossCrossing& crossing);
   void receive_word(const WordCrossing& crossing, std::span<const std::byte>& batch);
   std::uint32_t sender_of(const LossCrossing& crossing);
-  PicoDuration time_of_sending(LinkId l, const Expectation& expected) const;
+  PicoDuration time_of_sending(LinkId l, const Guarantees& expected) const;
   // network_loss.cpp: lossy links
   bool loses(LinkId l);
   void lose(LinkId l, std::uint32_t lane_index, std::uint32_t packet, PicoInstant arrival);

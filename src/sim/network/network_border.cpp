@@ -36,13 +36,13 @@ void Network::set_border(Border& border) {
 }
 
 /// The time that the smallest packet takes on a link, at any expected rate.
-PicoDuration Network::time_of_sending(LinkId l, const Expectation& expected) const {
+PicoDuration Network::time_of_sending(LinkId l, const Guarantees& expected) const {
   const Bandwidth rate = transmitters_[l.value()].link.parameters().rate;
   const bool has_limit = rate.bytes_per_second() != 0;
   return time_of(expected.smallest_packet, has_limit ? std::max(rate, expected.fastest) : rate);
 }
 
-PicoDuration Network::lookahead(const Expectation& expected) const {
+PicoDuration Network::lookahead(const Guarantees& expected) const {
   WEFT_CHECK(border_ != nullptr);
   const auto sending = [&](LinkId l) { return time_of_sending(l, expected); };
   PicoDuration least = PicoDuration::max();

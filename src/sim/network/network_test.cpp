@@ -358,11 +358,11 @@ TEST_F(network, a_host_with_many_messages_gives_way_to_others_after_each) {
                                             {2, 8 * us + 120 * ns}}));
 }
 
-TEST_F(network, uneven_turns_let_one_of_two_like_messages_end_earlier) {
+TEST_F(network, second_turn_probability_let_one_of_two_like_messages_end_earlier) {
   std::vector<std::int64_t> leads;
   for (const double uneven : {0.0, 0.5}) {
     NetworkOptions o = simple();
-    o.uneven_turns = uneven;
+    o.second_turn_probability = uneven;
     build(star_of(3), o);
     arrived_.clear();
     send(0, 1, 400'000, 1);

@@ -133,9 +133,10 @@ Result<void> check_network(const NetworkOptions& o) {
   for (const LevelOptions& level : o.levels) {
     if (level.weight == 0) return wrong("weight", 0, "use 1 to 255");
   }
-  if (!(o.uneven_turns >= 0 && o.uneven_turns <= 0.9)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("uneven-turns is {}: use 0 to 0.9", o.uneven_turns)};
+  if (!(o.second_turn_probability >= 0 && o.second_turn_probability <= 0.9)) {
+    return Error{
+        ErrorCode::invalid_argument,
+        fmt::format("second-turn-probability is {}: use 0 to 0.9", o.second_turn_probability)};
   }
   if (o.interleaved_messages == 0) return wrong("interleaved-messages", 0, "use at least 1");
   const PicoDuration most = PicoDuration::seconds(1);

@@ -60,7 +60,7 @@ struct NetworkOptions {
   std::uint32_t interleaved_messages = 16;
   /// How probably a message has a second turn in a row, 0 … 0.9: connections whose packets are let
   /// go by acknowledgements do not share a link exactly.
-  double uneven_turns = 0;
+  double second_turn_probability = 0;
 };
 
 /// "aries", "ib-qdr", "ib-fdr", "ib-edr", "ib-hdr", "10gbe", "100gbe"; docs/simulator.md has the

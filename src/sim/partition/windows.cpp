@@ -10,7 +10,7 @@
 namespace weft::sim {
 
 Windows::Windows(Engine& engine, Network& network, Exchange& exchange,
-                 std::vector<std::uint32_t> owners, const Expectation& expected)
+                 std::vector<std::uint32_t> owners, const Guarantees& expected)
     : expected_(expected),
       engine_(engine),
       network_(network),

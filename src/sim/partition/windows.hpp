@@ -20,7 +20,7 @@ class Windows {
   /// makes this rank's part the network's border. Before anything is scheduled. All must outlive
   /// it; the network is not used after it.
   Windows(Engine& engine, Network& network, Exchange& exchange, std::vector<std::uint32_t> owners,
-          const Expectation& expected);
+          const Guarantees& expected);
   Windows(const Windows&) = delete;
   Windows& operator=(const Windows&) = delete;
 
@@ -41,7 +41,7 @@ class Windows {
  private:
   PicoInstant exchange_crossings();
 
-  Expectation expected_;
+  Guarantees expected_;
   Engine& engine_;
   Network& network_;
   Exchange& exchange_;

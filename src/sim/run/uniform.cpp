@@ -113,7 +113,7 @@ Result<UniformOutcome> run_uniform(const UniformOptions& o, Exchange& exchange,
   if (exchange.size() > 1) {
     const auto smallest = static_cast<std::uint32_t>(o.packet_bytes) + o.network.packet_overhead;
     windows.emplace(engine, network, exchange, partition(topology, exchange.size()),
-                    Expectation{.smallest_packet = smallest});
+                    Guarantees{.smallest_packet = smallest});
   }
   const auto run_until = [&](PicoInstant end) {
     return windows ? windows->run_until(end) : engine.run_until(end);

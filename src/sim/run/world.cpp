@@ -94,10 +94,10 @@ void World::start(Exchange* exchange, PicoDuration jobs_talk_after) {
   network_.emplace(topology_, *router_, scenario_.network, engine_, scenario_.seed);
   if (exchange != nullptr && exchange->size() > 1) {
     windows_.emplace(engine_, *network_, *exchange, partition(topology_, exchange->size()),
-                     Expectation{.smallest_packet = smallest_packet(
-                                     scenario_, jobs_talk_after != PicoDuration::max()),
-                                 .lossy = scenario_.all_lossy || !scenario_.lossy.empty(),
-                                 .words_matter_after = jobs_talk_after});
+                     Guarantees{.smallest_packet = smallest_packet(
+                                    scenario_, jobs_talk_after != PicoDuration::max()),
+                                .lossy = scenario_.all_lossy || !scenario_.lossy.empty(),
+                                .words_matter_after = jobs_talk_after});
   }
   std::vector<std::uint32_t> hosts(topology_.hosts());
   std::iota(hosts.begin(), hosts.end(), 0);

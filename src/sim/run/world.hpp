@@ -29,7 +29,7 @@ class World {
   /// Errors: those of scenario, topology, router or network. With an exchange of several ranks it
   /// is divided among them: each has its part, and they make it together and fail together. The
   /// exchange outlives it. `jobs_talk_after`: nodes of jobs that are in different parts hear of
-  /// each other so much later at the earliest (Expectation::words_matter_after); there is traffic
+  /// each other so much later at the earliest (Guarantees::words_matter_after); there is traffic
   /// only otherwise.
   static Result<std::unique_ptr<World>> make(const Scenario& scenario, Exchange* exchange = nullptr,
                                              PicoDuration jobs_talk_after = PicoDuration::max());

@@ -127,7 +127,7 @@ class ScenarioFile {
     s.duration("host-overhead", o.host_overhead);
     s.duration("injection-gap", o.injection_gap);
     s.duration("retransmit-after", o.retransmit_after);
-    s.number("uneven-turns", o.uneven_turns, 0, 0.9);
+    s.number("second-turn-probability", o.second_turn_probability, 0, 0.9);
     s.integer("interleaved-messages", o.interleaved_messages, 1, 1 << 20);
     read_lossy(s);
     s.finish();

@@ -32,7 +32,7 @@ host-overhead = "400ns"
 injection-gap = "80ns"
 retransmit-after = "50us"
 interleaved-messages = 4
-uneven-turns = 0.25
+second-turn-probability = 0.25
 
 [[levels]]
 weight = 7
@@ -100,7 +100,7 @@ TEST(scenario_file, says_everything_about_the_network) {
   EXPECT_EQ(n.injection_gap, PicoDuration::nanoseconds(80));
   EXPECT_EQ(n.retransmit_after, PicoDuration::microseconds(50));
   EXPECT_EQ(n.interleaved_messages, 4u);
-  EXPECT_EQ(n.uneven_turns, 0.25);
+  EXPECT_EQ(n.second_turn_probability, 0.25);
   ASSERT_EQ(n.levels.size(), 2u);
   EXPECT_EQ(n.levels[0].weight, 7);
   EXPECT_EQ(n.levels[1].priority, 1);

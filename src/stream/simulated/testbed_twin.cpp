@@ -21,7 +21,7 @@ constexpr PicoDuration crossing = PicoDuration::microseconds(5);
 constexpr PicoDuration host_overhead = PicoDuration::microseconds(10);
 /// How unevenly TCP connections share their host's link: fitted to the spreads of best-effort,
 /// eight by eight at 100 Mbit/s. Without it senders that begin together stay in step for ever.
-constexpr double uneven_turns = 0.03;
+constexpr double second_turn_probability = 0.03;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ sim::Scenario twin_of_testbed(const StreamOptions& options, const LocalOptions& 
   n.output_queues = true;
   // A testbed's port drops frames that do not fit, which the simulation does not do.
   n.buffer_bytes = 1U << 30;
-  n.uneven_turns = uneven_turns;
+  n.second_turn_probability = second_turn_probability;
   n.interleaved_messages = options.inputs + options.computes;
   s.fabric.header_bytes = frame_header;
   return s;
