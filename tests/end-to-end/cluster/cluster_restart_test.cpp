@@ -34,8 +34,15 @@ TEST_P(cluster_restart, a_killed_rank_joins_again) {
 INSTANTIATE_TEST_SUITE_P(of_each_kind, cluster_restart, testing::Values(0, 1, 2, 3),
                          [](const auto& info) { return fmt::format("rank_{}", info.param); });
 
-TEST_F(cluster, a_rank_is_a_later_life_although_its_clock_was_set_back) {
-  write_cluster(4, "duration = \"10min\"");
+class cluster_clock : public cluster, public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(over, cluster_clock, testing::Values("tcp", "auto", "libfabric:tcp"),
+                         [](const auto& info) {
+                           const std::string_view name = info.param;
+                           return std::string(name.substr(0, name.find(':')));
+                         });
+
+TEST_P(cluster_clock, a_rank_is_a_later_life_although_its_clock_was_set_back) {
+  write_cluster(4, fmt::format("duration = \"10min\"\nfabric = \"{}\"", GetParam()));
   auto nodes = start_all(4);
   expect_all_say(nodes, "the stream has begun");
   nodes[3].signal(SIGKILL);

@@ -78,6 +78,28 @@ TEST_F(StreamTestbed, halves_that_both_go_on_say_what_they_repeat) {
   EXPECT_GT(nlohmann::json::parse(ended.output)["checks"]["repeated"], 0) << ended.describe();
 }
 
+// Input 1 belongs to the majority, dies and begins anew beside input 2: they are a majority, too.
+TEST_F(StreamTestbed, input_that_begins_anew_on_the_other_side_repeats_nothing_silently) {
+  const Ended ended =
+      run_weft({"stream",         "local",
+                "--inputs",       "3",
+                "--computes",     "4",
+                "--testbed",      "100Mbit,128KiB",
+                "--source",       "pattern:?size=32KiB",
+                "--sink",         "check:",
+                "--no-limit",     "--json",
+                "--duration",     "8s",
+                "--peer-timeout", "1s",
+                "--quorum",       "majority",
+                "--fault",        "at=1s partition host0-1,host3-4|host2,host5-6",
+                "--fault",        "at=2500ms kill host1",
+                "--fault",        "at=3s partition host0,host3-4|host1-2,host5-6 for=2500ms",
+                "--fault",        "at=3200ms restart host1"},
+               90);
+  expect_nothing_lost(ended);
+  EXPECT_GT(nlohmann::json::parse(ended.output)["checks"]["repeated"], 0) << ended.describe();
+}
+
 TEST_F(StreamTestbed, compute_that_is_stopped_for_long_is_gone_on_without) {
   const Ended ended =
       run({"--duration", "5s", "--stall-timeout", "300ms", "--fault", "at=1s stop host5 for=2s"});
