@@ -6,5 +6,5 @@
   extern "C" void name() {    \
     weft::mpi::absent(#name); \
   }
-#include "mpi/abi/mpich/absent.def"
+#include WEFT_MPI_ABSENT_TABLE
 #undef WEFT_MPI_ABSENT

@@ -3,7 +3,10 @@
 // received at, their place in the caller's memory.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <optional>
 
 #include "mpi/api/library.hpp"
 #include "mpi/object/collectives.hpp"
@@ -84,10 +87,19 @@ struct Folding {
   bool may_regroup = true;
 };
 
-/// Of the predefined operations. Their order is that of their handles.
-Folding predefined_folding(Collective& c, MPI_Op op, const Datatype& type) {
+/// Nothing: it is none of the predefined operations.
+std::optional<Fold> predefined_fold(MPI_Op op) {
+  // In the order of Fold.
+  static constexpr std::array operations{MPI_MAX,  MPI_MIN,  MPI_SUM,    MPI_PROD,
+                                         MPI_LAND, MPI_BAND, MPI_LOR,    MPI_BOR,
+                                         MPI_LXOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
+  const auto found = std::find(operations.begin(), operations.end(), op);
+  if (found == operations.end()) return std::nullopt;
+  return static_cast<Fold>(found - operations.begin());
+}
+
+Folding predefined_folding(Collective& c, Fold operation, const Datatype& type) {
   const Basic basic = type.basic();
-  const auto operation = static_cast<Fold>(op - MPI_MAX);
   const std::uint64_t size = bytes_of(basic);
   if (!fold(operation, basic, nullptr, nullptr, 0)) {
     c.error = c.call.fail(c.communicator, MPI_ERR_OP,
@@ -112,11 +124,12 @@ Folding folding(Collective& c, MPI_Op op, MPI_Datatype type) {
   if (!c.ok()) return {};
   const Datatype* const datatype = c.call.type(type, c.error);
   if (datatype == nullptr) return {};
-  if (op >= MPI_MAX && op <= MPI_MAXLOC) return predefined_folding(c, op, *datatype);
+  if (const auto fold = predefined_fold(op)) return predefined_folding(c, *fold, *datatype);
   const UserOperation* const own =
       is_of(abi::made_op, op) ? library().operations.find(number_of(op)) : nullptr;
   if (own == nullptr) {
-    c.error = c.call.fail(c.communicator, MPI_ERR_OP, fmt::format("{:#x} is no operation", op));
+    c.error = c.call.fail(c.communicator, MPI_ERR_OP,
+                          fmt::format("{:#x} is no operation", abi::shown(op)));
     return {};
   }
   if (!datatype->is_contiguous()) {

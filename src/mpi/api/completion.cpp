@@ -25,7 +25,7 @@ Request* find(const Call& call, MPI_Request handle) {
   Request* const request =
       is_of(abi::made_request, handle) ? library().requests.find(number_of(handle)) : nullptr;
   if (request == nullptr) {
-    call.fail(nullptr, MPI_ERR_REQUEST, fmt::format("{:#x} is no request", handle));
+    call.fail(nullptr, MPI_ERR_REQUEST, fmt::format("{:#x} is no request", abi::shown(handle)));
   }
   return request;
 }

@@ -129,7 +129,7 @@ int MPI_Get_version(int* version, int* subversion) {
 }
 
 int MPI_Get_library_version(char* text, int* length) {
-  copy_text("weft, with MPICH's ABI", MPI_MAX_LIBRARY_VERSION_STRING, text, length);
+  copy_text(abi::library_version, MPI_MAX_LIBRARY_VERSION_STRING, text, length);
   return MPI_SUCCESS;
 }
 

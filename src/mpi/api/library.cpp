@@ -16,7 +16,7 @@ const Datatype* predefined(MPI_Datatype handle) {
 #define WEFT_MPI_CONSTANT(name, value)
 #define WEFT_MPI_TYPE(name, value, basic) {name, Datatype(Basic::basic)},
   static const std::map<MPI_Datatype, Datatype> types = {
-#include "mpi/abi/mpich/constants.def"
+#include WEFT_MPI_CONSTANTS
   };
 #undef WEFT_MPI_TYPE
 #undef WEFT_MPI_CONSTANT
@@ -60,7 +60,8 @@ Communicator* Call::communicator(MPI_Comm handle, int& error) const {
   if (handle == MPI_COMM_SELF) found = &mpi.self;
   if (is_of(abi::made_comm, handle)) found = mpi.communicators.find(number_of(handle));
   if (found == nullptr) {
-    error = fail(&mpi.world, MPI_ERR_COMM, fmt::format("{:#x} is no communicator", handle));
+    error =
+        fail(&mpi.world, MPI_ERR_COMM, fmt::format("{:#x} is no communicator", abi::shown(handle)));
   }
   return found;
 }
@@ -76,7 +77,7 @@ const Datatype* Call::type(MPI_Datatype handle, int& error) const {
     error = fail(&library().world, MPI_ERR_TYPE,
                  fmt::format("{:#x} is no datatype, or one that weft does not have yet "
                              "(docs/mpi.md)",
-                             handle));
+                             abi::shown(handle)));
   }
   return found;
 }

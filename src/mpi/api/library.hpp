@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/abi/mpich/abi.hpp"
+#include "mpi/abi/abi.hpp"
 #include "mpi/object/fold.hpp"
 #include "mpi/object/transfer.hpp"
 #include "process/job_process.hpp"
@@ -86,17 +86,6 @@ struct Call {
 
 /// Ends this process and, through its launcher, the job.
 [[noreturn]] void end_job(int code, const std::string& why);
-
-/// The number of a made object, from its handle.
-inline int number_of(int handle) {
-  return static_cast<int>(static_cast<unsigned>(handle) & ~abi::kind_mask);
-}
-inline int handle_of(unsigned kind, int number) {
-  return static_cast<int>(kind | static_cast<unsigned>(number));
-}
-inline bool is_of(unsigned kind, int handle) {
-  return (static_cast<unsigned>(handle) & abi::kind_mask) == kind;
-}
 
 const char* text_of(int error);
 void write_status(MPI_Status* status, const Status& from);

@@ -226,7 +226,7 @@ int MPI_Op_free(MPI_Op* operation) {
   if (!is_of(abi::made_op, *operation) ||
       library().operations.find(number_of(*operation)) == nullptr) {
     return call.fail(&library().world, MPI_ERR_OP,
-                     fmt::format("{:#x} is no operation of the program's", *operation));
+                     fmt::format("{:#x} is no operation of the program's", abi::shown(*operation)));
   }
   (void)library().operations.remove(number_of(*operation));
   *operation = MPI_OP_NULL;

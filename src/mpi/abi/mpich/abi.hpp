@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPICH's ABI, as far as it is there: types, constants, functions. Handles are integers: a kind,
-// and a number.
+// MPICH's ABI, as far as it is there: types and constants. Handles are integers: a kind, and a
+// number.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,14 @@ struct MPI_Status {
 
 #define WEFT_MPI_CONSTANT(name, value) inline constexpr int name = static_cast<int>(value);
 #define WEFT_MPI_TYPE(name, value, basic) WEFT_MPI_CONSTANT(name, value)
-#include "mpi/abi/mpich/constants.def"
+#define WEFT_MPI_CONSTANTS "mpi/abi/mpich/constants.def"
+#include WEFT_MPI_CONSTANTS
 #undef WEFT_MPI_TYPE
 #undef WEFT_MPI_CONSTANT
 
-#define WEFT_MPI_FUNCTION(result, name, parameters) extern "C" result name parameters;
-#include "mpi/abi/mpich/functions.def"
-#undef WEFT_MPI_FUNCTION
-
 namespace weft::mpi::abi {
+
+inline constexpr const char* library_version = "weft, with MPICH's ABI";
 
 inline MPI_Status* const status_ignore = reinterpret_cast<MPI_Status*>(1);
 inline void* const in_place = reinterpret_cast<void*>(-1);
@@ -61,4 +60,24 @@ inline bool is_cancelled(const MPI_Status& status) {
   return (status.count_hi_and_cancelled & 1) != 0;
 }
 
+/// A handle as error messages show it.
+inline unsigned shown(int handle) {
+  return static_cast<unsigned>(handle);
+}
+
 }  // namespace weft::mpi::abi
+
+namespace weft::mpi {
+
+/// The number of a made object, from its handle.
+inline int number_of(int handle) {
+  return static_cast<int>(static_cast<unsigned>(handle) & ~abi::kind_mask);
+}
+inline int handle_of(unsigned kind, int number) {
+  return static_cast<int>(kind | static_cast<unsigned>(number));
+}
+inline bool is_of(unsigned kind, int handle) {
+  return (static_cast<unsigned>(handle) & abi::kind_mask) == kind;
+}
+
+}  // namespace weft::mpi
