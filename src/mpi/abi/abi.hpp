@@ -10,8 +10,10 @@
 
 #if defined(WEFT_MPI_MPICH)
 #include "mpi/abi/mpich/abi.hpp"
+#elif defined(WEFT_MPI_OPENMPI)
+#include "mpi/abi/openmpi/abi.hpp"
 #else
-#error "define WEFT_MPI_MPICH"
+#error "define WEFT_MPI_MPICH or WEFT_MPI_OPENMPI"
 #endif
 
 #define WEFT_MPI_FUNCTION(result, name, parameters) extern "C" result name parameters;

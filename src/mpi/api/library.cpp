@@ -14,11 +14,13 @@ namespace {
 /// The types that MPI has before the program makes any.
 const Datatype* predefined(MPI_Datatype handle) {
 #define WEFT_MPI_CONSTANT(name, value)
+#define WEFT_MPI_HANDLE(type, name, object)
 #define WEFT_MPI_TYPE(name, value, basic) {name, Datatype(Basic::basic)},
   static const std::map<MPI_Datatype, Datatype> types = {
 #include WEFT_MPI_CONSTANTS
   };
 #undef WEFT_MPI_TYPE
+#undef WEFT_MPI_HANDLE
 #undef WEFT_MPI_CONSTANT
   const auto found = types.find(handle);
   return found != types.end() ? &found->second : nullptr;
