@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -37,15 +38,27 @@ class Image {
     const auto* begin = reinterpret_cast<const char*>(bytes_.data()) + offset;
     return {begin, ::strnlen(begin, bytes_.size() - offset)};
   }
+  bool is_64_bit() const { return is_elf(ELFCLASS64); }
+  bool is_32_bit() const { return is_elf(ELFCLASS32); }
+  /// The name of MPI's first function is somewhere: in a table of symbols, or in a message.
+  bool names_mpi() const {
+    static constexpr std::string_view name = "MPI_Init";
+    return !bytes_.empty() &&
+           ::memmem(bytes_.data(), bytes_.size(), name.data(), name.size()) != nullptr;
+  }
 
  private:
+  bool is_elf(unsigned char size) const {
+    const auto ident = at<std::array<unsigned char, EI_NIDENT>>(0);
+    return ident && std::memcmp(ident->data(), ELFMAG, SELFMAG) == 0 && (*ident)[EI_CLASS] == size;
+  }
+
   std::span<const std::byte> bytes_;
 };
 
 std::vector<Elf64_Phdr> segments_of(const Image& image) {
   const auto header = image.at<Elf64_Ehdr>(0);
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-      header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_phentsize != sizeof(Elf64_Phdr)) {
+  if (!header || !image.is_64_bit() || header->e_phentsize != sizeof(Elf64_Phdr)) {
     return {};
   }
   std::vector<Elf64_Phdr> segments;
@@ -55,6 +68,43 @@ std::vector<Elf64_Phdr> segments_of(const Image& image) {
     segments.push_back(*segment);
   }
   return segments;
+}
+
+bool has_segment(const std::vector<Elf64_Phdr>& segments, std::uint32_t type) {
+  return std::any_of(segments.begin(), segments.end(),
+                     [&](const Elf64_Phdr& s) { return s.p_type == type; });
+}
+
+/// A library of an MPI, and either the ABI that weft takes its place with, or why weft does not.
+struct MpiLibrary {
+  std::string_view name;  // its beginning
+  std::string_view abi;
+  std::string_view why_not;
+};
+constexpr std::string_view no_version =
+    "of a version whose ABI weft does not have; compile it for MPICH 3.1 or newer "
+    "(libmpich.so.12), "
+    "or for Open MPI 3 or newer (libmpi.so.40)";
+constexpr std::string_view no_binding =
+    "whose language weft has no library for yet; docs/mpi.md lists what it has";
+/// The first that matches counts.
+constexpr std::array mpi_libraries{
+    MpiLibrary{"libmpich.so.12", "mpich", {}},     MpiLibrary{"libmpi.so.12", "mpich", {}},
+    MpiLibrary{"libmpi.so.40", "openmpi", {}},     MpiLibrary{"libmpichfort.so.", {}, no_binding},
+    MpiLibrary{"libmpifort.so.", {}, no_binding},  MpiLibrary{"libmpichcxx.so.", {}, no_binding},
+    MpiLibrary{"libmpicxx.so.", {}, no_binding},   MpiLibrary{"libmpi_mpifh.so.", {}, no_binding},
+    MpiLibrary{"libmpi_usempi", {}, no_binding},   MpiLibrary{"libmpi_cxx.so.", {}, no_binding},
+    MpiLibrary{"libmpi_java.so.", {}, no_binding}, MpiLibrary{"libmpi_abi.so.", {}, no_version},
+    MpiLibrary{"libmpich.so.", {}, no_version},    MpiLibrary{"libmpi.so.", {}, no_version},
+};
+
+const MpiLibrary* find_mpi_library(std::string_view name) {
+  const auto found =
+      std::find_if(mpi_libraries.begin(), mpi_libraries.end(), [&](const MpiLibrary& library) {
+        // Names with a version are whole: libmpi.so.4 is not libmpi.so.40.
+        return library.abi.empty() ? name.starts_with(library.name) : name == library.name;
+      });
+  return found != mpi_libraries.end() ? &*found : nullptr;
 }
 
 /// Where in the file an address of the loaded program lies.
@@ -131,19 +181,48 @@ std::vector<std::string> needed_libraries(std::span<const std::byte> bytes) {
   return libraries;
 }
 
+MpiChoice choose_mpi(std::span<const std::byte> bytes) {
+  const Image image(bytes);
+  if (image.names_mpi()) {
+    if (image.is_32_bit()) {
+      return {.wrong = "it is a 32-bit program of MPI; compile it for 64 bits"};
+    }
+    if (image.is_64_bit() && !has_segment(segments_of(image), PT_INTERP) &&
+        !has_segment(segments_of(image), PT_DYNAMIC)) {
+      return {.wrong =
+                  "an MPI is linked into it; link it with MPI's shared library, without -static"};
+    }
+  }
+  MpiChoice choice;
+  for (const std::string& library : needed_libraries(bytes)) {
+    const MpiLibrary* const known = find_mpi_library(library);
+    if (known == nullptr) continue;
+    if (!known->why_not.empty()) {
+      return {.wrong = fmt::format("it needs {}, {}", library, known->why_not)};
+    }
+    if (!choice.abi.empty() && choice.abi != known->abi) {
+      return {.wrong =
+                  fmt::format("it needs {} of one MPI and {} of another; link it with one of them",
+                              choice.library, library)};
+    }
+    if (choice.abi.empty())
+      choice = {.abi = std::string(known->abi), .library = library, .wrong = {}};
+  }
+  return choice;
+}
+
 std::string prefer_own_mpi(const std::string& program) {
   const MappedFile file(find_program(program));
-  const auto needed = needed_libraries(file.bytes());
-  const bool is_mpich = std::any_of(needed.begin(), needed.end(), [](const std::string& name) {
-    return name == "libmpich.so.12" || name == "libmpi.so.12";
-  });
-  if (!is_mpich) return {};
-  const auto own = find_module("weft-mpi/mpich/libmpich.so.12");
+  const MpiChoice choice = choose_mpi(file.bytes());
+  if (!choice.wrong.empty()) return fmt::format("cannot start '{}': {}", program, choice.wrong);
+  if (choice.abi.empty()) return {};
+  const std::string name = fmt::format("weft-mpi/{}/{}", choice.abi, choice.library);
+  const auto own = find_module(name);
   if (!own) {
     return fmt::format(
-        "cannot start '{}': it was compiled for MPICH, and weft's library in MPICH's place, "
-        "weft-mpi/mpich/libmpich.so.12, is not beside this program; build or install it",
-        program);
+        "cannot start '{}': it needs {}, and weft's library in its place, {}, is not beside this "
+        "program; build or install it",
+        program, choice.library, name);
   }
   std::string path = own->substr(0, own->rfind('/'));
   if (const char* others = std::getenv("LD_LIBRARY_PATH"); others != nullptr && *others != '\0') {

@@ -13,6 +13,16 @@ namespace weft {
 /// damaged; what cannot be executed is for execve to say.
 std::vector<std::string> needed_libraries(std::span<const std::byte> image);
 
+/// The MPI of a program, as far as weft takes its place.
+struct MpiChoice {
+  std::string abi;      ///< the folder of weft's libraries; empty: the program is of no MPI
+  std::string library;  ///< the first that it needs
+  std::string wrong;    ///< why it cannot run, and how it could; empty: it can
+};
+/// From a program's image: its shared libraries. A static or a 32-bit program is wrong if it names
+/// functions of MPI.
+MpiChoice choose_mpi(std::span<const std::byte> image);
+
 /// Lets the dynamic linker find weft's MPI first, where the program was compiled for one whose
 /// place weft takes: sets LD_LIBRARY_PATH of this process, which is about to execute it. The
 /// program is found as execvp(3) does. Returns what is wrong, for the launcher; empty: nothing.

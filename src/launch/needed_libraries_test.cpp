@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/needed_libraries.hpp"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -38,6 +40,86 @@ TEST(needed_libraries, a_program_that_was_cut_off_does_no_harm) {
   auto damaged = program;
   std::fill(damaged.begin() + 32, damaged.begin() + 40, std::byte{0xff});
   EXPECT_TRUE(needed_libraries(damaged).empty());
+}
+
+/// A program that needs libraries: nothing but what the dynamic linker reads.
+std::vector<std::byte> program_with(const std::vector<std::string>& libraries) {
+  std::string names(1, '\0');
+  std::vector<Elf64_Dyn> entries;
+  for (const std::string& library : libraries) {
+    entries.push_back({.d_tag = DT_NEEDED, .d_un = {.d_val = names.size()}});
+    names += library + '\0';
+  }
+  const std::size_t tables = sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr);
+  const std::size_t text = tables + (entries.size() + 2) * sizeof(Elf64_Dyn);
+  entries.push_back({.d_tag = DT_STRTAB, .d_un = {.d_ptr = text}});
+  entries.push_back({.d_tag = DT_NULL, .d_un = {.d_val = 0}});
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_phoff = sizeof header;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 2;
+  const std::size_t size = text + names.size();
+  const Elf64_Phdr segments[] = {{.p_type = PT_LOAD,
+                                  .p_flags = PF_R,
+                                  .p_offset = 0,
+                                  .p_vaddr = 0,
+                                  .p_paddr = 0,
+                                  .p_filesz = size,
+                                  .p_memsz = size,
+                                  .p_align = 1},
+                                 {.p_type = PT_DYNAMIC,
+                                  .p_flags = PF_R,
+                                  .p_offset = tables,
+                                  .p_vaddr = tables,
+                                  .p_paddr = 0,
+                                  .p_filesz = text - tables,
+                                  .p_memsz = text - tables,
+                                  .p_align = 1}};
+  std::vector<std::byte> bytes(size);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + sizeof header, segments, sizeof segments);
+  std::memcpy(bytes.data() + tables, entries.data(), text - tables);
+  std::memcpy(bytes.data() + text, names.data(), names.size());
+  return bytes;
+}
+
+TEST(choose_mpi, follows_the_library_that_a_program_needs) {
+  EXPECT_EQ(choose_mpi(program_with({"libc.so.6"})).abi, "");
+  EXPECT_EQ(choose_mpi(program_with({"libmpich.so.12", "libc.so.6"})).abi, "mpich");
+  EXPECT_EQ(choose_mpi(program_with({"libc.so.6", "libmpi.so.12"})).abi, "mpich");
+  EXPECT_EQ(choose_mpi(program_with({"libmpi.so.40"})).abi, "openmpi");
+  EXPECT_EQ(choose_mpi(program_with({"libmpi.so.40"})).library, "libmpi.so.40");
+}
+
+TEST(choose_mpi, names_a_library_that_weft_does_not_replace) {
+  for (const char* library : {"libmpi.so.1", "libmpi.so.4", "libmpi.so.400", "libmpich.so.10",
+                              "libmpi_cxx.so.40", "libmpi_java.so.40"}) {
+    const MpiChoice choice = choose_mpi(program_with({library}));
+    EXPECT_NE(choice.wrong.find(library), std::string::npos) << library << ": " << choice.wrong;
+  }
+}
+
+TEST(choose_mpi, two_mpis_in_one_program_are_an_error_that_names_both) {
+  const auto choice = choose_mpi(program_with({"libmpi.so.40", "libmpich.so.12"}));
+  EXPECT_EQ(choice.wrong,
+            "it needs libmpi.so.40 of one MPI and libmpich.so.12 of another; link it with one of "
+            "them");
+}
+
+TEST(choose_mpi, static_and_32_bit_programs_of_mpi_are_errors) {
+  auto program = program_with({"MPI_Init"});
+  EXPECT_EQ(choose_mpi(program).wrong, "");
+  program[EI_CLASS] = std::byte{ELFCLASS32};
+  EXPECT_NE(choose_mpi(program).wrong.find("32-bit"), std::string::npos);
+  program[EI_CLASS] = std::byte{ELFCLASS64};
+  const std::uint32_t none = PT_NULL;  // in place of PT_DYNAMIC
+  std::memcpy(program.data() + sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr), &none, sizeof none);
+  EXPECT_NE(choose_mpi(program).wrong.find("-static"), std::string::npos);
+  auto other = program_with({"libc.so.6"});
+  other[EI_CLASS] = std::byte{ELFCLASS32};
+  EXPECT_EQ(choose_mpi(other).wrong, "");
 }
 
 }  // namespace
