@@ -89,13 +89,22 @@ constexpr std::string_view no_binding =
     "whose language weft has no library for yet; docs/mpi.md lists what it has";
 /// The first that matches counts.
 constexpr std::array mpi_libraries{
-    MpiLibrary{"libmpich.so.12", "mpich", {}},     MpiLibrary{"libmpi.so.12", "mpich", {}},
-    MpiLibrary{"libmpi.so.40", "openmpi", {}},     MpiLibrary{"libmpichfort.so.", {}, no_binding},
-    MpiLibrary{"libmpifort.so.", {}, no_binding},  MpiLibrary{"libmpichcxx.so.", {}, no_binding},
-    MpiLibrary{"libmpicxx.so.", {}, no_binding},   MpiLibrary{"libmpi_mpifh.so.", {}, no_binding},
-    MpiLibrary{"libmpi_usempi", {}, no_binding},   MpiLibrary{"libmpi_cxx.so.", {}, no_binding},
-    MpiLibrary{"libmpi_java.so.", {}, no_binding}, MpiLibrary{"libmpi_abi.so.", {}, no_version},
-    MpiLibrary{"libmpich.so.", {}, no_version},    MpiLibrary{"libmpi.so.", {}, no_version},
+    MpiLibrary{"libmpich.so.12", "mpich", {}},
+    MpiLibrary{"libmpi.so.12", "mpich", {}},
+    MpiLibrary{"libmpichfort.so.12", "mpich", {}},
+    MpiLibrary{"libmpi.so.40", "openmpi", {}},
+    MpiLibrary{"libmpi_mpifh.so.40", "openmpi", {}},
+    MpiLibrary{"libmpifort.so.", {}, no_binding},
+    MpiLibrary{"libmpichcxx.so.", {}, no_binding},
+    MpiLibrary{"libmpicxx.so.", {}, no_binding},
+    MpiLibrary{"libmpi_usempif08.so.", {}, no_binding},
+    MpiLibrary{"libmpi_cxx.so.", {}, no_binding},
+    MpiLibrary{"libmpi_java.so.", {}, no_binding},
+    MpiLibrary{"libmpi_abi.so.", {}, no_version},
+    MpiLibrary{"libmpich.so.", {}, no_version},
+    MpiLibrary{"libmpichfort.so.", {}, no_version},
+    MpiLibrary{"libmpi.so.", {}, no_version},
+    MpiLibrary{"libmpi_mpifh.so.", {}, no_version},
 };
 
 const MpiLibrary* find_mpi_library(std::string_view name) {

@@ -90,6 +90,8 @@ TEST(choose_mpi, follows_the_library_that_a_program_needs) {
   EXPECT_EQ(choose_mpi(program_with({"libmpich.so.12", "libc.so.6"})).abi, "mpich");
   EXPECT_EQ(choose_mpi(program_with({"libc.so.6", "libmpi.so.12"})).abi, "mpich");
   EXPECT_EQ(choose_mpi(program_with({"libmpi.so.40"})).abi, "openmpi");
+  EXPECT_EQ(choose_mpi(program_with({"libmpichfort.so.12"})).abi, "mpich");
+  EXPECT_EQ(choose_mpi(program_with({"libmpi_mpifh.so.40"})).abi, "openmpi");
   EXPECT_EQ(choose_mpi(program_with({"libmpi.so.40"})).library, "libmpi.so.40");
 }
 

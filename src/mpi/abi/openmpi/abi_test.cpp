@@ -7,6 +7,8 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <type_traits>
 
@@ -78,6 +80,16 @@ TEST(openmpi_abi, objects_have_the_sizes_of_the_installed_library) {
   EXPECT_EQ(size_in(libraries.own, #name), size_in(libraries.original, #name)) << #name;
 #include "mpi/abi/openmpi/objects.def"
 #undef WEFT_MPI_OBJECT
+}
+
+TEST(openmpi_abi, handles_of_fortran_have_the_numbers_of_the_installed_file) {
+  std::ifstream file(WEFT_OPENMPI_FORTRAN_HANDLES);
+  ASSERT_TRUE(file) << WEFT_OPENMPI_FORTRAN_HANDLES;
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+#define WEFT_MPI_FORTRAN_HANDLE(name, number) \
+  EXPECT_NE(text.find("parameter (" #name "=" #number ")"), std::string::npos) << #name;
+#include "mpi/abi/openmpi/fortran_handles.def"
+#undef WEFT_MPI_FORTRAN_HANDLE
 }
 
 TEST(openmpi_abi, all_functions_of_the_installed_library_are_there_under_both_names) {

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fortran's handles and sentinels of the ABI that a library is compiled for.
+#pragma once
+
+#if defined(WEFT_MPI_MPICH)
+#include "mpi/abi/mpich/fortran.hpp"
+#else
+#include "mpi/abi/openmpi/fortran.hpp"
+#endif

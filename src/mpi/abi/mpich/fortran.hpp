@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPICH's handles in Fortran are those of C. Its sentinels are common blocks, of which a program
+// and the library have one copy.
+#pragma once
+
+#include "mpi/abi/mpich/abi.hpp"
+
+extern "C" {
+/// MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE.
+extern int mpipriv1_[7];
+/// MPI_STATUSES_IGNORE, MPI_ERRCODES_IGNORE.
+extern int mpipriv2_[6];
+}
+
+namespace weft::mpi::abi {
+
+template <class Handle>
+Handle from_fortran(int handle) {
+  return handle;
+}
+template <class Handle>
+int to_fortran(Handle handle) {
+  return handle;
+}
+
+inline void* fortran_bottom() {
+  return &mpipriv1_[0];
+}
+inline void* fortran_in_place() {
+  return &mpipriv1_[1];
+}
+inline void* fortran_status_ignore() {
+  return &mpipriv1_[2];
+}
+inline void* fortran_statuses_ignore() {
+  return &mpipriv2_[0];
+}
+
+}  // namespace weft::mpi::abi

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/abi/openmpi/fortran.hpp"
+
+#include <array>
+#include <utility>
+
+int mpi_fortran_bottom_;
+int mpi_fortran_in_place_;
+double mpi_fortran_status_ignore_;
+double mpi_fortran_statuses_ignore_;
+
+namespace weft::mpi::abi {
+namespace {
+
+constexpr std::size_t most_predefined = 128;
+
+/// Predefined handles of one type, by their numbers in Fortran.
+template <class Handle>
+using Predefined = std::array<Handle, most_predefined>;
+
+template <class Handle>
+const Predefined<Handle>& predefined_of() {
+  static const Predefined<Handle> handles = [] {
+    Predefined<Handle> made{};
+    const auto add = [&](auto handle, std::size_t number) {
+      if constexpr (std::is_same_v<decltype(handle), Handle>) made[number] = handle;
+    };
+#define WEFT_MPI_FORTRAN_HANDLE(name, number) add(name, number);
+#include "mpi/abi/openmpi/fortran_handles.def"
+#undef WEFT_MPI_FORTRAN_HANDLE
+    return made;
+  }();
+  return handles;
+}
+
+template <class Handle>
+constexpr Kind<Handle> kind_of();
+template <>
+constexpr Kind<MPI_Comm> kind_of<MPI_Comm>() {
+  return made_comm;
+}
+template <>
+constexpr Kind<MPI_Datatype> kind_of<MPI_Datatype>() {
+  return made_type;
+}
+template <>
+constexpr Kind<MPI_Op> kind_of<MPI_Op>() {
+  return made_op;
+}
+template <>
+constexpr Kind<MPI_Request> kind_of<MPI_Request>() {
+  return made_request;
+}
+template <>
+constexpr Kind<MPI_Errhandler> kind_of<MPI_Errhandler>() {
+  return made_errhandler;
+}
+
+}  // namespace
+
+template <class Handle>
+Handle from_fortran(int handle) {
+  if (handle >= first_made) return handle_of(kind_of<Handle>(), handle - first_made);
+  const auto& predefined = predefined_of<Handle>();
+  const auto number = static_cast<std::size_t>(handle);
+  return number < predefined.size() ? predefined[number] : nullptr;
+}
+
+template <class Handle>
+int to_fortran(Handle handle) {
+  if (is_of(kind_of<Handle>(), handle)) return number_of(handle) + first_made;
+  const auto& predefined = predefined_of<Handle>();
+  for (std::size_t i = 0; i < predefined.size(); ++i) {
+    if (predefined[i] == handle) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+template MPI_Comm from_fortran<MPI_Comm>(int);
+template MPI_Datatype from_fortran<MPI_Datatype>(int);
+template MPI_Op from_fortran<MPI_Op>(int);
+template MPI_Request from_fortran<MPI_Request>(int);
+template MPI_Errhandler from_fortran<MPI_Errhandler>(int);
+template int to_fortran<MPI_Comm>(MPI_Comm);
+template int to_fortran<MPI_Datatype>(MPI_Datatype);
+template int to_fortran<MPI_Op>(MPI_Op);
+template int to_fortran<MPI_Request>(MPI_Request);
+template int to_fortran<MPI_Errhandler>(MPI_Errhandler);
+
+}  // namespace weft::mpi::abi

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open MPI's handles in Fortran are numbers: small ones are predefined. Its sentinels are common
+// blocks, of which a program and the library have one copy.
+#pragma once
+
+#include "mpi/abi/openmpi/abi.hpp"
+
+extern "C" {
+extern int mpi_fortran_bottom_;
+extern int mpi_fortran_in_place_;
+extern double mpi_fortran_status_ignore_;
+extern double mpi_fortran_statuses_ignore_;
+}
+
+namespace weft::mpi::abi {
+
+/// The handle of a made object in Fortran is its number, plus this.
+inline constexpr int first_made = 1024;
+
+/// Handle: MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request or MPI_Errhandler. One that there is not
+/// becomes null, which no function takes.
+template <class Handle>
+Handle from_fortran(int handle);
+template <class Handle>
+int to_fortran(Handle handle);
+
+inline void* fortran_bottom() {
+  return &mpi_fortran_bottom_;
+}
+inline void* fortran_in_place() {
+  return &mpi_fortran_in_place_;
+}
+inline void* fortran_status_ignore() {
+  return &mpi_fortran_status_ignore_;
+}
+inline void* fortran_statuses_ignore() {
+  return &mpi_fortran_statuses_ignore_;
+}
+
+}  // namespace weft::mpi::abi

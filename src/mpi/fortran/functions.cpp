@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions that programs in Fortran call, as gfortran names them: in small letters, with an
+// underscore behind. All arguments are addresses.
+#include <array>
+#include <cstdio>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "mpi/fortran/kinds.hpp"
+
+namespace weft::mpi::fortran {
+namespace {
+
+template <class Function, class... Kinds, std::size_t... I>
+int call_with(Function* function, const Context& context, void* const* addresses,
+              std::index_sequence<I...>, std::tuple<Kinds...>*) {
+  std::tuple<Kinds...> kinds{Kinds(addresses[I], context)...};
+  const int error = function(std::get<I>(kinds).c()...);
+  (std::get<I>(kinds).done(error), ...);
+  return error;
+}
+
+template <class... Kinds, class Function>
+int call(Function* function, std::size_t text_length,
+         const std::array<void*, sizeof...(Kinds)>& addresses) {
+  return call_with(function, Context{addresses[0], text_length}, addresses.data(),
+                   std::index_sequence_for<Kinds...>(),
+                   static_cast<std::tuple<Kinds...>*>(nullptr));
+}
+
+/// Operations of the program get datatypes as Fortran's handles. C's do not say which function is
+/// meant: each has a function of its own that knows it by its number.
+using Operation = void(void*, void*, int*, int*);
+constexpr std::size_t most_operations = 64;
+std::array<Operation*, most_operations> operations;
+std::size_t used_operations = 0;
+
+template <std::size_t number>
+void operate(void* in, void* inout, int* count, MPI_Datatype* type) {
+  int fortran_type = abi::to_fortran<MPI_Datatype>(*type);
+  operations[number](in, inout, count, &fortran_type);
+}
+
+template <std::size_t... I>
+constexpr std::array<MPI_User_function*, most_operations> all_operates(std::index_sequence<I...>) {
+  return {&operate<I>...};
+}
+
+/// Null: there are too many of them.
+MPI_User_function* c_function_for(Operation* operation) {
+  static constexpr auto operates = all_operates(std::make_index_sequence<most_operations>());
+  const auto end = operations.begin() + used_operations;
+  const auto found = std::find(operations.begin(), end, operation);
+  if (found == end) {
+    if (used_operations == most_operations) return nullptr;
+    operations[used_operations++] = operation;
+  }
+  return operates[static_cast<std::size_t>(found - operations.begin())];
+}
+
+/// Ends the job with one line that names the function.
+void absent(std::string_view symbol) {
+  symbol.remove_suffix(1);
+  std::fprintf(stderr,
+               "%.*s: weft does not have it for Fortran yet; docs/mpi.md lists what it has\n",
+               static_cast<int>(symbol.size()), symbol.data());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+}  // namespace
+}  // namespace weft::mpi::fortran
+
+using namespace weft::mpi::fortran;
+namespace abi = weft::mpi::abi;
+
+// Parameters a1 to aN, and their names alone.
+#define WEFT_P1 void* a1
+#define WEFT_P2 WEFT_P1, void* a2
+#define WEFT_P3 WEFT_P2, void* a3
+#define WEFT_P4 WEFT_P3, void* a4
+#define WEFT_P5 WEFT_P4, void* a5
+#define WEFT_P6 WEFT_P5, void* a6
+#define WEFT_P7 WEFT_P6, void* a7
+#define WEFT_P8 WEFT_P7, void* a8
+#define WEFT_P9 WEFT_P8, void* a9
+#define WEFT_P10 WEFT_P9, void* a10
+#define WEFT_P11 WEFT_P10, void* a11
+#define WEFT_P12 WEFT_P11, void* a12
+#define WEFT_A1 a1
+#define WEFT_A2 WEFT_A1, a2
+#define WEFT_A3 WEFT_A2, a3
+#define WEFT_A4 WEFT_A3, a4
+#define WEFT_A5 WEFT_A4, a5
+#define WEFT_A6 WEFT_A5, a6
+#define WEFT_A7 WEFT_A6, a7
+#define WEFT_A8 WEFT_A7, a8
+#define WEFT_A9 WEFT_A8, a9
+#define WEFT_A10 WEFT_A9, a10
+#define WEFT_A11 WEFT_A10, a11
+#define WEFT_A12 WEFT_A11, a12
+#define WEFT_NTH(a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
+#define WEFT_COUNT(...) WEFT_NTH(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
+#define WEFT_JOIN_(a, b) a##b
+#define WEFT_JOIN(a, b) WEFT_JOIN_(a, b)
+#define WEFT_P(...) WEFT_JOIN(WEFT_P, WEFT_COUNT(__VA_ARGS__))
+#define WEFT_A(...) WEFT_JOIN(WEFT_A, WEFT_COUNT(__VA_ARGS__))
+
+extern "C" {
+
+#define WEFT_MPI_FORTRAN(name, function, ...)                        \
+  void name##_(WEFT_P(__VA_ARGS__), int* error) {                    \
+    *error = call<__VA_ARGS__>(&function, 0, {WEFT_A(__VA_ARGS__)}); \
+  }
+#define WEFT_MPI_FORTRAN_TEXT(name, function, ...)                        \
+  void name##_(WEFT_P(__VA_ARGS__), int* error, std::size_t length) {     \
+    *error = call<__VA_ARGS__>(&function, length, {WEFT_A(__VA_ARGS__)}); \
+  }
+#include "mpi/fortran/functions.def"
+#undef WEFT_MPI_FORTRAN_TEXT
+#undef WEFT_MPI_FORTRAN
+
+// Those whose arguments are not C's.
+void mpi_init_(int* error) {
+  *error = MPI_Init(nullptr, nullptr);
+}
+
+void mpi_init_thread_(int* required, int* provided, int* error) {
+  *error = MPI_Init_thread(nullptr, nullptr, *required, provided);
+}
+
+void mpi_finalize_(int* error) {
+  *error = MPI_Finalize();
+}
+
+double mpi_wtime_() {
+  return MPI_Wtime();
+}
+
+double mpi_wtick_() {
+  return MPI_Wtick();
+}
+
+void mpi_op_create_(Operation* operation, int* commutes, int* made, int* error) {
+  MPI_Op op = MPI_OP_NULL;
+  MPI_User_function* const function = c_function_for(operation);
+  *error = function != nullptr ? MPI_Op_create(function, *commutes, &op) : MPI_ERR_OTHER;
+  *made = abi::to_fortran<MPI_Op>(op);
+}
+
+}  // extern "C"
+
+#define WEFT_MPI_ABSENT(name) \
+  extern "C" void name() {    \
+    absent(#name);            \
+  }
+#include WEFT_MPI_FORTRAN_ABSENT_TABLE
+#undef WEFT_MPI_ABSENT

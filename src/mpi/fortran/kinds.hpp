@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kinds of arguments of MPI's functions in Fortran. A kind takes an argument's address, gives C's
+// argument (`c`), and writes results back once the function has returned (`done`).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "mpi/abi/abi.hpp"
+#include "mpi/abi/fortran.hpp"
+
+namespace weft::mpi::fortran {
+
+/// What kinds know of a call besides their own argument.
+struct Context {
+  const void* first;        ///< the address of the first argument: of arrays, their length
+  std::size_t text_length;  ///< of a function's string
+
+  std::size_t count() const {
+    return static_cast<std::size_t>(std::max(*static_cast<const int*>(first), 0));
+  }
+};
+
+/// An argument whose memory is that of C.
+template <class T>
+class InPlace {
+ public:
+  InPlace(void* address, const Context&) : address_(static_cast<T*>(address)) {}
+  T* c() { return address_; }
+  void done(int) {}
+
+ private:
+  T* address_;
+};
+using IntOut = InPlace<int>;  // also of LOGICAL: true is 1
+using Ints = InPlace<int>;
+using AintOut = InPlace<MPI_Aint>;
+using Aints = InPlace<MPI_Aint>;
+
+template <class T>
+class Value {
+ public:
+  Value(void* address, const Context&) : value_(*static_cast<const T*>(address)) {}
+  T c() { return value_; }
+  void done(int) {}
+
+ private:
+  T value_;
+};
+using Int = Value<int>;
+using Aint = Value<MPI_Aint>;
+
+/// Memory of the program, MPI_BOTTOM or MPI_IN_PLACE.
+class Buffer {
+ public:
+  Buffer(void* address, const Context&) : address_(address) {
+    if (address == abi::fortran_bottom()) address_ = nullptr;
+    if (address == abi::fortran_in_place()) address_ = abi::in_place;
+  }
+  void* c() { return address_; }
+  void done(int) {}
+
+ private:
+  void* address_;
+};
+
+template <class Handle>
+class In {
+ public:
+  In(void* address, const Context&)
+      : value_(abi::from_fortran<Handle>(*static_cast<const int*>(address))) {}
+  Handle c() { return value_; }
+  void done(int) {}
+
+ private:
+  Handle value_;
+};
+
+template <class Handle>
+class InOut {
+ public:
+  InOut(void* address, const Context&)
+      : fortran_(static_cast<int*>(address)), value_(abi::from_fortran<Handle>(*fortran_)) {}
+  Handle* c() { return &value_; }
+  void done(int) { *fortran_ = abi::to_fortran<Handle>(value_); }
+
+ private:
+  int* fortran_;
+  Handle value_;
+};
+
+template <class Handle>
+class Out {
+ public:
+  Out(void* address, const Context&) : fortran_(static_cast<int*>(address)) {}
+  Handle* c() { return &value_; }
+  void done(int error) {
+    if (error == MPI_SUCCESS) *fortran_ = abi::to_fortran<Handle>(value_);
+  }
+
+ private:
+  int* fortran_;
+  Handle value_{};
+};
+
+using Comm = In<MPI_Comm>;
+using CommOut = Out<MPI_Comm>;
+using CommInOut = InOut<MPI_Comm>;
+using Type = In<MPI_Datatype>;
+using TypeOut = Out<MPI_Datatype>;
+using TypeInOut = InOut<MPI_Datatype>;
+using Op = In<MPI_Op>;
+using OpInOut = InOut<MPI_Op>;
+using RequestOut = Out<MPI_Request>;
+using RequestInOut = InOut<MPI_Request>;
+using Errhandler = In<MPI_Errhandler>;
+
+/// An array of handles; its length is the first argument.
+template <class Handle, bool writes>
+class Handles {
+ public:
+  Handles(void* address, const Context& context)
+      : fortran_(static_cast<int*>(address)), values_(context.count()) {
+    std::transform(fortran_, fortran_ + values_.size(), values_.begin(),
+                   [](int handle) { return abi::from_fortran<Handle>(handle); });
+  }
+  Handle* c() { return values_.data(); }
+  void done(int) {
+    if (!writes) return;
+    std::transform(values_.begin(), values_.end(), fortran_,
+                   [](Handle handle) { return abi::to_fortran<Handle>(handle); });
+  }
+
+ private:
+  int* fortran_;
+  std::vector<Handle> values_;
+};
+using Requests = Handles<MPI_Request, true>;
+using Types = Handles<MPI_Datatype, false>;
+
+/// A status, whose integers are those of C's one after the other, aligned as integers are.
+class StatusIn {
+ public:
+  StatusIn(void* address, const Context&) { std::memcpy(&value_, address, sizeof value_); }
+  MPI_Status* c() { return &value_; }
+  void done(int) {}
+
+ private:
+  MPI_Status value_;
+};
+
+/// The field of the error stays as it is where a function does not write it.
+class StatusOut {
+ public:
+  StatusOut(void* address, const Context&)
+      : fortran_(address != abi::fortran_status_ignore() ? address : nullptr) {
+    if (fortran_ != nullptr) std::memcpy(&value_, fortran_, sizeof value_);
+  }
+  MPI_Status* c() { return fortran_ != nullptr ? &value_ : abi::status_ignore; }
+  void done(int) {
+    if (fortran_ != nullptr) std::memcpy(fortran_, &value_, sizeof value_);
+  }
+
+ private:
+  void* fortran_;
+  MPI_Status value_{};
+};
+
+class StatusesOut {
+ public:
+  StatusesOut(void* address, const Context& context)
+      : fortran_(address != abi::fortran_statuses_ignore() ? address : nullptr) {
+    if (fortran_ == nullptr) return;
+    values_.resize(context.count() + 1);  // none of them is no pointer to ignore
+    copy(values_.data(), fortran_);
+  }
+  MPI_Status* c() { return fortran_ != nullptr ? values_.data() : abi::status_ignore; }
+  void done(int) {
+    if (fortran_ != nullptr) copy(fortran_, values_.data());
+  }
+
+ private:
+  void copy(void* to, const void* from) const {
+    std::memcpy(to, from, (values_.size() - 1) * sizeof(MPI_Status));
+  }
+
+  void* fortran_;
+  std::vector<MPI_Status> values_;
+};
+
+/// Fortran counts from 1.
+class IndexOut {
+ public:
+  IndexOut(void* address, const Context&) : fortran_(static_cast<int*>(address)) {}
+  int* c() { return &value_; }
+  void done(int) { *fortran_ = value_ >= 0 ? value_ + 1 : value_; }
+
+ private:
+  int* fortran_;
+  int value_ = MPI_UNDEFINED;
+};
+
+class IndicesOut {
+ public:
+  IndicesOut(void* address, const Context& context)
+      : fortran_(static_cast<int*>(address)), values_(context.count(), MPI_UNDEFINED) {}
+  int* c() { return values_.data(); }
+  void done(int) {
+    for (std::size_t i = 0; i < values_.size() && values_[i] >= 0; ++i)
+      fortran_[i] = values_[i] + 1;
+  }
+
+ private:
+  int* fortran_;
+  std::vector<int> values_;
+};
+
+/// A string without a terminator, filled up with blanks.
+class TextOut {
+ public:
+  TextOut(void* address, const Context& context)
+      : fortran_(static_cast<char*>(address)),
+        length_(context.text_length),
+        value_(std::max<std::size_t>(MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_ERROR_STRING) + 1,
+               '\0') {}
+  char* c() { return value_.data(); }
+  void done(int error) {
+    if (error != MPI_SUCCESS) return;
+    const std::size_t used = std::min(std::strlen(value_.c_str()), length_);
+    std::memcpy(fortran_, value_.data(), used);
+    std::fill(fortran_ + used, fortran_ + length_, ' ');
+  }
+
+ private:
+  char* fortran_;
+  std::size_t length_;
+  std::string value_;
+};
+
+}  // namespace weft::mpi::fortran
