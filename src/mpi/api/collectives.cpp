@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chapter on collective communication. Data travel packed: contiguous data are sent from, and
-// received at, their place in the caller's memory.
+// The chapter on collective communication: the operations, and calls that block.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 #include <optional>
 
-#include "mpi/api/library.hpp"
-#include "mpi/object/collectives.hpp"
+#include "mpi/api/collective_call.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -17,74 +16,27 @@ namespace {
 using collective::Blocks;
 using collective::Operation;
 
-/// Elements of the caller's, as consecutive bytes.
-class Packed {
+/// Elements in memory of their own, laid out as their datatype says.
+class Spread {
  public:
-  Packed() = default;
-  Packed(const void* address, std::uint64_t count, const Datatype& type, bool reads)
-      : address_(const_cast<void*>(address)), count_(count), type_(&type) {
-    if (type.is_contiguous()) return;
-    copy_.resize(bytes());
-    if (reads) type.pack(address, count, copy_.data());
+  Spread(const Datatype& type, std::uint64_t elements, std::span<const std::byte> packed) {
+    std::int64_t low = 0, high = 0;
+    for (const Run& run : type.runs()) {
+      low = std::min(low, run.offset);
+      high = std::max(high, run.offset + static_cast<std::int64_t>(run.bytes));
+    }
+    const std::int64_t last = static_cast<std::int64_t>(elements - 1) * type.extent();
+    low += std::min<std::int64_t>(0, last);
+    high += std::max<std::int64_t>(0, last);
+    memory_.resize(static_cast<std::size_t>(high - low));
+    begin_ = -low;
+    type.unpack(packed, address());
   }
-  std::uint64_t bytes() const { return type_ != nullptr ? count_ * type_->size() : 0; }
-  std::byte* data() {
-    return type_ == nullptr || type_->is_contiguous() ? static_cast<std::byte*>(address_)
-                                                      : copy_.data();
-  }
-  /// Unpacks the received bytes into the caller's buffer.
-  void write_back() {
-    if (!copy_.empty()) type_->unpack(copy_, address_);
-  }
+  void* address() const { return const_cast<std::byte*>(memory_.data()) + begin_; }
 
  private:
-  void* address_ = nullptr;
-  std::uint64_t count_ = 0;
-  const Datatype* type_ = nullptr;
-  std::vector<std::byte> copy_;
-};
-
-/// One collective call: its communicator and its arguments, checked.
-struct Collective {
-  Call call;
-  Communicator* communicator = nullptr;
-  int error = MPI_SUCCESS;
-
-  Collective(const char* function, MPI_Comm comm) : call{function} {
-    communicator = call.communicator(comm, error);
-  }
-  bool ok() const { return error == MPI_SUCCESS; }
-  const Group& group() const { return communicator->group; }
-  bool is_root(int root) const { return group().rank == static_cast<std::uint32_t>(root); }
-
-  Packed pack(const void* address, int count, MPI_Datatype type, bool reads,
-              std::uint64_t times = 1) {
-    if (!ok()) return {};
-    const Datatype* const datatype = call.type(type, error);
-    if (datatype == nullptr) return {};
-    if (count < 0) {
-      error = call.fail(communicator, MPI_ERR_COUNT, fmt::format("the count is {}", count));
-      return {};
-    }
-    return {address, static_cast<std::uint64_t>(count) * times, *datatype, reads};
-  }
-  void check_root(int root) {
-    if (!ok() || (root >= 0 && static_cast<std::uint32_t>(root) < group().size())) return;
-    error = call.fail(communicator, MPI_ERR_ROOT,
-                      fmt::format("{} is no rank of a communicator of {}", root, group().size()));
-  }
-  int run(const collective::Request& request, const std::byte* input, std::byte* output,
-          const FoldBytes& fold = {}) {
-    run_collective(*library().transfer, group(), request, input, output, fold);
-    return call.settle(communicator);
-  }
-};
-
-/// A reduction's operation.
-struct Folding {
-  FoldBytes fold;
-  std::uint64_t element_bytes = 1;
-  bool may_regroup = true;
+  std::vector<std::byte> memory_;
+  std::int64_t begin_ = 0;
 };
 
 /// Nothing: it is none of the predefined operations.
@@ -108,7 +60,7 @@ Folding predefined_folding(Collective& c, Fold operation, const Datatype& type) 
   }
   const bool is_exact = basic != Basic::float32 && basic != Basic::float64 &&
                         basic != Basic::float_long && basic != Basic::complex32 &&
-                        basic != Basic::complex64;
+                        basic != Basic::complex64 && basic != Basic::complex_long;
   return {.fold =
               [operation, basic, size](const std::byte* in, std::byte* inout, std::uint64_t bytes) {
                 (void)fold(operation, basic, in, inout, bytes / size);
@@ -119,6 +71,24 @@ Folding predefined_folding(Collective& c, Fold operation, const Datatype& type) 
           .may_regroup = is_exact || operation == Fold::sum || operation == Fold::product ||
                          operation == Fold::max || operation == Fold::min};
 }
+
+/// The program's operation gets elements as they lie in its own memory.
+Folding folding_with_gaps(const UserOperation& own, MPI_Datatype type, const Datatype& datatype) {
+  return {.fold =
+              [own, type, &datatype](const std::byte* in, std::byte* inout, std::uint64_t bytes) {
+                const std::uint64_t elements = bytes / datatype.size();
+                const Spread left(datatype, elements, {in, bytes});
+                const Spread right(datatype, elements, {inout, bytes});
+                int count = static_cast<int>(elements);
+                MPI_Datatype handle = type;
+                own.function(left.address(), right.address(), &count, &handle);
+                datatype.pack(right.address(), elements, inout);
+              },
+          .element_bytes = datatype.size(),
+          .may_regroup = true};
+}
+
+}  // namespace
 
 Folding folding(Collective& c, MPI_Op op, MPI_Datatype type) {
   if (!c.ok()) return {};
@@ -132,169 +102,362 @@ Folding folding(Collective& c, MPI_Op op, MPI_Datatype type) {
                           fmt::format("{:#x} is no operation", abi::shown(op)));
     return {};
   }
-  if (!datatype->is_contiguous()) {
-    c.error = c.call.fail(c.communicator, MPI_ERR_TYPE,
-                          "weft folds no datatypes with gaps by a program's operation yet");
-    return {};
-  }
+  if (!datatype->is_contiguous()) return folding_with_gaps(*own, type, *datatype);
   const std::uint64_t size = datatype->size();
   return {.fold =
-              [own, type, size](const std::byte* in, std::byte* inout, std::uint64_t bytes) {
+              [own = *own, type, size](const std::byte* in, std::byte* inout, std::uint64_t bytes) {
                 int count = static_cast<int>(bytes / size);
                 MPI_Datatype handle = type;
-                own->function(const_cast<std::byte*>(in), inout, &count, &handle);
+                own.function(const_cast<std::byte*>(in), inout, &count, &handle);
               },
           .element_bytes = size,
           .may_regroup = true};
 }
 
-int reduce(Collective& c, Operation operation, const void* input, void* output, int count,
-           MPI_Datatype type, MPI_Op op, int root) {
-  c.check_root(root);
-  const Folding with = folding(c, op, type);
-  const bool gets = operation == Operation::allreduce || (c.ok() && c.is_root(root));
-  const bool in_place = input == abi::in_place;
-  Packed in = c.pack(in_place ? output : input, count, type, true);
-  // Others than the root need no output.
-  Packed out = c.pack(gets ? output : nullptr, gets ? count : 0, type, in_place);
+int barrier(Collective& c) {
   if (!c.ok()) return c.error;
-  const int done = c.run({.operation = operation,
-                          .root = static_cast<std::uint32_t>(root),
-                          .bytes = in.bytes(),
-                          .element_bytes = with.element_bytes,
-                          .may_regroup = with.may_regroup,
-                          .in_place = in_place},
-                         in_place ? out.data() : in.data(), out.data(), with.fold);
-  out.write_back();
-  return done;
+  auto job = std::make_unique<CollectiveJob>();
+  job->request = {.operation = Operation::barrier};
+  return c.run(std::move(job));
 }
 
+int bcast(Collective& c, void* buffer, std::int64_t count, MPI_Datatype type, int root) {
+  auto job = std::make_unique<CollectiveJob>();
+  c.check_root(root);
+  const bool gives = c.ok() && c.is_root(root);
+  Packed data = c.pack(buffer, count, type, gives);
+  if (!c.ok()) return c.error;
+  (gives ? job->in : job->out) = std::move(data);
+  job->output = (gives ? job->in : job->out).data();
+  job->request = {.operation = Operation::broadcast,
+                  .root = static_cast<std::uint32_t>(root),
+                  .bytes = (gives ? job->in : job->out).bytes()};
+  return c.run(std::move(job));
+}
+
+namespace {
+
+/// Operations that fold whole vectors.
+int fold_vectors(Collective& c, Operation operation, const void* input, void* output,
+                 std::int64_t count, MPI_Datatype type, MPI_Op op, int root) {
+  auto job = std::make_unique<CollectiveJob>();
+  c.check_root(root);
+  Folding with = folding(c, op, type);
+  const bool gets = operation != Operation::reduce || (c.ok() && c.is_root(root));
+  const bool in_place = input == abi::in_place;
+  // Member 0 of an exclusive scan keeps its output.
+  const bool reads = in_place || operation == Operation::exclusive_scan;
+  if (!in_place || !gets) job->in = c.pack(in_place ? output : input, count, type, true);
+  if (gets) job->out = c.pack(output, count, type, reads);
+  if (!c.ok()) return c.error;
+  job->request = {.operation = operation,
+                  .root = static_cast<std::uint32_t>(root),
+                  .bytes = gets ? job->out.bytes() : job->in.bytes(),
+                  .element_bytes = with.element_bytes,
+                  .may_regroup = with.may_regroup,
+                  .in_place = in_place && gets};
+  job->input = in_place && gets ? job->out.data() : job->in.data();
+  job->output = job->out.data();
+  job->fold = std::move(with.fold);
+  return c.run(std::move(job));
+}
+
+}  // namespace
+
+int reduce(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
+           MPI_Op op, int root) {
+  return fold_vectors(c, Operation::reduce, input, output, count, type, op, root);
+}
+
+int allreduce(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
+              MPI_Op op) {
+  return fold_vectors(c, Operation::allreduce, input, output, count, type, op, 0);
+}
+
+int scan(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
+         MPI_Op op) {
+  return fold_vectors(c, Operation::scan, input, output, count, type, op, 0);
+}
+
+int exscan(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
+           MPI_Op op) {
+  return fold_vectors(c, Operation::exclusive_scan, input, output, count, type, op, 0);
+}
+
+namespace {
+
+/// Block i of all inputs, folded, goes to member i. `counts` are of elements.
+int fold_blocks(Collective& c, const void* input, void* output,
+                const std::vector<std::int64_t>& counts, MPI_Datatype type, MPI_Op op) {
+  auto job = std::make_unique<CollectiveJob>();
+  Folding with = folding(c, op, type);
+  if (!c.ok()) return c.error;
+  for (const std::int64_t count : counts) {
+    if (!c.check_count(count)) return c.error;
+  }
+  const bool in_place = input == abi::in_place;
+  const std::int64_t all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  job->in = c.pack(in_place ? output : input, all, type, true);
+  job->out = c.pack(output, counts[c.group().rank], type, false);
+  if (!c.ok()) return c.error;
+  const std::uint64_t size = c.call.type(type, c.error)->size();
+  std::uint64_t offset = 0;
+  for (const std::int64_t count : counts) {
+    job->sizes.push_back(static_cast<std::uint64_t>(count) * size);
+    job->offsets.push_back(offset);
+    offset += job->sizes.back();
+  }
+  job->input = job->in.data();
+  if (in_place) {  // blocks are still to be sent when the output is written
+    job->extra.assign(job->input, job->input + job->in.bytes());
+    job->input = job->extra.data();
+  }
+  job->output = job->out.data();
+  job->request = {.operation = Operation::reduce_scatter,
+                  .bytes = job->out.bytes(),
+                  .element_bytes = with.element_bytes,
+                  .blocks = Blocks::listed(job->sizes, job->offsets),
+                  .may_regroup = with.may_regroup};
+  job->fold = std::move(with.fold);
+  return c.run(std::move(job));
+}
+
+}  // namespace
+
+int reduce_scatter(Collective& c, const void* input, void* output, Integers counts,
+                   MPI_Datatype type, MPI_Op op) {
+  if (!c.ok()) return c.error;
+  std::vector<std::int64_t> all(c.group().size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = counts[i];
+  return fold_blocks(c, input, output, all, type, op);
+}
+
+int reduce_scatter_block(Collective& c, const void* input, void* output, std::int64_t count,
+                         MPI_Datatype type, MPI_Op op) {
+  if (!c.ok()) return c.error;
+  return fold_blocks(c, input, output, std::vector<std::int64_t>(c.group().size(), count), type,
+                     op);
+}
+
+int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype type, void* output,
+           std::int64_t output_count, MPI_Datatype output_type, int root) {
+  auto job = std::make_unique<CollectiveJob>();
+  c.check_root(root);
+  if (!c.ok()) return c.error;
+  const bool gets = c.is_root(root);
+  const bool in_place = input == abi::in_place;
+  if (gets) job->out = c.pack(output, output_count, output_type, in_place, c.group().size());
+  if (!in_place) job->in = c.pack(input, count, type, true);
+  if (!c.ok()) return c.error;
+  const std::uint64_t block = gets ? job->out.bytes() / c.group().size() : job->in.bytes();
+  job->request = {.operation = Operation::gather,
+                  .root = static_cast<std::uint32_t>(root),
+                  .bytes = block,
+                  .blocks = Blocks::uniform(block),
+                  .in_place = in_place};
+  job->input = job->in.data();
+  job->output = job->out.data();
+  return c.run(std::move(job));
+}
+
+int gatherv(Collective& c, const void* input, std::int64_t count, MPI_Datatype type, void* output,
+            Integers counts, Integers displacements, MPI_Datatype output_type, int root) {
+  auto job = std::make_unique<CollectiveJob>();
+  c.check_root(root);
+  if (!c.ok()) return c.error;
+  const bool in_place = input == abi::in_place;
+  if (!in_place) job->in = c.pack(input, count, type, true);
+  if (c.ok() && c.is_root(root)) {
+    job->out_blocks = {c.list(output, counts, displacements, output_type), in_place};
+  }
+  if (!c.ok()) return c.error;
+  job->request = {.operation = Operation::gather,
+                  .root = static_cast<std::uint32_t>(root),
+                  .bytes = job->in.bytes(),
+                  .blocks = job->out_blocks.blocks(),
+                  .in_place = in_place};
+  job->input = job->in.data();
+  job->output = job->out_blocks.data();
+  return c.run(std::move(job));
+}
+
+int scatter(Collective& c, const void* input, std::int64_t input_count, MPI_Datatype input_type,
+            void* output, std::int64_t count, MPI_Datatype type, int root) {
+  auto job = std::make_unique<CollectiveJob>();
+  c.check_root(root);
+  if (!c.ok()) return c.error;
+  const bool in_place = output == abi::in_place;
+  if (c.is_root(root)) job->in = c.pack(input, input_count, input_type, true, c.group().size());
+  if (!in_place) job->out = c.pack(output, count, type, false);
+  if (!c.ok()) return c.error;
+  const std::uint64_t block = in_place ? job->in.bytes() / c.group().size() : job->out.bytes();
+  // The root's own block may stay where it is: the plan's copy of it goes nowhere.
+  if (in_place) job->extra.resize(block);
+  job->request = {.operation = Operation::scatter,
+                  .root = static_cast<std::uint32_t>(root),
+                  .bytes = block,
+                  .blocks = Blocks::uniform(block)};
+  job->input = job->in.data();
+  job->output = in_place ? job->extra.data() : job->out.data();
+  return c.run(std::move(job));
+}
+
+int scatterv(Collective& c, const void* input, Integers counts, Integers displacements,
+             MPI_Datatype input_type, void* output, std::int64_t count, MPI_Datatype type,
+             int root) {
+  auto job = std::make_unique<CollectiveJob>();
+  c.check_root(root);
+  if (!c.ok()) return c.error;
+  const bool in_place = output == abi::in_place;
+  if (c.is_root(root)) job->in_blocks = {c.list(input, counts, displacements, input_type), true};
+  if (c.ok() && !in_place) job->out = c.pack(output, count, type, false);
+  if (!c.ok()) return c.error;
+  if (in_place) job->extra.resize(job->in_blocks.bytes(c.group().rank));
+  job->request = {.operation = Operation::scatter,
+                  .root = static_cast<std::uint32_t>(root),
+                  .bytes = in_place ? job->extra.size() : job->out.bytes(),
+                  .blocks = job->in_blocks.blocks()};
+  job->input = job->in_blocks.data();
+  job->output = in_place ? job->extra.data() : job->out.data();
+  return c.run(std::move(job));
+}
+
+namespace {
+
 /// A block of elements, as a caller names it: of this member, or of each.
-struct Block {
+struct NamedBlock {
   const void* address = nullptr;
-  int count = 0;
+  std::int64_t count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 
 /// Every member gets a block of every member: the same one (allgather), or one made for it
 /// (alltoall).
-int exchange(Collective& c, Operation operation, const Block& input, const Block& output) {
+int exchange_blocks(Collective& c, Operation operation, const NamedBlock& input,
+                    const NamedBlock& output) {
+  auto job = std::make_unique<CollectiveJob>();
   if (!c.ok()) return c.error;
   const std::uint64_t members = c.group().size();
   const bool is_alltoall = operation == Operation::alltoall;
   const bool in_place = input.address == abi::in_place;
-  Packed out = c.pack(output.address, output.count, output.type, in_place, members);
-  Packed in;
+  job->out = c.pack(output.address, output.count, output.type, in_place, members);
   if (!in_place)
-    in = c.pack(input.address, input.count, input.type, true, is_alltoall ? members : 1);
+    job->in = c.pack(input.address, input.count, input.type, true, is_alltoall ? members : 1);
   if (!c.ok()) return c.error;
-  // Blocks of others come to the place of blocks that are still to be sent.
-  std::vector<std::byte> sent;
-  if (in_place && is_alltoall) sent.assign(out.data(), out.data() + out.bytes());
-  const std::uint64_t block = out.bytes() / members;
-  const int done = c.run({.operation = operation,
-                          .bytes = block,
-                          .blocks = Blocks::uniform(block),
-                          .input_blocks = is_alltoall ? Blocks::uniform(block) : Blocks(),
-                          .in_place = in_place && !is_alltoall},
-                         sent.empty() ? in.data() : sent.data(), out.data());
-  out.write_back();
-  return done;
+  job->input = job->in.data();
+  job->output = job->out.data();
+  if (in_place && is_alltoall) {
+    // Blocks of others come to the place of blocks that are still to be sent.
+    job->extra.assign(job->output, job->output + job->out.bytes());
+    job->input = job->extra.data();
+  }
+  const std::uint64_t block = job->out.bytes() / members;
+  job->request = {.operation = operation,
+                  .bytes = block,
+                  .blocks = Blocks::uniform(block),
+                  .input_blocks = is_alltoall ? Blocks::uniform(block) : Blocks(),
+                  .in_place = in_place && !is_alltoall};
+  return c.run(std::move(job));
+}
+
+int exchange_lists(Collective& c, const BlockList& input, const BlockList& output, bool in_place) {
+  auto job = std::make_unique<CollectiveJob>();
+  if (!c.ok()) return c.error;
+  job->out_blocks = {output, in_place};
+  job->in_blocks = in_place ? PackedBlocks(output, true, true) : PackedBlocks(input, true);
+  job->request = {.operation = Operation::alltoall,
+                  .blocks = job->out_blocks.blocks(),
+                  .input_blocks = job->in_blocks.blocks()};
+  job->input = job->in_blocks.data();
+  job->output = job->out_blocks.data();
+  return c.run(std::move(job));
 }
 
 }  // namespace
+
+int allgather(Collective& c, const void* input, std::int64_t count, MPI_Datatype type, void* output,
+              std::int64_t output_count, MPI_Datatype output_type) {
+  return exchange_blocks(c, Operation::allgather, {input, count, type},
+                         {output, output_count, output_type});
+}
+
+int allgatherv(Collective& c, const void* input, std::int64_t count, MPI_Datatype type,
+               void* output, Integers counts, Integers displacements, MPI_Datatype output_type) {
+  auto job = std::make_unique<CollectiveJob>();
+  if (!c.ok()) return c.error;
+  const bool in_place = input == abi::in_place;
+  if (!in_place) job->in = c.pack(input, count, type, true);
+  job->out_blocks = {c.list(output, counts, displacements, output_type), in_place};
+  if (!c.ok()) return c.error;
+  job->request = {.operation = Operation::allgather,
+                  .bytes = job->out_blocks.bytes(c.group().rank),
+                  .blocks = job->out_blocks.blocks(),
+                  .in_place = in_place};
+  job->input = job->in.data();
+  job->output = job->out_blocks.data();
+  return c.run(std::move(job));
+}
+
+int alltoall(Collective& c, const void* input, std::int64_t count, MPI_Datatype type, void* output,
+             std::int64_t output_count, MPI_Datatype output_type) {
+  return exchange_blocks(c, Operation::alltoall, {input, count, type},
+                         {output, output_count, output_type});
+}
+
+int alltoallv(Collective& c, const void* input, Integers counts, Integers displacements,
+              MPI_Datatype type, void* output, Integers output_counts,
+              Integers output_displacements, MPI_Datatype output_type) {
+  const bool in_place = input == abi::in_place;
+  BlockList in;
+  if (!in_place) in = c.list(input, counts, displacements, type);
+  return exchange_lists(c, in, c.list(output, output_counts, output_displacements, output_type),
+                        in_place);
+}
+
+int alltoallw(Collective& c, const void* input, Integers counts, Integers displacements,
+              const MPI_Datatype* types, void* output, Integers output_counts,
+              Integers output_displacements, const MPI_Datatype* output_types) {
+  if (!c.ok()) return c.error;
+  const std::size_t members = c.group().size();
+  const bool in_place = input == abi::in_place;
+  BlockList in;
+  if (!in_place) in = c.list(input, counts, displacements, types, members);
+  return exchange_lists(
+      c, in, c.list(output, output_counts, output_displacements, output_types, members), in_place);
+}
+
 }  // namespace weft::mpi
 
 using namespace weft::mpi;
 
-int MPI_Barrier(MPI_Comm comm) {
-  Collective c("MPI_Barrier", comm);
-  if (!c.ok()) return c.error;
-  return c.run({.operation = Operation::barrier}, nullptr, nullptr);
-}
+namespace {
 
-int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  Collective c("MPI_Bcast", comm);
-  c.check_root(root);
-  Packed data = c.pack(buffer, count, type, c.ok() && c.is_root(root));
+int reduce_local(const char* function, const void* input, void* inout, std::int64_t count,
+                 MPI_Datatype type, MPI_Op op) {
+  Collective c(function, MPI_COMM_SELF);
+  const Folding with = folding(c, op, type);
+  Packed in = c.pack(input, count, type, true);
+  Packed out = c.pack(inout, count, type, true);
   if (!c.ok()) return c.error;
-  const int done = c.run({.operation = Operation::broadcast,
-                          .root = static_cast<std::uint32_t>(root),
-                          .bytes = data.bytes()},
-                         nullptr, data.data());
-  if (!c.is_root(root)) data.write_back();
-  return done;
-}
-
-int MPI_Reduce(const void* input, void* output, int count, MPI_Datatype type, MPI_Op op, int root,
-               MPI_Comm comm) {
-  Collective c("MPI_Reduce", comm);
-  return reduce(c, Operation::reduce, input, output, count, type, op, root);
-}
-
-int MPI_Allreduce(const void* input, void* output, int count, MPI_Datatype type, MPI_Op op,
-                  MPI_Comm comm) {
-  Collective c("MPI_Allreduce", comm);
-  return reduce(c, Operation::allreduce, input, output, count, type, op, 0);
-}
-
-int MPI_Gather(const void* input, int count, MPI_Datatype type, void* output, int output_count,
-               MPI_Datatype output_type, int root, MPI_Comm comm) {
-  Collective c("MPI_Gather", comm);
-  c.check_root(root);
-  if (!c.ok()) return c.error;
-  const bool gets = c.is_root(root);
-  const bool in_place = input == abi::in_place;
-  Packed out;
-  if (gets) out = c.pack(output, output_count, output_type, in_place, c.group().size());
-  Packed in;
-  if (!in_place) in = c.pack(input, count, type, true);
-  if (!c.ok()) return c.error;
-  const std::uint64_t block = gets ? out.bytes() / c.group().size() : in.bytes();
-  const int done = c.run({.operation = Operation::gather,
-                          .root = static_cast<std::uint32_t>(root),
-                          .bytes = block,
-                          .blocks = Blocks::uniform(block),
-                          .in_place = in_place},
-                         in.data(), out.data());
+  with.fold(in.data(), out.data(), out.bytes());
   out.write_back();
-  return done;
+  return MPI_SUCCESS;
 }
 
-int MPI_Scatter(const void* input, int input_count, MPI_Datatype input_type, void* output,
-                int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  Collective c("MPI_Scatter", comm);
-  c.check_root(root);
-  if (!c.ok()) return c.error;
-  const bool gives = c.is_root(root);
-  Packed in;
-  if (gives) in = c.pack(input, input_count, input_type, true, c.group().size());
-  if (!c.ok()) return c.error;
-  // The root's own block may stay where it is: the plan's copy of it goes nowhere.
-  std::vector<std::byte> unused(output == abi::in_place ? in.bytes() / c.group().size() : 0);
-  Packed out = output == abi::in_place
-                   ? c.pack(unused.data(), static_cast<int>(unused.size()), MPI_BYTE, false)
-                   : c.pack(output, count, type, false);
-  if (!c.ok()) return c.error;
-  const int done = c.run({.operation = Operation::scatter,
-                          .root = static_cast<std::uint32_t>(root),
-                          .bytes = out.bytes(),
-                          .blocks = Blocks::uniform(out.bytes())},
-                         in.data(), out.data());
-  out.write_back();
-  return done;
+}  // namespace
+
+int MPI_Reduce_local(const void* input, void* inout, int count, MPI_Datatype type, MPI_Op op) {
+  return reduce_local("MPI_Reduce_local", input, inout, count, type, op);
 }
 
-int MPI_Allgather(const void* input, int count, MPI_Datatype type, void* output, int output_count,
-                  MPI_Datatype output_type, MPI_Comm comm) {
-  Collective c("MPI_Allgather", comm);
-  return exchange(c, Operation::allgather, {input, count, type},
-                  {output, output_count, output_type});
+int MPI_Reduce_local_c(const void* input, void* inout, MPI_Count count, MPI_Datatype type,
+                       MPI_Op op) {
+  return reduce_local("MPI_Reduce_local_c", input, inout, count, type, op);
 }
 
-int MPI_Alltoall(const void* input, int count, MPI_Datatype type, void* output, int output_count,
-                 MPI_Datatype output_type, MPI_Comm comm) {
-  Collective c("MPI_Alltoall", comm);
-  return exchange(c, Operation::alltoall, {input, count, type},
-                  {output, output_count, output_type});
+int MPI_Op_commutative(MPI_Op op, int* commutes) {
+  const UserOperation* const own =
+      is_of(abi::made_op, op) ? library().operations.find(number_of(op)) : nullptr;
+  *commutes = own == nullptr || own->commutes ? 1 : 0;
+  return MPI_SUCCESS;
 }

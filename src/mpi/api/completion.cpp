@@ -35,11 +35,21 @@ bool is_done(const Call& call, MPI_Request handle) {
   return request == nullptr || request->done;
 }
 
+/// Null, or a persistent one that is not started: there is nothing to wait for.
+bool is_idle(const Call& call, MPI_Request handle) {
+  const Request* const request = find(call, handle);
+  return request == nullptr || !request->is_active;
+}
+
 /// Of one that is done or null.
 int finish(const Call& call, MPI_Request& handle, MPI_Status* status) {
-  if (handle == MPI_REQUEST_NULL) {
+  if (is_idle(call, handle)) {
     write_empty(status);
     return MPI_SUCCESS;
+  }
+  if (Request& kept = *find(call, handle); kept.starts) {
+    kept.is_active = false;
+    return take_result(call, &library().world, kept, status);
   }
   const auto request = library().requests.remove(number_of(handle));
   handle = MPI_REQUEST_NULL;
@@ -63,15 +73,15 @@ std::span<MPI_Request> span_of(const Call& call, int count, MPI_Request* request
   return {requests, static_cast<std::size_t>(count)};
 }
 
-bool all_null(std::span<const MPI_Request> requests) {
+bool all_idle(const Call& call, std::span<const MPI_Request> requests) {
   return std::all_of(requests.begin(), requests.end(),
-                     [](MPI_Request r) { return r == MPI_REQUEST_NULL; });
+                     [&](const MPI_Request& r) { return is_idle(call, r); });
 }
 
 /// The first that is there and done; −1: none.
 int first_done(const Call& call, std::span<const MPI_Request> requests) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (requests[i] != MPI_REQUEST_NULL && is_done(call, requests[i])) return static_cast<int>(i);
+    if (!is_idle(call, requests[i]) && is_done(call, requests[i])) return static_cast<int>(i);
   }
   return -1;
 }
@@ -122,7 +132,7 @@ int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status
   const Call call{"MPI_Waitany"};
   const auto all = span_of(call, count, requests);
   *index = MPI_UNDEFINED;
-  if (all_null(all)) {
+  if (all_idle(call, all)) {
     write_empty(status);
     return MPI_SUCCESS;
   }
@@ -138,7 +148,7 @@ int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Sta
   const auto all = span_of(call, count, requests);
   *index = MPI_UNDEFINED;
   *flag = 1;
-  if (all_null(all)) {
+  if (all_idle(call, all)) {
     write_empty(status);
     return MPI_SUCCESS;
   }
@@ -158,13 +168,13 @@ int MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_
   const Call call{"MPI_Waitsome"};
   const auto all = span_of(call, count, requests);
   *done = MPI_UNDEFINED;
-  if (all_null(all)) return MPI_SUCCESS;
+  if (all_idle(call, all)) return MPI_SUCCESS;
   library().transfer->until([&] { return first_done(call, all) >= 0; });
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
   *done = 0;
   int result = MPI_SUCCESS;
   for (int i = 0; i < count; ++i) {
-    if (requests[i] == MPI_REQUEST_NULL || !is_done(call, requests[i])) continue;
+    if (is_idle(call, requests[i]) || !is_done(call, requests[i])) continue;
     MPI_Status* const status =
         statuses == abi::status_ignore ? abi::status_ignore : statuses + *done;
     const int error = finish(call, requests[i], status);
@@ -184,7 +194,9 @@ int MPI_Cancel(MPI_Request* request) {
 int MPI_Request_free(MPI_Request* request) {
   if (find({"MPI_Request_free"}, *request) == nullptr) return MPI_SUCCESS;
   // It goes on by itself.
-  library().freed_requests.push_back(library().requests.remove(number_of(*request)));
+  auto& freed = library().freed_requests;
+  std::erase_if(freed, [](const auto& old) { return old->done; });
+  freed.push_back(library().requests.remove(number_of(*request)));
   *request = MPI_REQUEST_NULL;
   return MPI_SUCCESS;
 }

@@ -132,30 +132,3 @@ int MPI_Get_library_version(char* text, int* length) {
   copy_text(abi::library_version, MPI_MAX_LIBRARY_VERSION_STRING, text, length);
   return MPI_SUCCESS;
 }
-
-int MPI_Error_string(int error, char* text, int* length) {
-  copy_text(text_of(error), MPI_MAX_ERROR_STRING, text, length);
-  return MPI_SUCCESS;
-}
-
-int MPI_Error_class(int error, int* error_class) {
-  *error_class = error;
-  return MPI_SUCCESS;
-}
-
-int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Comm_set_errhandler"};
-  Communicator* const communicator = call.communicator(comm, error);
-  if (communicator == nullptr) return error;
-  if (handler != MPI_ERRORS_RETURN && handler != MPI_ERRORS_ARE_FATAL) {
-    return call.fail(communicator, MPI_ERR_ARG, "weft has no error handlers of programs yet");
-  }
-  communicator->returns_errors = handler == MPI_ERRORS_RETURN;
-  return MPI_SUCCESS;
-}
-
-int MPI_Get_address(const void* location, MPI_Aint* address) {
-  *address = reinterpret_cast<MPI_Aint>(location);
-  return MPI_SUCCESS;
-}

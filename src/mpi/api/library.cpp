@@ -8,6 +8,9 @@
 #include <cstdio>
 #include <map>
 
+#include "mpi/api/info.hpp"
+#include "mpi/api/topology.hpp"
+
 namespace weft::mpi {
 namespace {
 
@@ -16,9 +19,11 @@ const Datatype* predefined(MPI_Datatype handle) {
 #define WEFT_MPI_CONSTANT(name, value)
 #define WEFT_MPI_HANDLE(type, name, object)
 #define WEFT_MPI_TYPE(name, value, basic) {name, Datatype(Basic::basic)},
+#define WEFT_MPI_PAIR(name, value, basic) {name, Datatype(Basic::basic)},
   static const std::map<MPI_Datatype, Datatype> types = {
 #include WEFT_MPI_CONSTANTS
   };
+#undef WEFT_MPI_PAIR
 #undef WEFT_MPI_TYPE
 #undef WEFT_MPI_HANDLE
 #undef WEFT_MPI_CONSTANT
@@ -27,6 +32,27 @@ const Datatype* predefined(MPI_Datatype handle) {
 }
 
 }  // namespace
+
+const char* predefined_name(MPI_Datatype handle) {
+#define WEFT_MPI_CONSTANT(name, value)
+#define WEFT_MPI_HANDLE(type, name, object)
+#define WEFT_MPI_TYPE(name, value, basic) \
+  if (handle == name) return #name;
+#define WEFT_MPI_PAIR(name, value, basic) WEFT_MPI_TYPE(name, value, basic)
+#include WEFT_MPI_CONSTANTS
+#undef WEFT_MPI_PAIR
+#undef WEFT_MPI_TYPE
+#undef WEFT_MPI_HANDLE
+#undef WEFT_MPI_CONSTANT
+  return "";
+}
+
+Library::Library() {
+  world.handle = MPI_COMM_WORLD;
+  world.name = "MPI_COMM_WORLD";
+  self.handle = MPI_COMM_SELF;
+  self.name = "MPI_COMM_SELF";
+}
 
 Library& library() {
   // Never destroyed: a program may exit from anywhere.
@@ -44,6 +70,13 @@ void end_job(int code, const std::string& why) {
 }
 
 int Call::fail(const Communicator* communicator, int error, const std::string& what) const {
+  if (communicator != nullptr && communicator->handler != nullptr &&
+      communicator->handler->communicator != nullptr) {
+    MPI_Comm handle = communicator->handle;
+    int code = error;
+    communicator->handler->communicator(&handle, &code);
+    return error;
+  }
   if (communicator != nullptr && communicator->returns_errors) return error;
   const Library& mpi = library();
   const std::string rank =
@@ -68,13 +101,23 @@ Communicator* Call::communicator(MPI_Comm handle, int& error) const {
   return found;
 }
 
+MPI_Comm add_communicator(const Communicator& parent, Group group) {
+  auto made = std::make_unique<Communicator>();
+  made->group = std::move(group);
+  made->returns_errors = parent.returns_errors;
+  made->handler = parent.handler;
+  library().transfer->open(made->group);
+  Communicator& kept = *made;
+  kept.handle = handle_of(abi::made_comm, library().communicators.add(std::move(made)));
+  return kept.handle;
+}
+
 const Datatype* Call::type(MPI_Datatype handle, int& error) const {
   const Datatype* found = nullptr;
   if (is_of(abi::made_type, handle)) {
     found = library().types.find(number_of(handle) - abi::pair_types);
-  } else {
-    found = predefined(handle);
   }
+  if (found == nullptr) found = predefined(handle);
   if (found == nullptr) {
     error = fail(&library().world, MPI_ERR_TYPE,
                  fmt::format("{:#x} is no datatype, or one that weft does not have yet "
@@ -88,6 +131,20 @@ int Call::settle(const Communicator*) const {
   const auto& failure = library().transfer->failure();
   if (!failure) return MPI_SUCCESS;
   return fail(nullptr, MPI_ERR_OTHER, failure->message);
+}
+
+MPI_Request keep_request(std::unique_ptr<Request> request) {
+  return handle_of(abi::made_request, library().requests.add(std::move(request)));
+}
+
+MPI_Request keep_prepared(std::unique_ptr<Request> request) {
+  request->done = true;
+  request->is_active = false;
+  return keep_request(std::move(request));
+}
+
+Status empty_status() {
+  return {.source = static_cast<std::uint32_t>(MPI_ANY_SOURCE), .tag = MPI_ANY_TAG};
 }
 
 const char* text_of(int error) {
@@ -118,6 +175,22 @@ const char* text_of(int error) {
       return "the statuses have the errors";
     case MPI_ERR_REQUEST:
       return "invalid request";
+    case MPI_ERR_GROUP:
+      return "invalid group";
+    case MPI_ERR_TOPOLOGY:
+      return "invalid topology";
+    case MPI_ERR_DIMS:
+      return "invalid dimensions";
+    case MPI_ERR_KEYVAL:
+      return "invalid key of attributes";
+    case MPI_ERR_INFO:
+      return "invalid info object";
+    case MPI_ERR_WIN:
+      return "invalid window";
+    case MPI_ERR_RMA_SYNC:
+      return "one-sided communication out of its epoch";
+    case MPI_ERR_RMA_RANGE:
+      return "memory outside of the window";
     default:
       return "other error";
   }

@@ -2,22 +2,45 @@
 // Library: a process's state of MPI between init and finalize, and the objects behind handles.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "mpi/abi/abi.hpp"
+#include "mpi/api/attributes.hpp"
 #include "mpi/object/fold.hpp"
 #include "mpi/object/transfer.hpp"
 #include "process/job_process.hpp"
 
 namespace weft::mpi {
 
+struct Info;
+struct Topology;
+
+/// Of the program's own.
+struct ErrorHandler {
+  MPI_Comm_errhandler_function* communicator = nullptr;
+  MPI_Win_errhandler_function* window = nullptr;
+};
+
 struct Communicator {
   Group group;
   std::uint64_t children = 0;
   bool returns_errors = false;
+  std::shared_ptr<ErrorHandler> handler;  ///< null: a predefined one, as `returns_errors` says
+  MPI_Comm handle = MPI_COMM_NULL;
+  std::string name;
+  Attributes attributes;
+  std::shared_ptr<const Topology> topology;  ///< null: none
+  /// How often each group was made of this communicator by its members alone.
+  std::map<std::uint64_t, std::uint64_t> groups_made;
+  /// Collectives that do not block: how many were begun, and whether the last one of each tag is
+  /// done.
+  std::uint64_t collectives_begun = 0;
+  std::array<std::shared_ptr<const bool>, 64> last_collectives;
 };
 
 /// Of the program's own.
@@ -57,6 +80,8 @@ class Objects {
 
 /// One per process, one thread at a time.
 struct Library {
+  Library();
+
   std::unique_ptr<JobProcess> process;
   std::unique_ptr<Transfer> transfer;
   bool is_initialized = false;
@@ -66,11 +91,17 @@ struct Library {
   Objects<Datatype> types;
   Objects<UserOperation> operations;
   Objects<Request> requests;
+  Objects<std::vector<NodeId>> groups;
+  Objects<Info> infos;
+  Objects<std::shared_ptr<ErrorHandler>> handlers;
   /// Messages for them may still come.
   std::vector<std::unique_ptr<Communicator>> freed_communicators;
   std::vector<std::unique_ptr<Request>> freed_requests;
 };
 Library& library();
+
+/// A communicator of some of the parent's processes, ready for messages.
+MPI_Comm add_communicator(const Communicator& parent, Group group);
 
 /// Of the call that is made: found or, after an error that does not return, not.
 struct Call {
@@ -87,6 +118,15 @@ struct Call {
 /// Ends this process and, through its launcher, the job.
 [[noreturn]] void end_job(int code, const std::string& why);
 
+/// Its handle. The library owns it from now on.
+MPI_Request keep_request(std::unique_ptr<Request> request);
+/// Of one that MPI_Start starts.
+MPI_Request keep_prepared(std::unique_ptr<Request> request);
+/// Of requests that are no messages, and of those that are null.
+Status empty_status();
+
+/// Empty: the program made the type.
+const char* predefined_name(MPI_Datatype handle);
 const char* text_of(int error);
 void write_status(MPI_Status* status, const Status& from);
 

@@ -81,15 +81,11 @@ int send(Message message, bool synchronous) {
   return wait_for(message.call, message.communicator, request, abi::status_ignore);
 }
 
-MPI_Request keep(std::unique_ptr<Request> request) {
-  return handle_of(abi::made_request, library().requests.add(std::move(request)));
-}
-
 int start_send(Message message, bool synchronous, MPI_Request* handle) {
   if (const int error = message.check(true); error != MPI_SUCCESS) return error;
   auto request = std::make_unique<Request>();
   message.start_send(synchronous, *request);
-  *handle = keep(std::move(request));
+  *handle = keep_request(std::move(request));
   return message.call.settle(message.communicator);
 }
 
@@ -140,7 +136,7 @@ int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI
   if (const int error = message.check(false); error != MPI_SUCCESS) return error;
   auto request = std::make_unique<Request>();
   message.start_receive(*request);
-  *handle = keep(std::move(request));
+  *handle = keep_request(std::move(request));
   return message.call.settle(message.communicator);
 }
 

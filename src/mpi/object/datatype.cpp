@@ -20,12 +20,20 @@ std::uint64_t bytes_of(Basic basic) {
     case Basic::float64:
     case Basic::complex32:
     case Basic::pair_int_int:
+    case Basic::pair_float_int:
+    case Basic::pair_short_int:
+    case Basic::pair_float_float:
       return 8;
     case Basic::float_long:
       return sizeof(long double);
     case Basic::complex64:
     case Basic::pair_double_int:
+    case Basic::pair_long_int:
+    case Basic::pair_double_double:
       return 16;
+    case Basic::complex_long:
+    case Basic::pair_long_double_int:
+      return 2 * sizeof(long double);
     case Basic::none:
     case Basic::bytes:
     case Basic::int8:
@@ -35,8 +43,23 @@ std::uint64_t bytes_of(Basic basic) {
   return 1;
 }
 
+std::uint64_t value_bytes_of(Basic basic) {
+  switch (basic) {
+    case Basic::pair_double_int:
+    case Basic::pair_long_int:
+      return 12;
+    case Basic::pair_short_int:
+      return 6;
+    case Basic::pair_long_double_int:
+      return sizeof(long double) + sizeof(int);
+    default:
+      return bytes_of(basic);
+  }
+}
+
 Datatype::Datatype(Basic basic) : basic_(basic) {
   add({0, bytes_of(basic)});
+  value_bytes_ = value_bytes_of(basic);
   extent_ = static_cast<std::int64_t>(size_);
   settle();
 }
@@ -55,6 +78,7 @@ Datatype::Datatype(std::span<const Block> blocks) {
     upper = is_first ? high : std::max(upper, high);
     basic_ = is_first || basic_ == type.basic() ? type.basic() : Basic::none;
     is_first = false;
+    value_bytes_ += block.count * type.value_bytes();
     for (std::uint64_t i = 0; i < block.count; ++i) {
       const auto begin = block.displacement + static_cast<std::int64_t>(i) * type.extent();
       for (const Run& run : type.runs()) add({begin + run.offset, run.bytes});
@@ -70,6 +94,21 @@ Datatype Datatype::resized(std::int64_t lower, std::int64_t extent) const {
   other.extent_ = extent;
   other.settle();
   return other;
+}
+
+std::int64_t Datatype::true_lower() const {
+  if (runs_.empty()) return 0;
+  return std::min_element(runs_.begin(), runs_.end(),
+                          [](const Run& a, const Run& b) { return a.offset < b.offset; })
+      ->offset;
+}
+
+std::int64_t Datatype::true_extent() const {
+  std::int64_t upper = true_lower();
+  for (const Run& run : runs_) {
+    upper = std::max(upper, run.offset + static_cast<std::int64_t>(run.bytes));
+  }
+  return upper - true_lower();
 }
 
 void Datatype::add(const Run& run) {

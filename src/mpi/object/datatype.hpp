@@ -26,11 +26,21 @@ enum class Basic : std::uint8_t {
   float_long,
   complex32,
   complex64,
-  pair_int_int,     ///< a value and its place, for MINLOC and MAXLOC; as C lays the struct out
-  pair_double_int,  ///< 16 bytes, 12 of which count
+  complex_long,
+  // A value and its place, for MINLOC and MAXLOC, as C lays the struct out: some have a gap.
+  pair_int_int,
+  pair_float_int,
+  pair_double_int,
+  pair_long_int,
+  pair_short_int,
+  pair_long_double_int,
+  pair_float_float,
+  pair_double_double,
 };
-/// Of one value; 1 for `none`.
+/// Of one value, with its gap; 1 for `none`.
 std::uint64_t bytes_of(Basic basic);
+/// Without the gap.
+std::uint64_t value_bytes_of(Basic basic);
 
 /// Consecutive bytes, from an element's beginning.
 struct Run {
@@ -56,9 +66,15 @@ class Datatype {
   /// The same elements, with other bounds.
   Datatype resized(std::int64_t lower, std::int64_t extent) const;
 
+  /// Bytes of an element as it travels.
   std::uint64_t size() const { return size_; }
+  /// The same without the gaps within pairs, which travel too.
+  std::uint64_t value_bytes() const { return value_bytes_; }
   std::int64_t lower() const { return lower_; }
   std::int64_t extent() const { return extent_; }
+  /// Of the bytes that are there, whatever bounds were set.
+  std::int64_t true_lower() const;
+  std::int64_t true_extent() const;
   Basic basic() const { return basic_; }
   std::span<const Run> runs() const { return runs_; }
   /// An array of elements has no gaps: it is sent from where it lies.
@@ -75,6 +91,7 @@ class Datatype {
 
   std::vector<Run> runs_;
   std::uint64_t size_ = 0;
+  std::uint64_t value_bytes_ = 0;
   std::int64_t lower_ = 0;
   std::int64_t extent_ = 0;
   Basic basic_ = Basic::none;

@@ -66,18 +66,18 @@ bool fold_integer(Fold operation, const void* in, void* inout, std::uint64_t n) 
   }
 }
 
-template <class T>
+template <class T, class Place>
 struct Placed {
   T value;
-  int place;
+  Place place;
 };
 
 /// Of equal values the one of the lower place.
-template <class T>
+template <class T, class Place = int>
 bool fold_placed(Fold operation, const void* in, void* inout, std::uint64_t n) {
   if (operation != Fold::min_place && operation != Fold::max_place) return false;
   const bool is_max = operation == Fold::max_place;
-  return each<Placed<T>>(in, inout, n, [&](const Placed<T>& a, const Placed<T>& b) {
+  return each<Placed<T, Place>>(in, inout, n, [&](const auto& a, const auto& b) {
     if (a.value == b.value) return a.place < b.place ? a : b;
     return (a.value > b.value) == is_max ? a : b;
   });
@@ -114,10 +114,24 @@ bool fold(Fold operation, Basic basic, const void* in, void* inout, std::uint64_
       return fold_field<std::complex<float>>(operation, in, inout, values);
     case Basic::complex64:
       return fold_field<std::complex<double>>(operation, in, inout, values);
+    case Basic::complex_long:
+      return fold_field<std::complex<long double>>(operation, in, inout, values);
     case Basic::pair_int_int:
       return fold_placed<int>(operation, in, inout, values);
+    case Basic::pair_float_int:
+      return fold_placed<float>(operation, in, inout, values);
     case Basic::pair_double_int:
       return fold_placed<double>(operation, in, inout, values);
+    case Basic::pair_long_int:
+      return fold_placed<long>(operation, in, inout, values);
+    case Basic::pair_short_int:
+      return fold_placed<short>(operation, in, inout, values);
+    case Basic::pair_long_double_int:
+      return fold_placed<long double>(operation, in, inout, values);
+    case Basic::pair_float_float:
+      return fold_placed<float, float>(operation, in, inout, values);
+    case Basic::pair_double_double:
+      return fold_placed<double, double>(operation, in, inout, values);
     case Basic::none:
       break;
   }

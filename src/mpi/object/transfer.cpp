@@ -252,18 +252,41 @@ void Transfer::cancel(Request& request) {
   request.done = true;
 }
 
-void Transfer::send_plain(const Group& group, std::uint32_t to, std::span<const std::byte> bytes,
-                          bool& done) {
+void Transfer::send_plain(const Group& group, std::uint32_t to, std::int32_t tag,
+                          std::span<const std::byte> bytes, bool& done) {
   const Operation operation =
-      messenger_.start_send(group.members[to], flow(group, Purpose::collectives), bytes);
+      messenger_.start_send(group.members[to], flow(group, Purpose::collectives, tag), bytes);
   watch(operation, {.flag = &done});
 }
 
-void Transfer::receive_plain(const Group& group, std::uint32_t from, std::span<std::byte> into,
-                             bool& done) {
+void Transfer::receive_plain(const Group& group, std::uint32_t from, std::int32_t tag,
+                             std::span<std::byte> into, bool& done) {
   const Operation operation =
-      messenger_.start_receive(group.members[from], flow(group, Purpose::collectives), into);
+      messenger_.start_receive(group.members[from], flow(group, Purpose::collectives, tag), into);
   watch(operation, {.flag = &done});
+}
+
+void Transfer::start(std::unique_ptr<Task> task) {
+  tasks_.push_back(std::move(task));
+  advance_tasks();
+}
+
+// A task may send, and a send may wait for room: the turns of that wait leave the tasks to the
+// outer call.
+void Transfer::advance_tasks() {
+  advance_again_ = true;
+  if (is_advancing_) return;
+  is_advancing_ = true;
+  while (std::exchange(advance_again_, false) && !failure_) {
+    for (std::size_t i = 0; i < tasks_.size() && !failure_;) {
+      if (tasks_[i]->advance()) {
+        tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        ++i;
+      }
+    }
+  }
+  is_advancing_ = false;
 }
 
 bool Transfer::take_what_is_done() {
@@ -285,6 +308,7 @@ bool Transfer::take_what_is_done() {
     }
     take(what, *bytes);
   }
+  if (took && !tasks_.empty()) advance_tasks();
   return took;
 }
 

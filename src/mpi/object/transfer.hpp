@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -37,6 +38,10 @@ struct Buffer {
 struct Request {
   bool done = false;
   Status status;
+  /// Of a persistent request: starts it anew, and returns an error of MPI's. Empty: it is started
+  /// once.
+  std::function<int(Request&)> starts;
+  bool is_active = true;  ///< false: a persistent one that is not started
 
   // Of Transfer.
   const Group* group = nullptr;
@@ -47,6 +52,15 @@ struct Request {
   int open = 0;                   ///< operations of the message layer
   bool wants_match = false;       ///< of a receive: its sender waits for the match
   std::vector<std::byte> packed;  ///< a body that does not go from or to where it lies
+};
+
+/// Work that goes on whenever something was received or sent: a collective operation under way, the
+/// service of a window.
+class Task {
+ public:
+  virtual ~Task() = default;
+  /// Goes on as far as it can without waiting. True: it is finished, and is destroyed.
+  virtual bool advance() = 0;
 };
 
 /// All point-to-point messages of a process, and the requests for them. Errors of the message
@@ -75,10 +89,14 @@ class Transfer {
   /// A receive that was not matched is done, as cancelled. A send goes on.
   void cancel(Request& request);
 
-  /// Starts an exchange of the collectives' flow; `done` becomes true, and outlives it.
-  void send_plain(const Group& group, std::uint32_t to, std::span<const std::byte> bytes,
-                  bool& done);
-  void receive_plain(const Group& group, std::uint32_t from, std::span<std::byte> into, bool& done);
+  /// Starts an exchange of the collectives' flow of that tag; `done` becomes true, and outlives it.
+  void send_plain(const Group& group, std::uint32_t to, std::int32_t tag,
+                  std::span<const std::byte> bytes, bool& done);
+  void receive_plain(const Group& group, std::uint32_t from, std::int32_t tag,
+                     std::span<std::byte> into, bool& done);
+
+  /// Advances it now, and from now on until it is finished.
+  void start(std::unique_ptr<Task> task);
 
   /// Lets everything go on, without waiting.
   void turn();
@@ -115,10 +133,14 @@ class Transfer {
   std::vector<Operation> operations_;  // those that are watched
   std::vector<Watched> watched_;       // of each of them
   std::optional<Error> failure_;
+  std::vector<std::unique_ptr<Task>> tasks_;  // the oldest first
+  bool is_advancing_ = false;
+  bool advance_again_ = false;  // something was done while tasks were advanced
 
   void listen(Lane& lane);
   void watch(Operation operation, const Watched& what);
   bool take_what_is_done();
+  void advance_tasks();
   void take(const Watched& what, std::size_t bytes);
   void wait_for_something();
   void arrive(Lane& lane, std::size_t bytes);

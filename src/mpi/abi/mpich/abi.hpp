@@ -12,9 +12,14 @@ using MPI_Datatype = int;
 using MPI_Op = int;
 using MPI_Request = int;
 using MPI_Errhandler = int;
+using MPI_Group = int;
+using MPI_Info = int;
+using MPI_Win = int;
+using MPI_Message = int;
+using MPI_Fint = int;
+using MPI_Count = long;
+using MPI_Offset = long;
 using MPI_Aint = long;
-using MPI_User_function = void(void*, void*, int*, MPI_Datatype*);
-
 struct MPI_Status {
   int count_lo;
   int count_hi_and_cancelled;
@@ -23,12 +28,35 @@ struct MPI_Status {
   int MPI_ERROR;
 };
 
+using MPI_User_function = void(void*, void*, int*, MPI_Datatype*);
+using MPI_User_function_c = void(void*, void*, MPI_Count*, MPI_Datatype*);
+using MPI_Handler_function = void(MPI_Comm*, int*, ...);
+using MPI_Comm_errhandler_function = void(MPI_Comm*, int*, ...);
+using MPI_Win_errhandler_function = void(MPI_Win*, int*, ...);
+using MPI_Copy_function = int(MPI_Comm, int, void*, void*, void*, int*);
+using MPI_Delete_function = int(MPI_Comm, int, void*, void*);
+using MPI_Comm_copy_attr_function = int(MPI_Comm, int, void*, void*, void*, int*);
+using MPI_Comm_delete_attr_function = int(MPI_Comm, int, void*, void*);
+using MPI_Type_copy_attr_function = int(MPI_Datatype, int, void*, void*, void*, int*);
+using MPI_Type_delete_attr_function = int(MPI_Datatype, int, void*, void*);
+using MPI_Win_copy_attr_function = int(MPI_Win, int, void*, void*, void*, int*);
+using MPI_Win_delete_attr_function = int(MPI_Win, int, void*, void*);
+using MPI_Grequest_query_function = int(void*, MPI_Status*);
+using MPI_Grequest_free_function = int(void*);
+using MPI_Grequest_cancel_function = int(void*, int);
+
 #define WEFT_MPI_CONSTANT(name, value) inline constexpr int name = static_cast<int>(value);
 #define WEFT_MPI_TYPE(name, value, basic) WEFT_MPI_CONSTANT(name, value)
 #define WEFT_MPI_CONSTANTS "mpi/abi/mpich/constants.def"
 #include WEFT_MPI_CONSTANTS
 #undef WEFT_MPI_TYPE
 #undef WEFT_MPI_CONSTANT
+
+extern "C" {
+extern int* const MPI_UNWEIGHTED;
+extern int* const MPI_WEIGHTS_EMPTY;
+int MPIR_Dup_fn(MPI_Comm, int, void*, void*, void*, int*);
+}
 
 namespace weft::mpi::abi {
 
@@ -42,6 +70,11 @@ inline constexpr unsigned made_comm = 0x84000000;
 inline constexpr unsigned made_type = 0x8c000000;
 inline constexpr unsigned made_op = 0x98000000;
 inline constexpr unsigned made_request = 0xac000000;
+inline constexpr unsigned made_group = 0x88000000;
+inline constexpr unsigned made_errhandler = 0x94000000;
+inline constexpr unsigned made_info = 0x9c000000;
+inline constexpr unsigned made_win = 0xa0000000;
+inline constexpr unsigned made_message = made_request;
 inline constexpr unsigned kind_mask = 0xfc000000;
 
 /// The first numbers of made types are those of predefined ones.

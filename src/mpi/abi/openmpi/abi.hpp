@@ -54,7 +54,6 @@ using MPI_Aint = long;
 using MPI_Offset = long long;
 using MPI_Count = long long;
 using MPI_Fint = int;
-using MPI_User_function = void(void*, void*, int*, MPI_Datatype*);
 
 struct ompi_status_public_t {
   int MPI_SOURCE;
@@ -64,6 +63,23 @@ struct ompi_status_public_t {
   std::size_t bytes;
 };
 using MPI_Status = ompi_status_public_t;
+
+using MPI_User_function = void(void*, void*, int*, MPI_Datatype*);
+using MPI_User_function_c = void(void*, void*, MPI_Count*, MPI_Datatype*);
+using MPI_Handler_function = void(MPI_Comm*, int*, ...);
+using MPI_Comm_errhandler_function = void(MPI_Comm*, int*, ...);
+using MPI_Win_errhandler_function = void(MPI_Win*, int*, ...);
+using MPI_Copy_function = int(MPI_Comm, int, void*, void*, void*, int*);
+using MPI_Delete_function = int(MPI_Comm, int, void*, void*);
+using MPI_Comm_copy_attr_function = int(MPI_Comm, int, void*, void*, void*, int*);
+using MPI_Comm_delete_attr_function = int(MPI_Comm, int, void*, void*);
+using MPI_Type_copy_attr_function = int(MPI_Datatype, int, void*, void*, void*, int*);
+using MPI_Type_delete_attr_function = int(MPI_Datatype, int, void*, void*);
+using MPI_Win_copy_attr_function = int(MPI_Win, int, void*, void*, void*, int*);
+using MPI_Win_delete_attr_function = int(MPI_Win, int, void*, void*);
+using MPI_Grequest_query_function = int(void*, MPI_Status*);
+using MPI_Grequest_free_function = int(void*);
+using MPI_Grequest_cancel_function = int(void*, int);
 
 #define WEFT_MPI_OBJECT(type, name) extern "C" ompi_##type##_t name;
 #include "mpi/abi/openmpi/objects.def"
@@ -77,6 +93,11 @@ using MPI_Status = ompi_status_public_t;
 #undef WEFT_MPI_TYPE
 #undef WEFT_MPI_HANDLE
 #undef WEFT_MPI_CONSTANT
+
+/// Open MPI does not have it: no program has this handle.
+inline MPI_Errhandler const MPI_ERRORS_ABORT = reinterpret_cast<MPI_Errhandler>(2);
+inline int* const MPI_UNWEIGHTED = reinterpret_cast<int*>(2);
+inline int* const MPI_WEIGHTS_EMPTY = reinterpret_cast<int*>(3);
 
 namespace weft::mpi::abi {
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The symbols of MPICH's ABI that are no functions of MPI: programs use them through its header.
+#include <cstring>
+
+#include "mpi/abi/mpich/abi.hpp"
+
+namespace {
+int unweighted = 0;
+int weights_empty = 0;
+}  // namespace
+
+extern "C" {
+extern int* const MPI_UNWEIGHTED = &unweighted;
+extern int* const MPI_WEIGHTS_EMPTY = &weights_empty;
+
+/// MPI_COMM_DUP_FN and the like: copies an attribute as it is.
+int MPIR_Dup_fn(MPI_Comm, int, void*, void* value, void* copied, int* flag) {
+  std::memcpy(copied, &value, sizeof value);
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+}

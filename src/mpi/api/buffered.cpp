@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffered sends. The program's buffer only says how much may be under way: copies are the
+// library's own memory.
+#include "mpi/api/buffered.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <list>
+#include <utility>
+#include <vector>
+
+namespace weft::mpi {
+namespace {
+
+struct BufferedSend {
+  std::vector<std::byte> copy;
+  Request request;
+};
+
+struct AttachedBuffer {
+  void* address = nullptr;
+  std::uint64_t bytes = 0;
+  std::list<BufferedSend> sends;
+  std::uint64_t taken = 0;
+
+  void drop_done() {
+    sends.remove_if([&](const BufferedSend& send) {
+      if (send.request.done) taken -= cost(send.copy.size());
+      return send.request.done;
+    });
+  }
+  static std::uint64_t cost(std::uint64_t bytes) { return bytes + MPI_BSEND_OVERHEAD; }
+};
+
+AttachedBuffer& attached() {
+  static AttachedBuffer* const the_buffer = new AttachedBuffer;
+  return *the_buffer;
+}
+
+const Datatype& byte_type() {
+  static const Datatype bytes(Basic::bytes);
+  return bytes;
+}
+
+int attach(const Call& call, void* buffer, std::int64_t bytes) {
+  AttachedBuffer& own = attached();
+  if (own.address != nullptr || bytes < 0) {
+    return call.fail(&library().world, MPI_ERR_BUFFER,
+                     bytes < 0 ? fmt::format("the size is {}", bytes)
+                               : std::string("a buffer is attached already; detach it first"));
+  }
+  own.address = buffer;
+  own.bytes = static_cast<std::uint64_t>(bytes);
+  return MPI_SUCCESS;
+}
+
+std::uint64_t detach(void* address) {
+  AttachedBuffer& own = attached();
+  if (library().transfer != nullptr) {
+    library().transfer->until([&] {
+      own.drop_done();
+      return own.sends.empty();
+    });
+  }
+  std::memcpy(address, &own.address, sizeof own.address);
+  own.address = nullptr;
+  return std::exchange(own.bytes, 0);
+}
+
+}  // namespace
+
+int send_buffered(Message& message) {
+  if (message.is_null) return MPI_SUCCESS;
+  AttachedBuffer& own = attached();
+  own.drop_done();
+  const std::uint64_t bytes = message.buffer.bytes();
+  if (own.taken + AttachedBuffer::cost(bytes) > own.bytes) {
+    return message.call.fail(
+        message.communicator, MPI_ERR_BUFFER,
+        fmt::format("a message of {} bytes has no room: {} of the {} bytes of the attached buffer "
+                    "are taken; attach a larger one",
+                    bytes, own.taken, own.bytes));
+  }
+  own.taken += AttachedBuffer::cost(bytes);
+  BufferedSend& send = own.sends.emplace_back();
+  send.copy.resize(bytes);
+  message.buffer.type->pack(message.buffer.address, message.buffer.count, send.copy.data());
+  message.buffer = {send.copy.data(), bytes, &byte_type()};
+  message.start_send(false, send.request);
+  return message.call.settle(message.communicator);
+}
+
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Buffer_attach(void* buffer, int bytes) {
+  return attach({"MPI_Buffer_attach"}, buffer, bytes);
+}
+
+int MPI_Buffer_attach_c(void* buffer, MPI_Count bytes) {
+  return attach({"MPI_Buffer_attach_c"}, buffer, bytes);
+}
+
+int MPI_Buffer_detach(void* address, int* bytes) {
+  const Call call{"MPI_Buffer_detach"};
+  *bytes = static_cast<int>(detach(address));
+  return library().transfer != nullptr ? call.settle(nullptr) : MPI_SUCCESS;
+}
+
+int MPI_Buffer_detach_c(void* address, MPI_Count* bytes) {
+  const Call call{"MPI_Buffer_detach_c"};
+  *bytes = static_cast<MPI_Count>(detach(address));
+  return library().transfer != nullptr ? call.settle(nullptr) : MPI_SUCCESS;
+}
+
+int MPI_Bsend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+  Message message{{"MPI_Bsend"}, buffer, count, type, to, tag, comm};
+  if (const int error = message.check(true); error != MPI_SUCCESS) return error;
+  return send_buffered(message);
+}
+
+int MPI_Ibsend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+               MPI_Request* handle) {
+  Message message{{"MPI_Ibsend"}, buffer, count, type, to, tag, comm};
+  if (const int error = message.check(true); error != MPI_SUCCESS) return error;
+  if (const int error = send_buffered(message); error != MPI_SUCCESS) return error;
+  auto request = std::make_unique<Request>();
+  request->done = true;
+  *handle = keep_request(std::move(request));
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/api/collective_call.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::mpi {
+namespace {
+
+/// A collective operation that goes on while the program does something else.
+class CollectiveTask final : public Task {
+ public:
+  CollectiveTask(const Collective& c, std::unique_ptr<CollectiveJob> job, collective::Plan plan,
+                 std::int32_t tag, std::shared_ptr<const bool> before, std::shared_ptr<bool> done)
+      : job_(std::move(job)),
+        run_(*library().transfer, c.group(), tag, std::move(plan), job_->input, job_->output,
+             job_->fold),
+        before_(std::move(before)),
+        done_(std::move(done)),
+        request_(*c.request) {}
+
+  bool advance() override {
+    if (before_ != nullptr && !*before_) return false;
+    before_.reset();
+    if (!run_.advance()) return false;
+    job_->finish();
+    *done_ = true;
+    request_.done = true;
+    return true;
+  }
+
+ private:
+  std::unique_ptr<CollectiveJob> job_;
+  PlanRun run_;
+  std::shared_ptr<const bool> before_;  // the last one on the same flows
+  std::shared_ptr<bool> done_;
+  Request& request_;
+};
+
+}  // namespace
+
+std::uint64_t BlockList::bytes() const {
+  std::uint64_t sum = 0;
+  for (const One& block : blocks) sum += block.count * block.type->size();
+  return sum;
+}
+
+PackedBlocks::PackedBlocks(BlockList list, bool reads, bool always_copies)
+    : list_(std::move(list)), is_copy_(always_copies) {
+  for (const auto& block : list_.blocks) {
+    if (!block.type->is_contiguous() || block.offset < 0) is_copy_ = true;
+  }
+  std::uint64_t end = 0;
+  for (const auto& block : list_.blocks) {
+    bytes_.push_back(block.count * block.type->size());
+    offsets_.push_back(is_copy_ ? end : static_cast<std::uint64_t>(block.offset));
+    end += bytes_.back();
+  }
+  if (!is_copy_) return;
+  copy_.resize(end);
+  if (!reads) return;
+  for (std::size_t i = 0; i < list_.blocks.size(); ++i) {
+    const auto& block = list_.blocks[i];
+    block.type->pack(static_cast<const std::byte*>(list_.base) + block.offset, block.count, at(i));
+  }
+}
+
+void PackedBlocks::write_back() {
+  if (!is_copy_) return;
+  for (std::size_t i = 0; i < list_.blocks.size(); ++i) {
+    const auto& block = list_.blocks[i];
+    if (bytes_[i] == 0) continue;
+    block.type->unpack({at(i), bytes_[i]}, static_cast<std::byte*>(list_.base) + block.offset);
+  }
+}
+
+bool Collective::check_count(std::int64_t count) {
+  if (count >= 0) return true;
+  error = call.fail(communicator, MPI_ERR_COUNT, fmt::format("the count is {}", count));
+  return false;
+}
+
+BlockList Collective::list(const void* base, Integers counts, Integers displacements,
+                           MPI_Datatype type) {
+  if (!ok()) return {};
+  const Datatype* const datatype = call.type(type, error);
+  if (datatype == nullptr) return {};
+  BlockList made{const_cast<void*>(base), {}};
+  for (std::uint32_t i = 0; i < group().size(); ++i) {
+    if (!check_count(counts[i])) return {};
+    made.blocks.push_back(
+        {displacements[i] * datatype->extent(), static_cast<std::uint64_t>(counts[i]), datatype});
+  }
+  return made;
+}
+
+BlockList Collective::list(const void* base, Integers counts, Integers displacements,
+                           const MPI_Datatype* types, std::size_t blocks) {
+  BlockList made{const_cast<void*>(base), {}};
+  for (std::size_t i = 0; i < blocks && ok(); ++i) {
+    if (!check_count(counts[i])) return {};
+    // The datatype of no elements may be any.
+    static const Datatype nothing{std::span<const Block>{}};
+    const Datatype* const datatype = counts[i] == 0 ? &nothing : call.type(types[i], error);
+    if (datatype == nullptr) return {};
+    made.blocks.push_back({displacements[i], static_cast<std::uint64_t>(counts[i]), datatype});
+  }
+  return made;
+}
+
+Packed Collective::pack(const void* address, std::int64_t count, MPI_Datatype type, bool reads,
+                        std::uint64_t times) {
+  if (!ok()) return {};
+  const Datatype* const datatype = call.type(type, error);
+  if (datatype == nullptr || !check_count(count)) return {};
+  return {address, static_cast<std::uint64_t>(count) * times, *datatype, reads};
+}
+
+void Collective::check_root(int root) {
+  if (!ok() || (root >= 0 && static_cast<std::uint32_t>(root) < group().size())) return;
+  error = call.fail(communicator, MPI_ERR_ROOT,
+                    fmt::format("{} is no rank of a communicator of {}", root, group().size()));
+}
+
+int Collective::run(std::unique_ptr<CollectiveJob> job) {
+  Transfer& transfer = *library().transfer;
+  collective::Plan plan = job->plan ? std::move(*job->plan) : plan_for(group(), job->request);
+  if (request == nullptr) {
+    run_plan(transfer, group(), std::move(plan), job->input, job->output, job->fold);
+    if (!transfer.failure()) job->finish();
+    return call.settle(communicator);
+  }
+  // Each operation under way has flows of its own. They are used again by a later one, which begins
+  // when the earlier one is done here: so both ends of a flow take them in one order.
+  const std::uint64_t number = communicator->collectives_begun++;
+  auto& last = communicator->last_collectives[number % communicator->last_collectives.size()];
+  const auto tag = static_cast<std::int32_t>(1 + number % communicator->last_collectives.size());
+  auto done = std::make_shared<bool>(false);
+  const std::shared_ptr<const bool> before = std::exchange(last, done);
+  transfer.start(
+      std::make_unique<CollectiveTask>(*this, std::move(job), std::move(plan), tag, before, done));
+  return call.settle(communicator);
+}
+
+int start_collective(const char* function, MPI_Comm comm, MPI_Request* handle,
+                     const StartCollective& start) {
+  auto request = std::make_unique<Request>();
+  Collective c(function, comm, request.get());
+  if (!c.ok()) return c.error;
+  request->status = empty_status();
+  const int error = start(c);
+  if (error == MPI_SUCCESS) *handle = keep_request(std::move(request));
+  return error;
+}
+
+int prepare_collective(const char* function, MPI_Comm comm, MPI_Request* handle,
+                       StartCollective start) {
+  Collective checked(function, comm);
+  if (!checked.ok()) return checked.error;
+  auto request = std::make_unique<Request>();
+  request->starts = [function, comm, start = std::move(start)](Request& self) {
+    Collective c(function, comm, &self);
+    self.status = empty_status();
+    return c.ok() ? start(c) : c.error;
+  };
+  *handle = keep_prepared(std::move(request));
+  return MPI_SUCCESS;
+}
+
+}  // namespace weft::mpi

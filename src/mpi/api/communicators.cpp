@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chapter on communicators, beyond split and free.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string_view>
+
+#include "mpi/api/collective_call.hpp"
+#include "mpi/api/groups.hpp"
+#include "mpi/api/info.hpp"
+
+namespace weft::mpi {
+namespace {
+
+/// A communicator of the same processes, with all that a duplicate keeps.
+int duplicate(const Call& call, MPI_Comm comm, MPI_Comm* made) {
+  int error = MPI_SUCCESS;
+  Communicator* const parent = call.communicator(comm, error);
+  if (parent == nullptr) return error;
+  Attributes copied;
+  error = communicator_keys().copy_all(comm, parent->attributes, copied);
+  if (error != MPI_SUCCESS) return error;
+  Group group = parent->group;
+  group.generation = child_generation(parent->group, ++parent->children, group.members);
+  *made = add_communicator(*parent, std::move(group));
+  Communicator& child = *call.communicator(*made, error);
+  child.attributes = std::move(copied);
+  child.topology = parent->topology;
+  return MPI_SUCCESS;
+}
+
+/// Nothing is sent to make a duplicate: it is done at once.
+int duplicate_later(const Call& call, MPI_Comm comm, MPI_Comm* made, MPI_Request* handle) {
+  const int error = duplicate(call, comm, made);
+  if (error != MPI_SUCCESS) return error;
+  auto request = std::make_unique<Request>();
+  request->status = empty_status();
+  request->done = true;
+  *handle = keep_request(std::move(request));
+  return MPI_SUCCESS;
+}
+
+/// Checked to be some of the parent's.
+const Members* members_of(const Call& call, const Communicator& parent, MPI_Group group,
+                          int& error) {
+  const Members* const members = find_group(call, group, error);
+  if (members == nullptr) return nullptr;
+  for (const NodeId process : *members) {
+    if (rank_of(parent.group.members, process) != MPI_UNDEFINED) continue;
+    error = call.fail(
+        &parent, MPI_ERR_GROUP,
+        fmt::format("process {} of the group is none of the communicator", process.value()));
+    return nullptr;
+  }
+  return members;
+}
+
+/// MPI_COMM_NULL in a process that is no member.
+MPI_Comm make_of(const Communicator& parent, const Members& members, Generation generation) {
+  const int rank = rank_of(members, parent.group.members[parent.group.rank]);
+  if (rank == MPI_UNDEFINED) return MPI_COMM_NULL;
+  return add_communicator(
+      parent,
+      {.generation = generation, .members = members, .rank = static_cast<std::uint32_t>(rank)});
+}
+
+/// A number that all processes of a host have, and others hardly.
+int host_color() {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  return static_cast<int>(std::hash<std::string_view>{}(host)&0x7fff'ffff);
+}
+
+void copy_name(const std::string& name, char* to, int* length) {
+  const std::size_t n = std::min<std::size_t>(name.size(), MPI_MAX_OBJECT_NAME - 1);
+  std::memcpy(to, name.data(), n);
+  to[n] = '\0';
+  *length = static_cast<int>(n);
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
+  return duplicate({"MPI_Comm_dup"}, comm, made);
+}
+
+int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info, MPI_Comm* made) {
+  return duplicate({"MPI_Comm_dup_with_info"}, comm, made);
+}
+
+int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
+  return duplicate_later({"MPI_Comm_idup"}, comm, made, request);
+}
+
+int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info, MPI_Comm* made, MPI_Request* request) {
+  return duplicate_later({"MPI_Comm_idup_with_info"}, comm, made, request);
+}
+
+int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
+  const Call call{"MPI_Comm_create"};
+  int error = MPI_SUCCESS;
+  Communicator* const parent = call.communicator(comm, error);
+  if (parent == nullptr) return error;
+  const Members* const members = members_of(call, *parent, group, error);
+  if (members == nullptr) return error;
+  // All processes of the parent count, members or not.
+  *made = make_of(*parent, *members, child_generation(parent->group, ++parent->children, *members));
+  return MPI_SUCCESS;
+}
+
+int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made) {
+  const Call call{"MPI_Comm_create_group"};
+  int error = MPI_SUCCESS;
+  Communicator* const parent = call.communicator(comm, error);
+  if (parent == nullptr) return error;
+  const Members* const members = members_of(call, *parent, group, error);
+  if (members == nullptr) return error;
+  // Only the members call it: they count by group and tag. The upper bit keeps these generations
+  // apart from those of the parent's other communicators.
+  const weft::Generation kind = child_generation(
+      parent->group, std::uint64_t{1} << 63 | static_cast<std::uint32_t>(tag), *members);
+  const std::uint64_t n = parent->groups_made[kind.value()]++;
+  *made = make_of(*parent, *members,
+                  child_generation({.generation = kind, .members = {}, .rank = 0}, n, *members));
+  return MPI_SUCCESS;
+}
+
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info, MPI_Comm* made) {
+  // Hosts are all that weft tells apart: deeper levels of hardware are none.
+  const int color = type == MPI_COMM_TYPE_SHARED ? host_color() : MPI_UNDEFINED;
+  return MPI_Comm_split(comm, color, key, made);
+}
+
+int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int* result) {
+  const Call call{"MPI_Comm_compare"};
+  int error = MPI_SUCCESS;
+  const Communicator* const first = call.communicator(a, error);
+  const Communicator* const second = first != nullptr ? call.communicator(b, error) : nullptr;
+  if (second == nullptr) return error;
+  *result = compare_members(first->group.members, second->group.members);
+  if (*result == MPI_IDENT && first != second) *result = MPI_CONGRUENT;
+  return MPI_SUCCESS;
+}
+
+int MPI_Comm_test_inter(MPI_Comm comm, int* flag) {
+  int error = MPI_SUCCESS;
+  if (Call{"MPI_Comm_test_inter"}.communicator(comm, error) != nullptr) *flag = 0;
+  return error;
+}
+
+int MPI_Comm_get_parent(MPI_Comm* parent) {
+  *parent = MPI_COMM_NULL;
+  return MPI_SUCCESS;
+}
+
+int MPI_Comm_disconnect(MPI_Comm* comm) {
+  return MPI_Comm_free(comm);
+}
+
+int MPI_Comm_set_name(MPI_Comm comm, const char* name) {
+  int error = MPI_SUCCESS;
+  Communicator* const communicator = Call{"MPI_Comm_set_name"}.communicator(comm, error);
+  if (communicator != nullptr) communicator->name = name;
+  return error;
+}
+
+int MPI_Comm_get_name(MPI_Comm comm, char* name, int* length) {
+  int error = MPI_SUCCESS;
+  const Communicator* const communicator = Call{"MPI_Comm_get_name"}.communicator(comm, error);
+  if (communicator != nullptr) copy_name(communicator->name, name, length);
+  return error;
+}
+
+int MPI_Comm_set_info(MPI_Comm comm, MPI_Info) {
+  int error = MPI_SUCCESS;
+  (void)Call{"MPI_Comm_set_info"}.communicator(comm, error);
+  return error;
+}
+
+int MPI_Comm_get_info(MPI_Comm comm, MPI_Info* info) {
+  int error = MPI_SUCCESS;
+  if (Call{"MPI_Comm_get_info"}.communicator(comm, error) != nullptr) *info = keep_info({});
+  return error;
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// The constructors of the chapter on datatypes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+
+#include "mpi/api/datatypes.hpp"
+
+namespace weft::mpi {
+
+TypeNotes& notes_of(const Datatype& type) {
+  static auto* const notes = new std::unordered_map<const Datatype*, TypeNotes>;
+  return (*notes)[&type];
+}
+
+const Datatype* TypeMaker::old(MPI_Datatype handle) {
+  if (!ok()) return nullptr;
+  const Datatype* const found = call.type(handle, error);
+  if (found != nullptr) recipe.types.push_back(handle);
+  return found;
+}
+
+bool TypeMaker::check_count(std::int64_t count) {
+  if (!ok() || count >= 0) return ok();
+  error = call.fail(&library().world, MPI_ERR_COUNT, fmt::format("the count is {}", count));
+  return false;
+}
+
+int TypeMaker::make(Datatype type, MPI_Datatype* made) {
+  auto kept = std::make_unique<Datatype>(std::move(type));
+  notes_of(*kept) = {.recipe = std::move(recipe), .name = {}, .attributes = {}};
+  *made = handle_of(abi::made_type, library().types.add(std::move(kept)) + abi::pair_types);
+  return MPI_SUCCESS;
+}
+
+int TypeMaker::make(std::span<const Block> blocks, MPI_Datatype* made) {
+  return make(Datatype(blocks), made);
+}
+
+namespace {
+
+constexpr bool in_bytes = true;
+constexpr bool in_elements = false;
+
+std::uint64_t natural(std::int64_t count) {
+  return static_cast<std::uint64_t>(count);
+}
+
+int contiguous(const char* function, std::int64_t count, MPI_Datatype type, MPI_Datatype* made) {
+  TypeMaker maker(function, MPI_COMBINER_CONTIGUOUS);
+  const Datatype* const old = maker.old(type);
+  if (old == nullptr || !maker.check_count(count)) return maker.error;
+  maker.note(count);
+  const Block block{natural(count), 0, old};
+  return maker.make({&block, 1}, made);
+}
+
+int vector(const char* function, bool stride_in_bytes, std::int64_t count, std::int64_t length,
+           std::int64_t stride, MPI_Datatype type, MPI_Datatype* made) {
+  TypeMaker maker(function, stride_in_bytes ? MPI_COMBINER_HVECTOR : MPI_COMBINER_VECTOR);
+  const Datatype* const old = maker.old(type);
+  if (old == nullptr || !maker.check_count(count) || !maker.check_count(length)) {
+    return maker.error;
+  }
+  maker.note(count);
+  maker.note(length);
+  stride_in_bytes ? maker.note_address(stride) : maker.note(stride);
+  const std::int64_t step = stride_in_bytes ? stride : stride * old->extent();
+  std::vector<Block> blocks;
+  for (std::int64_t i = 0; i < count; ++i) blocks.push_back({natural(length), i * step, old});
+  return maker.make(blocks, made);
+}
+
+void note_displacements(TypeMaker& maker, bool are_bytes, Integers displacements,
+                        std::int64_t count) {
+  if (!are_bytes) return maker.note(displacements, count);
+  for (std::int64_t i = 0; i < count; ++i) maker.note_address(displacements[natural(i)]);
+}
+
+int indexed(const char* function, bool are_bytes, std::int64_t count, Integers lengths,
+            Integers displacements, MPI_Datatype type, MPI_Datatype* made) {
+  TypeMaker maker(function, are_bytes ? MPI_COMBINER_HINDEXED : MPI_COMBINER_INDEXED);
+  const Datatype* const old = maker.old(type);
+  if (old == nullptr || !maker.check_count(count)) return maker.error;
+  maker.note(count);
+  maker.note(lengths, count);
+  note_displacements(maker, are_bytes, displacements, count);
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < natural(count); ++i) {
+    if (!maker.check_count(lengths[i])) return maker.error;
+    blocks.push_back(
+        {natural(lengths[i]), displacements[i] * (are_bytes ? 1 : old->extent()), old});
+  }
+  return maker.make(blocks, made);
+}
+
+int indexed_block(const char* function, bool are_bytes, std::int64_t count, std::int64_t length,
+                  Integers displacements, MPI_Datatype type, MPI_Datatype* made) {
+  TypeMaker maker(function, are_bytes ? MPI_COMBINER_HINDEXED_BLOCK : MPI_COMBINER_INDEXED_BLOCK);
+  const Datatype* const old = maker.old(type);
+  if (old == nullptr || !maker.check_count(count) || !maker.check_count(length)) {
+    return maker.error;
+  }
+  maker.note(count);
+  maker.note(length);
+  note_displacements(maker, are_bytes, displacements, count);
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < natural(count); ++i) {
+    blocks.push_back({natural(length), displacements[i] * (are_bytes ? 1 : old->extent()), old});
+  }
+  return maker.make(blocks, made);
+}
+
+int structure(const char* function, std::int64_t count, Integers lengths, Integers displacements,
+              const MPI_Datatype* types, MPI_Datatype* made) {
+  TypeMaker maker(function, MPI_COMBINER_STRUCT);
+  if (!maker.check_count(count)) return maker.error;
+  maker.note(count);
+  maker.note(lengths, count);
+  note_displacements(maker, in_bytes, displacements, count);
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < natural(count); ++i) {
+    const Datatype* const old = maker.old(types[i]);
+    if (old == nullptr || !maker.check_count(lengths[i])) return maker.error;
+    blocks.push_back({natural(lengths[i]), displacements[i], old});
+  }
+  return maker.make(blocks, made);
+}
+
+int resized(const char* function, MPI_Datatype type, std::int64_t lower, std::int64_t extent,
+            MPI_Datatype* made) {
+  TypeMaker maker(function, MPI_COMBINER_RESIZED);
+  const Datatype* const old = maker.old(type);
+  if (old == nullptr) return maker.error;
+  maker.note_address(lower);
+  maker.note_address(extent);
+  return maker.make(old->resized(lower, extent), made);
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Type_contiguous(int count, MPI_Datatype type, MPI_Datatype* made) {
+  return contiguous("MPI_Type_contiguous", count, type, made);
+}
+int MPI_Type_contiguous_c(MPI_Count count, MPI_Datatype type, MPI_Datatype* made) {
+  return contiguous("MPI_Type_contiguous_c", count, type, made);
+}
+
+int MPI_Type_vector(int count, int length, int stride, MPI_Datatype type, MPI_Datatype* made) {
+  return vector("MPI_Type_vector", in_elements, count, length, stride, type, made);
+}
+int MPI_Type_vector_c(MPI_Count count, MPI_Count length, MPI_Count stride, MPI_Datatype type,
+                      MPI_Datatype* made) {
+  return vector("MPI_Type_vector_c", in_elements, count, length, stride, type, made);
+}
+int MPI_Type_create_hvector(int count, int length, MPI_Aint stride, MPI_Datatype type,
+                            MPI_Datatype* made) {
+  return vector("MPI_Type_create_hvector", in_bytes, count, length, stride, type, made);
+}
+int MPI_Type_create_hvector_c(MPI_Count count, MPI_Count length, MPI_Count stride,
+                              MPI_Datatype type, MPI_Datatype* made) {
+  return vector("MPI_Type_create_hvector_c", in_bytes, count, length, stride, type, made);
+}
+int MPI_Type_hvector(int count, int length, MPI_Aint stride, MPI_Datatype type,
+                     MPI_Datatype* made) {
+  return vector("MPI_Type_hvector", in_bytes, count, length, stride, type, made);
+}
+
+int MPI_Type_indexed(int count, const int* lengths, const int* displacements, MPI_Datatype type,
+                     MPI_Datatype* made) {
+  return indexed("MPI_Type_indexed", in_elements, count, lengths, displacements, type, made);
+}
+int MPI_Type_indexed_c(MPI_Count count, const MPI_Count* lengths, const MPI_Count* displacements,
+                       MPI_Datatype type, MPI_Datatype* made) {
+  return indexed("MPI_Type_indexed_c", in_elements, count, lengths, displacements, type, made);
+}
+int MPI_Type_create_hindexed(int count, const int* lengths, const MPI_Aint* displacements,
+                             MPI_Datatype type, MPI_Datatype* made) {
+  return indexed("MPI_Type_create_hindexed", in_bytes, count, lengths, displacements, type, made);
+}
+int MPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count* lengths,
+                               const MPI_Count* displacements, MPI_Datatype type,
+                               MPI_Datatype* made) {
+  return indexed("MPI_Type_create_hindexed_c", in_bytes, count, lengths, displacements, type, made);
+}
+int MPI_Type_hindexed(int count, int* lengths, MPI_Aint* displacements, MPI_Datatype type,
+                      MPI_Datatype* made) {
+  return indexed("MPI_Type_hindexed", in_bytes, count, lengths, displacements, type, made);
+}
+
+int MPI_Type_create_indexed_block(int count, int length, const int* displacements,
+                                  MPI_Datatype type, MPI_Datatype* made) {
+  return indexed_block("MPI_Type_create_indexed_block", in_elements, count, length, displacements,
+                       type, made);
+}
+int MPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count length,
+                                    const MPI_Count* displacements, MPI_Datatype type,
+                                    MPI_Datatype* made) {
+  return indexed_block("MPI_Type_create_indexed_block_c", in_elements, count, length, displacements,
+                       type, made);
+}
+int MPI_Type_create_hindexed_block(int count, int length, const MPI_Aint* displacements,
+                                   MPI_Datatype type, MPI_Datatype* made) {
+  return indexed_block("MPI_Type_create_hindexed_block", in_bytes, count, length, displacements,
+                       type, made);
+}
+int MPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count length,
+                                     const MPI_Count* displacements, MPI_Datatype type,
+                                     MPI_Datatype* made) {
+  return indexed_block("MPI_Type_create_hindexed_block_c", in_bytes, count, length, displacements,
+                       type, made);
+}
+
+int MPI_Type_create_struct(int count, const int* lengths, const MPI_Aint* displacements,
+                           const MPI_Datatype* types, MPI_Datatype* made) {
+  return structure("MPI_Type_create_struct", count, lengths, displacements, types, made);
+}
+int MPI_Type_create_struct_c(MPI_Count count, const MPI_Count* lengths,
+                             const MPI_Count* displacements, const MPI_Datatype* types,
+                             MPI_Datatype* made) {
+  return structure("MPI_Type_create_struct_c", count, lengths, displacements, types, made);
+}
+int MPI_Type_struct(int count, int* lengths, MPI_Aint* displacements, MPI_Datatype* types,
+                    MPI_Datatype* made) {
+  return structure("MPI_Type_struct", count, lengths, displacements, types, made);
+}
+
+int MPI_Type_create_resized(MPI_Datatype type, MPI_Aint lower, MPI_Aint extent,
+                            MPI_Datatype* made) {
+  return resized("MPI_Type_create_resized", type, lower, extent, made);
+}
+int MPI_Type_create_resized_c(MPI_Datatype type, MPI_Count lower, MPI_Count extent,
+                              MPI_Datatype* made) {
+  return resized("MPI_Type_create_resized_c", type, lower, extent, made);
+}
+
+int MPI_Type_dup(MPI_Datatype type, MPI_Datatype* made) {
+  TypeMaker maker("MPI_Type_dup", MPI_COMBINER_DUP);
+  const Datatype* const old = maker.old(type);
+  if (old == nullptr) return maker.error;
+  Attributes copied;
+  const int error = type_keys().copy_all(type, notes_of(*old).attributes, copied);
+  if (error != MPI_SUCCESS) return error;
+  (void)maker.make(*old, made);
+  notes_of(*maker.call.type(*made, maker.error)).attributes = std::move(copied);
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions about datatypes, their names and how they were made.
+#include "mpi/api/datatypes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace weft::mpi {
+namespace {
+
+/// MPI_UNDEFINED, if it is too large for the caller's integer.
+template <class Number>
+void write_number(std::uint64_t value, Number* to) {
+  *to = value <= static_cast<std::uint64_t>(std::numeric_limits<Number>::max())
+            ? static_cast<Number>(value)
+            : static_cast<Number>(MPI_UNDEFINED);
+}
+
+template <class Number>
+int size_of(const char* function, MPI_Datatype type, Number* size) {
+  int error = MPI_SUCCESS;
+  const Datatype* const found = Call{function}.type(type, error);
+  if (found != nullptr) write_number(found->value_bytes(), size);
+  return error;
+}
+
+template <class Number>
+int extent_of(const char* function, MPI_Datatype type, Number* lower, Number* extent) {
+  int error = MPI_SUCCESS;
+  const Datatype* const found = Call{function}.type(type, error);
+  if (found == nullptr) return error;
+  *lower = found->lower();
+  *extent = found->extent();
+  return MPI_SUCCESS;
+}
+
+template <class Number>
+int true_extent_of(const char* function, MPI_Datatype type, Number* lower, Number* extent) {
+  int error = MPI_SUCCESS;
+  const Datatype* const found = Call{function}.type(type, error);
+  if (found == nullptr) return error;
+  *lower = found->true_lower();
+  *extent = found->true_extent();
+  return MPI_SUCCESS;
+}
+
+void copy_name(const std::string& name, char* to, int* length) {
+  const std::size_t n = std::min<std::size_t>(name.size(), MPI_MAX_OBJECT_NAME - 1);
+  std::memcpy(to, name.data(), n);
+  to[n] = '\0';
+  *length = static_cast<int>(n);
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Type_commit(MPI_Datatype* type) {
+  int error = MPI_SUCCESS;
+  (void)Call{"MPI_Type_commit"}.type(*type, error);
+  return error;
+}
+
+int MPI_Type_free(MPI_Datatype* type) {
+  const Call call{"MPI_Type_free"};
+  int error = MPI_SUCCESS;
+  const Datatype* const found = call.type(*type, error);
+  if (found == nullptr) return error;
+  error = type_keys().remove_all(*type, notes_of(*found).attributes);
+  if (error != MPI_SUCCESS) return error;
+  // Requests under way may use it: it stays where it is.
+  *type = MPI_DATATYPE_NULL;
+  return MPI_SUCCESS;
+}
+
+int MPI_Type_size(MPI_Datatype type, int* size) {
+  return size_of("MPI_Type_size", type, size);
+}
+int MPI_Type_size_x(MPI_Datatype type, MPI_Count* size) {
+  return size_of("MPI_Type_size_x", type, size);
+}
+int MPI_Type_size_c(MPI_Datatype type, MPI_Count* size) {
+  return size_of("MPI_Type_size_c", type, size);
+}
+
+int MPI_Type_get_extent(MPI_Datatype type, MPI_Aint* lower, MPI_Aint* extent) {
+  return extent_of("MPI_Type_get_extent", type, lower, extent);
+}
+int MPI_Type_get_extent_x(MPI_Datatype type, MPI_Count* lower, MPI_Count* extent) {
+  return extent_of("MPI_Type_get_extent_x", type, lower, extent);
+}
+int MPI_Type_get_extent_c(MPI_Datatype type, MPI_Count* lower, MPI_Count* extent) {
+  return extent_of("MPI_Type_get_extent_c", type, lower, extent);
+}
+int MPI_Type_extent(MPI_Datatype type, MPI_Aint* extent) {
+  MPI_Aint lower = 0;
+  return extent_of("MPI_Type_extent", type, &lower, extent);
+}
+int MPI_Type_lb(MPI_Datatype type, MPI_Aint* lower) {
+  MPI_Aint extent = 0;
+  return extent_of("MPI_Type_lb", type, lower, &extent);
+}
+int MPI_Type_ub(MPI_Datatype type, MPI_Aint* upper) {
+  MPI_Aint lower = 0, extent = 0;
+  const int error = extent_of("MPI_Type_ub", type, &lower, &extent);
+  if (error == MPI_SUCCESS) *upper = lower + extent;
+  return error;
+}
+
+int MPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint* lower, MPI_Aint* extent) {
+  return true_extent_of("MPI_Type_get_true_extent", type, lower, extent);
+}
+int MPI_Type_get_true_extent_x(MPI_Datatype type, MPI_Count* lower, MPI_Count* extent) {
+  return true_extent_of("MPI_Type_get_true_extent_x", type, lower, extent);
+}
+int MPI_Type_get_true_extent_c(MPI_Datatype type, MPI_Count* lower, MPI_Count* extent) {
+  return true_extent_of("MPI_Type_get_true_extent_c", type, lower, extent);
+}
+
+int MPI_Type_get_envelope(MPI_Datatype type, int* integers, int* addresses, int* types,
+                          int* combiner) {
+  int error = MPI_SUCCESS;
+  const Datatype* const found = Call{"MPI_Type_get_envelope"}.type(type, error);
+  if (found == nullptr) return error;
+  const TypeRecipe& recipe = notes_of(*found).recipe;
+  *integers = static_cast<int>(recipe.integers.size());
+  *addresses = static_cast<int>(recipe.addresses.size());
+  *types = static_cast<int>(recipe.types.size());
+  *combiner = recipe.combiner;
+  return MPI_SUCCESS;
+}
+
+int MPI_Type_get_contents(MPI_Datatype type, int integers, int addresses, int types,
+                          int* integer_values, MPI_Aint* address_values,
+                          MPI_Datatype* type_values) {
+  const Call call{"MPI_Type_get_contents"};
+  int error = MPI_SUCCESS;
+  const Datatype* const found = call.type(type, error);
+  if (found == nullptr) return error;
+  const TypeRecipe& recipe = notes_of(*found).recipe;
+  const auto has_room = [](int room, std::size_t needed) {
+    return room >= 0 && static_cast<std::size_t>(room) >= needed;
+  };
+  if (recipe.combiner == MPI_COMBINER_NAMED || !has_room(integers, recipe.integers.size()) ||
+      !has_room(addresses, recipe.addresses.size()) || !has_room(types, recipe.types.size())) {
+    return call.fail(&library().world, MPI_ERR_ARG,
+                     "the datatype is predefined, or an array is too short for its contents");
+  }
+  std::copy(recipe.integers.begin(), recipe.integers.end(), integer_values);
+  std::copy(recipe.addresses.begin(), recipe.addresses.end(), address_values);
+  std::copy(recipe.types.begin(), recipe.types.end(), type_values);
+  return MPI_SUCCESS;
+}
+
+int MPI_Type_set_name(MPI_Datatype type, const char* name) {
+  int error = MPI_SUCCESS;
+  const Datatype* const found = Call{"MPI_Type_set_name"}.type(type, error);
+  if (found != nullptr) notes_of(*found).name = name;
+  return error;
+}
+
+int MPI_Type_get_name(MPI_Datatype type, char* name, int* length) {
+  int error = MPI_SUCCESS;
+  const Datatype* const found = Call{"MPI_Type_get_name"}.type(type, error);
+  if (found == nullptr) return error;
+  const std::string& own = notes_of(*found).name;
+  copy_name(own.empty() ? predefined_name(type) : own, name, length);
+  return MPI_SUCCESS;
+}
+
+int MPI_Type_match_size(int kind, int size, MPI_Datatype* type) {
+  const bool is_real = kind == MPI_TYPECLASS_REAL;
+  const bool is_integer = kind == MPI_TYPECLASS_INTEGER;
+  const bool is_complex = kind == MPI_TYPECLASS_COMPLEX;
+  *type = MPI_DATATYPE_NULL;
+  if (is_real && size == 4) *type = MPI_REAL4;
+  if (is_real && size == 8) *type = MPI_REAL8;
+  if (is_integer && size == 1) *type = MPI_INTEGER1;
+  if (is_integer && size == 2) *type = MPI_INTEGER2;
+  if (is_integer && size == 4) *type = MPI_INTEGER4;
+  if (is_integer && size == 8) *type = MPI_INTEGER8;
+  if (is_complex && size == 8) *type = MPI_COMPLEX8;
+  if (is_complex && size == 16) *type = MPI_COMPLEX16;
+  if (*type != MPI_DATATYPE_NULL) return MPI_SUCCESS;
+  return Call{"MPI_Type_match_size"}.fail(
+      &library().world, MPI_ERR_ARG, fmt::format("no datatype of that class has {} bytes", size));
+}
+
+int MPI_Get_address(const void* location, MPI_Aint* address) {
+  *address = reinterpret_cast<MPI_Aint>(location);
+  return MPI_SUCCESS;
+}
+
+int MPI_Address(void* location, MPI_Aint* address) {
+  return MPI_Get_address(location, address);
+}
+
+MPI_Aint MPI_Aint_add(MPI_Aint base, MPI_Aint displacement) {
+  return base + displacement;
+}
+
+MPI_Aint MPI_Aint_diff(MPI_Aint a, MPI_Aint b) {
+  return a - b;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records of a datatype besides its layout, and how constructors make one.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mpi/api/integers.hpp"
+#include "mpi/api/library.hpp"
+
+namespace weft::mpi {
+
+/// The constructor and its arguments, in the order of MPI_Type_get_contents.
+struct TypeRecipe {
+  int combiner = MPI_COMBINER_NAMED;
+  std::vector<int> integers;
+  std::vector<MPI_Aint> addresses;
+  std::vector<MPI_Datatype> types;
+};
+
+struct TypeNotes {
+  TypeRecipe recipe;
+  std::string name;
+  Attributes attributes;
+};
+
+/// Of a datatype of the program's or a predefined one.
+TypeNotes& notes_of(const Datatype& type);
+
+/// The arguments of a constructor, while they are checked.
+struct TypeMaker {
+  Call call;
+  int error = MPI_SUCCESS;
+  TypeRecipe recipe;
+
+  TypeMaker(const char* function, int combiner) : call{function} { recipe.combiner = combiner; }
+  bool ok() const { return error == MPI_SUCCESS; }
+  /// Null after an error.
+  const Datatype* old(MPI_Datatype handle);
+  bool check_count(std::int64_t count);
+  void note(std::int64_t value) { recipe.integers.push_back(static_cast<int>(value)); }
+  void note(Integers values, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) note(values[static_cast<std::size_t>(i)]);
+  }
+  void note_address(std::int64_t value) { recipe.addresses.push_back(value); }
+  /// The constructor's result.
+  int make(std::span<const Block> blocks, MPI_Datatype* made);
+  int make(Datatype type, MPI_Datatype* made);
+};
+
+}  // namespace weft::mpi

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chapter on error handling.
+#include "mpi/api/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace weft::mpi {
+namespace {
+
+/// A class or code that the program added. Their numbers follow MPI's last one.
+struct AddedError {
+  int error_class = 0;
+  std::string text;
+};
+
+std::vector<AddedError>& added_errors() {
+  static auto* const errors = new std::vector<AddedError>;
+  return *errors;
+}
+
+AddedError* find_added(int error) {
+  auto& errors = added_errors();
+  const std::int64_t i = std::int64_t{error} - MPI_ERR_LASTCODE - 1;
+  return i >= 0 && i < static_cast<std::int64_t>(errors.size())
+             ? &errors[static_cast<std::size_t>(i)]
+             : nullptr;
+}
+
+int call_handler(const Call& call, MPI_Comm comm, int error) {
+  int found = MPI_SUCCESS;
+  const Communicator* const communicator = call.communicator(comm, found);
+  if (communicator == nullptr) return found;
+  (void)call.fail(communicator, error, fmt::format("the program calls for error {}", error));
+  return MPI_SUCCESS;
+}
+
+int get_handler(const Call& call, MPI_Comm comm, MPI_Errhandler* handler) {
+  int error = MPI_SUCCESS;
+  const Communicator* const communicator = call.communicator(comm, error);
+  if (communicator == nullptr) return error;
+  *handler = handler_handle(communicator->handler, communicator->returns_errors);
+  return MPI_SUCCESS;
+}
+
+int set_handler(const Call& call, MPI_Comm comm, MPI_Errhandler handler) {
+  int error = MPI_SUCCESS;
+  Communicator* const communicator = call.communicator(comm, error);
+  return communicator != nullptr ? set_handler(call, *communicator, handler) : error;
+}
+
+}  // namespace
+
+int last_used_code() {
+  return MPI_ERR_LASTCODE + static_cast<int>(added_errors().size());
+}
+
+std::shared_ptr<ErrorHandler> find_handler(const Call& call, MPI_Errhandler handle, int& error) {
+  if (handle == MPI_ERRORS_RETURN || handle == MPI_ERRORS_ARE_FATAL || handle == MPI_ERRORS_ABORT) {
+    return nullptr;
+  }
+  const auto* const found =
+      is_of(abi::made_errhandler, handle) ? library().handlers.find(number_of(handle)) : nullptr;
+  if (found != nullptr) return *found;
+  error = call.fail(&library().world, MPI_ERR_ARG, "the handle is of no error handler");
+  return nullptr;
+}
+
+MPI_Errhandler keep_handler(ErrorHandler handler) {
+  auto shared = std::make_shared<ErrorHandler>(handler);
+  return handle_of(
+      abi::made_errhandler,
+      library().handlers.add(std::make_unique<std::shared_ptr<ErrorHandler>>(std::move(shared))));
+}
+
+MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler, bool returns_errors) {
+  if (handler == nullptr) return returns_errors ? MPI_ERRORS_RETURN : MPI_ERRORS_ARE_FATAL;
+  return handle_of(
+      abi::made_errhandler,
+      library().handlers.add(std::make_unique<std::shared_ptr<ErrorHandler>>(handler)));
+}
+
+int set_handler(const Call& call, Communicator& communicator, MPI_Errhandler handler) {
+  int error = MPI_SUCCESS;
+  auto found = find_handler(call, handler, error);
+  if (error != MPI_SUCCESS) return error;
+  communicator.handler = std::move(found);
+  communicator.returns_errors = handler == MPI_ERRORS_RETURN;
+  return MPI_SUCCESS;
+}
+
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* handler) {
+  *handler = keep_handler({.communicator = function});
+  return MPI_SUCCESS;
+}
+
+int MPI_Errhandler_create(MPI_Handler_function* function, MPI_Errhandler* handler) {
+  return MPI_Comm_create_errhandler(function, handler);
+}
+
+int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
+  return set_handler({"MPI_Comm_set_errhandler"}, comm, handler);
+}
+
+int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler handler) {
+  return set_handler({"MPI_Errhandler_set"}, comm, handler);
+}
+
+int MPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* handler) {
+  return get_handler({"MPI_Comm_get_errhandler"}, comm, handler);
+}
+
+int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* handler) {
+  return get_handler({"MPI_Errhandler_get"}, comm, handler);
+}
+
+int MPI_Errhandler_free(MPI_Errhandler* handler) {
+  int error = MPI_SUCCESS;
+  (void)find_handler({"MPI_Errhandler_free"}, *handler, error);
+  if (error != MPI_SUCCESS) return error;
+  // Communicators that have it keep it.
+  if (is_of(abi::made_errhandler, *handler)) {
+    (void)library().handlers.remove(number_of(*handler));
+  }
+  *handler = MPI_ERRHANDLER_NULL;
+  return MPI_SUCCESS;
+}
+
+int MPI_Comm_call_errhandler(MPI_Comm comm, int error) {
+  return call_handler({"MPI_Comm_call_errhandler"}, comm, error);
+}
+
+int MPI_Add_error_class(int* error_class) {
+  added_errors().push_back({});
+  *error_class = last_used_code();
+  added_errors().back().error_class = *error_class;
+  return MPI_SUCCESS;
+}
+
+int MPI_Add_error_code(int error_class, int* error) {
+  added_errors().push_back({error_class, {}});
+  *error = last_used_code();
+  return MPI_SUCCESS;
+}
+
+int MPI_Add_error_string(int error, const char* text) {
+  AddedError* const found = find_added(error);
+  if (found == nullptr) {
+    return Call{"MPI_Add_error_string"}.fail(&library().world, MPI_ERR_ARG,
+                                             fmt::format("{} is no error of the program's", error));
+  }
+  found->text = text;
+  return MPI_SUCCESS;
+}
+
+int MPI_Error_string(int error, char* text, int* length) {
+  const AddedError* const added = find_added(error);
+  const std::string found = added != nullptr ? added->text : text_of(error);
+  const std::size_t n = std::min<std::size_t>(found.size(), MPI_MAX_ERROR_STRING - 1);
+  std::memcpy(text, found.data(), n);
+  text[n] = '\0';
+  *length = static_cast<int>(n);
+  return MPI_SUCCESS;
+}
+
+int MPI_Error_class(int error, int* error_class) {
+  const AddedError* const added = find_added(error);
+  *error_class = added != nullptr ? added->error_class : error;
+  return MPI_SUCCESS;
+}

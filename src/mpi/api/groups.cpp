@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups: sets of processes with an order, which no communication belongs to.
+#include "mpi/api/groups.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::mpi {
+
+const Members* find_group(const Call& call, MPI_Group handle, int& error) {
+  static const Members empty;
+  if (handle == MPI_GROUP_EMPTY) return &empty;
+  const Members* const found =
+      is_of(abi::made_group, handle) ? library().groups.find(number_of(handle)) : nullptr;
+  if (found == nullptr) {
+    error = call.fail(&library().world, MPI_ERR_GROUP, "the handle is of no group");
+  }
+  return found;
+}
+
+MPI_Group keep_group(Members members) {
+  if (members.empty()) return MPI_GROUP_EMPTY;
+  return handle_of(abi::made_group,
+                   library().groups.add(std::make_unique<Members>(std::move(members))));
+}
+
+int rank_of(const Members& members, NodeId process) {
+  const auto found = std::find(members.begin(), members.end(), process);
+  return found != members.end() ? static_cast<int>(found - members.begin()) : MPI_UNDEFINED;
+}
+
+int compare_members(const Members& a, const Members& b) {
+  if (a == b) return MPI_IDENT;
+  return std::is_permutation(a.begin(), a.end(), b.begin(), b.end()) ? MPI_SIMILAR : MPI_UNEQUAL;
+}
+
+namespace {
+
+bool has(const Members& members, NodeId process) {
+  return rank_of(members, process) != MPI_UNDEFINED;
+}
+
+int own_rank(const Members& members) {
+  const Group& world = library().world.group;
+  return rank_of(members, world.members[world.rank]);
+}
+
+/// Groups from two others.
+template <class Make>
+int combine(const Call& call, MPI_Group a, MPI_Group b, MPI_Group* made, Make&& make) {
+  int error = MPI_SUCCESS;
+  const Members* const first = find_group(call, a, error);
+  const Members* const second = first != nullptr ? find_group(call, b, error) : nullptr;
+  if (second == nullptr) return error;
+  Members members;
+  make(*first, *second, members);
+  *made = keep_group(std::move(members));
+  return MPI_SUCCESS;
+}
+
+/// Those of a group that are named by their ranks, or all others.
+int select(const Call& call, MPI_Group group, const std::vector<int>& ranks, bool excludes,
+           MPI_Group* made) {
+  int error = MPI_SUCCESS;
+  const Members* const from = find_group(call, group, error);
+  if (from == nullptr) return error;
+  const int size = static_cast<int>(from->size());
+  std::vector<bool> named(from->size());
+  Members members;
+  for (const int rank : ranks) {
+    if (rank < 0 || rank >= size || named[static_cast<std::size_t>(rank)]) {
+      return call.fail(
+          &library().world, MPI_ERR_RANK,
+          fmt::format("{} is no rank of a group of {}, or is named twice", rank, size));
+    }
+    named[static_cast<std::size_t>(rank)] = true;
+    if (!excludes) members.push_back((*from)[static_cast<std::size_t>(rank)]);
+  }
+  for (std::size_t i = 0; i < from->size() && excludes; ++i) {
+    if (!named[i]) members.push_back((*from)[i]);
+  }
+  *made = keep_group(std::move(members));
+  return MPI_SUCCESS;
+}
+
+/// The ranks of ranges (first, last, step).
+int expand(const Call& call, int ranges, int (*range)[3], std::vector<int>& ranks) {
+  for (int i = 0; i < ranges; ++i) {
+    const int first = range[i][0], last = range[i][1], step = range[i][2];
+    if (step == 0) {
+      return call.fail(&library().world, MPI_ERR_ARG, fmt::format("range {} has step 0", i));
+    }
+    for (int rank = first; step > 0 ? rank <= last : rank >= last; rank += step) {
+      ranks.push_back(rank);
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
+  int error = MPI_SUCCESS;
+  const auto* communicator = Call{"MPI_Comm_group"}.communicator(comm, error);
+  if (communicator != nullptr) *group = keep_group(communicator->group.members);
+  return error;
+}
+
+int MPI_Group_size(MPI_Group group, int* size) {
+  int error = MPI_SUCCESS;
+  const Members* const members = find_group({"MPI_Group_size"}, group, error);
+  if (members != nullptr) *size = static_cast<int>(members->size());
+  return error;
+}
+
+int MPI_Group_rank(MPI_Group group, int* rank) {
+  int error = MPI_SUCCESS;
+  const Members* const members = find_group({"MPI_Group_rank"}, group, error);
+  if (members != nullptr) *rank = own_rank(*members);
+  return error;
+}
+
+int MPI_Group_translate_ranks(MPI_Group from, int count, const int* ranks, MPI_Group to,
+                              int* translated) {
+  const Call call{"MPI_Group_translate_ranks"};
+  int error = MPI_SUCCESS;
+  const Members* const first = find_group(call, from, error);
+  const Members* const second = first != nullptr ? find_group(call, to, error) : nullptr;
+  if (second == nullptr) return error;
+  for (int i = 0; i < count; ++i) {
+    if (ranks[i] == MPI_PROC_NULL) {
+      translated[i] = MPI_PROC_NULL;
+      continue;
+    }
+    if (ranks[i] < 0 || static_cast<std::size_t>(ranks[i]) >= first->size()) {
+      return call.fail(&library().world, MPI_ERR_RANK,
+                       fmt::format("{} is no rank of a group of {}", ranks[i], first->size()));
+    }
+    translated[i] = rank_of(*second, (*first)[static_cast<std::size_t>(ranks[i])]);
+  }
+  return MPI_SUCCESS;
+}
+
+int MPI_Group_compare(MPI_Group a, MPI_Group b, int* result) {
+  const Call call{"MPI_Group_compare"};
+  int error = MPI_SUCCESS;
+  const Members* const first = find_group(call, a, error);
+  const Members* const second = first != nullptr ? find_group(call, b, error) : nullptr;
+  if (second != nullptr) *result = compare_members(*first, *second);
+  return error;
+}
+
+int MPI_Group_union(MPI_Group a, MPI_Group b, MPI_Group* made) {
+  return combine({"MPI_Group_union"}, a, b, made,
+                 [](const Members& first, const Members& second, Members& members) {
+                   members = first;
+                   for (const weft::NodeId process : second) {
+                     if (!has(first, process)) members.push_back(process);
+                   }
+                 });
+}
+
+int MPI_Group_intersection(MPI_Group a, MPI_Group b, MPI_Group* made) {
+  return combine({"MPI_Group_intersection"}, a, b, made,
+                 [](const Members& first, const Members& second, Members& members) {
+                   for (const weft::NodeId process : first) {
+                     if (has(second, process)) members.push_back(process);
+                   }
+                 });
+}
+
+int MPI_Group_difference(MPI_Group a, MPI_Group b, MPI_Group* made) {
+  return combine({"MPI_Group_difference"}, a, b, made,
+                 [](const Members& first, const Members& second, Members& members) {
+                   for (const weft::NodeId process : first) {
+                     if (!has(second, process)) members.push_back(process);
+                   }
+                 });
+}
+
+int MPI_Group_incl(MPI_Group group, int count, const int* ranks, MPI_Group* made) {
+  return select({"MPI_Group_incl"}, group, std::vector<int>(ranks, ranks + count), false, made);
+}
+
+int MPI_Group_excl(MPI_Group group, int count, const int* ranks, MPI_Group* made) {
+  return select({"MPI_Group_excl"}, group, std::vector<int>(ranks, ranks + count), true, made);
+}
+
+int MPI_Group_range_incl(MPI_Group group, int count, int ranges[][3], MPI_Group* made) {
+  const Call call{"MPI_Group_range_incl"};
+  std::vector<int> ranks;
+  const int error = expand(call, count, ranges, ranks);
+  return error != MPI_SUCCESS ? error : select(call, group, ranks, false, made);
+}
+
+int MPI_Group_range_excl(MPI_Group group, int count, int ranges[][3], MPI_Group* made) {
+  const Call call{"MPI_Group_range_excl"};
+  std::vector<int> ranks;
+  const int error = expand(call, count, ranges, ranks);
+  return error != MPI_SUCCESS ? error : select(call, group, ranks, true, made);
+}
+
+int MPI_Group_free(MPI_Group* group) {
+  int error = MPI_SUCCESS;
+  if (find_group({"MPI_Group_free"}, *group, error) == nullptr) return error;
+  if (*group != MPI_GROUP_EMPTY) (void)library().groups.remove(number_of(*group));
+  *group = MPI_GROUP_NULL;
+  return MPI_SUCCESS;
+}

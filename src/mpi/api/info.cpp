@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Info objects.
+#include "mpi/api/info.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::mpi {
+
+Info* find_info(const Call& call, MPI_Info handle, int& error) {
+  static Info environment;
+  if (handle == MPI_INFO_ENV) return &environment;
+  Info* const found =
+      is_of(abi::made_info, handle) ? library().infos.find(number_of(handle)) : nullptr;
+  if (found == nullptr) {
+    error = call.fail(&library().world, MPI_ERR_INFO, "the handle is of no info object");
+  }
+  return found;
+}
+
+MPI_Info keep_info(Info info) {
+  return handle_of(abi::made_info, library().infos.add(std::make_unique<Info>(std::move(info))));
+}
+
+MPI_Info copy_info(const Call& call, MPI_Info handle, int& error) {
+  if (handle == MPI_INFO_NULL) return keep_info({});
+  const Info* const found = find_info(call, handle, error);
+  return found != nullptr ? keep_info(*found) : MPI_INFO_NULL;
+}
+
+namespace {
+
+auto entry_of(Info& info, const char* key) {
+  return std::find_if(info.entries.begin(), info.entries.end(),
+                      [&](const auto& entry) { return entry.first == key; });
+}
+
+/// Copies a value to `to`, which has room for `length` characters and a zero byte.
+int get_value(const Call& call, MPI_Info handle, const char* key, int length, char* to, int* flag,
+              int* needed) {
+  int error = MPI_SUCCESS;
+  Info* const info = find_info(call, handle, error);
+  if (info == nullptr) return error;
+  const auto found = entry_of(*info, key);
+  *flag = found != info->entries.end() ? 1 : 0;
+  if (*flag == 0) return MPI_SUCCESS;
+  const std::string& value = found->second;
+  if (needed != nullptr) *needed = static_cast<int>(value.size());
+  if (to == nullptr || length < 0) return MPI_SUCCESS;
+  const std::size_t n = std::min(value.size(), static_cast<std::size_t>(length));
+  std::memcpy(to, value.data(), n);
+  to[n] = '\0';
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Info_create(MPI_Info* info) {
+  *info = keep_info({});
+  return MPI_SUCCESS;
+}
+
+int MPI_Info_create_env(int, char**, MPI_Info* info) {
+  return MPI_Info_create(info);
+}
+
+int MPI_Info_dup(MPI_Info info, MPI_Info* made) {
+  int error = MPI_SUCCESS;
+  const Info* const found = find_info({"MPI_Info_dup"}, info, error);
+  if (found != nullptr) *made = keep_info(*found);
+  return error;
+}
+
+int MPI_Info_free(MPI_Info* info) {
+  const Call call{"MPI_Info_free"};
+  int error = MPI_SUCCESS;
+  if (find_info(call, *info, error) == nullptr) return error;
+  if (!is_of(abi::made_info, *info)) {
+    return call.fail(&library().world, MPI_ERR_INFO, "the program did not make it");
+  }
+  (void)library().infos.remove(number_of(*info));
+  *info = MPI_INFO_NULL;
+  return MPI_SUCCESS;
+}
+
+int MPI_Info_set(MPI_Info info, const char* key, const char* value) {
+  const Call call{"MPI_Info_set"};
+  int error = MPI_SUCCESS;
+  Info* const found = find_info(call, info, error);
+  if (found == nullptr) return error;
+  if (const std::size_t length = std::strlen(key); length == 0 || length > MPI_MAX_INFO_KEY) {
+    return call.fail(&library().world, MPI_ERR_INFO_KEY,
+                     fmt::format("a key has 1 to {} characters, not {}", MPI_MAX_INFO_KEY, length));
+  }
+  if (const std::size_t length = std::strlen(value); length > MPI_MAX_INFO_VAL) {
+    return call.fail(
+        &library().world, MPI_ERR_INFO_VALUE,
+        fmt::format("a value has up to {} characters, not {}", MPI_MAX_INFO_VAL, length));
+  }
+  const auto entry = entry_of(*found, key);
+  if (entry != found->entries.end()) {
+    entry->second = value;
+  } else {
+    found->entries.emplace_back(key, value);
+  }
+  return MPI_SUCCESS;
+}
+
+int MPI_Info_delete(MPI_Info info, const char* key) {
+  const Call call{"MPI_Info_delete"};
+  int error = MPI_SUCCESS;
+  Info* const found = find_info(call, info, error);
+  if (found == nullptr) return error;
+  const auto entry = entry_of(*found, key);
+  if (entry == found->entries.end()) {
+    return call.fail(&library().world, MPI_ERR_INFO_NOKEY, fmt::format("there is no key {}", key));
+  }
+  found->entries.erase(entry);
+  return MPI_SUCCESS;
+}
+
+int MPI_Info_get(MPI_Info info, const char* key, int length, char* value, int* flag) {
+  return get_value({"MPI_Info_get"}, info, key, length, value, flag, nullptr);
+}
+
+int MPI_Info_get_valuelen(MPI_Info info, const char* key, int* length, int* flag) {
+  return get_value({"MPI_Info_get_valuelen"}, info, key, -1, nullptr, flag, length);
+}
+
+int MPI_Info_get_string(MPI_Info info, const char* key, int* length, char* value, int* flag) {
+  // The length includes the zero byte, in both directions.
+  int needed = 0;
+  const int error =
+      get_value({"MPI_Info_get_string"}, info, key, *length - 1, value, flag, &needed);
+  if (error == MPI_SUCCESS && *flag == 1) *length = needed + 1;
+  return error;
+}
+
+int MPI_Info_get_nkeys(MPI_Info info, int* keys) {
+  int error = MPI_SUCCESS;
+  const Info* const found = find_info({"MPI_Info_get_nkeys"}, info, error);
+  if (found != nullptr) *keys = static_cast<int>(found->entries.size());
+  return error;
+}
+
+int MPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
+  const Call call{"MPI_Info_get_nthkey"};
+  int error = MPI_SUCCESS;
+  const Info* const found = find_info(call, info, error);
+  if (found == nullptr) return error;
+  if (n < 0 || static_cast<std::size_t>(n) >= found->entries.size()) {
+    return call.fail(&library().world, MPI_ERR_ARG,
+                     fmt::format("there is no key {} of {}", n, found->entries.size()));
+  }
+  const std::string& text = found->entries[static_cast<std::size_t>(n)].first;
+  std::memcpy(key, text.c_str(), text.size() + 1);
+  return MPI_SUCCESS;
+}

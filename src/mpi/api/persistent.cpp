@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests that are prepared once, and started again and again.
+#include <fmt/format.h>
+
+#include "mpi/api/buffered.hpp"
+#include "mpi/api/point_to_point.hpp"
+
+namespace weft::mpi {
+namespace {
+
+enum class Mode : std::uint8_t { send, synchronous, buffered, receive };
+
+/// The arguments of a call, without the objects that they name.
+struct Arguments {
+  const char* function;
+  const void* address;
+  int count;
+  MPI_Datatype type;
+  int peer;
+  int tag;
+  MPI_Comm comm;
+
+  Message message() const { return {{function}, address, count, type, peer, tag, comm}; }
+};
+
+int start_prepared(const Arguments& arguments, Mode mode, Request& request) {
+  Message message = arguments.message();
+  if (const int error = message.check(mode != Mode::receive); error != MPI_SUCCESS) return error;
+  if (mode == Mode::receive) {
+    message.start_receive(request);
+  } else if (mode == Mode::buffered) {
+    if (const int error = send_buffered(message); error != MPI_SUCCESS) return error;
+    request.done = true;
+  } else {
+    message.start_send(mode == Mode::synchronous, request);
+  }
+  return message.call.settle(message.communicator);
+}
+
+int prepare(const Arguments& arguments, Mode mode, MPI_Request* handle) {
+  Message message = arguments.message();
+  if (const int error = message.check(mode != Mode::receive); error != MPI_SUCCESS) return error;
+  auto request = std::make_unique<Request>();
+  request->starts = [arguments, mode](Request& self) {
+    return start_prepared(arguments, mode, self);
+  };
+  *handle = keep_prepared(std::move(request));
+  return MPI_SUCCESS;
+}
+
+int start(const Call& call, MPI_Request handle) {
+  Request* const request =
+      is_of(abi::made_request, handle) ? library().requests.find(number_of(handle)) : nullptr;
+  if (request == nullptr || !request->starts) {
+    return call.fail(&library().world, MPI_ERR_REQUEST, "the request is no persistent one");
+  }
+  if (request->is_active) {
+    return call.fail(&library().world, MPI_ERR_REQUEST,
+                     "the request is under way; wait for it before it is started again");
+  }
+  request->done = false;
+  request->is_active = true;
+  request->is_matched = false;
+  request->status = {};
+  return request->starts(*request);
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Send_init(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                  MPI_Request* request) {
+  return prepare({"MPI_Send_init", buffer, count, type, to, tag, comm}, Mode::send, request);
+}
+
+int MPI_Ssend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                   MPI_Request* request) {
+  return prepare({"MPI_Ssend_init", buffer, count, type, to, tag, comm}, Mode::synchronous,
+                 request);
+}
+
+int MPI_Rsend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                   MPI_Request* request) {
+  return prepare({"MPI_Rsend_init", buffer, count, type, to, tag, comm}, Mode::send, request);
+}
+
+int MPI_Bsend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                   MPI_Request* request) {
+  return prepare({"MPI_Bsend_init", buffer, count, type, to, tag, comm}, Mode::buffered, request);
+}
+
+int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                  MPI_Request* request) {
+  return prepare({"MPI_Recv_init", buffer, count, type, from, tag, comm}, Mode::receive, request);
+}
+
+int MPI_Start(MPI_Request* request) {
+  return start({"MPI_Start"}, *request);
+}
+
+int MPI_Startall(int count, MPI_Request* requests) {
+  const Call call{"MPI_Startall"};
+  for (int i = 0; i < count; ++i) {
+    if (const int error = start(call, requests[i]); error != MPI_SUCCESS) return error;
+  }
+  return MPI_SUCCESS;
+}
