@@ -68,6 +68,23 @@ int finish_all(const Call& call, std::span<MPI_Request> requests, MPI_Status* st
   return result;
 }
 
+/// All that are done.
+int finish_some(const Call& call, std::span<MPI_Request> requests, int* done, int* indices,
+                MPI_Status* statuses) {
+  int result = MPI_SUCCESS;
+  *done = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (is_idle(call, requests[i]) || !is_done(call, requests[i])) continue;
+    const bool ignored = statuses == abi::status_ignore;
+    MPI_Status* const status = ignored ? abi::status_ignore : statuses + *done;
+    const int error = finish(call, requests[i], status);
+    if (!ignored) status->MPI_ERROR = error;
+    if (error != MPI_SUCCESS) result = MPI_ERR_IN_STATUS;
+    indices[(*done)++] = static_cast<int>(i);
+  }
+  return result;
+}
+
 std::span<MPI_Request> span_of(const Call& call, int count, MPI_Request* requests) {
   if (count < 0) call.fail(nullptr, MPI_ERR_COUNT, fmt::format("the count is {}", count));
   return {requests, static_cast<std::size_t>(count)};
@@ -171,18 +188,31 @@ int MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_
   if (all_idle(call, all)) return MPI_SUCCESS;
   library().transfer->until([&] { return first_done(call, all) >= 0; });
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
-  *done = 0;
-  int result = MPI_SUCCESS;
-  for (int i = 0; i < count; ++i) {
-    if (is_idle(call, requests[i]) || !is_done(call, requests[i])) continue;
-    MPI_Status* const status =
-        statuses == abi::status_ignore ? abi::status_ignore : statuses + *done;
-    const int error = finish(call, requests[i], status);
-    if (status != abi::status_ignore) status->MPI_ERROR = error;
-    if (error != MPI_SUCCESS) result = MPI_ERR_IN_STATUS;
-    indices[(*done)++] = i;
+  return finish_some(call, all, done, indices, statuses);
+}
+
+int MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  const Call call{"MPI_Testsome"};
+  const auto all = span_of(call, count, requests);
+  *done = MPI_UNDEFINED;
+  if (all_idle(call, all)) return MPI_SUCCESS;
+  if (first_done(call, all) < 0) library().transfer->turn();
+  if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
+  return finish_some(call, all, done, indices, statuses);
+}
+
+int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
+  const Call call{"MPI_Request_get_status"};
+  if (!is_done(call, handle)) library().transfer->turn();
+  if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
+  *flag = is_done(call, handle) ? 1 : 0;
+  if (*flag == 0) return MPI_SUCCESS;
+  if (is_idle(call, handle)) {
+    write_empty(status);
+  } else {
+    write_status(status, find(call, handle)->status);
   }
-  return result;
+  return MPI_SUCCESS;
 }
 
 int MPI_Cancel(MPI_Request* request) {

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "mpi/api/info.hpp"
+#include "mpi/api/matched.hpp"
 #include "mpi/api/topology.hpp"
 
 namespace weft::mpi {

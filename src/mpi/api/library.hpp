@@ -18,6 +18,7 @@
 namespace weft::mpi {
 
 struct Info;
+struct MatchedMessage;
 struct Topology;
 
 /// Of the program's own.
@@ -93,6 +94,7 @@ struct Library {
   Objects<Request> requests;
   Objects<std::vector<NodeId>> groups;
   Objects<Info> infos;
+  Objects<MatchedMessage> messages;
   Objects<std::shared_ptr<ErrorHandler>> handlers;
   /// Messages for them may still come.
   std::vector<std::unique_ptr<Communicator>> freed_communicators;

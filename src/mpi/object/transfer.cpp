@@ -245,6 +245,23 @@ std::optional<Status> Transfer::probe(const Group& group, std::uint32_t from, st
   return waiting(group, from, tag);
 }
 
+// The body is received at once, since bodies of a flow come in the order in which their messages
+// were matched.
+bool Transfer::extract(const Group& group, std::uint32_t from, std::int32_t tag, Request& request,
+                       std::vector<std::byte>& memory) {
+  static const Datatype bytes(Basic::bytes);
+  const auto found = matcher_.extract({group.generation.value(), from, tag});
+  if (!found) return false;
+  const auto* message = reinterpret_cast<const Unexpected*>(found->token);
+  memory.resize(message->header.bytes);
+  request.group = &group;
+  request.buffer = {memory.data(), memory.size(), &bytes};
+  request.is_receive = true;
+  deliver(request, *message);
+  unexpected_.erase(message->self);
+  return true;
+}
+
 void Transfer::cancel(Request& request) {
   if (!request.is_receive || request.is_matched || request.done) return;
   if (!matcher_.cancel(request.waiting)) return;

@@ -86,6 +86,11 @@ class Transfer {
   std::optional<Status> probe(const Group& group, std::uint32_t from, std::int32_t tag);
   /// The same without a turn.
   std::optional<Status> waiting(const Group& group, std::uint32_t from, std::int32_t tag) const;
+  /// Takes the message that a receive would take now, so that no other receive can: into `memory`,
+  /// which has its length then. Both stay where they are until the request is done. False: there is
+  /// none.
+  bool extract(const Group& group, std::uint32_t from, std::int32_t tag, Request& request,
+               std::vector<std::byte>& memory);
   /// A receive that was not matched is done, as cancelled. A send goes on.
   void cancel(Request& request);
 

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Probes that take the message they find, and receives of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mpi/api/continuation.hpp"
+#include "mpi/api/matched.hpp"
+#include "mpi/api/point_to_point.hpp"
+
+namespace weft::mpi {
+namespace {
+
+/// True: the message is taken, and its handle and status are written.
+bool take(Message& message, MPI_Message* handle, MPI_Status* status) {
+  auto matched = std::make_unique<MatchedMessage>();
+  if (!library().transfer->extract(message.communicator->group, message.match_source(), message.tag,
+                                   matched->request, matched->memory)) {
+    return false;
+  }
+  write_status(status, matched->request.status);
+  *handle = handle_of(abi::made_message, library().messages.add(std::move(matched)));
+  return true;
+}
+
+/// Ends the job for a handle that is none.
+std::shared_ptr<MatchedMessage> remove(const Call& call, MPI_Message* handle) {
+  if (!is_of(abi::made_message, *handle) ||
+      library().messages.find(number_of(*handle)) == nullptr) {
+    call.fail(nullptr, MPI_ERR_REQUEST, "the handle is of no message");
+  }
+  auto removed = library().messages.remove(number_of(*handle));
+  *handle = MPI_MESSAGE_NULL;
+  return removed;
+}
+
+/// Copies a message that is there to the receive's buffer.
+void hand_over(const MatchedMessage& matched, Request& receive) {
+  const std::uint64_t room = receive.buffer.bytes();
+  receive.status = matched.request.status;
+  receive.status.is_truncated = matched.memory.size() > room;
+  receive.status.bytes = std::min<std::uint64_t>(matched.memory.size(), room);
+  receive.buffer.type->unpack(std::span(matched.memory).first(receive.status.bytes),
+                              receive.buffer.address);
+  receive.done = true;
+}
+
+bool set_buffer(const Call& call, void* address, int count, MPI_Datatype type, Request& request,
+                int& error) {
+  const Datatype* const datatype = call.type(type, error);
+  if (datatype == nullptr) return false;
+  if (count < 0) {
+    error = call.fail(&library().world, MPI_ERR_COUNT, fmt::format("the count is {}", count));
+    return false;
+  }
+  request.buffer = {address, static_cast<std::uint64_t>(count), datatype};
+  return true;
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message* handle, MPI_Status* status) {
+  Message message{{"MPI_Mprobe"}, nullptr, 0, MPI_BYTE, from, tag, comm};
+  if (const int error = message.check(false); error != MPI_SUCCESS) return error;
+  if (message.is_null) {
+    *handle = MPI_MESSAGE_NO_PROC;
+    write_status(status, Message::null_status());
+    return MPI_SUCCESS;
+  }
+  library().transfer->until([&] { return take(message, handle, status); });
+  return message.call.settle(message.communicator);
+}
+
+int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* handle,
+                MPI_Status* status) {
+  Message message{{"MPI_Improbe"}, nullptr, 0, MPI_BYTE, from, tag, comm};
+  if (const int error = message.check(false); error != MPI_SUCCESS) return error;
+  *flag = 1;
+  if (message.is_null) {
+    *handle = MPI_MESSAGE_NO_PROC;
+    write_status(status, Message::null_status());
+    return MPI_SUCCESS;
+  }
+  if (take(message, handle, status)) return MPI_SUCCESS;
+  library().transfer->turn();
+  *flag = take(message, handle, status) ? 1 : 0;
+  if (*flag == 0) *handle = MPI_MESSAGE_NULL;
+  return message.call.settle(message.communicator);
+}
+
+int MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* handle, MPI_Status* status) {
+  const Call call{"MPI_Mrecv"};
+  int error = MPI_SUCCESS;
+  Request receive;
+  if (!set_buffer(call, buffer, count, type, receive, error)) return error;
+  if (*handle == MPI_MESSAGE_NO_PROC) {
+    *handle = MPI_MESSAGE_NULL;
+    write_status(status, Message::null_status());
+    return MPI_SUCCESS;
+  }
+  const auto matched = remove(call, handle);
+  library().transfer->until([&] { return matched->request.done; });
+  if ((error = call.settle(nullptr)) != MPI_SUCCESS) return error;
+  hand_over(*matched, receive);
+  return take_result(call, &library().world, receive, status);
+}
+
+int MPI_Imrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* handle,
+               MPI_Request* request) {
+  const Call call{"MPI_Imrecv"};
+  int error = MPI_SUCCESS;
+  auto receive = std::make_unique<Request>();
+  if (!set_buffer(call, buffer, count, type, *receive, error)) return error;
+  if (*handle == MPI_MESSAGE_NO_PROC) {
+    *handle = MPI_MESSAGE_NULL;
+    receive->status = Message::null_status();
+    receive->done = true;
+    *request = keep_request(std::move(receive));
+    return MPI_SUCCESS;
+  }
+  auto step = [matched = remove(call, handle), target = receive.get()] {
+    if (matched->request.done) hand_over(*matched, *target);
+    return matched->request.done;
+  };
+  *request = keep_request(std::move(receive));
+  library().transfer->start(std::make_unique<Continuation>(std::move(step)));
+  return call.settle(nullptr);
+}
