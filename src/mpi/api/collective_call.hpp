@@ -15,6 +15,7 @@
 #include "mpi/api/integers.hpp"
 #include "mpi/api/library.hpp"
 #include "mpi/object/collectives.hpp"
+#include "mpi/object/fold.hpp"
 
 namespace weft::mpi {
 
@@ -132,6 +133,8 @@ struct Collective {
   int run(std::unique_ptr<CollectiveJob> job);
 };
 
+/// A predefined operation.
+std::optional<Fold> fold_of(MPI_Op op);
 /// Of an operation on elements of a datatype, both checked.
 Folding folding(Collective& c, MPI_Op op, MPI_Datatype type);
 

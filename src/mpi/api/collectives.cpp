@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "mpi/api/collective_call.hpp"
 
@@ -38,17 +39,6 @@ class Spread {
   std::vector<std::byte> memory_;
   std::int64_t begin_ = 0;
 };
-
-/// Nothing: it is none of the predefined operations.
-std::optional<Fold> predefined_fold(MPI_Op op) {
-  // In the order of Fold.
-  static constexpr std::array operations{MPI_MAX,  MPI_MIN,  MPI_SUM,    MPI_PROD,
-                                         MPI_LAND, MPI_BAND, MPI_LOR,    MPI_BOR,
-                                         MPI_LXOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
-  const auto found = std::find(operations.begin(), operations.end(), op);
-  if (found == operations.end()) return std::nullopt;
-  return static_cast<Fold>(found - operations.begin());
-}
 
 Folding predefined_folding(Collective& c, Fold operation, const Datatype& type) {
   const Basic basic = type.basic();
@@ -90,16 +80,27 @@ Folding folding_with_gaps(const UserOperation& own, MPI_Datatype type, const Dat
 
 }  // namespace
 
+std::optional<Fold> fold_of(MPI_Op op) {
+  const std::pair<MPI_Op, Fold> all[] = {
+      {MPI_MAX, Fold::max},        {MPI_MIN, Fold::min},          {MPI_SUM, Fold::sum},
+      {MPI_PROD, Fold::product},   {MPI_LAND, Fold::logical_and}, {MPI_BAND, Fold::bit_and},
+      {MPI_LOR, Fold::logical_or}, {MPI_BOR, Fold::bit_or},       {MPI_LXOR, Fold::logical_xor},
+      {MPI_BXOR, Fold::bit_xor},   {MPI_MINLOC, Fold::min_place}, {MPI_MAXLOC, Fold::max_place}};
+  for (const auto& [handle, fold] : all) {
+    if (handle == op) return fold;
+  }
+  return std::nullopt;
+}
+
 Folding folding(Collective& c, MPI_Op op, MPI_Datatype type) {
   if (!c.ok()) return {};
   const Datatype* const datatype = c.call.type(type, c.error);
   if (datatype == nullptr) return {};
-  if (const auto fold = predefined_fold(op)) return predefined_folding(c, *fold, *datatype);
+  if (const auto operation = fold_of(op)) return predefined_folding(c, *operation, *datatype);
   const UserOperation* const own =
       is_of(abi::made_op, op) ? library().operations.find(number_of(op)) : nullptr;
   if (own == nullptr) {
-    c.error = c.call.fail(c.communicator, MPI_ERR_OP,
-                          fmt::format("{:#x} is no operation", abi::shown(op)));
+    c.error = c.call.fail(c.communicator, MPI_ERR_OP, "the handle is of no operation");
     return {};
   }
   if (!datatype->is_contiguous()) return folding_with_gaps(*own, type, *datatype);

@@ -11,6 +11,7 @@
 #include "mpi/api/info.hpp"
 #include "mpi/api/matched.hpp"
 #include "mpi/api/topology.hpp"
+#include "mpi/api/windows.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -20,6 +20,7 @@ namespace weft::mpi {
 struct Info;
 struct MatchedMessage;
 struct Topology;
+struct WindowObject;
 
 /// Of the program's own.
 struct ErrorHandler {
@@ -95,10 +96,12 @@ struct Library {
   Objects<std::vector<NodeId>> groups;
   Objects<Info> infos;
   Objects<MatchedMessage> messages;
+  Objects<WindowObject> windows;
   Objects<std::shared_ptr<ErrorHandler>> handlers;
   /// Messages for them may still come.
   std::vector<std::unique_ptr<Communicator>> freed_communicators;
   std::vector<std::unique_ptr<Request>> freed_requests;
+  std::vector<std::unique_ptr<WindowObject>> freed_windows;
 };
 Library& library();
 

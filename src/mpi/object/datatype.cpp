@@ -88,6 +88,15 @@ Datatype::Datatype(std::span<const Block> blocks) {
   settle();
 }
 
+Datatype Datatype::of_runs(std::span<const Run> runs, std::int64_t extent) {
+  Datatype made;
+  for (const Run& run : runs) made.add(run);
+  made.value_bytes_ = made.size_;
+  made.extent_ = extent;
+  made.settle();
+  return made;
+}
+
 Datatype Datatype::resized(std::int64_t lower, std::int64_t extent) const {
   Datatype other = *this;
   other.lower_ = lower;

@@ -63,6 +63,8 @@ class Datatype {
   explicit Datatype(Basic basic);
   /// All blocks, in their order.
   explicit Datatype(std::span<const Block> blocks);
+  /// Elements of those runs, in their order, for bytes that are not to be folded.
+  static Datatype of_runs(std::span<const Run> runs, std::int64_t extent);
   /// The same elements, with other bounds.
   Datatype resized(std::int64_t lower, std::int64_t extent) const;
 
@@ -86,6 +88,7 @@ class Datatype {
   void unpack(std::span<const std::byte> packed, void* into) const;
 
  private:
+  Datatype() = default;
   void add(const Run& run);
   void settle();
 

@@ -28,6 +28,8 @@ constexpr std::size_t most_inline = 8 << 10;
 /// Envelopes for which their receivers have no room yet: a sender of more waits, and takes the
 /// messages that come to it meanwhile.
 constexpr std::size_t most_slots = 1024;
+/// Without a look at the fabric.
+constexpr int most_takes_in_a_row = 16;
 
 message::FlowKey flow(const Group& group, Purpose purpose, std::int32_t tag = 0) {
   return {.generation = group.generation_for(purpose),
@@ -326,6 +328,8 @@ bool Transfer::take_what_is_done() {
     take(what, *bytes);
   }
   if (took && !tasks_.empty()) advance_tasks();
+  // A process that talks to itself finds something done whenever it looks, and others wait.
+  if (took && ++takes_in_a_row_ > most_takes_in_a_row) look_at_fabric();
   return took;
 }
 
@@ -340,16 +344,19 @@ void Transfer::take(const Watched& what, std::size_t bytes) {
 
 void Transfer::wait_for_something() {
   if (failure_) return;
+  takes_in_a_row_ = 0;
   if (auto good = messenger_.wait_any(operations_); !good) failure_ = good.error();
 }
 
 void Transfer::turn() {
   if (failure_ || take_what_is_done()) return;
-  if (auto good = messenger_.turn_once(); !good) {
-    failure_ = good.error();
-    return;
-  }
-  take_what_is_done();
+  look_at_fabric();
+  if (!failure_) take_what_is_done();
+}
+
+void Transfer::look_at_fabric() {
+  takes_in_a_row_ = 0;
+  if (auto good = messenger_.turn_once(); !good) failure_ = good.error();
 }
 
 void Transfer::flush() {

@@ -139,6 +139,7 @@ class Transfer {
   std::vector<Watched> watched_;       // of each of them
   std::optional<Error> failure_;
   std::vector<std::unique_ptr<Task>> tasks_;  // the oldest first
+  int takes_in_a_row_ = 0;
   bool is_advancing_ = false;
   bool advance_again_ = false;  // something was done while tasks were advanced
 
@@ -148,6 +149,7 @@ class Transfer {
   void advance_tasks();
   void take(const Watched& what, std::size_t bytes);
   void wait_for_something();
+  void look_at_fabric();
   void arrive(Lane& lane, std::size_t bytes);
   void post_envelope(const Group& group, std::uint32_t to, std::span<const std::byte> header,
                      const Buffer* whole);

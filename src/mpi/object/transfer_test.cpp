@@ -7,12 +7,14 @@
 
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <numeric>
 #include <vector>
 
 #include "base/rng.hpp"
 #include "fabric/loopback/loopback.hpp"
+#include "mpi/object/window.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -173,6 +175,95 @@ TEST(transfer, values_with_gaps_arrive_where_they_belong) {
   for (std::size_t i = 0; i < 7999; ++i) {
     ASSERT_EQ(in[i], i % 2 == 0 ? static_cast<std::int32_t>(i) : -1);
   }
+}
+
+TEST(transfer, an_extracted_message_is_out_of_the_way_of_later_receives) {
+  for (const std::size_t size : {small, in_a_body, large}) {
+    Pair pair;
+    auto first = pattern(size, 3), second = pattern(size, 9);
+    std::vector<std::uint8_t> in(size);
+    std::vector<std::byte> memory;
+    Request send_first, send_second, extracted, receive;
+    EXPECT_FALSE(pair[1].extract(pair.group(1), 0, 5, extracted, memory));
+    pair[0].send(pair.group(0), 1, 5, bytes_at(first), false, send_first);
+    pair[0].send(pair.group(0), 1, 5, bytes_at(second), false, send_second);
+    pair.turn();
+    ASSERT_TRUE(pair[1].extract(pair.group(1), match::any_source, 5, extracted, memory));
+    pair[1].receive(pair.group(1), 0, 5, bytes_at(in), receive);
+    pair.turn();
+    ASSERT_TRUE(extracted.done && receive.done) << size;
+    EXPECT_EQ(std::memcmp(memory.data(), first.data(), size), 0);
+    EXPECT_EQ(in, second);
+  }
+}
+
+TEST(transfer, a_process_that_talks_to_itself_hears_others) {
+  Pair pair;
+  std::vector<std::uint8_t> in(small), from_other(small), out(small);
+  Request other, send;
+  pair[0].receive(pair.group(0), 1, 5, bytes_at(from_other), other);
+  pair[1].send(pair.group(1), 0, 5, bytes_at(out), false, send);
+  pair[1].turn();
+  for (int i = 0; i < 1000 && !other.done; ++i) {
+    Request own_send, own_receive;
+    pair[0].receive(pair.group(0), 0, 5, bytes_at(in), own_receive);
+    pair[0].send(pair.group(0), 0, 5, bytes_at(out), false, own_send);
+    pair[0].until([&] { return own_receive.done && own_send.done; });
+    pair[1].turn();
+  }
+  EXPECT_TRUE(other.done);
+}
+
+/// Counts how often it goes on, and finishes the third time.
+class Counter final : public Task {
+ public:
+  explicit Counter(int& count) : count_(count) {}
+  bool advance() override { return ++count_ == 3; }
+
+ private:
+  int& count_;
+};
+
+TEST(transfer, a_task_goes_on_when_something_was_done_and_ends_when_it_is_finished) {
+  Pair pair;
+  int count = 0;
+  pair[1].start(std::make_unique<Counter>(count));
+  EXPECT_EQ(count, 1);
+  pair.turn();
+  EXPECT_EQ(count, 1);  // nothing came
+  std::vector<std::uint8_t> out(small);
+  std::array<Request, 4> sends;
+  for (Request& send : sends) {
+    pair[0].send(pair.group(0), 1, 5, bytes_at(out), false, send);
+    pair.turn();
+  }
+  EXPECT_EQ(count, 3);
+}
+
+TEST(window, an_access_takes_place_when_its_target_turns) {
+  Pair pair;
+  std::vector<std::int32_t> memory(8, 1);
+  Window origin(pair[0], pair.group(0), nullptr);
+  Window target(pair[1], pair.group(1), reinterpret_cast<std::byte*>(memory.data()));
+  origin.open();
+  target.open();
+  std::int32_t value = 7, old = 0, now = 0, swapped = 0;
+  const Target third{.rank = 1, .offset = 8, .count = 1, .type = &int_type};
+  const auto fetched = origin.get_accumulate(third, {&value, 1, &int_type}, {&old, 1, &int_type},
+                                             Change::fold, Fold::sum);
+  value = 100;  // it was copied
+  const auto got = origin.get(third, {&now, 1, &int_type});
+  const std::int32_t expected = 8;
+  const auto swap = origin.compare_and_swap(third, &value, &expected, {&swapped, 1, &int_type});
+  for (int i = 0; i < 50; ++i) pair[0].turn();
+  EXPECT_FALSE(fetched->done);
+  EXPECT_EQ(memory[2], 1);
+  pair.turn();
+  ASSERT_TRUE(fetched->done && got->done && swap->done);
+  EXPECT_EQ(old, 1);
+  EXPECT_EQ(now, 8);
+  EXPECT_EQ(swapped, 8);
+  EXPECT_EQ(memory[2], 100);
 }
 
 /// Sends of a few tags and all sizes to a peer whose receives come in an order of their own. Of

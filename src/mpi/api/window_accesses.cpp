@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accesses to the windows of others.
+#include <fmt/format.h>
+
+#include "mpi/api/collective_call.hpp"
+#include "mpi/api/continuation.hpp"
+#include "mpi/api/windows.hpp"
+
+namespace weft::mpi {
+namespace {
+
+/// An access's arguments, checked.
+struct WindowAccess {
+  Call call;
+  int error = MPI_SUCCESS;
+  WindowObject* window = nullptr;
+  Target target;
+  bool is_null = false;  ///< the target is MPI_PROC_NULL
+  Change change = Change::replace;
+  Fold fold = Fold::sum;
+
+  WindowAccess(const char* function, MPI_Win handle) : call{function} {
+    window = find_window(call, handle, error);
+  }
+  bool ok() const { return error == MPI_SUCCESS; }
+  void fail(int code, const std::string& what) { error = window->fail(call, code, what); }
+
+  Buffer buffer(const void* address, std::int64_t count, MPI_Datatype type) {
+    const Datatype* const found = ok() ? call.type(type, error) : nullptr;
+    if (found == nullptr) return {};
+    if (count < 0) fail(MPI_ERR_COUNT, fmt::format("the count is {}", count));
+    return {const_cast<void*>(address), static_cast<std::uint64_t>(count), found};
+  }
+
+  void aim(int rank, MPI_Aint displacement, std::int64_t count, MPI_Datatype type) {
+    const Buffer elements = buffer(nullptr, count, type);
+    if (!ok()) return;
+    is_null = rank == MPI_PROC_NULL;
+    if (is_null) return;
+    if (rank < 0 || static_cast<std::size_t>(rank) >= window->parts.size()) {
+      return fail(MPI_ERR_RANK,
+                  fmt::format("{} is no rank of a window of {}", rank, window->parts.size()));
+    }
+    const WindowPart& part = window->parts[static_cast<std::size_t>(rank)];
+    target = {static_cast<std::uint32_t>(rank), displacement * part.unit, elements.count,
+              elements.type};
+    if (window->flavor == MPI_WIN_FLAVOR_DYNAMIC || count == 0 || elements.bytes() == 0) return;
+    const std::int64_t begin = target.offset + elements.type->true_lower();
+    const std::int64_t end =
+        begin + (count - 1) * elements.type->extent() + elements.type->true_extent();
+    if (begin < 0 || end > static_cast<std::int64_t>(part.bytes)) {
+      fail(MPI_ERR_RMA_RANGE,
+           fmt::format("bytes {} to {} are outside of the {} bytes of rank {}'s window", begin, end,
+                       part.bytes, rank));
+    }
+  }
+
+  void choose(MPI_Op op) {
+    if (!ok() || is_null) return;
+    if (op == MPI_REPLACE || op == MPI_NO_OP) {
+      change = op == MPI_REPLACE ? Change::replace : Change::nothing;
+      return;
+    }
+    change = Change::fold;
+    const auto found = fold_of(op);
+    if (!found || !mpi::fold(*found, target.type->basic(), nullptr, nullptr, 0)) {
+      return fail(MPI_ERR_OP, "the operation is not predefined, or not for that datatype");
+    }
+    fold = *found;
+  }
+
+  /// The call's result. The request is done when `when` is; null: at once.
+  int finish(std::shared_ptr<const Request> when, MPI_Request* handle) {
+    if (handle != nullptr) {
+      auto request = std::make_unique<Request>();
+      request->status = empty_status();
+      request->done = when == nullptr || when->done;
+      Request* const own = request.get();
+      const bool waits = !request->done;
+      *handle = keep_request(std::move(request));
+      if (waits) {
+        library().transfer->start(std::make_unique<Continuation>([own, when] {
+          own->done = when->done;
+          return own->done;
+        }));
+      }
+    }
+    return call.settle(&window->communicator);
+  }
+};
+
+int put(const char* function, const void* address, std::int64_t count, MPI_Datatype type, int rank,
+        MPI_Aint displacement, std::int64_t target_count, MPI_Datatype target_type, MPI_Win window,
+        MPI_Request* request) {
+  WindowAccess access(function, window);
+  const Buffer from = access.buffer(address, count, type);
+  access.aim(rank, displacement, target_count, target_type);
+  if (!access.ok()) return access.error;
+  if (!access.is_null) access.window->window->put(access.target, from);
+  return access.finish(nullptr, request);
+}
+
+int get(const char* function, void* address, std::int64_t count, MPI_Datatype type, int rank,
+        MPI_Aint displacement, std::int64_t target_count, MPI_Datatype target_type, MPI_Win window,
+        MPI_Request* request) {
+  WindowAccess access(function, window);
+  const Buffer into = access.buffer(address, count, type);
+  access.aim(rank, displacement, target_count, target_type);
+  if (!access.ok()) return access.error;
+  if (access.is_null) return access.finish(nullptr, request);
+  return access.finish(access.window->window->get(access.target, into), request);
+}
+
+int accumulate(const char* function, const void* address, std::int64_t count, MPI_Datatype type,
+               int rank, MPI_Aint displacement, std::int64_t target_count, MPI_Datatype target_type,
+               MPI_Op op, MPI_Win window, MPI_Request* request) {
+  WindowAccess access(function, window);
+  const Buffer from = access.buffer(address, count, type);
+  access.aim(rank, displacement, target_count, target_type);
+  access.choose(op);
+  if (!access.ok()) return access.error;
+  if (!access.is_null && access.change != Change::nothing) {
+    access.window->window->accumulate(access.target, from, access.change, access.fold);
+  }
+  return access.finish(nullptr, request);
+}
+
+int get_accumulate(const char* function, const void* address, std::int64_t count, MPI_Datatype type,
+                   void* result, std::int64_t result_count, MPI_Datatype result_type, int rank,
+                   MPI_Aint displacement, std::int64_t target_count, MPI_Datatype target_type,
+                   MPI_Op op, MPI_Win window, MPI_Request* request) {
+  WindowAccess access(function, window);
+  // The origin of an operation that changes nothing may be anything.
+  const Buffer from = op == MPI_NO_OP ? Buffer{} : access.buffer(address, count, type);
+  const Buffer into = access.buffer(result, result_count, result_type);
+  access.aim(rank, displacement, target_count, target_type);
+  access.choose(op);
+  if (!access.ok()) return access.error;
+  if (access.is_null) return access.finish(nullptr, request);
+  return access.finish(
+      access.window->window->get_accumulate(access.target, from, into, access.change, access.fold),
+      request);
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Put(const void* address, int count, MPI_Datatype type, int rank, MPI_Aint displacement,
+            int target_count, MPI_Datatype target_type, MPI_Win window) {
+  return put("MPI_Put", address, count, type, rank, displacement, target_count, target_type, window,
+             nullptr);
+}
+
+int MPI_Rput(const void* address, int count, MPI_Datatype type, int rank, MPI_Aint displacement,
+             int target_count, MPI_Datatype target_type, MPI_Win window, MPI_Request* request) {
+  return put("MPI_Rput", address, count, type, rank, displacement, target_count, target_type,
+             window, request);
+}
+
+int MPI_Get(void* address, int count, MPI_Datatype type, int rank, MPI_Aint displacement,
+            int target_count, MPI_Datatype target_type, MPI_Win window) {
+  return get("MPI_Get", address, count, type, rank, displacement, target_count, target_type, window,
+             nullptr);
+}
+
+int MPI_Rget(void* address, int count, MPI_Datatype type, int rank, MPI_Aint displacement,
+             int target_count, MPI_Datatype target_type, MPI_Win window, MPI_Request* request) {
+  return get("MPI_Rget", address, count, type, rank, displacement, target_count, target_type,
+             window, request);
+}
+
+int MPI_Accumulate(const void* address, int count, MPI_Datatype type, int rank,
+                   MPI_Aint displacement, int target_count, MPI_Datatype target_type, MPI_Op op,
+                   MPI_Win window) {
+  return accumulate("MPI_Accumulate", address, count, type, rank, displacement, target_count,
+                    target_type, op, window, nullptr);
+}
+
+int MPI_Raccumulate(const void* address, int count, MPI_Datatype type, int rank,
+                    MPI_Aint displacement, int target_count, MPI_Datatype target_type, MPI_Op op,
+                    MPI_Win window, MPI_Request* request) {
+  return accumulate("MPI_Raccumulate", address, count, type, rank, displacement, target_count,
+                    target_type, op, window, request);
+}
+
+int MPI_Get_accumulate(const void* address, int count, MPI_Datatype type, void* result,
+                       int result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement,
+                       int target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win window) {
+  return get_accumulate("MPI_Get_accumulate", address, count, type, result, result_count,
+                        result_type, rank, displacement, target_count, target_type, op, window,
+                        nullptr);
+}
+
+int MPI_Rget_accumulate(const void* address, int count, MPI_Datatype type, void* result,
+                        int result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement,
+                        int target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win window,
+                        MPI_Request* request) {
+  return get_accumulate("MPI_Rget_accumulate", address, count, type, result, result_count,
+                        result_type, rank, displacement, target_count, target_type, op, window,
+                        request);
+}
+
+int MPI_Fetch_and_op(const void* address, void* result, MPI_Datatype type, int rank,
+                     MPI_Aint displacement, MPI_Op op, MPI_Win window) {
+  return get_accumulate("MPI_Fetch_and_op", address, 1, type, result, 1, type, rank, displacement,
+                        1, type, op, window, nullptr);
+}
+
+int MPI_Compare_and_swap(const void* wanted, const void* expected, void* result, MPI_Datatype type,
+                         int rank, MPI_Aint displacement, MPI_Win window) {
+  WindowAccess access("MPI_Compare_and_swap", window);
+  const Buffer into = access.buffer(result, 1, type);
+  access.aim(rank, displacement, 1, type);
+  if (!access.ok()) return access.error;
+  if (access.is_null) return access.finish(nullptr, nullptr);
+  return access.finish(
+      access.window->window->compare_and_swap(access.target, wanted, expected, into), nullptr);
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Epochs of one-sided communication: fences, post and start, locks.
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "mpi/api/groups.hpp"
+#include "mpi/api/windows.hpp"
+#include "mpi/object/collectives.hpp"
+
+namespace weft::mpi {
+namespace {
+
+/// Calls `act` on the window; the call's result.
+template <class Act>
+int with_window(const char* function, MPI_Win handle, Act&& act) {
+  const Call call{function};
+  int error = MPI_SUCCESS;
+  WindowObject* const window = find_window(call, handle, error);
+  if (window == nullptr) return error;
+  error = act(call, *window);
+  return error != MPI_SUCCESS ? error : call.settle(&window->communicator);
+}
+
+/// The same for one target, checked.
+template <class Act>
+int with_target(const char* function, int rank, MPI_Win handle, Act&& act) {
+  return with_window(function, handle, [&](const Call& call, WindowObject& window) {
+    if (rank == MPI_PROC_NULL) return int{MPI_SUCCESS};
+    if (rank < 0 || static_cast<std::size_t>(rank) >= window.parts.size()) {
+      return window.fail(call, MPI_ERR_RANK,
+                         fmt::format("{} is no rank of a window of {}", rank, window.parts.size()));
+    }
+    act(*window.window, static_cast<std::uint32_t>(rank));
+    return int{MPI_SUCCESS};
+  });
+}
+
+template <class Act>
+int with_all(const char* function, MPI_Win handle, Act&& act) {
+  return with_window(function, handle, [&](const Call&, WindowObject& window) {
+    act(*window.window);
+    return int{MPI_SUCCESS};
+  });
+}
+
+/// The ranks of a group's processes in the window.
+int ranks_in(const Call& call, const WindowObject& window, MPI_Group group,
+             std::vector<std::uint32_t>& ranks) {
+  int error = MPI_SUCCESS;
+  const Members* const members = find_group(call, group, error);
+  if (members == nullptr) return error;
+  for (const NodeId process : *members) {
+    const int rank = rank_of(window.communicator.group.members, process);
+    if (rank == MPI_UNDEFINED) {
+      return window.fail(call, MPI_ERR_GROUP, "a process of the group has no part of the window");
+    }
+    ranks.push_back(static_cast<std::uint32_t>(rank));
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Win_fence(int, MPI_Win handle) {
+  return with_window("MPI_Win_fence", handle, [](const Call&, WindowObject& window) {
+    window.window->flush_all();
+    run_collective(*library().transfer, window.communicator.group,
+                   {.operation = weft::collective::Operation::barrier}, nullptr, nullptr);
+    return int{MPI_SUCCESS};
+  });
+}
+
+int MPI_Win_post(MPI_Group group, int, MPI_Win handle) {
+  return with_window("MPI_Win_post", handle, [&](const Call& call, WindowObject& window) {
+    std::vector<std::uint32_t> origins;
+    const int error = ranks_in(call, window, group, origins);
+    if (error == MPI_SUCCESS) window.window->post(origins);
+    return error;
+  });
+}
+
+int MPI_Win_start(MPI_Group group, int, MPI_Win handle) {
+  return with_window("MPI_Win_start", handle, [&](const Call& call, WindowObject& window) {
+    std::vector<std::uint32_t> targets;
+    const int error = ranks_in(call, window, group, targets);
+    if (error == MPI_SUCCESS) window.window->start(targets);
+    return error;
+  });
+}
+
+int MPI_Win_complete(MPI_Win handle) {
+  return with_all("MPI_Win_complete", handle, [](Window& window) { window.complete(); });
+}
+
+int MPI_Win_wait(MPI_Win handle) {
+  return with_all("MPI_Win_wait", handle, [](Window& window) { window.wait(); });
+}
+
+int MPI_Win_test(MPI_Win handle, int* flag) {
+  return with_all("MPI_Win_test", handle, [&](Window& window) { *flag = window.test() ? 1 : 0; });
+}
+
+int MPI_Win_lock(int type, int rank, int, MPI_Win handle) {
+  return with_target("MPI_Win_lock", rank, handle, [&](Window& window, std::uint32_t target) {
+    window.lock(target, type == MPI_LOCK_EXCLUSIVE);
+  });
+}
+
+int MPI_Win_unlock(int rank, MPI_Win handle) {
+  return with_target("MPI_Win_unlock", rank, handle,
+                     [](Window& window, std::uint32_t target) { window.unlock(target); });
+}
+
+int MPI_Win_lock_all(int, MPI_Win handle) {
+  return with_all("MPI_Win_lock_all", handle, [](Window& window) { window.lock_all(); });
+}
+
+int MPI_Win_unlock_all(MPI_Win handle) {
+  return with_all("MPI_Win_unlock_all", handle, [](Window& window) { window.unlock_all(); });
+}
+
+int MPI_Win_flush(int rank, MPI_Win handle) {
+  return with_target("MPI_Win_flush", rank, handle,
+                     [](Window& window, std::uint32_t target) { window.flush(target); });
+}
+
+int MPI_Win_flush_all(MPI_Win handle) {
+  return with_all("MPI_Win_flush_all", handle, [](Window& window) { window.flush_all(); });
+}
+
+int MPI_Win_flush_local(int rank, MPI_Win handle) {
+  return with_target("MPI_Win_flush_local", rank, handle,
+                     [](Window& window, std::uint32_t target) { window.flush_local(target); });
+}
+
+int MPI_Win_flush_local_all(MPI_Win handle) {
+  return with_window("MPI_Win_flush_local_all", handle, [](const Call&, WindowObject& window) {
+    for (std::uint32_t i = 0; i < window.parts.size(); ++i) window.window->flush_local(i);
+    return int{MPI_SUCCESS};
+  });
+}
+
+int MPI_Win_sync(MPI_Win handle) {
+  return with_all("MPI_Win_sync", handle, [](Window&) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    library().transfer->turn();
+  });
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chapter on one-sided communication: windows, and questions about them.
+#include "mpi/api/windows.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numeric>
+
+#include "mpi/api/collective_call.hpp"
+#include "mpi/api/errors.hpp"
+#include "mpi/api/groups.hpp"
+#include "mpi/api/info.hpp"
+
+namespace weft::mpi {
+
+int WindowObject::fail(const Call& call, int error, const std::string& what) const {
+  const auto& handler = communicator.handler;
+  if (handler == nullptr || handler->window == nullptr) {
+    return call.fail(&communicator, error, what);
+  }
+  MPI_Win own = handle;
+  int code = error;
+  handler->window(&own, &code);
+  return error;
+}
+
+WindowObject* find_window(const Call& call, MPI_Win handle, int& error) {
+  WindowObject* const found =
+      is_of(abi::made_win, handle) ? library().windows.find(number_of(handle)) : nullptr;
+  if (found == nullptr) {
+    error = call.fail(&library().world, MPI_ERR_WIN, "the handle is of no window");
+  }
+  return found;
+}
+
+namespace {
+
+/// A window of the communicator's processes, not yet open.
+struct WindowMaker {
+  Call call;
+  int error = MPI_SUCCESS;
+  Communicator* parent = nullptr;
+  std::unique_ptr<WindowObject> made = std::make_unique<WindowObject>();
+
+  WindowMaker(const char* function, MPI_Comm comm, MPI_Aint bytes, int unit, int flavor)
+      : call{function} {
+    parent = call.communicator(comm, error);
+    if (parent == nullptr) return;
+    if (bytes < 0 || unit <= 0) {
+      error = call.fail(parent, bytes < 0 ? MPI_ERR_SIZE : MPI_ERR_DISP,
+                        fmt::format("{} bytes in units of {} are no window", bytes, unit));
+      return;
+    }
+    made->flavor = flavor;
+    made->own_bytes = bytes;
+    made->own_unit = unit;
+    Group& group = made->communicator.group;
+    group = parent->group;
+    group.generation = child_generation(parent->group, ++parent->children, group.members);
+    made->communicator.handle = comm;
+    library().transfer->open(group);
+    const WindowPart own{static_cast<std::uint64_t>(bytes), unit};
+    made->parts.resize(group.size());
+    gather_all(own, made->parts);
+  }
+  bool ok() const { return error == MPI_SUCCESS; }
+
+  template <class T>
+  void gather_all(const T& own, std::vector<T>& all) {
+    run_collective(*library().transfer, made->communicator.group,
+                   {.operation = collective::Operation::allgather,
+                    .bytes = sizeof(T),
+                    .blocks = collective::Blocks::uniform(sizeof(T))},
+                   reinterpret_cast<const std::byte*>(&own),
+                   reinterpret_cast<std::byte*>(all.data()));
+  }
+
+  int finish(void* base, MPI_Win* handle) {
+    if ((error = call.settle(parent)) != MPI_SUCCESS) return error;
+    made->base = static_cast<std::byte*>(base);
+    // Displacements in a dynamic window are addresses.
+    std::byte* const origin = made->flavor == MPI_WIN_FLAVOR_DYNAMIC ? nullptr : made->base;
+    made->window = std::make_unique<Window>(*library().transfer, made->communicator.group, origin);
+    made->window->open();
+    WindowObject& kept = *made;
+    kept.handle = handle_of(abi::made_win, library().windows.add(std::move(made)));
+    *handle = kept.handle;
+    return MPI_SUCCESS;
+  }
+
+  /// Memory that all processes map; they are on one host. Its name goes away at once.
+  bool map_shared() {
+    const auto& parts = made->parts;
+    std::uint64_t end = 0;
+    for (const WindowPart& part : parts) {
+      made->begin.push_back(end);
+      end += part.bytes;
+    }
+    if (end == 0) return true;
+    const Group& group = made->communicator.group;
+    const std::string name = fmt::format("/weft-mpi-{}-{:x}", ::getuid(), shared_name_part(group));
+    int file = -1;
+    if (group.rank == 0) {
+      file = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+      if (file >= 0 && ::ftruncate(file, static_cast<off_t>(end)) != 0) {
+        ::close(file);
+        file = -1;
+      }
+    }
+    meet();
+    if (group.rank != 0) file = ::shm_open(name.c_str(), O_RDWR, 0600);
+    void* const memory =
+        file >= 0 ? ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+    if (file >= 0) ::close(file);
+    meet();
+    if (group.rank == 0) ::shm_unlink(name.c_str());
+    if (memory == MAP_FAILED) return false;
+    made->shared = {static_cast<std::byte*>(memory), end};
+    return true;
+  }
+
+ private:
+  void meet() {
+    run_collective(*library().transfer, made->communicator.group,
+                   {.operation = collective::Operation::barrier}, nullptr, nullptr);
+  }
+  /// Rank 0's process number keeps jobs of one host apart, the generation windows of one job.
+  std::uint64_t shared_name_part(const Group& group) {
+    std::vector<std::uint64_t> numbers(group.size());
+    gather_all(static_cast<std::uint64_t>(::getpid()), numbers);
+    return group.generation.value() ^ numbers[0] * 0x9e37'79b9'7f4a'7c15ULL;
+  }
+};
+
+void write_pointer(void* to, const void* pointer) {
+  std::memcpy(to, &pointer, sizeof pointer);
+}
+
+int allocate(WindowMaker& maker, void* base, MPI_Win* window) {
+  if (!maker.ok()) return maker.error;
+  constexpr std::size_t alignment = 64;
+  auto& memory = maker.made->memory;
+  memory.resize(maker.made->parts[maker.made->communicator.group.rank].bytes + alignment);
+  void* aligned = memory.data();
+  std::size_t room = memory.size();
+  std::align(alignment, room - alignment, aligned, room);
+  write_pointer(base, aligned);
+  return maker.finish(aligned, window);
+}
+
+int allocate_shared(WindowMaker& maker, void* base, MPI_Win* window) {
+  if (!maker.ok()) return maker.error;
+  WindowObject& made = *maker.made;
+  if (!maker.map_shared()) {
+    return maker.call.fail(maker.parent, MPI_ERR_RMA_SHARED,
+                           "the processes cannot share memory; split the communicator by "
+                           "MPI_COMM_TYPE_SHARED first");
+  }
+  std::byte* const own = made.shared.data() + made.begin[made.communicator.group.rank];
+  write_pointer(base, own);
+  return maker.finish(own, window);
+}
+
+template <class Number>
+int shared_query(const char* function, MPI_Win win, int rank, MPI_Aint* bytes, Number* unit,
+                 void* base) {
+  const Call call{function};
+  int error = MPI_SUCCESS;
+  const WindowObject* const window = find_window(call, win, error);
+  if (window == nullptr) return error;
+  if (window->flavor != MPI_WIN_FLAVOR_SHARED) {
+    return window->fail(call, MPI_ERR_RMA_FLAVOR, "the window is of no shared memory");
+  }
+  std::size_t i = 0;
+  if (rank == MPI_PROC_NULL) {
+    while (i + 1 < window->parts.size() && window->parts[i].bytes == 0) ++i;
+  } else {
+    i = static_cast<std::size_t>(rank);
+  }
+  if (i >= window->parts.size()) {
+    return window->fail(call, MPI_ERR_RANK, fmt::format("{} is no rank of the window", rank));
+  }
+  *bytes = static_cast<MPI_Aint>(window->parts[i].bytes);
+  *unit = static_cast<Number>(window->parts[i].unit);
+  write_pointer(base, window->shared.data() + window->begin[i]);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Win_create(void* base, MPI_Aint bytes, int unit, MPI_Info, MPI_Comm comm, MPI_Win* window) {
+  WindowMaker maker("MPI_Win_create", comm, bytes, unit, MPI_WIN_FLAVOR_CREATE);
+  return maker.ok() ? maker.finish(base, window) : maker.error;
+}
+
+int MPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info, MPI_Comm comm, void* base,
+                     MPI_Win* window) {
+  WindowMaker maker("MPI_Win_allocate", comm, bytes, unit, MPI_WIN_FLAVOR_ALLOCATE);
+  return allocate(maker, base, window);
+}
+
+int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info, MPI_Comm comm, void* base,
+                            MPI_Win* window) {
+  WindowMaker maker("MPI_Win_allocate_shared", comm, bytes, unit, MPI_WIN_FLAVOR_SHARED);
+  return allocate_shared(maker, base, window);
+}
+
+int MPI_Win_create_dynamic(MPI_Info, MPI_Comm comm, MPI_Win* window) {
+  WindowMaker maker("MPI_Win_create_dynamic", comm, 0, 1, MPI_WIN_FLAVOR_DYNAMIC);
+  return maker.ok() ? maker.finish(nullptr, window) : maker.error;
+}
+
+int MPI_Win_attach(MPI_Win window, void*, MPI_Aint) {
+  int error = MPI_SUCCESS;
+  (void)find_window({"MPI_Win_attach"}, window, error);
+  return error;
+}
+
+int MPI_Win_detach(MPI_Win window, const void*) {
+  int error = MPI_SUCCESS;
+  (void)find_window({"MPI_Win_detach"}, window, error);
+  return error;
+}
+
+int MPI_Win_shared_query(MPI_Win window, int rank, MPI_Aint* bytes, int* unit, void* base) {
+  return shared_query("MPI_Win_shared_query", window, rank, bytes, unit, base);
+}
+
+int MPI_Win_free(MPI_Win* handle) {
+  const Call call{"MPI_Win_free"};
+  int error = MPI_SUCCESS;
+  WindowObject* const window = find_window(call, *handle, error);
+  if (window == nullptr) return error;
+  error = window_keys().remove_all(*handle, window->attributes);
+  if (error != MPI_SUCCESS) return error;
+  window->window->flush_all();
+  // Nobody sends anything to the window any more when all are here.
+  run_collective(*library().transfer, window->communicator.group,
+                 {.operation = weft::collective::Operation::barrier}, nullptr, nullptr);
+  window->window->close();
+  if (!window->shared.empty()) ::munmap(window->shared.data(), window->shared.size());
+  window->memory = {};
+  library().freed_windows.push_back(library().windows.remove(number_of(*handle)));
+  *handle = MPI_WIN_NULL;
+  return call.settle(nullptr);
+}
+
+int MPI_Win_get_group(MPI_Win handle, MPI_Group* group) {
+  int error = MPI_SUCCESS;
+  const WindowObject* const window = find_window({"MPI_Win_get_group"}, handle, error);
+  if (window != nullptr) *group = keep_group(window->communicator.group.members);
+  return error;
+}
+
+int MPI_Win_set_name(MPI_Win handle, const char* name) {
+  int error = MPI_SUCCESS;
+  WindowObject* const window = find_window({"MPI_Win_set_name"}, handle, error);
+  if (window != nullptr) window->name = name;
+  return error;
+}
+
+int MPI_Win_get_name(MPI_Win handle, char* name, int* length) {
+  int error = MPI_SUCCESS;
+  const WindowObject* const window = find_window({"MPI_Win_get_name"}, handle, error);
+  if (window == nullptr) return error;
+  const std::size_t n = std::min<std::size_t>(window->name.size(), MPI_MAX_OBJECT_NAME - 1);
+  std::memcpy(name, window->name.data(), n);
+  name[n] = '\0';
+  *length = static_cast<int>(n);
+  return MPI_SUCCESS;
+}
+
+int MPI_Win_set_info(MPI_Win handle, MPI_Info) {
+  int error = MPI_SUCCESS;
+  (void)find_window({"MPI_Win_set_info"}, handle, error);
+  return error;
+}
+
+int MPI_Win_get_info(MPI_Win handle, MPI_Info* info) {
+  int error = MPI_SUCCESS;
+  if (find_window({"MPI_Win_get_info"}, handle, error) != nullptr) *info = keep_info({});
+  return error;
+}
+
+int MPI_Win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* handler) {
+  *handler = keep_handler({.window = function});
+  return MPI_SUCCESS;
+}
+
+int MPI_Win_set_errhandler(MPI_Win handle, MPI_Errhandler handler) {
+  const Call call{"MPI_Win_set_errhandler"};
+  int error = MPI_SUCCESS;
+  WindowObject* const window = find_window(call, handle, error);
+  return window != nullptr ? set_handler(call, window->communicator, handler) : error;
+}
+
+int MPI_Win_get_errhandler(MPI_Win handle, MPI_Errhandler* handler) {
+  int error = MPI_SUCCESS;
+  const WindowObject* const window = find_window({"MPI_Win_get_errhandler"}, handle, error);
+  if (window == nullptr) return error;
+  *handler = handler_handle(window->communicator.handler, window->communicator.returns_errors);
+  return MPI_SUCCESS;
+}
+
+int MPI_Win_call_errhandler(MPI_Win handle, int code) {
+  const Call call{"MPI_Win_call_errhandler"};
+  int error = MPI_SUCCESS;
+  const WindowObject* const window = find_window(call, handle, error);
+  if (window == nullptr) return error;
+  (void)window->fail(call, code, fmt::format("the program calls for error {}", code));
+  return MPI_SUCCESS;
+}
+
+int MPI_Win_create_keyval(MPI_Win_copy_attr_function* copies, MPI_Win_delete_attr_function* deletes,
+                          int* key, void* extra) {
+  *key = window_keys().add(copies, deletes, extra);
+  return MPI_SUCCESS;
+}
+
+int MPI_Win_free_keyval(int* key) {
+  if (!window_keys().free(*key)) {
+    return Call{"MPI_Win_free_keyval"}.fail(&library().world, MPI_ERR_KEYVAL,
+                                            fmt::format("{} is no key that is open", *key));
+  }
+  *key = MPI_KEYVAL_INVALID;
+  return MPI_SUCCESS;
+}
+
+int MPI_Win_get_attr(MPI_Win handle, int key, void* value, int* flag) {
+  const Call call{"MPI_Win_get_attr"};
+  int error = MPI_SUCCESS;
+  WindowObject* const window = find_window(call, handle, error);
+  if (window == nullptr) return error;
+  const std::pair<int, void*> predefined[] = {{MPI_WIN_BASE, window->base},
+                                              {MPI_WIN_SIZE, &window->own_bytes},
+                                              {MPI_WIN_DISP_UNIT, &window->own_unit},
+                                              {MPI_WIN_CREATE_FLAVOR, &window->flavor},
+                                              {MPI_WIN_MODEL, &window->model}};
+  *flag = 1;
+  for (const auto& [own_key, own_value] : predefined) {
+    if (key != own_key) continue;
+    write_pointer(value, own_value);
+    return MPI_SUCCESS;
+  }
+  const Attributes::Value* const found = window->attributes.find(key);
+  *flag = found != nullptr ? 1 : 0;
+  if (found != nullptr) write_pointer(value, found->value);
+  return MPI_SUCCESS;
+}
+
+int MPI_Win_set_attr(MPI_Win handle, int key, void* value) {
+  const Call call{"MPI_Win_set_attr"};
+  int error = MPI_SUCCESS;
+  WindowObject* const window = find_window(call, handle, error);
+  if (window == nullptr) return error;
+  if (!window_keys().is_open(key)) {
+    return window->fail(call, MPI_ERR_KEYVAL, fmt::format("{} is no key that is open", key));
+  }
+  return window_keys().set(handle, window->attributes, key, value);
+}
+
+int MPI_Win_delete_attr(MPI_Win handle, int key) {
+  int error = MPI_SUCCESS;
+  WindowObject* const window = find_window({"MPI_Win_delete_attr"}, handle, error);
+  return window != nullptr ? window_keys().remove(handle, window->attributes, key) : error;
+}

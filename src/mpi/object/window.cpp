@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/object/window.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace weft::mpi {
+namespace {
+
+// Tags of the window's own context.
+constexpr std::int32_t ask_tag = 0;
+constexpr std::int32_t answer_tag = 1;  // of one target in the order in which it was asked
+constexpr std::int32_t posted_tag = 2;
+constexpr std::int32_t completed_tag = 3;
+
+enum class Kind : std::uint8_t {
+  put,
+  get,
+  accumulate,
+  get_accumulate,
+  compare_and_swap,
+  lock,
+  unlock,
+  flush
+};
+
+const Datatype& plain_bytes() {
+  static const Datatype bytes(Basic::bytes);
+  return bytes;
+}
+
+Buffer plain(std::vector<std::byte>& memory) {
+  return {memory.data(), memory.size(), &plain_bytes()};
+}
+
+}  // namespace
+
+/// Begins each message to a target. The runs of an element follow, unless elements have no gaps,
+/// and then the origin's elements one behind the other.
+struct Window::Ask {
+  Kind kind = Kind::flush;
+  Change change = Change::replace;
+  Fold fold = Fold::sum;
+  Basic basic = Basic::none;
+  std::uint8_t is_exclusive = 0;
+  std::uint32_t runs = 0;
+  std::int64_t offset = 0;
+  std::uint64_t count = 0;
+  std::uint64_t element_bytes = 0;
+  std::int64_t extent = 0;
+};
+
+struct Window::Incoming {
+  Request request;
+  std::vector<std::byte> memory;
+};
+
+struct Window::Outgoing {
+  Request request;
+  std::vector<std::byte> memory;
+};
+
+/// The window may be served until it is closed.
+class Window::Service final : public Task {
+ public:
+  explicit Service(Window& window) : window_(window) {}
+  bool advance() override { return window_.serve(); }
+
+ private:
+  Window& window_;
+};
+
+Window::Window(Transfer& transfer, const Group& group, std::byte* base)
+    : transfer_(transfer),
+      group_(group),
+      base_(base),
+      expected_(group.size()),
+      is_dirty_(group.size()) {}
+
+Window::~Window() = default;
+
+void Window::open() {
+  transfer_.start(std::make_unique<Service>(*this));
+}
+
+void Window::send(std::uint32_t to, std::int32_t tag, std::vector<std::byte> bytes) {
+  outgoing_.remove_if([](const Outgoing& old) { return old.request.done; });
+  Outgoing& message = outgoing_.emplace_back();
+  message.memory = std::move(bytes);
+  transfer_.send(group_, to, tag, plain(message.memory), false, message.request);
+}
+
+void Window::ask(const Ask& ask, const Target& target, std::span<const std::byte> more) {
+  Ask head = ask;
+  std::span<const Run> runs;
+  if (target.type != nullptr) {
+    head.basic = target.type->basic();
+    head.offset = target.offset;
+    head.count = target.count;
+    head.element_bytes = target.type->size();
+    head.extent = target.type->extent();
+    if (!target.type->is_contiguous()) runs = target.type->runs();
+  }
+  head.runs = static_cast<std::uint32_t>(runs.size());
+  std::vector<std::byte> bytes(sizeof head + runs.size_bytes() + more.size());
+  std::memcpy(bytes.data(), &head, sizeof head);
+  if (!runs.empty()) std::memcpy(bytes.data() + sizeof head, runs.data(), runs.size_bytes());
+  if (!more.empty()) {
+    std::memcpy(bytes.data() + sizeof head + runs.size_bytes(), more.data(), more.size());
+  }
+  is_dirty_[target.rank] = true;
+  send(target.rank, ask_tag, std::move(bytes));
+}
+
+void Window::ask(const Ask& ask, const Target& target, const Buffer& more) {
+  std::vector<std::byte> packed(more.bytes());
+  more.type->pack(more.address, more.count, packed.data());
+  this->ask(ask, target, packed);
+}
+
+std::shared_ptr<Request> Window::expect(std::uint32_t from, const Buffer& into) {
+  auto& all = expected_[from];
+  std::erase_if(all, [](const auto& old) { return old->done; });
+  auto request = std::make_shared<Request>();
+  all.push_back(request);
+  transfer_.receive(group_, from, answer_tag, into, *request);
+  return request;
+}
+
+void Window::put(const Target& target, const Buffer& from) {
+  ask({.kind = Kind::put}, target, from);
+}
+
+std::shared_ptr<const Request> Window::get(const Target& target, const Buffer& into) {
+  auto request = expect(target.rank, into);
+  ask({.kind = Kind::get}, target, std::span<const std::byte>());
+  return request;
+}
+
+void Window::accumulate(const Target& target, const Buffer& from, Change change, Fold fold) {
+  ask({.kind = Kind::accumulate, .change = change, .fold = fold}, target, from);
+}
+
+std::shared_ptr<const Request> Window::get_accumulate(const Target& target, const Buffer& from,
+                                                      const Buffer& into, Change change,
+                                                      Fold fold) {
+  auto request = expect(target.rank, into);
+  const Ask head{.kind = Kind::get_accumulate, .change = change, .fold = fold};
+  if (change == Change::nothing) {
+    ask(head, target, std::span<const std::byte>());
+  } else {
+    ask(head, target, from);
+  }
+  return request;
+}
+
+std::shared_ptr<const Request> Window::compare_and_swap(const Target& target, const void* wanted,
+                                                        const void* expected, const Buffer& into) {
+  auto request = expect(target.rank, into);
+  const std::uint64_t size = target.type->size();
+  std::vector<std::byte> both(2 * size);
+  target.type->pack(wanted, 1, both.data());
+  target.type->pack(expected, 1, both.data() + size);
+  ask({.kind = Kind::compare_and_swap}, target, both);
+  return request;
+}
+
+void Window::await(std::uint32_t target) {
+  const auto& all = expected_[target];
+  transfer_.until([&] {
+    for (const auto& request : all) {
+      if (!request->done) return false;
+    }
+    return true;
+  });
+  expected_[target].clear();
+}
+
+/// A question whose answer is empty.
+void Window::signal(std::uint32_t target, const Ask& ask) {
+  (void)expect(target, {nullptr, 0, &plain_bytes()});
+  this->ask(ask, {.rank = target}, std::span<const std::byte>());
+}
+
+void Window::flush(std::uint32_t target) {
+  if (!is_dirty_[target]) return;
+  signal(target, {.kind = Kind::flush});
+  await(target);
+  is_dirty_[target] = false;
+}
+
+void Window::flush_all() {
+  std::vector<std::uint32_t> dirty;
+  for (std::uint32_t i = 0; i < group_.size(); ++i) {
+    if (is_dirty_[i]) dirty.push_back(i);
+  }
+  for (const std::uint32_t target : dirty) signal(target, {.kind = Kind::flush});
+  for (const std::uint32_t target : dirty) {
+    await(target);
+    is_dirty_[target] = false;
+  }
+}
+
+void Window::flush_local(std::uint32_t target) {
+  await(target);
+}
+
+void Window::lock(std::uint32_t target, bool exclusive) {
+  signal(target, {.kind = Kind::lock, .is_exclusive = static_cast<std::uint8_t>(exclusive)});
+  await(target);
+}
+
+void Window::lock_all() {
+  for (std::uint32_t i = 0; i < group_.size(); ++i) signal(i, {.kind = Kind::lock});
+  for (std::uint32_t i = 0; i < group_.size(); ++i) await(i);
+}
+
+// The target answers in the order of the questions: all earlier accesses have taken place.
+void Window::unlock(std::uint32_t target) {
+  signal(target, {.kind = Kind::unlock});
+  await(target);
+  is_dirty_[target] = false;
+}
+
+void Window::unlock_all() {
+  for (std::uint32_t i = 0; i < group_.size(); ++i) signal(i, {.kind = Kind::unlock});
+  for (std::uint32_t i = 0; i < group_.size(); ++i) {
+    await(i);
+    is_dirty_[i] = false;
+  }
+}
+
+void Window::post(const std::vector<std::uint32_t>& origins) {
+  completions_.clear();
+  for (const std::uint32_t origin : origins) {
+    Request& request = completions_.emplace_back();
+    transfer_.receive(group_, origin, completed_tag, {nullptr, 0, &plain_bytes()}, request);
+    send(origin, posted_tag, {});
+  }
+}
+
+void Window::start(const std::vector<std::uint32_t>& targets) {
+  std::list<Request> posted;
+  for (const std::uint32_t target : targets) {
+    transfer_.receive(group_, target, posted_tag, {nullptr, 0, &plain_bytes()},
+                      posted.emplace_back());
+  }
+  for (const Request& request : posted) {
+    transfer_.until([&] { return request.done; });
+  }
+  started_ = targets;
+}
+
+void Window::complete() {
+  for (const std::uint32_t target : started_) {
+    flush(target);
+    send(target, completed_tag, {});
+  }
+  started_.clear();
+}
+
+bool Window::test() {
+  transfer_.turn();
+  for (const Request& request : completions_) {
+    if (!request.done) return false;
+  }
+  return true;
+}
+
+void Window::wait() {
+  for (const Request& request : completions_) {
+    transfer_.until([&] { return request.done; });
+  }
+}
+
+bool Window::serve() {
+  while (!is_closed_ && !transfer_.failure()) {
+    if (incoming_ == nullptr) {
+      auto next = std::make_unique<Incoming>();
+      if (!transfer_.extract(group_, match::any_source, ask_tag, next->request, next->memory)) {
+        return false;
+      }
+      incoming_ = std::move(next);
+    }
+    if (!incoming_->request.done) return false;
+    const auto served = std::move(incoming_);
+    serve_one(served->request.status.source, served->memory);
+  }
+  return is_closed_;
+}
+
+void Window::serve_one(std::uint32_t origin, std::span<const std::byte> message) {
+  Ask ask;
+  if (message.size() < sizeof ask) return;
+  std::memcpy(&ask, message.data(), sizeof ask);
+  switch (ask.kind) {
+    case Kind::flush:
+      return send(origin, answer_tag, {});
+    case Kind::lock:
+      waiters_.push_back({origin, ask.is_exclusive != 0});
+      return give_locks();
+    case Kind::unlock:
+      --holders_;
+      is_exclusive_ = false;
+      send(origin, answer_tag, {});
+      return give_locks();
+    default:
+      return serve_elements(origin, ask, message.subspan(sizeof ask));
+  }
+}
+
+// In the order in which they were asked for, so that nobody waits for ever.
+void Window::give_locks() {
+  while (!waiters_.empty()) {
+    const Waiter next = waiters_.front();
+    if (is_exclusive_ || (next.exclusive && holders_ > 0)) return;
+    waiters_.pop_front();
+    ++holders_;
+    is_exclusive_ = next.exclusive;
+    send(next.origin, answer_tag, {});
+  }
+}
+
+void Window::serve_elements(std::uint32_t origin, const Ask& ask, std::span<const std::byte> rest) {
+  std::vector<Run> runs(ask.runs);
+  if (rest.size() < runs.size() * sizeof(Run)) return;
+  if (runs.empty()) {
+    runs.push_back({0, ask.element_bytes});
+  } else {
+    std::memcpy(runs.data(), rest.data(), runs.size() * sizeof(Run));
+    rest = rest.subspan(runs.size() * sizeof(Run));
+  }
+  const Datatype element = Datatype::of_runs(runs, ask.extent);
+  std::byte* const at = base_ + ask.offset;
+  if (ask.kind == Kind::put) return element.unpack(rest, at);
+  std::vector<std::byte> old(ask.count * element.size());
+  element.pack(at, ask.count, old.data());
+  if (ask.kind == Kind::get) return send(origin, answer_tag, std::move(old));
+  if (ask.kind == Kind::compare_and_swap) {
+    const std::size_t size = rest.size() / 2;
+    if (std::memcmp(old.data(), rest.data() + size, size) == 0) {
+      element.unpack(rest.first(size), at);
+    }
+    return send(origin, answer_tag, std::move(old));
+  }
+  if (ask.change == Change::replace) element.unpack(rest, at);
+  if (ask.change == Change::fold) {
+    std::vector<std::byte> now = old;
+    const std::vector<std::byte> with(rest.begin(), rest.end());  // aligned
+    (void)fold(ask.fold, ask.basic, with.data(), now.data(), now.size() / bytes_of(ask.basic));
+    element.unpack(now, at);
+  }
+  if (ask.kind == Kind::get_accumulate) send(origin, answer_tag, std::move(old));
+}
+
+}  // namespace weft::mpi
