@@ -117,12 +117,14 @@ using namespace weft::mpi;
 
 int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function* copies,
                            MPI_Comm_delete_attr_function* deletes, int* key, void* extra) {
+  const Call call{"MPI_Comm_create_keyval"};
   *key = communicator_keys().add(copies, deletes, extra);
   return MPI_SUCCESS;
 }
 
 int MPI_Keyval_create(MPI_Copy_function* copies, MPI_Delete_function* deletes, int* key,
                       void* extra) {
+  const Call call{"MPI_Keyval_create"};
   *key = communicator_keys().add(copies, deletes, extra);
   return MPI_SUCCESS;
 }
@@ -161,6 +163,7 @@ int MPI_Attr_delete(MPI_Comm comm, int key) {
 
 int MPI_Type_create_keyval(MPI_Type_copy_attr_function* copies,
                            MPI_Type_delete_attr_function* deletes, int* key, void* extra) {
+  const Call call{"MPI_Type_create_keyval"};
   *key = type_keys().add(copies, deletes, extra);
   return MPI_SUCCESS;
 }

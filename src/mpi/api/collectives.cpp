@@ -457,6 +457,7 @@ int MPI_Reduce_local_c(const void* input, void* inout, MPI_Count count, MPI_Data
 }
 
 int MPI_Op_commutative(MPI_Op op, int* commutes) {
+  const Call call{"MPI_Op_commutative"};
   const UserOperation* const own =
       is_of(abi::made_op, op) ? library().operations.find(number_of(op)) : nullptr;
   *commutes = own == nullptr || own->commutes ? 1 : 0;

@@ -150,7 +150,8 @@ int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int* result) {
 
 int MPI_Comm_test_inter(MPI_Comm comm, int* flag) {
   int error = MPI_SUCCESS;
-  if (Call{"MPI_Comm_test_inter"}.communicator(comm, error) != nullptr) *flag = 0;
+  const Call call{"MPI_Comm_test_inter"};
+  if (call.communicator(comm, error) != nullptr) *flag = 0;
   return error;
 }
 
@@ -172,19 +173,22 @@ int MPI_Comm_set_name(MPI_Comm comm, const char* name) {
 
 int MPI_Comm_get_name(MPI_Comm comm, char* name, int* length) {
   int error = MPI_SUCCESS;
-  const Communicator* const communicator = Call{"MPI_Comm_get_name"}.communicator(comm, error);
+  const Call call{"MPI_Comm_get_name"};
+  const Communicator* const communicator = call.communicator(comm, error);
   if (communicator != nullptr) copy_name(communicator->name, name, length);
   return error;
 }
 
 int MPI_Comm_set_info(MPI_Comm comm, MPI_Info) {
   int error = MPI_SUCCESS;
-  (void)Call{"MPI_Comm_set_info"}.communicator(comm, error);
+  const Call call{"MPI_Comm_set_info"};
+  (void)call.communicator(comm, error);
   return error;
 }
 
 int MPI_Comm_get_info(MPI_Comm comm, MPI_Info* info) {
   int error = MPI_SUCCESS;
-  if (Call{"MPI_Comm_get_info"}.communicator(comm, error) != nullptr) *info = keep_info({});
+  const Call call{"MPI_Comm_get_info"};
+  if (call.communicator(comm, error) != nullptr) *info = keep_info({});
   return error;
 }

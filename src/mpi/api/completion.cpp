@@ -216,13 +216,15 @@ int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
 }
 
 int MPI_Cancel(MPI_Request* request) {
-  Request* const found = find({"MPI_Cancel"}, *request);
+  const Call call{"MPI_Cancel"};
+  Request* const found = find(call, *request);
   if (found != nullptr) library().transfer->cancel(*found);
   return MPI_SUCCESS;
 }
 
 int MPI_Request_free(MPI_Request* request) {
-  if (find({"MPI_Request_free"}, *request) == nullptr) return MPI_SUCCESS;
+  const Call call{"MPI_Request_free"};
+  if (find(call, *request) == nullptr) return MPI_SUCCESS;
   // It goes on by itself.
   auto& freed = library().freed_requests;
   std::erase_if(freed, [](const auto& old) { return old->done; });

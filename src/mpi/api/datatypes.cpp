@@ -22,7 +22,8 @@ void write_number(std::uint64_t value, Number* to) {
 template <class Number>
 int size_of(const char* function, MPI_Datatype type, Number* size) {
   int error = MPI_SUCCESS;
-  const Datatype* const found = Call{function}.type(type, error);
+  const Call call{function};
+  const Datatype* const found = call.type(type, error);
   if (found != nullptr) write_number(found->value_bytes(), size);
   return error;
 }
@@ -30,7 +31,8 @@ int size_of(const char* function, MPI_Datatype type, Number* size) {
 template <class Number>
 int extent_of(const char* function, MPI_Datatype type, Number* lower, Number* extent) {
   int error = MPI_SUCCESS;
-  const Datatype* const found = Call{function}.type(type, error);
+  const Call call{function};
+  const Datatype* const found = call.type(type, error);
   if (found == nullptr) return error;
   *lower = found->lower();
   *extent = found->extent();
@@ -40,7 +42,8 @@ int extent_of(const char* function, MPI_Datatype type, Number* lower, Number* ex
 template <class Number>
 int true_extent_of(const char* function, MPI_Datatype type, Number* lower, Number* extent) {
   int error = MPI_SUCCESS;
-  const Datatype* const found = Call{function}.type(type, error);
+  const Call call{function};
+  const Datatype* const found = call.type(type, error);
   if (found == nullptr) return error;
   *lower = found->true_lower();
   *extent = found->true_extent();
@@ -61,7 +64,8 @@ using namespace weft::mpi;
 
 int MPI_Type_commit(MPI_Datatype* type) {
   int error = MPI_SUCCESS;
-  (void)Call{"MPI_Type_commit"}.type(*type, error);
+  const Call call{"MPI_Type_commit"};
+  (void)call.type(*type, error);
   return error;
 }
 
@@ -124,7 +128,8 @@ int MPI_Type_get_true_extent_c(MPI_Datatype type, MPI_Count* lower, MPI_Count* e
 int MPI_Type_get_envelope(MPI_Datatype type, int* integers, int* addresses, int* types,
                           int* combiner) {
   int error = MPI_SUCCESS;
-  const Datatype* const found = Call{"MPI_Type_get_envelope"}.type(type, error);
+  const Call call{"MPI_Type_get_envelope"};
+  const Datatype* const found = call.type(type, error);
   if (found == nullptr) return error;
   const TypeRecipe& recipe = notes_of(*found).recipe;
   *integers = static_cast<int>(recipe.integers.size());
@@ -158,14 +163,16 @@ int MPI_Type_get_contents(MPI_Datatype type, int integers, int addresses, int ty
 
 int MPI_Type_set_name(MPI_Datatype type, const char* name) {
   int error = MPI_SUCCESS;
-  const Datatype* const found = Call{"MPI_Type_set_name"}.type(type, error);
+  const Call call{"MPI_Type_set_name"};
+  const Datatype* const found = call.type(type, error);
   if (found != nullptr) notes_of(*found).name = name;
   return error;
 }
 
 int MPI_Type_get_name(MPI_Datatype type, char* name, int* length) {
   int error = MPI_SUCCESS;
-  const Datatype* const found = Call{"MPI_Type_get_name"}.type(type, error);
+  const Call call{"MPI_Type_get_name"};
+  const Datatype* const found = call.type(type, error);
   if (found == nullptr) return error;
   const std::string& own = notes_of(*found).name;
   copy_name(own.empty() ? predefined_name(type) : own, name, length);

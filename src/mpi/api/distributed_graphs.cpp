@@ -110,7 +110,8 @@ int MPI_Dist_graph_create(MPI_Comm comm, int nodes, const int* from, const int* 
 
 int MPI_Dist_graph_neighbors_count(MPI_Comm comm, int* sources, int* destinations, int* weighted) {
   int error = MPI_SUCCESS;
-  const Topology* const graph = find({"MPI_Dist_graph_neighbors_count"}, comm, error);
+  const Call call{"MPI_Dist_graph_neighbors_count"};
+  const Topology* const graph = find(call, comm, error);
   if (graph == nullptr) return error;
   *sources = static_cast<int>(graph->sources.size());
   *destinations = static_cast<int>(graph->destinations.size());
@@ -121,7 +122,8 @@ int MPI_Dist_graph_neighbors_count(MPI_Comm comm, int* sources, int* destination
 int MPI_Dist_graph_neighbors(MPI_Comm comm, int source_room, int* sources, int* source_weights,
                              int destination_room, int* destinations, int* destination_weights) {
   int error = MPI_SUCCESS;
-  const Topology* const graph = find({"MPI_Dist_graph_neighbors"}, comm, error);
+  const Call call{"MPI_Dist_graph_neighbors"};
+  const Topology* const graph = find(call, comm, error);
   if (graph == nullptr) return error;
   copy_edges(graph->sources, graph->source_weights, graph->is_weighted, source_room, sources,
              source_weights);

@@ -65,12 +65,14 @@ int MPI_Init(int*, char***) {
 
 int MPI_Init_thread(int*, char***, int required, int* provided) {
   join("MPI_Init_thread");
-  *provided = std::min(required, MPI_THREAD_SERIALIZED);
+  *provided = std::min(required, MPI_THREAD_MULTIPLE);
+  library().thread_level = *provided;
+  if (*provided == MPI_THREAD_MULTIPLE) allow_threads(*library().transfer);
   return MPI_SUCCESS;
 }
 
 int MPI_Query_thread(int* provided) {
-  *provided = MPI_THREAD_SERIALIZED;
+  *provided = library().thread_level;
   return MPI_SUCCESS;
 }
 

@@ -98,11 +98,13 @@ int set_handler(const Call& call, Communicator& communicator, MPI_Errhandler han
 using namespace weft::mpi;
 
 int MPI_Comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* handler) {
+  const Call call{"MPI_Comm_create_errhandler"};
   *handler = keep_handler({.communicator = function});
   return MPI_SUCCESS;
 }
 
 int MPI_Errhandler_create(MPI_Handler_function* function, MPI_Errhandler* handler) {
+  const Call call{"MPI_Errhandler_create"};
   return MPI_Comm_create_errhandler(function, handler);
 }
 
@@ -124,7 +126,8 @@ int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* handler) {
 
 int MPI_Errhandler_free(MPI_Errhandler* handler) {
   int error = MPI_SUCCESS;
-  (void)find_handler({"MPI_Errhandler_free"}, *handler, error);
+  const Call call{"MPI_Errhandler_free"};
+  (void)find_handler(call, *handler, error);
   if (error != MPI_SUCCESS) return error;
   // Communicators that have it keep it.
   if (is_of(abi::made_errhandler, *handler)) {
@@ -139,6 +142,7 @@ int MPI_Comm_call_errhandler(MPI_Comm comm, int error) {
 }
 
 int MPI_Add_error_class(int* error_class) {
+  const Call call{"MPI_Add_error_class"};
   added_errors().push_back({});
   *error_class = last_used_code();
   added_errors().back().error_class = *error_class;
@@ -146,6 +150,7 @@ int MPI_Add_error_class(int* error_class) {
 }
 
 int MPI_Add_error_code(int error_class, int* error) {
+  const Call call{"MPI_Add_error_code"};
   added_errors().push_back({error_class, {}});
   *error = last_used_code();
   return MPI_SUCCESS;
@@ -162,6 +167,7 @@ int MPI_Add_error_string(int error, const char* text) {
 }
 
 int MPI_Error_string(int error, char* text, int* length) {
+  const Call call{"MPI_Error_string"};
   const AddedError* const added = find_added(error);
   const std::string found = added != nullptr ? added->text : text_of(error);
   const std::size_t n = std::min<std::size_t>(found.size(), MPI_MAX_ERROR_STRING - 1);
@@ -172,6 +178,7 @@ int MPI_Error_string(int error, char* text, int* length) {
 }
 
 int MPI_Error_class(int error, int* error_class) {
+  const Call call{"MPI_Error_class"};
   const AddedError* const added = find_added(error);
   *error_class = added != nullptr ? added->error_class : error;
   return MPI_SUCCESS;

@@ -105,21 +105,24 @@ using namespace weft::mpi;
 
 int MPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   int error = MPI_SUCCESS;
-  const auto* communicator = Call{"MPI_Comm_group"}.communicator(comm, error);
+  const Call call{"MPI_Comm_group"};
+  const auto* communicator = call.communicator(comm, error);
   if (communicator != nullptr) *group = keep_group(communicator->group.members);
   return error;
 }
 
 int MPI_Group_size(MPI_Group group, int* size) {
   int error = MPI_SUCCESS;
-  const Members* const members = find_group({"MPI_Group_size"}, group, error);
+  const Call call{"MPI_Group_size"};
+  const Members* const members = find_group(call, group, error);
   if (members != nullptr) *size = static_cast<int>(members->size());
   return error;
 }
 
 int MPI_Group_rank(MPI_Group group, int* rank) {
   int error = MPI_SUCCESS;
-  const Members* const members = find_group({"MPI_Group_rank"}, group, error);
+  const Call call{"MPI_Group_rank"};
+  const Members* const members = find_group(call, group, error);
   if (members != nullptr) *rank = own_rank(*members);
   return error;
 }
@@ -206,7 +209,8 @@ int MPI_Group_range_excl(MPI_Group group, int count, int ranges[][3], MPI_Group*
 
 int MPI_Group_free(MPI_Group* group) {
   int error = MPI_SUCCESS;
-  if (find_group({"MPI_Group_free"}, *group, error) == nullptr) return error;
+  const Call call{"MPI_Group_free"};
+  if (find_group(call, *group, error) == nullptr) return error;
   if (*group != MPI_GROUP_EMPTY) (void)library().groups.remove(number_of(*group));
   *group = MPI_GROUP_NULL;
   return MPI_SUCCESS;

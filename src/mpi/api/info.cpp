@@ -61,6 +61,7 @@ int get_value(const Call& call, MPI_Info handle, const char* key, int length, ch
 using namespace weft::mpi;
 
 int MPI_Info_create(MPI_Info* info) {
+  const Call call{"MPI_Info_create"};
   *info = keep_info({});
   return MPI_SUCCESS;
 }
@@ -71,7 +72,8 @@ int MPI_Info_create_env(int, char**, MPI_Info* info) {
 
 int MPI_Info_dup(MPI_Info info, MPI_Info* made) {
   int error = MPI_SUCCESS;
-  const Info* const found = find_info({"MPI_Info_dup"}, info, error);
+  const Call call{"MPI_Info_dup"};
+  const Info* const found = find_info(call, info, error);
   if (found != nullptr) *made = keep_info(*found);
   return error;
 }
@@ -143,7 +145,8 @@ int MPI_Info_get_string(MPI_Info info, const char* key, int* length, char* value
 
 int MPI_Info_get_nkeys(MPI_Info info, int* keys) {
   int error = MPI_SUCCESS;
-  const Info* const found = find_info({"MPI_Info_get_nkeys"}, info, error);
+  const Call call{"MPI_Info_get_nkeys"};
+  const Info* const found = find_info(call, info, error);
   if (found != nullptr) *keys = static_cast<int>(found->entries.size());
   return error;
 }

@@ -88,6 +88,7 @@ struct Library {
   std::unique_ptr<Transfer> transfer;
   bool is_initialized = false;
   bool is_finalized = false;
+  int thread_level = MPI_THREAD_SINGLE;
   Communicator world, self;
   Objects<Communicator> communicators;
   Objects<Datatype> types;
@@ -108,9 +109,25 @@ Library& library();
 /// A communicator of some of the parent's processes, ready for messages.
 MPI_Comm add_communicator(const Communicator& parent, Group group);
 
+/// One thread at a time is in the library, where the program has several that communicate: a call
+/// holds this for as long as it lives. A thread that waits lets others in.
+class Held {
+ public:
+  Held();
+  Held(const Held&) : Held() {}
+  Held& operator=(const Held&) { return *this; }
+  ~Held();
+
+ private:
+  bool holds_;
+};
+/// From now on calls come from several threads at a time.
+void allow_threads(Transfer& transfer);
+
 /// Of the call that is made: found or, after an error that does not return, not.
 struct Call {
   const char* function;
+  Held held{};
   /// Ends the program with one line, unless the communicator returns errors: then that error.
   int fail(const Communicator* communicator, int error, const std::string& what) const;
   /// Null, with `error` set.

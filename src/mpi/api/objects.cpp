@@ -46,14 +46,16 @@ using namespace weft::mpi;
 
 int MPI_Comm_rank(MPI_Comm comm, int* rank) {
   int error = MPI_SUCCESS;
-  const auto* communicator = Call{"MPI_Comm_rank"}.communicator(comm, error);
+  const Call call{"MPI_Comm_rank"};
+  const auto* communicator = call.communicator(comm, error);
   if (communicator != nullptr) *rank = static_cast<int>(communicator->group.rank);
   return error;
 }
 
 int MPI_Comm_size(MPI_Comm comm, int* size) {
   int error = MPI_SUCCESS;
-  const auto* communicator = Call{"MPI_Comm_size"}.communicator(comm, error);
+  const Call call{"MPI_Comm_size"};
+  const auto* communicator = call.communicator(comm, error);
   if (communicator != nullptr) *size = static_cast<int>(communicator->group.size());
   return error;
 }
@@ -95,6 +97,7 @@ int MPI_Comm_free(MPI_Comm* comm) {
 }
 
 int MPI_Op_create(MPI_User_function* function, int commutes, MPI_Op* made) {
+  const Call call{"MPI_Op_create"};
   auto operation = std::make_unique<UserOperation>();
   *operation = {function, commutes != 0};
   *made = handle_of(abi::made_op, library().operations.add(std::move(operation)));

@@ -183,7 +183,8 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
 
 int MPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {
   int error = MPI_SUCCESS;
-  const Datatype* const datatype = Call{"MPI_Get_count"}.type(type, error);
+  const Call call{"MPI_Get_count"};
+  const Datatype* const datatype = call.type(type, error);
   if (datatype == nullptr) return error;
   const std::uint64_t bytes = abi::bytes_in(*status);
   const std::uint64_t size = datatype->size();

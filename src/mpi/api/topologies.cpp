@@ -129,7 +129,8 @@ using namespace weft::mpi;
 
 int MPI_Topo_test(MPI_Comm comm, int* kind) {
   int error = MPI_SUCCESS;
-  const Communicator* const communicator = Call{"MPI_Topo_test"}.communicator(comm, error);
+  const Call call{"MPI_Topo_test"};
+  const Communicator* const communicator = call.communicator(comm, error);
   if (communicator == nullptr) return error;
   *kind = communicator->topology != nullptr ? communicator->topology->kind : MPI_UNDEFINED;
   return MPI_SUCCESS;
@@ -175,7 +176,8 @@ int MPI_Cart_map(MPI_Comm comm, int dimensions, const int* sizes, const int*, in
 
 int MPI_Cartdim_get(MPI_Comm comm, int* dimensions) {
   int error = MPI_SUCCESS;
-  const Topology* const grid = find({"MPI_Cartdim_get"}, comm, MPI_CART, error);
+  const Call call{"MPI_Cartdim_get"};
+  const Topology* const grid = find(call, comm, MPI_CART, error);
   if (grid != nullptr) *dimensions = static_cast<int>(grid->sizes.size());
   return error;
 }
@@ -183,7 +185,8 @@ int MPI_Cartdim_get(MPI_Comm comm, int* dimensions) {
 int MPI_Cart_get(MPI_Comm comm, int room, int* sizes, int* periods, int* coordinates) {
   int error = MPI_SUCCESS;
   Communicator* communicator = nullptr;
-  const Topology* const grid = find({"MPI_Cart_get"}, comm, MPI_CART, error, &communicator);
+  const Call call{"MPI_Cart_get"};
+  const Topology* const grid = find(call, comm, MPI_CART, error, &communicator);
   if (grid == nullptr) return error;
   const auto own = grid->coordinates_of(static_cast<int>(communicator->group.rank));
   for (std::size_t d = 0; d < grid->sizes.size() && d < static_cast<std::size_t>(room); ++d) {
@@ -280,7 +283,8 @@ int MPI_Graph_map(MPI_Comm comm, int nodes, const int*, const int*, int* rank) {
 
 int MPI_Graphdims_get(MPI_Comm comm, int* nodes, int* edges) {
   int error = MPI_SUCCESS;
-  const Topology* const graph = find({"MPI_Graphdims_get"}, comm, MPI_GRAPH, error);
+  const Call call{"MPI_Graphdims_get"};
+  const Topology* const graph = find(call, comm, MPI_GRAPH, error);
   if (graph == nullptr) return error;
   *nodes = static_cast<int>(graph->ends.size());
   *edges = static_cast<int>(graph->edges.size());
@@ -289,7 +293,8 @@ int MPI_Graphdims_get(MPI_Comm comm, int* nodes, int* edges) {
 
 int MPI_Graph_get(MPI_Comm comm, int nodes, int edge_room, int* ends, int* edges) {
   int error = MPI_SUCCESS;
-  const Topology* const graph = find({"MPI_Graph_get"}, comm, MPI_GRAPH, error);
+  const Call call{"MPI_Graph_get"};
+  const Topology* const graph = find(call, comm, MPI_GRAPH, error);
   if (graph == nullptr) return error;
   const auto copy = [](const std::vector<int>& from, int room, int* to) {
     std::copy_n(from.begin(), std::min(from.size(), static_cast<std::size_t>(room)), to);
@@ -301,14 +306,16 @@ int MPI_Graph_get(MPI_Comm comm, int nodes, int edge_room, int* ends, int* edges
 
 int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* count) {
   int error = MPI_SUCCESS;
-  const Topology* const graph = find({"MPI_Graph_neighbors_count"}, comm, MPI_GRAPH, error);
+  const Call call{"MPI_Graph_neighbors_count"};
+  const Topology* const graph = find(call, comm, MPI_GRAPH, error);
   if (graph != nullptr) *count = static_cast<int>(graph->receives_from(rank).size());
   return error;
 }
 
 int MPI_Graph_neighbors(MPI_Comm comm, int rank, int room, int* neighbors) {
   int error = MPI_SUCCESS;
-  const Topology* const graph = find({"MPI_Graph_neighbors"}, comm, MPI_GRAPH, error);
+  const Call call{"MPI_Graph_neighbors"};
+  const Topology* const graph = find(call, comm, MPI_GRAPH, error);
   if (graph == nullptr) return error;
   const auto found = graph->receives_from(rank);
   std::copy_n(found.begin(), std::min(found.size(), static_cast<std::size_t>(room)), neighbors);

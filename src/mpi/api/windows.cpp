@@ -221,13 +221,15 @@ int MPI_Win_create_dynamic(MPI_Info, MPI_Comm comm, MPI_Win* window) {
 
 int MPI_Win_attach(MPI_Win window, void*, MPI_Aint) {
   int error = MPI_SUCCESS;
-  (void)find_window({"MPI_Win_attach"}, window, error);
+  const Call call{"MPI_Win_attach"};
+  (void)find_window(call, window, error);
   return error;
 }
 
 int MPI_Win_detach(MPI_Win window, const void*) {
   int error = MPI_SUCCESS;
-  (void)find_window({"MPI_Win_detach"}, window, error);
+  const Call call{"MPI_Win_detach"};
+  (void)find_window(call, window, error);
   return error;
 }
 
@@ -256,21 +258,24 @@ int MPI_Win_free(MPI_Win* handle) {
 
 int MPI_Win_get_group(MPI_Win handle, MPI_Group* group) {
   int error = MPI_SUCCESS;
-  const WindowObject* const window = find_window({"MPI_Win_get_group"}, handle, error);
+  const Call call{"MPI_Win_get_group"};
+  const WindowObject* const window = find_window(call, handle, error);
   if (window != nullptr) *group = keep_group(window->communicator.group.members);
   return error;
 }
 
 int MPI_Win_set_name(MPI_Win handle, const char* name) {
   int error = MPI_SUCCESS;
-  WindowObject* const window = find_window({"MPI_Win_set_name"}, handle, error);
+  const Call call{"MPI_Win_set_name"};
+  WindowObject* const window = find_window(call, handle, error);
   if (window != nullptr) window->name = name;
   return error;
 }
 
 int MPI_Win_get_name(MPI_Win handle, char* name, int* length) {
   int error = MPI_SUCCESS;
-  const WindowObject* const window = find_window({"MPI_Win_get_name"}, handle, error);
+  const Call call{"MPI_Win_get_name"};
+  const WindowObject* const window = find_window(call, handle, error);
   if (window == nullptr) return error;
   const std::size_t n = std::min<std::size_t>(window->name.size(), MPI_MAX_OBJECT_NAME - 1);
   std::memcpy(name, window->name.data(), n);
@@ -281,17 +286,20 @@ int MPI_Win_get_name(MPI_Win handle, char* name, int* length) {
 
 int MPI_Win_set_info(MPI_Win handle, MPI_Info) {
   int error = MPI_SUCCESS;
-  (void)find_window({"MPI_Win_set_info"}, handle, error);
+  const Call call{"MPI_Win_set_info"};
+  (void)find_window(call, handle, error);
   return error;
 }
 
 int MPI_Win_get_info(MPI_Win handle, MPI_Info* info) {
   int error = MPI_SUCCESS;
-  if (find_window({"MPI_Win_get_info"}, handle, error) != nullptr) *info = keep_info({});
+  const Call call{"MPI_Win_get_info"};
+  if (find_window(call, handle, error) != nullptr) *info = keep_info({});
   return error;
 }
 
 int MPI_Win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* handler) {
+  const Call call{"MPI_Win_create_errhandler"};
   *handler = keep_handler({.window = function});
   return MPI_SUCCESS;
 }
@@ -305,7 +313,8 @@ int MPI_Win_set_errhandler(MPI_Win handle, MPI_Errhandler handler) {
 
 int MPI_Win_get_errhandler(MPI_Win handle, MPI_Errhandler* handler) {
   int error = MPI_SUCCESS;
-  const WindowObject* const window = find_window({"MPI_Win_get_errhandler"}, handle, error);
+  const Call call{"MPI_Win_get_errhandler"};
+  const WindowObject* const window = find_window(call, handle, error);
   if (window == nullptr) return error;
   *handler = handler_handle(window->communicator.handler, window->communicator.returns_errors);
   return MPI_SUCCESS;
@@ -322,6 +331,7 @@ int MPI_Win_call_errhandler(MPI_Win handle, int code) {
 
 int MPI_Win_create_keyval(MPI_Win_copy_attr_function* copies, MPI_Win_delete_attr_function* deletes,
                           int* key, void* extra) {
+  const Call call{"MPI_Win_create_keyval"};
   *key = window_keys().add(copies, deletes, extra);
   return MPI_SUCCESS;
 }
@@ -370,6 +380,7 @@ int MPI_Win_set_attr(MPI_Win handle, int key, void* value) {
 
 int MPI_Win_delete_attr(MPI_Win handle, int key) {
   int error = MPI_SUCCESS;
-  WindowObject* const window = find_window({"MPI_Win_delete_attr"}, handle, error);
+  const Call call{"MPI_Win_delete_attr"};
+  WindowObject* const window = find_window(call, handle, error);
   return window != nullptr ? window_keys().remove(handle, window->attributes, key) : error;
 }

@@ -345,6 +345,14 @@ void Transfer::take(const Watched& what, std::size_t bytes) {
 void Transfer::wait_for_something() {
   if (failure_) return;
   takes_in_a_row_ = 0;
+  if (pause_ != nullptr) {
+    look_at_fabric();
+    if (take_what_is_done()) {
+      fruitless_turns_ = 0;
+      return;
+    }
+    return pause_(++fruitless_turns_);
+  }
   if (auto good = messenger_.wait_any(operations_); !good) failure_ = good.error();
 }
 

@@ -112,6 +112,9 @@ class Transfer {
       if (!take_what_is_done()) wait_for_something();
     }
   }
+  /// A wait calls it after each turn in which nothing happened, with the number of such turns in a
+  /// row, and never sleeps itself. Other calls may be made meanwhile, one at a time.
+  void set_pause(void (*pause)(int)) { pause_ = pause; }
   /// Until everything that was sent is on its way, and needs this process no more.
   void flush();
   const std::optional<Error>& failure() const { return failure_; }
@@ -140,6 +143,8 @@ class Transfer {
   std::optional<Error> failure_;
   std::vector<std::unique_ptr<Task>> tasks_;  // the oldest first
   int takes_in_a_row_ = 0;
+  void (*pause_)(int) = nullptr;
+  int fruitless_turns_ = 0;
   bool is_advancing_ = false;
   bool advance_again_ = false;  // something was done while tasks were advanced
 

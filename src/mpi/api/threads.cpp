@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lock of programs whose threads communicate at the same time.
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "mpi/api/library.hpp"
+
+namespace weft::mpi {
+namespace {
+
+/// Never destroyed: threads may end after main does.
+std::mutex& the_lock() {
+  static std::mutex* const lock = new std::mutex;
+  return *lock;
+}
+
+std::atomic<bool> has_threads{false};
+thread_local int depth = 0;  // of this thread's calls
+
+/// Others get in while this thread waits. It sleeps when nothing happens for long.
+void let_others_in(int fruitless_turns) {
+  constexpr int turns_before_sleep = 2000;
+  constexpr useconds_t sleep_us = 50;
+  the_lock().unlock();
+  if (fruitless_turns < turns_before_sleep) {
+    std::this_thread::yield();
+  } else {
+    ::usleep(sleep_us);
+  }
+  the_lock().lock();
+}
+
+}  // namespace
+
+Held::Held() : holds_(has_threads.load(std::memory_order_relaxed)) {
+  if (holds_ && depth++ == 0) the_lock().lock();
+}
+
+Held::~Held() {
+  if (holds_ && --depth == 0) the_lock().unlock();
+}
+
+void allow_threads(Transfer& transfer) {
+  transfer.set_pause(let_others_in);
+  has_threads = true;
+}
+
+}  // namespace weft::mpi
