@@ -116,7 +116,18 @@ using Op = In<MPI_Op>;
 using OpInOut = InOut<MPI_Op>;
 using RequestOut = Out<MPI_Request>;
 using RequestInOut = InOut<MPI_Request>;
+using Request = In<MPI_Request>;
 using Errhandler = In<MPI_Errhandler>;
+using ErrhandlerOut = Out<MPI_Errhandler>;
+using Group = In<MPI_Group>;
+using GroupOut = Out<MPI_Group>;
+using GroupInOut = InOut<MPI_Group>;
+using Info = In<MPI_Info>;
+using InfoOut = Out<MPI_Info>;
+using InfoInOut = InOut<MPI_Info>;
+using Win = In<MPI_Win>;
+using WinOut = Out<MPI_Win>;
+using WinInOut = InOut<MPI_Win>;
 
 /// An array of handles; its length is the first argument.
 template <class Handle, bool writes>
@@ -216,6 +227,20 @@ class IndicesOut {
  private:
   int* fortran_;
   std::vector<int> values_;
+};
+
+/// A string without a terminator; blanks at its end do not count.
+class TextIn {
+ public:
+  TextIn(void* address, const Context& context)
+      : value_(static_cast<const char*>(address), context.text_length) {
+    value_.erase(value_.find_last_not_of(' ') + 1);
+  }
+  const char* c() { return value_.c_str(); }
+  void done(int) {}
+
+ private:
+  std::string value_;
 };
 
 /// A string without a terminator, filled up with blanks.

@@ -55,6 +55,18 @@ template <>
 constexpr Kind<MPI_Errhandler> kind_of<MPI_Errhandler>() {
   return made_errhandler;
 }
+template <>
+constexpr Kind<MPI_Group> kind_of<MPI_Group>() {
+  return made_group;
+}
+template <>
+constexpr Kind<MPI_Info> kind_of<MPI_Info>() {
+  return made_info;
+}
+template <>
+constexpr Kind<MPI_Win> kind_of<MPI_Win>() {
+  return made_win;
+}
 
 }  // namespace
 
@@ -81,10 +93,16 @@ template MPI_Datatype from_fortran<MPI_Datatype>(int);
 template MPI_Op from_fortran<MPI_Op>(int);
 template MPI_Request from_fortran<MPI_Request>(int);
 template MPI_Errhandler from_fortran<MPI_Errhandler>(int);
+template MPI_Group from_fortran<MPI_Group>(int);
+template MPI_Info from_fortran<MPI_Info>(int);
+template MPI_Win from_fortran<MPI_Win>(int);
 template int to_fortran<MPI_Comm>(MPI_Comm);
 template int to_fortran<MPI_Datatype>(MPI_Datatype);
 template int to_fortran<MPI_Op>(MPI_Op);
 template int to_fortran<MPI_Request>(MPI_Request);
 template int to_fortran<MPI_Errhandler>(MPI_Errhandler);
+template int to_fortran<MPI_Group>(MPI_Group);
+template int to_fortran<MPI_Info>(MPI_Info);
+template int to_fortran<MPI_Win>(MPI_Win);
 
 }  // namespace weft::mpi::abi
