@@ -147,6 +147,7 @@ void Endpoint::remove_peer(NodeId id) {
   Peer* peer = find_peer(id);
   if (peer == nullptr || !peer->is_known) return;
   peer->is_known = false;
+  peer->process = 0;  // whoever adds the node again knows which process it is
   if (peer->session != 0) end_session(*peer);
   if (peer->attempt != nullptr) close(*peer->attempt);
   if (peer->deferred != nullptr) close(*peer->deferred);
