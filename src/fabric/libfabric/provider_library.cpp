@@ -5,13 +5,42 @@
 #include <fmt/format.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
+#include <signal.h>
 
+#include <array>
 #include <string>
 
 namespace weft::ofi {
 namespace {
 
 constexpr const char* kLibrary = "libfabric.so.1";
+
+/// Undoes changes of the process's signal handlers while it lives. Libraries of providers (PSM)
+/// take SIGTERM, SIGINT and faults when they are loaded, print a backtrace and exit: the program
+/// would end without its result.
+class KeptSignalHandlers {
+ public:
+  KeptSignalHandlers() {
+    for (int number = 1; number < count; ++number) {
+      sigaction(number, nullptr, &before_[static_cast<std::size_t>(number)]);
+    }
+  }
+  ~KeptSignalHandlers() {
+    for (int number = 1; number < count; ++number) {
+      const struct sigaction& before = before_[static_cast<std::size_t>(number)];
+      struct sigaction now {};
+      if (sigaction(number, nullptr, &now) != 0 || now.sa_sigaction == before.sa_sigaction)
+        continue;
+      sigaction(number, &before, nullptr);
+    }
+  }
+  KeptSignalHandlers(const KeptSignalHandlers&) = delete;
+  KeptSignalHandlers& operator=(const KeptSignalHandlers&) = delete;
+
+ private:
+  static constexpr int count = 32;  // libraries take no real-time signals
+  std::array<struct sigaction, count> before_{};
+};
 
 struct Calls {
   decltype(&::fi_getinfo) getinfo = nullptr;
@@ -29,6 +58,7 @@ void find(void* library, const char* name, Function& function, std::string& fail
 }
 
 Calls load() {
+  const KeptSignalHandlers kept;
   Calls calls;
   // Never unloaded: providers leave threads and handlers behind.
   void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -68,6 +98,7 @@ extern "C" {
 __attribute__((visibility("hidden"))) int fi_getinfo(std::uint32_t version, const char* node,
                                                      const char* service, std::uint64_t flags,
                                                      const fi_info* hints, fi_info** info) {
+  const weft::ofi::KeptSignalHandlers kept;  // the first call loads providers
   const auto call = weft::ofi::calls().getinfo;
   return call != nullptr ? call(version, node, service, flags, hints, info) : -FI_ENOSYS;
 }
