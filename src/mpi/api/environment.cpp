@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "mpi/api/absent.hpp"
+#include "mpi/api/attributes.hpp"
 #include "mpi/api/library.hpp"
 #include "runtime/clock.hpp"
 
@@ -91,6 +92,11 @@ int MPI_Finalize() {
   const Call call{"MPI_Finalize"};
   int error = MPI_SUCCESS;
   if (call.communicator(MPI_COMM_WORLD, error) == nullptr) return error;
+  // Libraries clean up in the functions of attributes that they set there.
+  error = communicator_keys().remove_all(MPI_COMM_SELF, mpi.self.attributes);
+  if (error != MPI_SUCCESS) {
+    return call.fail(&mpi.self, error, "an attribute of MPI_COMM_SELF cannot be deleted");
+  }
   mpi.transfer->flush();
   if ((error = call.settle(nullptr)) != MPI_SUCCESS) return error;
   // Peers may need this process's messages again: it stays until all are here.

@@ -8,6 +8,12 @@ namespace {
 
 struct Neighbors {
   std::vector<int> sources, destinations;
+  bool is_grid = false;
+
+  /// The destination whose turn to be sent to is the i-th. In a grid a block that is sent upwards
+  /// is received from below. Blocks for one process arrive in the order of sending: where it is the
+  /// neighbour in both directions, blocks upwards go first, as those from below are received first.
+  std::uint32_t sent(std::uint32_t i) const { return is_grid ? i ^ 1 : i; }
 };
 
 Neighbors neighbors_of(Collective& c) {
@@ -18,7 +24,7 @@ Neighbors neighbors_of(Collective& c) {
     return {};
   }
   const int rank = static_cast<int>(c.group().rank);
-  return {topology->receives_from(rank), topology->sends_to(rank)};
+  return {topology->receives_from(rank), topology->sends_to(rank), topology->kind == MPI_CART};
 }
 
 /// Blocks of one size, `stride` elements apart.
@@ -62,7 +68,8 @@ int exchange(Collective& c, const Neighbors& neighbors, BlockList input, BlockLi
     plan.receive(static_cast<std::uint32_t>(neighbors.sources[i]),
                  out.at(collective::Buffer::output, i));
   }
-  for (std::uint32_t i = 0; i < neighbors.destinations.size(); ++i) {
+  for (std::uint32_t turn = 0; turn < neighbors.destinations.size(); ++turn) {
+    const std::uint32_t i = neighbors.sent(turn);
     if (neighbors.destinations[i] == MPI_PROC_NULL) continue;
     plan.send(static_cast<std::uint32_t>(neighbors.destinations[i]),
               in.at(collective::Buffer::input, i));

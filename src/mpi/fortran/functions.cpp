@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions that programs in Fortran call, as gfortran names them: in small letters, with an
 // underscore behind. All arguments are addresses.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string_view>
@@ -66,6 +67,21 @@ void absent(std::string_view symbol) {
                "%.*s: weft does not have it for Fortran yet; docs/mpi.md lists what it has\n",
                static_cast<int>(symbol.size()), symbol.data());
   MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/// An attribute's value: predefined ones are integers, to which C gets a pointer; others are as the
+/// program set them.
+int get_attribute(int comm, int fortran_key, MPI_Aint& value, int* flag) {
+  const int key = abi::key_from_fortran(fortran_key);
+  void* found = nullptr;
+  const int error = MPI_Comm_get_attr(abi::from_fortran<MPI_Comm>(comm), key, &found, flag);
+  if (error != MPI_SUCCESS || *flag == 0) return error;
+  constexpr std::array predefined{MPI_TAG_UB,          MPI_HOST,          MPI_IO,
+                                  MPI_WTIME_IS_GLOBAL, MPI_UNIVERSE_SIZE, MPI_LASTUSEDCODE,
+                                  MPI_APPNUM};
+  const bool is_integer = std::find(predefined.begin(), predefined.end(), key) != predefined.end();
+  value = is_integer ? *static_cast<const int*>(found) : reinterpret_cast<MPI_Aint>(found);
+  return error;
 }
 
 }  // namespace
@@ -139,6 +155,16 @@ double mpi_wtime_() {
 
 double mpi_wtick_() {
   return MPI_Wtick();
+}
+
+void mpi_comm_get_attr_(int* comm, int* key, MPI_Aint* value, int* flag, int* error) {
+  *error = get_attribute(*comm, *key, *value, flag);
+}
+
+void mpi_attr_get_(int* comm, int* key, int* value, int* flag, int* error) {
+  MPI_Aint found = *value;
+  *error = get_attribute(*comm, *key, found, flag);
+  *value = static_cast<int>(found);
 }
 
 void mpi_op_create_(Operation* operation, int* commutes, int* made, int* error) {

@@ -10,7 +10,7 @@ program chapters
   integer :: statuses(MPI_STATUS_SIZE, 2), requests(2)
   integer(kind=MPI_ADDRESS_KIND) :: bytes, displacement
   integer, asynchronous :: board(64)
-  logical :: periods(2)
+  logical :: periods(2), found
   character(len=MPI_MAX_OBJECT_NAME) :: name
   character(len=64) :: packed
 
@@ -73,6 +73,9 @@ program chapters
   call mpi_win_fence(0, window, error)
   call tell('window', dot_product(board, [(i, i = 1, 64)]))
   call mpi_win_free(window, error)
+
+  call mpi_comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, displacement, found, error)
+  call tell('attribute', merge(1, 0, found .and. displacement >= 32767))
 
   position = 0
   call mpi_pack(own, 1, MPI_INTEGER, packed, 64, position, MPI_COMM_WORLD, error)

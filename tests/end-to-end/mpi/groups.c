@@ -193,12 +193,29 @@ static void errors(void) {
   MPI_Comm_free(&dup);
 }
 
+static int clean_up(MPI_Comm comm, int key, void* value, void* extra) {
+  int finalized = 1;
+  MPI_Finalized(&finalized);
+  if (rank == 0) printf("%d cleans up %s%d\n", size, (char*)value, finalized);
+  return MPI_SUCCESS;
+}
+
+/* Libraries clean up when MPI ends, the last one first. */
+static void libraries(void) {
+  int first, second;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, clean_up, &first, NULL);
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, clean_up, &second, NULL);
+  MPI_Comm_set_attr(MPI_COMM_SELF, first, "first");
+  MPI_Comm_set_attr(MPI_COMM_SELF, second, "second");
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   groups();
   attributes();
   info();
   errors();
+  libraries();
   MPI_Finalize();
   return 0;
 }

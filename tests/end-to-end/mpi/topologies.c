@@ -97,10 +97,25 @@ static void graphs(void) {
   free(in), free(out);
 }
 
+/* In a ring of two, or of one, the same process is the neighbour on both sides. */
+static void small_rings(void) {
+  int sizes[2] = {size, 1}, periods[2] = {1, 1};
+  if (size == 4) sizes[0] = sizes[1] = 2;
+  int *in = numbers(4), *out = blank(4);
+  MPI_Comm torus;
+  // With both dimensions of size 1 MPICH exchanges blocks between dimensions.
+  MPI_Cart_create(MPI_COMM_WORLD, size == 1 ? 1 : 2, sizes, periods, 0, &torus);
+  MPI_Neighbor_alltoall(in, 1, MPI_INT, out, 1, MPI_INT, torus);
+  say("torus", out, 4 * sizeof *out);
+  MPI_Comm_free(&torus);
+  free(in), free(out);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   grids();
   graphs();
+  small_rings();
   MPI_Finalize();
   return 0;
 }

@@ -36,4 +36,10 @@ inline void* fortran_statuses_ignore() {
   return &mpipriv2_[0];
 }
 
+/// Predefined keys of attributes are one more in Fortran.
+inline int key_from_fortran(int key) {
+  const bool is_predefined = key > MPI_TAG_UB && key <= MPI_APPNUM + 1;
+  return is_predefined ? key - 1 : key;
+}
+
 }  // namespace weft::mpi::abi

@@ -37,4 +37,8 @@ inline void* fortran_statuses_ignore() {
   return &mpi_fortran_statuses_ignore_;
 }
 
+inline int key_from_fortran(int key) {
+  return key;
+}
+
 }  // namespace weft::mpi::abi
