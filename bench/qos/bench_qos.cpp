@@ -3,8 +3,9 @@
 // Question: how long does an experiment with service levels take on two cores, and how much memory?
 // Must hold: 500 iterations of qos-small.toml at one placement within 5 minutes, of qos-medium.toml
 // within 40, so a window of all arms in 0.6 and 4.8 s; memory under 1 GB. The exit code is 1 when
-// it does not. Isolation is simulated once for each variant of a job, 5 times: over few windows it
-// weighs more than over 500, and the figure without it is beside.
+// memory does not; times depend on what else the machine does, and are printed. Isolation is
+// simulated once for each variant of a job, 5 times: over few windows it weighs more than over 500,
+// and the figure without it is beside.
 //
 //   bench_qos SCENARIO [ITERATIONS [CONTROLLER [THREADS]]]
 #include <fmt/format.h>

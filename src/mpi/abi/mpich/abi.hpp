@@ -28,22 +28,7 @@ struct MPI_Status {
   int MPI_ERROR;
 };
 
-using MPI_User_function = void(void*, void*, int*, MPI_Datatype*);
-using MPI_User_function_c = void(void*, void*, MPI_Count*, MPI_Datatype*);
-using MPI_Handler_function = void(MPI_Comm*, int*, ...);
-using MPI_Comm_errhandler_function = void(MPI_Comm*, int*, ...);
-using MPI_Win_errhandler_function = void(MPI_Win*, int*, ...);
-using MPI_Copy_function = int(MPI_Comm, int, void*, void*, void*, int*);
-using MPI_Delete_function = int(MPI_Comm, int, void*, void*);
-using MPI_Comm_copy_attr_function = int(MPI_Comm, int, void*, void*, void*, int*);
-using MPI_Comm_delete_attr_function = int(MPI_Comm, int, void*, void*);
-using MPI_Type_copy_attr_function = int(MPI_Datatype, int, void*, void*, void*, int*);
-using MPI_Type_delete_attr_function = int(MPI_Datatype, int, void*, void*);
-using MPI_Win_copy_attr_function = int(MPI_Win, int, void*, void*, void*, int*);
-using MPI_Win_delete_attr_function = int(MPI_Win, int, void*, void*);
-using MPI_Grequest_query_function = int(void*, MPI_Status*);
-using MPI_Grequest_free_function = int(void*);
-using MPI_Grequest_cancel_function = int(void*, int);
+#include "mpi/abi/callbacks.def"
 
 #define WEFT_MPI_CONSTANT(name, value) inline constexpr int name = static_cast<int>(value);
 #define WEFT_MPI_TYPE(name, value, basic) WEFT_MPI_CONSTANT(name, value)
