@@ -11,6 +11,7 @@
 #include "mpi/api/collective_call.hpp"
 #include "mpi/api/groups.hpp"
 #include "mpi/api/info.hpp"
+#include "mpi/api/text.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -72,13 +73,6 @@ int host_color() {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
   return static_cast<int>(std::hash<std::string_view>{}(host)&0x7fff'ffff);
-}
-
-void copy_name(const std::string& name, char* to, int* length) {
-  const std::size_t n = std::min<std::size_t>(name.size(), MPI_MAX_OBJECT_NAME - 1);
-  std::memcpy(to, name.data(), n);
-  to[n] = '\0';
-  *length = static_cast<int>(n);
 }
 
 }  // namespace
@@ -175,7 +169,7 @@ int MPI_Comm_get_name(MPI_Comm comm, char* name, int* length) {
   int error = MPI_SUCCESS;
   const Call call{"MPI_Comm_get_name"};
   const Communicator* const communicator = call.communicator(comm, error);
-  if (communicator != nullptr) copy_name(communicator->name, name, length);
+  if (communicator != nullptr) copy_text(communicator->name, MPI_MAX_OBJECT_NAME, name, length);
   return error;
 }
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <limits>
 
+#include "mpi/api/text.hpp"
+
 namespace weft::mpi {
 namespace {
 
@@ -48,13 +50,6 @@ int true_extent_of(const char* function, MPI_Datatype type, Number* lower, Numbe
   *lower = found->true_lower();
   *extent = found->true_extent();
   return MPI_SUCCESS;
-}
-
-void copy_name(const std::string& name, char* to, int* length) {
-  const std::size_t n = std::min<std::size_t>(name.size(), MPI_MAX_OBJECT_NAME - 1);
-  std::memcpy(to, name.data(), n);
-  to[n] = '\0';
-  *length = static_cast<int>(n);
 }
 
 }  // namespace
@@ -175,7 +170,7 @@ int MPI_Type_get_name(MPI_Datatype type, char* name, int* length) {
   const Datatype* const found = call.type(type, error);
   if (found == nullptr) return error;
   const std::string& own = notes_of(*found).name;
-  copy_name(own.empty() ? predefined_name(type) : own, name, length);
+  copy_text(own.empty() ? predefined_name(type) : own, MPI_MAX_OBJECT_NAME, name, length);
   return MPI_SUCCESS;
 }
 

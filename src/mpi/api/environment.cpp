@@ -12,17 +12,11 @@
 #include "mpi/api/absent.hpp"
 #include "mpi/api/attributes.hpp"
 #include "mpi/api/library.hpp"
+#include "mpi/api/text.hpp"
 #include "runtime/clock.hpp"
 
 namespace weft::mpi {
 namespace {
-
-void copy_text(std::string_view text, std::size_t room, char* to, int* length) {
-  const std::size_t n = std::min(text.size(), room - 1);
-  std::memcpy(to, text.data(), n);
-  to[n] = '\0';
-  *length = static_cast<int>(n);
-}
 
 void join(const char* function) {
   Library& mpi = library();

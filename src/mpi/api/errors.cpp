@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "mpi/api/text.hpp"
+
 namespace weft::mpi {
 namespace {
 
@@ -169,11 +171,7 @@ int MPI_Add_error_string(int error, const char* text) {
 int MPI_Error_string(int error, char* text, int* length) {
   const Call call{"MPI_Error_string"};
   const AddedError* const added = find_added(error);
-  const std::string found = added != nullptr ? added->text : text_of(error);
-  const std::size_t n = std::min<std::size_t>(found.size(), MPI_MAX_ERROR_STRING - 1);
-  std::memcpy(text, found.data(), n);
-  text[n] = '\0';
-  *length = static_cast<int>(n);
+  copy_text(added != nullptr ? added->text : text_of(error), MPI_MAX_ERROR_STRING, text, length);
   return MPI_SUCCESS;
 }
 

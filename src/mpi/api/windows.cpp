@@ -16,6 +16,7 @@
 #include "mpi/api/errors.hpp"
 #include "mpi/api/groups.hpp"
 #include "mpi/api/info.hpp"
+#include "mpi/api/text.hpp"
 
 namespace weft::mpi {
 
@@ -277,10 +278,7 @@ int MPI_Win_get_name(MPI_Win handle, char* name, int* length) {
   const Call call{"MPI_Win_get_name"};
   const WindowObject* const window = find_window(call, handle, error);
   if (window == nullptr) return error;
-  const std::size_t n = std::min<std::size_t>(window->name.size(), MPI_MAX_OBJECT_NAME - 1);
-  std::memcpy(name, window->name.data(), n);
-  name[n] = '\0';
-  *length = static_cast<int>(n);
+  copy_text(window->name, MPI_MAX_OBJECT_NAME, name, length);
   return MPI_SUCCESS;
 }
 
