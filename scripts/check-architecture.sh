@@ -34,6 +34,8 @@ sim/run:      base sim/engine sim/network sim/partition sim/routing sim/scenario
 sim/rc:       base net/rc wire/capture sim/engine sim/network
 sim/fabric:   base net net/rc sim/engine sim/network sim/rc
 sim/faults:   base faults sim/engine sim/run sim/scenario
+sim/record:   base report sim/telemetry sim/topology sim/traffic
+sim/traffic_run: base faults sim/faults sim/partition sim/record sim/run sim/scenario sim/traffic
 sim/job:      base sim/engine sim/fabric sim/faults sim/partition sim/run sim/scenario sim/workload
 fabric:       base wire net
 fabric/shaped: base wire net fabric
@@ -62,7 +64,7 @@ stream/shm:   base wire runtime/memory stream
 stream/simulated: base core fabric faults runtime report sim stream testbed
 stream/swarm: base core faults report runtime sim stream
 stream/local: base wire net sim core fabric faults runtime metrics report testbed stream
-stream:       base wire net core fabric runtime metrics report
+stream:       base faults wire net core fabric runtime metrics report
 metrics:      base
 report:       base wire metrics
 testbed:      base faults

@@ -27,7 +27,7 @@
 #include "base/rng.hpp"
 #include "sim/engine/event_queue.hpp"
 #include "sim/partition/thread_exchange.hpp"
-#include "sim/run/uniform.hpp"
+#include "sim/traffic_run/traffic_run.hpp"
 
 namespace {
 
@@ -61,15 +61,16 @@ struct Figures {
   std::uint64_t trace_hash = 0;
 };
 
-UniformOutcome simulate(const Size& size) {
-  UniformOptions options;
-  options.topology = size.topology;
-  options.duration = PicoDuration::microseconds(size.duration_us);
-  options.network.levels.resize(size.levels);
-  UniformOutcome outcome;
+TrafficOutcome simulate(const Size& size) {
+  Scenario scenario;
+  scenario.topology = size.topology;
+  scenario.duration = Duration::microseconds(size.duration_us);
+  scenario.network.levels.resize(size.levels);
+  scenario.traffic = one_per_level({.load = 0.7}, size.levels);
+  TrafficOutcome outcome;
   run_in_threads(size.parts, [&](Exchange& exchange) {
-    const auto r = run_uniform(options, exchange);
-    if (!r || r->delivered != r->messages) _exit(2);
+    const auto r = run_traffic(scenario, exchange);
+    if (!r || r->all.delivered != r->all.messages) _exit(2);
     if (exchange.rank() == 0) outcome = *r;
   });
   return outcome;
@@ -86,7 +87,7 @@ double cpu_seconds() {
 
 Figures run(const Size& size) {
   const auto start = std::chrono::steady_clock::now();
-  const UniformOutcome r = simulate(size);
+  const TrafficOutcome r = simulate(size);
   const auto hops = static_cast<double>(r.packet_hops);
   return {.hops_per_s = hops / seconds_since(start),
           .cpu_ns_per_hop = cpu_seconds() * 1e9 / hops,

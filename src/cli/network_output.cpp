@@ -71,7 +71,7 @@ Result<void> NetworkOutput::check(std::span<const std::string> names) const {
   return {};
 }
 
-Result<stream::NetworkRecording*> NetworkOutput::begin(const std::string& name) {
+Result<sim::NetworkRecording*> NetworkOutput::begin(const std::string& name) {
   if (!wanted()) return nullptr;
   name_ = name;
   recording_ = {};

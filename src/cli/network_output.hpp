@@ -11,8 +11,8 @@
 
 #include "cli/commands.hpp"
 #include "report/network_record.hpp"
+#include "sim/record/network_record.hpp"
 #include "sim/telemetry/trace_file.hpp"
-#include "stream/simulated/network_record.hpp"
 #include "weft/result.hpp"
 
 namespace CLI {
@@ -47,7 +47,7 @@ class NetworkOutput {
   /// Before a run; `name` tells it from others and is part of its trace's name, empty where it is
   /// alone. Returns the recording, for as long as the run lasts; null: nothing is wanted. Errors:
   /// the trace cannot be made.
-  Result<stream::NetworkRecording*> begin(const std::string& name = {});
+  Result<sim::NetworkRecording*> begin(const std::string& name = {});
   /// After a run that went well. Errors: the trace cannot be written.
   Result<void> end();
   /// After the last run: writes DIR/network.json, about all of them; when no run recorded anything,
@@ -60,7 +60,7 @@ class NetworkOutput {
   bool quiet_;
   std::string name_;
   std::optional<sim::TraceFile> trace_;
-  stream::NetworkRecording recording_;
+  sim::NetworkRecording recording_;
   report::NetworkTopology topology_;
   std::vector<report::NetworkRun> runs_;
 };

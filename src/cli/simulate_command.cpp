@@ -23,7 +23,7 @@
 #include "report/run_record.hpp"
 #include "runtime/clock.hpp"
 #include "sim/scenario/scenario_file.hpp"
-#include "stream/simulated/simulated_traffic.hpp"
+#include "sim/traffic_run/traffic_run.hpp"
 
 namespace weft::cli {
 namespace {
@@ -32,16 +32,16 @@ using Json = nlohmann::ordered_json;
 
 /// The outcome of a scenario's traffic.
 struct TrafficRun {
-  stream::TrafficOutcome outcome;
+  sim::TrafficOutcome outcome;
   Simulation simulation;
 };
 
 Result<TrafficRun> run_traffic(const sim::Scenario& scenario, Team& team,
-                               stream::NetworkRecording* network = nullptr) {
+                               sim::NetworkRecording* network = nullptr) {
   const Instant start = monotonic_now();
   SimulationLine line;
-  auto ran = team.run<stream::TrafficOutcome>([&](sim::Exchange& exchange) {
-    return stream::run_simulated_traffic(scenario, exchange, network, line.progress());
+  auto ran = team.run<sim::TrafficOutcome>([&](sim::Exchange& exchange) {
+    return sim::run_traffic(scenario, exchange, network, line.progress());
   });
   if (!ran) return std::move(ran).error();
   const Simulation simulation{.trace_hash = ran->trace_hash,

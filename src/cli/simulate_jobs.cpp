@@ -267,7 +267,7 @@ class JobsCommand {
             .alone = {}};
   }
 
-  Result<JobRuns> run(stream::NetworkRecording* network = nullptr) {
+  Result<JobRuns> run(sim::NetworkRecording* network = nullptr) {
     std::optional<ProgressLine> line;
     if (!settings_.empty()) {
       StreamSettings& shown = settings_.front();
@@ -284,7 +284,7 @@ class JobsCommand {
     return runs;
   }
 
-  Result<JobRuns> run_part(sim::Exchange& exchange, stream::NetworkRecording* network) {
+  Result<JobRuns> run_part(sim::Exchange& exchange, sim::NetworkRecording* network) {
     stream::SimulationTrace trace;
     stream::SimulationOptions options = watched(exchange);
     options.network = network;

@@ -15,14 +15,17 @@
 #include "cli/stream_output.hpp"
 #include "cli/team.hpp"
 #include "runtime/clock.hpp"
-#include "sim/run/uniform.hpp"
+#include "sim/traffic_run/traffic_run.hpp"
 
 namespace weft::cli {
 namespace {
 
 struct UniformCommand {
-  sim::UniformOptions options;
+  std::string topology = "fat-tree:64";
+  std::string router;
   std::string network;
+  sim::TrafficOptions traffic{.load = 0.7};
+  std::uint64_t seed = 1;
   ByteCount packet = ByteCount::kib(4);
   Duration duration = Duration::milliseconds(1);
   std::uint32_t levels = 1;
@@ -35,135 +38,135 @@ struct UniformCommand {
 
 /// Figures of one run, and how long it took.
 struct Run {
-  sim::UniformOutcome outcome;
+  sim::TrafficOutcome outcome;
+  double goodput_of_links = 0;  ///< bytes that arrived while sending lasted, of all host links
   double wall_s = 0;
 };
 
-Result<Run> run(const sim::UniformOptions& options, Team& team,
-                sim::Recording* recording = nullptr) {
+Result<Run> run(const sim::Scenario& scenario, Team& team,
+                sim::NetworkRecording* network = nullptr) {
   const Instant start = monotonic_now();
   SimulationLine line;
-  auto outcome = team.run<sim::UniformOutcome>([&](sim::Exchange& exchange) {
-    return sim::run_uniform(options, exchange, recording, line.progress());
+  auto outcome = team.run<sim::TrafficOutcome>([&](sim::Exchange& exchange) {
+    return sim::run_traffic(scenario, exchange, network, line.progress());
   });
   if (!outcome) return std::move(outcome).error();
-  return Run{*std::move(outcome), (monotonic_now() - start).to_seconds()};
+  const auto rate = static_cast<double>(scenario.network.host_link.rate.bytes_per_second());
+  return Run{*outcome, outcome->all.goodput_bytes_per_s / (rate * outcome->hosts),
+             (monotonic_now() - start).to_seconds()};
 }
 
 double per(double amount, double of) {
   return of > 0 ? amount / of : 0;
 }
 
-nlohmann::ordered_json to_json(const sim::UniformOptions& options, const Run& run) {
-  const sim::UniformOutcome& o = run.outcome;
+nlohmann::ordered_json to_json(const sim::Scenario& scenario, const Run& run) {
+  const sim::TrafficOutcome& o = run.outcome;
   const auto hops = static_cast<double>(o.packet_hops);
-  return {{"topology", options.topology},
+  return {{"topology", scenario.topology},
           {"router", o.router},
           {"hosts", o.hosts},
           {"switches", o.switches},
-          {"messages", o.messages},
-          {"delivered", o.delivered},
+          {"messages", o.all.messages},
+          {"delivered", o.all.delivered},
           {"packet_hops", o.packet_hops},
           {"packet_hops_per_s", std::round(per(hops, run.wall_s))},
           {"events", o.events},
           {"events_per_hop", per(static_cast<double>(o.events), hops)},
           {"memory_bytes", o.memory_bytes},
           {"bytes_per_node", o.memory_bytes / std::max(o.hosts, 1U)},
-          {"goodput_of_links", o.goodput_of_links},
-          {"latency_median_ns", o.latency_median_ns},
-          {"latency_p99_ns", o.latency_p99_ns},
+          {"goodput_of_links", run.goodput_of_links},
+          {"latency_median_ns", o.all.latency_median_ns},
+          {"latency_p99_ns", o.all.latency_p99_ns},
           {"wall_s", run.wall_s},
           {"trace_hash", fmt::format("{:016x}", o.trace_hash)},
-          {"seed", options.seed}};
+          {"seed", scenario.seed}};
 }
 
-void print_text(const sim::UniformOptions& options, const Run& run) {
-  const sim::UniformOutcome& o = run.outcome;
+void print_text(const sim::Scenario& scenario, const Run& run) {
+  const sim::TrafficOutcome& o = run.outcome;
   const auto hops = static_cast<double>(o.packet_hops);
-  fmt::print("{}, {}: {} hosts, {} switches\n", options.topology, o.router, o.hosts, o.switches);
+  fmt::print("{}, {}: {} hosts, {} switches\n", scenario.topology, o.router, o.hosts, o.switches);
   fmt::print("messages     {} of {} delivered, {:.1f} % of the links' rate while sending\n",
-             o.delivered, o.messages, o.goodput_of_links * 100);
-  fmt::print("latency      median {:.3g} us, 99 % {:.3g} us\n", o.latency_median_ns / 1e3,
-             o.latency_p99_ns / 1e3);
+             o.all.delivered, o.all.messages, run.goodput_of_links * 100);
+  fmt::print("latency      median {:.3g} us, 99 % {:.3g} us\n", o.all.latency_median_ns / 1e3,
+             o.all.latency_p99_ns / 1e3);
   fmt::print(
       "simulated    in {:.3g} s: {:.3g} million packet-hops/s\n"
       "             {:.2f} events per hop, {} per node\n",
       run.wall_s, per(hops, run.wall_s) / 1e6, per(static_cast<double>(o.events), hops),
       to_text(ByteCount(o.memory_bytes / std::max(o.hosts, 1U))));
-  fmt::print("trace        {:016x}, seed {}\n", o.trace_hash, options.seed);
+  fmt::print("trace        {:016x}, seed {}\n", o.trace_hash, scenario.seed);
 }
 
 /// Completes and checks the options. Errors: an unknown network, a size or duration out of range.
-Result<sim::UniformOptions> resolve(const UniformCommand& c) {
-  sim::UniformOptions o = c.options;
+Result<sim::Scenario> resolve(const UniformCommand& c) {
+  sim::Scenario s;
+  s.topology = c.topology;
+  s.router = c.router;
+  s.seed = c.seed;
   if (!c.network.empty()) {
     auto preset = sim::network_preset(c.network);
     if (!preset) {
       return Error{preset.error().code, fmt::format("--network: {}", preset.error().message)};
     }
-    o.network = std::move(preset).value();
+    s.network = std::move(preset).value();
   }
   if (c.packet > ByteCount::mib(1)) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("--packet: {} is more than a packet can have; use at most 1MiB",
                              to_text(c.packet))};
   }
-  if (!(o.load > 0) || o.load > 1) {
+  if (!(c.traffic.load > 0) || c.traffic.load > 1) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("--load: {} is no share of a host's link; use a number above 0 and at "
                              "most 1, such as 0.7",
-                             o.load)};
+                             c.traffic.load)};
   }
   if (c.duration.ticks() <= 0 || c.duration > Duration::seconds(1000)) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("--duration: {} is not above 0 and at most 1000s; use 1ms",
                              to_text(c.duration))};
   }
-  o.packet_bytes = c.packet.value();
-  o.network.mtu = static_cast<std::uint32_t>(c.packet.value());
-  o.network.buffer_bytes =
-      std::max(o.network.buffer_bytes, 2 * (o.network.mtu + o.network.packet_overhead));
-  o.network.levels.assign(c.levels, {});
-  o.duration = to_pico(c.duration);
-  return o;
+  s.network.mtu = static_cast<std::uint32_t>(c.packet.value());
+  s.network.buffer_bytes =
+      std::max(s.network.buffer_bytes, 2 * (s.network.mtu + s.network.packet_overhead));
+  s.network.levels.assign(c.levels, {});
+  s.duration = c.duration;
+  sim::TrafficOptions traffic = c.traffic;
+  traffic.message_bytes = c.packet.value();
+  s.traffic = sim::one_per_level(traffic, c.levels);
+  return s;
 }
 
 /// The options as the network's page shows them.
-std::vector<std::pair<std::string, std::string>> parameters_of(const UniformCommand& command,
-                                                               const sim::UniformOptions& o) {
-  return {{"topology", o.topology},
-          {"router", o.router.empty() ? "the topology's" : o.router},
+std::vector<std::pair<std::string, std::string>> parameters_of(const UniformCommand& command) {
+  return {{"topology", command.topology},
+          {"router", command.router.empty() ? "the topology's" : command.router},
           {"network", command.network.empty() ? "100 Gbit/s" : command.network},
-          {"pattern", std::string(sim::to_text(o.pattern))},
-          {"load", fmt::format("{}", o.load)},
+          {"pattern", std::string(sim::to_text(command.traffic.pattern))},
+          {"load", fmt::format("{}", command.traffic.load)},
           {"packet", to_text(command.packet)},
           {"duration", to_text(command.duration)},
           {"levels", fmt::format("{}", command.levels)}};
 }
 
 /// The first run, recorded if that is wanted.
-Result<Run> run_recorded(const sim::UniformOptions& options, Team& team, NetworkOutput& output) {
+Result<Run> run_recorded(const sim::Scenario& scenario, Team& team, NetworkOutput& output) {
   const auto network = output.begin();
   if (!network) return network.error();
-  if (*network == nullptr) return run(options, team);
-  sim::Recording recording{.trace = (*network)->trace, .recorder = nullptr};
-  auto first = run(options, team, &recording);
-  if (!first) return first;
-  const std::vector<sim::TrafficPattern> patterns(options.network.levels.size(), options.pattern);
-  (*network)->topology = stream::network_topology(*recording.recorder);
-  (*network)->run = stream::network_run(*recording.recorder, first->outcome.trace_hash,
-                                        stream::names_of(patterns));
+  auto first = run(scenario, team, *network);
+  if (!first || *network == nullptr) return first;
   if (auto good = output.end(); !good) return std::move(good).error();
   return first;
 }
 
-void write_network(const UniformCommand& command, const sim::UniformOptions& options,
-                   NetworkOutput& output, Outcome& outcome) {
+void write_network(const UniformCommand& command, NetworkOutput& output, Outcome& outcome) {
   if (command.out.empty()) return;
   for (const char* other : {"run.json", "compare.json"}) forget_record(command.out, other);
   auto written = output.write({.command = outcome.command_line,
-                               .seed = options.seed,
-                               .parameters = parameters_of(command, options)});
+                               .seed = command.seed,
+                               .parameters = parameters_of(command)});
   if (!written) return report_error(written.error(), outcome);
   announce_report(command.out, command.json, outcome);
 }
@@ -179,8 +182,8 @@ Result<void> check_output_in_parts(const UniformCommand& command, std::uint32_t 
 }
 
 void run_uniform_command(const UniformCommand& command, Outcome& outcome) {
-  const auto options = resolve(command);
-  if (!options) return report_error(options.error(), outcome);
+  const auto scenario = resolve(command);
+  if (!scenario) return report_error(scenario.error(), outcome);
   const auto team = Team::assemble(command.parts, outcome);
   if (!team) return report_error(team.error(), outcome);
   if (auto good = (*team)->agree(check_output_in_parts(command, (*team)->parts())); !good)
@@ -189,19 +192,19 @@ void run_uniform_command(const UniformCommand& command, Outcome& outcome) {
   Result<void> ready = output.check({});
   if (ready.ok()) ready = prepare_directory(command.out, command.trace.replaces);
   if (auto good = (*team)->agree(ready); !good) return report_error(good.error(), outcome);
-  const auto first = run_recorded(*options, **team, output);
+  const auto first = run_recorded(*scenario, **team, output);
   if (!first) return report_error(first.error(), outcome);
-  auto json = to_json(*options, *first);
-  if (!command.json) print_text(*options, *first);
+  auto json = to_json(*scenario, *first);
+  if (!command.json) print_text(*scenario, *first);
   if (command.check_determinism) {
-    const auto second = run(*options, **team);
+    const auto second = run(*scenario, **team);
     if (!second) return report_error(second.error(), outcome);
     const bool same = second->outcome.trace_hash == first->outcome.trace_hash;
     json["deterministic"] = same;
     if (!same) {
       report_error(
           {ErrorCode::unavailable,
-           fmt::format("two runs with seed {} differ: traces {:016x} and {:016x}", options->seed,
+           fmt::format("two runs with seed {} differ: traces {:016x} and {:016x}", command.seed,
                        first->outcome.trace_hash, second->outcome.trace_hash)},
           outcome);
     } else if (!command.json) {
@@ -209,7 +212,7 @@ void run_uniform_command(const UniformCommand& command, Outcome& outcome) {
     }
   }
   if (command.json) fmt::print("{}\n", json.dump());
-  write_network(command, *options, output, outcome);
+  write_network(command, output, outcome);
 }
 
 }  // namespace
@@ -218,20 +221,20 @@ void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
   auto* uniform = simulate.add_subcommand("uniform", "send synthetic traffic through one network");
   auto state = std::make_shared<UniformCommand>();
   UniformCommand& s = *state;
-  uniform->add_option("--topology", s.options.topology, "star, fat-tree, dragonfly, torus or file")
+  uniform->add_option("--topology", s.topology, "star, fat-tree, dragonfly, torus or file")
       ->type_name("WORD")
       ->capture_default_str();
-  uniform->add_option("--router", s.options.router, "by default the one that suits the topology")
+  uniform->add_option("--router", s.router, "by default the one that suits the topology")
       ->type_name("NAME");
   uniform
       ->add_option("--network", s.network,
                    "what links and switches are like; by default 100 "
                    "Gbit/s with little delay")
       ->type_name("PRESET");
-  add_parsed(*uniform, "--pattern", s.options.pattern, sim::parse_pattern,
+  add_parsed(*uniform, "--pattern", s.traffic.pattern, sim::parse_pattern,
              "uniform, permutation, incast or bursts", "uniform")
       ->type_name("NAME");
-  uniform->add_option("--load", s.options.load, "share of each host's link")->capture_default_str();
+  uniform->add_option("--load", s.traffic.load, "share of each host's link")->capture_default_str();
   add_parsed(*uniform, "--packet", s.packet, parse_byte_count, "a message, in one packet", "4KiB")
       ->type_name("SIZE");
   add_parsed(*uniform, "--duration", s.duration, parse_duration,
@@ -240,7 +243,7 @@ void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
   uniform->add_option("--levels", s.levels, "service levels that share the load")
       ->check(CLI::Range(1, 16))
       ->capture_default_str();
-  uniform->add_option("--seed", s.options.seed, "of everything random")->capture_default_str();
+  uniform->add_option("--seed", s.seed, "of everything random")->capture_default_str();
   add_parts_option(*uniform, s.parts);
   uniform->add_flag("--check-determinism", s.check_determinism, "run twice and compare the traces");
   uniform->add_flag("--json", s.json, "print one JSON object");

@@ -76,6 +76,12 @@ class FaultTarget {
   virtual Result<void> jump_clock(std::uint32_t host, Duration by);
 };
 
+/// A fault that happened.
+struct FaultPlayed {
+  Instant at{};      ///< on the clock of the reports that have it
+  std::string what;  ///< "link-down host3", "end of link-down host3"
+};
+
 /// Carries faults out, and ends them, when their time has come. The caller owns the clock and the
 /// loop. If faults of one kind overlap at one host, the later action wins.
 class FaultPlayer {

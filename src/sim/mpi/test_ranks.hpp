@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/partition/exchange.hpp"
-#include "sim/run/uniform.hpp"
+#include "sim/traffic_run/traffic_run.hpp"
 
 namespace weft::sim {
 
@@ -41,22 +41,26 @@ inline std::string run_batches(Exchange& exchange) {
   return said;
 }
 
-inline std::string run_traffic(Exchange& exchange) {
+inline std::string run_three_networks(Exchange& exchange) {
   std::string said;
   for (const char* topology : {"star:8", "fat-tree:32", "dragonfly:72"}) {
-    const auto run = run_uniform(
-        {.topology = topology, .duration = PicoDuration::microseconds(20), .seed = 3}, exchange);
+    Scenario scenario;
+    scenario.topology = topology;
+    scenario.duration = Duration::microseconds(20);
+    scenario.seed = 3;
+    scenario.traffic = {{.load = 0.7}};
+    const auto run = run_traffic(scenario, exchange);
     if (!run) return run.error().message;
-    said += fmt::format("{} {} {} {} {} {:016x} {} {}\n", topology, run->messages, run->delivered,
-                        run->packet_hops, run->events, run->trace_hash, run->goodput_of_links,
-                        run->latency_p99_ns);
+    said += fmt::format("{} {} {} {} {} {:016x} {} {}\n", topology, run->all.messages,
+                        run->all.delivered, run->packet_hops, run->events, run->trace_hash,
+                        run->all.goodput_bytes_per_s, run->all.latency_p99_ns);
   }
   return said;
 }
 
 /// Runs a rank; returns the text that rank 0 prints.
 inline std::string run_rank(std::string_view what, Exchange& exchange) {
-  return what == "batches" ? run_batches(exchange) : run_traffic(exchange);
+  return what == "batches" ? run_batches(exchange) : run_three_networks(exchange);
 }
 
 }  // namespace weft::sim

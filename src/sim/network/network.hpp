@@ -97,7 +97,7 @@ class Network final : public EventHandler {
   void tell(std::uint32_t host, std::uint16_t user, PicoInstant matters_from,
             std::initializer_list<std::span<const std::byte>> word);
   /// An event in one part cannot affect another part earlier than this much later, if the
-  /// guarantees holds. The same in every part; the longest duration there is when nothing crosses.
+  /// guarantees hold. The same in every part; the longest duration there is when nothing crosses.
   /// Rates must not grow afterwards beyond the expected ones.
   PicoDuration lookahead(const Guarantees& expected) const;
   /// A batch that another part's border collected; nothing in it is before now.

@@ -6,8 +6,6 @@
 
 #include <fstream>
 
-#include "sim/run/uniform.hpp"
-
 namespace weft::sim {
 namespace {
 
@@ -74,9 +72,6 @@ cables = [["h0", "s0"], ["h1", "s1"], ["h2", "s2"], ["h3", "s3"], ["h4", "s4"],
   EXPECT_THAT(world.error().message, HasSubstr("router shortest"));
   EXPECT_THAT(world.error().message, HasSubstr("s1, class 0"));
   EXPECT_THAT(world.error().message, HasSubstr("use router updown"));
-  const auto uniform = run_uniform({.topology = s.topology, .router = "shortest"});
-  ASSERT_FALSE(uniform.ok());
-  EXPECT_THAT(uniform.error().message, HasSubstr("use router updown"));
   s.router = "updown";
   EXPECT_TRUE(World::make(s).ok());
 }

@@ -3,7 +3,6 @@
 // completion of messages, and, if there is a file for it, a trace of everything.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,12 +56,6 @@ class Recorder final : public NetworkObserver {
   LinkTelemetry links_;
   FlowTelemetry flows_;
   std::optional<NetworkTrace> trace_;
-};
-
-/// The wishes for a run's recording, and the result.
-struct Recording {
-  TraceFile* trace = nullptr;          ///< may be null
-  std::unique_ptr<Recorder> recorder;  ///< set by the run
 };
 
 }  // namespace weft::sim

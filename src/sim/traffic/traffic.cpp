@@ -46,6 +46,15 @@ std::string_view to_text(TrafficPattern pattern) {
   return pattern_names[static_cast<std::size_t>(pattern)].second;
 }
 
+std::vector<TrafficOptions> one_per_level(const TrafficOptions& all, std::size_t levels) {
+  std::vector<TrafficOptions> parts(levels, all);
+  for (std::size_t level = 0; level < levels; ++level) {
+    parts[level].load = all.load / static_cast<double>(levels);
+    parts[level].level = static_cast<std::uint8_t>(level);
+  }
+  return parts;
+}
+
 Result<void> Traffic::check(const TrafficOptions& o, std::size_t hosts) {
   if (hosts < 2) {
     return Error{ErrorCode::invalid_argument,

@@ -34,6 +34,9 @@ struct TrafficOptions {
   std::uint64_t seed = 1;
 };
 
+/// The same load in equal parts, each on a service level of its own, from 0 on; at least one level.
+std::vector<TrafficOptions> one_per_level(const TrafficOptions& all, std::size_t levels);
+
 /// One kind of traffic among some hosts; in a part of a divided network, that of its own hosts.
 /// Network and agents outlive it.
 class Traffic final : public Agent, public NetworkUser {

@@ -149,7 +149,8 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
 enum class Mishaps : bool { none, as_said };
 
 Result<JobReport> run_processes(const StreamOptions& options, const LocalOptions& local,
-                                const NodeFactory& factory, Mishaps mishaps, NetworkRecording*) {
+                                const NodeFactory& factory, Mishaps mishaps,
+                                sim::NetworkRecording*) {
   auto faults = parse_faults(options, local);
   if (!faults) return std::move(faults).error();
   if (mishaps == Mishaps::none) faults->clear();
@@ -174,7 +175,7 @@ constexpr std::string_view simulated = "sim:";
 
 Result<JobReport> run_simulation(const StreamOptions& options, const LocalOptions& local,
                                  const NodeFactory& factory, Mishaps mishaps,
-                                 NetworkRecording* network) {
+                                 sim::NetworkRecording* network) {
   auto scenario =
       sim::read_scenario(options.fabric.substr(simulated.size()), local.scenario_settings);
   if (!scenario) {
@@ -209,7 +210,7 @@ struct JobRunner {
   NodesRun nodes;
   bool in_loop;  ///< sources and sinks: threads of their own would not live in simulated time
   Result<JobReport> (*run)(const StreamOptions&, const LocalOptions&, const NodeFactory&, Mishaps,
-                           NetworkRecording*);
+                           sim::NetworkRecording*);
 };
 constexpr std::array job_runners{
     JobRunner{.fabric = simulated,
@@ -271,7 +272,7 @@ Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOpti
 }
 
 Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local,
-                                    NetworkRecording* network) {
+                                    sim::NetworkRecording* network) {
   if (auto checked = check_options(options); !checked) return std::move(checked).error();
   const JobRunner& runner = runner_of(options);
   if (auto good = check_files(options); !good) return std::move(good).error();

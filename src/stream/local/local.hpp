@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "report/run_record.hpp"
-#include "stream/simulated/network_record.hpp"
+#include "sim/record/network_record.hpp"
 #include "weft/result.hpp"
 #include "weft/stream.hpp"
 
@@ -19,7 +19,7 @@ namespace weft::stream {
 /// not start, all nodes of a kind lost. In a simulation `network` records the network's activity,
 /// if it is given.
 Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOptions& local,
-                                    NetworkRecording* network = nullptr);
+                                    sim::NetworkRecording* network = nullptr);
 
 /// Runs a job of a testbed (`local.testbed`, with a rate) in the simulated counterpart of that, in
 /// which nothing is dropped. Faults happen there too.

@@ -92,7 +92,7 @@ class LocalJob final : private faults::FaultTarget {
   /// when all others have reported, those that have not for as long and wait for no sink.
   void give_up_on_silent_nodes(Instant now, Duration patience);
   /// The faults played so far.
-  const std::vector<FaultPlayed>& faults_played() const { return faults_played_; }
+  const std::vector<faults::FaultPlayed>& faults_played() const { return faults_played_; }
   std::uint32_t deaths() const { return deaths_; }
   pid_t process(NodeId node) const { return processes_.pid(node.value()); }
 
@@ -128,7 +128,7 @@ class LocalJob final : private faults::FaultTarget {
   Directory directory_;
   std::optional<faults::FaultPlayer> faults_;
   std::vector<faults::FaultPlayer::Played> played_;
-  std::vector<FaultPlayed> faults_played_;
+  std::vector<faults::FaultPlayed> faults_played_;
   std::optional<Error> failure_;
   Instant only_silent_since_ = Instant::never();
   std::uint32_t deaths_ = 0;

@@ -406,7 +406,7 @@ report::RunRecord merge_reports(const StreamOptions& options, const JobReport& j
     }
     set_limit(options, record.limit_bytes_per_s, record);
   }
-  for (const FaultPlayed& fault : job.faults) {
+  for (const faults::FaultPlayed& fault : job.faults) {
     if (record.faults.size() == report::series_limit) break;
     record.faults.push_back({.t_us = us_since(start, fault.at.ticks()), .what = fault.what});
   }

@@ -13,6 +13,7 @@
 #include "core/stream/input_machine.hpp"
 #include "core/stream/roster.hpp"
 #include "core/stream/timeslice_set.hpp"
+#include "faults/fault.hpp"
 #include "report/run_record.hpp"
 #include "weft/ids.hpp"
 #include "weft/sink.hpp"
@@ -63,18 +64,12 @@ struct NodeReport {
   std::vector<std::uint64_t> bytes_buckets;  ///< delivered content per bucket since `started`
 };
 
-/// A fault that happened, on the clock of the reports.
-struct FaultPlayed {
-  Instant at{};
-  std::string what;  ///< "link-down host3", "end of link-down host3"
-};
-
 /// The reports of a job's nodes.
 struct JobReport {
   std::vector<NodeReport> nodes;  ///< of those that lived to report
   /// The remains of compute nodes' lives that ended without a report: content over time.
   std::vector<NodeReport> remains;
-  std::vector<FaultPlayed> faults;
+  std::vector<faults::FaultPlayed> faults;
   bool interrupted = false;  ///< the user ended it early
 };
 

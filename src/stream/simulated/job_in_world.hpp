@@ -98,7 +98,7 @@ class JobInWorld final : public sim::Job, private sim::HostedJob, private sim::A
   std::vector<std::unique_ptr<SimulatedNode>> nodes_;  // empty: not started
   std::vector<faults::Fault> faults_to_come_;
   std::optional<faults::FaultPlayer> faults_;
-  std::vector<FaultPlayed> played_;
+  std::vector<faults::FaultPlayed> played_;
   std::vector<NodeReport> remains_;
   std::optional<sim::JobFailure> failure_;
   std::uint64_t happened_ = 0;  // faults so far

@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "sim/faults/network_fault_player.hpp"
 #include "sim/job/job_driver.hpp"
 #include "sim/run/stuck.hpp"
 #include "sim/run/tally.hpp"
 #include "sim/run/world.hpp"
 #include "stream/simulated/job_faults.hpp"
 #include "stream/simulated/job_in_world.hpp"
-#include "stream/simulated/network_fault_player.hpp"
 
 namespace weft::stream {
 namespace {
@@ -143,7 +143,7 @@ class Simulation {
   std::vector<std::size_t> numbers_;  // of those that run
   std::vector<std::unique_ptr<JobInWorld>> running_;
   std::vector<std::unique_ptr<sim::Job>> beside_;
-  std::optional<NetworkFaultPlayer> network_faults_;
+  std::optional<sim::NetworkFaultPlayer> network_faults_;
   bool cut_off_ = false;
 };
 
@@ -278,8 +278,8 @@ Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
   if (recorder) {
     sim::Engine& engine = (*world)->engine();
     recorder->finish(engine.now());
-    options.network->topology = network_topology(*recorder);
-    options.network->run = network_run(*recorder, engine.trace_hash(), all.users());
+    options.network->topology = sim::network_topology(*recorder);
+    options.network->run = sim::network_run(*recorder, engine.trace_hash(), all.users());
   }
   if (trace != nullptr) {
     std::vector<std::string> where;

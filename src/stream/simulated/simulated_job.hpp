@@ -14,11 +14,11 @@
 #include "sim/job/job_driver.hpp"
 #include "sim/partition/exchange.hpp"
 #include "sim/rc/reliable_connections.hpp"
+#include "sim/record/network_record.hpp"
 #include "sim/run/world.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "stream/node/node_report.hpp"
 #include "stream/node/stream_node.hpp"
-#include "stream/simulated/network_record.hpp"
 #include "weft/result.hpp"
 #include "weft/stream.hpp"
 
@@ -68,7 +68,7 @@ struct SimulationOptions {
   /// Asked every few simulated microseconds, once in each process; may be empty.
   std::function<sim::EndWish()> wish;
   /// If set, the network's load and messages are recorded there; that changes nothing.
-  NetworkRecording* network = nullptr;
+  sim::NetworkRecording* network = nullptr;
   /// If set, told of every packet of streams' adapters at the port of that host (fabric.reliable).
   std::function<void(const sim::RcTapped&)> tap;
   std::uint32_t tapped_host = 0;

@@ -5,17 +5,18 @@
 #include <cstdint>
 #include <vector>
 
+#include "faults/fault.hpp"
 #include "sim/engine/agent.hpp"
 #include "sim/faults/network_faults.hpp"
-#include "stream/node/node_report.hpp"
 
-namespace weft::stream {
+namespace weft::sim {
 
 /// Carries out faults of the network's own hosts and cables, from the simulation's beginning on.
-class NetworkFaultPlayer final : private sim::NetworkFaults, private sim::Agent {
+class NetworkFaultPlayer final : private NetworkFaults, private Agent {
  public:
-  NetworkFaultPlayer(sim::World& world, std::vector<faults::Fault> faults);
-  const std::vector<FaultPlayed>& played() const { return played_; }
+  NetworkFaultPlayer(World& world, std::vector<faults::Fault> faults);
+  /// The first 5,000, in the order in which they happened, on the simulation's clock.
+  const std::vector<faults::FaultPlayed>& played() const { return played_; }
 
  private:
   void on_timer(std::uint16_t detail, std::uint64_t payload) override;
@@ -23,7 +24,7 @@ class NetworkFaultPlayer final : private sim::NetworkFaults, private sim::Agent 
 
   faults::FaultPlayer player_;
   std::uint32_t agent_;
-  std::vector<FaultPlayed> played_;
+  std::vector<faults::FaultPlayed> played_;
 };
 
-}  // namespace weft::stream
+}  // namespace weft::sim

@@ -1,50 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/simulated/network_record.hpp"
+#include "sim/record/network_record.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "sim/run/uniform.hpp"
+#include "sim/traffic_run/traffic_run.hpp"
 
-namespace weft::stream {
+namespace weft::sim {
 namespace {
 
 using testing::ElementsAre;
 
-struct Recorded {
-  report::NetworkTopology topology;
-  report::NetworkRun run;
-};
-Recorded record(const std::string& topology, sim::TrafficPattern pattern) {
-  sim::Recording recording;
-  sim::UniformOptions options{.topology = topology, .pattern = pattern, .load = 0.5};
-  options.duration = PicoDuration::microseconds(20);
-  const auto outcome = sim::run_uniform(options, &recording);
+NetworkRecording record(const std::string& topology, TrafficPattern pattern) {
+  Scenario scenario;
+  scenario.topology = topology;
+  scenario.duration = Duration::microseconds(20);
+  scenario.traffic = {{.pattern = pattern}};
+  AloneExchange alone;
+  NetworkRecording r;
+  const auto outcome = run_traffic(scenario, alone, &r);
   EXPECT_TRUE(outcome.ok());
-  const auto plain = sim::run_uniform(options);
+  const auto plain = run_traffic(scenario);
   EXPECT_TRUE(plain.ok());
   EXPECT_EQ(plain->trace_hash, outcome->trace_hash);
   EXPECT_EQ(plain->events, outcome->events);
-  const std::vector<std::string> users{"uniform"};
-  Recorded r{network_topology(*recording.recorder),
-             network_run(*recording.recorder, outcome->trace_hash, users)};
   EXPECT_EQ(r.run.messages.size(), 1u);
   if (!r.run.messages.empty()) {
-    EXPECT_EQ(r.run.messages[0].messages, outcome->delivered);
+    EXPECT_EQ(r.run.messages[0].messages, outcome->all.delivered);
   }
   return r;
 }
 
 TEST(network_record, traffics_of_one_pattern_have_numbers) {
-  using Pattern = sim::TrafficPattern;
+  using Pattern = TrafficPattern;
   const std::vector<Pattern> patterns{Pattern::uniform, Pattern::incast, Pattern::uniform};
   EXPECT_THAT(names_of(patterns), ElementsAre("uniform 1", "incast", "uniform 2"));
 }
 
 TEST(network_record, says_where_everything_stands_in_a_fat_tree) {
-  const Recorded r = record("fat-tree:128,levels=3,radix=8", sim::TrafficPattern::uniform);
+  const NetworkRecording r = record("fat-tree:128,levels=3,radix=8", TrafficPattern::uniform);
   EXPECT_EQ(r.topology.shape, "fat-tree");
   std::vector<std::uint32_t> levels;
   for (const auto& v : r.topology.vertices) {
@@ -67,7 +63,7 @@ TEST(network_record, says_where_everything_stands_in_a_fat_tree) {
 }
 
 TEST(network_record, says_where_everything_stands_in_a_dragonfly) {
-  const Recorded r = record("dragonfly:72", sim::TrafficPattern::uniform);
+  const NetworkRecording r = record("dragonfly:72", TrafficPattern::uniform);
   EXPECT_EQ(r.topology.shape, "dragonfly");
   for (const auto& link : r.topology.links) {
     const bool same = r.topology.vertices[link.from].group == r.topology.vertices[link.to].group;
@@ -76,13 +72,13 @@ TEST(network_record, says_where_everything_stands_in_a_dragonfly) {
 }
 
 TEST(network_record, says_where_everything_stands_in_a_torus) {
-  const Recorded r = record("torus:4x3", sim::TrafficPattern::uniform);
+  const NetworkRecording r = record("torus:4x3", TrafficPattern::uniform);
   EXPECT_EQ(r.topology.shape, "torus");
   EXPECT_THAT(r.topology.vertices.back().position, ElementsAre(3, 2));
 }
 
 TEST(network_record, incast_fills_the_one_link_and_its_queue) {
-  const Recorded r = record("star:8", sim::TrafficPattern::incast);
+  const NetworkRecording r = record("star:8", TrafficPattern::incast);
   EXPECT_EQ(r.topology.shape, "star");
   const auto busiest =
       std::max_element(r.run.links.begin(), r.run.links.end(),
@@ -103,4 +99,4 @@ TEST(network_record, incast_fills_the_one_link_and_its_queue) {
 }
 
 }  // namespace
-}  // namespace weft::stream
+}  // namespace weft::sim

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/simulated/network_fault_player.hpp"
+#include "sim/faults/network_fault_player.hpp"
 
 #include <numeric>
 #include <utility>
 
 #include "base/log.hpp"
 
-namespace weft::stream {
+namespace weft::sim {
 namespace {
 
-std::vector<std::uint32_t> all_hosts(const sim::World& world) {
+constexpr std::size_t most_played = 5'000;
+
+std::vector<std::uint32_t> all_hosts(const World& world) {
   std::vector<std::uint32_t> hosts(world.topology().hosts());
   std::iota(hosts.begin(), hosts.end(), 0u);
   return hosts;
@@ -17,8 +19,8 @@ std::vector<std::uint32_t> all_hosts(const sim::World& world) {
 
 }  // namespace
 
-NetworkFaultPlayer::NetworkFaultPlayer(sim::World& world, std::vector<faults::Fault> faults)
-    : sim::NetworkFaults(world, all_hosts(world)),
+NetworkFaultPlayer::NetworkFaultPlayer(World& world, std::vector<faults::Fault> faults)
+    : NetworkFaults(world, all_hosts(world)),
       player_(std::move(faults), Instant()),
       agent_(world.agents().add(*this)) {
   set_timer();
@@ -30,7 +32,7 @@ void NetworkFaultPlayer::on_timer(std::uint16_t, std::uint64_t) {
   player_.play(now, *this, played);
   for (const auto& p : played) {
     spdlog::info("fault: {}", p.what);
-    if (played_.size() < report::series_limit) played_.push_back({now, p.what});
+    if (played_.size() < most_played) played_.push_back({now, p.what});
   }
   set_timer();
 }
@@ -40,4 +42,4 @@ void NetworkFaultPlayer::set_timer() {
   if (at != Instant::never()) world().agents().set_shared_timer(agent_, to_pico(at));
 }
 
-}  // namespace weft::stream
+}  // namespace weft::sim

@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "sim/partition/exchange.hpp"
+#include "sim/record/network_record.hpp"
 #include "sim/run/progress.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/traffic/traffic.hpp"
-#include "stream/simulated/network_record.hpp"
 #include "weft/result.hpp"
 
-namespace weft::stream {
+namespace weft::sim {
 
-/// One of the scenario's traffics.
+/// Of one traffic, or of all.
 struct TrafficFigures {
-  sim::TrafficPattern pattern{};
+  TrafficPattern pattern{};  ///< of one
   std::uint64_t messages = 0;
   std::uint64_t delivered = 0;
   std::uint64_t bytes = 0;         ///< of delivered messages
@@ -30,20 +30,22 @@ struct TrafficOutcome {
   std::uint32_t hosts = 0;
   std::uint32_t switches = 0;
   std::string router;
-  std::vector<TrafficFigures> traffic;
+  std::vector<TrafficFigures> traffic;  ///< as the scenario has them
+  TrafficFigures all;
   std::uint64_t packet_hops = 0;
   std::uint64_t events = 0;
+  std::uint64_t memory_bytes = 0;  ///< of all processes, at most
   std::uint64_t trace_hash = 0;
   Duration simulated{};
 };
 
 /// Sends for the scenario's duration, then lets packets arrive. Hosts of faults are hosts of the
 /// network. Errors: those of the scenario; no traffic at all; faults other than of links.
-Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario);
+Result<TrafficOutcome> run_traffic(const Scenario& scenario);
 /// Divided among ranks, all of which get the same outcome: that of the whole. `network` records the
 /// network's activity, if it is given and there is one rank.
-Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario, sim::Exchange& exchange,
-                                             NetworkRecording* network = nullptr,
-                                             const sim::Progress& progress = {});
+Result<TrafficOutcome> run_traffic(const Scenario& scenario, Exchange& exchange,
+                                   NetworkRecording* network = nullptr,
+                                   const Progress& progress = {});
 
-}  // namespace weft::stream
+}  // namespace weft::sim

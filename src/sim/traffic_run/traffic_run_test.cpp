@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/simulated/simulated_traffic.hpp"
+#include "sim/traffic_run/traffic_run.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace weft::stream {
+namespace weft::sim {
 namespace {
 
-sim::Scenario busy() {
-  sim::Scenario s;
+Scenario busy() {
+  Scenario s;
   s.topology = "star:4";
   s.duration = Duration::microseconds(200);
-  s.traffic = {{.load = 0.3}, {.pattern = sim::TrafficPattern::incast, .load = 0.1}};
+  s.traffic = {{.load = 0.3}, {.pattern = TrafficPattern::incast, .load = 0.1}};
   return s;
 }
 
-TEST(simulated_traffic, all_that_is_sent_arrives) {
-  const auto ran = run_simulated_traffic(busy());
+TEST(traffic_run, all_that_is_sent_arrives) {
+  const auto ran = run_traffic(busy());
   ASSERT_TRUE(ran.ok()) << ran.error().message;
   ASSERT_EQ(ran->traffic.size(), 2u);
   for (const TrafficFigures& t : ran->traffic) {
@@ -29,53 +29,53 @@ TEST(simulated_traffic, all_that_is_sent_arrives) {
   EXPECT_GE(ran->simulated, Duration::microseconds(200));
 }
 
-TEST(simulated_traffic, what_a_dead_cable_holds_up_is_delivered_late_or_never) {
-  sim::Scenario scenario = busy();
+TEST(traffic_run, what_a_dead_cable_holds_up_is_delivered_late_or_never) {
+  Scenario scenario = busy();
   scenario.faults = {"at=50us link-down host0 for=1ms"};
-  const auto late = run_simulated_traffic(scenario);
+  const auto late = run_traffic(scenario);
   ASSERT_TRUE(late.ok()) << late.error().message;
   EXPECT_EQ(late->traffic[1].delivered, late->traffic[1].messages);
   EXPECT_GE(late->simulated, Duration::microseconds(1050));
   scenario.faults = {"at=50us link-down host0"};
-  const auto never = run_simulated_traffic(scenario);
+  const auto never = run_traffic(scenario);
   ASSERT_TRUE(never.ok()) << never.error().message;
   EXPECT_LT(never->traffic[1].delivered, never->traffic[1].messages);
 }
 
-TEST(simulated_traffic, what_a_lossy_cable_loses_is_sent_again) {
-  sim::Scenario scenario = busy();
+TEST(traffic_run, what_a_lossy_cable_loses_is_sent_again) {
+  Scenario scenario = busy();
   scenario.lossy = {"host0"};
   scenario.faults = {"at=0s loss host0 5%"};
-  const auto lossy = run_simulated_traffic(scenario);
+  const auto lossy = run_traffic(scenario);
   ASSERT_TRUE(lossy.ok()) << lossy.error().message;
   for (const TrafficFigures& t : lossy->traffic) EXPECT_EQ(t.delivered, t.messages);
   EXPECT_GT(lossy->packet_hops, 0u);
-  EXPECT_NE(lossy->trace_hash, run_simulated_traffic(busy())->trace_hash);
+  EXPECT_NE(lossy->trace_hash, run_traffic(busy())->trace_hash);
 }
 
-TEST(simulated_traffic, does_the_same_twice) {
-  sim::Scenario scenario = busy();
+TEST(traffic_run, does_the_same_twice) {
+  Scenario scenario = busy();
   scenario.random_faults = {.links_slow_per_s = 20'000,
                             .mean_length = Duration::microseconds(20),
                             .until = Duration::microseconds(150)};
-  const auto once = run_simulated_traffic(scenario);
-  const auto again = run_simulated_traffic(scenario);
+  const auto once = run_traffic(scenario);
+  const auto again = run_traffic(scenario);
   ASSERT_TRUE(once.ok() && again.ok());
   EXPECT_EQ(once->trace_hash, again->trace_hash);
   scenario.random_faults = {};
-  EXPECT_NE(run_simulated_traffic(scenario)->trace_hash, once->trace_hash);
+  EXPECT_NE(run_traffic(scenario)->trace_hash, once->trace_hash);
 }
 
-TEST(simulated_traffic, refuses_what_could_happen_to_jobs_only) {
-  sim::Scenario scenario = busy();
+TEST(traffic_run, refuses_what_could_happen_to_jobs_only) {
+  Scenario scenario = busy();
   scenario.faults = {"at=50us kill host0"};
-  EXPECT_THAT(run_simulated_traffic(scenario).error().message, testing::HasSubstr("[job]"));
+  EXPECT_THAT(run_traffic(scenario).error().message, testing::HasSubstr("[job]"));
   scenario.faults = {"at=50us link-down host9"};
-  EXPECT_THAT(run_simulated_traffic(scenario).error().message, testing::HasSubstr("host9"));
+  EXPECT_THAT(run_traffic(scenario).error().message, testing::HasSubstr("host9"));
   scenario.faults.clear();
   scenario.traffic.clear();
-  EXPECT_THAT(run_simulated_traffic(scenario).error().message, testing::HasSubstr("[[traffic]]"));
+  EXPECT_THAT(run_traffic(scenario).error().message, testing::HasSubstr("[[traffic]]"));
 }
 
 }  // namespace
-}  // namespace weft::stream
+}  // namespace weft::sim

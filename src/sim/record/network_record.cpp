@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/simulated/network_record.hpp"
+#include "sim/record/network_record.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-namespace weft::stream {
+namespace weft::sim {
 namespace {
 
 double in_us(PicoDuration d) {
@@ -18,31 +18,31 @@ double in_us(PicoInstant t) {
   return in_us(t - PicoInstant());
 }
 
-const char* to_text(sim::CableKind kind) {
+const char* to_text(CableKind kind) {
   switch (kind) {
-    case sim::CableKind::host:
+    case CableKind::host:
       return "host";
-    case sim::CableKind::global:
+    case CableKind::global:
       return "global";
-    case sim::CableKind::local:
+    case CableKind::local:
       break;
   }
   return "local";
 }
 
 /// How many cables each switch is from the nearest host.
-std::vector<std::uint32_t> levels_of(const sim::Topology& t) {
+std::vector<std::uint32_t> levels_of(const Topology& t) {
   constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
   std::vector<std::uint32_t> levels(t.vertices(), unknown);
-  std::vector<sim::Vertex> next;
+  std::vector<Vertex> next;
   for (std::uint32_t h = 0; h < t.hosts(); ++h) {
     levels[h] = 0;
     next.push_back(t.host(h));
   }
   for (std::size_t i = 0; i < next.size(); ++i) {
-    const sim::Vertex v = next[i];
+    const Vertex v = next[i];
     for (std::uint16_t p = 0; p < t.ports(v); ++p) {
-      const sim::Vertex to = t.peer(t.link({v, sim::PortNumber(p)})).vertex;
+      const Vertex to = t.peer(t.link({v, PortNumber(p)})).vertex;
       if (levels[to.value()] != unknown) continue;
       levels[to.value()] = levels[v.value()] + 1;
       next.push_back(to);
@@ -52,7 +52,7 @@ std::vector<std::uint32_t> levels_of(const sim::Topology& t) {
   return levels;
 }
 
-void place(const sim::FatTreeShape& shape, report::NetworkTopology& out, std::uint32_t hosts) {
+void place(const FatTreeShape& shape, report::NetworkTopology& out, std::uint32_t hosts) {
   out.shape = shape.levels == 1 ? "star" : "fat-tree";
   if (shape.levels < 3 || shape.leaves_per_pod == 0) return;
   const std::uint32_t pods = shape.pods();
@@ -69,7 +69,7 @@ void place(const sim::FatTreeShape& shape, report::NetworkTopology& out, std::ui
   }
 }
 
-void place(const sim::DragonflyShape& shape, report::NetworkTopology& out, std::uint32_t hosts) {
+void place(const DragonflyShape& shape, report::NetworkTopology& out, std::uint32_t hosts) {
   out.shape = "dragonfly";
   const std::uint32_t routers = std::max(shape.routers_per_group(), 1U);
   for (std::uint32_t v = 0; v < out.vertices.size(); ++v) {
@@ -79,7 +79,7 @@ void place(const sim::DragonflyShape& shape, report::NetworkTopology& out, std::
   }
 }
 
-void place(const sim::TorusShape& shape, report::NetworkTopology& out, std::uint32_t hosts) {
+void place(const TorusShape& shape, report::NetworkTopology& out, std::uint32_t hosts) {
   out.shape = "torus";
   for (std::uint32_t v = hosts; v < out.vertices.size(); ++v) {
     std::uint32_t rest = v - hosts;
@@ -95,7 +95,7 @@ void place(std::monostate, report::NetworkTopology& out, std::uint32_t) {
   out.shape = "other";
 }
 
-report::LatencyQuantiles quantiles_of(const sim::LatencyHistogram& h, double min, double max) {
+report::LatencyQuantiles quantiles_of(const LatencyHistogram& h, double min, double max) {
   const auto at = [&](double q) { return std::clamp(h.quantile_ns(q) / 1e3, min, max); };
   return {.min = min,
           .p10 = at(0.1),
@@ -107,15 +107,15 @@ report::LatencyQuantiles quantiles_of(const sim::LatencyHistogram& h, double min
 }
 
 /// Of a histogram alone: the ends of its outermost buckets stand for the extremes.
-report::LatencyQuantiles quantiles_of(const sim::LatencyHistogram& h) {
+report::LatencyQuantiles quantiles_of(const LatencyHistogram& h) {
   std::size_t last = 0;
   for (std::size_t b = 0; b < h.buckets.size(); ++b) {
     if (h.buckets[b] > 0) last = b;
   }
-  return quantiles_of(h, h.quantile_ns(0) / 1e3, in_us(sim::LatencyHistogram::lower(last + 1)));
+  return quantiles_of(h, h.quantile_ns(0) / 1e3, in_us(LatencyHistogram::lower(last + 1)));
 }
 
-report::MessageFigures messages_of(const sim::FlowFigures& flows, std::string name) {
+report::MessageFigures messages_of(const FlowFigures& flows, std::string name) {
   report::MessageFigures m{.name = std::move(name),
                            .messages = flows.latencies().count,
                            .bytes = flows.bytes(),
@@ -124,18 +124,18 @@ report::MessageFigures messages_of(const sim::FlowFigures& flows, std::string na
   const auto& buckets = flows.latencies().buckets;
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     if (buckets[b] == 0) continue;
-    m.buckets.push_back({.from_us = in_us(sim::LatencyHistogram::lower(b)),
-                         .to_us = in_us(sim::LatencyHistogram::lower(b + 1)),
+    m.buckets.push_back({.from_us = in_us(LatencyHistogram::lower(b)),
+                         .to_us = in_us(LatencyHistogram::lower(b + 1)),
                          .count = buckets[b]});
   }
-  for (std::size_t c = 0; c < sim::FlowFigures::size_classes; ++c) {
-    const sim::LatencyHistogram* of = flows.of_size(c);
+  for (std::size_t c = 0; c < FlowFigures::size_classes; ++c) {
+    const LatencyHistogram* of = flows.of_size(c);
     if (of == nullptr) continue;
     m.sizes.push_back({.from_bytes = std::uint64_t{1} << c,
                        .messages = of->count,
                        .latency_us = quantiles_of(*of)});
   }
-  for (const sim::FlowSample& f : flows.samples()) {
+  for (const FlowSample& f : flows.samples()) {
     m.flows.push_back({.source = f.source,
                        .destination = f.destination,
                        .bytes = f.bytes,
@@ -145,11 +145,11 @@ report::MessageFigures messages_of(const sim::FlowFigures& flows, std::string na
   return m;
 }
 
-std::vector<report::LevelLoad> level_loads(const sim::Recorder& recorder, sim::LinkId link) {
+std::vector<report::LevelLoad> level_loads(const Recorder& recorder, LinkId link) {
   std::vector<report::LevelLoad> levels;
   for (std::uint8_t level = 0; level < recorder.levels(); ++level) {
-    const sim::LinkCounters& did = recorder.counters(link, level);
-    if (did == sim::LinkCounters()) continue;
+    const LinkCounters& did = recorder.counters(link, level);
+    if (did == LinkCounters()) continue;
     levels.push_back({.level = level,
                       .packets = did.packets,
                       .bytes = did.bytes,
@@ -160,19 +160,19 @@ std::vector<report::LevelLoad> level_loads(const sim::Recorder& recorder, sim::L
 
 }  // namespace
 
-report::NetworkTopology network_topology(const sim::Recorder& recorder) {
-  const sim::Topology& t = recorder.topology();
+report::NetworkTopology network_topology(const Recorder& recorder) {
+  const Topology& t = recorder.topology();
   report::NetworkTopology out{.name = t.name(), .router = recorder.router()};
   const std::vector<std::uint32_t> levels = levels_of(t);
   out.vertices.reserve(t.vertices());
   for (std::uint32_t v = 0; v < t.vertices(); ++v) {
     out.vertices.push_back(
-        {.host = t.is_host(sim::Vertex(v)), .name = t.label(sim::Vertex(v)), .level = levels[v]});
+        {.host = t.is_host(Vertex(v)), .name = t.label(Vertex(v)), .level = levels[v]});
   }
   std::visit([&](const auto& shape) { place(shape, out, t.hosts()); }, t.shape());
   out.links.reserve(t.links());
   for (std::uint32_t l = 0; l < t.links(); ++l) {
-    const sim::LinkId link(l);
+    const LinkId link(l);
     out.links.push_back(
         {.from = t.port(link).vertex.value(),
          .to = t.peer(link).vertex.value(),
@@ -182,11 +182,11 @@ report::NetworkTopology network_topology(const sim::Recorder& recorder) {
   return out;
 }
 
-std::vector<std::string> names_of(std::span<const sim::TrafficPattern> patterns) {
+std::vector<std::string> names_of(std::span<const TrafficPattern> patterns) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     const auto same = [&](auto first, auto last) { return std::count(first, last, patterns[i]); };
-    names.emplace_back(sim::to_text(patterns[i]));
+    names.emplace_back(to_text(patterns[i]));
     if (same(patterns.begin(), patterns.end()) == 1) continue;
     const auto before = patterns.begin() + static_cast<std::ptrdiff_t>(i);
     names.back() += fmt::format(" {}", same(patterns.begin(), before) + 1);
@@ -194,24 +194,24 @@ std::vector<std::string> names_of(std::span<const sim::TrafficPattern> patterns)
   return names;
 }
 
-report::NetworkRun network_run(const sim::Recorder& recorder, std::uint64_t trace_hash,
+report::NetworkRun network_run(const Recorder& recorder, std::uint64_t trace_hash,
                                std::span<const std::string> users) {
-  const sim::LinkTelemetry& links = recorder.links();
+  const LinkTelemetry& links = recorder.links();
   report::NetworkRun run{.trace_hash = fmt::format("{:016x}", trace_hash),
                          .end_us = in_us(links.end()),
                          .step_us = in_us(links.step()),
                          .steps = links.steps()};
   run.links.reserve(recorder.topology().links());
   for (std::uint32_t l = 0; l < recorder.topology().links(); ++l) {
-    const sim::LinkTotals& totals = links.totals(sim::LinkId(l));
-    run.links.push_back({.utilisation = links.utilisation(sim::LinkId(l)),
+    const LinkTotals& totals = links.totals(LinkId(l));
+    run.links.push_back({.utilisation = links.utilisation(LinkId(l)),
                          .packets = totals.packets,
                          .bytes = totals.bytes,
-                         .queue_mean_bytes = links.queue(sim::LinkId(l)),
+                         .queue_mean_bytes = links.queue(LinkId(l)),
                          .queue_peak_bytes = totals.queue_peak,
-                         .levels = level_loads(recorder, sim::LinkId(l))});
+                         .levels = level_loads(recorder, LinkId(l))});
   }
-  for (const sim::LinkId l : links.most_loaded(recorder.topology(), report::most_link_series)) {
+  for (const LinkId l : links.most_loaded(recorder.topology(), report::most_link_series)) {
     report::LinkSeries series{.link = l.value()};
     for (std::uint32_t s = 0; s < links.steps(); ++s) {
       series.utilisation.push_back(links.utilisation(l, s));
@@ -220,11 +220,11 @@ report::NetworkRun network_run(const sim::Recorder& recorder, std::uint64_t trac
     run.series.push_back(std::move(series));
   }
   for (std::size_t u = 0; u < users.size(); ++u) {
-    const sim::FlowFigures* flows = recorder.flows().user(u);
+    const FlowFigures* flows = recorder.flows().user(u);
     if (flows == nullptr || users[u].empty()) continue;
     run.messages.push_back(messages_of(*flows, users[u]));
   }
   return run;
 }
 
-}  // namespace weft::stream
+}  // namespace weft::sim

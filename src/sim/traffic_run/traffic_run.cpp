@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/simulated/simulated_traffic.hpp"
+#include "sim/traffic_run/traffic_run.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <numeric>
@@ -11,19 +12,19 @@
 
 #include "base/check.hpp"
 #include "faults/fault.hpp"
+#include "sim/faults/network_fault_player.hpp"
 #include "sim/faults/network_faults.hpp"
 #include "sim/faults/random_faults.hpp"
 #include "sim/run/stuck.hpp"
 #include "sim/run/tally.hpp"
 #include "sim/run/world.hpp"
-#include "stream/simulated/network_fault_player.hpp"
 
-namespace weft::stream {
+namespace weft::sim {
 namespace {
 
 using Kind = faults::Fault::Kind;
 
-Result<faults::Fault> parse_network_fault(sim::World& world, const std::string& text,
+Result<faults::Fault> parse_network_fault(World& world, const std::string& text,
                                           std::span<const std::uint32_t> hosts) {
   auto fault =
       faults::parse_fault(text, world.topology().hosts(), faults::FaultPlaces::hosts_and_cables);
@@ -36,18 +37,18 @@ Result<faults::Fault> parse_network_fault(sim::World& world, const std::string& 
                              "use link-down, slow or loss",
                              text)};
   }
-  if (auto good = sim::check_fault(world, *fault, hosts); !good) return std::move(good).error();
+  if (auto good = check_fault(world, *fault, hosts); !good) return std::move(good).error();
   return fault;
 }
 
-Result<std::vector<faults::Fault>> parse_faults(sim::World& world) {
-  const sim::Scenario& scenario = world.scenario();
-  sim::Scenario links_only = scenario;
+Result<std::vector<faults::Fault>> parse_faults(World& world) {
+  const Scenario& scenario = world.scenario();
+  Scenario links_only = scenario;
   links_only.random_faults.pauses_per_s = 0;
   links_only.random_faults.crashes_per_s = 0;
   std::vector<std::uint32_t> hosts(world.topology().hosts());
   std::iota(hosts.begin(), hosts.end(), 0u);
-  auto faults = sim::draw_random_faults(links_only, world.topology().hosts(), 0);
+  auto faults = draw_random_faults(links_only, world.topology().hosts(), 0);
   for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
     auto fault = parse_network_fault(world, scenario.faults[i], hosts);
     if (!fault) return scenario.located(fmt::format("faults[{}]", i), fault.error());
@@ -56,7 +57,7 @@ Result<std::vector<faults::Fault>> parse_faults(sim::World& world) {
   return faults;
 }
 
-void expect_rates(sim::World& world, const std::vector<faults::Fault>& faults) {
+void expect_rates(World& world, const std::vector<faults::Fault>& faults) {
   for (const faults::Fault& fault : faults) {
     if (fault.kind == Kind::slow) world.expect_rates_up_to(fault.rate);
   }
@@ -67,13 +68,18 @@ struct Counts {
   std::uint64_t in_time = 0;  ///< bytes delivered while it was sent
   std::uint64_t sent = 0;
   std::uint64_t bytes = 0;
-  sim::LatencyHistogram latencies;
+  LatencyHistogram latencies;
 };
 
-TrafficFigures figures_of(const sim::TrafficOptions& o, const Counts& counts) {
-  const double seconds = (o.end - o.start).to_seconds();
-  return {.pattern = o.pattern,
-          .messages = counts.sent,
+void add(const Counts& one, Counts& all) {
+  all.in_time += one.in_time;
+  all.sent += one.sent;
+  all.bytes += one.bytes;
+  all.latencies.add(one.latencies);
+}
+
+TrafficFigures figures_of(const Counts& counts, double seconds) {
+  return {.messages = counts.sent,
           .delivered = counts.latencies.count,
           .bytes = counts.bytes,
           .goodput_bytes_per_s = seconds > 0 ? static_cast<double>(counts.in_time) / seconds : 0,
@@ -81,11 +87,18 @@ TrafficFigures figures_of(const sim::TrafficOptions& o, const Counts& counts) {
           .latency_p99_ns = counts.latencies.quantile_ns(0.99)};
 }
 
+std::uint64_t resident_bytes_at_most() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
 /// Adds up the counts of all parts.
-void add_up(sim::Exchange& exchange, TrafficOutcome& outcome, std::vector<Counts>& counts) {
-  sim::Tally tally;
+void add_up(Exchange& exchange, TrafficOutcome& outcome, std::vector<Counts>& counts) {
+  Tally tally;
   tally.add(outcome.packet_hops);
   tally.add(outcome.events);
+  tally.add(outcome.memory_bytes);
   tally.add(outcome.trace_hash);
   for (Counts& c : counts) {
     for (std::uint64_t* count : {&c.in_time, &c.sent, &c.bytes}) tally.add(*count);
@@ -94,76 +107,95 @@ void add_up(sim::Exchange& exchange, TrafficOutcome& outcome, std::vector<Counts
   tally.sum(exchange);
 }
 
-}  // namespace
-
-Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario) {
-  sim::AloneExchange alone;
-  return run_simulated_traffic(scenario, alone);
+void record(Recorder& recorder, World& world, PicoInstant last, NetworkRecording& network) {
+  recorder.finish(last);
+  std::vector<TrafficPattern> patterns;
+  for (const TrafficOptions& traffic : world.scenario().traffic)
+    patterns.push_back(traffic.pattern);
+  network.topology = network_topology(recorder);
+  network.run = network_run(recorder, world.engine().trace_hash(), names_of(patterns));
 }
 
-Result<TrafficOutcome> run_simulated_traffic(const sim::Scenario& scenario, sim::Exchange& exchange,
-                                             NetworkRecording* network,
-                                             const sim::Progress& progress) {
-  WEFT_CHECK(network == nullptr || exchange.size() == 1);
+/// The scenario with traffics that end when it does.
+Result<Scenario> bounded(const Scenario& scenario) {
   if (scenario.traffic.empty()) {
     return scenario.located("network", {ErrorCode::invalid_argument,
                                         "nothing happens in this network; add [[traffic]] or "
                                         "[job]"});
   }
-  sim::Scenario bounded = scenario;
+  Scenario b = scenario;
   const PicoInstant end = PicoInstant() + to_pico(scenario.duration);
-  for (auto& traffic : bounded.traffic) traffic.end = std::min(traffic.end, end);
-  auto made = sim::World::make(bounded, &exchange);
-  if (!made) return std::move(made).error();
-  sim::World& world = **made;
-  auto faults = parse_faults(world);
-  if (!faults) return std::move(faults).error();
-  expect_rates(world, *faults);
-  std::optional<sim::Recorder> recorder;
-  if (network != nullptr) {
-    recorder.emplace(world.network(), std::string(world.router().name()), network->trace);
-  }
-  const NetworkFaultPlayer links(world, std::move(faults).value());
-  sim::run_in_steps(end, exchange, progress, [&](PicoInstant until) { world.run_until(until); });
+  for (TrafficOptions& traffic : b.traffic) traffic.end = std::min(traffic.end, end);
+  return b;
+}
+
+/// Sends until `end`, then lets packets arrive. Returns the counts of this part.
+std::vector<Counts> run(World& world, PicoInstant end, Exchange& exchange,
+                        const Progress& progress) {
+  run_in_steps(end, exchange, progress, [&](PicoInstant until) { world.run_until(until); });
   std::vector<Counts> counts(world.traffic().size());
   for (std::size_t i = 0; i < counts.size(); ++i) {
     counts[i].in_time = world.traffic()[i]->delivered_bytes();
   }
   world.run_until(PicoInstant::never());
-  const PicoInstant last = std::max(end, world.engine().last_event());
-
-  if (recorder) {
-    recorder->finish(last);
-    std::vector<sim::TrafficPattern> patterns;
-    for (const auto& traffic : bounded.traffic) patterns.push_back(traffic.pattern);
-    network->topology = network_topology(*recorder);
-    network->run = network_run(*recorder, world.engine().trace_hash(), names_of(patterns));
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const Traffic& t = *world.traffic()[i];
+    counts[i].sent = t.sent();
+    counts[i].bytes = t.delivered_bytes();
+    counts[i].latencies = t.latencies();
   }
+  return counts;
+}
+
+}  // namespace
+
+Result<TrafficOutcome> run_traffic(const Scenario& scenario) {
+  AloneExchange alone;
+  return run_traffic(scenario, alone);
+}
+
+Result<TrafficOutcome> run_traffic(const Scenario& unbounded, Exchange& exchange,
+                                   NetworkRecording* network, const Progress& progress) {
+  WEFT_CHECK(network == nullptr || exchange.size() == 1);
+  const auto scenario = bounded(unbounded);
+  if (!scenario) return scenario.error();
+  auto made = World::make(*scenario, &exchange);
+  if (!made) return std::move(made).error();
+  World& world = **made;
+  auto faults = parse_faults(world);
+  if (!faults) return std::move(faults).error();
+  expect_rates(world, *faults);
+  std::optional<Recorder> recorder;
+  if (network != nullptr) {
+    recorder.emplace(world.network(), std::string(world.router().name()), network->trace);
+  }
+  const NetworkFaultPlayer links(world, std::move(faults).value());
+  const PicoInstant end = PicoInstant() + to_pico(scenario->duration);
+  auto counts = run(world, end, exchange, progress);
+  const PicoInstant last = std::max(end, world.engine().last_event());
+  if (recorder) record(*recorder, world, last, *network);
 
   TrafficOutcome outcome{.hosts = world.topology().hosts(),
                          .switches = world.topology().switches(),
                          .router = std::string(world.router().name()),
                          .packet_hops = world.network().packet_hops(),
                          .events = world.engine().events(),
+                         .memory_bytes = exchange.first_of_process() ? resident_bytes_at_most() : 0,
                          .trace_hash = world.engine().trace_hash(),
                          .simulated = Duration(greatest(exchange, last.ticks()) / 1'000)};
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    const sim::Traffic& t = *world.traffic()[i];
-    counts[i].sent = t.sent();
-    counts[i].bytes = t.delivered_bytes();
-    counts[i].latencies = t.latencies();
-  }
   add_up(exchange, outcome, counts);
-  std::uint64_t sent = 0, delivered = 0;
+  Counts all;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    outcome.traffic.push_back(figures_of(bounded.traffic[i], counts[i]));
-    sent += counts[i].sent;
-    delivered += counts[i].latencies.count;
+    const TrafficOptions& o = scenario->traffic[i];
+    outcome.traffic.push_back(figures_of(counts[i], (o.end - o.start).to_seconds()));
+    outcome.traffic.back().pattern = o.pattern;
+    add(counts[i], all);
   }
+  outcome.all = figures_of(all, scenario->duration.to_seconds());
   // All parts see the same links.
-  auto good = sim::check_arrival(sent, delivered, world.network().links_down());
+  auto good = check_arrival(all.sent, all.latencies.count, world.network().links_down());
   if (!good) return std::move(good).error();
   return outcome;
 }
 
-}  // namespace weft::stream
+}  // namespace weft::sim
