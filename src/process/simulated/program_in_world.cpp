@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "sim/run/stuck.hpp"
 
 namespace weft {
 namespace {
@@ -90,6 +91,9 @@ Result<void> ProgramInWorld::advance(PicoInstant limit) {
 }
 
 Error ProgramInWorld::stuck() const {
+  if (auto moves = sim::check_standstill(world().network()); !moves) {
+    return std::move(moves).error();
+  }
   std::string who;
   std::size_t waiting = 0;
   for (const auto& rank : ranks_) {

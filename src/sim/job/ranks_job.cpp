@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/run/stuck.hpp"
+
 namespace weft::sim {
 
 RanksJob::RanksJob(World& world, const Program& program, RanksJobOptions options,
                    std::vector<std::uint32_t> hosts)
     : options_(std::move(options)),
       engine_(world.engine()),
+      network_(world.network()),
       ranks_(std::make_unique<Ranks>(program, options_.ranks, std::move(hosts), world.network(),
                                      world.agents())) {
   begin(world);
@@ -19,6 +22,7 @@ RanksJob::RanksJob(World& world, Feed& feed, RanksJobOptions options,
                    std::vector<std::uint32_t> hosts)
     : options_(std::move(options)),
       engine_(world.engine()),
+      network_(world.network()),
       ranks_(std::make_unique<Ranks>(feed, options_.ranks, std::move(hosts), world.network(),
                                      world.agents())) {
   begin(world);
@@ -45,6 +49,7 @@ std::optional<JobFailure> RanksJob::failure() const {
 /// With nothing to come, ranks that have not ended never will.
 Result<void> RanksJob::look_around() {
   if (over() || !engine_.idle()) return {};
+  if (auto moves = check_standstill(network_); !moves) return moves;
   return Error{ErrorCode::unavailable,
                "nothing happens any more, and its ranks wait for messages that nobody sends"};
 }

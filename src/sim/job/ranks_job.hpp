@@ -64,6 +64,7 @@ class RanksJob : public Job, private Agent {
 
   RanksJobOptions options_;
   Engine& engine_;
+  const Network& network_;
   std::unique_ptr<Ranks> ranks_;
   bool departed_ = false;
   RanksJobFigures figures_;

@@ -19,6 +19,13 @@ constexpr PicoDuration longest_hop = PicoDuration::seconds(10);
 /// it moves.
 constexpr std::uint64_t enough_hops = 1u << 18;
 
+Error never_move(std::uint64_t packets) {
+  return {ErrorCode::unavailable,
+          fmt::format("{} packets are left in the network and can never move, though no link is "
+                      "down: they wait for each other; use another router",
+                      packets)};
+}
+
 }  // namespace
 
 Result<void> check_arrival(std::uint64_t sent, std::uint64_t delivered, std::uint32_t links_down) {
@@ -27,6 +34,11 @@ Result<void> check_arrival(std::uint64_t sent, std::uint64_t delivered, std::uin
                fmt::format("{} of {} messages never arrive, though no link is down: their packets "
                            "wait for each other; use another router",
                            sent - delivered, sent)};
+}
+
+Result<void> check_standstill(const Network& network) {
+  if (network.at_rest() || network.links_down() > 0) return {};
+  return never_move(network.packets_in_flight());
 }
 
 Result<void> check_rest(const Network& network, Exchange& exchange,
@@ -41,10 +53,7 @@ Result<void> check_rest(const Network& network, Exchange& exchange,
     if (step == PicoDuration{}) first_hops = hops;
     if (busy == 0 || network.links_down() > 0 || hops - first_hops > enough_hops) return {};
     if (hops == std::exchange(hops_before, hops) && step >= longest_hop) {
-      return Error{ErrorCode::unavailable,
-                   fmt::format("{} packets are left in the network and can never move, though no "
-                               "link is down: they wait for each other; use another router",
-                               packets)};
+      return never_move(packets);
     }
   }
 }

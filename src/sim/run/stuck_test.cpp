@@ -77,15 +77,20 @@ TEST(stuck, packets_that_wait_for_each_other_in_a_ring_are_found) {
   EXPECT_EQ(rest.error().code, ErrorCode::unavailable);
   EXPECT_THAT(rest.error().message, HasSubstr("can never move"));
   EXPECT_THAT(rest.error().message, HasSubstr("use another router"));
+  const auto standstill = check_standstill(ring.network());
+  ASSERT_FALSE(standstill.ok());
+  EXPECT_EQ(standstill.error().message, rest.error().message);
 }
 
 TEST(stuck, packets_that_arrive_or_wait_for_a_link_are_not) {
   Ring arrives("updown");
   EXPECT_TRUE(arrives.check().ok());
   EXPECT_TRUE(arrives.network().at_rest());
+  EXPECT_TRUE(check_standstill(arrives.network()).ok());
   Ring waits("shortest");
   waits.network().set_up(LinkId(0), false);
   EXPECT_TRUE(waits.check().ok());
+  EXPECT_TRUE(check_standstill(waits.network()).ok());
 }
 
 TEST(stuck, messages_that_never_arrive_are_an_error_unless_a_link_is_down) {

@@ -80,5 +80,49 @@ TEST(uniform_traffic, every_network_and_pattern_runs) {
   }
 }
 
+/// Five switches in a ring, in a network of so many others that the look before the simulation,
+/// which is bounded, does not find that packets can wait for each other there.
+std::string large_network_with_a_ring() {
+  constexpr int switches = 1500;
+  std::string hosts, names, cables;
+  for (int i = 0; i < switches; ++i) {
+    hosts += fmt::format("\"h{}\", ", i);
+    names += fmt::format("\"s{}\", ", i);
+    const std::string next = i < 5 ? fmt::format("s{}", (i + 1) % 5) : "core";
+    cables += fmt::format("[\"h{0}\", \"s{0}\"], [\"s{0}\", \"{1}\"],\n", i, next);
+  }
+  return fmt::format("hosts = [{}]\nswitches = [{}\"core\"]\ncables = [{}[\"s0\", \"core\"]]\n",
+                     hosts, names, cables);
+}
+
+TEST(simulation, that_ends_with_packets_that_wait_for_each_other_fails_and_says_so_in_one_line) {
+  ScratchDirectory directory;
+  write_file(directory / "ring.toml", large_network_with_a_ring());
+  write_file(directory / "stuck.toml", R"(seed = 1
+[network]
+topology = "file:ring.toml"
+router = "shortest"
+preset = "ib-edr"
+mtu = "1KiB"
+buffer = "1100B"
+local-link = {rate = "10Gbit", latency = "1us"}
+[placement]
+kind = "contiguous"
+[[jobs]]
+kind = "workload"
+name = "ring"
+pattern = "all-to-all"
+ranks = 5
+message = "256KiB"
+compute = "1us"
+iterations = 3
+)");
+  const Ended ended = run_weft({"simulate", directory / "stuck.toml"}, 30);
+  EXPECT_EQ(ended.code, 1) << ended.describe();
+  EXPECT_NE(ended.errors.find("can never move, though no link is down"), std::string::npos)
+      << ended.describe();
+  EXPECT_EQ(std::count(ended.errors.begin(), ended.errors.end(), '\n'), 1) << ended.describe();
+}
+
 }  // namespace
 }  // namespace weft::e2e
