@@ -59,6 +59,10 @@ void SimHub::end_elsewhere(NodeId node) {
   end_life({node, static_cast<std::uint32_t>(lives_[node.value()].size())});
 }
 
+Incarnation SimHub::incarnation_of(NodeId node) const {
+  return lives_[node.value()].back().incarnation;
+}
+
 std::string SimHub::address_of(NodeId node) const {
   return SimEndpoint::address_of({node, static_cast<std::uint32_t>(lives_[node.value()].size())});
 }

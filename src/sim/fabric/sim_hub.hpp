@@ -73,6 +73,8 @@ class SimHub final : public NetworkUser, public Agent, private RcUser {
   /// A node that is not here begins a life, or its last one ends: now, as all parts say.
   void begin_elsewhere(NodeId node, Incarnation incarnation);
   void end_elsewhere(NodeId node);
+  /// Of the node's latest life; it has had one.
+  Incarnation incarnation_of(NodeId node) const;
   /// Of the node's latest life, as its endpoint would say.
   std::string address_of(NodeId node) const;
 

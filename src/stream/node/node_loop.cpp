@@ -8,8 +8,22 @@
 namespace weft::stream {
 
 NodeLoop::NodeLoop(Fabric& fabric, StreamNode& node, Duration spin)
-    : fabric_(fabric), node_(node), turn_(fabric, node), sleeper_(spin) {
+    : fabric_(fabric),
+      node_(node),
+      turn_(fabric, node, [this](NodeId peer) { return find_peer(peer); }),
+      sleeper_(spin) {
   for (const int descriptor : node.descriptors()) sleeper_.watch(descriptor);
+}
+
+Result<void> NodeLoop::add_peer(NodeId peer, Incarnation incarnation, const std::string& address) {
+  peers_[peer] = {incarnation, address};
+  return fabric_.add_peer(peer, incarnation, address);
+}
+
+std::optional<PeerPlace> NodeLoop::find_peer(NodeId peer) const {
+  const auto known = peers_.find(peer);
+  if (known == peers_.end()) return std::nullopt;
+  return known->second;
 }
 
 void NodeLoop::turn(Instant until) {

@@ -2,7 +2,9 @@
 // NodeLoop: the driver loop in real time. Turns a node, and sleeps when there is nothing to do.
 #pragma once
 
-#include <functional>
+#include <map>
+#include <optional>
+#include <string>
 
 #include "runtime/sleeper.hpp"
 #include "stream/node/node_turn.hpp"
@@ -17,10 +19,9 @@ class NodeLoop {
 
   /// Also wakes up for this descriptor.
   void watch(int descriptor) { sleeper_.watch(descriptor); }
-  /// See NodeTurn.
-  Result<void> add_peer(NodeId peer, Incarnation incarnation, const std::string& address) {
-    return turn_.add_peer(peer, incarnation, address);
-  }
+  /// Makes a peer known to the fabric. Keeps its address, to connect to it anew after the machine
+  /// wanted to hang up.
+  Result<void> add_peer(NodeId peer, Incarnation incarnation, const std::string& address);
   /// One round: poll, work, post; sleeps (at most until `until`) if nothing moved.
   void turn(Instant until);
   /// Everything that was handed to the fabric has left.
@@ -29,8 +30,11 @@ class NodeLoop {
  private:
   Fabric& fabric_;
   StreamNode& node_;
+  std::map<NodeId, PeerPlace> peers_;
   NodeTurn turn_;
   Sleeper sleeper_;
+
+  std::optional<PeerPlace> find_peer(NodeId peer) const;
 };
 
 }  // namespace weft::stream

@@ -7,18 +7,13 @@
 
 namespace weft::stream {
 
-Result<void> NodeTurn::add_peer(NodeId peer, Incarnation incarnation, const std::string& address) {
-  peers_[peer] = {incarnation, address};
-  return fabric_.add_peer(peer, incarnation, address);
-}
-
 void NodeTurn::hang_up() {
   for (const NodeId peer : out_.hang_up.view()) {
-    const auto known = peers_.find(peer);
-    if (known == peers_.end()) continue;
+    const auto known = find_peer_(peer);
+    if (!known) continue;
     spdlog::warn("node {} takes nothing and does not answer: going on without it", peer.value());
     fabric_.remove_peer(peer);
-    (void)fabric_.add_peer(peer, known->second.incarnation, known->second.address);
+    (void)fabric_.add_peer(peer, known->incarnation, known->address);
   }
   out_.hang_up.clear();
 }

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
+#include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "core/stream/outbox.hpp"
 #include "stream/node/stream_node.hpp"
@@ -13,9 +15,21 @@
 
 namespace weft::stream {
 
+/// How a peer is reached, as the fabric was told.
+struct PeerPlace {
+  Incarnation incarnation{};
+  std::string address;
+};
+
 class NodeTurn {
  public:
-  NodeTurn(Fabric& fabric, StreamNode& node) : fabric_(fabric), node_(node) {}
+  /// None: the peer is unknown. The driver has the table: one per node would take memory for
+  /// every pair of nodes of a simulation.
+  using FindPeer = std::function<std::optional<PeerPlace>(NodeId peer)>;
+
+  /// `find_peer` is asked when the machine wants to hang up on a peer, and to connect to it anew.
+  NodeTurn(Fabric& fabric, StreamNode& node, FindPeer find_peer)
+      : fabric_(fabric), node_(node), find_peer_(std::move(find_peer)) {}
 
   struct Done {
     std::size_t completions = 0;
@@ -23,9 +37,6 @@ class NodeTurn {
     std::size_t posted = 0;
     bool moved = false;  ///< anything at all; if not, nothing will until an event or a deadline
   };
-  /// Makes a peer known to the fabric. Keeps its address, to connect to it anew after the machine
-  /// wanted to hang up.
-  Result<void> add_peer(NodeId peer, Incarnation incarnation, const std::string& address);
   /// Poll, work, post. Operations that the fabric refuses are offered again in the next round.
   Done turn(Instant now);
   /// Everything that was handed to the fabric has left.
@@ -35,12 +46,8 @@ class NodeTurn {
   Fabric& fabric_;
   StreamNode& node_;
   Outbox out_;
+  FindPeer find_peer_;
   std::size_t outstanding_ = 0;
-  struct Place {
-    Incarnation incarnation{};
-    std::string address;
-  };
-  std::map<NodeId, Place> peers_;
 
   void hang_up();
 };

@@ -33,7 +33,9 @@ Result<void> SimulatedNode::start() {
   auto node = shared_.factory(self(), incarnation().value() > 1, *fabric_, local_now());
   if (!node) return std::move(node).error();
   node_ = std::move(node).value();
-  loop_.emplace(*fabric_, *node_);
+  loop_.emplace(*fabric_, *node_, [this](NodeId peer) -> std::optional<PeerPlace> {
+    return PeerPlace{hub().incarnation_of(peer), hub().address_of(peer)};
+  });
   wake_at(now());
   return {};
 }

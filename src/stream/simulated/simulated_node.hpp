@@ -44,7 +44,7 @@ class SimulatedNode final : public sim::HostedProcess {
   }
   /// Here.
   Result<void> add_peer(NodeId peer, Incarnation incarnation, const std::string& address) {
-    return loop_->add_peer(peer, incarnation, address);
+    return fabric_->add_peer(peer, incarnation, address);
   }
   StreamProgress progress() { return node_ != nullptr ? node_->progress() : StreamProgress{}; }
   std::string describe() const { return node_ != nullptr ? node_->describe() : "dead"; }
