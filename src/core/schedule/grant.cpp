@@ -90,12 +90,7 @@ void GrantCompute::on_contribution(Instant now, std::uint32_t i, TimesliceIndex 
   Input& input = inputs_[i];
   if (round < input.arrived) return;
   if (!input.batches.empty()) learn(now, input, pace_.is_slow(i));
-  const auto size = static_cast<double>(bytes.value());
-  mean_bytes_ += (size - mean_bytes_) / (mean_bytes_ == 0 ? 1 : 16);
-  pace_.set_least(static_cast<std::uint32_t>(least_window / std::max(mean_bytes_, 1.0)));
-  pace_.set_first(static_cast<std::uint32_t>(static_cast<double>(options_.first_window) /
-                                             std::max(mean_bytes_, 1.0)));
-  pace_.set_most(rings_hold());
+  note_size(static_cast<double>(bytes.value()));
   settle(input, round + 1);
   if (pace_.is_slow(i)) {
     note_slow(now);
@@ -104,14 +99,22 @@ void GrantCompute::on_contribution(Instant now, std::uint32_t i, TimesliceIndex 
   }
 }
 
+void GrantCompute::note_size(double bytes) {
+  if (bytes == mean_bytes_ && bytes > 0) return;  // mostly all are alike, and divisions take time
+  mean_bytes_ += (bytes - mean_bytes_) / (mean_bytes_ == 0 ? 1 : 16);
+  pace_.set_least(static_cast<std::uint32_t>(least_window / std::max(mean_bytes_, 1.0)));
+  pace_.set_first(static_cast<std::uint32_t>(static_cast<double>(options_.first_window) /
+                                             std::max(mean_bytes_, 1.0)));
+  pace_.set_most(rings_hold());
+}
+
 /// Contributions below that round have come, or will not come.
 void GrantCompute::settle(Input& input, std::uint64_t round) {
   input.arrived = std::max(input.arrived, round);
   input.told = std::max(input.told, round);
   input.granted = std::max(input.granted, round);
-  std::size_t done = 0;
-  while (done < input.batches.size() && input.batches[done].until <= input.arrived) ++done;
-  input.batches.drop_front(done);
+  const auto waits = [&](const Batch& batch) { return batch.until > input.arrived; };
+  input.batches.erase(input.batches.begin(), std::ranges::find_if(input.batches, waits));
 }
 
 /// A round counts as delivered by slow input nodes when all of them have.
@@ -256,17 +259,34 @@ bool GrantCompute::may_grant(std::size_t i, Instant now, const Standing& standin
          (input.out() < shares_per_input * standing.share && !is_late(input, now));
 }
 
-std::size_t GrantCompute::choose(Instant now, const Standing& standing) const {
-  std::size_t best = inputs_.size();
-  // Downwards: so each input node is asked by one compute node after the other, upwards.
-  std::size_t i = next_;
-  for (std::size_t k = 0; k < inputs_.size(); ++k, i = (i == 0 ? inputs_.size() : i) - 1) {
-    if (best != inputs_.size() && inputs_[i].granted >= inputs_[best].granted) continue;
-    if (!may_grant(i, now, standing)) continue;
-    best = i;
-    if (inputs_[i].granted <= standing.lowest) break;  // nobody can be further behind
+std::uint64_t GrantCompute::least_granted(Instant now, const Standing& standing) const {
+  std::uint64_t least = none;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].granted >= least || !may_grant(i, now, standing)) continue;
+    least = inputs_[i].granted;
+    if (least <= standing.lowest) break;  // nobody can be further behind
   }
-  return best;
+  return least;
+}
+
+/// Grants round by round, so that a grant does not take a look at all input nodes.
+bool GrantCompute::grant(Instant now, std::uint64_t window, Standing& standing) {
+  while (standing.out < window) {
+    const std::uint64_t round = least_granted(now, standing);
+    if (round == none) return false;
+    // Downwards: so each input node is asked by one compute node after the other, upwards.
+    std::size_t i = next_;
+    for (std::size_t k = 0; k < inputs_.size() && standing.out < window; ++k) {
+      const std::size_t after = i == 0 ? inputs_.size() - 1 : i - 1;
+      if (inputs_[i].granted == round && may_grant(i, now, standing)) {
+        together_.on_grant(now, inputs_[i].granted++);
+        ++standing.out;
+        next_ = after;
+      }
+      i = after;
+    }
+  }
+  return true;
 }
 
 /// A slow input node goes on without a stop: it has its share of the grants that are out, even
@@ -317,14 +337,7 @@ void GrantCompute::write_messages(Instant now, MessageBox& out) {
   note_starved(state);
   grant_slow(state);
   const std::uint64_t window = pace_.in_flight();
-  bool is_held_up = false;
-  for (; state.out < window; ++state.out) {
-    const std::size_t i = choose(now, state);
-    is_held_up = i == inputs_.size();
-    if (is_held_up) break;
-    together_.on_grant(now, inputs_[i].granted++);
-    next_ = i == 0 ? inputs_.size() - 1 : i - 1;
-  }
+  const bool is_held_up = !grant(now, window, state);
   if (is_held_up && state.out < pace_.enough()) {
     held_up(now, state);
   } else {
@@ -343,8 +356,8 @@ void GrantCompute::tell(Instant now, std::uint64_t window, MessageBox& out) {
     Input& input = inputs_[i];
     if (!input.up || input.granted <= input.told) continue;
     if (input.granted - input.told < step && input.told - input.arrived > step) continue;
-    if (input.batches.full()) {
-      input.batches.end()[-1].until = input.granted;
+    if (input.batches.size() == batches_kept) {
+      input.batches.back().until = input.granted;
     } else {
       input.batches.push_back({.until = input.granted, .at = now});
     }

@@ -73,6 +73,9 @@ class GrantInput final : public InputSchedule {
     bool declines = false;       // has to be told one of these
   };
   bool skip_over(Compute& compute, Readiness readiness);
+  static bool is_before(const Compute& a, const Compute& b);
+  /// A look at all that were granted.
+  Choice first_sendable(const SendState& state);
 
   std::uint32_t self_;
   RoundGrid grid_;
@@ -114,7 +117,9 @@ class GrantCompute final : public ComputeSchedule {
     std::uint64_t arrived = 0;   // the first that has not arrived
     std::uint64_t ended = none;  // the first that it declined
     std::uint64_t seen = 0;      // contributions since the node last looked
-    FixedVec<Batch> batches{batches_kept};
+    /// At most `batches_kept`. Mostly a few: room for all of them, for each pair of thousands of
+    /// nodes, would be a large part of a simulation's memory.
+    std::vector<Batch> batches;
 
     std::uint64_t out() const { return std::min(granted, ended) - std::min(arrived, ended); }
   };
@@ -127,6 +132,7 @@ class GrantCompute final : public ComputeSchedule {
     std::uint64_t out = 0;  // and not late, nor of slow input nodes
   };
   void find_teller();
+  void note_size(double bytes);
   void settle(Input& input, std::uint64_t round);
   void learn(Instant now, Input& input, bool of_slow);
   void note_slow(Instant now);
@@ -138,8 +144,10 @@ class GrantCompute final : public ComputeSchedule {
   std::size_t furthest_behind();
   Standing standing(Instant now, std::uint64_t lowest);
   bool may_grant(std::size_t input, Instant now, const Standing& standing) const;
-  /// The input that gets the next grant; the number of inputs when none may.
-  std::size_t choose(Instant now, const Standing& standing) const;
+  /// The lowest round that an input node waits for and may be granted; none when none may.
+  std::uint64_t least_granted(Instant now, const Standing& standing) const;
+  /// Grants until `window` contributions are out. False: no input node may be granted more.
+  bool grant(Instant now, std::uint64_t window, Standing& standing);
   void grant_slow(const Standing& standing);
   void note_starved(const Standing& standing);
   void held_up(Instant now, const Standing& standing);

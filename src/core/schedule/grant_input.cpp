@@ -33,13 +33,31 @@ bool GrantInput::skip_over(Compute& compute, Readiness readiness) {
   return true;
 }
 
+bool GrantInput::is_before(const Compute& a, const Compute& b) {
+  return a.next != b.next ? a.next < b.next : a.order < b.order;
+}
+
 Choice GrantInput::choose(Instant, const SendState& state) {
+  // Mostly the first in line can be sent: the others are not asked about then.
+  const Compute* line = nullptr;
+  for (const Compute& compute : computes_) {
+    if (compute.next < compute.granted && (line == nullptr || is_before(compute, *line))) {
+      line = &compute;
+    }
+  }
+  if (line == nullptr) return {};
+  const auto c = static_cast<std::uint32_t>(line - computes_.data());
+  const TimesliceIndex t = grid_.timeslice(line->next, c);
+  if (state.readiness(t) == Readiness::sendable) {
+    return {.kind = Choice::Kind::send, .timeslice = t};
+  }
+  return first_sendable(state);
+}
+
+Choice GrantInput::first_sendable(const SendState& state) {
   Choice wait, send;
   const Compute* best = nullptr;
   const Compute* first = nullptr;
-  const auto is_before = [](const Compute& a, const Compute& b) {
-    return a.next != b.next ? a.next < b.next : a.order < b.order;
-  };
   for (std::uint32_t c = 0; c < computes_.size(); ++c) {
     Compute& compute = computes_[c];
     while (compute.next < compute.granted && (best == nullptr || is_before(compute, *best))) {
