@@ -10,12 +10,17 @@
 #include <utility>
 
 #include "mpi/api/collective_call.hpp"
+#include "mpi/api/intercommunicators.hpp"
 
 namespace weft::mpi {
 namespace {
 
 using collective::Blocks;
 using collective::Operation;
+
+bool is_inter(const Collective& c) {
+  return c.ok() && is_inter(*c.communicator);
+}
 
 /// Elements in memory of their own, laid out as their datatype says.
 class Spread {
@@ -116,6 +121,7 @@ Folding folding(Collective& c, MPI_Op op, MPI_Datatype type) {
 }
 
 int barrier(Collective& c) {
+  if (is_inter(c)) return inter::barrier(c);
   if (!c.ok()) return c.error;
   auto job = std::make_unique<CollectiveJob>();
   job->request = {.operation = Operation::barrier};
@@ -123,6 +129,7 @@ int barrier(Collective& c) {
 }
 
 int bcast(Collective& c, void* buffer, std::int64_t count, MPI_Datatype type, int root) {
+  if (is_inter(c)) return inter::bcast(c, buffer, count, type, root);
   auto job = std::make_unique<CollectiveJob>();
   c.check_root(root);
   const bool gives = c.ok() && c.is_root(root);
@@ -163,25 +170,33 @@ int fold_vectors(Collective& c, Operation operation, const void* input, void* ou
   return c.run(std::move(job));
 }
 
+int refuse_inter(Collective& c) {
+  return c.call.fail(c.communicator, MPI_ERR_COMM, "an intercommunicator has no scans");
+}
+
 }  // namespace
 
 int reduce(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
            MPI_Op op, int root) {
+  if (is_inter(c)) return inter::reduce(c, input, output, count, type, op, root);
   return fold_vectors(c, Operation::reduce, input, output, count, type, op, root);
 }
 
 int allreduce(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
               MPI_Op op) {
+  if (is_inter(c)) return inter::allreduce(c, input, output, count, type, op);
   return fold_vectors(c, Operation::allreduce, input, output, count, type, op, 0);
 }
 
 int scan(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
          MPI_Op op) {
+  if (is_inter(c)) return refuse_inter(c);
   return fold_vectors(c, Operation::scan, input, output, count, type, op, 0);
 }
 
 int exscan(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
            MPI_Op op) {
+  if (is_inter(c)) return refuse_inter(c);
   return fold_vectors(c, Operation::exclusive_scan, input, output, count, type, op, 0);
 }
 
@@ -228,20 +243,27 @@ int fold_blocks(Collective& c, const void* input, void* output,
 int reduce_scatter(Collective& c, const void* input, void* output, Integers counts,
                    MPI_Datatype type, MPI_Op op) {
   if (!c.ok()) return c.error;
-  std::vector<std::int64_t> all(c.group().size());
+  std::vector<std::int64_t> all(local_group(c.call, *c.communicator).size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = counts[i];
+  if (is_inter(c)) return inter::reduce_scatter(c, input, output, all, type, op);
   return fold_blocks(c, input, output, all, type, op);
 }
 
 int reduce_scatter_block(Collective& c, const void* input, void* output, std::int64_t count,
                          MPI_Datatype type, MPI_Op op) {
   if (!c.ok()) return c.error;
-  return fold_blocks(c, input, output, std::vector<std::int64_t>(c.group().size(), count), type,
-                     op);
+  const std::vector<std::int64_t> all(local_group(c.call, *c.communicator).size(), count);
+  if (is_inter(c)) return inter::reduce_scatter(c, input, output, all, type, op);
+  return fold_blocks(c, input, output, all, type, op);
 }
 
 int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype type, void* output,
            std::int64_t output_count, MPI_Datatype output_type, int root) {
+  if (is_inter(c)) {
+    BlockList list;
+    if (root == MPI_ROOT) list = inter::blocks(c, output, output_count, output_count, output_type);
+    return inter::gather(c, input, count, type, std::move(list), root);
+  }
   auto job = std::make_unique<CollectiveJob>();
   c.check_root(root);
   if (!c.ok()) return c.error;
@@ -263,6 +285,11 @@ int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype ty
 
 int gatherv(Collective& c, const void* input, std::int64_t count, MPI_Datatype type, void* output,
             Integers counts, Integers displacements, MPI_Datatype output_type, int root) {
+  if (is_inter(c)) {
+    BlockList list;
+    if (root == MPI_ROOT) list = c.list(output, counts, displacements, output_type);
+    return inter::gather(c, input, count, type, std::move(list), root);
+  }
   auto job = std::make_unique<CollectiveJob>();
   c.check_root(root);
   if (!c.ok()) return c.error;
@@ -284,6 +311,11 @@ int gatherv(Collective& c, const void* input, std::int64_t count, MPI_Datatype t
 
 int scatter(Collective& c, const void* input, std::int64_t input_count, MPI_Datatype input_type,
             void* output, std::int64_t count, MPI_Datatype type, int root) {
+  if (is_inter(c)) {
+    BlockList list;
+    if (root == MPI_ROOT) list = inter::blocks(c, input, input_count, input_count, input_type);
+    return inter::scatter(c, std::move(list), output, count, type, root);
+  }
   auto job = std::make_unique<CollectiveJob>();
   c.check_root(root);
   if (!c.ok()) return c.error;
@@ -306,6 +338,11 @@ int scatter(Collective& c, const void* input, std::int64_t input_count, MPI_Data
 int scatterv(Collective& c, const void* input, Integers counts, Integers displacements,
              MPI_Datatype input_type, void* output, std::int64_t count, MPI_Datatype type,
              int root) {
+  if (is_inter(c)) {
+    BlockList list;
+    if (root == MPI_ROOT) list = c.list(input, counts, displacements, input_type);
+    return inter::scatter(c, std::move(list), output, count, type, root);
+  }
   auto job = std::make_unique<CollectiveJob>();
   c.check_root(root);
   if (!c.ok()) return c.error;
@@ -362,6 +399,11 @@ int exchange_blocks(Collective& c, Operation operation, const NamedBlock& input,
 }
 
 int exchange_lists(Collective& c, const BlockList& input, const BlockList& output, bool in_place) {
+  if (is_inter(c)) {
+    if (!in_place) return inter::exchange(c, input, output);
+    return c.call.fail(c.communicator, MPI_ERR_BUFFER,
+                       "MPI_IN_PLACE is not for intercommunicators");
+  }
   auto job = std::make_unique<CollectiveJob>();
   if (!c.ok()) return c.error;
   job->out_blocks = {output, in_place};
@@ -378,12 +420,20 @@ int exchange_lists(Collective& c, const BlockList& input, const BlockList& outpu
 
 int allgather(Collective& c, const void* input, std::int64_t count, MPI_Datatype type, void* output,
               std::int64_t output_count, MPI_Datatype output_type) {
+  if (is_inter(c)) {
+    return inter::exchange(c, inter::blocks(c, input, count, 0, type),
+                           inter::blocks(c, output, output_count, output_count, output_type));
+  }
   return exchange_blocks(c, Operation::allgather, {input, count, type},
                          {output, output_count, output_type});
 }
 
 int allgatherv(Collective& c, const void* input, std::int64_t count, MPI_Datatype type,
                void* output, Integers counts, Integers displacements, MPI_Datatype output_type) {
+  if (is_inter(c)) {
+    return inter::exchange(c, inter::blocks(c, input, count, 0, type),
+                           c.list(output, counts, displacements, output_type));
+  }
   auto job = std::make_unique<CollectiveJob>();
   if (!c.ok()) return c.error;
   const bool in_place = input == abi::in_place;
@@ -401,6 +451,10 @@ int allgatherv(Collective& c, const void* input, std::int64_t count, MPI_Datatyp
 
 int alltoall(Collective& c, const void* input, std::int64_t count, MPI_Datatype type, void* output,
              std::int64_t output_count, MPI_Datatype output_type) {
+  if (is_inter(c)) {
+    return inter::exchange(c, inter::blocks(c, input, count, count, type),
+                           inter::blocks(c, output, output_count, output_count, output_type));
+  }
   return exchange_blocks(c, Operation::alltoall, {input, count, type},
                          {output, output_count, output_type});
 }

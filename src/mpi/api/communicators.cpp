@@ -11,6 +11,7 @@
 #include "mpi/api/collective_call.hpp"
 #include "mpi/api/groups.hpp"
 #include "mpi/api/info.hpp"
+#include "mpi/api/intercommunicators.hpp"
 #include "mpi/api/text.hpp"
 
 namespace weft::mpi {
@@ -24,9 +25,13 @@ int duplicate(const Call& call, MPI_Comm comm, MPI_Comm* made) {
   Attributes copied;
   error = communicator_keys().copy_all(comm, parent->attributes, copied);
   if (error != MPI_SUCCESS) return error;
-  Group group = parent->group;
-  group.generation = child_generation(parent->group, ++parent->children, group.members);
-  *made = add_communicator(*parent, std::move(group));
+  if (is_inter(*parent)) {
+    if ((error = duplicate_inter(call, *parent, made)) != MPI_SUCCESS) return error;
+  } else {
+    Group group = parent->group;
+    group.generation = child_generation(parent->group, ++parent->children, group.members);
+    *made = add_communicator(*parent, std::move(group));
+  }
   Communicator& child = *call.communicator(*made, error);
   child.attributes = std::move(copied);
   child.topology = parent->topology;
@@ -49,8 +54,9 @@ const Members* members_of(const Call& call, const Communicator& parent, MPI_Grou
                           int& error) {
   const Members* const members = find_group(call, group, error);
   if (members == nullptr) return nullptr;
+  const Members& parents = local_group(call, parent).members;
   for (const NodeId process : *members) {
-    if (rank_of(parent.group.members, process) != MPI_UNDEFINED) continue;
+    if (rank_of(parents, process) != MPI_UNDEFINED) continue;
     error = call.fail(
         &parent, MPI_ERR_GROUP,
         fmt::format("process {} of the group is none of the communicator", process.value()));
@@ -103,6 +109,7 @@ int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
   if (parent == nullptr) return error;
   const Members* const members = members_of(call, *parent, group, error);
   if (members == nullptr) return error;
+  if (is_inter(*parent)) return create_inter(call, *parent, *members, made);
   // All processes of the parent count, members or not.
   *made = make_of(*parent, *members, child_generation(parent->group, ++parent->children, *members));
   return MPI_SUCCESS;
@@ -137,16 +144,17 @@ int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int* result) {
   const Communicator* const first = call.communicator(a, error);
   const Communicator* const second = first != nullptr ? call.communicator(b, error) : nullptr;
   if (second == nullptr) return error;
+  if (is_inter(*first) != is_inter(*second)) {
+    *result = MPI_UNEQUAL;
+    return MPI_SUCCESS;
+  }
   *result = compare_members(first->group.members, second->group.members);
+  if (is_inter(*first)) {
+    *result = std::max(*result, compare_members(local_group(call, *first).members,
+                                                local_group(call, *second).members));
+  }
   if (*result == MPI_IDENT && first != second) *result = MPI_CONGRUENT;
   return MPI_SUCCESS;
-}
-
-int MPI_Comm_test_inter(MPI_Comm comm, int* flag) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Comm_test_inter"};
-  if (call.communicator(comm, error) != nullptr) *flag = 0;
-  return error;
 }
 
 int MPI_Comm_get_parent(MPI_Comm* parent) {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "mpi/api/intercommunicators.hpp"
+
 namespace weft::mpi {
 
 const Members* find_group(const Call& call, MPI_Group handle, int& error) {
@@ -107,7 +109,7 @@ int MPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   int error = MPI_SUCCESS;
   const Call call{"MPI_Comm_group"};
   const auto* communicator = call.communicator(comm, error);
-  if (communicator != nullptr) *group = keep_group(communicator->group.members);
+  if (communicator != nullptr) *group = keep_group(local_group(call, *communicator).members);
   return error;
 }
 

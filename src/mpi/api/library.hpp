@@ -34,6 +34,8 @@ struct Communicator {
   bool returns_errors = false;
   std::shared_ptr<ErrorHandler> handler;  ///< null: a predefined one, as `returns_errors` says
   MPI_Comm handle = MPI_COMM_NULL;
+  /// Of an intercommunicator: the communicator of this process's group, and `group` is the other.
+  MPI_Comm local = MPI_COMM_NULL;
   std::string name;
   Attributes attributes;
   std::shared_ptr<const Topology> topology;  ///< null: none

@@ -6,7 +6,7 @@
 #include <array>
 #include <tuple>
 
-#include "mpi/api/library.hpp"
+#include "mpi/api/intercommunicators.hpp"
 #include "mpi/object/collectives.hpp"
 
 namespace weft::mpi {
@@ -56,7 +56,8 @@ int MPI_Comm_size(MPI_Comm comm, int* size) {
   int error = MPI_SUCCESS;
   const Call call{"MPI_Comm_size"};
   const auto* communicator = call.communicator(comm, error);
-  if (communicator != nullptr) *size = static_cast<int>(communicator->group.size());
+  if (communicator == nullptr) return error;
+  *size = static_cast<int>(local_group(call, *communicator).size());
   return error;
 }
 
@@ -65,6 +66,7 @@ int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {
   int error = MPI_SUCCESS;
   auto* const parent = call.communicator(comm, error);
   if (parent == nullptr) return error;
+  if (is_inter(*parent)) return split_inter(call, *parent, color, key, made);
   const auto sides = exchange_sides(parent->group, {color, key});
   if ((error = call.settle(parent)) != MPI_SUCCESS) return error;
   ++parent->children;
@@ -92,6 +94,9 @@ int MPI_Comm_free(MPI_Comm* comm) {
   if (error != MPI_SUCCESS) return error;
   auto& mpi = library();
   mpi.freed_communicators.push_back(mpi.communicators.remove(number_of(*comm)));
+  if (const MPI_Comm local = mpi.freed_communicators.back()->local; local != MPI_COMM_NULL) {
+    mpi.freed_communicators.push_back(mpi.communicators.remove(number_of(local)));
+  }
   *comm = MPI_COMM_NULL;
   return MPI_SUCCESS;
 }

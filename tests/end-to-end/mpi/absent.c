@@ -4,8 +4,9 @@
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  MPI_Comm merged;
-  MPI_Intercomm_merge(MPI_COMM_WORLD, 0, &merged);
+  MPI_Comm children;
+  MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children,
+                 MPI_ERRCODES_IGNORE);
   MPI_Finalize();
   return 0;
 }

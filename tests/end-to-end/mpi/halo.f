@@ -14,6 +14,6 @@ C     A ring in the oldest form of Fortran, with mpif.h, and a function that wef
       if (before .ne. mod(rank + ranks - 1, ranks)) stop 3
       if (status(MPI_SOURCE) .ne. before) stop 4
       call MPI_BARRIER(MPI_COMM_WORLD, error)
-      call MPI_INTERCOMM_MERGE(MPI_COMM_WORLD, .false., w, error)
+      call MPI_COMM_JOIN(0, w, error)
       call MPI_FINALIZE(error)
       end

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Intercommunicators: two groups of processes, each of which sends to ranks of the other. The group
+// of such a communicator has the other's members, and this process's rank in its own group.
+#pragma once
+
+#include "mpi/api/collective_call.hpp"
+#include "mpi/api/groups.hpp"
+
+namespace weft::mpi {
+
+inline bool is_inter(const Communicator& communicator) {
+  return communicator.local != MPI_COMM_NULL;
+}
+/// The group that this process is in.
+const Group& local_group(const Call& call, const Communicator& communicator);
+
+/// Duplicates, splits and parts of an intercommunicator. Both groups call them.
+int duplicate_inter(const Call& call, Communicator& parent, MPI_Comm* made);
+int split_inter(const Call& call, Communicator& parent, int color, int key, MPI_Comm* made);
+int create_inter(const Call& call, Communicator& parent, const Members& members, MPI_Comm* made);
+
+/// Collective operations between both groups. Each process gets what the other group sent. Root is
+/// MPI_ROOT in the process that is it, MPI_PROC_NULL in others of its group, and its rank in the
+/// other group. Messages go straight from each process to each that wants them.
+namespace inter {
+
+int barrier(Collective& c);
+int bcast(Collective& c, void* buffer, std::int64_t count, MPI_Datatype type, int root);
+/// All fold the whole vectors of the other group; root is as above.
+int reduce(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
+           MPI_Op op, int root);
+int allreduce(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
+              MPI_Op op);
+/// Of the other group's folded vectors each process keeps its own block; `counts` has one for each
+/// process of this group.
+int reduce_scatter(Collective& c, const void* input, void* output,
+                   const std::vector<std::int64_t>& counts, MPI_Datatype type, MPI_Op op);
+/// A block for each process of the other group, and one from each. Blocks that are not sent to
+/// somebody are empty lists.
+int exchange(Collective& c, BlockList input, BlockList output);
+/// The root receives a block of each process of the other group.
+int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype type,
+           BlockList output, int root);
+/// The root sends a block to each process of the other group.
+int scatter(Collective& c, BlockList input, void* output, std::int64_t count, MPI_Datatype type,
+            int root);
+/// The same block for, or from, every process of the other group, `stride` elements apart.
+BlockList blocks(Collective& c, const void* base, std::int64_t count, std::int64_t stride,
+                 MPI_Datatype type);
+
+}  // namespace inter
+}  // namespace weft::mpi
