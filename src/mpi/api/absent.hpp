@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a job that calls a function of MPI that weft does not have yet.
+// Calls of functions of MPI that weft does not have yet.
 #pragma once
 
 namespace weft::mpi {
 
-/// Ends the job with one line that names the function.
-[[noreturn]] void absent(const char* function);
+/// Ends the job with one line that names the function. Where MPI_COMM_WORLD returns errors:
+/// MPI_ERR_UNSUPPORTED_OPERATION, and nothing is written.
+int absent(const char* function);
 
 }  // namespace weft::mpi

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
+#include "mpi/api/generalized.hpp"
 #include "mpi/api/point_to_point.hpp"
 
 namespace weft::mpi {
@@ -30,6 +32,10 @@ Request* find(const Call& call, MPI_Request handle) {
   return request;
 }
 
+int fail_null(const Call& call) {
+  return call.fail(&library().world, MPI_ERR_REQUEST, "the handle is MPI_REQUEST_NULL");
+}
+
 bool is_done(const Call& call, MPI_Request handle) {
   const Request* const request = find(call, handle);
   return request == nullptr || request->done;
@@ -53,6 +59,11 @@ int finish(const Call& call, MPI_Request& handle, MPI_Status* status) {
   }
   const auto request = library().requests.remove(number_of(handle));
   handle = MPI_REQUEST_NULL;
+  if (const Generalized* const own = find_generalized(*request); own != nullptr) {
+    const int error = query_generalized(*own, status);
+    const int freed = end_generalized(*request);
+    return error != MPI_SUCCESS ? error : freed;
+  }
   return take_result(call, &library().world, *request, status);
 }
 
@@ -209,6 +220,8 @@ int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   if (*flag == 0) return MPI_SUCCESS;
   if (is_idle(call, handle)) {
     write_empty(status);
+  } else if (const Generalized* const own = find_generalized(*find(call, handle))) {
+    return query_generalized(*own, status);
   } else {
     write_status(status, find(call, handle)->status);
   }
@@ -218,13 +231,23 @@ int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
 int MPI_Cancel(MPI_Request* request) {
   const Call call{"MPI_Cancel"};
   Request* const found = find(call, *request);
-  if (found != nullptr) library().transfer->cancel(*found);
+  if (found == nullptr) return fail_null(call);
+  if (const Generalized* const own = find_generalized(*found); own != nullptr) {
+    return own->cancel(own->extra, found->done ? 1 : 0);
+  }
+  library().transfer->cancel(*found);
   return MPI_SUCCESS;
 }
 
 int MPI_Request_free(MPI_Request* request) {
   const Call call{"MPI_Request_free"};
-  if (find(call, *request) == nullptr) return MPI_SUCCESS;
+  const Request* const found = find(call, *request);
+  if (found == nullptr) return fail_null(call);
+  if (Generalized* const own = find_generalized(*found); own != nullptr) {
+    const MPI_Request handle = std::exchange(*request, MPI_REQUEST_NULL);
+    own->is_freed = true;
+    return found->done ? MPI_Grequest_complete(handle) : MPI_SUCCESS;
+  }
   // It goes on by itself.
   auto& freed = library().freed_requests;
   std::erase_if(freed, [](const auto& old) { return old->done; });

@@ -69,6 +69,9 @@ int MPI_Type_free(MPI_Datatype* type) {
   int error = MPI_SUCCESS;
   const Datatype* const found = call.type(*type, error);
   if (found == nullptr) return error;
+  if (predefined_name(*type)[0] != '\0') {
+    return call.fail(&library().world, MPI_ERR_TYPE, "the datatype is predefined");
+  }
   error = type_keys().remove_all(*type, notes_of(*found).attributes);
   if (error != MPI_SUCCESS) return error;
   // Requests under way may use it: it stays where it is.

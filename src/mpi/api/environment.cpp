@@ -43,10 +43,9 @@ void join(const char* function) {
 
 }  // namespace
 
-void absent(const char* function) {
-  Call{function}.fail(nullptr, MPI_ERR_OTHER,
-                      "weft does not have it yet; docs/mpi.md lists what it has");
-  ::_exit(1);
+int absent(const char* function) {
+  return Call{function}.fail(&library().world, MPI_ERR_UNSUPPORTED_OPERATION,
+                             "weft does not have it yet; docs/mpi.md lists what it has");
 }
 
 }  // namespace weft::mpi

@@ -26,6 +26,7 @@ struct WindowObject;
 struct ErrorHandler {
   MPI_Comm_errhandler_function* communicator = nullptr;
   MPI_Win_errhandler_function* window = nullptr;
+  MPI_File_errhandler_function* file = nullptr;
 };
 
 struct Communicator {

@@ -128,6 +128,11 @@ using InfoInOut = InOut<MPI_Info>;
 using Win = In<MPI_Win>;
 using WinOut = Out<MPI_Win>;
 using WinInOut = InOut<MPI_Win>;
+using File = In<MPI_File>;
+using FileOut = Out<MPI_File>;
+using FileInOut = InOut<MPI_File>;
+using Offset = Value<MPI_Offset>;
+using OffsetOut = InPlace<MPI_Offset>;
 
 /// An array of handles; its length is the first argument.
 template <class Handle, bool writes>

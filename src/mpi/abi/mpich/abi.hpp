@@ -16,6 +16,8 @@ using MPI_Group = int;
 using MPI_Info = int;
 using MPI_Win = int;
 using MPI_Message = int;
+struct ADIOI_FileD;
+using MPI_File = ADIOI_FileD*;
 using MPI_Fint = int;
 using MPI_Count = long;
 using MPI_Offset = long;
@@ -29,6 +31,8 @@ struct MPI_Status {
 };
 
 #include "mpi/abi/callbacks.def"
+
+inline MPI_File const MPI_FILE_NULL = nullptr;
 
 #define WEFT_MPI_CONSTANT(name, value) inline constexpr int name = static_cast<int>(value);
 #define WEFT_MPI_TYPE(name, value, basic) WEFT_MPI_CONSTANT(name, value)
@@ -61,6 +65,10 @@ inline constexpr unsigned made_info = 0x9c000000;
 inline constexpr unsigned made_win = 0xa0000000;
 inline constexpr unsigned made_message = made_request;
 inline constexpr unsigned kind_mask = 0xfc000000;
+
+/// Handles of files are pointers that point nowhere.
+struct FileKind {};
+inline constexpr FileKind made_file{};
 
 /// The first numbers of made types are those of predefined ones.
 inline constexpr int pair_types = 5;
@@ -96,6 +104,17 @@ inline int handle_of(unsigned kind, int number) {
 }
 inline bool is_of(unsigned kind, int handle) {
   return (static_cast<unsigned>(handle) & abi::kind_mask) == kind;
+}
+
+inline int number_of(MPI_File handle) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(handle) >> 1);
+}
+inline MPI_File handle_of(abi::FileKind, int number) {
+  const auto bits = std::uintptr_t{static_cast<unsigned>(number)} << 1 | 1;
+  return reinterpret_cast<MPI_File>(bits);  // NOLINT: it points nowhere
+}
+inline bool is_of(abi::FileKind, MPI_File handle) {
+  return (reinterpret_cast<std::uintptr_t>(handle) & 1) == 1;
 }
 
 }  // namespace weft::mpi

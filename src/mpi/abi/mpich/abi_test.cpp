@@ -21,7 +21,7 @@ namespace {
 
 #define WEFT_MPI_FUNCTION(result, name, parameters) \
   static_assert(std::is_same_v<decltype(name), result parameters>, #name);
-#include "mpi/abi/functions.def"
+#include WEFT_MPI_FUNCTIONS
 #undef WEFT_MPI_FUNCTION
 
 static_assert(sizeof(MPI_Status) == 20 && offsetof(MPI_Status, MPI_SOURCE) == 8 &&
@@ -53,7 +53,7 @@ TEST(mpich_abi, all_functions_are_there_under_both_names) {
     EXPECT_EQ(dlsym(library, name.c_str()), dlsym(library, ("P" + name).c_str())) << name;
   };
 #define WEFT_MPI_FUNCTION(result, name, parameters) check(#name);
-#include "mpi/abi/functions.def"
+#include WEFT_MPI_FUNCTIONS
 #undef WEFT_MPI_FUNCTION
 #define WEFT_MPI_ABSENT(name) check(#name);
 #include WEFT_MPI_ABSENT_TABLE

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPICH's handles in Fortran are those of C. Its sentinels are common blocks, of which a program
-// and the library have one copy.
+// MPICH's handles in Fortran are those of C, but for files, whose handles in C are pointers. Its
+// sentinels are common blocks, of which a program and the library have one copy.
 #pragma once
+
+#include <type_traits>
 
 #include "mpi/abi/mpich/abi.hpp"
 
@@ -16,11 +18,19 @@ namespace weft::mpi::abi {
 
 template <class Handle>
 Handle from_fortran(int handle) {
-  return handle;
+  if constexpr (std::is_pointer_v<Handle>) {
+    return handle == 0 ? nullptr : handle_of(made_file, handle - 1);
+  } else {
+    return handle;
+  }
 }
 template <class Handle>
 int to_fortran(Handle handle) {
-  return handle;
+  if constexpr (std::is_pointer_v<Handle>) {
+    return handle == nullptr ? 0 : number_of(handle) + 1;
+  } else {
+    return handle;
+  }
 }
 
 inline void* fortran_bottom() {

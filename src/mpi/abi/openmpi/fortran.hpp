@@ -17,8 +17,7 @@ namespace weft::mpi::abi {
 /// The handle of a made object in Fortran is its number, plus this.
 inline constexpr int first_made = 1024;
 
-/// Handle: MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request or MPI_Errhandler. One that there is not
-/// becomes null, which no function takes.
+/// Handle: of any kind of object. One that there is not becomes null, which no function takes.
 template <class Handle>
 Handle from_fortran(int handle);
 template <class Handle>

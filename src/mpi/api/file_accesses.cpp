@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chapter on I/O: reading and writing. Every process accesses the file itself, also in
+// collective calls. Calls that do not block have done all when they return.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "mpi/api/files.hpp"
+
+namespace weft::mpi {
+namespace {
+
+enum class Direction : std::uint8_t { read, write };
+/// The pointer that says where an access begins.
+enum class Pointer : std::uint8_t {
+  none,     ///< the offset that the caller gives
+  own,      ///< this process's
+  shared,   ///< that of all, in any order
+  ordered,  ///< that of all, in the order of ranks
+};
+
+struct Access {
+  const char* function;
+  MPI_File handle;
+  Direction direction;
+  Pointer pointer;
+  MPI_Offset offset;
+  const void* address;
+  std::int64_t count;
+  MPI_Datatype type;
+};
+
+/// Bytes that were accessed, fewer at the end of a file; −1: an error of the system.
+std::int64_t access_piece(int descriptor, Direction direction, std::byte* memory,
+                          std::uint64_t bytes, std::int64_t place) {
+  std::uint64_t done = 0;
+  while (done < bytes) {
+    const auto at = place + static_cast<std::int64_t>(done);
+    const ssize_t n = direction == Direction::read
+                          ? ::pread(descriptor, memory + done, bytes - done, at)
+                          : ::pwrite(descriptor, memory + done, bytes - done, at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return -1;
+    if (n == 0) break;
+    done += static_cast<std::uint64_t>(n);
+  }
+  return static_cast<std::int64_t>(done);
+}
+
+/// The same for consecutive bytes of the view.
+std::int64_t access_view(const FileObject& file, Direction direction, std::span<std::byte> memory,
+                         std::uint64_t begin) {
+  const Datatype& layout = file.view.layout;
+  if (memory.empty()) return 0;
+  if (layout.is_contiguous()) {
+    return access_piece(file.descriptor, direction, memory.data(), memory.size(),
+                        file.view.place_of(begin));
+  }
+  std::int64_t tile =
+      file.view.displacement + static_cast<std::int64_t>(begin / layout.size()) * layout.extent();
+  std::uint64_t skip = begin % layout.size();
+  std::size_t done = 0;
+  for (;; tile += layout.extent()) {
+    for (const Run& run : layout.runs()) {
+      if (skip >= run.bytes) {
+        skip -= run.bytes;
+        continue;
+      }
+      const std::uint64_t bytes = std::min<std::uint64_t>(run.bytes - skip, memory.size() - done);
+      const std::int64_t n = access_piece(file.descriptor, direction, memory.data() + done, bytes,
+                                          tile + run.offset + static_cast<std::int64_t>(skip));
+      if (n < 0) return -1;
+      done += static_cast<std::size_t>(n);
+      skip = 0;
+      if (done == memory.size() || static_cast<std::uint64_t>(n) < bytes) {
+        return static_cast<std::int64_t>(done);
+      }
+    }
+  }
+}
+
+int check(const Call& call, const FileObject& file, const Access& access, std::uint64_t bytes) {
+  const bool writes = access.direction == Direction::write;
+  if (writes && (file.mode & MPI_MODE_RDONLY) != 0) {
+    return file.fail(call, MPI_ERR_READ_ONLY, file.path + " was opened with MPI_MODE_RDONLY");
+  }
+  if (!writes && (file.mode & MPI_MODE_WRONLY) != 0) {
+    return file.fail(call, MPI_ERR_ACCESS, file.path + " was opened with MPI_MODE_WRONLY");
+  }
+  const bool is_shared = access.pointer == Pointer::shared || access.pointer == Pointer::ordered;
+  if (!is_shared && (file.mode & MPI_MODE_SEQUENTIAL) != 0) {
+    return file.fail(call, MPI_ERR_UNSUPPORTED_OPERATION,
+                     file.path + " was opened with MPI_MODE_SEQUENTIAL; use the shared pointer");
+  }
+  if (access.pointer == Pointer::none && access.offset < 0) {
+    return file.fail(call, MPI_ERR_ARG, fmt::format("the offset is {}", access.offset));
+  }
+  if (bytes % file.view.element_bytes != 0) {
+    return file.fail(call, MPI_ERR_ARG,
+                     fmt::format("{} bytes are no whole elements of the view, which have {}", bytes,
+                                 file.view.element_bytes));
+  }
+  return MPI_SUCCESS;
+}
+
+/// Of an access of all processes, in the order of ranks. −1: an error.
+std::int64_t begin_in_order(FileObject& file, std::int64_t elements) {
+  int rank = 0, size = 1;
+  (void)MPI_Comm_rank(file.comm, &rank);
+  (void)MPI_Comm_size(file.comm, &size);
+  std::vector<std::int64_t> all(static_cast<std::size_t>(size));
+  if (MPI_Allgather(&elements, sizeof elements, MPI_BYTE, all.data(), sizeof elements, MPI_BYTE,
+                    file.comm) != MPI_SUCCESS) {
+    return -1;
+  }
+  std::int64_t begin = 0;
+  if (rank == 0) {
+    begin = add_to_shared(file, std::accumulate(all.begin(), all.end(), std::int64_t{0}));
+  }
+  if (MPI_Bcast(&begin, sizeof begin, MPI_BYTE, 0, file.comm) != MPI_SUCCESS) return -1;
+  return begin < 0 ? -1 : std::accumulate(all.begin(), all.begin() + rank, begin);
+}
+
+std::int64_t begin_of(FileObject& file, const Access& access, std::int64_t elements) {
+  switch (access.pointer) {
+    case Pointer::none:
+      return access.offset;
+    case Pointer::own:
+      return file.position;
+    case Pointer::shared:
+      return add_to_shared(file, elements);
+    case Pointer::ordered:
+      return begin_in_order(file, elements);
+  }
+  return -1;
+}
+
+int run(const Call& call, FileObject& file, const Access& access, Status& status) {
+  int error = MPI_SUCCESS;
+  const Datatype* const type = call.type(access.type, error);
+  if (type == nullptr) return error;
+  if (access.count < 0) {
+    return file.fail(call, MPI_ERR_COUNT, fmt::format("the count is {}", access.count));
+  }
+  const auto count = static_cast<std::uint64_t>(access.count);
+  const std::uint64_t bytes = count * type->size();
+  if ((error = check(call, file, access, bytes)) != MPI_SUCCESS) return error;
+  const auto elements = static_cast<std::int64_t>(bytes / file.view.element_bytes);
+  const std::int64_t begin = begin_of(file, access, elements);
+  if (begin < 0) return file.fail_errno(call, "its shared pointer cannot be used");
+  const bool writes = access.direction == Direction::write;
+  auto* const address = static_cast<std::byte*>(const_cast<void*>(access.address));
+  std::vector<std::byte> packed(type->is_contiguous() ? 0 : bytes);
+  if (writes && !packed.empty()) type->pack(address, count, packed.data());
+  const std::span<std::byte> memory =
+      type->is_contiguous() ? std::span(address, bytes) : std::span(packed);
+  std::int64_t done = 0;
+  {
+    const FileLock lock(file.descriptor, writes, file.is_atomic);
+    done = access_view(file, access.direction, memory,
+                       static_cast<std::uint64_t>(begin) * file.view.element_bytes);
+  }
+  if (done < 0) return file.fail_errno(call, writes ? "it cannot be written" : "it cannot be read");
+  if (!writes && !packed.empty()) {
+    type->unpack(std::span<const std::byte>(packed).first(static_cast<std::size_t>(done)), address);
+  }
+  if (access.pointer == Pointer::own) {
+    file.position = begin + done / static_cast<std::int64_t>(file.view.element_bytes);
+  }
+  status = empty_status();
+  status.bytes = static_cast<std::uint64_t>(done);
+  return MPI_SUCCESS;
+}
+
+int block(const Access& access, MPI_Status* status) {
+  const Call call{access.function};
+  int error = MPI_SUCCESS;
+  FileObject* const file = find_file(call, access.handle, error);
+  if (file == nullptr) return error;
+  Status result;
+  error = run(call, *file, access, result);
+  if (error == MPI_SUCCESS) write_status(status, result);
+  return error;
+}
+
+int start(const Access& access, MPI_Request* handle) {
+  const Call call{access.function};
+  int error = MPI_SUCCESS;
+  FileObject* const file = find_file(call, access.handle, error);
+  if (file == nullptr) return error;
+  auto request = std::make_unique<Request>();
+  error = run(call, *file, access, request->status);
+  if (error != MPI_SUCCESS) return error;
+  request->done = true;
+  *handle = keep_request(std::move(request));
+  return MPI_SUCCESS;
+}
+
+int begin(const Access& access) {
+  const Call call{access.function};
+  int error = MPI_SUCCESS;
+  FileObject* const file = find_file(call, access.handle, error);
+  if (file == nullptr) return error;
+  if (file->begun) {
+    return file->fail(call, MPI_ERR_OTHER, "an access of this file was begun and not ended");
+  }
+  Status result;
+  error = run(call, *file, access, result);
+  if (error == MPI_SUCCESS) file->begun = result;
+  return error;
+}
+
+int end(const char* function, MPI_File handle, MPI_Status* status) {
+  const Call call{function};
+  int error = MPI_SUCCESS;
+  FileObject* const file = find_file(call, handle, error);
+  if (file == nullptr) return error;
+  if (!file->begun) return file->fail(call, MPI_ERR_OTHER, "no access of this file was begun");
+  write_status(status, *file->begun);
+  file->begun.reset();
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+// Functions whose counts have 32 bits, and those whose counts have 64 bits.
+#define WEFT_MPI_ACCESS(NAME, direction, pointer) \
+  { "MPI_File_" #NAME, file, Direction::direction, Pointer::pointer, 0, buffer, count, type }
+#define WEFT_MPI_ACCESS_AT(NAME, direction) \
+  { "MPI_File_" #NAME, file, Direction::direction, Pointer::none, offset, buffer, count, type }
+#define WEFT_MPI_BLOCKING_OF(NAME, Count, Buffer, direction, pointer)               \
+  int MPI_File_##NAME(MPI_File file, Buffer buffer, Count count, MPI_Datatype type, \
+                      MPI_Status* status) {                                         \
+    return block(WEFT_MPI_ACCESS(NAME, direction, pointer), status);                \
+  }
+#define WEFT_MPI_STARTING_OF(NAME, Count, Buffer, direction, pointer)               \
+  int MPI_File_##NAME(MPI_File file, Buffer buffer, Count count, MPI_Datatype type, \
+                      MPI_Request* request) {                                       \
+    return start(WEFT_MPI_ACCESS(NAME, direction, pointer), request);               \
+  }
+#define WEFT_MPI_BEGINNING_OF(NAME, Count, Buffer, direction, pointer)                \
+  int MPI_File_##NAME(MPI_File file, Buffer buffer, Count count, MPI_Datatype type) { \
+    return begin(WEFT_MPI_ACCESS(NAME, direction, pointer));                          \
+  }
+#define WEFT_MPI_BLOCKING_AT_OF(NAME, Count, Buffer, direction)                     \
+  int MPI_File_##NAME(MPI_File file, MPI_Offset offset, Buffer buffer, Count count, \
+                      MPI_Datatype type, MPI_Status* status) {                      \
+    return block(WEFT_MPI_ACCESS_AT(NAME, direction), status);                      \
+  }
+#define WEFT_MPI_STARTING_AT_OF(NAME, Count, Buffer, direction)                     \
+  int MPI_File_##NAME(MPI_File file, MPI_Offset offset, Buffer buffer, Count count, \
+                      MPI_Datatype type, MPI_Request* request) {                    \
+    return start(WEFT_MPI_ACCESS_AT(NAME, direction), request);                     \
+  }
+#define WEFT_MPI_BEGINNING_AT_OF(NAME, Count, Buffer, direction)                    \
+  int MPI_File_##NAME(MPI_File file, MPI_Offset offset, Buffer buffer, Count count, \
+                      MPI_Datatype type) {                                          \
+    return begin(WEFT_MPI_ACCESS_AT(NAME, direction));                              \
+  }
+#define WEFT_MPI_ENDING(NAME, Buffer)                              \
+  int MPI_File_##NAME(MPI_File file, Buffer, MPI_Status* status) { \
+    return end("MPI_File_" #NAME, file, status);                   \
+  }
+#define WEFT_MPI_TWICE(FORM, NAME, ...)        \
+  WEFT_MPI_##FORM##_OF(NAME, int, __VA_ARGS__) \
+      WEFT_MPI_##FORM##_OF(NAME##_c, MPI_Count, __VA_ARGS__)
+
+WEFT_MPI_TWICE(BLOCKING, read, void*, read, own)
+WEFT_MPI_TWICE(BLOCKING, read_all, void*, read, own)
+WEFT_MPI_TWICE(BLOCKING, read_shared, void*, read, shared)
+WEFT_MPI_TWICE(BLOCKING, read_ordered, void*, read, ordered)
+WEFT_MPI_TWICE(BLOCKING, write, const void*, write, own)
+WEFT_MPI_TWICE(BLOCKING, write_all, const void*, write, own)
+WEFT_MPI_TWICE(BLOCKING, write_shared, const void*, write, shared)
+WEFT_MPI_TWICE(BLOCKING, write_ordered, const void*, write, ordered)
+WEFT_MPI_TWICE(BLOCKING_AT, read_at, void*, read)
+WEFT_MPI_TWICE(BLOCKING_AT, read_at_all, void*, read)
+WEFT_MPI_TWICE(BLOCKING_AT, write_at, const void*, write)
+WEFT_MPI_TWICE(BLOCKING_AT, write_at_all, const void*, write)
+WEFT_MPI_TWICE(STARTING, iread, void*, read, own)
+WEFT_MPI_TWICE(STARTING, iread_all, void*, read, own)
+WEFT_MPI_TWICE(STARTING, iread_shared, void*, read, shared)
+WEFT_MPI_TWICE(STARTING, iwrite, const void*, write, own)
+WEFT_MPI_TWICE(STARTING, iwrite_all, const void*, write, own)
+WEFT_MPI_TWICE(STARTING, iwrite_shared, const void*, write, shared)
+WEFT_MPI_TWICE(STARTING_AT, iread_at, void*, read)
+WEFT_MPI_TWICE(STARTING_AT, iread_at_all, void*, read)
+WEFT_MPI_TWICE(STARTING_AT, iwrite_at, const void*, write)
+WEFT_MPI_TWICE(STARTING_AT, iwrite_at_all, const void*, write)
+WEFT_MPI_TWICE(BEGINNING, read_all_begin, void*, read, own)
+WEFT_MPI_TWICE(BEGINNING, read_ordered_begin, void*, read, ordered)
+WEFT_MPI_TWICE(BEGINNING, write_all_begin, const void*, write, own)
+WEFT_MPI_TWICE(BEGINNING, write_ordered_begin, const void*, write, ordered)
+WEFT_MPI_TWICE(BEGINNING_AT, read_at_all_begin, void*, read)
+WEFT_MPI_TWICE(BEGINNING_AT, write_at_all_begin, const void*, write)
+WEFT_MPI_ENDING(read_all_end, void*)
+WEFT_MPI_ENDING(read_ordered_end, void*)
+WEFT_MPI_ENDING(read_at_all_end, void*)
+WEFT_MPI_ENDING(write_all_end, const void*)
+WEFT_MPI_ENDING(write_ordered_end, const void*)
+WEFT_MPI_ENDING(write_at_all_end, const void*)

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chapter on I/O: views of files, positions in them, and the pointer that processes share.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "mpi/api/files.hpp"
+
+namespace weft::mpi {
+
+std::int64_t FileView::place_of(std::uint64_t byte) const {
+  const auto tile_number = static_cast<std::int64_t>(byte / layout.size());
+  std::uint64_t rest = byte % layout.size();
+  std::int64_t place = displacement + tile_number * layout.extent();
+  for (const Run& run : layout.runs()) {
+    if (rest < run.bytes) return place + run.offset + static_cast<std::int64_t>(rest);
+    rest -= run.bytes;
+  }
+  return place;
+}
+
+std::uint64_t FileView::bytes_before(std::int64_t place) const {
+  if (place <= displacement || layout.extent() <= 0) return 0;
+  const std::int64_t tiles = (place - displacement) / layout.extent();
+  const std::int64_t rest = (place - displacement) % layout.extent();
+  std::uint64_t bytes = static_cast<std::uint64_t>(tiles) * layout.size();
+  for (const Run& run : layout.runs()) {
+    const std::int64_t inside =
+        std::min<std::int64_t>(rest - run.offset, static_cast<std::int64_t>(run.bytes));
+    if (inside > 0) bytes += static_cast<std::uint64_t>(inside);
+  }
+  return bytes;
+}
+
+FileLock::FileLock(int descriptor, bool writes, bool is_wanted)
+    : descriptor_(is_wanted ? descriptor : -1) {
+  if (descriptor_ < 0) return;
+  struct flock whole {};
+  whole.l_type = writes ? F_WRLCK : F_RDLCK;
+  whole.l_whence = SEEK_SET;
+  // Best effort on file systems without locks.
+  (void)::fcntl(descriptor_, F_OFD_SETLKW, &whole);
+}
+
+FileLock::~FileLock() {
+  if (descriptor_ < 0) return;
+  struct flock whole {};
+  whole.l_type = F_UNLCK;
+  whole.l_whence = SEEK_SET;
+  (void)::fcntl(descriptor_, F_OFD_SETLK, &whole);
+}
+
+namespace {
+
+bool open_shared(FileObject& file) {
+  if (file.shared_descriptor >= 0) return true;
+  file.shared_descriptor = ::open(file.shared_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  return file.shared_descriptor >= 0;
+}
+
+bool write_shared_value(const FileObject& file, std::int64_t value) {
+  return ::pwrite(file.shared_descriptor, &value, sizeof value, 0) == sizeof value;
+}
+
+/// A handle of this file's own; a predefined one as it is.
+int keep_type(MPI_Datatype type, MPI_Datatype& kept) {
+  if (predefined_name(type)[0] == '\0') return MPI_Type_dup(type, &kept);
+  kept = type;
+  return MPI_SUCCESS;
+}
+
+void drop_type(MPI_Datatype& type) {
+  if (predefined_name(type)[0] == '\0') (void)MPI_Type_free(&type);
+}
+
+/// The position in elements that a seek leads to; −1 and less: there is none.
+std::int64_t target_of(const FileObject& file, std::int64_t current, MPI_Offset offset,
+                       int whence) {
+  if (whence == MPI_SEEK_SET) return offset;
+  if (whence == MPI_SEEK_CUR) return current + offset;
+  if (whence != MPI_SEEK_END) return -1;
+  struct stat about {};
+  if (::fstat(file.descriptor, &about) != 0) return -1;
+  const std::uint64_t bytes = file.view.bytes_before(about.st_size);
+  return static_cast<std::int64_t>(bytes / file.view.element_bytes) + offset;
+}
+
+int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Datatype element,
+             MPI_Datatype tile, const char* representation) {
+  int error = MPI_SUCCESS;
+  const Datatype* const one = call.type(element, error);
+  const Datatype* const layout = one != nullptr ? call.type(tile, error) : nullptr;
+  if (layout == nullptr) return error;
+  const std::string name = representation;
+  if (name != "native" && name != "internal") {
+    return file.fail(call, MPI_ERR_UNSUPPORTED_DATAREP,
+                     fmt::format("'{}' is no representation; use native", name));
+  }
+  if (displacement == MPI_DISPLACEMENT_CURRENT && (file.mode & MPI_MODE_SEQUENTIAL) != 0) {
+    const std::int64_t now = add_to_shared(file, 0);
+    displacement = file.view.place_of(static_cast<std::uint64_t>(now) * file.view.element_bytes);
+  }
+  if (displacement < 0 || one->size() == 0 || layout->size() % one->size() != 0 ||
+      layout->size() == 0) {
+    return file.fail(call, MPI_ERR_ARG,
+                     "the displacement is negative, or the tile is not made of whole elements");
+  }
+  FileView view{.displacement = displacement,
+                .element_bytes = one->size(),
+                .layout = *layout,
+                .representation = name};
+  if ((error = keep_type(element, view.element)) != MPI_SUCCESS) return error;
+  if ((error = keep_type(tile, view.tile)) != MPI_SUCCESS) return error;
+  std::swap(file.view, view);
+  drop_type(view.element);
+  drop_type(view.tile);
+  file.position = 0;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+std::int64_t add_to_shared(FileObject& file, std::int64_t elements) {
+  if (!open_shared(file)) return -1;
+  const FileLock lock(file.shared_descriptor, true);
+  std::int64_t value = 0;
+  if (::pread(file.shared_descriptor, &value, sizeof value, 0) < 0) return -1;
+  if (elements != 0 && !write_shared_value(file, value + elements)) return -1;
+  return value;
+}
+
+bool set_shared(FileObject& file, std::int64_t element) {
+  if (!open_shared(file)) return false;
+  const FileLock lock(file.shared_descriptor, true);
+  return write_shared_value(file, element);
+}
+
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_File_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype element,
+                      MPI_Datatype tile, const char* representation, MPI_Info info) {
+  const Call call{"MPI_File_set_view"};
+  int error = MPI_SUCCESS;
+  FileObject* const file = find_file(call, handle, error);
+  if (file == nullptr) return error;
+  const int failed = set_view(call, *file, displacement, element, tile, representation);
+  if (info != MPI_INFO_NULL && (error = MPI_File_set_info(handle, info)) != MPI_SUCCESS)
+    return error;
+  // Whoever used the shared pointer before has done so, and nobody does before it is set.
+  if ((error = MPI_Barrier(file->comm)) != MPI_SUCCESS) return error;
+  int rank = 0;
+  (void)MPI_Comm_rank(file->comm, &rank);
+  if (rank == 0 && ::access(file->shared_path.c_str(), F_OK) == 0) (void)set_shared(*file, 0);
+  if ((error = MPI_Barrier(file->comm)) != MPI_SUCCESS) return error;
+  return failed;
+}
+
+int MPI_File_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* element,
+                      MPI_Datatype* tile, char* representation) {
+  const Call call{"MPI_File_get_view"};
+  int error = MPI_SUCCESS;
+  const FileObject* const file = find_file(call, handle, error);
+  if (file == nullptr) return error;
+  *displacement = file->view.displacement;
+  std::memcpy(representation, file->view.representation.c_str(),
+              file->view.representation.size() + 1);
+  if ((error = keep_type(file->view.element, *element)) != MPI_SUCCESS) return error;
+  return keep_type(file->view.tile, *tile);
+}
+
+int MPI_File_get_type_extent(MPI_File handle, MPI_Datatype type, MPI_Aint* extent) {
+  int error = MPI_SUCCESS;
+  const Call call{"MPI_File_get_type_extent"};
+  if (find_file(call, handle, error) == nullptr) return error;
+  MPI_Aint lower = 0;
+  return MPI_Type_get_extent(type, &lower, extent);
+}
+
+int MPI_File_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* place) {
+  int error = MPI_SUCCESS;
+  const Call call{"MPI_File_get_byte_offset"};
+  const FileObject* const file = find_file(call, handle, error);
+  if (file == nullptr) return error;
+  if (offset < 0) return file->fail(call, MPI_ERR_ARG, fmt::format("the offset is {}", offset));
+  *place = file->view.place_of(static_cast<std::uint64_t>(offset) * file->view.element_bytes);
+  return MPI_SUCCESS;
+}
+
+int MPI_File_seek(MPI_File handle, MPI_Offset offset, int whence) {
+  const Call call{"MPI_File_seek"};
+  int error = MPI_SUCCESS;
+  FileObject* const file = find_file(call, handle, error);
+  if (file == nullptr) return error;
+  const std::int64_t target = target_of(*file, file->position, offset, whence);
+  if (target < 0) {
+    return file->fail(call, MPI_ERR_ARG, fmt::format("offset {} leads before the view", offset));
+  }
+  file->position = target;
+  return MPI_SUCCESS;
+}
+
+int MPI_File_get_position(MPI_File handle, MPI_Offset* offset) {
+  int error = MPI_SUCCESS;
+  const Call call{"MPI_File_get_position"};
+  const FileObject* const file = find_file(call, handle, error);
+  if (file != nullptr) *offset = file->position;
+  return error;
+}
+
+int MPI_File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
+  const Call call{"MPI_File_seek_shared"};
+  int error = MPI_SUCCESS;
+  FileObject* const file = find_file(call, handle, error);
+  if (file == nullptr) return error;
+  int rank = 0;
+  (void)MPI_Comm_rank(file->comm, &rank);
+  std::int64_t target = 0;
+  if (rank == 0) {
+    const std::int64_t now = add_to_shared(*file, 0);
+    target = now < 0 ? -1 : target_of(*file, now, offset, whence);
+    if (target >= 0 && !set_shared(*file, target)) target = -1;
+  }
+  if ((error = MPI_Bcast(&target, sizeof target, MPI_BYTE, 0, file->comm)) != MPI_SUCCESS) {
+    return error;
+  }
+  if (target >= 0) return MPI_SUCCESS;
+  return file->fail(call, MPI_ERR_ARG,
+                    fmt::format("offset {} leads before the view, or {} cannot be written", offset,
+                                file->shared_path));
+}
+
+int MPI_File_get_position_shared(MPI_File handle, MPI_Offset* offset) {
+  const Call call{"MPI_File_get_position_shared"};
+  int error = MPI_SUCCESS;
+  FileObject* const file = find_file(call, handle, error);
+  if (file == nullptr) return error;
+  *offset = add_to_shared(*file, 0);
+  return *offset >= 0 ? MPI_SUCCESS : file->fail_errno(call, "its shared pointer cannot be read");
+}

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chapter on I/O: opening and closing files, their sizes, information and error handlers.
+#include "mpi/api/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "mpi/api/groups.hpp"
+#include "mpi/api/info.hpp"
+#include "mpi/api/intercommunicators.hpp"
+
+namespace weft::mpi {
+namespace {
+
+Objects<FileObject>& files() {
+  static auto* const all = new Objects<FileObject>;
+  return *all;
+}
+
+int access_of(int mode) {
+  return mode & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
+}
+
+/// Empty: the modes go together.
+std::string wrong_mode(int mode) {
+  const int access = access_of(mode);
+  if (access != MPI_MODE_RDONLY && access != MPI_MODE_WRONLY && access != MPI_MODE_RDWR) {
+    return "the mode has to have one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR";
+  }
+  if (access == MPI_MODE_RDONLY && (mode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) != 0) {
+    return "MPI_MODE_RDONLY does not go with MPI_MODE_CREATE or MPI_MODE_EXCL";
+  }
+  if (access == MPI_MODE_RDWR && (mode & MPI_MODE_SEQUENTIAL) != 0) {
+    return "MPI_MODE_RDWR does not go with MPI_MODE_SEQUENTIAL";
+  }
+  return {};
+}
+
+int system_flags(int mode, bool is_first) {
+  const int access = access_of(mode);
+  int flags = access == MPI_MODE_RDONLY ? O_RDONLY : access == MPI_MODE_WRONLY ? O_WRONLY : O_RDWR;
+  if (is_first && (mode & MPI_MODE_CREATE) != 0) flags |= O_CREAT;
+  if (is_first && (mode & MPI_MODE_EXCL) != 0) flags |= O_EXCL;
+  return flags | O_CLOEXEC;
+}
+
+/// Beside the file, different for each time that a job opens it.
+std::string shared_path_of(const std::string& path, Generation generation) {
+  const std::size_t slash = path.rfind('/');
+  const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
+  return fmt::format("{}.{}.weft-{:016x}", path.substr(0, name), path.substr(name),
+                     generation.value());
+}
+
+/// The first process creates the file; then the others open it. The largest error of all.
+int open_everywhere(FileObject& file, std::uint32_t rank) {
+  std::array<int, 2> first{0, file.mode};
+  const auto open_own = [&](bool is_first) {
+    file.descriptor = ::open(file.path.c_str(), system_flags(file.mode, is_first), 0666);
+    return file.descriptor < 0 ? class_of(errno) : MPI_SUCCESS;
+  };
+  if (rank == 0) {
+    first[0] = open_own(true);
+    ::unlink(file.shared_path.c_str());  // of a job that did not close it
+  }
+  int error = MPI_Bcast(first.data(), 2, MPI_INT, 0, file.comm);
+  if (error != MPI_SUCCESS) return error;
+  if (first[0] != MPI_SUCCESS) return first[0];
+  int own = first[1] != file.mode ? MPI_ERR_NOT_SAME : rank != 0 ? open_own(false) : MPI_SUCCESS;
+  int worst = MPI_SUCCESS;
+  error = MPI_Allreduce(&own, &worst, 1, MPI_INT, MPI_MAX, file.comm);
+  return error != MPI_SUCCESS ? error : worst;
+}
+
+void release(FileObject& file) {
+  if (file.descriptor >= 0) ::close(file.descriptor);
+  if (file.shared_descriptor >= 0) ::close(file.shared_descriptor);
+  file.descriptor = file.shared_descriptor = -1;
+  if (file.comm != MPI_COMM_NULL) (void)MPI_Comm_free(&file.comm);
+  if (file.info != MPI_INFO_NULL) (void)MPI_Info_free(&file.info);
+}
+
+std::int64_t size_of(const FileObject& file) {
+  struct stat about {};
+  return ::fstat(file.descriptor, &about) == 0 ? about.st_size : -1;
+}
+
+int rank_in(const FileObject& file) {
+  int rank = 0;
+  (void)MPI_Comm_rank(file.comm, &rank);
+  return rank;
+}
+
+/// One process changes the file, and all learn whether it could.
+template <class Change>
+int change_once(const Call& call, MPI_File handle, const char* what, Change&& change) {
+  int error = MPI_SUCCESS;
+  FileObject* const file = find_file(call, handle, error);
+  if (file == nullptr) return error;
+  int failed = MPI_SUCCESS;
+  if (rank_in(*file) == 0 && !change(*file)) failed = class_of(errno);
+  error = MPI_Bcast(&failed, 1, MPI_INT, 0, file->comm);
+  if (error != MPI_SUCCESS || failed == MPI_SUCCESS) return error;
+  return file->fail(call, failed, fmt::format("{}: {}", file->path, what));
+}
+
+}  // namespace
+
+FileObject::~FileObject() {
+  if (descriptor >= 0) ::close(descriptor);
+  if (shared_descriptor >= 0) ::close(shared_descriptor);
+}
+
+int FileObject::fail(const Call& call, int error, const std::string& what) const {
+  if (handler != nullptr && handler->file != nullptr) {
+    MPI_File own = handle;
+    int code = error;
+    handler->file(&own, &code);
+    return error;
+  }
+  return returns_errors ? error : call.fail(nullptr, error, what);
+}
+
+int FileObject::fail_errno(const Call& call, const std::string& what) const {
+  const int system_error = errno;
+  return fail(call, class_of(system_error),
+              fmt::format("{}: {}: {}", path, what, std::strerror(system_error)));
+}
+
+FileObject& no_file() {
+  static auto* const none = new FileObject;
+  return *none;
+}
+
+FileObject* find_file(const Call& call, MPI_File handle, int& error) {
+  FileObject* const found =
+      is_of(abi::made_file, handle) ? files().find(number_of(handle)) : nullptr;
+  if (found == nullptr) error = no_file().fail(call, MPI_ERR_FILE, "the handle is of no open file");
+  return found;
+}
+
+int class_of(int system_error) {
+  switch (system_error) {
+    case ENOENT:
+      return MPI_ERR_NO_SUCH_FILE;
+    case EACCES:
+    case EPERM:
+      return MPI_ERR_ACCESS;
+    case EEXIST:
+      return MPI_ERR_FILE_EXISTS;
+    case EISDIR:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+      return MPI_ERR_BAD_FILE;
+    case ENOSPC:
+    case EFBIG:
+      return MPI_ERR_NO_SPACE;
+    case EDQUOT:
+      return MPI_ERR_QUOTA;
+    case EROFS:
+      return MPI_ERR_READ_ONLY;
+    default:
+      return MPI_ERR_IO;
+  }
+}
+
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_File_open(MPI_Comm comm, const char* path, int mode, MPI_Info info, MPI_File* handle) {
+  const Call call{"MPI_File_open"};
+  int error = MPI_SUCCESS;
+  const Communicator* const parent = call.communicator(comm, error);
+  if (parent == nullptr) return error;
+  if (is_inter(*parent)) return no_file().fail(call, MPI_ERR_COMM, "it has two groups");
+  if (const std::string wrong = wrong_mode(mode); !wrong.empty()) {
+    return no_file().fail(call, MPI_ERR_AMODE, wrong);
+  }
+  auto file = std::make_unique<FileObject>();
+  file->path = path;
+  file->mode = mode;
+  file->handler = no_file().handler;
+  file->returns_errors = no_file().returns_errors;
+  file->info = copy_info(call, info, error);
+  if (error == MPI_SUCCESS) error = MPI_Comm_dup(comm, &file->comm);
+  if (error != MPI_SUCCESS) return error;
+  const Group& group = call.communicator(file->comm, error)->group;
+  file->shared_path = shared_path_of(file->path, group.generation);
+  if ((error = open_everywhere(*file, group.rank)) != MPI_SUCCESS) {
+    release(*file);
+    return no_file().fail(call, error, fmt::format("{} cannot be opened", path));
+  }
+  if ((mode & MPI_MODE_APPEND) != 0) {
+    file->position = size_of(*file);
+    if (group.rank == 0) (void)set_shared(*file, file->position);
+    if ((error = MPI_Barrier(file->comm)) != MPI_SUCCESS) return error;
+  }
+  FileObject& kept = *file;
+  kept.handle = *handle = handle_of(abi::made_file, files().add(std::move(file)));
+  return MPI_SUCCESS;
+}
+
+int MPI_File_close(MPI_File* handle) {
+  const Call call{"MPI_File_close"};
+  int error = MPI_SUCCESS;
+  FileObject* const file = find_file(call, *handle, error);
+  if (file == nullptr) return error;
+  if ((error = MPI_Barrier(file->comm)) != MPI_SUCCESS) return error;
+  if (rank_in(*file) == 0) {
+    ::unlink(file->shared_path.c_str());
+    if ((file->mode & MPI_MODE_DELETE_ON_CLOSE) != 0) ::unlink(file->path.c_str());
+  }
+  release(*file);
+  (void)files().remove(number_of(*handle));
+  *handle = MPI_FILE_NULL;
+  return MPI_SUCCESS;
+}
+
+int MPI_File_delete(const char* path, MPI_Info) {
+  const Call call{"MPI_File_delete"};
+  if (::unlink(path) == 0) return MPI_SUCCESS;
+  return no_file().fail_errno(call, fmt::format("{} cannot be deleted", path));
+}
+
+int MPI_File_set_size(MPI_File handle, MPI_Offset size) {
+  return change_once({"MPI_File_set_size"}, handle, "its size cannot be set",
+                     [&](const FileObject& f) { return ::ftruncate(f.descriptor, size) == 0; });
+}
+
+int MPI_File_preallocate(MPI_File handle, MPI_Offset size) {
+  return change_once({"MPI_File_preallocate"}, handle, "memory for it cannot be allocated",
+                     [&](const FileObject& f) {
+                       if (size_of(f) >= size) return true;
+                       return ::ftruncate(f.descriptor, size) == 0;
+                     });
+}
+
+int MPI_File_get_size(MPI_File handle, MPI_Offset* size) {
+  const Call call{"MPI_File_get_size"};
+  int error = MPI_SUCCESS;
+  const FileObject* const file = find_file(call, handle, error);
+  if (file == nullptr) return error;
+  *size = size_of(*file);
+  return *size >= 0 ? MPI_SUCCESS : file->fail_errno(call, "its size cannot be read");
+}
+
+int MPI_File_sync(MPI_File handle) {
+  const Call call{"MPI_File_sync"};
+  int error = MPI_SUCCESS;
+  const FileObject* const file = find_file(call, handle, error);
+  if (file == nullptr) return error;
+  if (::fsync(file->descriptor) == 0) return MPI_SUCCESS;
+  return file->fail_errno(call, "it cannot be written to its device");
+}
+
+int MPI_File_get_amode(MPI_File handle, int* mode) {
+  int error = MPI_SUCCESS;
+  const Call call{"MPI_File_get_amode"};
+  const FileObject* const file = find_file(call, handle, error);
+  if (file != nullptr) *mode = file->mode;
+  return error;
+}
+
+int MPI_File_get_group(MPI_File handle, MPI_Group* group) {
+  int error = MPI_SUCCESS;
+  const Call call{"MPI_File_get_group"};
+  const FileObject* const file = find_file(call, handle, error);
+  return file != nullptr ? MPI_Comm_group(file->comm, group) : error;
+}
+
+int MPI_File_set_info(MPI_File handle, MPI_Info info) {
+  int error = MPI_SUCCESS;
+  const Call call{"MPI_File_set_info"};
+  FileObject* const file = find_file(call, handle, error);
+  if (file == nullptr) return error;
+  const MPI_Info copy = copy_info(call, info, error);
+  if (error != MPI_SUCCESS) return error;
+  (void)MPI_Info_free(&file->info);
+  file->info = copy;
+  return MPI_SUCCESS;
+}
+
+int MPI_File_get_info(MPI_File handle, MPI_Info* info) {
+  int error = MPI_SUCCESS;
+  const Call call{"MPI_File_get_info"};
+  const FileObject* const file = find_file(call, handle, error);
+  return file != nullptr ? MPI_Info_dup(file->info, info) : error;
+}
+
+int MPI_File_set_atomicity(MPI_File handle, int flag) {
+  int error = MPI_SUCCESS;
+  const Call call{"MPI_File_set_atomicity"};
+  FileObject* const file = find_file(call, handle, error);
+  if (file != nullptr) file->is_atomic = flag != 0;
+  return error;
+}
+
+int MPI_File_get_atomicity(MPI_File handle, int* flag) {
+  int error = MPI_SUCCESS;
+  const Call call{"MPI_File_get_atomicity"};
+  const FileObject* const file = find_file(call, handle, error);
+  if (file != nullptr) *flag = file->is_atomic ? 1 : 0;
+  return error;
+}
+
+namespace {
+
+/// MPI_FILE_NULL stands for files that are not open.
+FileObject* file_or_none(const Call& call, MPI_File handle, int& error) {
+  return handle == MPI_FILE_NULL ? &no_file() : find_file(call, handle, error);
+}
+
+}  // namespace
+
+int MPI_File_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* handler) {
+  const Call call{"MPI_File_create_errhandler"};
+  *handler = keep_handler({.file = function});
+  return MPI_SUCCESS;
+}
+
+int MPI_File_set_errhandler(MPI_File handle, MPI_Errhandler handler) {
+  const Call call{"MPI_File_set_errhandler"};
+  int error = MPI_SUCCESS;
+  FileObject* const file = file_or_none(call, handle, error);
+  if (file == nullptr) return error;
+  auto found = find_handler(call, handler, error);
+  if (error != MPI_SUCCESS) return error;
+  file->handler = std::move(found);
+  file->returns_errors = handler == MPI_ERRORS_RETURN;
+  return MPI_SUCCESS;
+}
+
+int MPI_File_get_errhandler(MPI_File handle, MPI_Errhandler* handler) {
+  const Call call{"MPI_File_get_errhandler"};
+  int error = MPI_SUCCESS;
+  const FileObject* const file = file_or_none(call, handle, error);
+  if (file != nullptr) *handler = handler_handle(file->handler, file->returns_errors);
+  return error;
+}
+
+int MPI_File_call_errhandler(MPI_File handle, int code) {
+  const Call call{"MPI_File_call_errhandler"};
+  int error = MPI_SUCCESS;
+  const FileObject* const file = file_or_none(call, handle, error);
+  if (file == nullptr) return error;
+  (void)file->fail(call, code, fmt::format("the program calls for error {}", code));
+  return MPI_SUCCESS;
+}

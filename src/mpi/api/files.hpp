@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files, as the processes of a communicator have them open.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "mpi/api/errors.hpp"
+#include "mpi/api/library.hpp"
+
+namespace weft::mpi {
+
+/// The part of a file that a process sees, as one stream of bytes: tiles of `layout` from
+/// `displacement` on.
+struct FileView {
+  std::int64_t displacement = 0;
+  std::uint64_t element_bytes = 1;  ///< of offsets and positions
+  Datatype layout{Basic::bytes};
+  MPI_Datatype element = MPI_BYTE;  ///< handles of this file's own, or predefined ones
+  MPI_Datatype tile = MPI_BYTE;
+  std::string representation = "native";
+
+  /// Where a byte of the stream is in the file.
+  std::int64_t place_of(std::uint64_t byte) const;
+  /// Bytes of the stream that lie before that place of the file.
+  std::uint64_t bytes_before(std::int64_t place) const;
+};
+
+struct FileObject {
+  std::string path;
+  int descriptor = -1;
+  int mode = 0;
+  MPI_Comm comm = MPI_COMM_NULL;  ///< a duplicate, for this file alone
+  MPI_File handle = MPI_FILE_NULL;
+  FileView view;
+  std::int64_t position = 0;  ///< this process's, in elements of the view
+  bool is_atomic = false;
+  MPI_Info info = MPI_INFO_NULL;  ///< this file's own
+  std::optional<Status> begun;    ///< of a split collective access
+  std::shared_ptr<ErrorHandler> handler;
+  bool returns_errors = true;
+  std::string shared_path;     ///< of the file with the shared pointer
+  int shared_descriptor = -1;  ///< of that file; −1: not used yet
+
+  ~FileObject();
+  int fail(const Call& call, int error, const std::string& what) const;
+  /// Of a system call that just failed.
+  int fail_errno(const Call& call, const std::string& what) const;
+};
+
+/// Null, with `error` set: there is no such file.
+FileObject* find_file(const Call& call, MPI_File handle, int& error);
+/// The error handler of calls without a file, and of those that are opened from now on.
+FileObject& no_file();
+/// The class of an error of the system.
+int class_of(int system_error);
+
+/// The shared pointer is the content of a small file beside the file, whose name begins with a dot.
+/// Adds elements to it and returns its value before that; −1: an error of the system.
+std::int64_t add_to_shared(FileObject& file, std::int64_t elements);
+/// Sets it. False: an error of the system.
+bool set_shared(FileObject& file, std::int64_t element);
+
+/// A lock of the whole file between processes, while it lives.
+class FileLock {
+ public:
+  FileLock(int descriptor, bool writes, bool is_wanted = true);
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+  ~FileLock();
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace weft::mpi
