@@ -514,6 +514,9 @@ int MPI_Op_commutative(MPI_Op op, int* commutes) {
   const Call call{"MPI_Op_commutative"};
   const UserOperation* const own =
       is_of(abi::made_op, op) ? library().operations.find(number_of(op)) : nullptr;
+  if (own == nullptr && op != MPI_REPLACE && op != MPI_NO_OP && !fold_of(op)) {
+    return call.fail(&library().world, MPI_ERR_OP, "the handle is of no operation");
+  }
   *commutes = own == nullptr || own->commutes ? 1 : 0;
   return MPI_SUCCESS;
 }

@@ -113,6 +113,52 @@ int indexed_block(const char* function, bool are_bytes, std::int64_t count, std:
   return maker.make(blocks, made);
 }
 
+std::uint64_t alignment_of(Basic basic) {
+  switch (basic) {
+    case Basic::complex32:
+    case Basic::pair_int_int:
+    case Basic::pair_float_int:
+    case Basic::pair_short_int:
+    case Basic::pair_float_float:
+      return 4;
+    case Basic::complex64:
+    case Basic::pair_double_int:
+    case Basic::pair_long_int:
+    case Basic::pair_double_double:
+      return 8;
+    case Basic::complex_long:
+    case Basic::pair_long_double_int:
+      return alignof(long double);
+    default:
+      return bytes_of(basic);
+  }
+}
+
+/// The largest of the numbers that a datatype is made of.
+std::uint64_t alignment_of(const Call& call, MPI_Datatype handle) {
+  int error = MPI_SUCCESS;
+  const Datatype* const type = call.type(handle, error);
+  if (type == nullptr) return 1;
+  const TypeRecipe& recipe = notes_of(*type).recipe;
+  if (recipe.combiner == MPI_COMBINER_NAMED) return alignment_of(type->basic());
+  std::uint64_t largest = 1;
+  for (const MPI_Datatype inner : recipe.types) {
+    largest = std::max(largest, alignment_of(call, inner));
+  }
+  return largest;
+}
+
+/// Compilers pad a struct, so that the next one in an array is aligned.
+Datatype padded(const Call& call, const Datatype& type, std::span<const MPI_Datatype> members) {
+  std::uint64_t alignment = 1;
+  for (const MPI_Datatype member : members) {
+    alignment = std::max(alignment, alignment_of(call, member));
+  }
+  const auto step = static_cast<std::int64_t>(alignment);
+  const std::int64_t rest = type.extent() % step;
+  return rest > 0 ? type.resized(type.lower(), type.extent() + step - rest) : type;
+}
+
 int structure(const char* function, std::int64_t count, Integers lengths, Integers displacements,
               const MPI_Datatype* types, MPI_Datatype* made) {
   TypeMaker maker(function, MPI_COMBINER_STRUCT);
@@ -126,7 +172,7 @@ int structure(const char* function, std::int64_t count, Integers lengths, Intege
     if (old == nullptr || !maker.check_count(lengths[i])) return maker.error;
     blocks.push_back({natural(lengths[i]), displacements[i], old});
   }
-  return maker.make(blocks, made);
+  return maker.make(padded(maker.call, Datatype(blocks), maker.recipe.types), made);
 }
 
 int resized(const char* function, MPI_Datatype type, std::int64_t lower, std::int64_t extent,

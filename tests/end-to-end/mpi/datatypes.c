@@ -42,6 +42,17 @@ static void show(const char* name, MPI_Datatype type) {
   MPI_Type_free(&type);
 }
 
+/* Of what a compiler pads, and once more inside of another. */
+static void padded_structs(void) {
+  int lengths[2] = {1, 1};
+  MPI_Aint bytes[2] = {0, 8};
+  MPI_Datatype inner, type, members[2] = {MPI_DOUBLE, MPI_INT};
+  MPI_Type_create_struct(2, lengths, bytes, members, &inner);
+  members[0] = inner, members[1] = MPI_INT, bytes[1] = 16;
+  MPI_Type_create_struct(2, lengths, bytes, members, &type), show("struct in a struct", type);
+  show("padded struct", inner);
+}
+
 static void constructors(void) {
   int lengths[3] = {2, 1, 3}, places[3] = {4, 0, 9};
   MPI_Aint bytes[3] = {16, 4, 40};
@@ -166,6 +177,7 @@ static void attributes(void) {
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   constructors();
+  padded_structs();
   names_and_elements();
   pairs();
   attributes();

@@ -23,6 +23,7 @@ const Predefined<Handle>& predefined_of() {
 #define WEFT_MPI_FORTRAN_HANDLE(name, number) add(name, number);
 #include "mpi/abi/openmpi/fortran_handles.def"
 #undef WEFT_MPI_FORTRAN_HANDLE
+    add(MPI_FILE_NULL, 0);  // another file of Open MPI's has it
     return made;
   }();
   return handles;
