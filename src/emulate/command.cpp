@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -84,6 +85,27 @@ std::vector<std::string> with_variables(const Command& command, const Variables&
   }
   words.insert(words.end(), command.words.begin() + 1, command.words.end());
   return words;
+}
+
+/// The components that the command, or else the environment, chooses for one-sided operations.
+struct OneSidedChoice {
+  std::string components;  ///< empty: none are chosen
+  std::string option;
+};
+OneSidedChoice one_sided_choice(const Command& command) {
+  constexpr std::string_view kVariable = "OMPI_MCA_osc";
+  const auto& words = command.words;
+  for (std::size_t i = 1; i + 1 < words.size() && words[i] != command.program; ++i) {
+    const bool sets_parameter = words[i].ends_with("-mca") || words[i].ends_with("-gmca");
+    if (sets_parameter && words[i + 1] == "osc" && i + 2 < words.size()) {
+      return {words[i + 2], words[i] + " osc"};
+    }
+    if (words[i] == "-x" && words[i + 1].starts_with(std::string(kVariable) + "=")) {
+      return {words[i + 1].substr(kVariable.size() + 1), "-x OMPI_MCA_osc"};
+    }
+  }
+  const char* here = std::getenv(kVariable.data());
+  return {here != nullptr ? here : "", "OMPI_MCA_osc"};
 }
 
 /// This process's environment, with variables in front where no launcher sets them.
@@ -217,6 +239,18 @@ Variables ucx_variables() {
           // MPI_Win_allocate_shared are plain memory: sm has them, and no others.
           {"OMPI_MCA_osc", "ucx,sm"},
           {"OMPI_MCA_osc_ucx_priority", "200"}};
+}
+
+Result<Variables> one_sided_variables(const Command& command) {
+  if (command.mpi != "openmpi") return Variables{};
+  const auto [components, option] = one_sided_choice(command);
+  if (components.empty()) return Variables{{"OMPI_MCA_osc", "pt2pt"}};
+  // Beside ucx, which is preferred, sm has no windows but shared ones.
+  if (components == "pt2pt" || components == "ucx" || components == "ucx,sm") return Variables{};
+  return refuse(fmt::format(
+      "{} {}: one-sided operations would pass the emulated network by in shared memory; leave it "
+      "out, or ask for 'pt2pt' (messages) or 'ucx,sm' (UCX)",
+      option, components));
 }
 
 Result<Ended> run_command(const Command& command, const Variables& variables, bool capture_stdout) {

@@ -29,6 +29,12 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 /// Those that make Open MPI use UCX.
 Variables ucx_variables();
 
+/// Those that make Open MPI's one-sided operations messages, where it does not use UCX: by itself
+/// it does them in shared memory, past libfabric. None for other MPIs, nor where the command or the
+/// environment choose components that an emulation sees. Errors (invalid_argument): they choose
+/// others.
+Result<Variables> one_sided_variables(const Command& command);
+
 struct Ended {
   int exit_code = 0;
   int signal = 0;  ///< that ended the launcher; 0: none did

@@ -70,6 +70,36 @@ TEST(command, a_launcher_that_is_not_there_is_named) {
   EXPECT_FALSE(inspect_command({}).ok());
 }
 
+TEST(command, one_sided_operations_of_open_mpi_become_messages) {
+  ::unsetenv("OMPI_MCA_osc");
+  const Variables messages{{"OMPI_MCA_osc", "pt2pt"}};
+  const Command plain{.words = {"mpirun", "-n", "2", "prog"}, .mpi = "openmpi", .program = "prog"};
+  ASSERT_TRUE(one_sided_variables(plain).ok());
+  EXPECT_EQ(*one_sided_variables(plain), messages);
+  EXPECT_TRUE(one_sided_variables({.words = plain.words, .mpi = "mpich", .program = {}})->empty());
+  for (const char* const seen : {"pt2pt", "ucx", "ucx,sm"}) {
+    Command chosen = plain;
+    chosen.words.insert(chosen.words.begin() + 1, {"--mca", "osc", seen});
+    ASSERT_TRUE(one_sided_variables(chosen).ok());
+    EXPECT_TRUE(one_sided_variables(chosen)->empty());
+  }
+  Command behind = plain;  // the program's own words choose nothing
+  behind.words.insert(behind.words.end(), {"--mca", "osc", "rdma"});
+  EXPECT_EQ(*one_sided_variables(behind), messages);
+}
+
+TEST(command, one_sided_operations_in_shared_memory_are_refused) {
+  const std::vector<std::vector<std::string>> choices{
+      {"--mca", "osc", "rdma"}, {"-mca", "osc", "^ucx"}, {"-x", "OMPI_MCA_osc=pt2pt,sm"}};
+  for (const auto& choice : choices) {
+    Command command{.words = {"mpirun", "prog"}, .mpi = "openmpi", .program = "prog"};
+    command.words.insert(command.words.begin() + 1, choice.begin(), choice.end());
+    const auto refused = one_sided_variables(command);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("ask for 'pt2pt'"), std::string::npos);
+  }
+}
+
 TEST(command, its_output_and_its_code_come_back) {
   const auto command = inspect_command({"sh", "-c", "echo $GREETING; exit 3"});
   ASSERT_TRUE(command.ok());

@@ -121,6 +121,10 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
   if (!variables) return variables.error();
   if (request.use_ucx && command->mpi == "openmpi") {
     for (auto& variable : ucx_variables()) variables->push_back(std::move(variable));
+  } else {
+    auto one_sided = one_sided_variables(*command);
+    if (!one_sided) return one_sided.error();
+    for (auto& variable : *one_sided) variables->push_back(std::move(variable));
   }
   auto ended = run_command(*command, *variables, request.capture_stdout);
   if (!ended) return ended.error();

@@ -172,15 +172,34 @@ TEST_P(emulated, a_percentage_of_what_was_never_calibrated_is_refused) {
   EXPECT_NE(refusal(request).find("weft calibrate"), std::string::npos);
 }
 
-TEST_P(emulated, open_mpi_on_libfabric_computes_the_right_thing_and_waits) {
-  if (!is_openmpi()) GTEST_SKIP() << "Debian's MPICH has no libfabric";
-  EmulationRequest request = program("exchange");
+void use_libfabric(EmulationRequest& request) {
   request.use_ucx = false;
   for (const char* word :
        {"--mca", "pml", "cm", "--mca", "mtl", "ofi", "--mca", "mtl_ofi_provider_include",
         "tcp;ofi_rxm", "-x", "FI_PROVIDER=tcp;ofi_rxm"}) {
     request.command.insert(request.command.end() - 2, word);
   }
+}
+
+// Open MPI's own choice would read the other rank's memory past libfabric.
+TEST_P(emulated, open_mpi_on_libfabric_reads_across_the_network_by_itself) {
+  if (!is_openmpi()) GTEST_SKIP() << "Debian's MPICH has no libfabric";
+  EmulationRequest request = program("reads");
+  use_libfabric(request);
+  request.latency.value = Duration::microseconds(500);
+  const auto ran = run(request);
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ(ran->stdout_text, "all right\n");
+  EXPECT_EQ(ran->interposer, "libfabric");
+  // Fifty reads, each a question and an answer.
+  EXPECT_GE(ran->operations, 2U * 50U);
+  EXPECT_GE(ran->program_time, Duration::microseconds(50 * 2 * 500));
+}
+
+TEST_P(emulated, open_mpi_on_libfabric_computes_the_right_thing_and_waits) {
+  if (!is_openmpi()) GTEST_SKIP() << "Debian's MPICH has no libfabric";
+  EmulationRequest request = program("exchange");
+  use_libfabric(request);
   request.latency.value = Duration::microseconds(300);
   const auto ran = run(request);
   ASSERT_TRUE(ran) << ran.error().message;
