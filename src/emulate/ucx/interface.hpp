@@ -22,7 +22,10 @@ struct Worker {
   WaitingQueue waiting;
   SenderLag lag;
   Picoseconds looked;   ///< when its transports were polled last
+  Picoseconds left;     ///< when the module's part of that look was done
   Picoseconds polled;   ///< when the poll that goes on found its first message; 0: none yet
+  unsigned found;       ///< messages that the poll that goes on has found
+  bool refused;         ///< a transport had no room for a message since that look
   bool delivering;      ///< a handler or completion of an upper layer runs
   Picoseconds logical;  ///< when the message or completion that is being delivered was due
 };

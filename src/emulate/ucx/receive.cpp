@@ -12,6 +12,8 @@ namespace {
 
 constexpr unsigned kMostAtOnce = 64;            // so that a poll ends
 constexpr Picoseconds kWorthWaiting = 150'000;  // less than going round once more would take
+constexpr Picoseconds kRest = 1'000'000;        // a sender's ten messages or so
+constexpr unsigned kManyFound = 12;             // messages of a poll that may have left others
 
 /// A message that waits. Behind it, as UCT lays a descriptor out: a pointer to `releaser`, the
 /// headroom, the data.
@@ -155,6 +157,7 @@ ucs_status_t on_message(void* argument, void* raw, std::size_t raw_length, unsig
   if (stamp.sent != 0 || !worker.waiting.empty()) {
     // All messages of a poll share one look at the clock, which costs as much as the rest of this.
     const bool is_first = worker.polled == 0;
+    ++worker.found;
     if (is_first) worker.polled = process.block->clock.now();
     const Picoseconds now = worker.polled;
     due = stamp.sent != 0 ? due_time(interface, unpack(stamp), length, now, is_first)
@@ -191,6 +194,24 @@ ucs_status_t set_handler(Interface& interface, std::uint8_t id, uct_am_callback_
   return real(interface.handle, id, on_message, &interface.handlers[id], flags);
 }
 
+namespace {
+
+/// Waits a while before the transports are looked at again, and tells the time then. Each look at
+/// a queue that a peer is writing into takes the cache line from that peer, whose burst would be
+/// slower than towards a program that is busy with its messages. Only for a program that looks
+/// without pause and has nothing left to send, and so short that nothing that arrives meanwhile can
+/// be due.
+Picoseconds rest(const Worker& worker, Picoseconds now) {
+  if (worker.refused || worker.found >= kManyFound || now - worker.left > 2 * kPolling) return now;
+  const Picoseconds latency = process.block->knobs.latency.load(std::memory_order_relaxed);
+  const Picoseconds until =
+      std::min(now + std::min(kRest, latency / 2), worker.waiting.next_due() - kWorthWaiting);
+  while (now < until) now = process.block->clock.now();
+  return now;
+}
+
+}  // namespace
+
 unsigned progress(void* argument) {
   auto& worker = *static_cast<Worker*>(argument);
   const bool in_vain = worker.polled == 0;
@@ -200,13 +221,18 @@ unsigned progress(void* argument) {
     const Picoseconds now = process.block->clock.now();
     if (in_vain) worker.lag.looked_in_vain(now - worker.looked);
     worker.looked = now;
+    worker.left = now;
+    worker.found = 0;
     return 0;
   }
   Picoseconds now = process.block->clock.now();
-  if (in_vain && worker.waiting.next_due() > now) {
-    worker.lag.looked_in_vain(now - worker.looked);
-  }
+  const bool is_due = worker.waiting.next_due() <= now;
+  if (in_vain && !is_due) worker.lag.looked_in_vain(now - worker.looked);
   worker.looked = now;
+  if (!is_due) now = rest(worker, now);
+  worker.found = 0;
+  worker.refused = false;
+  worker.left = now;
   unsigned count = 0;
   while (!worker.waiting.empty() && worker.waiting.next_due() <= now + kWorthWaiting &&
          count < kMostAtOnce) {

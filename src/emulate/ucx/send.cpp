@@ -38,9 +38,11 @@ Stamp stamp(Interface& interface, Endpoint& endpoint, std::size_t bytes) {
   return mark;
 }
 
-ucs_status_t sent(Endpoint& endpoint, ucs_status_t status, Operation operation, std::size_t bytes) {
+ucs_status_t sent(Interface& interface, Endpoint& endpoint, ucs_status_t status,
+                  Operation operation, std::size_t bytes) {
   if (status == UCS_ERR_NO_RESOURCE) {
     endpoint.refused = true;
+    interface.worker->refused = true;
   } else if (!UCS_STATUS_IS_ERR(status)) {
     process.record->count(operation, bytes);
     owe_padding(endpoint.debt, bytes);
@@ -63,7 +65,7 @@ ucs_status_t am_short(uct_ep_h handle, std::uint8_t id, std::uint64_t header, co
   ::memcpy(out + kStampBytes, payload, length);
   const ucs_status_t status = interface.real.ep_am_short(
       handle, id, mark.sent, out, static_cast<unsigned>(length + kStampBytes));
-  return sent(endpoint, status, op_am_short, sizeof header + length);
+  return sent(interface, endpoint, status, op_am_short, sizeof header + length);
 }
 
 ucs_status_t am_short_iov(uct_ep_h handle, std::uint8_t id, const uct_iov_t* iov,
@@ -83,7 +85,7 @@ ucs_status_t am_short_iov(uct_ep_h handle, std::uint8_t id, const uct_iov_t* iov
   with_stamp[0].count = 1;
   ::memcpy(with_stamp + 1, iov, count * sizeof *iov);
   const ucs_status_t status = interface.real.ep_am_short_iov(handle, id, with_stamp, count + 1);
-  return sent(endpoint, status, op_am_short, bytes);
+  return sent(interface, endpoint, status, op_am_short, bytes);
 }
 
 /// A packer of the upper layer, with the interface and endpoint of its message.
@@ -112,9 +114,12 @@ ssize_t am_bcopy(uct_ep_h handle, std::uint8_t id, uct_pack_callback_t pack, voi
   }
   Packing packing{&interface, &endpoint, pack, argument};
   const ssize_t packed = interface.real.ep_am_bcopy(handle, id, pack_with_stamp, &packing, flags);
-  if (packed < 0) return packed;
+  if (packed < 0) {
+    if (packed == UCS_ERR_NO_RESOURCE) interface.worker->refused = true;
+    return packed;
+  }
   const ssize_t bytes = packed - static_cast<ssize_t>(kStampBytes);
-  sent(endpoint, UCS_OK, op_am_bcopy, static_cast<std::size_t>(bytes));
+  sent(interface, endpoint, UCS_OK, op_am_bcopy, static_cast<std::size_t>(bytes));
   return bytes;
 }
 
@@ -134,7 +139,7 @@ ucs_status_t am_zcopy(uct_ep_h handle, std::uint8_t id, const void* header, unsi
   const ucs_status_t status = interface.real.ep_am_zcopy(
       handle, id, interface.scratch, static_cast<unsigned>(header_length + kStampBytes), iov, count,
       flags, completion);
-  return sent(endpoint, status, op_am_zcopy, bytes);
+  return sent(interface, endpoint, status, op_am_zcopy, bytes);
 }
 
 }  // namespace
