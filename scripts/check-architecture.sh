@@ -36,7 +36,7 @@ sim/fabric:   base net net/rc sim/engine sim/network sim/rc
 sim/faults:   base faults sim/engine sim/run sim/scenario
 sim/record:   base report sim/telemetry sim/topology sim/traffic
 sim/traffic_run: base faults sim/faults sim/partition sim/record sim/run sim/scenario sim/traffic
-sim/job:      base sim/engine sim/fabric sim/faults sim/partition sim/run sim/scenario sim/workload
+sim/job:      base sim/engine sim/fabric sim/faults sim/partition sim/run sim/scenario sim/topology sim/workload
 fabric:       base wire net
 fabric/shaped: base wire net fabric
 fabric/job_key: base
@@ -49,12 +49,13 @@ runtime/membership: base
 runtime:      base wire net core fabric metrics
 spmd:         base
 process:      base wire net core fabric runtime
-process/simulated: base core fabric faults process sim
+process/simulated: base core fabric faults jobs process sim
 mpi:          base core process runtime
 program:      base process trace/events trace/record
 launch:       base wire fabric runtime process
-qos:          base core sim trace/replay
-qos/live:     base core fabric process qos runtime sim testbed
+jobs:         base core sim trace/replay
+qos:          base core jobs sim trace/replay
+qos/live:     base core fabric jobs process qos runtime sim testbed
 trace/events: base core
 trace/goal:   base trace/events
 trace/otf2:   trace/events
@@ -76,7 +77,7 @@ emulate/verbs: emulate/control emulate/policy
 emulate/probe:
 emulate:      base emulate net runtime sim/routing sim/topology testbed
 emulate/sweep: base core emulate runtime
-cli:          base emulate faults wire net sim core fabric runtime metrics stream qos report testbed launch rdma trace
+cli:          base emulate faults jobs wire net sim core fabric runtime metrics stream qos report testbed launch rdma trace
 '
 
 longest_file=600      # lines

@@ -15,6 +15,7 @@
 
 #include "base/units.hpp"
 #include "cli/parsed_option.hpp"
+#include "cli/ranks_table.hpp"
 #include "cli/terminal.hpp"
 #include "launch/simulated.hpp"
 #include "runtime/clock.hpp"
@@ -67,6 +68,9 @@ void print_report(const Json& report) {
              seconds(report.at("start_up_s")), report.at("seed").get<std::uint64_t>());
   print_times(report);
   print_phases(report.at("phases"));
+  std::vector<std::string> beside;
+  for (const Json& job : report.value("jobs", Json::array())) beside.push_back(job.dump());
+  print_ranks_jobs(beside);
   if (report.at("crashes") == 0 && report.at("restarts") == 0) return;
   fmt::print("  {} crashes, {} restarts\n", report.at("crashes").get<std::uint32_t>(),
              report.at("restarts").get<std::uint32_t>());

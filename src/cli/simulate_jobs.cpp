@@ -12,10 +12,11 @@
 #include <utility>
 
 #include "base/units.hpp"
-#include "cli/ranks_jobs.hpp"
+#include "cli/ranks_table.hpp"
 #include "cli/scenario_job.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/stream_run.hpp"
+#include "jobs/ranks_jobs.hpp"
 #include "rdma/packet_file.hpp"
 #include "report/published.hpp"
 #include "report/run_record.hpp"
@@ -127,7 +128,7 @@ class JobsCommand {
     }
     if (!command_.json) {
       if (!records.empty()) print_table(records);
-      workloads_.print();
+      print_ranks_jobs(figures_of_workloads());
       print_text(first->whole, scenario_.seed);
     }
     if (command_.check_determinism && !is_interrupted()) {
@@ -288,7 +289,7 @@ class JobsCommand {
     stream::SimulationTrace trace;
     stream::SimulationOptions options = watched(exchange);
     options.network = network;
-    const std::vector<stream::JobBeside> beside = workloads_.beside();
+    const std::vector<sim::JobBeside> beside = workloads_.beside();
     options.beside = beside;
     if (capture_) {
       options.tap = [this](const sim::RcTapped& tapped) {
@@ -418,6 +419,12 @@ class JobsCommand {
     return json;
   }
 
+  std::vector<std::string> figures_of_workloads() const {
+    std::vector<std::string> all;
+    for (const auto& run : workloads_.runs()) all.push_back(workloads_.to_json(run));
+    return all;
+  }
+
   void write(const std::vector<report::RunRecord>& records) {
     if (command_.out.empty()) return;
     if (auto written = network_.write(about_network()); !written) {
@@ -465,8 +472,8 @@ class JobsCommand {
   }
 
   sim::Scenario scenario_;  // its streams, once `workloads_` has taken the others
-  RanksJobs workloads_;
-  std::vector<stream::JobBeside> places_;  // of workloads that do not run
+  jobs::RanksJobs workloads_;
+  std::vector<sim::JobBeside> places_;  // of workloads that do not run
   bool is_single_;
   const SimulateCommand& command_;
   Team& team_;

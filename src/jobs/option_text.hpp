@@ -10,7 +10,7 @@
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
-namespace weft::qos {
+namespace weft::jobs {
 
 inline Error refuse(std::string text) {
   return Error{ErrorCode::invalid_argument, std::move(text)};
@@ -33,4 +33,4 @@ Result<void> assign(T& target, const Result<From>& value) {
   return {};
 }
 
-}  // namespace weft::qos
+}  // namespace weft::jobs

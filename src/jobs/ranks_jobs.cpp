@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/ranks_jobs.hpp"
+#include "jobs/ranks_jobs.hpp"
 
 #include <fmt/format.h>
 
@@ -11,16 +11,14 @@
 #include <utility>
 
 #include "base/units.hpp"
-#include "cli/terminal.hpp"
-#include "qos/option_text.hpp"
+#include "jobs/option_text.hpp"
+#include "jobs/workload_job.hpp"
 #include "trace/replay/trace_job.hpp"
 
-namespace weft::cli {
+namespace weft::jobs {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-using qos::refuse;
 
 /// The only value of an option, which is no option of the job any more; nothing if it has none.
 std::optional<std::string> take_option(sim::ScenarioJob& job, std::string_view name) {
@@ -49,7 +47,8 @@ Result<PicoInstant> end_of(const std::string& text, Duration start) {
 
 }  // namespace
 
-Result<void> RanksJobs::take_from(sim::Scenario& scenario) {
+/// Returns the streams.
+Result<std::vector<sim::ScenarioJob>> RanksJobs::take(const sim::Scenario& scenario) {
   std::vector<sim::ScenarioJob> streams;
   for (std::size_t i = 0; i < scenario.jobs.size(); ++i) {
     sim::ScenarioJob job = scenario.jobs[i];
@@ -59,13 +58,21 @@ Result<void> RanksJobs::take_from(sim::Scenario& scenario) {
       continue;
     }
     if (kind != "workload" && kind != "trace") {
-      return scenario.located(job.key + ".kind", refuse("write stream, workload or trace"));
+      return scenario.located(job.key + ".kind",
+                              refuse("write stream, workload or trace; a program runs beside "
+                                     "these jobs by weft run --fabric sim:SCENARIO"));
     }
     auto good = add(scenario, scenario.jobs[i],
                     {.position = i, .streams_before = streams.size(), .kind = kind});
-    if (!good) return good;
+    if (!good) return std::move(good).error();
   }
-  const bool is_endless = !plans_.empty() && streams.empty() &&
+  return streams;
+}
+
+Result<void> RanksJobs::take_from(sim::Scenario& scenario) {
+  auto streams = take(scenario);
+  if (!streams) return std::move(streams).error();
+  const bool is_endless = !plans_.empty() && streams->empty() &&
                           std::all_of(plans_.begin(), plans_.end(),
                                       [](const Plan& plan) { return plan.options.is_endless; });
   if (is_endless) {
@@ -73,7 +80,19 @@ Result<void> RanksJobs::take_from(sim::Scenario& scenario) {
                             refuse("none of the jobs ever ends; write iterations = 100 or end = "
                                    "\"10ms\""));
   }
-  scenario.jobs = std::move(streams);
+  scenario.jobs = std::move(streams).value();
+  return {};
+}
+
+Result<void> RanksJobs::take_beside_program(sim::Scenario& scenario) {
+  auto streams = take(scenario);
+  if (!streams) return std::move(streams).error();
+  for (const sim::ScenarioJob& job : *streams) {
+    if (job.key == "job") continue;
+    return scenario.located(job.key, refuse("a stream does not run beside a program; write kind = "
+                                            "\"workload\" or \"trace\", or take it out"));
+  }
+  scenario.jobs.clear();
   return {};
 }
 
@@ -95,7 +114,7 @@ Result<void> RanksJobs::add(const sim::Scenario& scenario, sim::ScenarioJob job,
   }
   sim::Scenario alone = scenario;
   alone.jobs = {job};
-  auto workloads = qos::workloads_of(alone);
+  auto workloads = workloads_of(alone);
   if (!workloads) return std::move(workloads).error();
   if (workloads->front().computation > 0) {
     return scenario.located(job.key + ".computation",
@@ -106,7 +125,7 @@ Result<void> RanksJobs::add(const sim::Scenario& scenario, sim::ScenarioJob job,
     return scenario.located(job.key + ".file",
                             refuse("only weft qos draws one of several; write one"));
   }
-  for (qos::WorkloadJob& workload : *workloads) {
+  for (WorkloadJob& workload : *workloads) {
     workload.pattern.iterations = iterations;
     auto program = is_trace ? Result<std::unique_ptr<sim::Program>>(nullptr)
                             : sim::make_pattern(workload.pattern);
@@ -142,9 +161,9 @@ Result<std::unique_ptr<sim::Job>> RanksJobs::make(const Plan& plan, sim::World& 
       world, *plan.trace, std::move(feed).value(), plan.options, std::move(hosts)));
 }
 
-std::vector<stream::JobBeside> RanksJobs::beside() {
+std::vector<sim::JobBeside> RanksJobs::beside() {
   runs_.resize(plans_.size());
-  std::vector<stream::JobBeside> all;
+  std::vector<sim::JobBeside> all;
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     const Plan& plan = plans_[i];
     runs_[i].position = plan.position;
@@ -186,20 +205,4 @@ std::string RanksJobs::to_json(const RanksRun& run) const {
       .dump();
 }
 
-void RanksJobs::print() const {
-  if (runs_.empty()) return;
-  Table table(
-      {"job", "pattern or trace", "level", "ranks", "iterations", "bytes", "time", "waiting"});
-  for (const RanksRun& run : runs_) {
-    const Plan& plan = plan_of(run);
-    const sim::RanksJobFigures& f = run.figures;
-    const double all = f.elapsed_s * f.ranks;
-    table.add({f.name, plan.what, fmt::format("{}", plan.job.level), fmt::format("{}", f.ranks),
-               fmt::format("{}", f.least_iterations), fmt::format("{}", f.bytes),
-               to_text(Duration(static_cast<std::int64_t>(f.elapsed_s * 1e9))),
-               fmt::format("{:.1f} %", all > 0 ? 100 * f.waited_s / all : 0)});
-  }
-  table.print();
-}
-
-}  // namespace weft::cli
+}  // namespace weft::jobs

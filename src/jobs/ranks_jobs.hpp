@@ -8,14 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "qos/experiment.hpp"
+#include "sim/job/job_beside.hpp"
 #include "sim/job/ranks_job.hpp"
 #include "sim/scenario/scenario.hpp"
-#include "stream/simulated/simulated_job.hpp"
 #include "trace/replay/trace.hpp"
 #include "weft/result.hpp"
 
-namespace weft::cli {
+namespace weft::jobs {
 
 /// One of these jobs, and its figures.
 struct RanksRun {
@@ -30,19 +29,20 @@ class RanksJobs {
   /// unknown kind, wrong options of a job, a trace that cannot be replayed, jobs none of which
   /// ends.
   Result<void> take_from(sim::Scenario& scenario);
+  /// The same beside a program, which ends by itself; [job] is taken away and does not run. Errors
+  /// as above; a stream among [[jobs]].
+  Result<void> take_beside_program(sim::Scenario& scenario);
 
   bool empty() const { return plans_.empty(); }
   std::size_t size() const { return plans_.size(); }
   /// For one simulation after the other; refers to this object.
-  std::vector<stream::JobBeside> beside();
+  std::vector<sim::JobBeside> beside();
   /// Of the latest simulation, in the scenario's order.
   const std::vector<RanksRun>& runs() const { return runs_; }
   /// How many of the scenario's streams stand before it.
   std::size_t streams_before(const RanksRun& run) const { return plan_of(run).streams_before; }
   /// As one JSON object.
   std::string to_json(const RanksRun& run) const;
-  /// A table of all.
-  void print() const;
 
  private:
   struct Plan {
@@ -58,6 +58,7 @@ class RanksJobs {
     double compute_factor = 1;  ///< of a trace
   };
 
+  Result<std::vector<sim::ScenarioJob>> take(const sim::Scenario& scenario);
   Result<void> add(const sim::Scenario& scenario, sim::ScenarioJob job, const Plan& of);
   static Result<std::unique_ptr<sim::Job>> make(const Plan& plan, sim::World& world,
                                                 std::vector<std::uint32_t> hosts);
@@ -67,4 +68,4 @@ class RanksJobs {
   std::vector<RanksRun> runs_;
 };
 
-}  // namespace weft::cli
+}  // namespace weft::jobs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workloads and traces of a scenario, from the words of its file.
-#include "qos/workload_job.hpp"
+#include "jobs/workload_job.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "qos/option_text.hpp"
+#include "jobs/option_text.hpp"
 
-namespace weft::qos {
+namespace weft::jobs {
 namespace {
 
 /// Reads one job's options into it.
@@ -210,4 +210,4 @@ Result<std::vector<WorkloadJob>> workloads_of(const sim::Scenario& scenario) {
   return jobs;
 }
 
-}  // namespace weft::qos
+}  // namespace weft::jobs

@@ -12,7 +12,7 @@
 #include "trace/replay/repeated_feed.hpp"
 #include "weft/result.hpp"
 
-namespace weft::qos {
+namespace weft::jobs {
 
 struct WorkloadJob {
   std::string name;
@@ -40,4 +40,4 @@ struct WorkloadJob {
 /// fix.
 Result<std::vector<WorkloadJob>> workloads_of(const sim::Scenario& scenario);
 
-}  // namespace weft::qos
+}  // namespace weft::jobs

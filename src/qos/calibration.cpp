@@ -29,11 +29,11 @@ PicoDuration longest_computation(const sim::Program& program) {
 
 }  // namespace
 
-Result<void> calibrate(WorkloadJob& job, const sim::Scenario& scenario,
+Result<void> calibrate(jobs::WorkloadJob& job, const sim::Scenario& scenario,
                        const std::vector<std::uint32_t>& hosts, std::uint32_t levels,
                        PicoDuration window) {
   if (job.computation == 0) return {};
-  WorkloadJob quiet = job;
+  jobs::WorkloadJob quiet = job;
   quiet.compute_noise = 0;
   quiet.pattern.compute = PicoDuration::microseconds(1);
   const double aimed = job.computation / (1 - job.computation);

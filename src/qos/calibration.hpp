@@ -2,8 +2,8 @@
 // How long jobs compute so that computation is a chosen share of an iteration.
 #pragma once
 
+#include "jobs/workload_job.hpp"
 #include "qos/window.hpp"
-#include "qos/workload_job.hpp"
 
 namespace weft::qos {
 
@@ -11,7 +11,7 @@ namespace weft::qos {
 /// does so for that share of an iteration when the job runs alone on these hosts. By measuring: a
 /// job's communication overlaps with computation of its other ranks. Errors: the window is too
 /// short for an iteration.
-Result<void> calibrate(WorkloadJob& job, const sim::Scenario& scenario,
+Result<void> calibrate(jobs::WorkloadJob& job, const sim::Scenario& scenario,
                        const std::vector<std::uint32_t>& hosts, std::uint32_t levels,
                        PicoDuration window);
 

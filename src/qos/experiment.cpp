@@ -45,7 +45,7 @@ class Progress {
   bool stopped_ = false;
 };
 
-Result<void> check(const ExperimentOptions& o, const std::vector<WorkloadJob>& jobs,
+Result<void> check(const ExperimentOptions& o, const std::vector<jobs::WorkloadJob>& jobs,
                    std::uint32_t hosts) {
   const auto refuse = [](std::string text) {
     return Error{ErrorCode::invalid_argument, std::move(text)};
@@ -119,11 +119,11 @@ std::uint64_t least(const std::vector<std::uint64_t>& iterations) {
 }
 
 /// Adds up the work of both tracks of a placement.
-void add_outcome(const std::vector<WorkloadJob>& jobs, const Placement& placement,
+void add_outcome(const std::vector<jobs::WorkloadJob>& jobs, const Placement& placement,
                  std::uint32_t index, const Track& on_default, const Track& controlled,
                  ExperimentOutcome& outcome) {
   std::vector<JobOutcome> rows;
-  for (const WorkloadJob& job : jobs) {
+  for (const jobs::WorkloadJob& job : jobs) {
     rows.push_back({.name = job.name, .kind = job.what(), .placement = index});
   }
   PlacementOutcome about{.levels = controlled.last_levels(),
@@ -151,7 +151,7 @@ void add_outcome(const std::vector<WorkloadJob>& jobs, const Placement& placemen
   outcome.jobs.insert(outcome.jobs.end(), rows.begin(), rows.end());
 }
 
-Result<void> calibrate_all(const ExperimentOptions& options, std::vector<WorkloadJob>& jobs,
+Result<void> calibrate_all(const ExperimentOptions& options, std::vector<jobs::WorkloadJob>& jobs,
                            std::uint32_t hosts) {
   // Computation is a program's, the same wherever it runs: found at one placement.
   const Placement anywhere(jobs, hosts, 1, options.scenario.seed);
@@ -213,7 +213,7 @@ double JobOutcome::improvement() const {
 
 Result<ExperimentOutcome> run_experiment(const ExperimentOptions& options,
                                          const ExperimentProgress& tell) {
-  auto jobs = workloads_of(options.scenario);
+  auto jobs = jobs::workloads_of(options.scenario);
   if (!jobs) return jobs.error();
   const auto topology = sim::make_topology(options.scenario.topology);
   if (!topology) return options.scenario.located("network.topology", topology.error());

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/qos/controllers.hpp"
+#include "jobs/workload_job.hpp"
 #include "qos/link_loads.hpp"
-#include "qos/workload_job.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"

@@ -4,11 +4,14 @@
 
 #include <utility>
 
+#include "jobs/option_text.hpp"
 #include "qos/experiment.hpp"
-#include "qos/option_text.hpp"
 
 namespace weft::qos {
 namespace {
+
+using jobs::assign;
+using jobs::number_of;
 
 Result<void> take(ExperimentOptions& o, const std::string& key, const std::string& text) {
   if (key == "controller") return assign(o.controller, Result<std::string>(text));
@@ -22,7 +25,7 @@ Result<void> take(ExperimentOptions& o, const std::string& key, const std::strin
   if (key == "levels") return assign(a.levels, number_of<std::uint32_t>(text));
   if (key == "default-windows") return assign(a.default_windows, number_of<std::uint32_t>(text));
   if (key == "largest-weight") return assign(a.largest_weight, number_of<std::uint8_t>(text));
-  return refuse(
+  return jobs::refuse(
       fmt::format("[qos] has no '{}': it has controller, period, iterations, placements, variants, "
                   "live-windows, threshold, levels, default-windows and largest-weight",
                   key));
@@ -32,18 +35,18 @@ Result<void> take(ExperimentOptions& o, const std::string& key, const std::strin
 Result<void> check(const ExperimentOptions& o) {
   const Algorithm1Options& a = o.algorithm_1;
   if (auto known = make_controller(o.controller, {}, 1); !known) {
-    return refuse(fmt::format("controller is {}: {}", o.controller, known.error().message));
+    return jobs::refuse(fmt::format("controller is {}: {}", o.controller, known.error().message));
   }
   if (!(a.threshold > 0 && a.threshold <= 1)) {
-    return refuse(
+    return jobs::refuse(
         fmt::format("threshold is {}: use a number above 0 and at most 1, as 0.9", a.threshold));
   }
   if (a.levels < 2 || a.levels > 16) {
-    return refuse(fmt::format("levels is {}: a network has 2 to 16", a.levels));
+    return jobs::refuse(fmt::format("levels is {}: a network has 2 to 16", a.levels));
   }
   if (a.largest_weight < 2) {
-    return refuse(fmt::format("largest-weight is {}: the default level has 1; use 2 to 255",
-                              a.largest_weight));
+    return jobs::refuse(fmt::format("largest-weight is {}: the default level has 1; use 2 to 255",
+                                    a.largest_weight));
   }
   const std::pair<const char*, std::uint32_t> counts[] = {{"iterations", o.iterations},
                                                           {"placements", o.placements},
@@ -52,11 +55,11 @@ Result<void> check(const ExperimentOptions& o) {
                                                           {"default-windows", a.default_windows}};
   for (const auto& [key, value] : counts) {
     if (value >= 1 && value <= 1'000'000) continue;
-    return refuse(fmt::format("{} is {}: use 1 to 1000000", key, value));
+    return jobs::refuse(fmt::format("{} is {}: use 1 to 1000000", key, value));
   }
   if (o.period <= Duration{} || o.period > Duration::seconds(3600)) {
-    return refuse(fmt::format("period is {} ns: use a time above 0 and up to an hour, as 60ms",
-                              o.period.ticks()));
+    return jobs::refuse(fmt::format(
+        "period is {} ns: use a time above 0 and up to an hour, as 60ms", o.period.ticks()));
   }
   return {};
 }
@@ -66,8 +69,9 @@ Result<void> check(const ExperimentOptions& o) {
 Result<ExperimentOptions> options_of(sim::Scenario scenario) {
   ExperimentOptions options;
   for (const sim::JobOption& option : scenario.qos) {
-    Result<void> taken = option.values.size() == 1 ? take(options, option.name, option.values[0])
-                                                   : refuse("it has several values; write one");
+    Result<void> taken = option.values.size() == 1
+                             ? take(options, option.name, option.values[0])
+                             : jobs::refuse("it has several values; write one");
     if (!taken) return scenario.located("qos." + option.name, taken.error());
   }
   if (auto good = check(options); !good) return scenario.located("qos", good.error());

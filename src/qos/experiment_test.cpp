@@ -56,7 +56,7 @@ ExperimentOptions short_experiment() {
 
 std::string error_of(const std::string& jobs) {
   const std::string network = "[network]\ntopology = \"star:16\"\n";
-  const auto read = workloads_of(scenario_of(network + jobs));
+  const auto read = jobs::workloads_of(scenario_of(network + jobs));
   return read.ok() ? std::string() : read.error().message;
 }
 
@@ -178,7 +178,7 @@ TEST(experiment, refuses_windows_of_another_experiment_unless_told_to_replace_th
 }
 
 TEST(experiment, gives_a_job_that_arrives_the_nodes_of_one_that_left) {
-  const auto jobs = workloads_of(
+  const auto jobs = jobs::workloads_of(
       scenario_of("[network]\ntopology = \"star:10\"\n"
                   "[[jobs]]\nname = \"first\"\nkind = \"workload\"\nranks = 4\nleaves = 3\n"
                   "[[jobs]]\nname = \"other\"\nkind = \"workload\"\nranks = 6\n"
@@ -193,7 +193,8 @@ TEST(experiment, gives_a_job_that_arrives_the_nodes_of_one_that_left) {
 
 TEST(experiment, finds_how_long_a_job_computes_from_the_share_that_it_shall) {
   const sim::Scenario scenario = scenario_of(two_jobs);
-  WorkloadJob job{.name = "pair", .pattern = {.ranks = 2, .least_compute = 1}, .computation = 0.5};
+  jobs::WorkloadJob job{
+      .name = "pair", .pattern = {.ranks = 2, .least_compute = 1}, .computation = 0.5};
   const auto found = calibrate(job, scenario, {0, 9}, 2, PicoDuration::milliseconds(2));
   ASSERT_TRUE(found.ok()) << found.error().message;
   // 64 KiB at 4 GB/s both ways at once, announced and asked for: some 20 us.
@@ -221,7 +222,7 @@ TEST(experiment_options, are_those_of_the_scenario_and_refused_with_line_and_fix
 
 TEST(window, knows_what_links_carried_by_place_and_level) {
   const sim::Scenario scenario = scenario_of(two_jobs);
-  const auto jobs = workloads_of(scenario);
+  const auto jobs = jobs::workloads_of(scenario);
   const auto program = sim::make_pattern((*jobs)[0].pattern);
   const std::vector<PlacedJob> placed = {{.job = &(*jobs)[0],
                                           .program = program->get(),
@@ -269,7 +270,7 @@ TEST(example_scenarios, are_experiments_whose_jobs_fit) {
     ASSERT_TRUE(scenario.ok()) << scenario.error().message;
     const auto options = options_of(*scenario);
     ASSERT_TRUE(options.ok()) << options.error().message;
-    const auto jobs = workloads_of(*scenario);
+    const auto jobs = jobs::workloads_of(*scenario);
     ASSERT_TRUE(jobs.ok()) << jobs.error().message;
     const auto topology = sim::make_topology(scenario->topology);
     ASSERT_TRUE(topology.ok()) << topology.error().message;
@@ -281,7 +282,7 @@ TEST(example_scenarios, are_experiments_whose_jobs_fit) {
 TEST(window, a_job_on_a_heavier_level_gets_more_of_a_link_that_it_shares) {
   const sim::Scenario scenario = scenario_of(
       "[network]\ntopology = \"star:4\"\npreset = \"ib-qdr\"\n[[jobs]]\nkind = \"workload\"\n");
-  const WorkloadJob job{
+  const jobs::WorkloadJob job{
       .name = "pair", .pattern = {.ranks = 2, .messages = 8}, .eager_bytes = 1 << 20};
   const auto program = sim::make_pattern(job.pattern);
   // Both pairs meet on the link to host 2.
@@ -299,7 +300,7 @@ TEST(window, a_job_on_a_heavier_level_gets_more_of_a_link_that_it_shares) {
 }
 
 TEST(workloads, are_read_with_their_copies) {
-  const auto jobs = workloads_of(scenario_of(
+  const auto jobs = jobs::workloads_of(scenario_of(
       "[network]\ntopology = \"star:16\"\n[[jobs]]\nname = \"pairs\"\nkind = \"workload\"\n"
       "pattern = \"random-pairs\"\ncopies = 2\nranks = 4\nmessage = \"8KiB\"\ncompute = \"5us\"\n"
       "least-compute = 0.9\n"));

@@ -7,20 +7,20 @@
 
 namespace weft::qos {
 
-std::uint64_t most_processes(const std::vector<WorkloadJob>& jobs) {
+std::uint64_t most_processes(const std::vector<jobs::WorkloadJob>& jobs) {
   std::uint64_t most = 0;
-  for (const WorkloadJob& at : jobs) {
+  for (const jobs::WorkloadJob& at : jobs) {
     std::uint64_t then = 0;
-    for (const WorkloadJob& job : jobs) then += job.is_in(at.arrives) ? job.pattern.ranks : 0;
+    for (const jobs::WorkloadJob& job : jobs) then += job.is_in(at.arrives) ? job.pattern.ranks : 0;
     most = std::max(most, then);
   }
   return most;
 }
 
-Placement::Placement(const std::vector<WorkloadJob>& jobs, std::uint32_t hosts,
+Placement::Placement(const std::vector<jobs::WorkloadJob>& jobs, std::uint32_t hosts,
                      std::uint32_t variants, std::uint64_t seed)
     : jobs_(jobs), variants_(variants), rng_(seed), hosts_(jobs.size()) {
-  for (const WorkloadJob& job : jobs) {
+  for (const jobs::WorkloadJob& job : jobs) {
     programs_.push_back(job.is_trace() ? nullptr
                                        : std::move(sim::make_pattern(job.pattern)).value());
   }

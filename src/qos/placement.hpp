@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "jobs/workload_job.hpp"
 #include "qos/window.hpp"
-#include "qos/workload_job.hpp"
 
 namespace weft::qos {
 
@@ -23,7 +23,7 @@ struct Presence {
 class Placement {
  public:
   /// The jobs fit, and outlive it. A job that arrives takes hosts of those that have left.
-  Placement(const std::vector<WorkloadJob>& jobs, std::uint32_t hosts, std::uint32_t variants,
+  Placement(const std::vector<jobs::WorkloadJob>& jobs, std::uint32_t hosts, std::uint32_t variants,
             std::uint64_t seed);
 
   /// Every process draws the same jobs for a window, in any order of calls.
@@ -33,7 +33,7 @@ class Placement {
  private:
   void assign_hosts(std::uint32_t hosts);
 
-  const std::vector<WorkloadJob>& jobs_;
+  const std::vector<jobs::WorkloadJob>& jobs_;
   std::uint32_t variants_;
   Rng rng_;
   std::vector<std::vector<std::uint32_t>> hosts_;        // by job
@@ -41,6 +41,6 @@ class Placement {
 };
 
 /// The largest number of processes that are there at once.
-std::uint64_t most_processes(const std::vector<WorkloadJob>& jobs);
+std::uint64_t most_processes(const std::vector<jobs::WorkloadJob>& jobs);
 
 }  // namespace weft::qos

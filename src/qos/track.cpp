@@ -52,7 +52,7 @@ Result<std::vector<KeptWindow>> windows_of(const std::string& text,
   }
 }
 
-Track::Track(const ExperimentOptions& options, const std::vector<WorkloadJob>& jobs,
+Track::Track(const ExperimentOptions& options, const std::vector<jobs::WorkloadJob>& jobs,
              const Placement& placement, std::uint32_t index, Kind kind)
     : options_(options), jobs_(jobs), placement_(placement), index_(index), kind_(kind) {}
 
@@ -71,7 +71,7 @@ std::string Track::fingerprint() const {
     if (entry.key.starts_with("qos.")) continue;
     text += fmt::format("{}={}\n", entry.key, entry.value);
   }
-  for (const WorkloadJob& job : jobs_) {
+  for (const jobs::WorkloadJob& job : jobs_) {
     if (job.is_trace())
       text += fmt::format("{} {}\n", job.pattern.ranks, job.pattern.message_bytes);
   }

@@ -32,7 +32,7 @@ class Track {
  public:
   enum class Kind : bool { on_default, controlled };
   /// All are referred to.
-  Track(const ExperimentOptions& options, const std::vector<WorkloadJob>& jobs,
+  Track(const ExperimentOptions& options, const std::vector<jobs::WorkloadJob>& jobs,
         const Placement& placement, std::uint32_t index, Kind kind);
 
   /// `go_on` is asked after each window. ErrorCode::cancelled when it says no.
@@ -55,7 +55,7 @@ class Track {
   std::string fingerprint() const;
 
   const ExperimentOptions& options_;
-  const std::vector<WorkloadJob>& jobs_;
+  const std::vector<jobs::WorkloadJob>& jobs_;
   const Placement& placement_;
   std::uint32_t index_;
   Kind kind_;

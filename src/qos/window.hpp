@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/qos/controller.hpp"
+#include "jobs/workload_job.hpp"
 #include "qos/link_loads.hpp"
-#include "qos/workload_job.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/workload/program.hpp"
 
@@ -17,7 +17,7 @@ namespace weft::qos {
 
 /// A job where it runs, in the variant that was drawn.
 struct PlacedJob {
-  const WorkloadJob* job = nullptr;
+  const jobs::WorkloadJob* job = nullptr;
   const sim::Program* program = nullptr;  ///< null: the job is a trace
   std::vector<std::uint32_t> hosts;
   std::uint64_t noise_seed = 0;

@@ -16,8 +16,6 @@ namespace {
 constexpr int code_of_killed = 128 + 9;
 /// The launcher's word takes so long.
 constexpr PicoDuration word_takes = PicoDuration::milliseconds(1);
-/// How far the simulation goes before somebody looks whether anything happens any more.
-constexpr PicoDuration slice = PicoDuration::microseconds(10);
 
 }  // namespace
 
@@ -40,54 +38,83 @@ ProgramInWorld::ProgramInWorld(sim::World& world, std::vector<std::uint32_t> hos
               .on_end = [this](NodeId rank, int code) { on_end(rank.value(), code); }},
       agent_(world.agents().add(*this)),
       over_(this->hosts().size(), false) {
+  if (const auto level = world.scenario().programs.level; level > 0) hub().levels().set_job(level);
   for (std::uint32_t n = 0; n < over_.size(); ++n) {
     ranks_.push_back(std::make_unique<SimulatedRank>(shared_, place_of(n, 0)));
   }
 }
 
-Result<SimulatedOutcome> ProgramInWorld::run(std::vector<faults::Fault> faults) {
-  if (auto good = connect(); !good) return std::move(good).error();
-  begun_ = now();
-  for (std::uint32_t n = 0; n < ranks_.size(); ++n) {
-    if (auto good = ranks_[n]->begin(); !good) return std::move(good).error();
-  }
-  faults_.emplace(std::move(faults), now_ns());
-  next_fault();
-  const PicoInstant limit = begun_ + to_pico(world().scenario().programs.limit);
-  while (!stopped_) {
-    if (auto good = advance(limit); !good) return std::move(good).error();
-  }
-  if (failure_) return *failure_;
-  return outcome();
-}
-
 /// Programs begin when all processes are connected with each other: connecting counts as start-up.
-Result<void> ProgramInWorld::connect() {
+void ProgramInWorld::begin(std::vector<faults::Fault> faults) {
+  faults_to_come_ = std::move(faults);
   for (auto& rank : ranks_) rank->open();
   for (std::uint32_t a = 0; a < ranks_.size(); ++a) {
     for (std::uint32_t b = 0; b < ranks_.size(); ++b) {
       if (a != b) introduce(a, b);
     }
   }
-  const std::uint64_t others = ranks_.size() - 1;
-  const PicoInstant limit = now() + to_pico(world().scenario().programs.limit);
-  while (std::any_of(ranks_.begin(), ranks_.end(),
-                     [&](const auto& rank) { return rank->calls() < others; })) {
-    if (auto good = advance(limit); !good) return good;
+  limit_ = now() + to_pico(world().scenario().programs.limit);
+}
+
+Result<void> ProgramInWorld::run() {
+  while (!stopped_) {
+    if (auto good = look_around(); !good) return good;
+    engine().run_until(std::min(limit_, std::max(now(), engine().next_time()) + between_looks));
   }
+  if (failure_) return *failure_;
   return {};
 }
 
-Result<void> ProgramInWorld::advance(PicoInstant limit) {
-  if (engine().idle()) return stuck();
-  if (engine().next_time() >= limit) {
-    return Error{ErrorCode::timed_out,
-                 fmt::format("the program did not end within {} simulated seconds; "
-                             "programs.limit is the limit",
-                             world().scenario().programs.limit.to_seconds())};
+Result<void> ProgramInWorld::look_around() {
+  if (stopped_) return {};
+  if (!faults_ && is_connected()) {
+    if (auto good = begin_programs(); !good) return good;
   }
-  engine().run_until(std::min(limit, std::max(now(), engine().next_time()) + slice));
+  if (engine().idle()) return stuck();
+  if (engine().next_time() < limit_) return {};
+  return Error{ErrorCode::timed_out,
+               fmt::format("the program did not end within {} simulated seconds; "
+                           "programs.limit is the limit",
+                           world().scenario().programs.limit.to_seconds())};
+}
+
+bool ProgramInWorld::is_connected() const {
+  const std::uint64_t others = ranks_.size() - 1;
+  return std::all_of(ranks_.begin(), ranks_.end(),
+                     [&](const auto& rank) { return rank->calls() >= others; });
+}
+
+Result<void> ProgramInWorld::begin_programs() {
+  begun_ = now();
+  limit_ = begun_ + to_pico(world().scenario().programs.limit);
+  for (auto& rank : ranks_) {
+    if (auto good = rank->begin(); !good) return good;
+  }
+  faults_.emplace(std::move(faults_to_come_), now_ns());
+  next_fault();
   return {};
+}
+
+sim::JobFacts ProgramInWorld::facts() const {
+  return {.changed = stopped_ ? 1U : 0U,
+          .unfinished = stopped_ ? 0U : 1U,
+          .failed = failure_ ? 1U : 0U};
+}
+
+std::optional<sim::JobFailure> ProgramInWorld::failure() const {
+  if (!failure_) return std::nullopt;
+  return sim::JobFailure{.order = 0, .error = *failure_};
+}
+
+void ProgramInWorld::interrupt() {
+  if (!stopped_) stop_all();
+}
+
+/// Other jobs go on: processes that have been given up do not.
+void ProgramInWorld::retire() {
+  for (auto& rank : ranks_) {
+    if (rank->alive()) rank->kill();
+  }
 }
 
 Error ProgramInWorld::stuck() const {
@@ -110,7 +137,7 @@ SimulatedOutcome ProgramInWorld::outcome() {
   ProgramReport& report = outcome.report;
   report.processes = static_cast<std::uint32_t>(ranks_.size());
   report.seed = world().scenario().seed;
-  report.simulated = Duration((now() - begun_).ticks() / 1'000);
+  report.simulated = Duration((ended_ - begun_).ticks() / 1'000);
   report.start_up = Duration((begun_ - PicoInstant()).ticks() / 1'000);
   report.crashes = crashes_;
   report.restarts = restarts_;
@@ -145,6 +172,7 @@ void ProgramInWorld::start_anew(std::uint32_t n) {
 
 void ProgramInWorld::stop_all() {
   stopped_ = true;
+  ended_ = now();
   engine().stop();
 }
 

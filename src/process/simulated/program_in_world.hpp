@@ -17,21 +17,42 @@
 #include "process/simulated/simulated_rank.hpp"
 #include "sim/engine/agent.hpp"
 #include "sim/job/hosted_job.hpp"
+#include "sim/job/job.hpp"
 
 namespace weft {
 
-/// All arguments taken by reference outlive it.
-class ProgramInWorld final : private sim::HostedJob, private sim::Agent {
+/// All arguments taken by reference outlive it. It runs alone (`run`), or as one of the jobs of a
+/// sim::JobDriver, in a network that is whole.
+class ProgramInWorld final : public sim::Job, private sim::HostedJob, private sim::Agent {
  public:
   /// Rank n runs on host `hosts[n]`.
   ProgramInWorld(sim::World& world, std::vector<std::uint32_t> hosts, const JobDescription& job,
                  const Program& program, std::span<const std::string> arguments,
                  const std::function<void(const std::string&)>& say);
 
-  /// Until all processes are over.
-  Result<SimulatedOutcome> run(std::vector<faults::Fault> faults);
+  /// Its processes connect from now on; faults count from when all have and their programs begin.
+  void begin(std::vector<faults::Fault> faults);
+  /// Alone, once it has begun: until all processes are over.
+  Result<void> run();
+  /// Once it is over.
+  SimulatedOutcome outcome();
+
+  const std::string& name() const override { return name_; }
+  sim::JobFacts facts() const override;
+  std::optional<sim::JobFailure> failure() const override;
+  void learn(const sim::JobFacts&) override {}
+  /// Begins the programs when all processes are connected. Errors: they wait for ever, or for
+  /// longer than programs.limit.
+  Result<void> look_around() override;
+  bool over() const override { return stopped_; }
+  void interrupt() override;
+  Result<void> conclude(sim::Exchange&) override { return {}; }
+  void retire() override;
+  PicoDuration slice() const override { return between_looks; }
 
  private:
+  /// How far the simulation goes before somebody looks whether anything happens any more.
+  static constexpr PicoDuration between_looks = PicoDuration::microseconds(10);
   enum Timer : std::uint16_t { fault_timer, over_timer, end_timer, restart_timer };
 
   sim::Engine& engine() { return world().engine(); }
@@ -39,9 +60,8 @@ class ProgramInWorld final : private sim::HostedJob, private sim::Agent {
     world().agents().set_shared_timer(agent_, now() + in, timer, payload);
   }
 
-  Result<void> connect();
-  Result<void> advance(PicoInstant limit);
-  SimulatedOutcome outcome();
+  bool is_connected() const;
+  Result<void> begin_programs();
   void introduce(std::uint32_t to, std::uint32_t about);
   void start_anew(std::uint32_t rank);
   void stop_all();
@@ -60,16 +80,20 @@ class ProgramInWorld final : private sim::HostedJob, private sim::Agent {
   Result<void> restart(std::uint32_t rank) override;
   sim::HostedProcess& process(std::uint32_t rank) override { return *ranks_[rank]; }
 
+  const std::string name_ = "program";
   const JobDescription& job_;
   const std::function<void(const std::string&)>& say_;
   ProgramPlace shared_;
   std::uint32_t agent_;
   std::vector<std::unique_ptr<SimulatedRank>> ranks_;
   std::vector<bool> over_;  // by rank: nothing more is expected of it
-  std::optional<faults::FaultPlayer> faults_;
+  std::vector<faults::Fault> faults_to_come_;
+  std::optional<faults::FaultPlayer> faults_;  // none: the programs have not begun
   std::vector<ProgramReport::Fault> played_;
   std::optional<Error> failure_;
   PicoInstant begun_{};
+  PicoInstant ended_{};
+  PicoInstant limit_ = PicoInstant::never();
   std::uint32_t crashes_ = 0;
   std::uint32_t restarts_ = 0;
   int code_ = 0;

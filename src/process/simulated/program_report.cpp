@@ -81,6 +81,8 @@ std::string to_json(const ProgramReport& report) {
   for (const ProgramReport::Fault& fault : report.faults) {
     json["faults"].push_back({{"at_s", fault.at.to_seconds()}, {"what", fault.what}});
   }
+  if (!report.jobs.empty()) json["jobs"] = Json::array();
+  for (const std::string& job : report.jobs) json["jobs"].push_back(Json::parse(job));
   json["events"] = report.events;
   json["packet_hops"] = report.packet_hops;
   json["trace_hash"] = fmt::format("{:016x}", report.trace_hash);

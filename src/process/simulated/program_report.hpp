@@ -27,7 +27,8 @@ struct ProgramReport {
   std::uint64_t packet_hops = 0;
   std::uint64_t trace_hash = 0;  ///< equal: the same has happened at the same times
   std::vector<Fault> faults;
-  std::vector<RankTimes> ranks;  ///< by rank; all its lives together
+  std::vector<RankTimes> ranks;   ///< by rank; all its lives together
+  std::vector<std::string> jobs;  ///< that ran beside it, each a JSON object
 };
 
 /// One JSON object: times in seconds, of each kind the least, the median and the most of all

@@ -5,12 +5,17 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/log.hpp"
+#include "jobs/ranks_jobs.hpp"
 #include "process/simulated/program_faults.hpp"
 #include "process/simulated/program_in_world.hpp"
+#include "sim/job/job_driver.hpp"
+#include "sim/job/job_placer.hpp"
 #include "sim/partition/exchange.hpp"
 #include "sim/run/stuck.hpp"
 #include "sim/run/world.hpp"
@@ -19,8 +24,9 @@
 namespace weft {
 namespace {
 
-/// Hosts by rank.
-Result<std::vector<std::uint32_t>> place_ranks(const sim::World& world, std::uint32_t ranks) {
+/// Hosts by rank, the first that are given away.
+Result<std::vector<std::uint32_t>> place_ranks(const sim::World& world, std::uint32_t ranks,
+                                               sim::JobPlacer& placer) {
   const sim::Scenario& scenario = world.scenario();
   const std::uint32_t each = scenario.programs.per_host;
   const std::uint32_t needed = (ranks + each - 1) / each;
@@ -33,8 +39,8 @@ Result<std::vector<std::uint32_t>> place_ranks(const sim::World& world, std::uin
                      "per-host = {} in [programs], or use a larger topology",
                      ranks, each, needed, there, (ranks + there - 1) / there)});
   }
-  auto hosts = sim::place(scenario.placement, world.topology(), needed);
-  if (!hosts) return scenario.located("network.topology", hosts.error());
+  auto hosts = placer.next(std::nullopt, "programs", needed);
+  if (!hosts) return std::move(hosts).error();
   std::vector<std::uint32_t> of_ranks;
   for (std::uint32_t n = 0; n < ranks; ++n) {
     of_ranks.push_back((*hosts)[scenario.programs.in_turn ? n % needed : n / each]);
@@ -42,12 +48,39 @@ Result<std::vector<std::uint32_t>> place_ranks(const sim::World& world, std::uin
   return of_ranks;
 }
 
+using Jobs = std::vector<std::unique_ptr<sim::Job>>;
+
+/// Jobs that run beside the program, on hosts that it left.
+Result<Jobs> make_jobs(sim::World& world, sim::JobPlacer& placer,
+                       std::span<const sim::JobBeside> beside) {
+  Jobs others;
+  for (const sim::JobBeside& plan : beside) {
+    auto hosts = placer.next(plan.placement, plan.key, plan.hosts);
+    if (!hosts) return std::move(hosts).error();
+    auto job = plan.make(world, std::move(hosts).value());
+    if (!job) return std::move(job).error();
+    others.push_back(std::move(job).value());
+  }
+  return others;
+}
+
+/// The program and the jobs beside it, until all are over.
+Result<void> run_together(sim::World& world, ProgramInWorld& program, const Jobs& others) {
+  if (others.empty()) return program.run();
+  sim::AloneExchange alone;
+  sim::JobDriver driver(world, alone, nullptr);
+  driver.add(program);
+  for (const auto& job : others) driver.add(*job);
+  return driver.run();
+}
+
 }  // namespace
 
 Result<SimulatedOutcome> simulate_program(const sim::Scenario& scenario, const JobDescription& job,
                                           const Program& program,
                                           std::span<const std::string> arguments,
-                                          const std::function<void(const std::string&)>& say) {
+                                          const std::function<void(const std::string&)>& say,
+                                          std::span<const sim::JobBeside> beside) {
   if (scenario.fabric.copied_bytes != sim::JobFabricOptions().copied_bytes) {
     return scenario.located(
         "fabric.copied-bytes",
@@ -55,14 +88,20 @@ Result<SimulatedOutcome> simulate_program(const sim::Scenario& scenario, const J
   }
   auto world = sim::World::make(scenario);
   if (!world) return std::move(world).error();
-  auto hosts = place_ranks(**world, job.nodes);
+  sim::JobPlacer placer(**world);
+  auto hosts = place_ranks(**world, job.nodes, placer);
   if (!hosts) return std::move(hosts).error();
   auto faults = program_faults(**world, *hosts);
   if (!faults) return std::move(faults).error();
-  ProgramInWorld simulation(**world, std::move(hosts).value(), job, program, arguments, say);
-  auto outcome = simulation.run(std::move(faults).value());
-  if (!outcome) return outcome;
-  outcome->report.packet_hops = (*world)->network().packet_hops();
+  ProgramInWorld running(**world, std::move(hosts).value(), job, program, arguments, say);
+  // They live as long as the network: their last messages arrive when all is over.
+  const auto others = make_jobs(**world, placer, beside);
+  if (!others) return others.error();
+  running.begin(std::move(faults).value());
+  if (auto good = run_together(**world, running, *others); !good) return std::move(good).error();
+  for (std::size_t i = 0; i < others->size(); ++i) beside[i].on_concluded(*(*others)[i]);
+  SimulatedOutcome outcome = running.outcome();
+  outcome.report.packet_hops = (*world)->network().packet_hops();
   sim::AloneExchange alone;
   if (auto good = sim::check_rest(**world, alone); !good) return std::move(good).error();
   return outcome;
@@ -81,11 +120,13 @@ Result<int> run_simulated(JobInvitation invitation, const Program& program,
     scenario->random_faults = {};
     scenario->programs.crashes = 0;
   }
-  auto outcome = simulate_program(*scenario, job, program, arguments, [](const std::string& line) {
-    fmt::print(stderr, "weft run: {}\n", line);
-  });
+  jobs::RanksJobs beside;
+  if (auto good = beside.take_beside_program(*scenario); !good) return std::move(good).error();
+  const auto say = [](const std::string& line) { fmt::print(stderr, "weft run: {}\n", line); };
+  auto outcome = simulate_program(*scenario, job, program, arguments, say, beside.beside());
   std::fflush(stdout);
   if (!outcome) return std::move(outcome).error();
+  for (const auto& run : beside.runs()) outcome->report.jobs.push_back(beside.to_json(run));
   if (invitation.link) invitation.link->tell(launch_message::report, to_json(outcome->report));
   return outcome->code;
 }

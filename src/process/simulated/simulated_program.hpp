@@ -9,6 +9,7 @@
 
 #include "process/job_process.hpp"
 #include "process/simulated/program_report.hpp"
+#include "sim/job/job_beside.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "weft/program.hpp"
 #include "weft/result.hpp"
@@ -24,15 +25,18 @@ struct SimulatedOutcome {
 };
 
 /// Runs the program `job.nodes` times at once. With `job.retain` processes that die are started
-/// anew. `say` gets a line for each death. Errors: those of the scenario; a job that does not end:
-/// whose processes wait for each other for ever, or longer than the scenario's limit.
+/// anew. `say` gets a line for each death. Jobs `beside` it get hosts that it left, and it lasts
+/// until those have ended that end by themselves. Errors: those of the scenario; a job that does
+/// not end: whose processes wait for each other for ever, or longer than the scenario's limit.
 Result<SimulatedOutcome> simulate_program(const sim::Scenario& scenario, const JobDescription& job,
                                           const Program& program,
                                           std::span<const std::string> arguments,
-                                          const std::function<void(const std::string&)>& say);
+                                          const std::function<void(const std::string&)>& say,
+                                          std::span<const sim::JobBeside> beside = {});
 
-/// Reads the scenario that the job's fabric names, runs the program, sends the predictions to the
-/// launcher. Returns the exit code. Errors: as above; a file without a readable scenario.
+/// Reads the scenario that the job's fabric names, runs the program and the scenario's workloads
+/// and traces beside it, sends the predictions to the launcher. Returns the exit code. Errors: as
+/// above; a file without a readable scenario.
 Result<int> run_simulated(JobInvitation invitation, const Program& program,
                           std::span<const std::string> arguments);
 

@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "jobs/ranks_jobs.hpp"
 #include "process/simulated/program_faults.hpp"
+#include "sim/scenario/scenario_file.hpp"
 
 namespace weft {
 namespace {
@@ -40,10 +42,11 @@ struct Told {
   std::vector<std::string> lines;
 };
 
-Told simulate(const sim::Scenario& scenario, const JobDescription& job, const Program& program) {
+Told simulate(const sim::Scenario& scenario, const JobDescription& job, const Program& program,
+              std::span<const sim::JobBeside> beside = {}) {
   std::vector<std::string> lines;
-  auto outcome = simulate_program(scenario, job, program, {},
-                                  [&](const std::string& line) { lines.push_back(line); });
+  auto outcome = simulate_program(
+      scenario, job, program, {}, [&](const std::string& line) { lines.push_back(line); }, beside);
   return {std::move(outcome), std::move(lines)};
 }
 
@@ -417,6 +420,105 @@ TEST(program_faults, crash_hosts_as_a_whole_where_processes_share_them) {
   const int by_chance = whole_hosts();
   scenario.programs.per_host = 2;
   EXPECT_GT(whole_hosts(), 2 * by_chance);
+}
+
+/// Parsed from the words of a file, with a network of 16 hosts and two levels.
+sim::Scenario with_jobs(const std::string& rest) {
+  auto scenario = sim::parse_scenario(
+      "[network]\ntopology = \"fat-tree:16,levels=2,radix=8,taper=4\"\npreset = \"ib-edr\"\n"
+      "[[levels]]\nweight = 1\n[[levels]]\nweight = 8\n" +
+          rest,
+      "here.toml", {});
+  EXPECT_TRUE(scenario.ok()) << scenario.error().message;
+  return *scenario;
+}
+
+const std::string all_to_all =
+    "[[jobs]]\nname = \"beside\"\nkind = \"workload\"\npattern = \"all-to-all\"\nranks = 8\n"
+    "placement = \"random:1\"\n";
+
+struct Together {
+  Told told;
+  std::vector<sim::RanksJobFigures> beside;
+};
+
+Together run_beside(const std::string& jobs, const Program& program) {
+  sim::Scenario scenario = with_jobs(jobs);
+  jobs::RanksJobs others;
+  const auto taken = others.take_beside_program(scenario);
+  EXPECT_TRUE(taken.ok()) << taken.error().message;
+  Together together{.told = simulate(scenario, job_of(8), program, others.beside()), .beside = {}};
+  for (const auto& run : others.runs()) together.beside.push_back(run.figures);
+  return together;
+}
+
+TEST(program_beside_jobs, computes_the_same_and_takes_longer) {
+  const std::string here = "[placement]\nkind = \"random:2\"\n";
+  std::vector<std::uint64_t> alone(8), sums(8);
+  const auto quiet = run_beside(here, ring(alone, 20, 100'000));
+  ASSERT_TRUE(quiet.told.outcome.ok()) << quiet.told.outcome.error().message;
+  const auto busy = run_beside(here + all_to_all, ring(sums, 20, 100'000));
+  ASSERT_TRUE(busy.told.outcome.ok()) << busy.told.outcome.error().message;
+  EXPECT_EQ(sums, alone);
+  EXPECT_GT(busy.told.outcome->report.simulated, quiet.told.outcome->report.simulated);
+  ASSERT_EQ(busy.beside.size(), 1u);
+  EXPECT_GT(busy.beside[0].least_iterations, 0u);
+  EXPECT_FALSE(busy.beside[0].ended);
+  // A level with a greater share brings the program nearer to its time alone.
+  std::vector<std::uint64_t> raised(8);
+  const auto ahead =
+      run_beside(here + "[programs]\nlevel = 1\n" + all_to_all, ring(raised, 20, 100'000));
+  ASSERT_TRUE(ahead.told.outcome.ok()) << ahead.told.outcome.error().message;
+  EXPECT_EQ(raised, alone);
+  EXPECT_LT(ahead.told.outcome->report.simulated, busy.told.outcome->report.simulated);
+}
+
+TEST(program_beside_jobs, is_outlived_by_a_job_with_an_end_of_its_own) {
+  std::vector<std::uint64_t> sums(8);
+  const auto done = run_beside(all_to_all + "iterations = 50\n", ring(sums, 1));
+  ASSERT_TRUE(done.told.outcome.ok()) << done.told.outcome.error().message;
+  ASSERT_EQ(done.beside.size(), 1u);
+  EXPECT_TRUE(done.beside[0].ended);
+  EXPECT_EQ(done.beside[0].least_iterations, 50u);
+  EXPECT_GT(done.beside[0].elapsed_s, done.told.outcome->report.simulated.to_seconds());
+}
+
+TEST(program_beside_jobs, is_the_same_every_time) {
+  std::vector<std::uint64_t> sums(8);
+  const auto once = run_beside(all_to_all, ring(sums, 5));
+  const auto again = run_beside(all_to_all, ring(sums, 5));
+  ASSERT_TRUE(once.told.outcome.ok()) << once.told.outcome.error().message;
+  EXPECT_EQ(to_json(once.told.outcome->report), to_json(again.told.outcome->report));
+  EXPECT_EQ(once.beside[0].messages, again.beside[0].messages);
+}
+
+TEST(program_beside_jobs, ends_with_the_code_of_a_program_that_fails) {
+  const auto failed =
+      run_beside(all_to_all, [](Process& process, std::span<const std::string>) -> int {
+        if (process.world().rank() == Rank(3)) return 7;
+        (void)pass_on(process.world(), 1);
+        return 0;
+      });
+  ASSERT_TRUE(failed.told.outcome.ok()) << failed.told.outcome.error().message;
+  EXPECT_EQ(failed.told.outcome->code, 7);
+}
+
+TEST(program_beside_jobs, refuses_jobs_that_cannot_be_with_the_fix) {
+  const auto refusal = [](const std::string& rest) {
+    sim::Scenario scenario = with_jobs(rest);
+    jobs::RanksJobs others;
+    const auto taken = others.take_beside_program(scenario);
+    if (!taken) return taken.error().message;
+    std::vector<std::uint64_t> sums(8);
+    const auto told = simulate(scenario, job_of(8), ring(sums, 1), others.beside());
+    return told.outcome ? std::string() : told.outcome.error().message;
+  };
+  EXPECT_THAT(refusal("[[jobs]]\ninputs = 2\ncomputes = 2\n"),
+              HasSubstr("here.toml:8: a stream does not run beside a program"));
+  EXPECT_THAT(refusal("[[jobs]]\nkind = \"work\"\nranks = 2\n"), HasSubstr("workload or trace"));
+  EXPECT_THAT(refusal("[[jobs]]\nkind = \"workload\"\nranks = 12\n"),
+              HasSubstr("the 8 free hosts"));
+  EXPECT_EQ(refusal("[job]\ninputs = 2\ncomputes = 2\n"), "");  // of weft stream
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ Error refuse(std::string text) {
 class LiveRun {
  public:
   LiveRun(const ExperimentOptions& options, const LiveProgress& progress,
-          std::vector<WorkloadJob> jobs, testbed::Testbed testbed)
+          std::vector<jobs::WorkloadJob> jobs, testbed::Testbed testbed)
       : options_(options),
         progress_(progress),
         jobs_(std::move(jobs)),
@@ -67,7 +67,7 @@ class LiveRun {
 
   const ExperimentOptions& options_;
   const LiveProgress& progress_;
-  std::vector<WorkloadJob> jobs_;
+  std::vector<jobs::WorkloadJob> jobs_;
   testbed::Testbed testbed_;
   Placement placement_;
   std::vector<std::unique_ptr<LiveJob>> running_;
@@ -78,7 +78,7 @@ class LiveRun {
 };
 
 Result<LiveOutcome> LiveRun::run() {
-  for (const WorkloadJob& job : jobs_) {
+  for (const jobs::WorkloadJob& job : jobs_) {
     outcome_.jobs.push_back({.name = job.name, .kind = job.what()});
   }
   if (auto done = run_alone(); !done) return std::move(done).error();
@@ -217,7 +217,7 @@ Result<void> LiveRun::control() {
       make_controller(options_.controller, options_.algorithm_1, options_.scenario.seed);
   if (!controller) return controller.error();
   std::vector<JobFacts> facts;
-  for (const WorkloadJob& job : jobs_) {
+  for (const jobs::WorkloadJob& job : jobs_) {
     facts.push_back({.processes = job.pattern.ranks, .message_bytes = job.pattern.message_bytes});
   }
   (*controller)->on_jobs(facts);
@@ -244,7 +244,7 @@ Result<void> LiveRun::control() {
 
 Configuration LiveRun::on_default() const {
   std::size_t processes = 0;
-  for (const WorkloadJob& job : jobs_) processes += job.pattern.ranks;
+  for (const jobs::WorkloadJob& job : jobs_) processes += job.pattern.ranks;
   return {.level_of = std::vector<Level>(processes, default_level), .weight_of = {1}};
 }
 
@@ -295,8 +295,8 @@ void LiveRun::find_best_trade_offs() {
 }
 
 /// Errors begin with the job's name.
-Result<void> check_jobs(const std::vector<WorkloadJob>& jobs, std::uint32_t hosts) {
-  for (const WorkloadJob& job : jobs) {
+Result<void> check_jobs(const std::vector<jobs::WorkloadJob>& jobs, std::uint32_t hosts) {
+  for (const jobs::WorkloadJob& job : jobs) {
     const auto wrong = [&](const char* what) {
       return refuse(fmt::format("job {}: {}", job.name, what));
     };
@@ -354,7 +354,7 @@ Result<testbed::TestbedOptions> testbed_for(const ExperimentOptions& options) {
 }
 
 Result<LiveOutcome> run_live(const ExperimentOptions& options, const LiveProgress& progress) {
-  auto jobs = workloads_of(options.scenario);
+  auto jobs = jobs::workloads_of(options.scenario);
   if (!jobs) return jobs.error();
   const auto wanted = testbed_for(options);
   if (!wanted) return wanted.error();

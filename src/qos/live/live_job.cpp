@@ -17,7 +17,7 @@ namespace {
 /// Addresses of a testbed's hosts.
 constexpr const char* testbed_network = "10.77.0.0/24";
 
-JobDescription describe(const WorkloadJob& job) {
+JobDescription describe(const jobs::WorkloadJob& job) {
   const JobSecret secret = make_job_secret();
   return {.nodes = job.pattern.ranks,
           .nodes_here = job.pattern.ranks,
@@ -32,7 +32,7 @@ JobDescription describe(const WorkloadJob& job) {
 
 }  // namespace
 
-LiveJob::LiveJob(const WorkloadJob& job, std::vector<std::uint32_t> hosts,
+LiveJob::LiveJob(const jobs::WorkloadJob& job, std::vector<std::uint32_t> hosts,
                  const testbed::Testbed& testbed)
     : job_(job),
       hosts_(std::move(hosts)),

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "jobs/workload_job.hpp"
 #include "process/job_link.hpp"
-#include "qos/workload_job.hpp"
 #include "runtime/directory.hpp"
 #include "runtime/process_set.hpp"
 #include "testbed/testbed.hpp"
@@ -23,7 +23,7 @@ namespace weft::qos {
 class LiveJob {
  public:
   /// Process r runs in `hosts[r]`. Job and testbed outlive it.
-  LiveJob(const WorkloadJob& job, std::vector<std::uint32_t> hosts,
+  LiveJob(const jobs::WorkloadJob& job, std::vector<std::uint32_t> hosts,
           const testbed::Testbed& testbed);
 
   /// Forks the processes. Errors: none or no descriptors are left.
@@ -45,7 +45,7 @@ class LiveJob {
   int run_process(std::uint32_t rank, Channel channel) const;
   void take(std::uint32_t rank, const Channel::Message& message);
 
-  const WorkloadJob& job_;
+  const jobs::WorkloadJob& job_;
   std::vector<std::uint32_t> hosts_;
   const testbed::Testbed& testbed_;
   std::unique_ptr<sim::Program> program_;

@@ -39,6 +39,25 @@ Result<void> check_reliable(const Scenario& s) {
   return {};
 }
 
+/// Whether the network has the levels that traffic, jobs and programs send on.
+Result<void> check_levels(const Scenario& s) {
+  const std::size_t levels = s.network.levels.size();
+  const auto check = [levels](const std::string& key, std::uint8_t level) -> Result<void> {
+    if (level < levels) return {};
+    return wrong(key, fmt::format("{}", level),
+                 fmt::format("there are {} levels, counted from 0; add [[levels]]", levels));
+  };
+  for (std::size_t i = 0; i < s.traffic.size(); ++i) {
+    auto good = check(fmt::format("traffic[{}].level", i), s.traffic[i].level);
+    if (!good) return good;
+  }
+  for (const ScenarioJob& job : s.jobs) {
+    if (auto good = check_length(job.key + ".start", job.start); !good) return good;
+    if (auto good = check(job.key + ".level", job.level); !good) return good;
+  }
+  return check("programs.level", s.programs.level);
+}
+
 const ScenarioEntry* find(const std::vector<ScenarioEntry>& entries, std::string_view key) {
   for (const ScenarioEntry& entry : entries) {
     if (entry.key == key) return &entry;
@@ -138,20 +157,7 @@ Result<void> check_scenario(const Scenario& s) {
   if (s.duration.ticks() <= 0) {
     return wrong("duration", fmt::format("{} ns", s.duration.ticks()), "traffic needs a time");
   }
-  for (std::size_t i = 0; i < s.traffic.size(); ++i) {
-    const std::size_t levels = s.network.levels.size();
-    if (s.traffic[i].level < levels) continue;
-    return wrong(fmt::format("traffic[{}].level", i), fmt::format("{}", s.traffic[i].level),
-                 fmt::format("there are {} levels, counted from 0; add [[levels]]", levels));
-  }
-  for (const ScenarioJob& job : s.jobs) {
-    const std::size_t levels = s.network.levels.size();
-    if (auto good = check_length(job.key + ".start", job.start); !good) return good;
-    if (job.level < levels) continue;
-    return wrong(job.key + ".level", fmt::format("{}", job.level),
-                 fmt::format("there are {} levels, counted from 0; add [[levels]]", levels));
-  }
-  return {};
+  return check_levels(s);
 }
 
 }  // namespace weft::sim

@@ -63,6 +63,7 @@ struct RandomFaults {
 struct ProgramOptions {
   ByteCount stack = ByteCount::mib(1);  ///< of a process; memory is taken as it is touched
   std::uint32_t per_host = 1;           ///< processes
+  std::uint8_t level = 0;               ///< service level of all that they send
   bool in_turn = false;  ///< ranks go to hosts round robin; else neighbouring ones share a host
   /// Whether the time that the host computes between two calls passes in the simulation as well,
   /// times `compute_scale`. That time varies, so nothing is repeatable then.

@@ -364,6 +364,7 @@ class ScenarioFile {
     s.bytes("stack", stack, std::uint64_t{1} << 30);
     p.stack = ByteCount(stack);
     s.integer("per-host", p.per_host, 1, 4096);
+    s.integer("level", p.level, 0, 15);
     std::string ranks = "block";
     s.text("ranks", ranks);
     if (ranks != "block" && ranks != "round-robin") {

@@ -11,6 +11,7 @@
 #include "base/check.hpp"
 #include "sim/faults/network_fault_player.hpp"
 #include "sim/job/job_driver.hpp"
+#include "sim/job/job_placer.hpp"
 #include "sim/run/stuck.hpp"
 #include "sim/run/tally.hpp"
 #include "sim/run/world.hpp"
@@ -147,53 +148,26 @@ class Simulation {
   bool cut_off_ = false;
 };
 
-/// Gives jobs their hosts one after the other: each gets hosts that those before it left.
-class Placer {
- public:
-  explicit Placer(const sim::World& world) : world_(world), free_(world.topology().hosts()) {
-    std::iota(free_.begin(), free_.end(), 0u);
-  }
-
-  Result<Places> place(std::span<const SimulatedJob> jobs, std::span<const JobBeside> beside) {
-    Places places;
-    std::size_t i = 0;
-    for (std::size_t j = 0; j <= jobs.size(); ++j) {
-      for (; i < beside.size() && beside[i].streams_before == j; ++i) {
-        auto hosts = next(beside[i].placement, beside[i].key, beside[i].hosts);
-        if (!hosts) return std::move(hosts).error();
-        places.of_beside.push_back(std::move(hosts).value());
-      }
-      if (j == jobs.size()) break;
-      const StreamOptions& o = jobs[j].options;
-      auto hosts = next(jobs[j].placement, jobs[j].key, o.inputs + o.computes);
+/// Hosts of all jobs, in the scenario's order.
+Result<Places> place_all(const sim::World& world, std::span<const SimulatedJob> jobs,
+                         std::span<const sim::JobBeside> beside) {
+  sim::JobPlacer placer(world);
+  Places places;
+  std::size_t i = 0;
+  for (std::size_t j = 0; j <= jobs.size(); ++j) {
+    for (; i < beside.size() && beside[i].streams_before == j; ++i) {
+      auto hosts = placer.next(beside[i].placement, beside[i].key, beside[i].hosts);
       if (!hosts) return std::move(hosts).error();
-      places.of_streams.push_back(std::move(hosts).value());
+      places.of_beside.push_back(std::move(hosts).value());
     }
-    return places;
+    if (j == jobs.size()) break;
+    const StreamOptions& o = jobs[j].options;
+    auto hosts = placer.next(jobs[j].placement, jobs[j].key, o.inputs + o.computes);
+    if (!hosts) return std::move(hosts).error();
+    places.of_streams.push_back(std::move(hosts).value());
   }
-
- private:
-  Result<std::vector<std::uint32_t>> next(const std::optional<sim::PlacementOptions>& own,
-                                          const std::string& of_job, std::uint32_t count) {
-    const sim::Scenario& scenario = world_.scenario();
-    const sim::PlacementOptions& placement = own.value_or(scenario.placement);
-    auto hosts = sim::place(placement, world_.topology(), free_, count);
-    if (!hosts) {
-      const bool is_file = placement.kind == sim::PlacementKind::file;
-      const std::string key = !is_file ? "network.topology"
-                              : own    ? of_job + ".placement"
-                                       : "placement.kind";
-      return scenario.located(key, hosts.error());
-    }
-    std::erase_if(free_, [&](std::uint32_t host) {
-      return std::find(hosts->begin(), hosts->end(), host) != hosts->end();
-    });
-    return hosts;
-  }
-
-  const sim::World& world_;
-  std::vector<std::uint32_t> free_;
-};
+  return places;
+}
 
 /// Links may come to have the rates that faults give them.
 void expect_rates(sim::World& world, const JobFaults& faults) {
@@ -256,7 +230,7 @@ Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
   WEFT_CHECK((options.network == nullptr && options.beside.empty()) || exchange.size() == 1);
   auto world = make_world(scenario, exchange);
   if (!world) return std::move(world).error();
-  auto hosts = Placer(**world).place(jobs, options.beside);
+  auto hosts = place_all(**world, jobs, options.beside);
   if (!hosts) return std::move(hosts).error();
   auto faults = parse_job_faults(**world, jobs, hosts->of_streams);
   if (!faults) return std::move(faults).error();

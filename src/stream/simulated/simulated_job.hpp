@@ -11,6 +11,7 @@
 
 #include "faults/fault.hpp"
 #include "runtime/stop_signals.hpp"
+#include "sim/job/job_beside.hpp"
 #include "sim/job/job_driver.hpp"
 #include "sim/partition/exchange.hpp"
 #include "sim/rc/reliable_connections.hpp"
@@ -38,19 +39,6 @@ struct SimulationTrace {
   std::vector<std::string> nodes;
 };
 
-/// A job of another kind than streams.
-struct JobBeside {
-  std::string key;                                 ///< in the scenario, for messages
-  std::size_t streams_before = 0;                  ///< how many of the scenario's streams
-  std::uint32_t hosts = 0;                         ///< that it needs
-  std::optional<sim::PlacementOptions> placement;  ///< none: the scenario's
-  /// Makes it, before anything runs. The world outlives it; errors end the simulation.
-  std::function<Result<std::unique_ptr<sim::Job>>(sim::World&, std::vector<std::uint32_t> hosts)>
-      make;
-  /// Called once it has been concluded, before it is destroyed.
-  std::function<void(const sim::Job&)> on_concluded;
-};
-
 /// The wish that SIGINT or SIGTERM stands for. Sending all data that sources have produced may take
 /// as long as the rest of the simulation: after two seconds its figures so far are the result.
 sim::EndWish end_wish(const StopSignals& signals);
@@ -76,7 +64,7 @@ struct SimulationOptions {
   std::optional<std::size_t> alone;
   /// Jobs of other kinds, in the scenario's order; none of them with `alone`, though their hosts
   /// stay theirs. They need a simulation in one part.
-  std::span<const JobBeside> beside = {};
+  std::span<const sim::JobBeside> beside = {};
 };
 
 /// One of the jobs of a simulation. Its references outlive the simulation.

@@ -77,6 +77,23 @@ print(", ".join(p["name"] for p in report["phases"]))' "$directory/phases")"
   cmp -s "$directory/7.err" "$directory/7again.err" || fail "other deaths"
   [[ $(value 7 trace_hash) != "$(value 8 trace_hash)" ]] || fail "the seed makes no difference"
 
+  # A workload and a trace of the scenario run beside the program, and disturb it.
+  local beside="sim:$scenarios/programs-beside.toml"
+  "$weft" run -n 16 --fabric "$beside" --json -- "$programs/jac3d" 24 20 >"$directory/beside" ||
+    fail "beside other jobs"
+  "$weft" run -n 16 --fabric "sim:$scenarios/programs.toml" -- "$programs/jac3d" 24 20 \
+    >"$directory/apart" || fail "without them"
+  [[ $(grep checksum "$directory/beside") == "$(grep checksum "$directory/apart")" ]] ||
+    fail "other jobs change a result"
+  python3 -c 'import json, sys
+jobs = json.loads(open(sys.argv[1]).read().splitlines()[-1])["jobs"]
+assert [(j["name"], j["kind"]) for j in jobs] == [("neighbours", "workload"), ("ring", "trace")], jobs
+assert jobs[0]["least_iterations"] > 0 and not jobs[0]["ended"], jobs
+assert jobs[1]["messages"] == 24 and jobs[1]["ended"], jobs' "$directory/beside" ||
+    fail "jobs beside a program"
+  "$weft" run -n 16 --fabric "$beside" -- "$programs/jac3d" 24 20 | grep -q "ring-8.goal" ||
+    fail "no table of the jobs beside a program"
+
   # The launcher reports an impossible request in one line of its own.
   local message
   message="$("$weft" run -n 2 --seeds 1..3 -- "$programs/jac3d" 3 2>&1)" && fail "--seeds of real"
