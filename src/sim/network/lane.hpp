@@ -16,7 +16,7 @@ inline std::uint64_t ticks_of(PicoInstant t) {
   return static_cast<std::uint64_t>(t.ticks());
 }
 
-/// Room that the buffer behind a link will give back.
+/// Room that the buffer behind a link will give back, behind the earliest one of its class.
 struct CreditReturn {
   PicoInstant at{};
   std::uint32_t bytes = 0;
@@ -41,13 +41,19 @@ struct Round {
 
 /// The part of the buffer behind a link that the levels of one channel class share: each has its
 /// reserve, and takes more from here.
+///
+/// The earliest return lies here, others in a list: most of the time there is one at most, and
+/// nothing but this record is read and written when room comes back.
 struct Room {
-  std::uint32_t shared = 0;            ///< bytes that are free, as far as known
-  std::uint32_t returns_head = kNone;  ///< of all lanes of the class, in order of their time
-  std::uint32_t returns_tail = kNone;
-  bool starved = false;   ///< a lane of the class waits for credits
-  std::uint8_t kind = 0;  ///< of the link (CableKind)
+  PicoInstant next_at{};              ///< when the earliest return comes
+  std::uint32_t shared = 0;           ///< bytes that are free, as far as known
+  std::uint32_t last_return = kNone;  ///< of the others of all lanes, a ring in order of time
+  std::uint32_t next_bytes : 22 = 0;  ///< of the earliest return; 0: nothing comes back
+  std::uint32_t next_lane : 6 = 0;    ///< whose it is
+  std::uint32_t starved : 1 = 0;      ///< a lane of the class waits for credits
+  std::uint32_t kind : 2 = 0;         ///< of the link (CableKind)
 
+  bool has_return() const { return next_bytes != 0; }
   /// Bytes that a lane has of the shared room when it has `used` in all.
   static std::uint32_t beyond(std::uint32_t used, std::uint32_t reserve) {
     return used > reserve ? used - reserve : 0;
@@ -69,20 +75,20 @@ struct Room {
 struct LevelState {
   std::int32_t allowance = 0;  ///< bytes that it may still send in its turn
   std::uint32_t queued = 0;    ///< bytes that wait; of switches only
-  std::uint64_t packets = 0;   ///< sent
   std::uint64_t bytes = 0;     ///< sent, headers included
   /// Instants at which packets went on, less those since when they waited, in ps and modulo 2^64:
   /// of switches also of packets that wait still, which have only begun.
   std::uint64_t waited = 0;
 };
 
-/// A cache line. `level` counts in the lane of the level's first class, `room` in the one of the
-/// class's first level.
+/// A cache line. `level` and `packets` count in the lane of the level's first class, `room` in the
+/// one of the class's first level.
 struct alignas(64) Lane {
   Round round;
   std::uint32_t used = 0;  ///< bytes of the buffer behind the link, as far as known
   LevelState level;
-  Room room;
+  [[no_unique_address]] Room room;  // what follows lies in its padding
+  std::uint32_t packets = 0;        ///< sent by the level, modulo 2^32
 };
 static_assert(sizeof(Lane) == 64);
 

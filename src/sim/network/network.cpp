@@ -76,7 +76,7 @@ void Network::build_transmitters() {
     for (std::uint32_t channel = 0; channel < channels_; ++channel) {
       Room& room = lane(l, channel).room;
       room.shared = options_.buffer_bytes - reserve_;
-      room.kind = static_cast<std::uint8_t>(topology_.kind(l));
+      room.kind = static_cast<std::uint32_t>(topology_.kind(l)) & 3;
       latencies_[room.kind] = like.latency;
     }
   }
@@ -290,8 +290,15 @@ bool Network::at_rest() const {
   for (std::size_t first = 0; first < lanes_.size(); first += lane_count_) {
     for (std::uint32_t i = 0; i < lane_count_; ++i) used[i] = lanes_[first + i].used;
     for (std::uint32_t channel = 0; channel < channels_; ++channel) {
-      std::uint32_t r = lanes_[first + channel].room.returns_head;
-      for (; r != kNone; r = returns_[r].next) used[returns_[r].lane] -= returns_[r].bytes;
+      const Room& room = lanes_[first + channel].room;
+      if (!room.has_return()) continue;
+      used[room.next_lane] -= room.next_bytes;
+      if (room.last_return == kNone) continue;
+      std::uint32_t r = room.last_return;
+      do {
+        used[returns_[r].lane] -= returns_[r].bytes;
+        r = returns_[r].next;
+      } while (r != room.last_return);
     }
     const auto is_whole = [](std::uint32_t bytes) { return bytes == 0; };
     if (!std::all_of(used.begin(), used.end(), is_whole)) return false;
@@ -313,9 +320,12 @@ std::uint64_t Network::packets_waiting(LinkId link, std::uint32_t level) const {
 }
 
 LinkCounters Network::counters(LinkId link, std::uint8_t level) const {
-  const LevelState& of = lanes_[first_lane(link) + level * channels_].level;
+  const Lane& lane = lanes_[first_lane(link) + level * channels_];
+  const LevelState& of = lane.level;
+  const auto overflown = packets_overflown_.find({link.value(), level});
+  const std::uint64_t times = overflown == packets_overflown_.end() ? 0 : overflown->second;
   const std::uint64_t waited = of.waited + packets_waiting(link, level) * ticks_of(engine_.now());
-  return {.packets = of.packets,
+  return {.packets = times << 32 | lane.packets,
           .bytes = of.bytes,
           .waited = PicoDuration(static_cast<std::int64_t>(waited))};
 }

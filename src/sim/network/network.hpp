@@ -14,6 +14,7 @@
 #include <map>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -205,6 +206,9 @@ class Network final : public EventHandler {
   std::uint32_t take_packet(LinkId l, std::uint32_t lane_index);
   void transmit(LinkId l, std::uint32_t lane_index, std::uint32_t packet);
   void return_credit(LinkId l, std::uint32_t lane_index, std::uint32_t bytes, PicoInstant at);
+  void add_return(Room& to, const CreditReturn& more, bool is_first);
+  void advance_returns(Room& of);
+  static void set_next(Room& of, const CreditReturn& earliest);
   // network_border.cpp: several processes
   void send_across(LinkId l, PicoInstant at, std::uint32_t packet);
   void release(std::uint32_t message);
@@ -253,6 +257,8 @@ class Network final : public EventHandler {
   Pool<Packet> packets_;
   Pool<Message> messages_;
   Pool<CreditReturn> returns_;
+  /// By link and level: how often Lane::packets began again at 0.
+  std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint64_t> packets_overflown_;
   std::vector<NetworkUser*> users_;
   std::uint64_t hops_ = 0;
   std::uint64_t delivered_ = 0;

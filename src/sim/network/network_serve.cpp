@@ -82,13 +82,30 @@ std::uint32_t Network::head_bytes(const Transmitter& t, const Lane& lane) const 
 
 /// Room that has come back by now.
 void Network::take_returns(LinkId l, Room& of) {
-  while (of.returns_head != kNone && returns_[of.returns_head].at <= engine_.now()) {
-    const std::uint32_t r = of.returns_head;
-    of.give_back(lane(l, returns_[r].lane).used, returns_[r].bytes, reserve_);
-    of.returns_head = returns_[r].next;
-    returns_.give_back(r);
+  while (of.has_return() && of.next_at <= engine_.now()) {
+    of.give_back(lane(l, of.next_lane).used, of.next_bytes, reserve_);
+    of.next_bytes = 0;
+    if (of.last_return != kNone) advance_returns(of);
   }
-  if (of.returns_head == kNone) of.returns_tail = kNone;
+}
+
+/// The first of the other returns is the earliest one now.
+void Network::advance_returns(Room& of) {
+  const std::uint32_t last = of.last_return;
+  const std::uint32_t first = returns_[last].next;
+  set_next(of, returns_[first]);
+  if (first == last) {
+    of.last_return = kNone;
+  } else {
+    returns_[last].next = returns_[first].next;
+  }
+  returns_.give_back(first);
+}
+
+void Network::set_next(Room& of, const CreditReturn& earliest) {
+  of.next_at = earliest.at;
+  of.next_bytes = earliest.bytes & 0x3fffff;
+  of.next_lane = earliest.lane & 63;
 }
 
 /// Whether the lane's next packet fits into the buffer behind the link; if not, sees to it that the
@@ -98,11 +115,10 @@ bool Network::has_credit(LinkId l, std::uint32_t lane_index) {
   Room& behind = room(l, lane_index);
   take_returns(l, behind);
   const Lane& of = lane(l, lane_index);
-  behind.starved = !behind.fits(of.used, head_bytes(transmitters_[l.value()], of), reserve_);
-  if (behind.starved && behind.returns_head != kNone) {
-    wake_at(l, returns_[behind.returns_head].at);
-  }
-  return !behind.starved;
+  const bool fits = behind.fits(of.used, head_bytes(transmitters_[l.value()], of), reserve_);
+  behind.starved = fits ? 0 : 1;
+  if (!fits && behind.has_return()) wake_at(l, behind.next_at);
+  return fits;
 }
 
 std::uint16_t Network::waiting_levels(std::uint64_t lanes) const {
@@ -278,7 +294,8 @@ void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
              l.value());
   behind.take(used, packet.bytes, reserve_);
   LevelState& level = level_state(l, level_of_[lane_index]);
-  level.packets += 1;
+  std::uint32_t& packets = lane(l, level_of_[lane_index] * channels_).packets;
+  if (++packets == 0) ++packets_overflown_[{l.value(), level_of_[lane_index]}];
   level.bytes += packet.bytes;
   if (observer_ != nullptr) {
     const Message& message = messages_[packet.message];
@@ -309,23 +326,43 @@ void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
 void Network::return_credit(LinkId l, std::uint32_t lane_index, std::uint32_t bytes,
                             PicoInstant at) {
   Room& to = room(l, lane_index);
-  const std::uint32_t r = returns_.take();
-  returns_[r] = {.at = at, .bytes = bytes, .lane = lane_index, .next = kNone};
-  if (to.returns_head == kNone) {
-    to.returns_head = to.returns_tail = r;
-  } else if (returns_[to.returns_tail].at <= at) {
-    returns_[to.returns_tail].next = r;
-    to.returns_tail = r;
-  } else {  // packets for different outputs leave a buffer in any order
-    std::uint32_t* link = &to.returns_head;
-    while (returns_[*link].at <= at) link = &returns_[*link].next;
-    returns_[r].next = *link;
-    *link = r;
+  const CreditReturn more{.at = at, .bytes = bytes, .lane = lane_index, .next = kNone};
+  // A link that waits for credits has to be woken for those that have come back.
+  if (to.starved == 0) take_returns(l, to);
+  if (!to.has_return()) {
+    set_next(to, more);
+  } else if (at < to.next_at) {
+    add_return(to, {.at = to.next_at, .bytes = to.next_bytes, .lane = to.next_lane}, true);
+    set_next(to, more);
+  } else {
+    add_return(to, more, false);
   }
-  if (!to.starved) return;
+  if (to.starved == 0) return;
   // Room may have come back already while the link was busy with another lane.
   const PicoInstant free = std::max(transmitters_[l.value()].free_at, engine_.now());
-  wake_at(l, std::max(free, returns_[to.returns_head].at));
+  wake_at(l, std::max(free, to.next_at));
+}
+
+/// Behind the earliest return, in order of time: before all others if it `is_first`, else behind
+/// those that come at the same time. Mostly it is the last; but packets for different outputs leave
+/// a buffer in any order.
+void Network::add_return(Room& to, const CreditReturn& more, bool is_first) {
+  const std::uint32_t r = returns_.take();
+  returns_[r] = more;
+  const std::uint32_t last = to.last_return;
+  if (last == kNone) {
+    returns_[r].next = r;
+    to.last_return = r;
+    return;
+  }
+  std::uint32_t before = last;
+  const bool is_last = !is_first && returns_[last].at <= more.at;
+  if (!is_first && !is_last) {
+    while (returns_[returns_[before].next].at <= more.at) before = returns_[before].next;
+  }
+  returns_[r].next = returns_[before].next;
+  returns_[before].next = r;
+  if (is_last) to.last_return = r;
 }
 
 }  // namespace weft::sim
