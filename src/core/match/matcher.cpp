@@ -85,7 +85,7 @@ Posted Matcher::post(const Envelope& pattern, Token receive) {
   return {.message = std::nullopt, .waiting = {place, node.life}};
 }
 
-std::optional<Token> Matcher::arrive(const Envelope& envelope, Token message) {
+std::optional<Token> Matcher::take_receive(const Envelope& envelope) {
   WEFT_CHECK(kind_of(envelope) == 0);
   // Of each kind of pattern the oldest; of these the oldest.
   std::uint32_t oldest = none;
@@ -96,17 +96,18 @@ std::optional<Token> Matcher::arrive(const Envelope& envelope, Token message) {
     const std::uint32_t place = queues->receives.first;
     if (oldest == none || nodes_[place].sequence < nodes_[oldest].sequence) oldest = place;
   }
-  if (oldest != none) {
-    const Token receive = nodes_[oldest].token;
-    remove_receive(oldest);
-    return receive;
-  }
+  if (oldest == none) return std::nullopt;
+  const Token receive = nodes_[oldest].token;
+  remove_receive(oldest);
+  return receive;
+}
+
+void Matcher::keep_message(const Envelope& envelope, Token message) {
   const std::uint32_t place = take_place(envelope, message);
   for (std::size_t kind = 0; kind < patterns; ++kind) {
     append(queues_.find_or_make(pattern_of(envelope, kind)).messages, place, kind);
   }
   ++messages_;
-  return std::nullopt;
 }
 
 std::optional<Message> Matcher::probe(const Envelope& pattern) const {

@@ -47,7 +47,14 @@ class Matcher {
   Posted post(const Envelope& pattern, Token receive);
   /// A message arrives. Messages of one source and context arrive in the order of their sending.
   /// Returns the receive that takes it; none: the message waits. No wildcards.
-  std::optional<Token> arrive(const Envelope& envelope, Token message);
+  std::optional<Token> arrive(const Envelope& envelope, Token message) {
+    const auto receive = take_receive(envelope);
+    if (!receive) keep_message(envelope, message);
+    return receive;
+  }
+  /// The two parts of `arrive`. A message is kept only when no receive takes it.
+  std::optional<Token> take_receive(const Envelope& envelope);
+  void keep_message(const Envelope& envelope, Token message);
   /// The message that a receive of that pattern would take now. It goes on waiting.
   std::optional<Message> probe(const Envelope& pattern) const;
   /// The same, and no other receive can take it any more (MPI_Mprobe).

@@ -27,8 +27,11 @@ std::size_t QueueTable::home(const Envelope& pattern) const {
 
 /// The slot of the pattern's queues, or the free one that they would take.
 std::size_t QueueTable::place_of(const Envelope& pattern) const {
+  const Slot& last = slots_[last_place_];
+  if (last.used && last.queues.pattern == pattern) return last_place_;
   std::size_t i = home(pattern);
   while (slots_[i].used && slots_[i].queues.pattern != pattern) i = (i + 1) & (slots_.size() - 1);
+  last_place_ = i;
   return i;
 }
 
@@ -55,11 +58,19 @@ Queues& QueueTable::find_or_make(const Envelope& pattern) {
   return slots_[i].queues;
 }
 
+void QueueTable::drop_other(Envelope last) {
+  if (has_empty_) {
+    const Queues* const other = find(empty_);
+    if (other != nullptr && other->empty()) drop(Envelope(empty_));
+  }
+  empty_ = last;
+  has_empty_ = true;
+}
+
 // A slot behind the gap moves up if its search would otherwise end there.
-void QueueTable::drop_if_empty(Queues& queues) {
-  if (!queues.empty()) return;
+void QueueTable::drop(const Envelope& pattern) {
   const std::size_t mask = slots_.size() - 1;
-  std::size_t gap = place_of(queues.pattern);
+  std::size_t gap = place_of(pattern);
   for (std::size_t i = (gap + 1) & mask; slots_[i].used; i = (i + 1) & mask) {
     const std::size_t from_home = (i - home(slots_[i].queues.pattern)) & mask;
     if (from_home < ((i - gap) & mask)) continue;
@@ -73,6 +84,7 @@ void QueueTable::drop_if_empty(Queues& queues) {
 void QueueTable::grow() {
   std::vector<Slot> old(2 * slots_.size());
   std::swap(old, slots_);
+  last_place_ = 0;
   for (const Slot& slot : old) {
     if (slot.used) slots_[place_of(slot.queues.pattern)] = slot;
   }

@@ -32,9 +32,9 @@ struct Queues {
   bool empty() const { return receives.first == none && messages.first == none; }
 };
 
-/// Hashed by pattern, with open addressing. Queues that are empty have no place in it: its memory
-/// is bounded by waiting entries, for any number of tags used in the course of time. References are
-/// valid until the next call that is not const.
+/// Hashed by pattern, with open addressing. Empty queues, but for the last, have no place in it:
+/// its memory is bounded by waiting entries, for any number of tags used in the course of time.
+/// References are valid until the next call that is not const.
 class QueueTable {
  public:
   QueueTable();
@@ -43,8 +43,11 @@ class QueueTable {
   Queues* find(const Envelope& pattern);
   /// The caller puts something into one of them.
   Queues& find_or_make(const Envelope& pattern);
-  /// Gives up the place if both are empty.
-  void drop_if_empty(Queues& queues);
+  /// Gives up the place if both are empty: at once, or when the queues of another pattern are. A
+  /// program mostly waits for the same pattern again.
+  void drop_if_empty(Queues& queues) {
+    if (queues.empty() && !(has_empty_ && empty_ == queues.pattern)) drop_other(queues.pattern);
+  }
   std::size_t size() const { return size_; }
 
  private:
@@ -55,8 +58,13 @@ class QueueTable {
   std::size_t home(const Envelope& pattern) const;
   std::size_t place_of(const Envelope& pattern) const;
   void grow();
+  void drop_other(Envelope last);
+  void drop(const Envelope& pattern);
 
-  std::vector<Slot> slots_;  // a power of two, at most half of them used
+  Envelope empty_{};  // of queues that were empty and are still there
+  bool has_empty_ = false;
+  mutable std::size_t last_place_ = 0;  // looked for
+  std::vector<Slot> slots_;             // a power of two, at most half of them used
   std::size_t size_ = 0;
 };
 
