@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: how long do the most frequent operations of MPI take? Rank 0 prints one line per
-// operation, "NAME VALUE": medians over batches. Ranks exchange in pairs, 0 with 1, 2 with 3; run.py
-// runs it on weft and on the MPI that it was compiled for.
+// operation, "NAME VALUE": medians over batches. Ranks exchange in pairs, 0 with 1, 2 with 3;
+// run.py runs it on weft and on the MPI that it was compiled for.
 //
 //   latency_8       µs one way, 8 bytes
 //   rate_8          million messages per second of one rank, in windows of 64 messages of 8 bytes

@@ -126,6 +126,16 @@ class Fabric {
   /// Withdraws a region; writes that arrive later take their connection down.
   virtual void retract(const Region& region) = 0;
 
+  /// Sends one message that nothing delays: `head` and, behind it, `body`, at most `max_message`
+  /// bytes together, copied. It has no completion. False: nothing has happened, and the caller uses
+  /// `post`; many fabrics always say so.
+  virtual bool send_now(NodeId peer, std::span<const std::byte> head,
+                        std::span<const std::byte> body) {
+    (void)peer;
+    (void)head;
+    (void)body;
+    return false;
+  }
   /// Takes a prefix of `ops` and returns its length.
   virtual std::size_t post(std::span<const TxOp> ops) = 0;
   /// Makes progress and fills `completions` from the front; returns how many. Data of earlier

@@ -45,15 +45,21 @@ Messenger::~Messenger() {
 Operation Messenger::start_send(NodeId to, const message::FlowKey& flow,
                                 std::span<const std::byte> bytes) {
   if (out_.tx.empty()) {
-    const auto at_once = machine_.send_at_once(to, flow, bytes, [&](const TxOp& op) {
-      return fabric_.post({&op, 1}) == 1;
-    });
-    if (at_once) return *at_once;
+    if (const auto at_once = send_at_once(to, flow, {}, bytes)) return *at_once;
   }
   const Operation operation = machine_.send(to, flow, bytes);
   if (machine_.waits_for_room() && !has_said_full_) look_for_whole_outbox(to, bytes.size());
   post_what_can_go();
   return operation;
+}
+
+bool Messenger::post_message(NodeId to, std::span<const std::byte> header,
+                             std::span<const std::byte> bytes) {
+  TxOp op;
+  op.service_level = machine_.level_to(to);
+  op.peer = to;
+  op.segments = {header, bytes};
+  return fabric_.post({&op, 1}) == 1;
 }
 
 // Now; the rest when there is a turn.
@@ -233,6 +239,9 @@ Result<bool> Messenger::work(Instant now, int looks, std::span<const Operation> 
   for (const Operation operation : operations) {
     if (!is_ready(operation)) look_for_peer(now, operation);
   }
+  if (misses_senders_) {
+    machine_.for_each_missed([&](NodeId peer) { waiter_.miss(now, peer); });
+  }
   if (now < machine_.next_deadline()) return false;
   machine_.on_deadline(now);
   return true;
@@ -252,12 +261,14 @@ Result<std::size_t> Messenger::wait(Operation operation) {
   return static_cast<std::size_t>(state.size);
 }
 
-Result<void> Messenger::wait_any(std::span<const Operation> operations) {
+Result<void> Messenger::wait_any(std::span<const Operation> operations, const bool& also) {
   const auto any_done = [&] {
-    return std::any_of(operations.begin(), operations.end(),
-                       [&](Operation operation) { return is_ready(operation); });
+    return also || std::any_of(operations.begin(), operations.end(),
+                               [&](Operation operation) { return is_ready(operation); });
   };
+  misses_senders_ = true;
   auto good = turn_until([&] { return any_done() || is_over(); }, operations);
+  misses_senders_ = false;
   if (!good || any_done()) return good;
   cancel_all();
   return Error{ErrorCode::cancelled, "the job is over"};
@@ -306,6 +317,10 @@ bool Messenger::missed() {
                                "or to begin; --timeout is the limit",
                                missed->value(), give_up_after_.to_seconds())};
   return true;
+}
+
+Error Messenger::failure_of(message::Failure why, NodeId peer) const {
+  return failure({.kind = message::OperationState::Kind::receive, .failure = why, .peer = peer});
 }
 
 Error Messenger::failure(const message::OperationState& state) const {

@@ -55,6 +55,16 @@ class Messenger final : private MessageHistory {
   Messenger& operator=(const Messenger&) = delete;
 
   Operation start_send(NodeId to, const message::FlowKey& flow, std::span<const std::byte> bytes);
+  /// Sends a small message that nothing delays: `head`, at most message::longest_head bytes, and
+  /// `bytes` behind it. False: nothing has happened, and the caller uses `start_send`.
+  bool send_now(NodeId to, const message::FlowKey& flow, std::span<const std::byte> head,
+                std::span<const std::byte> bytes) {
+    return out_.tx.empty() && send_at_once(to, flow, head, bytes).has_value();
+  }
+  /// From now on the flow's messages go to `sink`; see MessageMachine.
+  void listen(NodeId from, const message::FlowKey& flow, message::Sink& sink) {
+    machine_.listen(from, flow, sink);
+  }
   /// When the fabric cannot register the memory, nothing is received, and `wait` says why.
   Operation start_receive(NodeId from, const message::FlowKey& flow, std::span<std::byte> into);
   /// Turns until it is done; see Communicator::wait.
@@ -63,8 +73,9 @@ class Messenger final : private MessageHistory {
   bool is_ready(Operation operation) const {
     return (!refused_.empty() && is_refused(operation)) || machine_.is_done(operation);
   }
-  /// Turns until one of them is ready. Errors: the job is aborted, or over.
-  Result<void> wait_any(std::span<const Operation> operations);
+  /// Turns until one of them is ready, or `also` is true, which a sink may set. Errors: the job is
+  /// aborted, or over.
+  Result<void> wait_any(std::span<const Operation> operations, const bool& also = never);
   /// Turns once, and does all that `wait` does in a turn but sleep.
   bool is_done(Operation operation);
   /// The same, whatever is under way.
@@ -80,6 +91,8 @@ class Messenger final : private MessageHistory {
   /// programs are over. Errors: word from outside.
   Result<void> serve_until_over();
 
+  /// Of a sink that failed, of messages of that peer.
+  Error failure_of(message::Failure failure, NodeId peer) const;
   /// All programs of the job are over.
   bool is_over() const { return machine_.all_finished() || waiter_.is_over(); }
   message::MessageMachine& machine() { return machine_; }
@@ -90,6 +103,15 @@ class Messenger final : private MessageHistory {
   const std::optional<Error>& end() const { return failure_; }
 
  private:
+  static constexpr bool never = false;
+  std::optional<Operation> send_at_once(NodeId to, const message::FlowKey& flow,
+                                        std::span<const std::byte> head,
+                                        std::span<const std::byte> bytes) {
+    return machine_.send_at_once(to, flow, head, bytes, [&](std::span<const std::byte> header) {
+      return fabric_.send_now(to, header, bytes) || post_message(to, header, bytes);
+    });
+  }
+  bool post_message(NodeId to, std::span<const std::byte> header, std::span<const std::byte> bytes);
   /// Looks at the fabric until there is something, at most so often. False: nothing happened.
   bool turn(Instant now, int looks);
   // MessageHistory
@@ -133,7 +155,8 @@ class Messenger final : private MessageHistory {
   message::MessageMachine machine_;
   TransmitQueue out_;
   std::array<Completion, 64> completions_;
-  bool has_moved_ = false;  // in a turn of which the waiter has not been told
+  bool misses_senders_ = false;  // it waits for messages that go to sinks
+  bool has_moved_ = false;       // in a turn of which the waiter has not been told
   std::vector<std::pair<Operation, Region>> regions_;  // of receives under way
   std::vector<std::pair<Operation, Error>> refused_;   // not started, and not waited for yet
   std::uint64_t refusals_ = 0;

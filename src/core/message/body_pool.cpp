@@ -32,15 +32,18 @@ BodyPool::BodyPool(ByteCount limit, BodyMemory* memory) : limit_(limit.value()),
 
 BodyPool::~BodyPool() = default;
 
-const std::byte* BodyPool::keep(std::span<const std::byte> bytes, Body& body) {
+const std::byte* BodyPool::keep(std::span<const std::byte> head, std::span<const std::byte> bytes,
+                                Body& body) {
   body.reset();
-  if (in_use_ + rounded(bytes.size()) > limit_) return nullptr;
-  std::byte* memory = take(bytes.size());
+  const std::size_t size = head.size() + bytes.size();
+  if (in_use_ + rounded(size) > limit_) return nullptr;
+  std::byte* memory = take(size);
   if (memory == nullptr) return nullptr;
-  in_use_ += rounded(bytes.size());
-  copy_bytes(memory, bytes.data(), bytes.size());
+  in_use_ += rounded(size);
+  copy_bytes(memory, head.data(), head.size());
+  copy_bytes(memory + head.size(), bytes.data(), bytes.size());
   body.pool_ = this;
-  body.bytes_ = {memory, bytes.size()};
+  body.bytes_ = {memory, size};
   return memory;
 }
 

@@ -65,7 +65,12 @@ class BodyPool {
     return class_of(bytes) < classes && in_use_ + rounded(bytes) <= limit_;
   }
   /// A copy of the bytes, which `body` owns; null when that would exceed the limit.
-  const std::byte* keep(std::span<const std::byte> bytes, Body& body);
+  const std::byte* keep(std::span<const std::byte> bytes, Body& body) {
+    return keep({}, bytes, body);
+  }
+  /// The same of `head` and, behind it, `bytes`.
+  const std::byte* keep(std::span<const std::byte> head, std::span<const std::byte> bytes,
+                        Body& body);
   /// Memory for `body`, ignoring the limit: for bodies that save more than they take. False: there
   /// is none.
   bool take_beyond_limit(std::size_t bytes, Body& body);

@@ -30,6 +30,14 @@ void fill(std::span<std::byte> bytes, std::uint32_t from, std::uint32_t to, std:
 }  // namespace
 
 struct Job::Process {
+  /// All messages of one sender with the listened tag.
+  struct Inlet final : Sink {
+    std::vector<std::vector<std::byte>> came;
+    void take(std::span<const std::byte> bytes) override {
+      came.emplace_back(bytes.begin(), bytes.end());
+    }
+    void fail(Failure) override {}
+  };
   struct Active {
     Step step;
     Serial serial = 0;
@@ -49,7 +57,8 @@ struct Job::Process {
   std::unique_ptr<MessageMachine> machine;
   std::unique_ptr<TransmitQueue> out;
   std::deque<Active> active;
-  std::vector<std::vector<Serial>> serials;  // by peer and tag: sent, received
+  std::vector<std::unique_ptr<Inlet>> inlets;  // by sender; none: receives take all messages
+  std::vector<std::vector<Serial>> serials;    // by peer and tag: sent, received
 
   Serial next_serial(const Step& step) {
     const std::size_t at = (step.peer * 64 + step.tag) * 2 + (step.sends ? 1 : 0);
@@ -108,6 +117,13 @@ Job::Job(const JobOptions& options, std::vector<std::vector<Step>> programs)
     processes_.back()->self = i;
   }
   for (std::uint32_t i = 0; i < options_.processes; ++i) restart(i);
+  if (!options_.listens) return;
+  const auto most = static_cast<std::uint32_t>(machine(0).eager_limit());
+  for (auto& program : programs_) {
+    for (Step& step : program) {
+      if (step.tag == listened_tag) step.size = std::min(step.size, most);
+    }
+  }
 }
 
 Job::~Job() = default;
@@ -133,6 +149,10 @@ void Job::restart(std::uint32_t i) {
                    .give_up_after = options_.give_up_after};
   p.machine = std::make_unique<MessageMachine>(o, now_);
   p.out = std::make_unique<TransmitQueue>(16, 4096);
+  for (std::uint32_t from = 0; options_.listens && from < options_.processes; ++from) {
+    p.inlets.push_back(std::make_unique<Process::Inlet>());
+    p.machine->listen(NodeId(from), key_of(listened_tag), *p.inlets.back());
+  }
   for (auto& other : processes_) {
     if (other->self == i || !other->fabric) continue;
     const auto there =
@@ -233,13 +253,19 @@ void Job::begin(Process& p, const Step& step) {
     fill(a.bytes, p.self, step.peer, step.tag, a.serial);
     std::optional<Operation> left;
     if (p.out->tx.empty() && rng_.below(2) == 0) {
-      left = p.machine->send_at_once(NodeId(step.peer), key_of(step.tag), a.bytes,
-                                     [&](const TxOp& op) {
+      const std::span<const std::byte> all = a.bytes;
+      const auto head = all.first(rng_.below(2) * std::min(all.size(), longest_head / 2));
+      const auto rest = all.subspan(head.size());
+      left = p.machine->send_at_once(NodeId(step.peer), key_of(step.tag), head, rest,
+                                     [&](std::span<const std::byte> header) {
+                                       TxOp op;
+                                       op.peer = NodeId(step.peer);
+                                       op.segments = {header, rest};
                                        return rng_.below(8) > 0 && p.fabric->post({&op, 1}) == 1;
                                      });
     }
     a.operation = left ? *left : p.machine->send(NodeId(step.peer), key_of(step.tag), a.bytes);
-  } else {
+  } else if (p.inlets.empty() || step.tag != listened_tag) {
     if (a.bytes.size() > p.machine->eager_limit()) a.region = *p.fabric->expose(a.bytes);
     a.operation = p.machine->receive(NodeId(step.peer), key_of(step.tag), a.bytes, a.region.remote);
   }
@@ -249,11 +275,21 @@ void Job::begin(Process& p, const Step& step) {
 void Job::finish(Process& p) {
   for (std::size_t i = 0; i < p.active.size();) {
     Process::Active& a = p.active[i];
-    if (!p.machine->is_done(a.operation)) {
+    OperationState state;
+    if (a.operation == Operation{}) {
+      const auto& came = p.inlets[a.step.peer]->came;
+      if (a.serial < came.size()) {
+        state.done = true;
+        a.bytes = came[a.serial];
+        state.size = a.bytes.size();
+      }
+    } else if (p.machine->is_done(a.operation)) {
+      state = p.machine->take(a.operation);
+    }
+    if (!state.done) {
       ++i;
       continue;
     }
-    const OperationState state = p.machine->take(a.operation);
     if (state.failure != Failure::none) {
       failures_.push_back(state);
     } else if (!a.step.sends) {

@@ -23,6 +23,8 @@ struct Step {
   std::uint32_t size = 0;
 };
 
+inline constexpr std::uint32_t listened_tag = 3;
+
 struct JobOptions {
   std::uint32_t processes = 4;
   std::uint64_t seed = 1;
@@ -32,6 +34,8 @@ struct JobOptions {
   std::size_t outstanding = 8;  ///< operations of a process at once
   Duration give_up_after = Duration::max();
   std::size_t max_write = 700;  ///< so that some messages take several
+  /// Sinks take the messages of `listened_tag`, which are short then.
+  bool listens = false;
 };
 
 /// Messages drawn from a seed, in an order that every process keeps more or less: receives are

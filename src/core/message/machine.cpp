@@ -82,6 +82,19 @@ Operation MessageMachine::receive(NodeId from, const FlowKey& flow, std::span<st
   return operation;
 }
 
+void MessageMachine::listen(NodeId from, const FlowKey& flow, Sink& sink) {
+  WEFT_CHECK(from.value() < options_.nodes, "node {} of {}", from.value(), options_.nodes);
+  Pair& p = pair(from);
+  Peer& peer = peers_[from.value()];
+  if (from != options_.self && !std::exchange(peer.listened, true)) {
+    listened_.push_back(from);
+    if (!peer.up) ++listened_down_;
+  }
+  p.in.listen(flow, sink);
+  if (p.in.has_word()) touch(from);
+  if (!peer.up) miss(from);
+}
+
 void MessageMachine::on_completion(Instant now, const Completion& completion, TransmitQueue& out) {
   const NodeId id = completion.peer;
   if (id.value() >= peers_.size()) return;
@@ -120,6 +133,7 @@ void MessageMachine::on_operation_over(const Completion& completion) {
 
 void MessageMachine::on_up(NodeId id, Incarnation incarnation) {
   Peer& peer = peers_[id.value()];
+  if (!peer.up && peer.listened) --listened_down_;
   peer.up = true;
   peer.incarnation = incarnation;
   if (peer.pair != nullptr) begin_connection(id, *peer.pair);
@@ -138,6 +152,7 @@ void MessageMachine::begin_connection(NodeId id, Pair& pair) {
 
 void MessageMachine::on_down(Instant now, NodeId id, TransmitQueue& out) {
   Peer& peer = peers_[id.value()];
+  if (peer.up && peer.listened) ++listened_down_;
   peer.up = false;
   peer.down_since = now;
   departure_.on_down(id);

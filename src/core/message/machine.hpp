@@ -9,6 +9,7 @@
 #include <optional>
 #include <queue>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/check.hpp"
@@ -40,21 +41,31 @@ class MessageMachine {
 
   /// Starts to send the flow's next message. `bytes` stay as they are until it is done.
   Operation send(NodeId to, const FlowKey& flow, std::span<const std::byte> bytes);
-  /// As `send`, of a small message that nothing delays. `post(const TxOp&)` hands it to the fabric,
-  /// and says whether the fabric took it; the rest of the work is done while it is on its way. The
-  /// driver's queue is empty. None: nothing has happened, and the caller uses `send`.
+  /// As `send`, of a small message that nothing delays: `head`, at most `longest_head` bytes, and
+  /// `bytes` behind it. `post(std::span<const std::byte> header)` hands the header, which includes
+  /// `head`, and `bytes` to the fabric, and says whether the fabric took them; the rest of the work
+  /// is done while they are on their way. The driver's queue is empty. None: nothing has happened,
+  /// and the caller uses `send`.
   template <class Post>
   std::optional<Operation> send_at_once(NodeId to, const FlowKey& flow,
+                                        std::span<const std::byte> head,
                                         std::span<const std::byte> bytes, Post&& post) {
     PairOut* const out = idle_pair(to);
     if (out == nullptr) return std::nullopt;
-    return out->send_at_once(flow, bytes, [&](std::span<const std::byte> header) {
-      TxOp op;
-      op.service_level = options_.level_to(to);
-      op.peer = to;
-      op.segments = {header, bytes};
-      return post(op);
-    });
+    return out->send_at_once(flow, head, bytes, std::forward<Post>(post));
+  }
+  /// Of operations to that peer.
+  ServiceLevel level_to(NodeId peer) const { return options_.level_to(peer); }
+  /// From now on the flow's messages, all of at most `eager_limit` bytes, go to `sink` as they
+  /// come: nothing else receives from the flow. `sink` outlives this.
+  void listen(NodeId from, const FlowKey& flow, Sink& sink);
+  /// Peers without a connection to which this process listens: `visit(NodeId)`.
+  template <class Visit>
+  void for_each_missed(Visit&& visit) const {
+    if (listened_down_ == 0) return;
+    for (const NodeId peer : listened_) {
+      if (!peers_[peer.value()].up) visit(peer);
+    }
   }
   /// Starts to receive the flow's next message. For more than `eager_limit` bytes `region` is
   /// `into`, opened to the fabric; it stays so until it is done.
@@ -180,6 +191,7 @@ class MessageMachine {
     bool up = false;
     bool dirty = false;
     bool missing = false;  // since `down_since`, and in `missing_`
+    bool listened = false;
   };
   /// A peer without a connection that something waits for.
   struct Missing {
@@ -232,6 +244,8 @@ class MessageMachine {
   std::vector<NodeId> waiting_for_room_;
   std::optional<Divergence> divergence_;
   std::vector<NodeId> dirty_;
+  std::vector<NodeId> listened_;  // peers, each once
+  std::size_t listened_down_ = 0;
   /// The longest missing one first. Messages that came back stay in it.
   std::priority_queue<Missing, std::vector<Missing>, IsLater> missing_;
   std::uint64_t deadline_looks_ = 0;

@@ -11,6 +11,8 @@ namespace weft::message {
 namespace {
 
 constexpr Serial never = std::numeric_limits<Serial>::max();
+/// Stands in a sink's posted receive for the operation.
+constexpr Operation of_sink(1);
 /// The sender keeps track of so many frames before it must be told that they came.
 constexpr std::uint64_t most_untold = 256;
 
@@ -84,6 +86,47 @@ Operation PairIn::receive(const FlowKey& key, std::span<std::byte> into,
     ask_if_needed(from, serial, posted);
   }
   return operation;
+}
+
+void PairIn::listen(const FlowKey& key, Sink& sink) {
+  Flow& from = flow(key);
+  WEFT_CHECK(from.sink == nullptr && from.posted.empty());
+  from.sink = &sink;
+  const Serial serial = from.next++;
+  has_begun_ = true;
+  Posted& posted = from.posted.emplace_back(of_sink, std::span<std::byte>(), RemoteRegion{});
+  ++posted_;
+  ++unasked_;
+  ask_if_needed(from, serial, posted);
+  pour_early(from);
+}
+
+/// The posted receive of a sink is over, and is that of the next message.
+void PairIn::pour(Flow& flow, Posted& posted, std::span<const std::byte> body) {
+  posted.asked = false;
+  ++posted_;
+  ++unasked_;
+  const Serial serial = flow.next++;
+  flow.sink->take(body);
+  if (!flow.has_unasked || serial < pushed_from(flow)) ask_if_needed(flow, serial, posted);
+}
+
+/// Messages that came before those that were missing.
+void PairIn::pour_early(Flow& flow) {
+  while (!flow.early.empty() && !flow.posted.empty() &&
+         flow.early.front().serial + 1 == flow.next) {
+    Posted& posted = flow.posted.front();
+    const Early early = std::move(flow.early.front());
+    flow.early.pop_front();
+    give_back(early.credit);
+    if (early.is_announced) {
+      ask(flow, early.serial, posted);
+    } else {
+      come(posted);
+      pour(flow, posted, early.body.view());
+    }
+    check_credit();
+  }
 }
 
 void PairIn::take_early(Flow& flow, Serial serial, Posted& posted) {
@@ -250,6 +293,7 @@ bool PairIn::on_eager(const EagerFrame& frame) {
     freed_ += cost;
     come(*posted);
     fill(from, *posted, frame.body);
+    if (from.sink != nullptr && !from.early.empty()) pour_early(from);
   } else if (frame.serial < from.next || has_early(from, frame.serial)) {
     freed_ += cost;  // it came before
   } else {
@@ -329,6 +373,7 @@ void PairIn::deliver(const FlowKey& key, Serial serial, std::span<const std::byt
 }
 
 void PairIn::fill(Flow& flow, Posted& posted, std::span<const std::byte> body) {
+  if (flow.sink != nullptr) return pour(flow, posted, body);
   if (body.size() > posted.into.size()) {
     return finish(flow, posted, body.size(), Failure::too_long);
   }
@@ -337,6 +382,10 @@ void PairIn::fill(Flow& flow, Posted& posted, std::span<const std::byte> body) {
 }
 
 void PairIn::finish(Flow& flow, Posted& posted, std::uint64_t size, Failure failure) {
+  if (flow.sink != nullptr) {
+    flow.posted.clear();
+    return flow.sink->fail(failure);
+  }
   operations_.finish(std::exchange(posted.operation, {}), size, failure);
   while (!flow.posted.empty() && flow.posted.front().operation == Operation{}) {
     flow.posted.pop_front();
@@ -399,7 +448,7 @@ bool PairIn::holds_any() const {
 
 std::uint64_t PairIn::started() const {
   std::uint64_t sum = 0;
-  flows_.for_each_active([&](const Flow& flow) { sum += flow.next; });
+  flows_.for_each_active([&](const Flow& flow) { sum += flow.place().next; });
   flows_.for_each_resting([&](const FlowKey&, const FlowPlace& place) { sum += place.next; });
   return sum;
 }

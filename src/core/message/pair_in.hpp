@@ -16,6 +16,7 @@
 #include "core/message/history.hpp"
 #include "core/message/operations.hpp"
 #include "core/message/options.hpp"
+#include "core/message/sink.hpp"
 #include "core/transmit/transmit_queue.hpp"
 
 namespace weft::message {
@@ -33,6 +34,10 @@ class PairIn {
 
   /// `region`: `into`, opened to the fabric; needed for more than the eager limit.
   Operation receive(const FlowKey& key, std::span<std::byte> into, const RemoteRegion& region);
+
+  /// All messages of the flow from now on go to `sink`, which outlives this. Nothing is received
+  /// from it otherwise.
+  void listen(const FlowKey& key, Sink& sink);
 
   /// A connection to that life of the peer begins; returns the credit that a hello shall grant.
   std::uint64_t begin(Incarnation life);
@@ -103,7 +108,9 @@ class PairIn {
           forgotten(from.forgotten) {}
     bool is_idle() const { return posted.empty() && early.empty(); }
     FlowPlace place() const {
-      return {.next = next, .digest = digest_of == next ? digest : 0, .forgotten = forgotten};
+      // A sink waits for the next one all the time.
+      const Serial to_come = next - (sink != nullptr ? posted.size() : 0);
+      return {.next = to_come, .digest = digest_of == to_come ? digest : 0, .forgotten = forgotten};
     }
     void shrink() {
       if (posted.empty()) posted = GrowingRing<Posted>();
@@ -120,6 +127,7 @@ class PairIn {
     Serial digest_of = 0;          // messages before this one
     std::uint64_t digest = 0;      // as their sender said; 0: unknown
     Serial forgotten = 0;          // the peer was told so
+    Sink* sink = nullptr;          // with it, one is posted, again and again
     GrowingRing<Posted> posted;    // those before `next`; the first is not over
     GrowingRing<Early> early;      // from `next` on, by their serials
   };
@@ -152,6 +160,8 @@ class PairIn {
   void give_back(std::uint64_t cost);
   void fill(Flow& flow, Posted& posted, std::span<const std::byte> body);
   void finish(Flow& flow, Posted& posted, std::uint64_t size, Failure failure);
+  void pour(Flow& flow, Posted& posted, std::span<const std::byte> body);
+  void pour_early(Flow& flow);
   void come(const Posted& posted);
   void check_credit();
   bool pump_gets(TransmitQueue& out);

@@ -62,17 +62,19 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   return operation;
 }
 
-void PairOut::left(Flow& to, std::span<const std::byte> bytes, std::uint64_t digest) {
+void PairOut::left(Flow& to, std::span<const std::byte> head, std::span<const std::byte> bytes,
+                   std::uint64_t digest) {
+  const std::size_t size = head.size() + bytes.size();
   unheard_.emplace_back(Place{&to, to.next()}, true);
   Kept& kept = to.kept.emplace_back();
   kept.order = next_order_++;
   kept.sent_in = connection_;
   kept.digest = digest;
   if (digest != 0) to.digest = digest;
-  const std::byte* const copy = bodies_.keep(bytes, kept.body);
-  WEFT_CHECK(copy != nullptr, "no memory for a message of {} bytes", bytes.size());
-  kept.bytes = {copy, bytes.size()};
-  spent_ += credit_cost(bytes.size());
+  const std::byte* const copy = bodies_.keep(head, bytes, kept.body);
+  WEFT_CHECK(copy != nullptr, "no memory for a message of {} bytes", size);
+  kept.bytes = {copy, size};
+  spent_ += credit_cost(size);
 }
 
 Serial PairOut::skip(const FlowKey& key) {

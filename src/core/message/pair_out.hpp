@@ -2,13 +2,16 @@
 // PairOut: the messages that this process sends to one other: the outbox of paper 4 (4.3, 4.4).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/growing_ring.hpp"
 #include "core/message/archive.hpp"
 #include "core/message/body_pool.hpp"
@@ -22,6 +25,8 @@
 
 namespace weft::message {
 
+/// Of bytes that a caller puts in front of a message.
+inline constexpr std::size_t longest_head = 32;
 /// In the context of the fabric's operations: it is a write; the rest is its slot.
 inline constexpr std::uint64_t write_context = std::uint64_t{1} << 63;
 
@@ -36,20 +41,31 @@ class PairOut {
   PairOut& operator=(const PairOut&) = delete;
 
   Operation send(const FlowKey& key, std::span<const std::byte> bytes);
-  /// As `send`, of a message that leaves before anything else and will be kept.
-  /// `post(std::span<const std::byte> header)` hands it to the fabric, and says whether that took
-  /// it. None: nothing has happened.
+  /// As `send`, of a message that leaves before anything else and will be kept: `head`, at most
+  /// `longest_head`, and `bytes` behind it. `post(std::span<const std::byte> header)` hands the
+  /// header, which includes `head`, and `bytes` to the fabric, and says whether that took them.
+  /// None: nothing has happened.
   template <class Post>
-  std::optional<Operation> send_at_once(const FlowKey& key, std::span<const std::byte> bytes,
-                                        Post&& post) {
-    if (!can_leave_at_once(bytes.size())) return std::nullopt;
+  std::optional<Operation> send_at_once(const FlowKey& key, std::span<const std::byte> head,
+                                        std::span<const std::byte> bytes, Post&& post) {
+    WEFT_CHECK(head.size() <= longest_head);
+    const std::size_t size = head.size() + bytes.size();
+    if (!can_leave_at_once(size)) return std::nullopt;
+    // The digest is of consecutive bytes.
+    if (options_.retain && !head.empty()) return std::nullopt;
     Flow& to = flow(key);
+    if (!to.asked.empty()) return std::nullopt;
     const std::uint64_t digest = digest_with(to, bytes);
+    std::array<std::byte, header_bytes + longest_head> all;
     const FrameHeader header =
         header_of({.kind = FrameKind::eager, .flow = key, .serial = to.next(), .digest = digest});
-    if (!to.asked.empty() || !post(std::as_bytes(std::span(header)))) return std::nullopt;
-    left(to, bytes, digest);
-    return Operations::done(bytes.size());
+    std::memcpy(all.data(), header.data(), header_bytes);
+    if (!head.empty()) std::memcpy(all.data() + header_bytes, head.data(), head.size());
+    if (!post(std::span<const std::byte>(all.data(), header_bytes + head.size()))) {
+      return std::nullopt;
+    }
+    left(to, head, bytes, digest);
+    return Operations::done(size);
   }
   /// The next message of a flow goes another way: its serial.
   Serial skip(const FlowKey& key);
@@ -164,7 +180,8 @@ class PairOut {
     if (!options_.retain || flow.digest == 0) return 0;
     return digest_after(flow.digest, flow.next(), bytes);
   }
-  void left(Flow& to, std::span<const std::byte> bytes, std::uint64_t digest);
+  void left(Flow& to, std::span<const std::byte> head, std::span<const std::byte> bytes,
+            std::uint64_t digest);
   bool is_large(std::span<const std::byte> bytes) const {
     return bytes.size() > options_.eager_limit;
   }

@@ -30,7 +30,8 @@ JobOptions drawn_options(Rng& rng, std::uint64_t seed) {
           .seed = seed,
           .eager_limit = std::size_t{1} << rng.below(11),
           .inbox = ByteCount(1 << (10 + rng.below(8))),
-          .outstanding = 16 + rng.below(12)};
+          .outstanding = 16 + rng.below(12),
+          .listens = seed % 2 == 0};
 }
 
 TEST(replay, processes_that_exchange_anything_receive_it_and_leave_together) {

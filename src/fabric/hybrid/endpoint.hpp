@@ -55,6 +55,11 @@ class Endpoint final : public Fabric {
   void remove_peer(NodeId id) override;
   Result<Region> expose(std::span<std::byte> memory) override;
   void retract(const Region& region) override;
+  bool send_now(NodeId to, std::span<const std::byte> head,
+                std::span<const std::byte> body) override {
+    const std::size_t k = part_of(to);
+    return k != kNone && part(k).send_now(to, head, body);
+  }
   std::size_t post(std::span<const TxOp> ops) override;
   std::size_t poll(Instant now, std::span<Completion> completions) override;
   WaitHint prepare_wait(Instant now) override;

@@ -90,6 +90,8 @@ class Endpoint final : public ShmFabric {
   void expose_as(std::span<std::byte> memory, const RemoteRegion& remote) override;
   void retract(const Region& region) override;
   bool may_reach(std::string_view address) const override;
+  bool send_now(NodeId to, std::span<const std::byte> head,
+                std::span<const std::byte> body) override;
   std::size_t post(std::span<const TxOp> ops) override;
   std::size_t poll(Instant now, std::span<Completion> completions) override;
   WaitHint prepare_wait(Instant now) override;
@@ -152,7 +154,7 @@ class Endpoint final : public ShmFabric {
   void await_fetch(Peer& peer, Operation& operation);
   bool start(Peer& peer, const TxOp& op);
   bool go_on(Peer& peer, Operation& operation);
-  bool put_message(Peer& peer, const TxOp& op);
+  bool put_message(Peer& peer, std::span<const std::byte> head, std::span<const std::byte> body);
   bool put_chunks(Peer& peer, const TxOp& op, std::uint64_t& done);
   bool put_pull(Peer& peer, const TxOp& op);
   void flush(Peer& peer);

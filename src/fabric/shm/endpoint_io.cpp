@@ -66,7 +66,7 @@ void Endpoint::end_trial(Peer& peer) {
 // Begins an operation whose turn it is. False when nothing of it happened for want of room.
 bool Endpoint::start(Peer& peer, const TxOp& op) {
   if (op.kind == OpKind::send) {
-    if (!put_message(peer, op)) return false;
+    if (!put_message(peer, op.segments[0], op.segments[1])) return false;
     complete(CompletionKind::sent, op);
     return true;
   }
@@ -97,7 +97,8 @@ bool Endpoint::go_on(Peer& peer, Operation& operation) {
     return true;
   }
   const bool is_send = operation.op.kind == OpKind::send;
-  if (!(is_send ? put_message(peer, operation.op)
+  const auto& segments = operation.op.segments;
+  if (!(is_send ? put_message(peer, segments[0], segments[1])
                 : put_chunks(peer, operation.op, operation.put))) {
     return false;
   }
@@ -112,13 +113,23 @@ void Endpoint::await_fetch(Peer& peer, Operation& operation) {
   peer.fetching.push(operation);
 }
 
-bool Endpoint::put_message(Peer& peer, const TxOp& op) {
-  const std::size_t size = op.size();
-  std::byte* const place = peer.producer.reserve(size);
+bool Endpoint::put_message(Peer& peer, std::span<const std::byte> head,
+                           std::span<const std::byte> body) {
+  std::byte* const place = peer.producer.reserve(head.size() + body.size());
   if (place == nullptr) return false;
-  copy_bytes(place, op.segments[0].data(), op.segments[0].size());
-  copy_bytes(place + op.segments[0].size(), op.segments[1].data(), op.segments[1].size());
+  copy_bytes(place, head.data(), head.size());
+  copy_bytes(place + head.size(), body.data(), body.size());
   peer.producer.publish(RecordKind::message);
+  return true;
+}
+
+bool Endpoint::send_now(NodeId to, std::span<const std::byte> head,
+                        std::span<const std::byte> body) {
+  Peer* const peer = find_peer(to);
+  if (peer == nullptr || !peer->is_up || peer->is_broken || !peer->queue.empty()) return false;
+  if (!peer->is_busy) become_busy(*peer);
+  if (!put_message(*peer, head, body)) return false;
+  if (peer->producer.must_wake()) wake(*peer);
   return true;
 }
 

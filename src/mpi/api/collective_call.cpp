@@ -124,7 +124,23 @@ void Collective::check_root(int root) {
                     fmt::format("{} is no rank of a communicator of {}", root, group().size()));
 }
 
+int Collective::run_now(const collective::Request& what, const std::byte* input, std::byte* output,
+                        const FoldBytes& fold) {
+  Transfer& transfer = *library().transfer;
+  if (const collective::Plan* const plan = communicator->plans.find_or_make(group(), what)) {
+    run_plan(transfer, group(), plan, input, output, fold);
+  } else {
+    run_collective(transfer, group(), what, input, output, fold);
+  }
+  return call.settle(communicator);
+}
+
 int Collective::run(std::unique_ptr<CollectiveJob> job) {
+  if (request == nullptr && !job->plan) {
+    const int result = run_now(job->request, job->input, job->output, job->fold);
+    if (!library().transfer->failure()) job->finish();
+    return result;
+  }
   Transfer& transfer = *library().transfer;
   collective::Plan plan = job->plan ? std::move(*job->plan) : plan_for(group(), job->request);
   if (request == nullptr) {

@@ -129,6 +129,9 @@ struct Collective {
               std::uint64_t times = 1);
   void check_root(int root);
   bool check_count(std::int64_t count);
+  /// Runs it to its end, with bytes that lie where they are to be. The call's result.
+  int run_now(const collective::Request& what, const std::byte* input, std::byte* output,
+              const FoldBytes& fold);
   /// The call's result.
   int run(std::unique_ptr<CollectiveJob> job);
 };

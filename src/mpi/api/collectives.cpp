@@ -123,6 +123,7 @@ Folding folding(Collective& c, MPI_Op op, MPI_Datatype type) {
 int barrier(Collective& c) {
   if (is_inter(c)) return inter::barrier(c);
   if (!c.ok()) return c.error;
+  if (c.request == nullptr) return c.run_now({.operation = Operation::barrier}, {}, {}, {});
   auto job = std::make_unique<CollectiveJob>();
   job->request = {.operation = Operation::barrier};
   return c.run(std::move(job));
@@ -185,6 +186,19 @@ int reduce(Collective& c, const void* input, void* output, std::int64_t count, M
 int allreduce(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
               MPI_Op op) {
   if (is_inter(c)) return inter::allreduce(c, input, output, count, type, op);
+  const Datatype* const datatype = c.ok() ? c.call.type(type, c.error) : nullptr;
+  if (datatype != nullptr && c.request == nullptr && datatype->is_contiguous()) {
+    const Folding with = folding(c, op, type);
+    if (!c.ok() || !c.check_count(count)) return c.error;
+    const bool in_place = input == abi::in_place;
+    auto* const out = static_cast<std::byte*>(output);
+    return c.run_now({.operation = Operation::allreduce,
+                      .bytes = static_cast<std::uint64_t>(count) * datatype->size(),
+                      .element_bytes = with.element_bytes,
+                      .may_regroup = with.may_regroup,
+                      .in_place = in_place},
+                     in_place ? out : static_cast<const std::byte*>(input), out, with.fold);
+  }
   return fold_vectors(c, Operation::allreduce, input, output, count, type, op, 0);
 }
 

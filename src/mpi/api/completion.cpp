@@ -49,22 +49,29 @@ bool is_idle(const Call& call, MPI_Request handle) {
 
 /// Of one that is done or null.
 int finish(const Call& call, MPI_Request& handle, MPI_Status* status) {
-  if (is_idle(call, handle)) {
+  Request* const kept = find(call, handle);
+  if (kept == nullptr || !kept->is_active) {
     write_empty(status);
     return MPI_SUCCESS;
   }
-  if (Request& kept = *find(call, handle); kept.starts) {
-    kept.is_active = false;
-    return take_result(call, &library().world, kept, status);
+  if (kept->starts) {
+    kept->is_active = false;
+    return take_result(call, &library().world, *kept, status);
   }
-  const auto request = library().requests.remove(number_of(handle));
+  if (kept->is_shared) {
+    handle = MPI_REQUEST_NULL;
+    return take_result(call, &library().world, *kept, status);
+  }
+  auto request = library().requests.remove(number_of(handle));
   handle = MPI_REQUEST_NULL;
   if (const Generalized* const own = find_generalized(*request); own != nullptr) {
     const int error = query_generalized(*own, status);
     const int freed = end_generalized(*request);
     return error != MPI_SUCCESS ? error : freed;
   }
-  return take_result(call, &library().world, *request, status);
+  const int error = take_result(call, &library().world, *request, status);
+  reuse(std::move(request));
+  return error;
 }
 
 int finish_all(const Call& call, std::span<MPI_Request> requests, MPI_Status* statuses) {
@@ -243,6 +250,10 @@ int MPI_Request_free(MPI_Request* request) {
   const Call call{"MPI_Request_free"};
   const Request* const found = find(call, *request);
   if (found == nullptr) return fail_null(call);
+  if (found->is_shared) {
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+  }
   if (Generalized* const own = find_generalized(*found); own != nullptr) {
     const MPI_Request handle = std::exchange(*request, MPI_REQUEST_NULL);
     own->is_freed = true;

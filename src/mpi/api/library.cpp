@@ -16,6 +16,11 @@
 namespace weft::mpi {
 namespace {
 
+std::size_t hash_of(MPI_Datatype handle) {
+  const auto bits = static_cast<std::uint64_t>(abi::shown(handle));
+  return static_cast<std::size_t>(bits ^ bits >> 5 ^ bits >> 9);
+}
+
 /// The types that MPI has before the program makes any.
 const Datatype* predefined(MPI_Datatype handle) {
 #define WEFT_MPI_CONSTANT(name, value)
@@ -29,8 +34,18 @@ const Datatype* predefined(MPI_Datatype handle) {
 #undef WEFT_MPI_TYPE
 #undef WEFT_MPI_HANDLE
 #undef WEFT_MPI_CONSTANT
+  // Nearly all calls are for a few of them.
+  struct Recent {
+    MPI_Datatype handle;
+    const Datatype* type;
+  };
+  static std::array<Recent, 64> recent{};
+  Recent& last = recent[hash_of(handle) % recent.size()];
+  if (last.type != nullptr && last.handle == handle) return last.type;
   const auto found = types.find(handle);
-  return found != types.end() ? &found->second : nullptr;
+  if (found == types.end()) return nullptr;
+  last = {handle, &found->second};
+  return last.type;
 }
 
 }  // namespace
@@ -137,6 +152,34 @@ int Call::settle(const Communicator*) const {
 
 MPI_Request keep_request(std::unique_ptr<Request> request) {
   return handle_of(abi::made_request, library().requests.add(std::move(request)));
+}
+
+MPI_Request sent_request() {
+  Library& mpi = library();
+  if (mpi.sent == MPI_REQUEST_NULL) {
+    auto request = std::make_unique<Request>();
+    request->status = empty_status();
+    request->done = true;
+    request->is_shared = true;
+    mpi.sent = keep_request(std::move(request));
+  }
+  return mpi.sent;
+}
+
+std::unique_ptr<Request> make_request() {
+  auto& spare = library().spare_requests;
+  if (spare.empty()) return std::make_unique<Request>();
+  std::unique_ptr<Request> request = std::move(spare.back());
+  spare.pop_back();
+  return request;
+}
+
+void reuse(std::unique_ptr<Request> request) {
+  constexpr std::size_t most_spare = 1024;
+  auto& spare = library().spare_requests;
+  if (spare.size() >= most_spare) return;
+  request->reset();
+  spare.push_back(std::move(request));
 }
 
 MPI_Request keep_prepared(std::unique_ptr<Request> request) {

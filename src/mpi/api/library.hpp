@@ -11,6 +11,7 @@
 
 #include "mpi/abi/abi.hpp"
 #include "mpi/api/attributes.hpp"
+#include "mpi/object/collectives.hpp"
 #include "mpi/object/fold.hpp"
 #include "mpi/object/transfer.hpp"
 #include "process/job_process.hpp"
@@ -45,6 +46,7 @@ struct Communicator {
   /// Collectives that do not block: how many were begun, and whether the last one of each tag is
   /// done.
   std::uint64_t collectives_begun = 0;
+  PlanCache plans;
   std::array<std::shared_ptr<const bool>, 64> last_collectives;
 };
 
@@ -97,6 +99,8 @@ struct Library {
   Objects<Datatype> types;
   Objects<UserOperation> operations;
   Objects<Request> requests;
+  MPI_Request sent = MPI_REQUEST_NULL;  ///< see `sent_request`
+  std::vector<std::unique_ptr<Request>> spare_requests;
   Objects<std::vector<NodeId>> groups;
   Objects<Info> infos;
   Objects<MatchedMessage> messages;
@@ -145,6 +149,11 @@ struct Call {
 
 /// Its handle. The library owns it from now on.
 MPI_Request keep_request(std::unique_ptr<Request> request);
+/// One for all sends that were done when they were started.
+MPI_Request sent_request();
+/// A new one, or one that was given back: of a message that is done, not persistent.
+std::unique_ptr<Request> make_request();
+void reuse(std::unique_ptr<Request> request);
 /// Of one that MPI_Start starts.
 MPI_Request keep_prepared(std::unique_ptr<Request> request);
 /// Of requests that are no messages, and of those that are null.

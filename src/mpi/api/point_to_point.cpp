@@ -42,6 +42,12 @@ void Message::start_send(bool synchronous, Request& request) {
                            synchronous, request);
 }
 
+bool Message::send_now() {
+  Transfer& transfer = *library().transfer;
+  if (is_null || transfer.failure()) return false;
+  return transfer.send_now(communicator->group, static_cast<std::uint32_t>(peer), tag, buffer);
+}
+
 void Message::start_receive(Request& request) {
   if (is_null) {
     request.status = null_status();
@@ -76,6 +82,7 @@ namespace {
 
 int send(Message message, bool synchronous) {
   if (const int error = message.check(true); error != MPI_SUCCESS) return error;
+  if (!synchronous && message.send_now()) return MPI_SUCCESS;
   Request request;
   message.start_send(synchronous, request);
   return wait_for(message.call, message.communicator, request, abi::status_ignore);
@@ -83,7 +90,11 @@ int send(Message message, bool synchronous) {
 
 int start_send(Message message, bool synchronous, MPI_Request* handle) {
   if (const int error = message.check(true); error != MPI_SUCCESS) return error;
-  auto request = std::make_unique<Request>();
+  if (!synchronous && message.send_now()) {
+    *handle = sent_request();
+    return MPI_SUCCESS;
+  }
+  auto request = make_request();
   message.start_send(synchronous, *request);
   *handle = keep_request(std::move(request));
   return message.call.settle(message.communicator);
@@ -134,7 +145,7 @@ int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI
               MPI_Request* handle) {
   Message message{{"MPI_Irecv"}, buffer, count, type, from, tag, comm};
   if (const int error = message.check(false); error != MPI_SUCCESS) return error;
-  auto request = std::make_unique<Request>();
+  auto request = make_request();
   message.start_receive(*request);
   *handle = keep_request(std::move(request));
   return message.call.settle(message.communicator);
@@ -150,8 +161,10 @@ int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type
   if (const int error = out.check(true); error != MPI_SUCCESS) return error;
   Request received, sent;
   in.start_receive(received);
-  out.start_send(false, sent);
-  library().transfer->until([&] { return sent.done; });
+  if (!out.send_now()) {
+    out.start_send(false, sent);
+    library().transfer->until([&] { return sent.done; });
+  }
   return wait_for(call, in.communicator, received, status);
 }
 

@@ -26,6 +26,8 @@ struct Message {
   int check(bool sends);
   void start_send(bool synchronous, Request& request);
   void start_receive(Request& request);
+  /// A short send that needs no request. False: nothing has happened.
+  bool send_now();
   std::uint32_t match_source() const;
   static Status null_status();
 };

@@ -16,17 +16,57 @@ Plan plan_for(const Group& group, collective::Request request) {
   return collective::make_plan(request, collective::choose(request));
 }
 
-PlanRun::PlanRun(Transfer& transfer, const Group& group, std::int32_t tag, Plan plan,
-                 const std::byte* input, std::byte* output, FoldBytes fold)
+namespace {
+
+/// All but the listed blocks, which lie in memory of the caller's.
+bool are_same(const collective::Request& a, const collective::Request& b) {
+  return a.operation == b.operation && a.root == b.root && a.bytes == b.bytes &&
+         a.element_bytes == b.element_bytes && a.may_regroup == b.may_regroup &&
+         a.in_place == b.in_place && a.blocks.bytes(0) == b.blocks.bytes(0) &&
+         a.input_blocks.bytes(0) == b.input_blocks.bytes(0);
+}
+
+}  // namespace
+
+const Plan* PlanCache::find_or_make(const Group& group, const collective::Request& request) {
+  if (!request.blocks.is_uniform() || !request.input_blocks.is_uniform()) return nullptr;
+  for (const Entry& entry : entries_) {
+    if (are_same(entry.request, request)) return &entry.plan;
+  }
+  Plan plan = plan_for(group, request);
+  if (plan.steps.size() > most_steps) return nullptr;
+  if (entries_.size() < most_entries) {
+    entries_.push_back({request, std::move(plan)});
+    return &entries_.back().plan;
+  }
+  Entry& entry = entries_[next_++ % most_entries];
+  entry = {request, std::move(plan)};
+  return &entry.plan;
+}
+
+PlanRun::PlanRun(Transfer& transfer, const Group& group, std::int32_t tag,
+                 std::unique_ptr<const Plan> own, const Plan* plan, const std::byte* input,
+                 std::byte* output, FoldBytes fold)
     : transfer_(transfer),
       group_(group),
       tag_(tag),
-      plan_(std::move(plan)),
+      own_(std::move(own)),
+      plan_(own_ != nullptr ? *own_ : *plan),
       input_(input),
       output_(output),
-      scratch_(plan_.scratch_bytes),
-      fold_(std::move(fold)),
-      done_(std::make_unique<bool[]>(plan_.steps.size())) {}
+      scratch_(small_scratch_.data()),
+      done_(small_done_.data()),
+      fold_(std::move(fold)) {
+  if (plan_.scratch_bytes > small_scratch_.size()) {
+    large_scratch_.resize(plan_.scratch_bytes);
+    scratch_ = large_scratch_.data();
+  }
+  small_done_.fill(false);
+  if (plan_.steps.size() > small_done_.size()) {
+    large_done_ = std::make_unique<bool[]>(plan_.steps.size());
+    done_ = large_done_.get();
+  }
+}
 
 bool PlanRun::advance() {
   for (; begun_ < plan_.steps.size(); ++begun_) {
@@ -44,7 +84,7 @@ std::span<const std::byte> PlanRun::source(const Piece& piece) {
 }
 
 std::span<std::byte> PlanRun::target(const Piece& piece) {
-  std::byte* base = piece.buffer == collective::Buffer::scratch ? scratch_.data() : output_;
+  std::byte* base = piece.buffer == collective::Buffer::scratch ? scratch_ : output_;
   return {base + piece.offset, piece.bytes};
 }
 
@@ -67,14 +107,23 @@ void PlanRun::take(const Step& step, bool& done) {
 void PlanRun::fold_into(std::span<const std::byte> from, std::span<std::byte> to,
                         bool from_is_left) {
   if (from_is_left) return fold_(from.data(), to.data(), to.size());
-  std::vector<std::byte> right(from.begin(), from.end());
-  fold_(to.data(), right.data(), right.size());
-  std::memcpy(to.data(), right.data(), right.size());
+  alignas(std::max_align_t) std::array<std::byte, 128> small;
+  std::vector<std::byte> large(from.size() > small.size() ? from.size() : 0);
+  std::byte* const right = large.empty() ? small.data() : large.data();
+  std::memcpy(right, from.data(), from.size());
+  fold_(to.data(), right, from.size());
+  std::memcpy(to.data(), right, from.size());
 }
 
 void run_plan(Transfer& transfer, const Group& group, Plan plan, const std::byte* input,
               std::byte* output, const FoldBytes& fold) {
   PlanRun run(transfer, group, 0, std::move(plan), input, output, fold);
+  transfer.until([&] { return run.advance(); });
+}
+
+void run_plan(Transfer& transfer, const Group& group, const Plan* plan, const std::byte* input,
+              std::byte* output, const FoldBytes& fold) {
+  PlanRun run(transfer, group, 0, plan, input, output, fold);
   transfer.until([&] { return run.advance(); });
 }
 

@@ -2,11 +2,13 @@
 // Collective operations: plans of core/collective, run on messages.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/collective/collective.hpp"
@@ -26,11 +28,22 @@ class PlanRun final {
   /// On the collectives' flows of that tag. Input and output are those of the plan; `fold` is for
   /// plans that fold. `group` outlives it, and so does `transfer`.
   PlanRun(Transfer& transfer, const Group& group, std::int32_t tag, collective::Plan plan,
-          const std::byte* input, std::byte* output, FoldBytes fold);
+          const std::byte* input, std::byte* output, FoldBytes fold)
+      : PlanRun(transfer, group, tag, std::make_unique<collective::Plan>(std::move(plan)), nullptr,
+                input, output, std::move(fold)) {}
+  /// The same of a plan that outlives it.
+  PlanRun(Transfer& transfer, const Group& group, std::int32_t tag, const collective::Plan* plan,
+          const std::byte* input, std::byte* output, FoldBytes fold)
+      : PlanRun(transfer, group, tag, nullptr, plan, input, output, std::move(fold)) {}
+  PlanRun(const PlanRun&) = delete;
+  PlanRun& operator=(const PlanRun&) = delete;
   /// Goes on as far as it can without waiting. True: all is done.
   bool advance();
 
  private:
+  PlanRun(Transfer& transfer, const Group& group, std::int32_t tag,
+          std::unique_ptr<const collective::Plan> own, const collective::Plan* plan,
+          const std::byte* input, std::byte* output, FoldBytes fold);
   bool is_done(collective::StepIndex step) const {
     return step == collective::no_step || done_[step];
   }
@@ -42,20 +55,47 @@ class PlanRun final {
   Transfer& transfer_;
   const Group& group_;
   std::int32_t tag_;
-  collective::Plan plan_;
+  std::unique_ptr<const collective::Plan> own_;
+  const collective::Plan& plan_;
   const std::byte* input_;
   std::byte* output_;
-  std::vector<std::byte> scratch_;
+  // Small ones need no memory of their own.
+  alignas(std::max_align_t) std::array<std::byte, 128> small_scratch_;
+  std::array<bool, 16> small_done_;
+  std::vector<std::byte> large_scratch_;
+  std::unique_ptr<bool[]> large_done_;
+  std::byte* scratch_;
+  bool* done_;
   FoldBytes fold_;
-  std::unique_ptr<bool[]> done_;
   std::size_t begun_ = 0;  // steps
   std::size_t ended_ = 0;  // all steps before this one have completed
+};
+
+/// The plans of operations that a program calls again and again, of one group. A bounded number, of
+/// few steps each.
+class PlanCache {
+ public:
+  /// Null: it is not kept. Valid until the next call.
+  const collective::Plan* find_or_make(const Group& group, const collective::Request& request);
+
+ private:
+  struct Entry {
+    collective::Request request;
+    collective::Plan plan;
+  };
+  static constexpr std::size_t most_entries = 16;
+  static constexpr std::size_t most_steps = 64;
+  std::vector<Entry> entries_;
+  std::size_t next_ = 0;  // to give way
 };
 
 /// Runs this member's part to its end, on the flows of tag 0; returns early when the transfer has
 /// failed.
 void run_plan(Transfer& transfer, const Group& group, collective::Plan plan, const std::byte* input,
               std::byte* output, const FoldBytes& fold = {});
+/// The same of one that is kept.
+void run_plan(Transfer& transfer, const Group& group, const collective::Plan* plan,
+              const std::byte* input, std::byte* output, const FoldBytes& fold = {});
 void run_collective(Transfer& transfer, const Group& group, const collective::Request& request,
                     const std::byte* input, std::byte* output, const FoldBytes& fold = {});
 

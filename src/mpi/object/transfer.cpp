@@ -12,17 +12,6 @@
 namespace weft::mpi {
 namespace {
 
-/// Begins each message of the envelopes' flow. Both ends are the same version of weft, on machines
-/// of one byte order: the message layer made sure of the former.
-struct Header {
-  std::int32_t tag = 0;
-  std::uint8_t has_body = 0;     // it follows in the bodies' flow of its tag
-  std::uint8_t wants_match = 0;  // the sender waits for a message of the matches' flow of its tag
-  std::uint16_t reserved = 0;
-  std::uint64_t bytes = 0;
-};
-static_assert(sizeof(Header) == 16);
-
 /// Of messages that travel in their envelope. Each peer of each communicator has a buffer of it.
 constexpr std::size_t most_inline = 8 << 10;
 /// Envelopes for which their receivers have no room yet: a sender of more waits, and takes the
@@ -38,20 +27,27 @@ message::FlowKey flow(const Group& group, Purpose purpose, std::int32_t tag = 0)
                                                   : message::MessageType::point_to_point};
 }
 
-bool is_sound(const Header& header, std::size_t bytes) {
-  const std::size_t room = bytes - sizeof header;
-  return header.tag >= 0 && header.has_body <= 1 && header.wants_match <= 1 &&
-         (header.has_body == 1 ? room == 0 : room == header.bytes);
-}
-
 }  // namespace
 
-/// The memory for the next envelope of one sender.
-struct Transfer::Lane {
-  const Group* group = nullptr;
-  std::uint32_t source = 0;
-  message::FlowKey envelopes;
-  std::vector<std::byte> memory;
+/// Takes the envelopes of one sender.
+class Transfer::Lane final : public message::Sink {
+ public:
+  Lane(Transfer& transfer, const Group& group, std::uint32_t source)
+      : transfer_(transfer), group_(group), source_(source) {}
+  const Group& group() const { return group_; }
+  std::uint32_t source() const { return source_; }
+  NodeId sender() const { return group_.members[source_]; }
+  void take(std::span<const std::byte> bytes) override { transfer_.arrive(*this, bytes); }
+  void fail(message::Failure failure) override {
+    transfer_.has_arrived_ = true;
+    if (transfer_.failure_ || failure == message::Failure::none) return;
+    transfer_.failure_ = transfer_.messenger_.failure_of(failure, sender());
+  }
+
+ private:
+  Transfer& transfer_;
+  const Group& group_;
+  std::uint32_t source_;
 };
 
 /// A message on its way in its envelope.
@@ -59,13 +55,9 @@ struct Transfer::Slot {
   std::vector<std::byte> memory;
 };
 
-/// A message that no receive has taken, or that one takes just now.
-struct Transfer::Unexpected {
-  const Group* group = nullptr;
-  std::uint32_t source = 0;
-  Header header;
-  std::span<const std::byte> content;
-  std::vector<std::byte> kept;  // the content, if it waits
+/// A message that no receive has taken.
+struct Transfer::Unexpected : Arrived {
+  std::vector<std::byte> kept;  // the content
   std::list<Unexpected>::iterator self;
 };
 
@@ -76,20 +68,11 @@ Transfer::Transfer(Messenger& messenger)
 Transfer::~Transfer() = default;
 
 void Transfer::open(const Group& group) {
+  const message::FlowKey envelopes = flow(group, Purpose::envelopes);
   for (std::uint32_t source = 0; source < group.size(); ++source) {
-    auto lane = std::make_unique<Lane>();
-    lane->group = &group;
-    lane->source = source;
-    lane->envelopes = flow(group, Purpose::envelopes);
-    lane->memory.resize(inline_limit_ + sizeof(Header));
-    listen(*lane);
-    lanes_.push_back(std::move(lane));
+    lanes_.push_back(std::make_unique<Lane>(*this, group, source));
+    messenger_.listen(group.members[source], envelopes, *lanes_.back());
   }
-}
-
-void Transfer::listen(Lane& lane) {
-  watch(messenger_.start_receive(lane.group->members[lane.source], lane.envelopes, lane.memory),
-        {.lane = &lane});
 }
 
 void Transfer::watch(Operation operation, const Watched& what) {
@@ -118,9 +101,22 @@ void Transfer::post_envelope(const Group& group, std::uint32_t to,
   }
   const Operation operation =
       messenger_.start_send(group.members[to], flow(group, Purpose::envelopes), slot.memory);
+  // A process that talks to itself needs nothing from the fabric, and others wait.
+  const bool is_own = group.members[to] == messenger_.machine().self();
+  if (is_own && ++takes_in_a_row_ > most_takes_in_a_row) look_at_fabric();
   if (!messenger_.is_ready(operation)) return watch(operation, {.slot = &slot});
   if (auto sent = messenger_.wait(operation); !sent) failure_ = sent.error();
   free_slots_.push_back(&slot);
+}
+
+bool Transfer::send_now(const Group& group, std::uint32_t to, std::int32_t tag,
+                        const Buffer& buffer) {
+  const std::uint64_t bytes = buffer.bytes();
+  if (bytes > inline_limit_ || !buffer.type->is_contiguous()) return false;
+  const Header header{.tag = tag, .bytes = bytes};
+  return messenger_.send_now(group.members[to], flow(group, Purpose::envelopes),
+                             std::as_bytes(std::span(&header, 1)),
+                             {static_cast<const std::byte*>(buffer.address), bytes});
 }
 
 void Transfer::send(const Group& group, std::uint32_t to, std::int32_t tag, const Buffer& buffer,
@@ -128,6 +124,10 @@ void Transfer::send(const Group& group, std::uint32_t to, std::int32_t tag, cons
   request.group = &group;
   request.buffer = buffer;
   request.status = {.source = group.rank, .tag = tag, .bytes = buffer.bytes()};
+  if (!synchronous && send_now(group, to, tag, buffer)) {
+    request.done = true;
+    return;
+  }
   const bool has_body = buffer.bytes() > inline_limit_;
   const Header header{
       .tag = tag, .has_body = has_body, .wants_match = synchronous, .bytes = buffer.bytes()};
@@ -156,6 +156,7 @@ void Transfer::receive(const Group& group, std::uint32_t from, std::int32_t tag,
   request.group = &group;
   request.buffer = buffer;
   request.is_receive = true;
+  if (!matched_.empty()) take_matched();  // those before this one come first
   const match::Envelope pattern{group.generation.value(), from, tag};
   const auto posted = matcher_.post(pattern, reinterpret_cast<match::Token>(&request));
   request.waiting = posted.waiting;
@@ -165,37 +166,42 @@ void Transfer::receive(const Group& group, std::uint32_t from, std::int32_t tag,
   unexpected_.erase(message->self);
 }
 
-void Transfer::arrive(Lane& lane, std::size_t bytes) {
-  Unexpected message{.group = lane.group, .source = lane.source};
-  const std::span<const std::byte> all(lane.memory.data(), bytes);
-  if (bytes >= sizeof(Header)) std::memcpy(&message.header, all.data(), sizeof(Header));
-  if (bytes < sizeof(Header) || !is_sound(message.header, bytes)) {
+// Called by the message layer, which is not to be called meanwhile.
+void Transfer::arrive(const Lane& lane, std::span<const std::byte> all) {
+  has_arrived_ = true;
+  Arrived message{.group = &lane.group(), .source = lane.source(), .header = {}, .content = {}};
+  Header& header = message.header;
+  if (all.size() >= sizeof header) std::memcpy(&header, all.data(), sizeof header);
+  const bool is_sound = all.size() >= sizeof header && header.tag >= 0 && header.has_body <= 1 &&
+                        header.wants_match <= 1 &&
+                        all.size() - sizeof header == (header.has_body == 1 ? 0 : header.bytes);
+  if (!is_sound) {
     failure_ = Error{ErrorCode::corrupt,
                      fmt::format("rank {} sent {} bytes that are no message of MPI; use the same "
                                  "version of weft everywhere",
-                                 lane.group->members[lane.source].value(), bytes)};
+                                 lane.sender().value(), all.size())};
     return;
   }
-  message.content = all.subspan(sizeof(Header));
-  const match::Envelope envelope{lane.group->generation.value(), lane.source, message.header.tag};
-  Unexpected& kept = unexpected_.emplace_back();
-  kept.self = std::prev(unexpected_.end());
-  const auto receive = matcher_.arrive(envelope, reinterpret_cast<match::Token>(&kept));
-  if (receive) {
-    unexpected_.pop_back();
-    return deliver(*reinterpret_cast<Request*>(*receive), message);
+  message.content = all.subspan(sizeof header);
+  const match::Envelope envelope{lane.group().generation.value(), lane.source(), header.tag};
+  if (const auto receive = matcher_.take_receive(envelope)) {
+    auto& request = *reinterpret_cast<Request*>(*receive);
+    if (!fill(request, message)) {
+      message.content = {};
+      matched_.emplace_back(&request, message);
+    }
+    return;
   }
-  kept.group = message.group;
-  kept.source = message.source;
-  kept.header = message.header;
+  Unexpected& kept = unexpected_.emplace_back();
+  static_cast<Arrived&>(kept) = message;
+  kept.self = std::prev(unexpected_.end());
   kept.kept.assign(message.content.begin(), message.content.end());
   kept.content = kept.kept;
+  matcher_.keep_message(envelope, reinterpret_cast<match::Token>(&kept));
 }
 
-// At once when it is matched: messages of one sender and tag are matched in the order of their
-// sending, so that their bodies are received, and their matches told, in the order of their flows.
-void Transfer::deliver(Request& receive, const Unexpected& message) {
-  const Group& group = *message.group;
+// False: something is to be sent or received for it.
+bool Transfer::fill(Request& receive, const Arrived& message) {
   const Header& header = message.header;
   const std::uint64_t room = receive.buffer.bytes();
   receive.is_matched = true;
@@ -203,13 +209,31 @@ void Transfer::deliver(Request& receive, const Unexpected& message) {
                     .tag = header.tag,
                     .bytes = std::min(header.bytes, room),
                     .is_truncated = header.bytes > room};
+  if (header.has_body == 1) return false;
+  receive.buffer.type->unpack(message.content.first(receive.status.bytes), receive.buffer.address);
+  receive.done = header.wants_match == 0;
+  return receive.done;
+}
+
+// At once when it is matched: messages of one sender and tag are matched in the order of their
+// sending, so that their bodies are received, and their matches told, in the order of their flows.
+void Transfer::deliver(Request& receive, const Arrived& message) {
+  if (!fill(receive, message)) go_on(receive, message);
+}
+
+void Transfer::take_matched() {
+  const auto matched = std::exchange(matched_, {});
+  for (const auto& [request, message] : matched) go_on(*request, message);
+}
+
+void Transfer::go_on(Request& receive, const Arrived& message) {
+  const Group& group = *message.group;
+  const Header& header = message.header;
   const NodeId sender = group.members[message.source];
   if (header.wants_match == 1) {
     watch(messenger_.start_send(sender, flow(group, Purpose::matches, header.tag), {}), {});
   }
   if (header.has_body == 0) {
-    receive.buffer.type->unpack(message.content.first(receive.status.bytes),
-                                receive.buffer.address);
     receive.done = true;
     return;
   }
@@ -252,6 +276,7 @@ std::optional<Status> Transfer::probe(const Group& group, std::uint32_t from, st
 bool Transfer::extract(const Group& group, std::uint32_t from, std::int32_t tag, Request& request,
                        std::vector<std::byte>& memory) {
   static const Datatype bytes(Basic::bytes);
+  if (!matched_.empty()) take_matched();
   const auto found = matcher_.extract({group.generation.value(), from, tag});
   if (!found) return false;
   const auto* message = reinterpret_cast<const Unexpected*>(found->token);
@@ -273,9 +298,12 @@ void Transfer::cancel(Request& request) {
 
 void Transfer::send_plain(const Group& group, std::uint32_t to, std::int32_t tag,
                           std::span<const std::byte> bytes, bool& done) {
-  const Operation operation =
-      messenger_.start_send(group.members[to], flow(group, Purpose::collectives, tag), bytes);
-  watch(operation, {.flag = &done});
+  const message::FlowKey key = flow(group, Purpose::collectives, tag);
+  if (messenger_.send_now(group.members[to], key, {}, bytes)) {
+    done = true;
+    return;
+  }
+  watch(messenger_.start_send(group.members[to], key, bytes), {.flag = &done});
 }
 
 void Transfer::receive_plain(const Group& group, std::uint32_t from, std::int32_t tag,
@@ -309,7 +337,8 @@ void Transfer::advance_tasks() {
 }
 
 bool Transfer::take_what_is_done() {
-  bool took = false;
+  bool took = std::exchange(has_arrived_, false);
+  if (!matched_.empty()) take_matched();
   for (std::size_t i = 0; i < operations_.size() && !failure_;) {
     if (!messenger_.is_ready(operations_[i])) {
       ++i;
@@ -325,7 +354,7 @@ bool Transfer::take_what_is_done() {
       failure_ = bytes.error();
       break;
     }
-    take(what, *bytes);
+    take(what);
   }
   if (took && !tasks_.empty()) advance_tasks();
   // A process that talks to itself finds something done whenever it looks, and others wait.
@@ -333,13 +362,10 @@ bool Transfer::take_what_is_done() {
   return took;
 }
 
-void Transfer::take(const Watched& what, std::size_t bytes) {
+void Transfer::take(const Watched& what) {
   if (what.flag != nullptr) *what.flag = true;
   if (what.slot != nullptr) free_slots_.push_back(what.slot);
   if (what.request != nullptr) finish(*what.request);
-  if (what.lane == nullptr) return;
-  arrive(*what.lane, bytes);
-  if (!failure_) listen(*what.lane);
 }
 
 void Transfer::wait_for_something() {
@@ -353,7 +379,7 @@ void Transfer::wait_for_something() {
     }
     return pause_(++fruitless_turns_);
   }
-  if (auto good = messenger_.wait_any(operations_); !good) failure_ = good.error();
+  if (auto good = messenger_.wait_any(operations_, has_arrived_); !good) failure_ = good.error();
 }
 
 void Transfer::turn() {

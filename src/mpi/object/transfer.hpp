@@ -41,7 +41,8 @@ struct Request {
   /// Of a persistent request: starts it anew, and returns an error of MPI's. Empty: it is started
   /// once.
   std::function<int(Request&)> starts;
-  bool is_active = true;  ///< false: a persistent one that is not started
+  bool is_active = true;   ///< false: a persistent one that is not started
+  bool is_shared = false;  ///< by several operations, all of them done
 
   // Of Transfer.
   const Group* group = nullptr;
@@ -52,6 +53,18 @@ struct Request {
   int open = 0;                   ///< operations of the message layer
   bool wants_match = false;       ///< of a receive: its sender waits for the match
   std::vector<std::byte> packed;  ///< a body that does not go from or to where it lies
+
+  /// As new, when it is done.
+  void reset() {
+    done = is_receive = is_matched = wants_match = is_shared = false;
+    is_active = true;
+    status = {};
+    if (starts) starts = nullptr;
+    group = nullptr;
+    buffer = {};
+    open = 0;
+    packed.clear();
+  }
 };
 
 /// Work that goes on whenever something was received or sent: a collective operation under way, the
@@ -79,6 +92,8 @@ class Transfer {
   /// matched.
   void send(const Group& group, std::uint32_t to, std::int32_t tag, const Buffer& buffer,
             bool synchronous, Request& request);
+  /// A short message that leaves at once: it needs no request. False: nothing has happened.
+  bool send_now(const Group& group, std::uint32_t to, std::int32_t tag, const Buffer& buffer);
   /// Source and tag may be wildcards of core/match.
   void receive(const Group& group, std::uint32_t from, std::int32_t tag, const Buffer& buffer,
                Request& request);
@@ -110,6 +125,8 @@ class Transfer {
   void until(Finished&& finished) {
     while (!failure_ && !finished()) {
       if (!take_what_is_done()) wait_for_something();
+      // Others are not forgotten when this one is finished by what came.
+      if (!tasks_.empty() || !matched_.empty()) take_what_is_done();
     }
   }
   /// A wait calls it after each turn in which nothing happened, with the number of such turns in a
@@ -120,12 +137,28 @@ class Transfer {
   const std::optional<Error>& failure() const { return failure_; }
 
  private:
+  /// Begins each message of the envelopes' flow. Both ends are the same version of weft, on
+  /// machines of one byte order: the message layer made sure of the former.
+  struct Header {
+    std::int32_t tag = 0;
+    std::uint8_t has_body = 0;     // it follows in the bodies' flow of its tag
+    std::uint8_t wants_match = 0;  // the sender waits for a message of the matches' flow of its tag
+    std::uint16_t reserved = 0;
+    std::uint64_t bytes = 0;
+  };
+  static_assert(sizeof(Header) == 16);
+  /// A message on its way to a receive, or that waits for one.
+  struct Arrived {
+    const Group* group = nullptr;
+    std::uint32_t source = 0;
+    Header header;
+    std::span<const std::byte> content;
+  };
   struct Unexpected;
-  struct Lane;
+  class Lane;
   struct Slot;
   /// The object that an operation of the message layer serves. At most one member is not null.
   struct Watched {
-    Lane* lane = nullptr;
     Slot* slot = nullptr;
     Request* request = nullptr;
     bool* flag = nullptr;
@@ -142,23 +175,28 @@ class Transfer {
   std::vector<Watched> watched_;       // of each of them
   std::optional<Error> failure_;
   std::vector<std::unique_ptr<Task>> tasks_;  // the oldest first
+  /// Matched while the message layer was at work: what is to be sent or received for them is left.
+  std::vector<std::pair<Request*, Arrived>> matched_;
+  bool has_arrived_ = false;  // something, since it was asked for
   int takes_in_a_row_ = 0;
   void (*pause_)(int) = nullptr;
   int fruitless_turns_ = 0;
   bool is_advancing_ = false;
   bool advance_again_ = false;  // something was done while tasks were advanced
 
-  void listen(Lane& lane);
   void watch(Operation operation, const Watched& what);
   bool take_what_is_done();
   void advance_tasks();
-  void take(const Watched& what, std::size_t bytes);
+  void take(const Watched& what);
   void wait_for_something();
   void look_at_fabric();
-  void arrive(Lane& lane, std::size_t bytes);
+  void arrive(const Lane& lane, std::span<const std::byte> all);
+  void take_matched();
   void post_envelope(const Group& group, std::uint32_t to, std::span<const std::byte> header,
                      const Buffer* whole);
-  void deliver(Request& receive, const Unexpected& message);
+  bool fill(Request& receive, const Arrived& message);
+  void deliver(Request& receive, const Arrived& message);
+  void go_on(Request& receive, const Arrived& message);
   void finish(Request& request);
 };
 

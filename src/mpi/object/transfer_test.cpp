@@ -214,6 +214,22 @@ TEST(transfer, a_process_that_talks_to_itself_hears_others) {
   EXPECT_TRUE(other.done);
 }
 
+TEST(transfer, bodies_to_itself_come_in_the_order_of_their_messages) {
+  Pair pair;
+  std::array<std::vector<std::uint8_t>, 2> out = {pattern(large, 3), pattern(large, 9)}, in;
+  std::array<Request, 2> sends, receives;
+  for (auto& memory : in) memory.resize(large);
+  // The first is matched when it comes, the second when it is received.
+  pair[0].receive(pair.group(0), 0, 5, bytes_at(in[0]), receives[0]);
+  for (std::size_t i = 0; i < 2; ++i) {
+    pair[0].send(pair.group(0), 0, 5, bytes_at(out[i]), false, sends[i]);
+  }
+  pair[0].receive(pair.group(0), 0, 5, bytes_at(in[1]), receives[1]);
+  pair.turn();
+  ASSERT_TRUE(receives[0].done && receives[1].done);
+  EXPECT_EQ(in, out);
+}
+
 /// Counts how often it goes on, and finishes the third time.
 class Counter final : public Task {
  public:
