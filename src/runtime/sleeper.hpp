@@ -14,8 +14,8 @@ namespace weft {
 class Sleeper {
  public:
   /// `spin`: how long the loop is kept turning after the last thing happened. `gives_way`: between
-  /// turns of a spin another process may have the core; where that turns out to be one that
-  /// computes on and on, a spin sleeps instead.
+  /// turns of a spin another process may have the core, else only after a while; where that turns
+  /// out to be one that computes on and on, a spin sleeps instead.
   explicit Sleeper(Duration spin, bool gives_way = false) : spin_(spin), gives_way_(gives_way) {}
 
   /// Descriptors that end a sleep when readable, besides the fabric's.

@@ -84,6 +84,17 @@ TEST_F(SharedCore, sleeps_instead_of_yielding_to_somebody_who_keeps_the_core) {
   EXPECT_FALSE(sleeps_at(calm));
 }
 
+TEST_F(SharedCore, gives_way_after_a_while_also_with_a_core_of_its_own) {
+  sleeper = Sleeper(spin);
+  sleeper.busy(begin);
+  EXPECT_FALSE(sleeps_at(begin + Duration::microseconds(5)));
+  sleeper.busy(begin + Duration::milliseconds(3));
+  EXPECT_FALSE(sleeps_at(begin + Duration::milliseconds(3)));  // it did not
+  EXPECT_FALSE(sleeps_at(begin + Duration::milliseconds(3) + Duration::microseconds(25)));
+  sleeper.busy(begin + Duration::milliseconds(6));
+  EXPECT_TRUE(sleeps_at(begin + Duration::milliseconds(6)));
+}
+
 TEST_F(SharedCore, does_not_take_its_own_work_for_a_yield) {
   sleeper.busy(begin);
   EXPECT_FALSE(sleeps_at(begin));
