@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -21,9 +20,11 @@
 #include "launch/agent_protocol.hpp"
 #include "launch/frame_pipe.hpp"
 #include "launch/lease.hpp"
+#include "launch/process_output.hpp"
 #include "launch/program_exec.hpp"
 #include "launch/signal_file.hpp"
 #include "process/job_link.hpp"
+#include "process/outcome_memory.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/process_set.hpp"
 
@@ -34,57 +35,6 @@ namespace {
 constexpr Duration connect_patience = Duration::seconds(60);
 /// An earlier agent of this job needs no longer to end its processes.
 constexpr Duration guard_patience = Duration::seconds(10);
-/// Of one process's output at a time.
-constexpr std::size_t most_output = 1u << 20;
-/// An unfinished line is passed on when it is longer.
-constexpr std::size_t longest_line = 64 << 10;
-
-/// The output of a process, in whole lines.
-class Output {
- public:
-  explicit Output(int file) : file_(file) { ::fcntl(file_, F_SETFL, O_NONBLOCK); }
-  ~Output() { close(); }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-
-  bool open() const { return file_ >= 0; }
-  int descriptor() const { return file_; }
-
-  /// Reads all there is, and passes on whole lines; at the end, all.
-  template <class PassOn>
-  void read(PassOn&& pass_on) {
-    for (std::size_t read = 0; open() && read < most_output;) {
-      std::array<char, 64 << 10> part;
-      const auto n = ::read(file_, part.data(), part.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0 && errno == EAGAIN) break;
-      if (n <= 0) return finish(pass_on);
-      read += static_cast<std::size_t>(n);
-      line_.append(part.data(), static_cast<std::size_t>(n));
-      const std::size_t end = line_.rfind('\n');
-      const std::size_t whole = end != std::string::npos      ? end + 1
-                                : line_.size() > longest_line ? line_.size()
-                                                              : 0;
-      if (whole == 0) continue;
-      pass_on(std::string_view(line_).substr(0, whole));
-      line_.erase(0, whole);
-    }
-  }
-  template <class PassOn>
-  void finish(PassOn&& pass_on) {
-    close();
-    if (!line_.empty()) pass_on(std::string_view(line_));
-    line_.clear();
-  }
-
- private:
-  void close() {
-    if (file_ >= 0) ::close(std::exchange(file_, -1));
-  }
-
-  int file_;
-  std::string line_;
-};
 
 class Agent {
  public:
@@ -209,17 +159,19 @@ class Agent {
 
   void start(std::uint32_t rank, const std::string& description) {
     if (processes_->runs(rank)) return;
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) {
-      return pipe_.send(agent_message::failed, rank,
-                        fmt::format("rank {}: {}", rank, std::strerror(errno)));
+    HeldOutcomes& outcomes = outcomes_[rank];
+    if (auto held = outcomes.begin_life(); !held) {
+      return pipe_.send(agent_message::failed, rank, held.error().message);
     }
     outputs_.erase(rank);
-    outputs_.try_emplace(rank, ends[0]);
+    const auto output = outputs_.try_emplace(rank).first;
+    auto end = output->second.open_pipe();
+    if (!end) return pipe_.send(agent_message::failed, rank, end.error().message);
     auto started = processes_->start(rank, [&](Channel channel) {
-      return execute_program(program_.command, signals_, std::move(channel), ends[1]);
+      return execute_program(program_.command, signals_, std::move(channel),
+                             {.output = end->get(), .outcomes = outcomes.descriptor()});
     });
-    ::close(ends[1]);
+    end->reset();
     if (!started) return pipe_.send(agent_message::failed, rank, started.error().message);
     processes_->channel(rank).post(launch_message::job, description);
   }
@@ -261,8 +213,9 @@ class Agent {
   ProgramDescription program_;
   AgentGuard guard_;  // given up when no process is left
   std::optional<ProcessSet> processes_;
-  std::map<std::uint32_t, Output> outputs_;  // by rank
-  std::string refused_;                      // why there can be no processes
+  std::map<std::uint32_t, ProcessOutput> outputs_;  // by rank
+  std::map<std::uint32_t, HeldOutcomes> outcomes_;
+  std::string refused_;  // why there can be no processes
   std::int64_t output_room_ = output_window;
   Lease lease_{connect_patience, Instant{}};
   Instant next_beat_{};

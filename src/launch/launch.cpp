@@ -25,9 +25,11 @@
 #include "launch/output_buffer.hpp"
 #include "launch/program_exec.hpp"
 #include "launch/rank_lives.hpp"
+#include "launch/rank_output.hpp"
 #include "launch/remote_host.hpp"
 #include "process/job_file_watch.hpp"
 #include "process/job_link.hpp"
+#include "process/outcome_memory.hpp"
 #include "process/spill_memory.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/directory.hpp"
@@ -54,8 +56,8 @@ std::vector<std::pair<std::string, std::string>> environment_to_pass() {
     const std::string_view text = *entry;
     const std::size_t equals = text.find('=');
     const std::string_view name = text.substr(0, equals);
-    const bool of_one_process =
-        name == channel_variable || name == file_variable || name == rank_variable;
+    const bool of_one_process = name == channel_variable || name == file_variable ||
+                                name == rank_variable || name == outcomes_variable;
     if (!name.starts_with("WEFT_") || of_one_process || equals == std::string_view::npos) continue;
     passed.emplace_back(name, text.substr(equals + 1));
   }
@@ -95,6 +97,7 @@ class Launcher final : private HostListener {
     while ((lives_->running() > 0 || !waiting_.empty()) && !error_) turn();
     for (const auto& host : hosts_) host->finish();
     while (!error_ && !all_finished()) turn();
+    for (Rank& rank : ranks_) end_output(rank, false);
     output_.flush_all();
     if (error_) return *error_;
     outcome_.restarts = lives_->restarts();
@@ -105,6 +108,7 @@ class Launcher final : private HostListener {
   struct Rank {
     Host* host = nullptr;  // null: not of this launcher
     Incarnation incarnation{};
+    RankOutput output;
   };
 
   // ---- before the start
@@ -114,7 +118,8 @@ class Launcher final : private HostListener {
     secret_ = make_job_secret();
     ranks_.resize(options_.processes);
     if (options_.hosts.empty()) {
-      hosts_.push_back(std::make_unique<LocalHost>(options_.processes, options_.command, signals_));
+      hosts_.push_back(std::make_unique<LocalHost>(options_.processes, options_.command, signals_,
+                                                   options_.restart));
       for (Rank& rank : ranks_) rank.host = hosts_[0].get();
     } else {
       prepare_hosts();
@@ -139,7 +144,7 @@ class Launcher final : private HostListener {
     ranks_.resize((*file)->file().ranks.size());
     directory_ = Directory(static_cast<std::uint32_t>(ranks_.size()));
     hosts_.push_back(std::make_unique<LocalHost>(static_cast<std::uint32_t>(ranks_.size()),
-                                                 options_.command, signals_));
+                                                 options_.command, signals_, options_.restart));
     for (std::uint32_t i = 0; i < options_.processes; ++i) ranks_[here[i]].host = hosts_[0].get();
     return {};
   }
@@ -199,6 +204,7 @@ class Launcher final : private HostListener {
       return started;
     }
     lives_->begin(index);
+    rank.output.begin_life(repeats_);
     return {};
   }
 
@@ -279,6 +285,9 @@ class Launcher final : private HostListener {
         // The next life would have to repeat messages that this one could not.
         on_failure(message.text);
         break;
+      case launch_message::repeats:
+        repeats_ = true;
+        break;
       default:  // one that failed has said so itself; its end follows
         break;
     }
@@ -313,7 +322,21 @@ class Launcher final : private HostListener {
     end_all(what);
   }
 
-  void on_output(std::string_view bytes) override { output_.append(bytes); }
+  void on_output(std::uint32_t index, std::string_view bytes) override {
+    if (index >= ranks_.size()) return;
+    RankOutput& printed = ranks_[index].output;
+    printed.take(bytes, [this](std::string_view text) { output_.append(text); });
+    if (!printed.has_diverged()) return;
+    on_failure(
+        fmt::format("rank {} was started anew and prints something else than its earlier "
+                    "life did, in its first {} bytes; a program that is started anew has to "
+                    "repeat itself: print no clocks, process numbers or addresses",
+                    index, printed.compared()));
+  }
+  void end_output(Rank& rank, bool is_started_anew) {
+    rank.output.end_life(is_started_anew && repeats_,
+                         [this](std::string_view text) { output_.append(text); });
+  }
   bool output_full() const override { return output_.full(); }
 
   void on_failure(const std::string& why) override {
@@ -357,6 +380,7 @@ class Launcher final : private HostListener {
     directory_.forget(rank);
     const std::string what = fmt::format("rank {} {}", rank, how);
     const Next next = lives_->on_end(rank, end);
+    end_output(ranks_[rank], next == Next::start_anew);
     if (ending_ || error_) return count(end.code);
     switch (next) {
       case Next::nothing:
@@ -483,6 +507,7 @@ class Launcher final : private HostListener {
   LaunchOutcome outcome_;
   std::optional<Error> error_;
   Instant kill_at_ = Instant::never();
+  bool repeats_ = false;  // lives of this program repeat themselves
   bool told_over_ = false;
   bool ending_ = false;
 };

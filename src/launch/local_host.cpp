@@ -9,8 +9,18 @@
 namespace weft {
 
 Result<void> LocalHost::start(std::uint32_t rank, const std::string& description) {
-  auto started = processes_.start(rank, [this](Channel channel) {
-    return execute_program(command_, signals_, std::move(channel));
+  ProgramFiles files;
+  Descriptor output;
+  if (restarts_) {
+    Kept& kept = kept_[rank];
+    if (auto held = kept.outcomes.begin_life(); !held) return held;
+    auto end = kept.output.open_pipe();
+    if (!end) return std::move(end).error();
+    output = std::move(end).value();
+    files = {.output = output.get(), .outcomes = kept.outcomes.descriptor()};
+  }
+  auto started = processes_.start(rank, [&](Channel channel) {
+    return execute_program(command_, signals_, std::move(channel), files);
   });
   if (!started) return started;
   const auto at = std::lower_bound(started_.begin(), started_.end(), rank);
@@ -25,6 +35,11 @@ void LocalHost::send(std::uint32_t rank, char kind, std::string_view text) {
 
 void LocalHost::add_to(std::vector<pollfd>& files) const {
   processes_.add_to(files);
+  if (output_full_) return;
+  for (const auto& [rank, kept] : kept_) {
+    if (!kept.output.open()) continue;
+    files.push_back({.fd = kept.output.descriptor(), .events = POLLIN, .revents = 0});
+  }
 }
 
 void LocalHost::hear(std::uint32_t rank, HostListener& listener) {
@@ -36,8 +51,18 @@ void LocalHost::step(Instant, HostListener& listener) {
   // Messages from before a process's end come first; so reap processes, and then read all messages.
   const auto ended = processes_.reap();
   for (std::size_t i = 0; i < started_.size(); ++i) hear(started_[i], listener);
+  for (auto& [rank, kept] : kept_) {
+    if (listener.output_full()) break;
+    kept.output.read([&, r = rank](std::string_view text) { listener.on_output(r, text); });
+  }
+  output_full_ = listener.output_full();
   for (const auto& [rank, status] : ended) {
     processes_.channel(rank).close();
+    if (restarts_) {
+      const auto pass = [&, r = rank](std::string_view text) { listener.on_output(r, text); };
+      kept_[rank].output.read(pass);
+      kept_[rank].output.finish(pass);
+    }
     listener.on_end(rank, status);
   }
 }

@@ -2,20 +2,25 @@
 // LocalHost: the machine that the launcher itself is on.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "launch/host.hpp"
+#include "launch/process_output.hpp"
 #include "launch/signal_file.hpp"
+#include "process/outcome_memory.hpp"
 #include "runtime/process_set.hpp"
 
 namespace weft {
 
 class LocalHost final : public Host {
  public:
-  /// `ranks`: of the whole job. The command and signals outlive it.
-  LocalHost(std::uint32_t ranks, const std::vector<std::string>& command, const SignalFile& signals)
-      : processes_(ranks), command_(command), signals_(signals) {}
+  /// `ranks`: of the whole job. `restarts`: a rank may have several lives, so that their output
+  /// goes through the launcher, and their outcomes are kept. The command and signals outlive it.
+  LocalHost(std::uint32_t ranks, const std::vector<std::string>& command, const SignalFile& signals,
+            bool restarts)
+      : processes_(ranks), command_(command), signals_(signals), restarts_(restarts) {}
 
   const std::string& name() const override { return name_; }
   Result<void> start(std::uint32_t rank, const std::string& description) override;
@@ -25,13 +30,20 @@ class LocalHost final : public Host {
   void step(Instant now, HostListener& listener) override;
 
  private:
+  struct Kept {
+    ProcessOutput output;
+    HeldOutcomes outcomes;
+  };
   void hear(std::uint32_t rank, HostListener& listener);
 
   ProcessSet processes_;
   const std::vector<std::string>& command_;
   const SignalFile& signals_;
+  const bool restarts_;
+  bool output_full_ = false;
   std::string name_;
   std::vector<std::uint32_t> started_;  // ranks, in order and each once
+  std::map<std::uint32_t, Kept> kept_;  // of ranks, if they may have several lives
 };
 
 }  // namespace weft

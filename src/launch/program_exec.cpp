@@ -11,6 +11,7 @@
 
 #include "launch/needed_libraries.hpp"
 #include "process/job_link.hpp"
+#include "process/outcome_memory.hpp"
 
 namespace weft {
 
@@ -32,10 +33,15 @@ const char* fix_for(int number) {
 }  // namespace
 
 int execute_program(const std::vector<std::string>& command, const SignalFile& signals,
-                    Channel channel, int output) {
+                    Channel channel, const ProgramFiles& files) {
   signals.restore();
   ::fcntl(channel.descriptor(), F_SETFD, 0);
-  if (output >= 0) ::dup2(output, STDOUT_FILENO);
+  if (files.output >= 0) ::dup2(files.output, STDOUT_FILENO);
+  ::unsetenv(outcomes_variable);
+  if (files.outcomes >= 0) {
+    ::fcntl(files.outcomes, F_SETFD, 0);
+    ::setenv(outcomes_variable, std::to_string(files.outcomes).c_str(), 1);
+  }
   ::setenv(channel_variable, std::to_string(channel.descriptor()).c_str(), 1);
   if (const std::string wrong = prefer_own_mpi(command[0]); !wrong.empty()) {
     (void)channel.send(launch_message::cannot_start, wrong);

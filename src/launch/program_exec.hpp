@@ -13,9 +13,15 @@ namespace weft {
 /// The exit code of a program that cannot be executed, as shells have it.
 constexpr int cannot_execute = 127;
 
-/// Executes the program with its end of the channel, and `output` as its standard output when that
-/// is not −1. Returns only when it cannot, after having told the launcher why: `cannot_execute`.
+/// Descriptors for the program; −1: none.
+struct ProgramFiles {
+  int output = -1;    ///< its standard output
+  int outcomes = -1;  ///< the memory of its log (process/outcome_memory)
+};
+
+/// Executes the program with its end of the channel. Returns only when it cannot, after having told
+/// the launcher why: `cannot_execute`.
 int execute_program(const std::vector<std::string>& command, const SignalFile& signals,
-                    Channel channel, int output = -1);
+                    Channel channel, const ProgramFiles& files);
 
 }  // namespace weft

@@ -209,7 +209,7 @@ void RemoteHost::on_frame(FramePipe::Frame frame, HostListener& listener) {
     }
     case agent_message::output:
       owed_output_ += static_cast<std::int64_t>(frame.text.size());
-      listener.on_output(frame.text);
+      listener.on_output(frame.rank, frame.text);
       break;
     case agent_message::alive:  // its lease runs from when it said so
       pipe_->send(agent_message::alive, 0, frame.text);

@@ -30,6 +30,8 @@ inline constexpr char needs = 'n';     ///< process → launcher: waits for that
 inline constexpr char cannot_start = 's';  ///< forked process → launcher: why there is no program
 inline constexpr char failed = 'f';        ///< process → launcher: why it cannot go on
 inline constexpr char diverged = 'v';  ///< process → launcher: why no other life can do better
+inline constexpr char repeats = 'q';   ///< process → launcher: lives of its program repeat
+                                       ///< themselves from the beginning, and print the same
 inline constexpr char progress = 'w';  ///< process → launcher: JobProgress
 inline constexpr char levels =
     'l';  ///< launcher → process: levels of all processes, to_text(Levels)

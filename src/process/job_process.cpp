@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "fabric/loopback/loopback.hpp"
 #include "fabric/mpi/mpi.hpp"
@@ -152,6 +153,9 @@ Result<JobInvitation> JobInvitation::take() {
     auto job = invitation.link->receive_job();
     if (!job) return std::move(job).error();
     invitation.job = std::move(job).value();
+    auto outcomes = OutcomeMemory::take();
+    if (!outcomes) return std::move(outcomes).error();
+    if (invitation.job.retain) invitation.outcomes = std::move(outcomes).value();
     if (const std::string path = invitation.job.file; !path.empty()) {
       auto taken = take_file(invitation, path, invitation.job.self.value());
       if (!taken) return std::move(taken).error();
@@ -185,7 +189,8 @@ JobProcess::JobProcess(JobInvitation invitation)
       link_(std::move(invitation.link)),
       manager_(std::move(invitation.manager)),
       file_(std::move(invitation.file)),
-      fabric_(std::move(invitation.mpi)) {}
+      fabric_(std::move(invitation.mpi)),
+      outcomes_(std::move(invitation.outcomes)) {}
 
 JobProcess::~JobProcess() = default;
 
@@ -323,6 +328,38 @@ void JobProcess::fail(const std::string& why) {
       messenger_ != nullptr && messenger_->end() && messenger_->machine().divergence().has_value();
   if (!diverged) return link_->tell(launch_message::failed, why);
   link_->tell(launch_message::diverged, messenger_->end()->message);
+}
+
+void JobProcess::fail_for_good(const std::string& why) {
+  if (link_ != nullptr) link_->tell(launch_message::diverged, why);
+}
+
+Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
+  if (!outcomes_.is_open()) return nullptr;
+  link_->tell(launch_message::repeats, "");
+  outcome_log_ = std::make_unique<determinant::OutcomeLog>(outcomes_.bytes());
+  switch (outcome_log_->trouble()) {
+    case determinant::Trouble::none:
+      return outcome_log_.get();
+    case determinant::Trouble::incomplete:
+      return Error{
+          ErrorCode::exhausted,
+          fmt::format(
+              "rank {} cannot be started anew: its log of outcomes reached its limit of {}; "
+              "set {} to more",
+              job_.self.value(), to_text(ByteCount(outcomes_.bytes().size())),
+              outcomes_limit_variable)};
+    default:
+      return Error{ErrorCode::corrupt,
+                   fmt::format("rank {} cannot be started anew: its log of outcomes is damaged; "
+                               "start the job again",
+                               job_.self.value())};
+  }
+}
+
+// The lives of a job's file are counted by its processes, whoever starts them.
+bool JobProcess::has_lost_outcomes() const {
+  return outcomes_.is_open() && job_.file.empty() && outcomes_.lives() < job_.incarnation.value();
 }
 
 }  // namespace weft

@@ -4,12 +4,14 @@
 
 #include <memory>
 
+#include "core/determinant/outcome_log.hpp"
 #include "fabric/mpi/mpi.hpp"
 #include "process/group.hpp"
 #include "process/job_file_watch.hpp"
 #include "process/job_link.hpp"
 #include "process/joined_process.hpp"
 #include "process/messenger.hpp"
+#include "process/outcome_memory.hpp"
 #include "process/real_waiter.hpp"
 #include "process/spill_memory.hpp"
 #include "runtime/manager/manager_session.hpp"
@@ -23,6 +25,7 @@ struct JobInvitation {
   std::unique_ptr<ManagerSession> manager;  ///< of another launcher
   std::unique_ptr<JobFileWatch> file;       ///< has the addresses, with or without a launcher
   std::unique_ptr<MpiFabric> mpi;           ///< of an MPI, which is its launcher's client itself
+  OutcomeMemory outcomes;                   ///< of `weft run --restart`, for `repeat_outcomes`
 
   /// The job that the environment describes; a job of this process alone if it describes none.
   /// Errors name the variable, its value and the fix.
@@ -48,6 +51,14 @@ class JobProcess final : public JoinedProcess {
   Result<bool> may_begin() override;
   Result<void> leave() override;
   void fail(const std::string& why) override;
+  /// For a program whose lives repeat themselves from the beginning: tells the launcher so, and
+  /// returns the log of its outcomes. Null: it has one life, or nobody keeps its log. Valid as long
+  /// as this. Errors: the log of its earlier lives is damaged, or was full.
+  Result<determinant::OutcomeLog*> repeat_outcomes();
+  /// Earlier lives of this process had another log, on a host that is gone.
+  bool has_lost_outcomes() const;
+  /// The same as `fail` where no other life can do better.
+  void fail_for_good(const std::string& why);
   /// `weft run` started it, and watches its processes.
   bool is_launched() const { return link_ != nullptr; }
 
@@ -64,6 +75,8 @@ class JobProcess final : public JoinedProcess {
   std::unique_ptr<JobFileWatch> file_;
   std::shared_ptr<const OwnLife> life_;  // in a job by a file
   std::unique_ptr<Fabric> fabric_;
+  OutcomeMemory outcomes_;
+  std::unique_ptr<determinant::OutcomeLog> outcome_log_;
   std::unique_ptr<SpillMemory> spill_;
   std::unique_ptr<RealWaiter> waiter_;
   std::unique_ptr<Messenger> messenger_;

@@ -86,19 +86,18 @@ int finish_all(const Call& call, std::span<MPI_Request> requests, MPI_Status* st
   return result;
 }
 
-/// All that are done.
-int finish_some(const Call& call, std::span<MPI_Request> requests, int* done, int* indices,
+int finish_some(const Call& call, std::span<MPI_Request> requests,
+                std::span<const std::uint32_t> places, int* done, int* indices,
                 MPI_Status* statuses) {
   int result = MPI_SUCCESS;
   *done = 0;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (is_idle(call, requests[i]) || !is_done(call, requests[i])) continue;
+  for (const std::uint32_t place : places) {
     const bool ignored = statuses == abi::status_ignore;
     MPI_Status* const status = ignored ? abi::status_ignore : statuses + *done;
-    const int error = finish(call, requests[i], status);
+    const int error = finish(call, requests[place], status);
     if (!ignored) status->MPI_ERROR = error;
     if (error != MPI_SUCCESS) result = MPI_ERR_IN_STATUS;
-    indices[(*done)++] = static_cast<int>(i);
+    indices[(*done)++] = static_cast<int>(place);
   }
   return result;
 }
@@ -113,12 +112,13 @@ bool all_idle(const Call& call, std::span<const MPI_Request> requests) {
                      [&](const MPI_Request& r) { return is_idle(call, r); });
 }
 
-/// The first that is there and done; −1: none.
-int first_done(const Call& call, std::span<const MPI_Request> requests) {
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (!is_idle(call, requests[i]) && is_done(call, requests[i])) return static_cast<int>(i);
-  }
-  return -1;
+/// Those that are done, or the first of them.
+std::span<const std::uint32_t> ask(const Call& call, std::span<const MPI_Request> requests,
+                                   bool all, bool waits) {
+  return library().questions->some(requests.size(), all, waits, [&](std::size_t i) {
+    if (is_idle(call, requests[i])) return Questions::State::idle;
+    return is_done(call, requests[i]) ? Questions::State::done : Questions::State::under_way;
+  });
 }
 
 }  // namespace
@@ -135,9 +135,8 @@ int MPI_Wait(MPI_Request* request, MPI_Status* status) {
 
 int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   const Call call{"MPI_Test"};
-  if (!is_done(call, *request)) library().transfer->turn();
+  *flag = library().questions->is([&] { return is_done(call, *request); }) ? 1 : 0;
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
-  *flag = is_done(call, *request) ? 1 : 0;
   return *flag == 1 ? finish(call, *request, status) : MPI_SUCCESS;
 }
 
@@ -157,9 +156,8 @@ int MPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuse
   const auto done = [&] {
     return std::all_of(all.begin(), all.end(), [&](MPI_Request r) { return is_done(call, r); });
   };
-  if (!done()) library().transfer->turn();
+  *flag = library().questions->is(done) ? 1 : 0;
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
-  *flag = done() ? 1 : 0;
   return *flag == 1 ? finish_all(call, all, statuses) : MPI_SUCCESS;
 }
 
@@ -171,11 +169,10 @@ int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status
     write_empty(status);
     return MPI_SUCCESS;
   }
-  int found = -1;
-  library().transfer->until([&] { return (found = first_done(call, all)) >= 0; });
+  const auto found = ask(call, all, false, true);
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
-  *index = found;
-  return finish(call, requests[found], status);
+  *index = static_cast<int>(found[0]);
+  return finish(call, requests[found[0]], status);
 }
 
 int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
@@ -187,16 +184,12 @@ int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Sta
     write_empty(status);
     return MPI_SUCCESS;
   }
-  int found = first_done(call, all);
-  if (found < 0) {
-    library().transfer->turn();
-    found = first_done(call, all);
-  }
+  const auto found = ask(call, all, false, false);
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
-  *flag = found >= 0 ? 1 : 0;
-  if (found < 0) return MPI_SUCCESS;
-  *index = found;
-  return finish(call, requests[found], status);
+  *flag = found.empty() ? 0 : 1;
+  if (found.empty()) return MPI_SUCCESS;
+  *index = static_cast<int>(found[0]);
+  return finish(call, requests[found[0]], status);
 }
 
 int MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
@@ -204,9 +197,9 @@ int MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_
   const auto all = span_of(call, count, requests);
   *done = MPI_UNDEFINED;
   if (all_idle(call, all)) return MPI_SUCCESS;
-  library().transfer->until([&] { return first_done(call, all) >= 0; });
+  const auto found = ask(call, all, true, true);
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
-  return finish_some(call, all, done, indices, statuses);
+  return finish_some(call, all, found, done, indices, statuses);
 }
 
 int MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
@@ -214,16 +207,15 @@ int MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_
   const auto all = span_of(call, count, requests);
   *done = MPI_UNDEFINED;
   if (all_idle(call, all)) return MPI_SUCCESS;
-  if (first_done(call, all) < 0) library().transfer->turn();
+  const auto found = ask(call, all, true, false);
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
-  return finish_some(call, all, done, indices, statuses);
+  return finish_some(call, all, found, done, indices, statuses);
 }
 
 int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   const Call call{"MPI_Request_get_status"};
-  if (!is_done(call, handle)) library().transfer->turn();
+  *flag = library().questions->is([&] { return is_done(call, handle); }) ? 1 : 0;
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
-  *flag = is_done(call, handle) ? 1 : 0;
   if (*flag == 0) return MPI_SUCCESS;
   if (is_idle(call, handle)) {
     write_empty(status);
@@ -242,7 +234,7 @@ int MPI_Cancel(MPI_Request* request) {
   if (const Generalized* const own = find_generalized(*found); own != nullptr) {
     return own->cancel(own->extra, found->done ? 1 : 0);
   }
-  library().transfer->cancel(*found);
+  library().questions->cancel(*found);
   return MPI_SUCCESS;
 }
 

@@ -18,6 +18,20 @@
 namespace weft::mpi {
 namespace {
 
+void use_log(Library& mpi, NodeId self) {
+  mpi.questions = std::make_unique<Questions>(*mpi.transfer);
+  auto log = mpi.process->repeat_outcomes();
+  if (!log) {
+    const std::string& why = log.error().message;
+    mpi.process->fail_for_good(why);
+    end_job(1, why);
+  }
+  if (*log == nullptr) return;
+  mpi.questions->use(**log, {.rank = self.value(),
+                             .is_lost = mpi.process->has_lost_outcomes(),
+                             .limit_option = outcomes_limit_variable});
+}
+
 void join(const char* function) {
   Library& mpi = library();
   const Call call{function};
@@ -34,6 +48,7 @@ void join(const char* function) {
     ::_exit(0);  // an earlier life got through, and the job is over
   }
   mpi.transfer = std::make_unique<Transfer>(mpi.process->messenger());
+  use_log(mpi, self);
   mpi.world.group = world_group(mpi.process->size(), self);
   mpi.self.group = self_group(self);
   mpi.transfer->open(mpi.world.group);
@@ -98,6 +113,7 @@ int MPI_Finalize() {
     call.fail(nullptr, MPI_ERR_OTHER, left.error().message);
   }
   mpi.is_finalized = true;
+  mpi.questions.reset();
   mpi.transfer.reset();
   mpi.process.reset();
   return MPI_SUCCESS;
@@ -109,7 +125,11 @@ int MPI_Abort(MPI_Comm, int code) {
 }
 
 double MPI_Wtime() {
-  return static_cast<double>((weft::monotonic_now() - weft::Instant{}).to_nanoseconds()) * 1e-9;
+  const Held held;
+  auto now_ns =
+      static_cast<std::uint64_t>((weft::monotonic_now() - weft::Instant{}).to_nanoseconds());
+  if (library().questions != nullptr) now_ns = library().questions->tell_time(now_ns);
+  return static_cast<double>(now_ns) * 1e-9;
 }
 
 double MPI_Wtick() {

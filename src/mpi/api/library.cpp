@@ -81,7 +81,11 @@ void end_job(int code, const std::string& why) {
   Library& mpi = library();
   std::fflush(nullptr);
   fmt::print(stderr, "{}\n", why);
-  if (mpi.process != nullptr) mpi.process->fail(why);
+  if (mpi.questions != nullptr && mpi.questions->is_hopeless()) {
+    mpi.process->fail_for_good(why);
+  } else if (mpi.process != nullptr) {
+    mpi.process->fail(why);
+  }
   std::fflush(nullptr);
   ::_exit(code != 0 ? code : 1);
 }

@@ -13,6 +13,7 @@
 #include "mpi/api/attributes.hpp"
 #include "mpi/object/collectives.hpp"
 #include "mpi/object/fold.hpp"
+#include "mpi/object/questions.hpp"
 #include "mpi/object/transfer.hpp"
 #include "process/job_process.hpp"
 
@@ -91,6 +92,7 @@ struct Library {
 
   std::unique_ptr<JobProcess> process;
   std::unique_ptr<Transfer> transfer;
+  std::unique_ptr<Questions> questions;  // while there is a transfer
   bool is_initialized = false;
   bool is_finalized = false;
   int thread_level = MPI_THREAD_SINGLE;

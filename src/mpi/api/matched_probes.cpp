@@ -11,11 +11,13 @@
 namespace weft::mpi {
 namespace {
 
-/// True: the message is taken, and its handle and status are written.
-bool take(Message& message, MPI_Message* handle, MPI_Status* status) {
+/// True: there is a message. It is taken, and its handle and status are written.
+bool take(Message& message, bool waits, MPI_Message* handle, MPI_Status* status) {
+  const Group& group = message.communicator->group;
+  const auto found = library().questions->probe(group, message.match_source(), message.tag, waits);
   auto matched = std::make_unique<MatchedMessage>();
-  if (!library().transfer->extract(message.communicator->group, message.match_source(), message.tag,
-                                   matched->request, matched->memory)) {
+  if (!found || !library().transfer->extract(group, found->source, found->tag, matched->request,
+                                             matched->memory)) {
     return false;
   }
   write_status(status, matched->request.status);
@@ -70,7 +72,7 @@ int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message* handle, MPI_Status
     write_status(status, Message::null_status());
     return MPI_SUCCESS;
   }
-  library().transfer->until([&] { return take(message, handle, status); });
+  take(message, true, handle, status);
   return message.call.settle(message.communicator);
 }
 
@@ -84,9 +86,7 @@ int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* handle
     write_status(status, Message::null_status());
     return MPI_SUCCESS;
   }
-  if (take(message, handle, status)) return MPI_SUCCESS;
-  library().transfer->turn();
-  *flag = take(message, handle, status) ? 1 : 0;
+  *flag = take(message, false, handle, status) ? 1 : 0;
   if (*flag == 0) *handle = MPI_MESSAGE_NULL;
   return message.call.settle(message.communicator);
 }

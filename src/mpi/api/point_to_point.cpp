@@ -54,7 +54,7 @@ void Message::start_receive(Request& request) {
     request.done = true;
     return;
   }
-  library().transfer->receive(communicator->group, match_source(), tag, buffer, request);
+  library().questions->receive(communicator->group, match_source(), tag, buffer, request);
 }
 
 std::uint32_t Message::match_source() const {
@@ -171,9 +171,10 @@ int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type
 int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   Message message{{"MPI_Iprobe"}, nullptr, 0, MPI_BYTE, from, tag, comm};
   if (const int error = message.check(false); error != MPI_SUCCESS) return error;
-  const auto found = message.is_null ? std::optional(Message::null_status())
-                                     : library().transfer->probe(message.communicator->group,
-                                                                 message.match_source(), tag);
+  const auto found = message.is_null
+                         ? std::optional(Message::null_status())
+                         : library().questions->probe(message.communicator->group,
+                                                      message.match_source(), tag, false);
   *flag = found ? 1 : 0;
   if (found) write_status(status, *found);
   return message.call.settle(message.communicator);
@@ -186,11 +187,9 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
     write_status(status, Message::null_status());
     return MPI_SUCCESS;
   }
-  const auto look = [&] {
-    return library().transfer->waiting(message.communicator->group, message.match_source(), tag);
-  };
-  library().transfer->until([&] { return look().has_value(); });
-  if (const auto found = look()) write_status(status, *found);
+  const auto found =
+      library().questions->probe(message.communicator->group, message.match_source(), tag, true);
+  if (found) write_status(status, *found);
   return message.call.settle(message.communicator);
 }
 

@@ -166,6 +166,12 @@ void Transfer::receive(const Group& group, std::uint32_t from, std::int32_t tag,
   unexpected_.erase(message->self);
 }
 
+void Transfer::hold(const Group& group, const Buffer& buffer, Request& request) {
+  request.group = &group;
+  request.buffer = buffer;
+  request.is_receive = true;
+}
+
 // Called by the message layer, which is not to be called meanwhile.
 void Transfer::arrive(const Lane& lane, std::span<const std::byte> all) {
   has_arrived_ = true;
@@ -204,6 +210,8 @@ void Transfer::arrive(const Lane& lane, std::span<const std::byte> all) {
 bool Transfer::fill(Request& receive, const Arrived& message) {
   const Header& header = message.header;
   const std::uint64_t room = receive.buffer.bytes();
+  // Before anything that depends on it is sent.
+  if (receive.is_recorded && log_ != nullptr) log_->match(receive.number, message.source);
   receive.is_matched = true;
   receive.status = {.source = message.source,
                     .tag = header.tag,

@@ -9,8 +9,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "core/determinant/outcome_log.hpp"
 #include "core/match/matcher.hpp"
 #include "mpi/object/datatype.hpp"
 #include "mpi/object/group.hpp"
@@ -52,6 +54,8 @@ struct Request {
   bool is_matched = false;        ///< of a receive: a message is its own
   int open = 0;                   ///< operations of the message layer
   bool wants_match = false;       ///< of a receive: its sender waits for the match
+  bool is_recorded = false;       ///< of a receive: its sender, when it is matched
+  std::uint64_t number = 0;       ///< of a receive, in the log of outcomes
   std::vector<std::byte> packed;  ///< a body that does not go from or to where it lies
 
   /// As new, when it is done.
@@ -97,6 +101,8 @@ class Transfer {
   /// Source and tag may be wildcards of core/match.
   void receive(const Group& group, std::uint32_t from, std::int32_t tag, const Buffer& buffer,
                Request& request);
+  /// A receive that takes no message, and is under way until somebody sets it done.
+  static void hold(const Group& group, const Buffer& buffer, Request& request);
   /// Of the message that a receive would take now. Turns once when there is none.
   std::optional<Status> probe(const Group& group, std::uint32_t from, std::int32_t tag);
   /// The same without a turn.
@@ -135,6 +141,12 @@ class Transfer {
   /// Until everything that was sent is on its way, and needs this process no more.
   void flush();
   const std::optional<Error>& failure() const { return failure_; }
+  /// Ends the process's part in the job, as an error of the message layer does.
+  void fail(Error why) {
+    if (!failure_) failure_ = std::move(why);
+  }
+  /// Gets the senders of receives that are to be recorded. Null: none.
+  void set_log(determinant::OutcomeLog* log) { log_ = log; }
 
  private:
   /// Begins each message of the envelopes' flow. Both ends are the same version of weft, on
@@ -165,6 +177,7 @@ class Transfer {
   };
 
   Messenger& messenger_;
+  determinant::OutcomeLog* log_ = nullptr;
   match::Matcher matcher_;
   std::size_t inline_limit_;
   std::vector<std::unique_ptr<Lane>> lanes_;

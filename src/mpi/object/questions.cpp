@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/object/questions.hpp"
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+
+namespace weft::mpi {
+
+using determinant::Kind;
+
+void Questions::use(determinant::OutcomeLog& log, const Options& options) {
+  log_ = &log;
+  thread_ = this_thread();
+  options_ = options;
+  transfer_.set_log(&log);
+}
+
+void Questions::stop() {
+  log_->stop();
+  log_ = nullptr;
+  transfer_.set_log(nullptr);
+}
+
+void Questions::receive(const Group& group, std::uint32_t from, std::int32_t tag,
+                        const Buffer& buffer, Request& request) {
+  request.is_recorded = false;
+  determinant::OutcomeLog* const log = this->log();
+  if (log == nullptr) return transfer_.receive(group, from, tag, buffer, request);
+  request.number = log->post();
+  const auto fate = log->fate_of_last_post();
+  if (fate.is_cancelled) return Transfer::hold(group, buffer, request);
+  const bool is_open = from == match::any_source;
+  if (fate.source && (!is_open || *fate.source >= group.size())) return diverge();
+  if (is_open && !fate.source) {
+    if (options_.is_lost) need_log();
+    request.is_recorded = true;
+  }
+  transfer_.receive(group, fate.source.value_or(from), tag, buffer, request);
+  if (log->is_full()) say_full();
+}
+
+void Questions::cancel(Request& request) {
+  determinant::OutcomeLog* const log = request.is_receive ? this->log() : nullptr;
+  if (log == nullptr) return transfer_.cancel(request);
+  if (log->replays()) {
+    const determinant::Record* const found = replay(Kind::cancel, false);
+    if (found == nullptr) return;
+    if (found->kind == Kind::kept) {
+      return transfer_.until([&] { return request.is_matched || request.done; });
+    }
+    if (found->value != request.number) return diverge();
+    request.status.is_cancelled = true;
+    request.done = true;
+    return;
+  }
+  if (options_.is_lost) need_log();
+  const bool was_done = request.done;
+  transfer_.cancel(request);
+  const bool is_cancelled = !was_done && request.status.is_cancelled;
+  if (is_cancelled) {
+    record({.kind = Kind::cancel, .value = request.number});
+  } else {
+    record({.kind = Kind::kept});
+  }
+}
+
+std::optional<Status> Questions::probe(const Group& group, std::uint32_t from, std::int32_t tag,
+                                       bool waits) {
+  determinant::OutcomeLog* log = this->log();
+  // The first message of one sender that fits is the same one in each life.
+  if (waits && from != match::any_source) log = nullptr;
+  std::optional<Status> found;
+  if (log != nullptr && log->replays()) {
+    const determinant::Record* const then = replay(Kind::message, !waits);
+    if (then == nullptr) return std::nullopt;
+    const std::uint32_t source = then->source;
+    const std::int32_t its_tag = then->tag;
+    if (source >= group.size()) {
+      diverge();
+      return std::nullopt;
+    }
+    transfer_.until([&] { return (found = transfer_.waiting(group, source, tag)).has_value(); });
+    if (found && found->tag != its_tag) diverge();
+    return found;
+  }
+  if (waits) {
+    transfer_.until([&] { return (found = transfer_.waiting(group, from, tag)).has_value(); });
+  } else {
+    found = transfer_.probe(group, from, tag);
+  }
+  if (log == nullptr) return found;
+  if (options_.is_lost) need_log();
+  if (found) {
+    record({.kind = Kind::message, .source = found->source, .tag = found->tag});
+  } else {
+    log->miss();
+  }
+  return found;
+}
+
+// Programs that only measure do not depend on it: a clock that was lost is no failure.
+std::uint64_t Questions::tell_time(std::uint64_t now_ns) {
+  if (log_ == nullptr || thread_ != this_thread()) return now_ns;
+  const std::uint64_t told = log_->tell_time(now_ns);
+  if (log_->trouble() != determinant::Trouble::none) diverge();
+  if (log_->is_full()) say_full();
+  return told;
+}
+
+const determinant::Record* Questions::replay(Kind kind, bool may_miss) {
+  const determinant::Record* const found = log_->replay(kind, may_miss);
+  if (found == nullptr && log_->trouble() != determinant::Trouble::none) diverge();
+  return found;
+}
+
+void Questions::diverge() {
+  is_hopeless_ = true;
+  transfer_.fail(
+      {ErrorCode::corrupt,
+       fmt::format("this life of rank {} tests, probes or receives something else than an earlier "
+                   "one did; a program that is started anew has to repeat itself: no clocks but "
+                   "MPI_Wtime, no random numbers without a seed, no input that changes",
+                   options_.rank)});
+}
+
+void Questions::need_log() {
+  if (transfer_.failure()) return;
+  is_hopeless_ = true;
+  transfer_.fail({ErrorCode::unavailable,
+                  fmt::format("rank {} cannot repeat what its earlier life did: the log of that "
+                              "life's outcomes was lost with its host; start the job again",
+                              options_.rank)});
+}
+
+void Questions::say_full() {
+  if (said_full_) return;
+  said_full_ = true;
+  spdlog::error(
+      "rank {} cannot be started anew from now on: its log of outcomes has reached its limit; set "
+      "{} to more",
+      options_.rank, options_.limit_option);
+}
+
+}  // namespace weft::mpi

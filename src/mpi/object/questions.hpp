@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions: calls of a program whose outcome depends on when messages come. In a life that is
+// started anew they have the outcomes of the earlier life (docs/mpi.md, "When processes die").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/determinant/outcome_log.hpp"
+#include "mpi/object/transfer.hpp"
+
+namespace weft::mpi {
+
+/// One thread at a time, as `Transfer`. The outcomes of several threads have no order: when a
+/// second one asks, nothing is recorded or replayed any more.
+class Questions {
+ public:
+  /// A limit of the log that is named when it is reached, and the rank in messages.
+  struct Options {
+    std::uint32_t rank = 0;
+    bool is_lost = false;  ///< the log of earlier lives
+    const char* limit_option = "";
+  };
+
+  explicit Questions(Transfer& transfer) : transfer_(transfer) {}
+  Questions(const Questions&) = delete;
+  Questions& operator=(const Questions&) = delete;
+
+  /// From now on outcomes are those in the log, and recorded there when there are no more. Called
+  /// before any other function, by the thread that will ask. The log outlives this.
+  void use(determinant::OutcomeLog& log, const Options& options);
+
+  /// The same as of `Transfer`. A receive of any source is one of the sender whose message it took
+  /// in the earlier life.
+  void receive(const Group& group, std::uint32_t from, std::int32_t tag, const Buffer& buffer,
+               Request& request);
+  void cancel(Request& request);
+  /// Of the message that a receive would take now. `waits`: until there is one; else it turns once.
+  std::optional<Status> probe(const Group& group, std::uint32_t from, std::int32_t tag, bool waits);
+
+  /// Whether it is done, after one turn if it is not.
+  template <class Done>
+  bool is(Done&& done);
+  /// Places of the requests that are done: all, or the first one. `waits`: until there is one; else
+  /// it turns once. `state(i)` is that of request i. Valid until the next call.
+  enum class State : std::uint8_t { idle, under_way, done };
+  template <class StateAt>
+  std::span<const std::uint32_t> some(std::size_t count, bool all, bool waits, StateAt&& state);
+
+  /// The clock for the program.
+  std::uint64_t tell_time(std::uint64_t now_ns);
+  /// No other life can do better: the program does not repeat itself, or its log is lost.
+  bool is_hopeless() const { return is_hopeless_; }
+
+ private:
+  determinant::OutcomeLog* log() {
+    if (log_ != nullptr && thread_ != this_thread()) stop();
+    return log_;
+  }
+  static const void* this_thread() {
+    static thread_local const char here = 0;
+    return &here;
+  }
+  void stop();
+  /// The outcome that is replayed. Null: none, as in the earlier life, or the program diverges.
+  const determinant::Record* replay(determinant::Kind kind, bool may_miss);
+  void record(const determinant::Record& outcome) {
+    log_->record(outcome);
+    if (log_->is_full()) say_full();
+  }
+  void need_log();
+  void diverge();
+  void say_full();
+
+  Transfer& transfer_;
+  determinant::OutcomeLog* log_ = nullptr;
+  const void* thread_ = nullptr;
+  Options options_;
+  bool is_hopeless_ = false;
+  bool said_full_ = false;
+  std::vector<std::uint32_t> places_;
+};
+
+template <class Done>
+bool Questions::is(Done&& done) {
+  determinant::OutcomeLog* const log = this->log();
+  if (log != nullptr && log->replays()) {
+    if (replay(determinant::Kind::yes, true) == nullptr) return false;
+    transfer_.until(done);
+    return !transfer_.failure();
+  }
+  bool yes = done();
+  if (!yes) {
+    transfer_.turn();
+    yes = done();
+  }
+  if (log == nullptr) return yes;
+  if (options_.is_lost) need_log();
+  if (yes) {
+    record({.kind = determinant::Kind::yes});
+  } else {
+    log->miss();
+  }
+  return yes;
+}
+
+template <class StateAt>
+std::span<const std::uint32_t> Questions::some(std::size_t count, bool all, bool waits,
+                                               StateAt&& state) {
+  determinant::OutcomeLog* const log = this->log();
+  places_.clear();
+  if (log != nullptr && log->replays()) {
+    const determinant::Record* const found = replay(determinant::Kind::some, !waits);
+    if (found == nullptr) return {};
+    places_ = found->places;
+    for (const std::uint32_t place : places_) {
+      if (place >= count || state(place) == State::idle) {
+        diverge();
+        break;
+      }
+      transfer_.until([&] { return state(place) == State::done; });
+    }
+    if (transfer_.failure()) places_.clear();
+    return places_;
+  }
+  const auto look = [&] {
+    for (std::size_t i = 0; i < count && (all || places_.empty()); ++i) {
+      if (state(i) == State::done) places_.push_back(static_cast<std::uint32_t>(i));
+    }
+    return !places_.empty();
+  };
+  if (waits) {
+    transfer_.until(look);
+  } else if (!look()) {
+    transfer_.turn();
+    look();
+  }
+  if (log == nullptr) return places_;
+  if (options_.is_lost) need_log();
+  if (places_.empty()) {
+    log->miss();
+  } else {
+    log->record_places(places_);
+    if (log->is_full()) say_full();
+  }
+  return places_;
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/outcome_memory.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/units.hpp"
+#include "core/determinant/outcome_log.hpp"
+
+namespace weft {
+namespace {
+
+constexpr ByteCount usual_outcomes = ByteCount::mib(256);
+constexpr ByteCount fewest_outcomes = ByteCount::kib(4);
+/// In the log's header (docs/formats.md, "Log of outcomes").
+constexpr std::size_t place_of_lives = 8;
+
+Result<ByteCount> limit_of_environment() {
+  const char* text = std::getenv(outcomes_limit_variable);
+  if (text == nullptr) return usual_outcomes;
+  auto limit = parse_byte_count(text);
+  if (limit && *limit >= fewest_outcomes) return *limit;
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("{}='{}' is no size for a log; give 4KiB or more, as in 256MiB",
+                           outcomes_limit_variable, text)};
+}
+
+Error no_memory(const char* what) {
+  return {ErrorCode::exhausted,
+          fmt::format("cannot {} the log of a process's outcomes: {}", what, std::strerror(errno))};
+}
+
+}  // namespace
+
+Result<void> HeldOutcomes::begin_life() {
+  if (!file_.open()) {
+    file_ = Descriptor(::memfd_create("weft-outcomes", MFD_CLOEXEC));
+    if (!file_.open()) return no_memory("make");
+  }
+  ++lives_;
+  if (::pwrite(file_.get(), &lives_, sizeof lives_, place_of_lives) != sizeof lives_) {
+    return no_memory("write");
+  }
+  return {};
+}
+
+Result<OutcomeMemory> OutcomeMemory::take() {
+  const char* text = std::getenv(outcomes_variable);
+  if (text == nullptr) return OutcomeMemory();
+  const Descriptor file(std::atoi(text));
+  const std::string shown = text;
+  ::unsetenv(outcomes_variable);
+  auto limit = limit_of_environment();
+  if (!limit) return std::move(limit).error();
+  // Pages that nobody writes take no memory. A later life never has less than an earlier one.
+  const off_t size = file.get() > 2 ? ::lseek(file.get(), 0, SEEK_END) : -1;
+  const std::uint64_t length = std::max(limit->value(), static_cast<std::uint64_t>(size));
+  if (size < 0 || ::ftruncate(file.get(), static_cast<off_t>(length)) != 0) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("{}='{}' is no log of {}; start the program by `weft run`",
+                             outcomes_variable, shown, to_text(*limit))};
+  }
+  void* const base =
+      ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.get(), 0);
+  if (base == MAP_FAILED) return no_memory("map");
+  OutcomeMemory memory;
+  memory.bytes_ = {static_cast<std::byte*>(base), length};
+  return memory;
+}
+
+OutcomeMemory::~OutcomeMemory() {
+  if (is_open()) ::munmap(bytes_.data(), bytes_.size());
+}
+
+OutcomeMemory::OutcomeMemory(OutcomeMemory&& other) noexcept
+    : bytes_(std::exchange(other.bytes_, {})) {}
+
+OutcomeMemory& OutcomeMemory::operator=(OutcomeMemory&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+std::uint64_t OutcomeMemory::lives() const {
+  std::uint64_t lives = 0;
+  std::memcpy(&lives, bytes_.data() + place_of_lives, sizeof lives);
+  return lives;
+}
+
+}  // namespace weft
