@@ -80,11 +80,11 @@ Library& library() {
 void end_job(int code, const std::string& why) {
   Library& mpi = library();
   std::fflush(nullptr);
-  fmt::print(stderr, "{}\n", why);
   if (mpi.questions != nullptr && mpi.questions->is_hopeless()) {
-    mpi.process->fail_for_good(why);
-  } else if (mpi.process != nullptr) {
-    mpi.process->fail(why);
+    mpi.process->fail_for_good(why);  // the launcher says why
+  } else {
+    fmt::print(stderr, "{}\n", why);
+    if (mpi.process != nullptr) mpi.process->fail(why);
   }
   std::fflush(nullptr);
   ::_exit(code != 0 ? code : 1);
