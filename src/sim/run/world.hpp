@@ -42,6 +42,7 @@ class World {
   Engine& engine() { return engine_; }
   Agents& agents() { return agents_; }
   Network& network() { return *network_; }
+  const Network& network() const { return *network_; }
   const std::vector<std::unique_ptr<Traffic>>& traffic() const { return traffic_; }
 
   /// Faults may give links rates up to that one. Before it runs.
