@@ -66,8 +66,9 @@ class HeldTimeslice {
 
 /// Consumes timeslices one after another.
 ///
-/// Threads: `consume` may block and is therefore called from the sink's own thread, never
-/// concurrently; the timeslice is released when it returns. A slow sink causes back-pressure.
+/// Threads: weft calls `consume` and `finish` from the sink's own thread, never concurrently, since
+/// they may block; the timeslice is released when `consume` returns. A slow sink causes
+/// back-pressure. Where `blocks()` is false weft calls them from the thread that communicates.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -89,6 +90,10 @@ class Sink {
   virtual void stop_waiting() {}
   /// Flushes and closes; nothing follows. Called once, from the same thread.
   virtual Result<void> finish() { return {}; }
+  /// Whether `consume` or `finish` may wait or take longer than a microsecond. A sink of which
+  /// neither is true returns false: each timeslice is then spared two switches of threads. Such a
+  /// sink releases each timeslice before `consume` or `consume_held` returns. Always the same.
+  virtual bool blocks() const { return true; }
   virtual SinkSummary summary() const = 0;
 };
 

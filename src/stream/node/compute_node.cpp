@@ -243,9 +243,10 @@ Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& optio
   auto memory = expose_pairs(*rings, descriptors, options.inputs, fabric);
   if (!memory) return std::move(memory).error();
 
-  auto runner = options.sink_in_loop ? run_sink_in_loop(std::move(sink).value(), options.sink_depth)
-                                     : run_sink_in_thread(std::move(sink).value(),
-                                                          options.sink_depth, options.inputs);
+  const bool in_loop = options.sink_in_loop || !(*sink)->blocks();
+  auto runner =
+      in_loop ? run_sink_in_loop(std::move(sink).value(), options.sink_depth)
+              : run_sink_in_thread(std::move(sink).value(), options.sink_depth, options.inputs);
   ComputeConfig config;
   config.roster = {options.inputs, options.computes};
   config.self = self;

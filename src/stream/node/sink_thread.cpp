@@ -43,6 +43,8 @@ void SinkThread::submit(const TimesliceView& view) {
 }
 
 void SinkThread::collect(std::vector<TimesliceIndex>& released) {
+  // Before the look: news from here on make the event readable once more.
+  if (!has_news_.load(std::memory_order_relaxed) || !has_news_.exchange(false)) return;
   std::uint64_t count = 0;
   (void)!::read(event_, &count, sizeof count);
   const std::lock_guard lock(mutex_);
@@ -69,18 +71,22 @@ std::optional<Error> SinkThread::failure() const {
   return failure_;
 }
 
-void SinkThread::wake() const {
+void SinkThread::wake() {
+  has_news_.store(true, std::memory_order_release);
   const std::uint64_t one = 1;
   (void)!::write(event_, &one, sizeof one);
 }
 
 void SinkThread::release(void* self, TimesliceIndex timeslice) noexcept {
   auto* sink = static_cast<SinkThread*>(self);
+  bool is_first = false;
   {
     const std::lock_guard lock(sink->mutex_);
+    is_first = sink->released_.empty();
     sink->released_.push_back(timeslice);
   }
-  sink->wake();
+  // The driver is awake, or will be, until it has collected what came before.
+  if (is_first) sink->wake();
 }
 
 void SinkThread::run() {

@@ -2,6 +2,7 @@
 // SinkThread: hands timeslices to a sink that may block, without stopping the driver loop.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -42,7 +43,7 @@ class SinkThread final : public SinkRunner {
   };
   static void release(void* self, TimesliceIndex timeslice) noexcept;
   void run();
-  void wake() const;
+  void wake();
 
   std::unique_ptr<Sink> sink_;
   int event_;
@@ -54,6 +55,7 @@ class SinkThread final : public SinkRunner {
   std::uint64_t submitted_ = 0;
   std::uint64_t taken_ = 0;
   std::vector<TimesliceIndex> released_;
+  std::atomic<bool> has_news_{false};  // spares the driver a look at the event
   bool ending_ = false;
   bool abandoned_ = false;
   bool ended_ = false;

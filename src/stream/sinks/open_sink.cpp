@@ -21,6 +21,7 @@ class NullSink final : public Sink {
     count_timeslice(summary_, timeslice);
     return {};
   }
+  bool blocks() const override { return false; }
   SinkSummary summary() const override { return summary_; }
 
  private:

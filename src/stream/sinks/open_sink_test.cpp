@@ -50,6 +50,14 @@ TEST(open_sink, names_what_is_wrong) {
   EXPECT_THAT(open_error("exec:/dev/null/program -x"), HasSubstr("no program '/dev/null/pr"));
 }
 
+TEST(open_sinks, say_that_they_block_when_one_of_them_does) {
+  const std::vector<std::string> none{"null:", "null:"};
+  const std::vector<std::string> one{"null:", "check:"};
+  EXPECT_FALSE((*open_sinks({}, {}))->blocks());
+  EXPECT_FALSE((*open_sinks(none, {}))->blocks());
+  EXPECT_TRUE((*open_sinks(one, {}))->blocks());
+}
+
 TEST(null_sink, counts) {
   auto timeslices = build_timeslices("pattern:?size=100", {}, 3);
   auto sink = open_sinks({}, {});

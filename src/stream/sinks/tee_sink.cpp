@@ -65,6 +65,10 @@ Result<void> TeeSink::finish() {
   return first;
 }
 
+bool TeeSink::blocks() const {
+  return std::ranges::any_of(sinks_, [](const auto& sink) { return sink->blocks(); });
+}
+
 SinkSummary TeeSink::summary() const {
   SinkSummary sum;
   for (const auto& sink : sinks_) {

@@ -21,6 +21,8 @@ class TeeSink final : public Sink {
   void stop_waiting() override;
   /// Finishes all of them, whatever the others say; the first error.
   Result<void> finish() override;
+  /// True where one of them does.
+  bool blocks() const override;
   SinkSummary summary() const override;
 
  private:
