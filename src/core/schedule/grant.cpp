@@ -61,7 +61,7 @@ void GrantCompute::on_grid(Instant now, const RoundGrid& grid, std::uint32_t sel
   pace_.agree(0);
   next_ = self % inputs_.size();
   arrivals_ = 0;
-  had_in_flight_ = false;
+  had_in_flight_ = 0;
   pace_.restart(now);
   together_.restart();
   slow_round_ = 0;
@@ -331,8 +331,12 @@ void GrantCompute::write_messages(Instant now, MessageBox& out) {
   const std::size_t behind = active_ ? furthest_behind() : inputs_.size();
   if (behind == inputs_.size()) return;
   Standing state = standing(now, inputs_[behind].arrived);
-  if (had_in_flight_ && arrivals_ > 0 && state.out == 0) {
-    pace_.on_own_absence(looked_, now, arrivals_);
+  if (arrivals_ > 0 && state.out == 0) {
+    if (had_in_flight_ > 1) {
+      pace_.on_own_absence(looked_, now, arrivals_);
+    } else if (had_in_flight_ == 1) {
+      pace_.on_alone(arrivals_);
+    }
   }
   note_starved(state);
   grant_slow(state);
@@ -346,7 +350,7 @@ void GrantCompute::write_messages(Instant now, MessageBox& out) {
   tell(now, window, out);
   looked_ = now;
   arrivals_ = 0;
-  had_in_flight_ = state.out > 1;
+  had_in_flight_ = state.out;
 }
 
 void GrantCompute::tell(Instant now, std::uint64_t window, MessageBox& out) {

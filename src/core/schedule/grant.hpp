@@ -172,7 +172,7 @@ class GrantCompute final : public ComputeSchedule {
   // Since the node last looked.
   Instant looked_{};
   std::size_t arrivals_ = 0;
-  bool had_in_flight_ = false;
+  std::uint64_t had_in_flight_ = 0;      // when it last looked
   std::vector<std::int64_t> latencies_;  // ring of the last ones, ns
   std::size_t latencies_seen_ = 0;
   Duration usual_{};

@@ -107,6 +107,11 @@ class GrantPace {
   /// Between `before` and `now` the node did not look; when it did, everything it had asked for,
   /// `arrivals` contributions, was there. For some of that time its link had nothing to do.
   void on_own_absence(Instant before, Instant now, std::size_t arrivals);
+  /// `arrivals` contributions came, each the only one that was out. Where one fills the path that
+  /// is as it should be.
+  void on_alone(std::size_t arrivals) {
+    if (path_ < half_a_path) dry_ += static_cast<std::uint32_t>(arrivals);
+  }
   /// So many contributions were there at once when the node looked, and their senders may have
   /// waited for grants since.
   void on_starved_senders(std::size_t arrivals) {
@@ -121,6 +126,8 @@ class GrantPace {
  private:
   static constexpr std::size_t rates_kept = 8;
   static constexpr std::uint32_t probe_every = 64;  // periods
+  /// A path that holds less is idle most of the time: not links decide, but nodes.
+  static constexpr double half_a_path = 0.5;
 
   double best_rate() const;
   void add_held_up(Instant now);

@@ -224,6 +224,29 @@ TEST_F(pace, takes_back_what_made_it_no_faster_and_waits_before_it_tries_again) 
   EXPECT_EQ(pace_.in_flight(), 12u);
 }
 
+TEST_F(pace, tries_more_than_one_at_a_time_where_the_path_is_idle_meanwhile) {
+  // A contribution is there 5 us after its grant, and the next grant goes out 95 us later.
+  const Duration soon = Duration::microseconds(5);
+  const auto alone = [&](Duration since_grant) {
+    pace_.on_alone(period);
+    arrive(period, tenth_ms, since_grant);
+  };
+  arrive(1, tenth_ms, soon);
+  arrive(period, tenth_ms, soon);
+  ASSERT_EQ(pace_.in_flight(), 1u);
+  alone(soon);
+  EXPECT_EQ(pace_.in_flight(), 2u);
+}
+
+TEST_F(pace, is_content_with_one_at_a_time_that_fills_the_path) {
+  arrive(1, tenth_ms, tenth_ms * 6 / 10);
+  arrive(period, tenth_ms, tenth_ms * 6 / 10);
+  const std::uint32_t before = pace_.in_flight();
+  pace_.on_alone(period);
+  arrive(period, tenth_ms, tenth_ms * 6 / 10);
+  EXPECT_EQ(pace_.in_flight(), before);
+}
+
 TEST_F(pace, a_rate_seen_within_less_than_the_paths_time_does_not_count) {
   start();
   // 64 contributions at once, in each 10 ms; the path takes 5 ms.
