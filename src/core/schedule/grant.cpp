@@ -165,7 +165,7 @@ void GrantCompute::learn(Instant now, Input& input, bool of_slow) {
   pace_.on_arrival(now, latency);
   const std::size_t n = std::min(latencies_seen_, latencies_kept);
   // The median moves slowly: looking at it now and then is enough.
-  if (n < 8 || latencies_seen_ % 8 != 0) return;
+  if (n < 8 || latencies_seen_ % (n < latencies_kept ? 8 : latencies_kept) != 0) return;
   std::int64_t sorted[latencies_kept];
   std::copy_n(latencies_.begin(), n, sorted);
   std::nth_element(sorted, sorted + n / 2, sorted + n);

@@ -90,6 +90,18 @@ TEST(index_set, counts_ranks_and_finds_members) {
   EXPECT_EQ(set.nth(3), 129u);
   set.assign_word(2, ~std::uint64_t{0});
   EXPECT_EQ(set.count(), 5u) << "bits beyond the size are not members";
+  set.insert(129);
+  set.erase(5);
+  EXPECT_EQ(set.count(), 5u) << "nothing changed";
+  IndexSet others(130, true);
+  EXPECT_EQ(others.rank(77), 77u);
+  EXPECT_EQ(others.nth(77), 77u);
+  others.erase(64);
+  EXPECT_EQ(others.rank(77), 76u);
+  EXPECT_EQ(others.nth(76), 77u);
+  others &= set;
+  EXPECT_EQ(others.count(), 4u);
+  EXPECT_EQ(others.nth(2), 128u);
 }
 
 }  // namespace

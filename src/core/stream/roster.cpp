@@ -5,14 +5,9 @@
 
 namespace weft::stream {
 
-std::uint32_t IndexSet::count() const {
-  int total = 0;
-  for (const auto word : words_) total += std::popcount(word);
-  return static_cast<std::uint32_t>(total);
-}
-
 std::uint32_t IndexSet::rank(std::uint32_t i) const {
   WEFT_CHECK(i < size_);
+  if (count_ == size_) return i;
   int total = 0;
   for (std::uint32_t w = 0; w < i / 64; ++w) total += std::popcount(words_[w]);
   const std::uint64_t below = (std::uint64_t{1} << (i % 64)) - 1;
@@ -20,6 +15,7 @@ std::uint32_t IndexSet::rank(std::uint32_t i) const {
 }
 
 std::uint32_t IndexSet::nth(std::uint32_t n) const {
+  if (count_ == size_ && n < size_) return n;
   for (std::uint32_t w = 0; w < words_.size(); ++w) {
     std::uint64_t word = words_[w];
     const auto here = static_cast<std::uint32_t>(std::popcount(word));
@@ -36,13 +32,15 @@ std::uint32_t IndexSet::nth(std::uint32_t n) const {
 
 IndexSet& IndexSet::operator&=(const IndexSet& other) {
   WEFT_CHECK(size_ == other.size_);
-  for (std::size_t w = 0; w < words_.size(); ++w) words_[w] &= other.words_[w];
+  for (std::size_t w = 0; w < words_.size(); ++w) assign_word(w, words_[w] & other.words_[w]);
   return *this;
 }
 
 void IndexSet::assign_word(std::size_t word, std::uint64_t bits) {
   WEFT_CHECK(word < words_.size());
   if (word + 1 == words_.size() && size_ % 64 != 0) bits &= (std::uint64_t{1} << (size_ % 64)) - 1;
+  count_ += static_cast<std::uint32_t>(std::popcount(bits));
+  count_ -= static_cast<std::uint32_t>(std::popcount(words_[word]));
   words_[word] = bits;
 }
 

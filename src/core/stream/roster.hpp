@@ -41,15 +41,20 @@ class IndexSet {
   }
   void insert(std::uint32_t i) {
     WEFT_CHECK(i < size_);
+    count_ += contains(i) ? 0 : 1;
     words_[i / 64] |= std::uint64_t{1} << (i % 64);
   }
   void erase(std::uint32_t i) {
     WEFT_CHECK(i < size_);
+    count_ -= contains(i) ? 1 : 0;
     words_[i / 64] &= ~(std::uint64_t{1} << (i % 64));
   }
-  void clear() { words_.assign(words_.size(), 0); }
-  std::uint32_t count() const;
-  bool empty() const { return count() == 0; }
+  void clear() {
+    words_.assign(words_.size(), 0);
+    count_ = 0;
+  }
+  std::uint32_t count() const { return count_; }
+  bool empty() const { return count_ == 0; }
   /// How many members are smaller than i: the position of i among the members.
   std::uint32_t rank(std::uint32_t i) const;
   /// The n-th smallest member; n < count().
@@ -63,6 +68,7 @@ class IndexSet {
 
  private:
   std::uint32_t size_ = 0;
+  std::uint32_t count_ = 0;  // of the members: asked for with each contribution
   std::vector<std::uint64_t> words_;
 };
 
