@@ -84,7 +84,7 @@ struct MpiLibrary {
 constexpr std::string_view no_version =
     "of a version whose ABI weft does not have; compile it for MPICH 3.1 or newer "
     "(libmpich.so.12), "
-    "or for Open MPI 3 or newer (libmpi.so.40)";
+    "for Open MPI 3 or newer (libmpi.so.40), or for the standard's ABI 1 (libmpi_abi.so.1)";
 constexpr std::string_view no_binding =
     "whose language weft has no library for yet; docs/mpi.md lists what it has";
 /// The first that matches counts.
@@ -93,6 +93,8 @@ constexpr std::array mpi_libraries{
     MpiLibrary{"libmpi.so.12", "mpich", {}},
     MpiLibrary{"libmpichfort.so.12", "mpich", {}},
     MpiLibrary{"libmpi.so.40", "openmpi", {}},
+    MpiLibrary{"libmpi_abi.so.1", "standard", {}},
+    MpiLibrary{"libmpi_abi.so.0", "standard", {}},
     MpiLibrary{"libmpi_mpifh.so.40", "openmpi", {}},
     MpiLibrary{"libmpifort.so.", {}, no_binding},
     MpiLibrary{"libmpichcxx.so.", {}, no_binding},

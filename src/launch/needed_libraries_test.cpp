@@ -92,12 +92,14 @@ TEST(choose_mpi, follows_the_library_that_a_program_needs) {
   EXPECT_EQ(choose_mpi(program_with({"libmpi.so.40"})).abi, "openmpi");
   EXPECT_EQ(choose_mpi(program_with({"libmpichfort.so.12"})).abi, "mpich");
   EXPECT_EQ(choose_mpi(program_with({"libmpi_mpifh.so.40"})).abi, "openmpi");
+  EXPECT_EQ(choose_mpi(program_with({"libmpi_abi.so.1"})).abi, "standard");
+  EXPECT_EQ(choose_mpi(program_with({"libmpi_abi.so.0"})).abi, "standard");
   EXPECT_EQ(choose_mpi(program_with({"libmpi.so.40"})).library, "libmpi.so.40");
 }
 
 TEST(choose_mpi, names_a_library_that_weft_does_not_replace) {
   for (const char* library : {"libmpi.so.1", "libmpi.so.4", "libmpi.so.400", "libmpich.so.10",
-                              "libmpi_cxx.so.40", "libmpi_java.so.40"}) {
+                              "libmpi_cxx.so.40", "libmpi_java.so.40", "libmpi_abi.so.2"}) {
     const MpiChoice choice = choose_mpi(program_with({library}));
     EXPECT_NE(choice.wrong.find(library), std::string::npos) << library << ": " << choice.wrong;
   }

@@ -12,8 +12,10 @@
 #include "mpi/abi/mpich/abi.hpp"
 #elif defined(WEFT_MPI_OPENMPI)
 #include "mpi/abi/openmpi/abi.hpp"
+#elif defined(WEFT_MPI_STANDARD)
+#include "mpi/abi/standard/abi.hpp"
 #else
-#error "define WEFT_MPI_MPICH or WEFT_MPI_OPENMPI"
+#error "define WEFT_MPI_MPICH, WEFT_MPI_OPENMPI or WEFT_MPI_STANDARD"
 #endif
 
 #define WEFT_MPI_FUNCTION(result, name, parameters) extern "C" result name parameters;

@@ -4,6 +4,8 @@
 
 #if defined(WEFT_MPI_MPICH)
 #include "mpi/abi/mpich/fortran.hpp"
+#elif defined(WEFT_MPI_STANDARD)
+#include "mpi/abi/standard/fortran.hpp"
 #else
 #include "mpi/abi/openmpi/fortran.hpp"
 #endif

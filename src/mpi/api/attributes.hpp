@@ -82,6 +82,10 @@ class Keys {
     for (const Attributes::Value value : of.values) {
       const Key& key = keys_[static_cast<std::size_t>(value.key - first_)];
       if (key.copies == nullptr) continue;
+      if (reinterpret_cast<std::uintptr_t>(key.copies) == abi::dup_function) {
+        to.values.push_back(value);
+        continue;
+      }
       void* copied = nullptr;
       int flag = 0;
       if (const int error = key.copies(from, value.key, key.extra, value.value, &copied, &flag);

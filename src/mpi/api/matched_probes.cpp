@@ -14,7 +14,8 @@ namespace {
 /// True: there is a message. It is taken, and its handle and status are written.
 bool take(Message& message, bool waits, MPI_Message* handle, MPI_Status* status) {
   const Group& group = message.communicator->group;
-  const auto found = library().questions->probe(group, message.match_source(), message.tag, waits);
+  const auto found =
+      library().questions->probe(group, message.match_source(), message.match_tag(), waits);
   auto matched = std::make_unique<MatchedMessage>();
   if (!found || !library().transfer->extract(group, found->source, found->tag, matched->request,
                                              matched->memory)) {

@@ -54,11 +54,15 @@ void Message::start_receive(Request& request) {
     request.done = true;
     return;
   }
-  library().questions->receive(communicator->group, match_source(), tag, buffer, request);
+  library().questions->receive(communicator->group, match_source(), match_tag(), buffer, request);
 }
 
 std::uint32_t Message::match_source() const {
   return peer == MPI_ANY_SOURCE ? match::any_source : static_cast<std::uint32_t>(peer);
+}
+
+std::int32_t Message::match_tag() const {
+  return tag == MPI_ANY_TAG ? match::any_tag : tag;
 }
 
 int wait_for(const Call& call, const Communicator* communicator, Request& request,
@@ -171,10 +175,10 @@ int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type
 int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   Message message{{"MPI_Iprobe"}, nullptr, 0, MPI_BYTE, from, tag, comm};
   if (const int error = message.check(false); error != MPI_SUCCESS) return error;
-  const auto found = message.is_null
-                         ? std::optional(Message::null_status())
-                         : library().questions->probe(message.communicator->group,
-                                                      message.match_source(), tag, false);
+  const auto found = message.is_null ? std::optional(Message::null_status())
+                                     : library().questions->probe(message.communicator->group,
+                                                                  message.match_source(),
+                                                                  message.match_tag(), false);
   *flag = found ? 1 : 0;
   if (found) write_status(status, *found);
   return message.call.settle(message.communicator);
@@ -187,8 +191,8 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
     write_status(status, Message::null_status());
     return MPI_SUCCESS;
   }
-  const auto found =
-      library().questions->probe(message.communicator->group, message.match_source(), tag, true);
+  const auto found = library().questions->probe(message.communicator->group, message.match_source(),
+                                                message.match_tag(), true);
   if (found) write_status(status, *found);
   return message.call.settle(message.communicator);
 }

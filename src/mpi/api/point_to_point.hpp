@@ -29,6 +29,7 @@ struct Message {
   /// A short send that needs no request. False: nothing has happened.
   bool send_now();
   std::uint32_t match_source() const;
+  std::int32_t match_tag() const;
   static Status null_status();
 };
 

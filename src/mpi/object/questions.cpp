@@ -7,7 +7,7 @@
 
 namespace weft::mpi {
 
-using determinant::Kind;
+using Outcome = determinant::Kind;
 
 void Questions::use(determinant::OutcomeLog& log, const Options& options) {
   log_ = &log;
@@ -44,9 +44,9 @@ void Questions::cancel(Request& request) {
   determinant::OutcomeLog* const log = request.is_receive ? this->log() : nullptr;
   if (log == nullptr) return transfer_.cancel(request);
   if (log->replays()) {
-    const determinant::Record* const found = replay(Kind::cancel, false);
+    const determinant::Record* const found = replay(Outcome::cancel, false);
     if (found == nullptr) return;
-    if (found->kind == Kind::kept) {
+    if (found->kind == Outcome::kept) {
       return transfer_.until([&] { return request.is_matched || request.done; });
     }
     if (found->value != request.number) return diverge();
@@ -59,9 +59,9 @@ void Questions::cancel(Request& request) {
   transfer_.cancel(request);
   const bool is_cancelled = !was_done && request.status.is_cancelled;
   if (is_cancelled) {
-    record({.kind = Kind::cancel, .value = request.number});
+    record({.kind = Outcome::cancel, .value = request.number});
   } else {
-    record({.kind = Kind::kept});
+    record({.kind = Outcome::kept});
   }
 }
 
@@ -72,7 +72,7 @@ std::optional<Status> Questions::probe(const Group& group, std::uint32_t from, s
   if (waits && from != match::any_source) log = nullptr;
   std::optional<Status> found;
   if (log != nullptr && log->replays()) {
-    const determinant::Record* const then = replay(Kind::message, !waits);
+    const determinant::Record* const then = replay(Outcome::message, !waits);
     if (then == nullptr) return std::nullopt;
     const std::uint32_t source = then->source;
     const std::int32_t its_tag = then->tag;
@@ -92,7 +92,7 @@ std::optional<Status> Questions::probe(const Group& group, std::uint32_t from, s
   if (log == nullptr) return found;
   if (options_.is_lost) need_log();
   if (found) {
-    record({.kind = Kind::message, .source = found->source, .tag = found->tag});
+    record({.kind = Outcome::message, .source = found->source, .tag = found->tag});
   } else {
     log->miss();
   }
@@ -108,7 +108,7 @@ std::uint64_t Questions::tell_time(std::uint64_t now_ns) {
   return told;
 }
 
-const determinant::Record* Questions::replay(Kind kind, bool may_miss) {
+const determinant::Record* Questions::replay(Outcome kind, bool may_miss) {
   const determinant::Record* const found = log_->replay(kind, may_miss);
   if (found == nullptr && log_->trouble() != determinant::Trouble::none) diverge();
   return found;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A program prints the same on weft as on the MPI that it was compiled for, with 1 to 4 processes.
-#   against_original.sh WEFT PROGRAM LAUNCHER…
+#   [ORIGINAL=PROGRAM] against_original.sh WEFT PROGRAM LAUNCHER…
+# ORIGINAL: the same source, compiled for the launcher's MPI, where PROGRAM is for another.
 set -euo pipefail
 weft=$1 program=$2
 launcher=("${@:3}")
@@ -9,7 +10,7 @@ dir=$(mktemp -d)
 trap 'rm -rf -- "$dir"' EXIT
 
 for n in 1 2 3 4; do
-  "${launcher[@]}" -n "$n" "$program" >"$dir/original" 2>"$dir/err" || {
+  "${launcher[@]}" -n "$n" "${ORIGINAL:-$program}" >"$dir/original" 2>"$dir/err" || {
     echo "against_original: $n processes end with $? there: $(tail -3 "$dir/err")" >&2
     exit 1
   }

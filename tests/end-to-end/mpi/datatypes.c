@@ -4,6 +4,18 @@
 
 #include "digest.h"
 
+// Numbers of constants among a recipe's integers, which differ between ABIs.
+static void make_plain(int combiner, int n, int* values) {
+  const int is_darray = combiner == MPI_COMBINER_DARRAY;
+  if (is_darray || combiner == MPI_COMBINER_SUBARRAY) values[n - 1] = values[n - 1] == MPI_ORDER_C;
+  for (int i = 0; is_darray && i < values[2]; ++i) {
+    int* const kind = &values[3 + values[2] + i];
+    int* const argument = &values[3 + 2 * values[2] + i];
+    *kind = *kind == MPI_DISTRIBUTE_BLOCK ? 1 : *kind == MPI_DISTRIBUTE_CYCLIC ? 2 : 3;
+    if (*argument == MPI_DISTRIBUTE_DFLT_DARG) *argument = -1;
+  }
+}
+
 // Bounds and sizes, what a recipe says, and the bytes that travel round a ring.
 static void show(const char* name, MPI_Datatype type) {
   MPI_Aint bounds[4], addresses[16];
@@ -19,6 +31,7 @@ static void show(const char* name, MPI_Datatype type) {
   MPI_Type_get_envelope(type, &n[0], &n[1], &n[2], &n[3]);
   say("  envelope", n, 3 * sizeof *n);
   MPI_Type_get_contents(type, n[0], n[1], n[2], integers, addresses, types);
+  make_plain(n[3], n[0], integers);
   say("  integers", integers, n[0] * sizeof *integers);
   say("  addresses", addresses, n[1] * sizeof *addresses);
   for (int i = 0; i < 512; ++i) in[i] = rank * 1000 + i, out[i] = -1;

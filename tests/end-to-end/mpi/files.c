@@ -151,9 +151,7 @@ static void shared_pointers(void) {
 }
 
 static void say_class(const char* name, int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  say_int(name, error_class);
+  say_int(name, plain_class(code));
 }
 
 static void errors(void) {
@@ -168,7 +166,7 @@ static void errors(void) {
                           MPI_INFO_NULL, &file));
   file = opened(MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE);
   MPI_File_get_amode(file, &mode);
-  say_int("amode", mode);
+  say_int("amode", mode == (MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE));
   say_class("read only", MPI_File_write(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
   MPI_File_close(&file);
   say_file("deleted");

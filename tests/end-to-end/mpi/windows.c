@@ -202,7 +202,8 @@ static void questions(void) {
   MPI_Win_get_attr(win, MPI_WIN_SIZE, &bytes, &flag);
   MPI_Win_get_attr(win, MPI_WIN_DISP_UNIT, &unit, &flag);
   MPI_Win_get_attr(win, MPI_WIN_CREATE_FLAVOR, &flavor, &flag);
-  say_int("attributes", (base == memory) + (int)*bytes * 10 + *unit * 1000 + *flavor * 10000);
+  say_int("attributes", (base == memory) + (int)*bytes * 10 + *unit * 1000 +
+                            (*flavor - MPI_WIN_FLAVOR_CREATE) * 10000);
   MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, drop, &key, NULL);
   MPI_Win_set_attr(win, key, memory);
   MPI_Win_get_attr(win, key, &base, &flag);

@@ -53,6 +53,8 @@ inline constexpr const char* library_version = "weft, with MPICH's ABI";
 
 inline MPI_Status* const status_ignore = reinterpret_cast<MPI_Status*>(1);
 inline void* const in_place = reinterpret_cast<void*>(-1);
+/// The function that copies an attribute as it is has an address.
+inline constexpr std::uintptr_t dup_function = 0;
 
 /// Of handles: kinds of objects, made by the program.
 inline constexpr unsigned made_comm = 0x84000000;

@@ -84,27 +84,15 @@ inline MPI_Errhandler const MPI_ERRORS_ABORT = reinterpret_cast<MPI_Errhandler>(
 inline int* const MPI_UNWEIGHTED = reinterpret_cast<int*>(2);
 inline int* const MPI_WEIGHTS_EMPTY = reinterpret_cast<int*>(3);
 
+#include "mpi/abi/pointer_handles.hpp"
+
 namespace weft::mpi::abi {
 
 inline constexpr const char* library_version = "weft, with Open MPI's ABI";
 inline MPI_Status* const status_ignore = nullptr;
 inline void* const in_place = reinterpret_cast<void*>(1);
-
-/// A kind of objects that the program makes, whose handles have the type `Handle`.
-template <class Handle>
-struct Kind {
-  std::uint64_t value;
-};
-inline constexpr Kind<MPI_Comm> made_comm{1};
-inline constexpr Kind<MPI_Datatype> made_type{2};
-inline constexpr Kind<MPI_Op> made_op{3};
-inline constexpr Kind<MPI_Request> made_request{4};
-inline constexpr Kind<MPI_Group> made_group{5};
-inline constexpr Kind<MPI_Info> made_info{6};
-inline constexpr Kind<MPI_Errhandler> made_errhandler{7};
-inline constexpr Kind<MPI_Message> made_message{8};
-inline constexpr Kind<MPI_Win> made_win{9};
-inline constexpr Kind<MPI_File> made_file{10};
+/// The function that copies an attribute as it is has an address.
+inline constexpr std::uintptr_t dup_function = 0;
 
 /// Numbers of made types begin with 0: all predefined ones are objects.
 inline constexpr int pair_types = 0;
@@ -120,29 +108,4 @@ inline bool is_cancelled(const MPI_Status& status) {
   return status.cancelled != 0;
 }
 
-/// A handle as error messages show it.
-inline std::uintptr_t shown(const void* handle) {
-  return reinterpret_cast<std::uintptr_t>(handle);
-}
-
 }  // namespace weft::mpi::abi
-
-namespace weft::mpi {
-
-// From the highest bit: the kind, the number, and a 1, which no address of an object ends with.
-template <class Handle>
-int number_of(Handle* handle) {
-  return static_cast<int>(static_cast<std::uint32_t>(abi::shown(handle)) >> 1);
-}
-template <class Handle>
-Handle handle_of(abi::Kind<Handle> kind, int number) {
-  const auto bits = kind.value << 32 | static_cast<std::uint32_t>(number) << 1 | 1;
-  return reinterpret_cast<Handle>(bits);  // NOLINT: it points nowhere
-}
-template <class Handle>
-bool is_of(abi::Kind<Handle> kind, Handle handle) {
-  const std::uintptr_t bits = abi::shown(handle);
-  return (bits & 1) == 1 && bits >> 32 == kind.value;
-}
-
-}  // namespace weft::mpi

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Programs that weft-mpicc and weft-mpicxx compiled for the standard's ABI.
+#   standard_test.sh WEFT BUILD
+set -euo pipefail
+weft=$1 build=$2
+programs=$build/tests
+dir=$(mktemp -d)
+trap 'rm -rf -- "$dir"' EXIT
+
+fail() {
+  echo "standard_test: $1" >&2
+  exit 1
+}
+
+# The same result as the same source has with MPICH's ABI.
+declare -A result=([1]=3663968496 [2]=1687647152 [3]=4011294784 [4]=694652576)
+for n in 1 2 3 4; do
+  got=$("$weft" run -n "$n" -- "$programs/standard_exchange" 2) || fail "$n ended with $?"
+  [[ $got == "$n processes, checksum ${result[$n]}" ]] || fail "$n prints '$got'"
+  got=$("$weft" run -n "$n" -- "$programs/standard_ring") || fail "the ring of $n ended with $?"
+  [[ $got == "$n processes, 0 failures" ]] || fail "the ring of $n prints '$got'"
+done
+
+# The library alone is enough for a process by itself: the compiler notes where it is.
+[[ $("$programs/standard_ring") == "1 processes, 0 failures" ]] || fail "it does not run by itself"
+readelf -d "$programs/standard_ring" | grep -q 'NEEDED.*libmpi_abi.so.1' || fail "wrong name"
+
+# A program of MPICH 5.0's early releases needs libmpi_abi.so.0.
+sed 's/libmpi_abi\.so\.1/libmpi_abi.so.0/' "$programs/standard_ring" >"$dir/older"
+chmod +x "$dir/older"
+[[ $("$weft" run -n 2 -- "$dir/older") == "2 processes, 0 failures" ]] || fail "libmpi_abi.so.0"
+
+code=0
+"$weft" run -n 2 -- "$programs/standard_absent" >"$dir/out" 2>&1 || code=$?
+((code == 1)) || fail "a function that is not there ends with $code: $(cat "$dir/out")"
+grep -q 'MPI_Comm_spawn: weft does not have it yet; docs/mpi.md' "$dir/out" ||
+  fail "it is not named: $(cat "$dir/out")"
+
+code=0
+"$build/weft-mpifort" x.f90 2>"$dir/out" || code=$?
+((code == 1)) && grep -q 'no Fortran library' "$dir/out" || fail "weft-mpifort: $(cat "$dir/out")"
