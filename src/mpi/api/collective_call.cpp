@@ -85,7 +85,7 @@ bool Collective::check_count(std::int64_t count) {
 BlockList Collective::list(const void* base, Integers counts, Integers displacements,
                            MPI_Datatype type) {
   if (!ok()) return {};
-  const Datatype* const datatype = call.type(type, error);
+  const Datatype* const datatype = call.communicated(type, error);
   if (datatype == nullptr) return {};
   BlockList made{const_cast<void*>(base), {}};
   for (std::uint32_t i = 0; i < group().size(); ++i) {
@@ -103,7 +103,7 @@ BlockList Collective::list(const void* base, Integers counts, Integers displacem
     if (!check_count(counts[i])) return {};
     // The datatype of no elements may be any.
     static const Datatype nothing{std::span<const Block>{}};
-    const Datatype* const datatype = counts[i] == 0 ? &nothing : call.type(types[i], error);
+    const Datatype* const datatype = counts[i] == 0 ? &nothing : call.communicated(types[i], error);
     if (datatype == nullptr) return {};
     made.blocks.push_back({displacements[i], static_cast<std::uint64_t>(counts[i]), datatype});
   }
@@ -113,7 +113,7 @@ BlockList Collective::list(const void* base, Integers counts, Integers displacem
 Packed Collective::pack(const void* address, std::int64_t count, MPI_Datatype type, bool reads,
                         std::uint64_t times) {
   if (!ok()) return {};
-  const Datatype* const datatype = call.type(type, error);
+  const Datatype* const datatype = call.communicated(type, error);
   if (datatype == nullptr || !check_count(count)) return {};
   return {address, static_cast<std::uint64_t>(count) * times, *datatype, reads};
 }
@@ -151,8 +151,10 @@ int Collective::run(std::unique_ptr<CollectiveJob> job) {
   // Each operation under way has flows of its own. They are used again by a later one, which begins
   // when the earlier one is done here: so both ends of a flow take them in one order.
   const std::uint64_t number = communicator->collectives_begun++;
-  auto& last = communicator->last_collectives[number % communicator->last_collectives.size()];
-  const auto tag = static_cast<std::int32_t>(1 + number % communicator->last_collectives.size());
+  constexpr std::size_t most_at_once = 64;
+  if (communicator->last_collectives.empty()) communicator->last_collectives.resize(most_at_once);
+  auto& last = communicator->last_collectives[number % most_at_once];
+  const auto tag = static_cast<std::int32_t>(1 + number % most_at_once);
   auto done = std::make_shared<bool>(false);
   const std::shared_ptr<const bool> before = std::exchange(last, done);
   transfer.start(

@@ -99,7 +99,7 @@ std::optional<Fold> fold_of(MPI_Op op) {
 
 Folding folding(Collective& c, MPI_Op op, MPI_Datatype type) {
   if (!c.ok()) return {};
-  const Datatype* const datatype = c.call.type(type, c.error);
+  const Datatype* const datatype = c.call.communicated(type, c.error);
   if (datatype == nullptr) return {};
   if (const auto operation = fold_of(op)) return predefined_folding(c, *operation, *datatype);
   const UserOperation* const own =
@@ -186,7 +186,7 @@ int reduce(Collective& c, const void* input, void* output, std::int64_t count, M
 int allreduce(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
               MPI_Op op) {
   if (is_inter(c)) return inter::allreduce(c, input, output, count, type, op);
-  const Datatype* const datatype = c.ok() ? c.call.type(type, c.error) : nullptr;
+  const Datatype* const datatype = c.ok() ? c.call.communicated(type, c.error) : nullptr;
   if (datatype != nullptr && c.request == nullptr && datatype->is_contiguous()) {
     const Folding with = folding(c, op, type);
     if (!c.ok() || !c.check_count(count)) return c.error;

@@ -10,9 +10,25 @@
 
 namespace weft::mpi {
 
-TypeNotes& notes_of(const Datatype& type) {
+namespace {
+
+std::unordered_map<const Datatype*, TypeNotes>& all_notes() {
   static auto* const notes = new std::unordered_map<const Datatype*, TypeNotes>;
-  return (*notes)[&type];
+  return *notes;
+}
+
+}  // namespace
+
+TypeNotes& notes_of(const Datatype& type) {
+  return all_notes()[&type];
+}
+void drop_notes(const Datatype& type) {
+  all_notes().erase(&type);
+}
+
+MadeType* find_made(MPI_Datatype handle) {
+  if (!is_of(abi::made_type, handle)) return nullptr;
+  return library().types.find(number_of(handle) - abi::pair_types);
 }
 
 const Datatype* TypeMaker::old(MPI_Datatype handle) {
@@ -29,7 +45,11 @@ bool TypeMaker::check_count(std::int64_t count) {
 }
 
 int TypeMaker::make(Datatype type, MPI_Datatype* made) {
-  auto kept = std::make_unique<Datatype>(std::move(type));
+  auto kept = std::make_unique<MadeType>(std::move(type));
+  kept->made = library().requests_kept;
+  for (const MPI_Datatype inner : recipe.types) {
+    if (MadeType* const used = find_made(inner); used != nullptr) ++used->uses;
+  }
   notes_of(*kept) = {.recipe = std::move(recipe), .name = {}, .attributes = {}};
   *made = handle_of(abi::made_type, library().types.add(std::move(kept)) + abi::pair_types);
   return MPI_SUCCESS;
@@ -293,6 +313,8 @@ int MPI_Type_dup(MPI_Datatype type, MPI_Datatype* made) {
   const int error = type_keys().copy_all(type, notes_of(*old).attributes, copied);
   if (error != MPI_SUCCESS) return error;
   (void)maker.make(*old, made);
+  const MadeType* const original = find_made(type);
+  find_made(*made)->is_committed = original == nullptr || original->is_committed;
   notes_of(*maker.call.type(*made, maker.error)).attributes = std::move(copied);
   return MPI_SUCCESS;
 }

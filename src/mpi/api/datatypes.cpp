@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "mpi/api/text.hpp"
+#include "mpi/api/windows.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -52,6 +55,59 @@ int true_extent_of(const char* function, MPI_Datatype type, Number* lower, Numbe
   return MPI_SUCCESS;
 }
 
+/// Of each request under way or prepared, when it was kept: in order.
+std::vector<std::uint64_t> requests_under_way() {
+  const Library& mpi = library();
+  std::vector<std::uint64_t> kept;
+  mpi.requests.for_each([&](const Request& request) {
+    if (!request.is_shared) kept.push_back(request.kept);
+  });
+  for (const auto& request : mpi.freed_requests) {
+    if (!request->done) kept.push_back(request->kept);
+  }
+  std::sort(kept.begin(), kept.end());
+  return kept;
+}
+
+/// Nothing uses it any more: no handle, no other datatype's recipe, no request that may.
+bool is_over(const MadeType& type, const std::vector<std::uint64_t>& requests) {
+  if (type.handles > 0 || type.uses > 0) return false;
+  const auto later = std::upper_bound(requests.begin(), requests.end(), type.made);
+  return later == requests.end() || *later > type.freed;
+}
+
+void remove_type(int number) {
+  Library& mpi = library();
+  const auto type = mpi.types.remove(number);
+  for (const MPI_Datatype inner : notes_of(*type).recipe.types) {
+    if (MadeType* const used = find_made(inner); used != nullptr) --used->uses;
+  }
+  drop_notes(*type);
+}
+
+/// Gives back the memory of freed datatypes that nothing uses, when there are many: a look at all
+/// requests costs no more than the frees since the last one.
+void reclaim_types() {
+  constexpr std::size_t few = 64;
+  static std::size_t enough = few;
+  Library& mpi = library();
+  auto& freed = mpi.freed_types;
+  if (freed.size() < enough || !is_alone()) return;
+  bool is_expected = false;  // elements, of gets from windows
+  mpi.windows.for_each([&](const WindowObject& w) { is_expected |= w.window->expects(); });
+  const auto requests = requests_under_way();
+  for (bool found = !is_expected; std::exchange(found, false);) {
+    std::erase_if(freed, [&](int number) {
+      MadeType& type = *mpi.types.find(number);
+      if (type.handles > 0) return !(type.is_listed = false);  // MPI_Type_get_contents gave one
+      if (!is_over(type, requests)) return false;
+      remove_type(number);
+      return found = true;
+    });
+  }
+  enough = std::max(few, 2 * freed.size());
+}
+
 }  // namespace
 }  // namespace weft::mpi
 
@@ -61,6 +117,7 @@ int MPI_Type_commit(MPI_Datatype* type) {
   int error = MPI_SUCCESS;
   const Call call{"MPI_Type_commit"};
   (void)call.type(*type, error);
+  if (MadeType* const made = find_made(*type); made != nullptr) made->is_committed = true;
   return error;
 }
 
@@ -74,8 +131,16 @@ int MPI_Type_free(MPI_Datatype* type) {
   }
   error = type_keys().remove_all(*type, notes_of(*found).attributes);
   if (error != MPI_SUCCESS) return error;
-  // Requests under way may use it: it stays where it is.
+  // Requests under way may use it.
+  Library& mpi = library();
+  MadeType& made = *find_made(*type);
+  if (made.handles > 0) --made.handles;
+  made.freed = mpi.requests_kept;
+  if (made.handles == 0 && !std::exchange(made.is_listed, true)) {
+    mpi.freed_types.push_back(number_of(*type) - abi::pair_types);
+  }
   *type = MPI_DATATYPE_NULL;
+  reclaim_types();
   return MPI_SUCCESS;
 }
 
@@ -156,6 +221,9 @@ int MPI_Type_get_contents(MPI_Datatype type, int integers, int addresses, int ty
   std::copy(recipe.integers.begin(), recipe.integers.end(), integer_values);
   std::copy(recipe.addresses.begin(), recipe.addresses.end(), address_values);
   std::copy(recipe.types.begin(), recipe.types.end(), type_values);
+  for (const MPI_Datatype inner : recipe.types) {  // a handle each, for the program to free
+    if (MadeType* const made = find_made(inner); made != nullptr) ++made->handles;
+  }
   return MPI_SUCCESS;
 }
 

@@ -29,6 +29,9 @@ struct TypeNotes {
 
 /// Of a datatype of the program's or a predefined one.
 TypeNotes& notes_of(const Datatype& type);
+void drop_notes(const Datatype& type);
+/// Null: it is predefined, or none.
+MadeType* find_made(MPI_Datatype handle);
 
 /// The arguments of a constructor, while they are checked.
 struct TypeMaker {

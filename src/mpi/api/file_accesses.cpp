@@ -142,7 +142,7 @@ std::int64_t begin_of(FileObject& file, const Access& access, std::int64_t eleme
 
 int run(const Call& call, FileObject& file, const Access& access, Status& status) {
   int error = MPI_SUCCESS;
-  const Datatype* const type = call.type(access.type, error);
+  const Datatype* const type = call.communicated(access.type, error);
   if (type == nullptr) return error;
   if (access.count < 0) {
     return file.fail(call, MPI_ERR_COUNT, fmt::format("the count is {}", access.count));

@@ -92,8 +92,8 @@ std::int64_t target_of(const FileObject& file, std::int64_t current, MPI_Offset 
 int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Datatype element,
              MPI_Datatype tile, const char* representation) {
   int error = MPI_SUCCESS;
-  const Datatype* const one = call.type(element, error);
-  const Datatype* const layout = one != nullptr ? call.type(tile, error) : nullptr;
+  const Datatype* const one = call.communicated(element, error);
+  const Datatype* const layout = one != nullptr ? call.communicated(tile, error) : nullptr;
   if (layout == nullptr) return error;
   const std::string name = representation;
   if (name != "native" && name != "internal") {

@@ -20,6 +20,9 @@ int make_once(TypeMaker maker, MPI_Datatype basic, int precision, int range, MPI
     maker.recipe.types.clear();
     const int error = maker.make(*found, &place->second);
     if (error != MPI_SUCCESS) return error;
+    MadeType& kept = *find_made(place->second);
+    kept.is_committed = true;
+    ++kept.uses;  // it is never freed
   }
   *made = place->second;
   return MPI_SUCCESS;

@@ -158,7 +158,7 @@ BlockList blocks(Collective& c, const void* base, std::int64_t count, std::int64
                  MPI_Datatype type) {
   if (!c.ok()) return {};
   refuse_in_place(c, base);
-  const Datatype* const datatype = c.ok() ? c.call.type(type, c.error) : nullptr;
+  const Datatype* const datatype = c.ok() ? c.call.communicated(type, c.error) : nullptr;
   if (datatype == nullptr || !c.check_count(count)) return {};
   BlockList made{const_cast<void*>(base), {}};
   for (std::uint32_t i = 0; i < c.group().size(); ++i) {

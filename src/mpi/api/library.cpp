@@ -148,6 +148,16 @@ const Datatype* Call::type(MPI_Datatype handle, int& error) const {
   return found;
 }
 
+const Datatype* Call::communicated(MPI_Datatype handle, int& error) const {
+  if (!is_of(abi::made_type, handle)) return type(handle, error);
+  const MadeType* const made = library().types.find(number_of(handle) - abi::pair_types);
+  if (made == nullptr) return type(handle, error);
+  if (made->is_committed) return made;
+  error = fail(&library().world, MPI_ERR_TYPE,
+               "the datatype was not committed; call MPI_Type_commit before it is communicated");
+  return nullptr;
+}
+
 int Call::settle(const Communicator*) const {
   const auto& failure = library().transfer->failure();
   if (!failure) return MPI_SUCCESS;
@@ -155,6 +165,7 @@ int Call::settle(const Communicator*) const {
 }
 
 MPI_Request keep_request(std::unique_ptr<Request> request) {
+  request->kept = ++library().requests_kept;
   return handle_of(abi::made_request, library().requests.add(std::move(request)));
 }
 

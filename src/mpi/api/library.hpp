@@ -48,7 +48,19 @@ struct Communicator {
   /// done.
   std::uint64_t collectives_begun = 0;
   PlanCache plans;
-  std::array<std::shared_ptr<const bool>, 64> last_collectives;
+  std::vector<std::shared_ptr<const bool>> last_collectives;  ///< none, or 64
+};
+
+/// A datatype of the program's own.
+struct MadeType : Datatype {
+  explicit MadeType(Datatype type) : Datatype(std::move(type)) {}
+  bool is_committed = false;
+  int handles = 1;  ///< that the program may use and has not freed
+  int uses = 0;     ///< in the recipes of other datatypes
+  /// Requests that use it were kept after `made`, and not after `freed` (Library::requests_kept).
+  std::uint64_t made = 0;
+  std::uint64_t freed = 0;
+  bool is_listed = false;  ///< in Library::freed_types
 };
 
 /// Of the program's own.
@@ -76,6 +88,12 @@ class Objects {
     const auto i = static_cast<std::size_t>(number);
     return number >= 0 && i < objects_.size() ? objects_[i].get() : nullptr;
   }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const auto& object : objects_) {
+      if (object != nullptr) visit(*object);
+    }
+  }
   std::unique_ptr<T> remove(int number) {
     free_.push_back(number);
     return std::move(objects_[static_cast<std::size_t>(number)]);
@@ -98,7 +116,9 @@ struct Library {
   int thread_level = MPI_THREAD_SINGLE;
   Communicator world, self;
   Objects<Communicator> communicators;
-  Objects<Datatype> types;
+  Objects<MadeType> types;
+  std::vector<int> freed_types;     ///< numbers of those that may still be used
+  std::uint64_t requests_kept = 0;  ///< so far
   Objects<UserOperation> operations;
   Objects<Request> requests;
   MPI_Request sent = MPI_REQUEST_NULL;  ///< see `sent_request`
@@ -132,6 +152,8 @@ class Held {
 };
 /// From now on calls come from several threads at a time.
 void allow_threads(Transfer& transfer);
+/// No other thread is in a call.
+bool is_alone();
 
 /// Of the call that is made: found or, after an error that does not return, not.
 struct Call {
@@ -142,6 +164,8 @@ struct Call {
   /// Null, with `error` set.
   Communicator* communicator(MPI_Comm handle, int& error) const;
   const Datatype* type(MPI_Datatype handle, int& error) const;
+  /// The same of one that is communicated: it was committed.
+  const Datatype* communicated(MPI_Datatype handle, int& error) const;
   /// The job is over, a peer is gone.
   int settle(const Communicator* communicator) const;
 };

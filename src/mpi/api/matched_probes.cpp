@@ -50,7 +50,7 @@ void hand_over(const MatchedMessage& matched, Request& receive) {
 
 bool set_buffer(const Call& call, void* address, int count, MPI_Datatype type, Request& request,
                 int& error) {
-  const Datatype* const datatype = call.type(type, error);
+  const Datatype* const datatype = call.communicated(type, error);
   if (datatype == nullptr) return false;
   if (count < 0) {
     error = call.fail(&library().world, MPI_ERR_COUNT, fmt::format("the count is {}", count));

@@ -31,7 +31,7 @@ Neighbors neighbors_of(Collective& c) {
 BlockList uniform_blocks(Collective& c, const void* base, std::int64_t count, std::int64_t stride,
                          MPI_Datatype type, std::size_t blocks) {
   if (!c.ok()) return {};
-  const Datatype* const datatype = c.call.type(type, c.error);
+  const Datatype* const datatype = c.call.communicated(type, c.error);
   if (datatype == nullptr || !c.check_count(count)) return {};
   BlockList made{const_cast<void*>(base), {}};
   for (std::size_t i = 0; i < blocks; ++i) {
@@ -44,7 +44,7 @@ BlockList uniform_blocks(Collective& c, const void* base, std::int64_t count, st
 BlockList listed_blocks(Collective& c, const void* base, Integers counts, Integers displacements,
                         MPI_Datatype type, std::size_t blocks) {
   if (!c.ok()) return {};
-  const Datatype* const datatype = c.call.type(type, c.error);
+  const Datatype* const datatype = c.call.communicated(type, c.error);
   if (datatype == nullptr) return {};
   BlockList made{const_cast<void*>(base), {}};
   for (std::size_t i = 0; i < blocks; ++i) {

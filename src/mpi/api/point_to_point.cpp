@@ -13,7 +13,7 @@ int Message::check(bool sends) {
   if (count < 0) {
     return call.fail(communicator, MPI_ERR_COUNT, fmt::format("the count is {}", count));
   }
-  const Datatype* const datatype = call.type(type, error);
+  const Datatype* const datatype = call.communicated(type, error);
   if (datatype == nullptr) return error;
   buffer = {const_cast<void*>(address), static_cast<std::uint64_t>(count), datatype};
   if (tag < 0 && (sends || tag != MPI_ANY_TAG)) {

@@ -18,12 +18,14 @@ std::mutex& the_lock() {
 }
 
 std::atomic<bool> has_threads{false};
+int waiting_threads = 0;     // in calls, guarded by the lock
 thread_local int depth = 0;  // of this thread's calls
 
 /// Others get in while this thread waits. It sleeps when nothing happens for long.
 void let_others_in(int fruitless_turns) {
   constexpr int turns_before_sleep = 2000;
   constexpr useconds_t sleep_us = 50;
+  ++waiting_threads;
   the_lock().unlock();
   if (fruitless_turns < turns_before_sleep) {
     std::this_thread::yield();
@@ -31,6 +33,7 @@ void let_others_in(int fruitless_turns) {
     ::usleep(sleep_us);
   }
   the_lock().lock();
+  --waiting_threads;
 }
 
 }  // namespace
@@ -41,6 +44,10 @@ Held::Held() : holds_(has_threads.load(std::memory_order_relaxed)) {
 
 Held::~Held() {
   if (holds_ && --depth == 0) the_lock().unlock();
+}
+
+bool is_alone() {
+  return waiting_threads == 0;
 }
 
 void allow_threads(Transfer& transfer) {

@@ -26,7 +26,7 @@ struct WindowAccess {
   void fail(int code, const std::string& what) { error = window->fail(call, code, what); }
 
   Buffer buffer(const void* address, std::int64_t count, MPI_Datatype type) {
-    const Datatype* const found = ok() ? call.type(type, error) : nullptr;
+    const Datatype* const found = ok() ? call.communicated(type, error) : nullptr;
     if (found == nullptr) return {};
     if (count < 0) fail(MPI_ERR_COUNT, fmt::format("the count is {}", count));
     return {const_cast<void*>(address), static_cast<std::uint64_t>(count), found};

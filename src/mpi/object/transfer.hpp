@@ -45,6 +45,7 @@ struct Request {
   std::function<int(Request&)> starts;
   bool is_active = true;   ///< false: a persistent one that is not started
   bool is_shared = false;  ///< by several operations, all of them done
+  std::uint64_t kept = 0;  ///< of the API: how many were kept when this one was
 
   // Of Transfer.
   const Group* group = nullptr;

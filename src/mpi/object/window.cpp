@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/object/window.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -187,6 +188,11 @@ void Window::flush(std::uint32_t target) {
   signal(target, {.kind = Kind::flush});
   await(target);
   is_dirty_[target] = false;
+}
+
+bool Window::expects() const {
+  return std::any_of(expected_.begin(), expected_.end(),
+                     [](const auto& requests) { return !requests.empty(); });
 }
 
 void Window::flush_all() {

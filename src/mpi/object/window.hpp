@@ -68,6 +68,9 @@ class Window {
   void unlock(std::uint32_t target);
   void unlock_all();
 
+  /// Elements of a get may still come.
+  bool expects() const;
+
   /// An exposure epoch for those ranks; and the access epoch of an origin.
   void post(const std::vector<std::uint32_t>& origins);
   void start(const std::vector<std::uint32_t>& targets);

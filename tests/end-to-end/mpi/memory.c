@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that makes and frees objects again and again needs no more memory for it, and datatypes
+// live as long as something uses them. Arguments: rounds of datatypes.
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size, failures;
+
+static void expect(int good, const char* what) {
+  if (good) return;
+  printf("%d: not so: %s\n", rank, what);
+  ++failures;
+}
+
+static long resident_kib(void) {
+  char line[256];
+  long kib = 0;
+  FILE* file = fopen("/proc/self/status", "r");
+  while (fgets(line, sizeof line, file) != NULL) sscanf(line, "VmRSS: %ld", &kib);
+  fclose(file);
+  return kib;
+}
+
+/* Derived from one that is freed before it, and used by a receive. */
+static void make_and_use(int i) {
+  MPI_Datatype inner, outer;
+  MPI_Type_vector(2, 1, 3, MPI_INT, &inner);
+  MPI_Type_contiguous(2, inner, &outer);
+  MPI_Type_free(&inner);
+  MPI_Type_commit(&outer);
+  if (i % 64 == 0) {
+    int in[12] = {0}, out[12];
+    for (int k = 0; k < 12; ++k) out[k] = i + k;
+    MPI_Request request;
+    MPI_Irecv(in, 1, outer, rank, 1, MPI_COMM_WORLD, &request);
+    MPI_Type_free(&outer);
+    for (int k = 0; k < 200; ++k) {  // enough for freed ones to be given back
+      MPI_Type_contiguous(k, MPI_DOUBLE, &inner);
+      MPI_Type_free(&inner);
+    }
+    MPI_Send(out, 4, MPI_INT, rank, 1, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    expect(in[0] == i && in[3] == i + 1 && in[4] == i + 2 && in[7] == i + 3,
+           "a receive under way keeps the datatype that was freed");
+  } else {
+    MPI_Type_free(&outer);
+  }
+}
+
+/* A handle of the contents is the program's own. */
+static void take_apart(void) {
+  MPI_Datatype inner, outer, again;
+  int n, bytes = 0;
+  MPI_Aint address;
+  MPI_Type_contiguous(5, MPI_SHORT, &inner);
+  MPI_Type_contiguous(3, inner, &outer);
+  MPI_Type_free(&inner);
+  MPI_Type_get_contents(outer, 1, 0, 1, &n, &address, &again);
+  MPI_Type_free(&outer);
+  for (int k = 0; k < 300; ++k) {
+    MPI_Type_contiguous(k, MPI_DOUBLE, &outer);
+    MPI_Type_free(&outer);
+  }
+  MPI_Type_size(again, &bytes);
+  expect(bytes == 10, "the contents of a freed datatype are there until they are freed");
+  MPI_Type_free(&again);
+}
+
+static void refuse_uncommitted(void) {
+  MPI_Datatype type;
+  int error_class = 0;
+  int data[2] = {0};
+  MPI_Type_contiguous(2, MPI_INT, &type);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int code = MPI_Bcast(data, 1, type, 0, MPI_COMM_WORLD);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);
+  expect(error_class == MPI_ERR_TYPE, "a datatype that was not committed is refused");
+  MPI_Type_commit(&type);
+  expect(MPI_Bcast(data, 1, type, 0, MPI_COMM_WORLD) == MPI_SUCCESS, "a committed one is not");
+  MPI_Type_free(&type);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int rounds = argc > 1 ? atoi(argv[1]) : 100000;
+  take_apart();
+  refuse_uncommitted();
+  for (int i = 0; i < rounds / 10; ++i) make_and_use(i);
+  const long before = resident_kib();
+  for (int i = 0; i < rounds; ++i) make_and_use(i);
+  expect(resident_kib() - before < 8 << 10, "datatypes that were freed take no memory");
+  int all = 0;
+  MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("%d processes, %d failures\n", size, all);
+  if (argc > 2) fprintf(stderr, "%d: %ld KiB more\n", rank, resident_kib() - before);
+  MPI_Finalize();
+  return 0;
+}
