@@ -22,6 +22,7 @@ inline constexpr Kind<MPI_Errhandler> made_errhandler{7};
 inline constexpr Kind<MPI_Message> made_message{8};
 inline constexpr Kind<MPI_Win> made_win{9};
 inline constexpr Kind<MPI_File> made_file{10};
+inline constexpr Kind<MPI_Session> made_session{11};
 
 /// A handle as error messages show it.
 inline std::uintptr_t shown(const void* handle) {

@@ -131,3 +131,21 @@ int MPI_Ibsend(const void* buffer, int count, MPI_Datatype type, int to, int tag
   *handle = keep_request(std::move(request));
   return MPI_SUCCESS;
 }
+
+int MPI_Bsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int to, int tag,
+                MPI_Comm comm) {
+  Message message{{"MPI_Bsend_c"}, buffer, count, type, to, tag, comm};
+  if (const int error = message.check(true); error != MPI_SUCCESS) return error;
+  return send_buffered(message);
+}
+
+int MPI_Ibsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int to, int tag,
+                 MPI_Comm comm, MPI_Request* handle) {
+  if (const int error = MPI_Bsend_c(buffer, count, type, to, tag, comm); error != MPI_SUCCESS)
+    return error;
+  const Held held;
+  auto request = std::make_unique<Request>();
+  request->done = true;
+  *handle = keep_request(std::move(request));
+  return MPI_SUCCESS;
+}

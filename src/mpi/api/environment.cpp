@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "mpi/api/absent.hpp"
 #include "mpi/api/attributes.hpp"
 #include "mpi/api/library.hpp"
+#include "mpi/api/lifetime.hpp"
 #include "mpi/api/text.hpp"
 #include "runtime/clock.hpp"
 
@@ -31,10 +34,17 @@ void use_log(Library& mpi, NodeId self) {
                              .limit_option = outcomes_limit_variable});
 }
 
-void join(const char* function) {
+/// The program's own view of MPI_Init and MPI_Finalize, and of its sessions.
+struct Lifetime {
+  bool is_initialized = false;
+  bool is_finalized = false;
+  bool had_session = false;
+  int sessions = 0;  // open
+};
+Lifetime lifetime;
+
+void join_job(const char* function) {
   Library& mpi = library();
-  const Call call{function};
-  if (mpi.is_initialized) call.fail(nullptr, MPI_ERR_OTHER, "called twice");
   auto invitation = JobInvitation::take();
   if (!invitation) end_job(1, fmt::format("{}: {}", function, invitation.error().message));
   auto process = JobProcess::join(std::move(invitation).value());
@@ -55,7 +65,54 @@ void join(const char* function) {
   mpi.is_initialized = true;
 }
 
+void join(const char* function) {
+  const Call call{function};
+  if (lifetime.is_initialized) call.fail(nullptr, MPI_ERR_OTHER, "called twice");
+  if (!library().is_initialized) join_job(function);
+  lifetime.is_initialized = true;
+}
+
+/// Peers may need this process's messages again: it stays until all are here.
+void leave_job(const Call& call) {
+  Library& mpi = library();
+  std::fflush(stdout);
+  if (auto left = mpi.process->leave(); !left) {
+    call.fail(nullptr, MPI_ERR_OTHER, left.error().message);
+  }
+  mpi.is_finalized = true;
+  mpi.questions.reset();
+  mpi.transfer.reset();
+  mpi.process.reset();
+}
+
+/// At exit: a program may begin sessions again until then. One that did not finalize what it began
+/// is told so by its launcher.
+void leave_after_sessions() {
+  Library& mpi = library();
+  if (lifetime.sessions > 0 || lifetime.is_initialized != lifetime.is_finalized) return;
+  if (!mpi.is_initialized || mpi.is_finalized) return;
+  const Call call{"MPI_Session_finalize"};
+  mpi.transfer->flush();
+  leave_job(call);
+}
+
 }  // namespace
+
+void begin_session(const char* function) {
+  if (library().is_finalized) {
+    end_job(1, fmt::format("{}: called after MPI_Finalize, which ended this process's part in the "
+                           "job; begin a session before it",
+                           function));
+  }
+  if (!library().is_initialized) join_job(function);
+  if (!std::exchange(lifetime.had_session, true)) std::atexit(leave_after_sessions);
+  ++lifetime.sessions;
+}
+
+void end_session() {
+  --lifetime.sessions;
+  library().transfer->flush();
+}
 
 int absent(const char* function) {
   return Call{function}.fail(&library().world, MPI_ERR_UNSUPPORTED_OPERATION,
@@ -85,12 +142,12 @@ int MPI_Query_thread(int* provided) {
 }
 
 int MPI_Initialized(int* flag) {
-  *flag = library().is_initialized ? 1 : 0;
+  *flag = lifetime.is_initialized ? 1 : 0;
   return MPI_SUCCESS;
 }
 
 int MPI_Finalized(int* flag) {
-  *flag = library().is_finalized ? 1 : 0;
+  *flag = lifetime.is_finalized ? 1 : 0;
   return MPI_SUCCESS;
 }
 
@@ -106,15 +163,8 @@ int MPI_Finalize() {
   }
   mpi.transfer->flush();
   if ((error = call.settle(nullptr)) != MPI_SUCCESS) return error;
-  // Peers may need this process's messages again: it stays until all are here.
-  std::fflush(stdout);
-  if (auto left = mpi.process->leave(); !left) {
-    call.fail(nullptr, MPI_ERR_OTHER, left.error().message);
-  }
-  mpi.is_finalized = true;
-  mpi.questions.reset();
-  mpi.transfer.reset();
-  mpi.process.reset();
+  lifetime.is_finalized = true;
+  if (!lifetime.had_session) leave_job(call);
   return MPI_SUCCESS;
 }
 

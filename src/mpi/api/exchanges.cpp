@@ -51,15 +51,31 @@ int start_exchange(Message in, Message out, bool replaces, MPI_Request* handle) 
 
 using namespace weft::mpi;
 
-int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int to, int send_tag, int from,
-                         int receive_tag, MPI_Comm comm, MPI_Status* status) {
-  const Call call{"MPI_Sendrecv_replace"};
+namespace {
+
+int replace(const char* function, void* buffer, std::int64_t count, MPI_Datatype type, int to,
+            int send_tag, int from, int receive_tag, MPI_Comm comm, MPI_Status* status) {
+  const Call call{function};
   Message in{call, buffer, count, type, from, receive_tag, comm};
   Message out{call, buffer, count, type, to, send_tag, comm};
   Exchange exchange;
   if (const int error = begin(in, out, true, exchange); error != MPI_SUCCESS) return error;
   library().transfer->until([&] { return exchange.sent.done; });
   return wait_for(call, in.communicator, exchange.received, status);
+}
+
+}  // namespace
+
+int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int to, int send_tag, int from,
+                         int receive_tag, MPI_Comm comm, MPI_Status* status) {
+  return replace("MPI_Sendrecv_replace", buffer, count, type, to, send_tag, from, receive_tag, comm,
+                 status);
+}
+
+int MPI_Sendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to, int send_tag,
+                           int from, int receive_tag, MPI_Comm comm, MPI_Status* status) {
+  return replace("MPI_Sendrecv_replace_c", buffer, count, type, to, send_tag, from, receive_tag,
+                 comm, status);
 }
 
 int MPI_Isendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int to,
@@ -74,6 +90,23 @@ int MPI_Isendrecv(const void* send_buffer, int send_count, MPI_Datatype send_typ
 int MPI_Isendrecv_replace(void* buffer, int count, MPI_Datatype type, int to, int send_tag,
                           int from, int receive_tag, MPI_Comm comm, MPI_Request* request) {
   const Call call{"MPI_Isendrecv_replace"};
+  return start_exchange({call, buffer, count, type, from, receive_tag, comm},
+                        {call, buffer, count, type, to, send_tag, comm}, true, request);
+}
+
+int MPI_Isendrecv_c(const void* send_buffer, MPI_Count send_count, MPI_Datatype send_type, int to,
+                    int send_tag, void* receive_buffer, MPI_Count receive_count,
+                    MPI_Datatype receive_type, int from, int receive_tag, MPI_Comm comm,
+                    MPI_Request* request) {
+  const Call call{"MPI_Isendrecv_c"};
+  return start_exchange(
+      {call, receive_buffer, receive_count, receive_type, from, receive_tag, comm},
+      {call, send_buffer, send_count, send_type, to, send_tag, comm}, false, request);
+}
+
+int MPI_Isendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to, int send_tag,
+                            int from, int receive_tag, MPI_Comm comm, MPI_Request* request) {
+  const Call call{"MPI_Isendrecv_replace_c"};
   return start_exchange({call, buffer, count, type, from, receive_tag, comm},
                         {call, buffer, count, type, to, send_tag, comm}, true, request);
 }

@@ -48,8 +48,8 @@ void hand_over(const MatchedMessage& matched, Request& receive) {
   receive.done = true;
 }
 
-bool set_buffer(const Call& call, void* address, int count, MPI_Datatype type, Request& request,
-                int& error) {
+bool set_buffer(const Call& call, void* address, std::int64_t count, MPI_Datatype type,
+                Request& request, int& error) {
   const Datatype* const datatype = call.communicated(type, error);
   if (datatype == nullptr) return false;
   if (count < 0) {
@@ -58,6 +58,46 @@ bool set_buffer(const Call& call, void* address, int count, MPI_Datatype type, R
   }
   request.buffer = {address, static_cast<std::uint64_t>(count), datatype};
   return true;
+}
+
+int receive_matched(const char* function, void* buffer, std::int64_t count, MPI_Datatype type,
+                    MPI_Message* handle, MPI_Status* status) {
+  const Call call{function};
+  int error = MPI_SUCCESS;
+  Request receive;
+  if (!set_buffer(call, buffer, count, type, receive, error)) return error;
+  if (*handle == MPI_MESSAGE_NO_PROC) {
+    *handle = MPI_MESSAGE_NULL;
+    write_status(status, Message::null_status());
+    return MPI_SUCCESS;
+  }
+  const auto matched = remove(call, handle);
+  library().transfer->until([&] { return matched->request.done; });
+  if ((error = call.settle(nullptr)) != MPI_SUCCESS) return error;
+  hand_over(*matched, receive);
+  return take_result(call, &library().world, receive, status);
+}
+
+int start_matched(const char* function, void* buffer, std::int64_t count, MPI_Datatype type,
+                  MPI_Message* handle, MPI_Request* request) {
+  const Call call{function};
+  int error = MPI_SUCCESS;
+  auto receive = std::make_unique<Request>();
+  if (!set_buffer(call, buffer, count, type, *receive, error)) return error;
+  if (*handle == MPI_MESSAGE_NO_PROC) {
+    *handle = MPI_MESSAGE_NULL;
+    receive->status = Message::null_status();
+    receive->done = true;
+    *request = keep_request(std::move(receive));
+    return MPI_SUCCESS;
+  }
+  auto step = [matched = remove(call, handle), target = receive.get()] {
+    if (matched->request.done) hand_over(*matched, *target);
+    return matched->request.done;
+  };
+  *request = keep_request(std::move(receive));
+  library().transfer->start(std::make_unique<Continuation>(std::move(step)));
+  return call.settle(nullptr);
 }
 
 }  // namespace
@@ -93,40 +133,20 @@ int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* handle
 }
 
 int MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* handle, MPI_Status* status) {
-  const Call call{"MPI_Mrecv"};
-  int error = MPI_SUCCESS;
-  Request receive;
-  if (!set_buffer(call, buffer, count, type, receive, error)) return error;
-  if (*handle == MPI_MESSAGE_NO_PROC) {
-    *handle = MPI_MESSAGE_NULL;
-    write_status(status, Message::null_status());
-    return MPI_SUCCESS;
-  }
-  const auto matched = remove(call, handle);
-  library().transfer->until([&] { return matched->request.done; });
-  if ((error = call.settle(nullptr)) != MPI_SUCCESS) return error;
-  hand_over(*matched, receive);
-  return take_result(call, &library().world, receive, status);
+  return receive_matched("MPI_Mrecv", buffer, count, type, handle, status);
+}
+
+int MPI_Mrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* handle,
+                MPI_Status* status) {
+  return receive_matched("MPI_Mrecv_c", buffer, count, type, handle, status);
 }
 
 int MPI_Imrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* handle,
                MPI_Request* request) {
-  const Call call{"MPI_Imrecv"};
-  int error = MPI_SUCCESS;
-  auto receive = std::make_unique<Request>();
-  if (!set_buffer(call, buffer, count, type, *receive, error)) return error;
-  if (*handle == MPI_MESSAGE_NO_PROC) {
-    *handle = MPI_MESSAGE_NULL;
-    receive->status = Message::null_status();
-    receive->done = true;
-    *request = keep_request(std::move(receive));
-    return MPI_SUCCESS;
-  }
-  auto step = [matched = remove(call, handle), target = receive.get()] {
-    if (matched->request.done) hand_over(*matched, *target);
-    return matched->request.done;
-  };
-  *request = keep_request(std::move(receive));
-  library().transfer->start(std::make_unique<Continuation>(std::move(step)));
-  return call.settle(nullptr);
+  return start_matched("MPI_Imrecv", buffer, count, type, handle, request);
+}
+
+int MPI_Imrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* handle,
+                 MPI_Request* request) {
+  return start_matched("MPI_Imrecv_c", buffer, count, type, handle, request);
 }

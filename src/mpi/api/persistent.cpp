@@ -14,7 +14,7 @@ enum class Mode : std::uint8_t { send, synchronous, buffered, receive };
 struct Arguments {
   const char* function;
   const void* address;
-  int count;
+  std::int64_t count;
   MPI_Datatype type;
   int peer;
   int tag;
@@ -94,6 +94,33 @@ int MPI_Bsend_init(const void* buffer, int count, MPI_Datatype type, int to, int
 int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                   MPI_Request* request) {
   return prepare({"MPI_Recv_init", buffer, count, type, from, tag, comm}, Mode::receive, request);
+}
+
+int MPI_Send_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
+                    MPI_Comm comm, MPI_Request* request) {
+  return prepare({"MPI_Send_init_c", buffer, count, type, peer, tag, comm}, Mode::send, request);
+}
+
+int MPI_Ssend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
+                     MPI_Comm comm, MPI_Request* request) {
+  return prepare({"MPI_Ssend_init_c", buffer, count, type, peer, tag, comm}, Mode::synchronous,
+                 request);
+}
+
+int MPI_Rsend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
+                     MPI_Comm comm, MPI_Request* request) {
+  return prepare({"MPI_Rsend_init_c", buffer, count, type, peer, tag, comm}, Mode::send, request);
+}
+
+int MPI_Bsend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
+                     MPI_Comm comm, MPI_Request* request) {
+  return prepare({"MPI_Bsend_init_c", buffer, count, type, peer, tag, comm}, Mode::buffered,
+                 request);
+}
+
+int MPI_Recv_init_c(void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
+                    MPI_Comm comm, MPI_Request* request) {
+  return prepare({"MPI_Recv_init_c", buffer, count, type, peer, tag, comm}, Mode::receive, request);
 }
 
 int MPI_Start(MPI_Request* request) {

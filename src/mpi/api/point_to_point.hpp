@@ -12,7 +12,7 @@ namespace weft::mpi {
 struct Message {
   Call call;
   const void* address;
-  int count;
+  std::int64_t count;
   MPI_Datatype type;
   int peer;
   int tag;

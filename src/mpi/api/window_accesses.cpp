@@ -202,6 +202,65 @@ int MPI_Rget_accumulate(const void* address, int count, MPI_Datatype type, void*
                         request);
 }
 
+int MPI_Put_c(const void* address, MPI_Count count, MPI_Datatype type, int rank,
+              MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type,
+              MPI_Win window) {
+  return put("MPI_Put_c", address, count, type, rank, displacement, target_count, target_type,
+             window, nullptr);
+}
+
+int MPI_Rput_c(const void* address, MPI_Count count, MPI_Datatype type, int rank,
+               MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type,
+               MPI_Win window, MPI_Request* request) {
+  return put("MPI_Rput_c", address, count, type, rank, displacement, target_count, target_type,
+             window, request);
+}
+
+int MPI_Get_c(void* address, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+              MPI_Count target_count, MPI_Datatype target_type, MPI_Win window) {
+  return get("MPI_Get_c", address, count, type, rank, displacement, target_count, target_type,
+             window, nullptr);
+}
+
+int MPI_Rget_c(void* address, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+               MPI_Count target_count, MPI_Datatype target_type, MPI_Win window,
+               MPI_Request* request) {
+  return get("MPI_Rget_c", address, count, type, rank, displacement, target_count, target_type,
+             window, request);
+}
+
+int MPI_Accumulate_c(const void* address, MPI_Count count, MPI_Datatype type, int rank,
+                     MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type,
+                     MPI_Op op, MPI_Win window) {
+  return accumulate("MPI_Accumulate_c", address, count, type, rank, displacement, target_count,
+                    target_type, op, window, nullptr);
+}
+
+int MPI_Raccumulate_c(const void* address, MPI_Count count, MPI_Datatype type, int rank,
+                      MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type,
+                      MPI_Op op, MPI_Win window, MPI_Request* request) {
+  return accumulate("MPI_Raccumulate_c", address, count, type, rank, displacement, target_count,
+                    target_type, op, window, request);
+}
+
+int MPI_Get_accumulate_c(const void* address, MPI_Count count, MPI_Datatype type, void* result,
+                         MPI_Count result_count, MPI_Datatype result_type, int rank,
+                         MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type,
+                         MPI_Op op, MPI_Win window) {
+  return get_accumulate("MPI_Get_accumulate_c", address, count, type, result, result_count,
+                        result_type, rank, displacement, target_count, target_type, op, window,
+                        nullptr);
+}
+
+int MPI_Rget_accumulate_c(const void* address, MPI_Count count, MPI_Datatype type, void* result,
+                          MPI_Count result_count, MPI_Datatype result_type, int rank,
+                          MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type,
+                          MPI_Op op, MPI_Win window, MPI_Request* request) {
+  return get_accumulate("MPI_Rget_accumulate_c", address, count, type, result, result_count,
+                        result_type, rank, displacement, target_count, target_type, op, window,
+                        request);
+}
+
 int MPI_Fetch_and_op(const void* address, void* result, MPI_Datatype type, int rank,
                      MPI_Aint displacement, MPI_Op op, MPI_Win window) {
   return get_accumulate("MPI_Fetch_and_op", address, 1, type, result, 1, type, rank, displacement,

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "mpi/api/collective_call.hpp"
@@ -49,18 +50,18 @@ struct WindowMaker {
   Communicator* parent = nullptr;
   std::unique_ptr<WindowObject> made = std::make_unique<WindowObject>();
 
-  WindowMaker(const char* function, MPI_Comm comm, MPI_Aint bytes, int unit, int flavor)
+  WindowMaker(const char* function, MPI_Comm comm, MPI_Aint bytes, MPI_Aint unit, int flavor)
       : call{function} {
     parent = call.communicator(comm, error);
     if (parent == nullptr) return;
-    if (bytes < 0 || unit <= 0) {
+    if (bytes < 0 || unit <= 0 || unit > std::numeric_limits<int>::max()) {
       error = call.fail(parent, bytes < 0 ? MPI_ERR_SIZE : MPI_ERR_DISP,
                         fmt::format("{} bytes in units of {} are no window", bytes, unit));
       return;
     }
     made->flavor = flavor;
     made->own_bytes = bytes;
-    made->own_unit = unit;
+    made->own_unit = static_cast<int>(unit);
     Group& group = made->communicator.group;
     group = parent->group;
     group.generation = child_generation(parent->group, ++parent->children, group.members);
@@ -215,6 +216,24 @@ int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info, MPI_Comm comm, v
   return allocate_shared(maker, base, window);
 }
 
+int MPI_Win_create_c(void* base, MPI_Aint bytes, MPI_Aint unit, MPI_Info, MPI_Comm comm,
+                     MPI_Win* window) {
+  WindowMaker maker("MPI_Win_create_c", comm, bytes, unit, MPI_WIN_FLAVOR_CREATE);
+  return maker.ok() ? maker.finish(base, window) : maker.error;
+}
+
+int MPI_Win_allocate_c(MPI_Aint bytes, MPI_Aint unit, MPI_Info, MPI_Comm comm, void* base,
+                       MPI_Win* window) {
+  WindowMaker maker("MPI_Win_allocate_c", comm, bytes, unit, MPI_WIN_FLAVOR_ALLOCATE);
+  return allocate(maker, base, window);
+}
+
+int MPI_Win_allocate_shared_c(MPI_Aint bytes, MPI_Aint unit, MPI_Info, MPI_Comm comm, void* base,
+                              MPI_Win* window) {
+  WindowMaker maker("MPI_Win_allocate_shared_c", comm, bytes, unit, MPI_WIN_FLAVOR_SHARED);
+  return allocate_shared(maker, base, window);
+}
+
 int MPI_Win_create_dynamic(MPI_Info, MPI_Comm comm, MPI_Win* window) {
   WindowMaker maker("MPI_Win_create_dynamic", comm, 0, 1, MPI_WIN_FLAVOR_DYNAMIC);
   return maker.ok() ? maker.finish(nullptr, window) : maker.error;
@@ -236,6 +255,10 @@ int MPI_Win_detach(MPI_Win window, const void*) {
 
 int MPI_Win_shared_query(MPI_Win window, int rank, MPI_Aint* bytes, int* unit, void* base) {
   return shared_query("MPI_Win_shared_query", window, rank, bytes, unit, base);
+}
+
+int MPI_Win_shared_query_c(MPI_Win window, int rank, MPI_Aint* bytes, MPI_Aint* unit, void* base) {
+  return shared_query("MPI_Win_shared_query_c", window, rank, bytes, unit, base);
 }
 
 int MPI_Win_free(MPI_Win* handle) {

@@ -16,6 +16,7 @@ using MPI_Group = int;
 using MPI_Info = int;
 using MPI_Win = int;
 using MPI_Message = int;
+using MPI_Session = int;
 struct ADIOI_FileD;
 using MPI_File = ADIOI_FileD*;
 using MPI_Fint = int;
@@ -65,6 +66,7 @@ inline constexpr unsigned made_group = 0x88000000;
 inline constexpr unsigned made_errhandler = 0x94000000;
 inline constexpr unsigned made_info = 0x9c000000;
 inline constexpr unsigned made_win = 0xa0000000;
+inline constexpr unsigned made_session = 0xb8000000;
 inline constexpr unsigned made_message = made_request;
 inline constexpr unsigned kind_mask = 0xfc000000;
 

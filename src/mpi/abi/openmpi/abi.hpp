@@ -50,6 +50,7 @@ using MPI_Message = ompi_message_t*;
 using MPI_Op = ompi_op_t*;
 using MPI_Request = ompi_request_t*;
 using MPI_Win = ompi_win_t*;
+using MPI_Session = struct ompi_instance_t*;  // of Open MPI 5
 using MPI_Aint = long;
 using MPI_Offset = long long;
 using MPI_Count = long long;
@@ -79,8 +80,10 @@ using MPI_Status = ompi_status_public_t;
 #undef WEFT_MPI_HANDLE
 #undef WEFT_MPI_CONSTANT
 
-/// Open MPI does not have it: no program has this handle.
+/// Open MPI 4 does not have them: no program has these handles.
 inline MPI_Errhandler const MPI_ERRORS_ABORT = reinterpret_cast<MPI_Errhandler>(2);
+inline MPI_Session const MPI_SESSION_NULL = nullptr;
+inline constexpr int MPI_ERR_SESSION = MPI_ERR_OTHER;
 inline int* const MPI_UNWEIGHTED = reinterpret_cast<int*>(2);
 inline int* const MPI_WEIGHTS_EMPTY = reinterpret_cast<int*>(3);
 

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions: MPI without MPI_Init. There are two sets of processes, that of the job and that of this
+// process.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "mpi/api/groups.hpp"
+#include "mpi/api/info.hpp"
+#include "mpi/api/lifetime.hpp"
+#include "mpi/api/text.hpp"
+
+namespace weft::mpi {
+namespace {
+
+constexpr std::array<std::string_view, 2> process_sets{"mpi://WORLD", "mpi://SELF"};
+
+struct Session {
+  int thread_level = MPI_THREAD_SINGLE;
+};
+
+Objects<Session>& sessions() {
+  static auto* const all = new Objects<Session>;
+  return *all;
+}
+
+/// Null, with `error` set.
+const Session* find_session(const Call& call, MPI_Session handle, int& error) {
+  const Session* const found =
+      is_of(abi::made_session, handle) ? sessions().find(number_of(handle)) : nullptr;
+  if (found == nullptr) {
+    error = call.fail(&library().world, MPI_ERR_SESSION, "the handle is of no session");
+  }
+  return found;
+}
+
+std::size_t place_of_set(std::string_view name) {
+  std::size_t i = 0;
+  while (i < process_sets.size() && process_sets[i] != name) ++i;
+  return i;
+}
+
+int fail_set(const Call& call, std::string_view name) {
+  return call.fail(&library().world, MPI_ERR_ARG,
+                   fmt::format("'{}' is no set of processes; use mpi://WORLD or mpi://SELF", name));
+}
+
+/// The thread level that the program asks for, of the names of the standard.
+int wanted_level(const Call& call, MPI_Info handle) {
+  constexpr std::array<std::pair<std::string_view, int>, 4> levels{
+      {{"MPI_THREAD_SINGLE", MPI_THREAD_SINGLE},
+       {"MPI_THREAD_FUNNELED", MPI_THREAD_FUNNELED},
+       {"MPI_THREAD_SERIALIZED", MPI_THREAD_SERIALIZED},
+       {"MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE}}};
+  int error = MPI_SUCCESS;
+  const Info* const info = handle != MPI_INFO_NULL ? find_info(call, handle, error) : nullptr;
+  if (info == nullptr) return MPI_THREAD_SINGLE;
+  for (const auto& [key, value] : info->entries) {
+    if (key != "thread_level") continue;
+    for (const auto& [name, level] : levels) {
+      if (name == value) return level;
+    }
+  }
+  return MPI_THREAD_SINGLE;
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Session_init(MPI_Info info, MPI_Errhandler, MPI_Session* session) {
+  const Call call{"MPI_Session_init"};
+  begin_session(call.function);
+  auto made = std::make_unique<Session>();
+  made->thread_level = wanted_level(call, info);
+  if (made->thread_level == MPI_THREAD_MULTIPLE && library().thread_level != MPI_THREAD_MULTIPLE) {
+    library().thread_level = MPI_THREAD_MULTIPLE;
+    allow_threads(*library().transfer);
+  }
+  *session = handle_of(abi::made_session, sessions().add(std::move(made)));
+  return MPI_SUCCESS;
+}
+
+int MPI_Session_finalize(MPI_Session* session) {
+  const Call call{"MPI_Session_finalize"};
+  int error = MPI_SUCCESS;
+  if (find_session(call, *session, error) == nullptr) return error;
+  (void)sessions().remove(number_of(*session));
+  *session = MPI_SESSION_NULL;
+  end_session();
+  return MPI_SUCCESS;
+}
+
+int MPI_Session_get_num_psets(MPI_Session session, MPI_Info, int* count) {
+  const Call call{"MPI_Session_get_num_psets"};
+  int error = MPI_SUCCESS;
+  if (find_session(call, session, error) == nullptr) return error;
+  *count = static_cast<int>(process_sets.size());
+  return MPI_SUCCESS;
+}
+
+int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* length, char* name) {
+  const Call call{"MPI_Session_get_nth_pset"};
+  int error = MPI_SUCCESS;
+  if (find_session(call, session, error) == nullptr) return error;
+  const auto i = static_cast<std::size_t>(n);
+  if (n < 0 || i >= process_sets.size()) {
+    return call.fail(&library().world, MPI_ERR_ARG,
+                     fmt::format("{} is no number of a set; there are {}", n, process_sets.size()));
+  }
+  // A length of 0 asks for the one that is needed.
+  const int room = *length;
+  const std::string_view full = process_sets[i];
+  *length = static_cast<int>(full.size()) + 1;
+  if (room <= 0) return MPI_SUCCESS;
+  const std::size_t fits = std::min(full.size(), static_cast<std::size_t>(room) - 1);
+  std::memcpy(name, full.data(), fits);
+  name[fits] = '\0';
+  return MPI_SUCCESS;
+}
+
+int MPI_Session_get_pset_info(MPI_Session session, const char* name, MPI_Info* info) {
+  const Call call{"MPI_Session_get_pset_info"};
+  int error = MPI_SUCCESS;
+  if (find_session(call, session, error) == nullptr) return error;
+  const std::size_t set = place_of_set(name);
+  if (set == process_sets.size()) return fail_set(call, name);
+  const std::size_t size = set == 0 ? library().world.group.size() : 1;
+  *info = keep_info({.entries = {{"mpi_size", fmt::format("{}", size)}}});
+  return MPI_SUCCESS;
+}
+
+int MPI_Session_get_info(MPI_Session session, MPI_Info* info) {
+  const Call call{"MPI_Session_get_info"};
+  int error = MPI_SUCCESS;
+  const Session* const found = find_session(call, session, error);
+  if (found == nullptr) return error;
+  const bool is_multiple = found->thread_level == MPI_THREAD_MULTIPLE;
+  *info = keep_info({.entries = {{"thread_level",
+                                  is_multiple ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SERIALIZED"}}});
+  return MPI_SUCCESS;
+}
+
+int MPI_Group_from_session_pset(MPI_Session session, const char* name, MPI_Group* group) {
+  const Call call{"MPI_Group_from_session_pset"};
+  int error = MPI_SUCCESS;
+  if (find_session(call, session, error) == nullptr) return error;
+  const std::size_t set = place_of_set(name);
+  if (set == process_sets.size()) return fail_set(call, name);
+  *group = keep_group(set == 0 ? library().world.group.members : library().self.group.members);
+  return MPI_SUCCESS;
+}
+
+int MPI_Comm_create_from_group(MPI_Group handle, const char* text, MPI_Info, MPI_Errhandler handler,
+                               MPI_Comm* made) {
+  const Call call{"MPI_Comm_create_from_group"};
+  int error = MPI_SUCCESS;
+  const Members* const members = find_group(call, handle, error);
+  if (members == nullptr) return error;
+  Library& mpi = library();
+  const int rank = rank_of(*members, mpi.world.group.members[mpi.world.group.rank]);
+  *made = MPI_COMM_NULL;
+  if (rank == MPI_UNDEFINED) return MPI_SUCCESS;
+  // Only the members call it: they count by group and text. The third highest bit keeps these
+  // generations apart from those of the world's other communicators.
+  std::uint64_t hash = 1469598103934665603ULL;
+  for (const char c : std::string_view(text)) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  }
+  const weft::Generation kind =
+      child_generation(mpi.world.group, std::uint64_t{1} << 61 | hash >> 4, *members);
+  const std::uint64_t n = mpi.world.groups_made[kind.value()]++;
+  Communicator parent;  // of which it has nothing but the errors that are fatal
+  *made = add_communicator(
+      parent,
+      {.generation = child_generation({.generation = kind, .members = {}, .rank = 0}, n, *members),
+       .members = *members,
+       .rank = static_cast<std::uint32_t>(rank)});
+  return handler != MPI_ERRHANDLER_NULL ? MPI_Comm_set_errhandler(*made, handler) : MPI_SUCCESS;
+}

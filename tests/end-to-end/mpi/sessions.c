@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions, without MPI_Init, twice; and a communicator of one.
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+static void session(int round) {
+  MPI_Session session;
+  MPI_Info info;
+  MPI_Group world, self;
+  MPI_Comm comm, alone;
+  char name[256], value[16];
+  int sets = 0, length = 0, flag = 0, rank, size, one, sum = 0, has_world = 0;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Session_get_num_psets(session, MPI_INFO_NULL, &sets);
+  for (int i = 0; i < sets; ++i) {
+    length = 0;
+    MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, NULL);
+    if (length > (int)sizeof name) continue;
+    MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, name);
+    has_world += strcmp(name, "mpi://WORLD") == 0 || strcmp(name, "mpi://SELF") == 0;
+  }
+  MPI_Session_get_pset_info(session, "mpi://WORLD", &info);
+  MPI_Info_get(info, "mpi_size", 15, value, &flag);
+  MPI_Info_free(&info);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &world);
+  MPI_Group_from_session_pset(session, "mpi://SELF", &self);
+  MPI_Comm_create_from_group(world, "all", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Comm_create_from_group(self, "own", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &alone);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  MPI_Comm_size(alone, &one);
+  int mine = rank + 1;
+  MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm);
+  if (rank == 0) {
+    printf("round %d: %d processes, sum %d, alone %d, sets %d, size %s\n", round, size, sum, one,
+           has_world, flag ? value : "unknown");
+    fflush(stdout);
+  }
+  MPI_Comm_free(&comm);
+  MPI_Comm_free(&alone);
+  MPI_Group_free(&world);
+  MPI_Group_free(&self);
+  MPI_Session_finalize(&session);
+}
+
+int main(void) {
+  int flag = 1;
+  session(1);
+  session(2);
+  MPI_Initialized(&flag);
+  return flag;
+}
