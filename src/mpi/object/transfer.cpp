@@ -189,6 +189,8 @@ void Transfer::arrive(const Lane& lane, std::span<const std::byte> all) {
     return;
   }
   message.content = all.subspan(sizeof header);
+  ++counts_.messages;
+  counts_.bytes += header.bytes;
   const match::Envelope envelope{lane.group().generation.value(), lane.source(), header.tag};
   if (const auto receive = matcher_.take_receive(envelope)) {
     auto& request = *reinterpret_cast<Request*>(*receive);
@@ -203,6 +205,7 @@ void Transfer::arrive(const Lane& lane, std::span<const std::byte> all) {
   kept.self = std::prev(unexpected_.end());
   kept.kept.assign(message.content.begin(), message.content.end());
   kept.content = kept.kept;
+  counts_.most_waiting = std::max<std::uint64_t>(counts_.most_waiting, unexpected_.size());
   matcher_.keep_message(envelope, reinterpret_cast<match::Token>(&kept));
 }
 

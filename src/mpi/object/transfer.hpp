@@ -146,6 +146,19 @@ class Transfer {
   void fail(Error why) {
     if (!failure_) failure_ = std::move(why);
   }
+  /// Of messages that came from others, or from this process. Those that wait for a receive are
+  /// among them.
+  struct Counts {
+    std::uint64_t messages = 0;
+    std::uint64_t bytes = 0;  ///< of their content, bodies included
+    std::uint64_t waiting = 0;
+    std::uint64_t most_waiting = 0;
+  };
+  Counts counts() const {
+    Counts now = counts_;
+    now.waiting = unexpected_.size();
+    return now;
+  }
   /// Gets the senders of receives that are to be recorded. Null: none.
   void set_log(determinant::OutcomeLog* log) { log_ = log; }
 
@@ -184,7 +197,8 @@ class Transfer {
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot*> free_slots_;
-  std::list<Unexpected> unexpected_;   // the matcher names them
+  std::list<Unexpected> unexpected_;  // the matcher names them
+  Counts counts_;
   std::vector<Operation> operations_;  // those that are watched
   std::vector<Watched> watched_;       // of each of them
   std::optional<Error> failure_;

@@ -23,6 +23,11 @@ using MPI_Fint = int;
 using MPI_Count = long;
 using MPI_Offset = long;
 using MPI_Aint = long;
+/// MPI_T's handles.
+using MPI_T_enum = struct MPIR_T_enum_s*;
+using MPI_T_cvar_handle = struct MPIR_T_cvar_handle_s*;
+using MPI_T_pvar_handle = struct MPIR_T_pvar_handle_s*;
+using MPI_T_pvar_session = struct MPIR_T_pvar_session_s*;
 struct MPI_Status {
   int count_lo;
   int count_hi_and_cancelled;
@@ -45,6 +50,7 @@ inline MPI_File const MPI_FILE_NULL = nullptr;
 extern "C" {
 extern int* const MPI_UNWEIGHTED;
 extern int* const MPI_WEIGHTS_EMPTY;
+extern MPI_T_pvar_handle const MPI_T_PVAR_ALL_HANDLES;
 int MPIR_Dup_fn(MPI_Comm, int, void*, void*, void*, int*);
 }
 

@@ -7,11 +7,14 @@
 namespace {
 int unweighted = 0;
 int weights_empty = 0;
+int all_handles = 0;
 }  // namespace
 
 extern "C" {
 extern int* const MPI_UNWEIGHTED = &unweighted;
 extern int* const MPI_WEIGHTS_EMPTY = &weights_empty;
+extern MPI_T_pvar_handle const MPI_T_PVAR_ALL_HANDLES =
+    reinterpret_cast<MPI_T_pvar_handle>(&all_handles);
 
 /// MPI_COMM_DUP_FN and the like: copies an attribute as it is.
 int MPIR_Dup_fn(MPI_Comm, int, void*, void* value, void* copied, int* flag) {

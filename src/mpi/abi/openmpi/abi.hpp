@@ -56,6 +56,12 @@ using MPI_Offset = long long;
 using MPI_Count = long long;
 using MPI_Fint = int;
 
+/// MPI_T's handles.
+using MPI_T_enum = struct mca_base_var_enum_t*;
+using MPI_T_cvar_handle = struct ompi_mpit_cvar_handle_t*;
+using MPI_T_pvar_handle = struct mca_base_pvar_handle_t*;
+using MPI_T_pvar_session = struct mca_base_pvar_session_t*;
+
 struct ompi_status_public_t {
   int MPI_SOURCE;
   int MPI_TAG;
@@ -82,6 +88,7 @@ using MPI_Status = ompi_status_public_t;
 
 /// Open MPI 4 does not have them: no program has these handles.
 inline MPI_Errhandler const MPI_ERRORS_ABORT = reinterpret_cast<MPI_Errhandler>(2);
+inline MPI_T_pvar_handle const MPI_T_PVAR_ALL_HANDLES = reinterpret_cast<MPI_T_pvar_handle>(-1);
 inline MPI_Session const MPI_SESSION_NULL = nullptr;
 inline constexpr int MPI_ERR_SESSION = MPI_ERR_OTHER;
 inline int* const MPI_UNWEIGHTED = reinterpret_cast<int*>(2);

@@ -25,6 +25,12 @@ using MPI_Count = std::int64_t;
 /// The standard's ABI does not have it; weft's functions of Fortran's handles do.
 using MPI_Fint = int;
 
+/// MPI_T's handles.
+using MPI_T_enum = struct MPI_T_enum_t*;
+using MPI_T_cvar_handle = struct MPI_T_cvar_handle_t*;
+using MPI_T_pvar_handle = struct MPI_T_pvar_handle_t*;
+using MPI_T_pvar_session = struct MPI_T_pvar_session_t*;
+
 struct MPI_Status {
   int MPI_SOURCE;
   int MPI_TAG;
@@ -43,6 +49,7 @@ struct MPI_Status {
 #undef WEFT_MPI_HANDLE
 #undef WEFT_MPI_CONSTANT
 
+inline MPI_T_pvar_handle const MPI_T_PVAR_ALL_HANDLES = reinterpret_cast<MPI_T_pvar_handle>(1);
 inline int* const MPI_UNWEIGHTED = reinterpret_cast<int*>(10);
 inline int* const MPI_WEIGHTS_EMPTY = reinterpret_cast<int*>(11);
 
