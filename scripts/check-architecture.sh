@@ -49,7 +49,7 @@ runtime/membership: base
 runtime:      base wire net core fabric metrics
 spmd:         base
 process:      base wire net core fabric runtime
-process/simulated: base core fabric faults jobs process sim
+process/simulated: base core fabric faults jobs process runtime sim
 mpi:          base core process runtime
 program:      base process trace/events trace/record
 launch:       base wire fabric runtime process

@@ -91,7 +91,7 @@ Result<Json> read_report(const std::string& text) {
 Error is_no_program(const LaunchOptions& launch) {
   return {ErrorCode::invalid_argument,
           fmt::format("'{}' never called weft::run_program: --fabric {} needs a program that is "
-                      "linked to weft",
+                      "linked to weft, or to MPICH or Open MPI",
                       launch.command.front(), launch.fabric)};
 }
 

@@ -222,6 +222,12 @@ MpiChoice choose_mpi(std::span<const std::byte> bytes) {
   return choice;
 }
 
+bool names_mpi(const std::string& program) {
+  const MappedFile file(find_program(program));
+  const MpiChoice choice = choose_mpi(file.bytes());
+  return !choice.abi.empty() || !choice.wrong.empty();
+}
+
 std::string prefer_own_mpi(const std::string& program) {
   const MappedFile file(find_program(program));
   const MpiChoice choice = choose_mpi(file.bytes());

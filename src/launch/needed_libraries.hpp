@@ -23,6 +23,10 @@ struct MpiChoice {
 /// functions of MPI.
 MpiChoice choose_mpi(std::span<const std::byte> image);
 
+/// Whether a program was compiled for an MPI, or for something that `prefer_own_mpi` refuses. It is
+/// found as execvp(3) does.
+bool names_mpi(const std::string& program);
+
 /// Lets the dynamic linker find weft's MPI first, where the program was compiled for one whose
 /// place weft takes: sets LD_LIBRARY_PATH of this process, which is about to execute it. The
 /// program is found as execvp(3) does. Returns what is wrong, for the launcher; empty: nothing.

@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <set>
@@ -20,7 +21,11 @@
 
 #include "fabric/choice/fabric_choice.hpp"
 #include "launch/launched_job.hpp"
+#include "launch/needed_libraries.hpp"
 #include "process/job_link.hpp"
+#include "process/proxy_wire.hpp"
+#include "process/simulated/remote_life.hpp"
+#include "process/simulated/simulated_program.hpp"
 #include "runtime/channel.hpp"
 #include "runtime/clock.hpp"
 
@@ -42,6 +47,48 @@ JobDescription description(const SimulatedLaunch& o) {
   job.seed = o.seed;
   job.faults = o.faults;
   return job;
+}
+
+/// In a new process: becomes a rank of the program.
+[[noreturn]] void execute_rank(const std::vector<std::string>& command, pid_t parent,
+                               const Channel& its_end) {
+  // It must not outlive the simulation.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  ::fcntl(its_end.descriptor(), F_SETFD, 0);
+  ::setenv(proxy::variable, std::to_string(its_end.descriptor()).c_str(), 1);
+  std::string why = prefer_own_mpi(command[0]);
+  if (why.empty()) {
+    std::vector<char*> arguments;
+    for (const std::string& a : command) arguments.push_back(const_cast<char*>(a.c_str()));
+    arguments.push_back(nullptr);
+    ::execvp(arguments[0], arguments.data());
+    why = fmt::format("cannot start '{}': {}", command[0], std::strerror(errno));
+  }
+  fmt::print(stderr, "weft run: {}\n", why);
+  std::fflush(stderr);
+  ::_exit(cannot_execute);
+}
+
+/// The simulation of a program that knows nothing of it: each rank is a process of its own. Returns
+/// the exit code.
+int run_simulation_of(const std::vector<std::string>& command, Channel channel) {
+  const pid_t self = ::getpid();
+  const ProcessStarter start = [&](NodeId, Channel& its_end) -> Result<pid_t> {
+    const pid_t pid = ::fork();
+    if (pid == 0) execute_rank(command, self, its_end);
+    if (pid < 0) return exhausted();
+    return pid;
+  };
+  JobInvitation invitation;
+  invitation.link = std::make_unique<JobLink>(std::move(channel));
+  auto job = invitation.link->receive_job();
+  if (!job) return 1;
+  invitation.job = std::move(job).value();
+  const auto code = run_lives(std::move(invitation), remote_lives(start));
+  if (code) return *code;
+  fmt::print(stderr, "weft run: {}\n", code.error().message);
+  return 1;
 }
 
 /// One simulation's process, its channel, and its output.
@@ -107,6 +154,11 @@ void Child::execute(pid_t parent, int channel, int output) {
   if (output >= 0) {
     ::dup2(output, STDOUT_FILENO);
     ::dup2(output, STDERR_FILENO);
+  }
+  if (names_mpi(options_.launch.command.front())) {
+    const int code = run_simulation_of(options_.launch.command, Channel(channel));
+    std::fflush(nullptr);
+    ::_exit(code);
   }
   ::fcntl(channel, F_SETFD, 0);
   ::setenv(channel_variable, std::to_string(channel).c_str(), 1);

@@ -15,6 +15,7 @@
 #include "fabric/loopback/loopback.hpp"
 #include "fabric/mpi/mpi.hpp"
 #include "process/job_options.hpp"
+#include "process/proxy_wire.hpp"
 #include "runtime/membership/host_names.hpp"
 #include "runtime/sleeper.hpp"
 
@@ -129,6 +130,24 @@ Result<void> take_file(JobInvitation& invitation, const std::string& path,
   return {};
 }
 
+/// From the simulation that has this process's rank.
+Result<void> take_proxy(JobInvitation& invitation, int socket) {
+  // Not for this process's children.
+  if (socket <= 2 || ::fcntl(socket, F_SETFD, FD_CLOEXEC) != 0) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("{}='{}' is no open descriptor; start the program by `weft run`",
+                             proxy::variable, socket)};
+  }
+  ::unsetenv(proxy::variable);
+  auto fabric = ProxyFabric::open(Channel(socket));
+  if (!fabric) return std::move(fabric).error();
+  auto job = read_job_description((*fabric)->job());
+  if (!job) return std::move(job).error();
+  invitation.job = std::move(job).value();
+  invitation.proxy = std::move(fabric).value();
+  return {};
+}
+
 /// Lines of the log say whose they are.
 void log_as(NodeId self) {
   const char* level = std::getenv("WEFT_LOG");
@@ -140,7 +159,10 @@ void log_as(NodeId self) {
 Result<JobInvitation> JobInvitation::take() {
   JobInvitation invitation;
   const char* fabric = std::getenv(fabric_variable);
-  if (const char* descriptor = std::getenv(channel_variable)) {
+  if (const char* descriptor = std::getenv(proxy::variable)) {
+    const int socket = std::atoi(descriptor);
+    if (auto taken = take_proxy(invitation, socket); !taken) return std::move(taken).error();
+  } else if (const char* descriptor = std::getenv(channel_variable)) {
     const int socket = std::atoi(descriptor);
     // Not for this process's children.
     if (socket <= 2 || ::fcntl(socket, F_SETFD, FD_CLOEXEC) != 0) {
@@ -195,7 +217,12 @@ JobProcess::JobProcess(JobInvitation invitation)
 JobProcess::~JobProcess() = default;
 
 Result<std::unique_ptr<JobProcess>> JobProcess::join(JobInvitation invitation) {
+  auto proxy = std::move(invitation.proxy);
   std::unique_ptr<JobProcess> process(new JobProcess(std::move(invitation)));
+  if (proxy != nullptr) {
+    process->waiter_ = &proxy->waiter();
+    process->fabric_ = std::move(proxy);
+  }
   if (auto opened = process->open(); !opened) {
     process->fail(opened.error().message);
     return std::move(opened).error();
@@ -214,7 +241,10 @@ Result<void> JobProcess::open() {
   std::vector<NewsSource*> sources;
   if (link_ != nullptr) sources.push_back(link_.get());
   if (file_ != nullptr) sources.push_back(file_.get());
-  waiter_ = std::make_unique<RealWaiter>(job_.nodes_here, *fabric_, sources);
+  if (waiter_ == nullptr) {
+    real_waiter_ = std::make_unique<RealWaiter>(job_.nodes_here, *fabric_, sources);
+    waiter_ = real_waiter_.get();
+  }
   messenger_ = std::make_unique<Messenger>(*fabric_, *waiter_, message_options(job_),
                                            outbox_room(job_, *spill_));
   if (link_ != nullptr) {
@@ -223,11 +253,12 @@ Result<void> JobProcess::open() {
     });
   }
   world_ = Group::world(*messenger_, job_.nodes);
-  begun_ = monotonic_now();
+  begun_ = now();
   return {};
 }
 
 Result<void> JobProcess::open_fabric_for_job() {
+  if (waiter_ != nullptr) return {};  // its peers are known
   if (fabric_ != nullptr) return meet();
   if (link_ == nullptr && manager_ == nullptr && file_ == nullptr) {
     auto fabric = open_alone();
@@ -300,7 +331,7 @@ void JobProcess::mark_progress() {
 void JobProcess::tell_progress(Instant now) {
   tell_progress_again_ = now + progress_every;
   link_->post(launch_message::progress, to_text(JobProgress{.iterations = iterations_,
-                                                            .waited = waiter_->waited(),
+                                                            .waited = real_waiter_->waited(),
                                                             .elapsed = now - begun_}));
 }
 

@@ -12,6 +12,7 @@
 #include "process/joined_process.hpp"
 #include "process/messenger.hpp"
 #include "process/outcome_memory.hpp"
+#include "process/proxy_fabric.hpp"
 #include "process/real_waiter.hpp"
 #include "process/spill_memory.hpp"
 #include "runtime/manager/manager_session.hpp"
@@ -25,6 +26,7 @@ struct JobInvitation {
   std::unique_ptr<ManagerSession> manager;  ///< of another launcher
   std::unique_ptr<JobFileWatch> file;       ///< has the addresses, with or without a launcher
   std::unique_ptr<MpiFabric> mpi;           ///< of an MPI, which is its launcher's client itself
+  std::unique_ptr<ProxyFabric> proxy;       ///< of a simulation that has this process's rank
   OutcomeMemory outcomes;                   ///< of `weft run --restart`, for `repeat_outcomes`
 
   /// The job that the environment describes; a job of this process alone if it describes none.
@@ -41,7 +43,9 @@ class JobProcess final : public JoinedProcess {
   Incarnation incarnation() const override {
     return life_ != nullptr ? life_->incarnation : job_.incarnation;
   }
-  Duration elapsed() const override { return monotonic_now() - begun_; }
+  Duration elapsed() const override { return now() - begun_; }
+  /// By the clock of this process: in a simulation, the simulated one.
+  Instant now() const { return real_waiter_ != nullptr ? monotonic_now() : waiter_->now(); }
   void compute(Duration) override {}
   void mark_progress() override;
   /// For what is more than `world` offers. Valid as long as this.
@@ -78,7 +82,8 @@ class JobProcess final : public JoinedProcess {
   OutcomeMemory outcomes_;
   std::unique_ptr<determinant::OutcomeLog> outcome_log_;
   std::unique_ptr<SpillMemory> spill_;
-  std::unique_ptr<RealWaiter> waiter_;
+  std::unique_ptr<RealWaiter> real_waiter_;  // null: the simulation lets time pass
+  Waiter* waiter_ = nullptr;
   std::unique_ptr<Messenger> messenger_;
   std::unique_ptr<Group> world_;
   std::uint64_t iterations_ = 0;

@@ -175,8 +175,9 @@ int MPI_Abort(MPI_Comm, int code) {
 
 double MPI_Wtime() {
   const Held held;
-  auto now_ns =
-      static_cast<std::uint64_t>((weft::monotonic_now() - weft::Instant{}).to_nanoseconds());
+  const weft::JobProcess* const process = library().process.get();
+  const weft::Instant now = process != nullptr ? process->now() : weft::monotonic_now();
+  auto now_ns = static_cast<std::uint64_t>((now - weft::Instant{}).to_nanoseconds());
   if (library().questions != nullptr) now_ns = library().questions->tell_time(now_ns);
   return static_cast<double>(now_ns) * 1e-9;
 }

@@ -20,16 +20,14 @@ constexpr PicoDuration word_takes = PicoDuration::milliseconds(1);
 }  // namespace
 
 ProgramInWorld::ProgramInWorld(sim::World& world, std::vector<std::uint32_t> hosts,
-                               const JobDescription& job, const Program& program,
-                               std::span<const std::string> arguments,
+                               const JobDescription& job, LifeMaker make_life,
                                const std::function<void(const std::string&)>& say)
     : HostedJob(world, std::move(hosts), job.peer_timeout),
       job_(job),
       say_(say),
       shared_{.scenario = world.scenario(),
               .job = job,
-              .program = program,
-              .arguments = arguments,
+              .make_life = std::move(make_life),
               .on_over =
                   [this] {
                     decided_ = true;

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -27,8 +26,7 @@ class ProgramInWorld final : public sim::Job, private sim::HostedJob, private si
  public:
   /// Rank n runs on host `hosts[n]`.
   ProgramInWorld(sim::World& world, std::vector<std::uint32_t> hosts, const JobDescription& job,
-                 const Program& program, std::span<const std::string> arguments,
-                 const std::function<void(const std::string&)>& say);
+                 LifeMaker make_life, const std::function<void(const std::string&)>& say);
 
   /// Its processes connect from now on; faults count from when all have and their programs begin.
   void begin(std::vector<faults::Fault> faults);

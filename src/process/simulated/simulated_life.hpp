@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimulatedLife: one simulated process, from its program's beginning to its end: the message layer
-// of a real one over the simulated fabric, in a fiber that waits by letting the simulation go on.
+// SimulatedLife: one simulated process of a program that is linked to weft, from the program's
+// beginning to its end: the message layer of a real one over the simulated fabric, in a fiber that
+// waits by letting the simulation go on.
 #pragma once
 
 #include <memory>
@@ -9,21 +10,16 @@
 #include "process/job_options.hpp"
 #include "process/joined_process.hpp"
 #include "process/messenger.hpp"
-#include "process/simulated/fiber.hpp"
-#include "process/simulated/simulated_rank.hpp"
+#include "process/simulated/hosted_life.hpp"
 
 namespace weft {
 
-class SimulatedLife final : public JoinedProcess, private Waiter {
+class SimulatedLife final : public HostedLife, public JoinedProcess, private Waiter {
  public:
-  /// The rank outlives it. Throws std::bad_alloc when there is no memory for a stack.
-  SimulatedLife(SimulatedRank& rank, std::unique_ptr<SpillMemory> spill);
-
-  // From outside of the fiber.
-  /// Until the process waits for something, or ends.
-  void go_on();
-  bool ended() const { return fiber_.ended(); }
-  int code() const { return code_; }
+  /// Rank and program outlive it. Throws std::bad_alloc when there is no memory for a stack.
+  SimulatedLife(SimulatedRank& rank, std::unique_ptr<SpillMemory> spill, const Program& program,
+                std::span<const std::string> arguments);
+  ~SimulatedLife() override { unwind(); }
 
   // JoinedProcess, from inside.
   Communicator& world() override { return *world_; }
@@ -36,34 +32,24 @@ class SimulatedLife final : public JoinedProcess, private Waiter {
   void fail(const std::string&) override {}
 
  private:
-  /// The time that a turn of the message layer takes: two processes cannot exchange messages in no
-  /// time.
-  static constexpr PicoDuration least_turn = PicoDuration::nanoseconds(100);
-
   // Waiter, from inside.
-  Instant now() override;
+  Instant now() override { return look_at_clock(); }
   void busy(Instant) override { pay(least_turn); }
-  void idle(Instant now, Fabric& fabric, Instant deadline) override;
+  void idle(Instant, Fabric&, Instant deadline) override { wait_until(deadline); }
   Result<void> news(Instant) override;
-  bool is_over() const override { return rank_.shared_.over; }
+  bool is_over() const override { return shared().over; }
 
-  void run();
-  void measure();
-  void pay(PicoDuration at_least = {});
-  void pass(PicoDuration time, PicoDuration& account);
-  void sleep(PicoDuration& account);
-  PhaseTimes& times() { return rank_.times_.current(); }
+  int live() override;
+  void begin_to_measure() override;
+  std::int64_t take_computed_ns() override;
 
-  SimulatedRank& rank_;
+  const Program& program_;
+  std::span<const std::string> arguments_;
   std::unique_ptr<SpillMemory> spill_;
   std::unique_ptr<Messenger> messenger_;
   std::unique_ptr<Group> world_;
   Instant begun_{};
-  PicoDuration owed_messaging_{};  // of the processor's time, which has not passed yet
-  PicoDuration owed_computing_{};
   std::int64_t measured_from_ = 0;  // ns, of the host's processor
-  int code_ = 0;
-  Fiber fiber_;  // objects on its stack are destroyed first
 };
 
 }  // namespace weft

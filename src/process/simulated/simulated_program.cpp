@@ -14,6 +14,7 @@
 #include "jobs/ranks_jobs.hpp"
 #include "process/simulated/program_faults.hpp"
 #include "process/simulated/program_in_world.hpp"
+#include "process/simulated/simulated_life.hpp"
 #include "sim/job/job_driver.hpp"
 #include "sim/job/job_placer.hpp"
 #include "sim/partition/exchange.hpp"
@@ -74,13 +75,18 @@ Result<void> run_together(sim::World& world, ProgramInWorld& program, const Jobs
   return driver.run();
 }
 
+LifeMaker linked_lives(const Program& program, std::span<const std::string> arguments) {
+  return [&program, arguments](SimulatedRank& rank, std::unique_ptr<SpillMemory> spill) {
+    return std::make_unique<SimulatedLife>(rank, std::move(spill), program, arguments);
+  };
+}
+
 }  // namespace
 
-Result<SimulatedOutcome> simulate_program(const sim::Scenario& scenario, const JobDescription& job,
-                                          const Program& program,
-                                          std::span<const std::string> arguments,
-                                          const std::function<void(const std::string&)>& say,
-                                          std::span<const sim::JobBeside> beside) {
+Result<SimulatedOutcome> simulate_lives(const sim::Scenario& scenario, const JobDescription& job,
+                                        LifeMaker make_life,
+                                        const std::function<void(const std::string&)>& say,
+                                        std::span<const sim::JobBeside> beside) {
   if (scenario.fabric.copied_bytes != sim::JobFabricOptions().copied_bytes) {
     return scenario.located(
         "fabric.copied-bytes",
@@ -93,7 +99,7 @@ Result<SimulatedOutcome> simulate_program(const sim::Scenario& scenario, const J
   if (!hosts) return std::move(hosts).error();
   auto faults = program_faults(**world, *hosts);
   if (!faults) return std::move(faults).error();
-  ProgramInWorld running(**world, std::move(hosts).value(), job, program, arguments, say);
+  ProgramInWorld running(**world, std::move(hosts).value(), job, std::move(make_life), say);
   // They live as long as the network: their last messages arrive when all is over.
   const auto others = make_jobs(**world, placer, beside);
   if (!others) return others.error();
@@ -107,8 +113,20 @@ Result<SimulatedOutcome> simulate_program(const sim::Scenario& scenario, const J
   return outcome;
 }
 
+Result<SimulatedOutcome> simulate_program(const sim::Scenario& scenario, const JobDescription& job,
+                                          const Program& program,
+                                          std::span<const std::string> arguments,
+                                          const std::function<void(const std::string&)>& say,
+                                          std::span<const sim::JobBeside> beside) {
+  return simulate_lives(scenario, job, linked_lives(program, arguments), say, beside);
+}
+
 Result<int> run_simulated(JobInvitation invitation, const Program& program,
                           std::span<const std::string> arguments) {
+  return run_lives(std::move(invitation), linked_lives(program, arguments));
+}
+
+Result<int> run_lives(JobInvitation invitation, LifeMaker make_life) {
   const JobDescription& job = invitation.job;
   const char* level = std::getenv("WEFT_LOG");
   set_up_log(level != nullptr ? level : "error", "simulation");
@@ -123,7 +141,7 @@ Result<int> run_simulated(JobInvitation invitation, const Program& program,
   jobs::RanksJobs beside;
   if (auto good = beside.take_beside_program(*scenario); !good) return std::move(good).error();
   const auto say = [](const std::string& line) { fmt::print(stderr, "weft run: {}\n", line); };
-  auto outcome = simulate_program(*scenario, job, program, arguments, say, beside.beside());
+  auto outcome = simulate_lives(*scenario, job, std::move(make_life), say, beside.beside());
   std::fflush(stdout);
   if (!outcome) return std::move(outcome).error();
   for (const auto& run : beside.runs()) outcome->report.jobs.push_back(beside.to_json(run));

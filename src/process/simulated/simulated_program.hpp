@@ -9,6 +9,7 @@
 
 #include "process/job_process.hpp"
 #include "process/simulated/program_report.hpp"
+#include "process/simulated/simulated_rank.hpp"
 #include "sim/job/job_beside.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "weft/program.hpp"
@@ -34,10 +35,19 @@ Result<SimulatedOutcome> simulate_program(const sim::Scenario& scenario, const J
                                           const std::function<void(const std::string&)>& say,
                                           std::span<const sim::JobBeside> beside = {});
 
+/// The same with lives of another kind.
+Result<SimulatedOutcome> simulate_lives(const sim::Scenario& scenario, const JobDescription& job,
+                                        LifeMaker make_life,
+                                        const std::function<void(const std::string&)>& say,
+                                        std::span<const sim::JobBeside> beside = {});
+
 /// Reads the scenario that the job's fabric names, runs the program and the scenario's workloads
 /// and traces beside it, sends the predictions to the launcher. Returns the exit code. Errors: as
 /// above; a file without a readable scenario.
 Result<int> run_simulated(JobInvitation invitation, const Program& program,
                           std::span<const std::string> arguments);
+
+/// The same with lives of another kind.
+Result<int> run_lives(JobInvitation invitation, LifeMaker make_life);
 
 }  // namespace weft

@@ -3,7 +3,8 @@
 
 #include <new>
 
-#include "process/simulated/simulated_life.hpp"
+#include "process/job_options.hpp"
+#include "process/simulated/hosted_life.hpp"
 #include "sim/fabric/sim_endpoint.hpp"
 
 namespace weft {
@@ -27,7 +28,7 @@ Result<void> SimulatedRank::begin() {
   auto spill = open_spill(shared_.job);
   if (!spill) return std::move(spill).error();
   try {
-    life_ = std::make_unique<SimulatedLife>(*this, std::move(spill).value());
+    life_ = shared_.make_life(*this, std::move(spill).value());
   } catch (const std::bad_alloc&) {
     return Error{ErrorCode::exhausted,
                  "there is no memory for the stacks of so many processes; use a smaller "

@@ -5,26 +5,28 @@
 
 #include <functional>
 #include <memory>
-#include <span>
-#include <string>
 
 #include "process/job_link.hpp"
 #include "process/simulated/counted_fabric.hpp"
 #include "process/simulated/rank_times.hpp"
+#include "process/spill_memory.hpp"
 #include "sim/job/hosted_process.hpp"
 #include "sim/scenario/scenario.hpp"
-#include "weft/program.hpp"
 
 namespace weft {
 
-class SimulatedLife;
+class HostedLife;
+class SimulatedRank;
+
+using LifeMaker = std::function<std::unique_ptr<HostedLife>(SimulatedRank& rank,
+                                                            std::unique_ptr<SpillMemory> spill)>;
 
 /// The data that the processes of a job share. Owned by the job, outlives them.
 struct ProgramPlace {
   const sim::Scenario& scenario;
   const JobDescription& job;  ///< as all of them are told
-  const Program& program;
-  std::span<const std::string> arguments;
+  /// Makes a rank's next life. Throws std::bad_alloc when there is no memory for a stack.
+  LifeMaker make_life;
   bool over = false;  ///< the launcher has said that all programs are over
   /// The first process says so to the launcher.
   std::function<void()> on_over = {};
@@ -50,7 +52,7 @@ class SimulatedRank final : public sim::HostedProcess {
   const RankTimes& times() const { return times_; }
 
  private:
-  friend class SimulatedLife;
+  friend class HostedLife;
 
   PicoInstant ready_at() const;
   bool can_work() const override { return life_ != nullptr; }
@@ -61,7 +63,7 @@ class SimulatedRank final : public sim::HostedProcess {
   RankTimes times_;
   std::uint64_t calls_ = 0;
   std::unique_ptr<CountedFabric> fabric_;  // null: not alive
-  std::unique_ptr<SimulatedLife> life_;    // null: it has not begun
+  std::unique_ptr<HostedLife> life_;       // null: it has not begun
 };
 
 }  // namespace weft
