@@ -25,9 +25,10 @@ namespace {
 constexpr std::uint32_t most_processes = 4096;
 
 constexpr const char* help =
-    "The program is linked to weft and calls weft::run_program. Standard output and error are\n"
-    "those of the processes. The exit code is the first of theirs that was not 0; 128 + N after\n"
-    "signal N.\n"
+    "The program is linked to weft and calls weft::run_program, or was compiled for an MPI\n"
+    "(MPICH, Open MPI, the standard's ABI), as it is: weft's own library is then put in that\n"
+    "MPI's place. Standard output and error are those of the processes. The exit code is the\n"
+    "first of theirs that was not 0; 128 + N after signal N.\n"
     "Examples:\n"
     "  weft run -n 4 -- build/release/examples/jac3d 100 50\n"
     "  weft run -n 8 --restart on-failure -- build/release/examples/markov2 400 10\n"

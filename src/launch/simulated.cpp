@@ -336,6 +336,13 @@ class Swarm {
 }  // namespace
 
 Result<SimulatedRun> launch_simulated(const SimulatedLaunch& options) {
+  if (options.launch.restart && names_mpi(options.launch.command.front())) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--restart on-failure: ranks of '{}', a program of MPI, are not "
+                             "started anew in a simulation; leave the option out, or run it "
+                             "without --fabric {}",
+                             options.launch.command.front(), options.launch.fabric)};
+  }
   Child child(options);
   if (auto started = child.start(); !started) return std::move(started).error();
   while (!child.hear()) wait_for({&child});
