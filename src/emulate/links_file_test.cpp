@@ -2,9 +2,11 @@
 #include "emulate/links_file.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <memory>
+#include <string>
 
 namespace weft::emulate {
 namespace {
@@ -12,9 +14,12 @@ namespace {
 class links_file : public ::testing::Test {
  protected:
   Result<void> load(const std::string& text) {
-    const std::string path = ::testing::TempDir() + "/links.toml";
+    // Tests run beside each other: each process has a file of its own.
+    const std::string path = ::testing::TempDir() + std::to_string(::getpid()) + "-links.toml";
     std::ofstream(path) << text;
-    return load_links(path, *block_);
+    auto loaded = load_links(path, *block_);
+    ::unlink(path.c_str());
+    return loaded;
   }
   Plan plan(unsigned from, unsigned to) { return plan_message(*block_, from, to, 0, 1'000); }
 

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <memory>
@@ -47,7 +48,7 @@ class Ring {
 
  private:
   static std::string description() {
-    const std::string file = testing::TempDir() + "/ring-that-gets-stuck.toml";
+    const std::string file = testing::TempDir() + std::to_string(::getpid()) + "-ring.toml";
     std::ofstream(file) << R"(hosts = ["h0", "h1", "h2", "h3", "h4"]
 switches = ["s0", "s1", "s2", "s3", "s4"]
 cables = [["h0", "s0"], ["h1", "s1"], ["h2", "s2"], ["h3", "s3"], ["h4", "s4"],

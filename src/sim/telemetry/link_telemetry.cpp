@@ -135,18 +135,23 @@ std::vector<LinkId> LinkTelemetry::most_loaded(const Topology& topology, std::si
   std::vector<LinkId> busy;
   for (std::uint32_t l = 0; l < links_.size(); ++l) busy.push_back(LinkId(l));
   if (busy.size() <= most) return busy;
-  std::vector<LinkId> awaited;
+  std::vector<LinkId> awaited_in_switches;
+  std::vector<LinkId> awaited_at_hosts;
   for (const LinkId l : busy) {
-    if (!topology.is_host(topology.port(l).vertex) && queue(l) > 0) awaited.push_back(l);
+    if (queue(l) <= 0) continue;
+    const bool host = topology.is_host(topology.port(l).vertex);
+    (host ? awaited_at_hosts : awaited_in_switches).push_back(l);
   }
   std::stable_sort(busy.begin(), busy.end(),
                    [&](LinkId a, LinkId b) { return totals(a).busy > totals(b).busy; });
-  std::stable_sort(awaited.begin(), awaited.end(),
-                   [&](LinkId a, LinkId b) { return queue(a) > queue(b); });
+  for (auto* awaited : {&awaited_in_switches, &awaited_at_hosts}) {
+    std::stable_sort(awaited->begin(), awaited->end(),
+                     [&](LinkId a, LinkId b) { return queue(a) > queue(b); });
+  }
   std::vector<bool> chosen(links_.size());
   std::size_t count = 0;
   for (std::size_t i = 0; i < busy.size() && count < most; ++i) {
-    for (const auto* order : {&busy, &awaited}) {
+    for (const auto* order : {&busy, &awaited_in_switches, &awaited_at_hosts}) {
       if (i >= order->size() || count == most || chosen[(*order)[i].value()]) continue;
       chosen[(*order)[i].value()] = true;
       ++count;

@@ -55,7 +55,8 @@ class LinkTelemetry {
   double utilisation(LinkId link, std::uint32_t step) const;
   double queue(LinkId link, std::uint32_t step) const;
   /// The links that the series are worth telling of, at most so many, in their order: those that
-  /// were busy for longest and, in turns with these, those that most waited for in switches.
+  /// were busy for longest and, in turns with these, those that most waited for in switches and
+  /// those that most waited for at hosts.
   std::vector<LinkId> most_loaded(const Topology& topology, std::size_t most) const;
 
  private:

@@ -281,6 +281,16 @@ TEST(link_telemetry, the_busiest_and_the_most_awaited_links_are_told_of) {
   EXPECT_EQ(links.most_loaded(w.topology, 1000).size(), 80u);
 }
 
+TEST(link_telemetry, a_host_where_messages_wait_is_told_of_beside_busier_switches) {
+  Watched w(40);
+  for (std::uint32_t h = 1; h < 20; ++h) w.send(h, 0, 3000);
+  for (std::uint32_t h = 20; h < 39; ++h) w.send(h, 39, 2000);
+  w.send(5, 6, 4000);
+  w.send(5, 7, 4000);
+  const auto chosen = w.finish(0).most_loaded(w.topology, 2);
+  EXPECT_THAT(chosen, testing::UnorderedElementsAre(w.down(0), w.up(5)));
+}
+
 TEST(link_telemetry, many_links_have_fewer_steps) {
   LinkTelemetry links(200'000);
   links.transmitted(LinkId(199'999), 10, 0, PicoInstant(0), PicoInstant(10 * us));
