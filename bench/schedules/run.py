@@ -41,6 +41,7 @@ SIMULATED_RATE = 5e9  # bytes/s, 40Gbit
 SHAPED_RATE = 25e6    # 200Mbit
 SHARE = 0.95          # of the best schedule's goodput
 FLOORS = 1.5
+ROUNDS_OF_LINKS = 30
 LINKS_DECIDE = 0.85   # of the links' capacity
 SCENARIO = """[network]
 topology = "star:{nodes}"
@@ -84,6 +85,10 @@ class Cell:
         # From node to node: over two links of the star, over one shaped link.
         self.way_us = {"sim-1us": 2, "sim-25us": 50, "link-20us": 20, "link-5ms": 5000}.get(place)
 
+    def least_seconds(self):
+        """Enough rounds that the first and the last one, which are never full, weigh little."""
+        return ROUNDS_OF_LINKS * self.inputs * SIZES[self.size] / self.rate if self.rate else 0
+
     def options(self, scratch, seconds):
         size = SIZES[self.size]
         source = f"pattern:?size={size}&fill=header"
@@ -96,7 +101,7 @@ class Cell:
         if not self.simulated:
             place = {"shm": ["--fabric", "shm"], "tcp": ["--fabric", "tcp"]}.get(
                 self.place, ["--link", f"200Mbit,{self.place.removeprefix('link-')}"])
-            return options + place + ["--duration", f"{seconds}s"]
+            return options + place + ["--duration", f"{max(seconds, self.least_seconds()):g}s"]
         scenario = scratch / f"{self.place}-{self.shape}.toml"
         scenario.write_text(SCENARIO.format(nodes=self.inputs + self.computes,
                                             latency=self.place.removeprefix("sim-")))
@@ -203,7 +208,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="of cells that are not simulated")
     parser.add_argument("--more-rounds", type=int, default=6, metavar="N",
                         help="of such cells that seem to break a promise")
-    parser.add_argument("--seconds", type=float, default=2, help="of runs that are not simulated")
+    parser.add_argument("--seconds", type=float, default=2,
+                        help="of runs that are not simulated; longer where links carry few rounds by then")
     parser.add_argument("--schedules", default=",".join(SCHEDULES))
     arguments = parser.parse_args()
     cells = [c for c in all_cells(arguments.quick)
