@@ -76,6 +76,9 @@ struct Completion {
   Incarnation incarnation{};        ///< peer_up and peer_down: which life of the peer
   std::uint64_t context = 0;        ///< of the operation, for sent, written and failed
   std::span<const std::byte> data;  ///< received: valid until the next call of `poll`
+  /// peer_up: as long as both processes live and keep the rules, this connection does not end, so
+  /// that all it takes arrives. A sender needs no copies.
+  bool is_lossless = false;
 };
 
 /// How a driver may sleep until the fabric has something for it.

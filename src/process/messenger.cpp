@@ -154,12 +154,20 @@ void Messenger::note_divergence() {
                 machine_.self().value(), receiver.value(), flow.tag.value(), serial)};
 }
 
+void Messenger::note_lost_link() {
+  failure_ = Error{ErrorCode::unavailable,
+                   fmt::format("the connection to rank {} through shared memory ended, though the "
+                               "process lives, and messages on it are lost; use --fabric tcp",
+                               machine_.lost_link()->value())};
+}
+
 bool Messenger::turn(Instant now, int looks) {
   std::size_t n = 0;
   while (n == 0 && looks-- > 0) n = fabric_.poll(now, completions_);
   for (std::size_t i = 0; i < n; ++i) machine_.on_completion(now, completions_[i], out_);
   if (!machine_.offenders().empty()) end_offenders();
   if (machine_.divergence() && !failure_) note_divergence();
+  if (machine_.lost_link() && !failure_) note_lost_link();
   return post_what_can_go() > 0 || n > 0;
 }
 

@@ -128,6 +128,7 @@ class Messenger final : private MessageHistory {
   std::size_t post_what_can_go();
   void end_offenders();
   void note_divergence();
+  void note_lost_link();
   /// A turn with all that belongs to it. False: nothing happened, and nothing is due at `now`.
   Result<bool> work(Instant now, int looks, std::span<const Operation> operations);
   /// Until `finished` says so.

@@ -46,12 +46,10 @@ void Matcher::unlink(Ends& ends, std::uint32_t place, std::size_t link) {
   (links.next == none ? ends.last : nodes_[links.next].links[link].previous) = links.previous;
 }
 
-void Matcher::remove_receive(std::uint32_t place) {
-  const Envelope pattern = nodes_[place].envelope;
-  Queues& queues = *queues_.find(pattern);
+void Matcher::remove_receive(std::uint32_t place, Queues& queues) {
+  --receives_of_[kind_of(nodes_[place].envelope)];
   unlink(queues.receives, place, receive_link);
   queues_.drop_if_empty(queues);
-  --receives_of_[kind_of(pattern)];
   --receives_;
   free_place(place);
 }
@@ -89,16 +87,19 @@ std::optional<Token> Matcher::take_receive(const Envelope& envelope) {
   WEFT_CHECK(kind_of(envelope) == 0);
   // Of each kind of pattern the oldest; of these the oldest.
   std::uint32_t oldest = none;
+  Queues* its = nullptr;
   for (std::size_t kind = 0; kind < patterns; ++kind) {
     if (receives_of_[kind] == 0) continue;
-    const Queues* queues = queues_.find(pattern_of(envelope, kind));
+    Queues* const queues = queues_.find(pattern_of(envelope, kind));
     if (queues == nullptr || queues->receives.first == none) continue;
     const std::uint32_t place = queues->receives.first;
-    if (oldest == none || nodes_[place].sequence < nodes_[oldest].sequence) oldest = place;
+    if (oldest != none && nodes_[place].sequence >= nodes_[oldest].sequence) continue;
+    oldest = place;
+    its = queues;
   }
   if (oldest == none) return std::nullopt;
   const Token receive = nodes_[oldest].token;
-  remove_receive(oldest);
+  remove_receive(oldest, *its);
   return receive;
 }
 
@@ -128,7 +129,7 @@ bool Matcher::cancel(WaitingReceive receive) {
   WEFT_CHECK(receive.place < nodes_.size());
   const Node& node = nodes_[receive.place];
   if (!node.is_waiting_receive || node.life != receive.life) return false;
-  remove_receive(receive.place);
+  remove_receive(receive.place, *queues_.find(node.envelope));
   return true;
 }
 

@@ -81,7 +81,7 @@ class Matcher {
   void free_place(std::uint32_t place);
   void append(Ends& ends, std::uint32_t place, std::size_t link);
   void unlink(Ends& ends, std::uint32_t place, std::size_t link);
-  void remove_receive(std::uint32_t place);
+  void remove_receive(std::uint32_t place, Queues& queues);
   void remove_message(std::uint32_t place);
   std::uint32_t oldest_message(const Envelope& pattern) const;
 

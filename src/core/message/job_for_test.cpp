@@ -110,7 +110,8 @@ std::vector<std::vector<Step>> draw_programs(Rng rng, std::uint32_t processes,
 Job::Job(const JobOptions& options, std::vector<std::vector<Step>> programs)
     : options_(options),
       rng_(options.seed),
-      hub_({.max_write = options.max_write, .max_outstanding = 64}),
+      hub_(
+          {.max_write = options.max_write, .max_outstanding = 64, .is_lossless = options.lossless}),
       programs_(std::move(programs)) {
   for (std::uint32_t i = 0; i < options_.processes; ++i) {
     processes_.push_back(std::make_unique<Process>());

@@ -34,6 +34,7 @@ struct JobOptions {
   std::size_t outstanding = 8;  ///< operations of a process at once
   Duration give_up_after = Duration::max();
   std::size_t max_write = 700;  ///< so that some messages take several
+  bool lossless = false;        ///< the connections say so
   /// Sinks take the messages of `listened_tag`, which are short then.
   bool listens = false;
 };

@@ -103,7 +103,7 @@ void MessageMachine::on_completion(Instant now, const Completion& completion, Tr
       if (!on_bytes(id, completion.data)) refuse(id);
       break;
     case CompletionKind::peer_up:
-      on_up(id, completion.incarnation);
+      on_up(completion);
       break;
     case CompletionKind::peer_down:
       on_down(now, id, out);
@@ -131,11 +131,13 @@ void MessageMachine::on_operation_over(const Completion& completion) {
   }
 }
 
-void MessageMachine::on_up(NodeId id, Incarnation incarnation) {
+void MessageMachine::on_up(const Completion& up) {
+  const NodeId id = up.peer;
   Peer& peer = peers_[id.value()];
   if (!peer.up && peer.listened) --listened_down_;
   peer.up = true;
-  peer.incarnation = incarnation;
+  peer.incarnation = up.incarnation;
+  peer.lossless = up.is_lossless;
   if (peer.pair != nullptr) begin_connection(id, *peer.pair);
   touch(id);  // it may have to hear that this process is done
 }
@@ -211,7 +213,8 @@ bool MessageMachine::on_hello(NodeId from, const Frame& hello) {
     return false;
   }
   p.greeted = true;
-  p.out.connected(hello.granted, p.pulls);
+  p.out.connected(hello.granted, p.pulls, peers_[from.value()].lossless);
+  if (p.out.has_lost() && !lost_link_) lost_link_ = from;
   p.in.connected(hello.pulls);
   return true;
 }

@@ -159,6 +159,9 @@ class MessageMachine {
     Serial serial = 0;
   };
   const std::optional<Divergence>& divergence() const { return divergence_; }
+  /// A living peer, messages to which are lost since a connection ended that should not have: the
+  /// job cannot go on.
+  std::optional<NodeId> lost_link() const { return lost_link_; }
   bool is_up(NodeId peer) const { return peers_[peer.value()].up; }
   NodeId self() const { return options_.self; }
   std::uint32_t nodes() const { return options_.nodes; }
@@ -192,6 +195,7 @@ class MessageMachine {
     bool dirty = false;
     bool missing = false;  // since `down_since`, and in `missing_`
     bool listened = false;
+    bool lossless = false;  // its connection
   };
   /// A peer without a connection that something waits for.
   struct Missing {
@@ -214,7 +218,7 @@ class MessageMachine {
   }
   void touch(NodeId id);
   void begin_connection(NodeId id, Pair& pair);
-  void on_up(NodeId id, Incarnation incarnation);
+  void on_up(const Completion& up);
   void on_down(Instant now, NodeId id, TransmitQueue& out);
   void refuse(NodeId id);
   void on_operation_over(const Completion& completion);
@@ -243,6 +247,7 @@ class MessageMachine {
   std::vector<std::pair<NodeId, std::vector<StoredReceives>>> stored_;  // last, not committed yet
   std::vector<NodeId> waiting_for_room_;
   std::optional<Divergence> divergence_;
+  std::optional<NodeId> lost_link_;
   std::vector<NodeId> dirty_;
   std::vector<NodeId> listened_;  // peers, each once
   std::size_t listened_down_ = 0;

@@ -65,7 +65,13 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
 void PairOut::left(Flow& to, std::span<const std::byte> head, std::span<const std::byte> bytes,
                    std::uint64_t digest) {
   const std::size_t size = head.size() + bytes.size();
-  unheard_.emplace_back(Place{&to, to.next()}, true);
+  spent_ += credit_cost(size);
+  if (!keeps_ && to.kept.empty()) {
+    ++next_order_;
+    ++to.first;
+    return expect_word_of_unkept();
+  }
+  expect_word({&to, to.next()}, true);
   Kept& kept = to.kept.emplace_back();
   kept.order = next_order_++;
   kept.sent_in = connection_;
@@ -74,7 +80,6 @@ void PairOut::left(Flow& to, std::span<const std::byte> head, std::span<const st
   const std::byte* const copy = bodies_.keep(head, bytes, kept.body);
   WEFT_CHECK(copy != nullptr, "no memory for a message of {} bytes", size);
   kept.bytes = {copy, size};
-  spent_ += credit_cost(size);
 }
 
 Serial PairOut::skip(const FlowKey& key) {
@@ -84,7 +89,10 @@ Serial PairOut::skip(const FlowKey& key) {
   return to.first++;
 }
 
-void PairOut::connected(std::uint64_t granted, bool pull) {
+void PairOut::connected(std::uint64_t granted, bool pull, bool lossless) {
+  // A later connection may be asked for messages that were on an earlier one.
+  keeps_ = options_.retain || !lossless || connection_ > 0;
+  has_lost_ = has_lost_ || (has_unkept_ && !pull);
   ++connection_;
   up_ = true;
   granted_ = granted;
@@ -113,7 +121,11 @@ void PairOut::push_again(bool all) {
 void PairOut::disconnected() {
   up_ = false;
   answers_.clear();
+  for (std::size_t i = 0; i < unheard_.size(); ++i) {
+    has_unkept_ = has_unkept_ || unheard_[i].unkept > 0;
+  }
   unheard_.clear();
+  frames_out_ = 0;
   flows_.for_each_active([](Flow& flow) { flow.asked.clear(); });
 }
 
@@ -130,6 +142,7 @@ bool PairOut::on_get(const Frame& get) {
     return true;
   }
   const Kept* kept = from.find(get.serial);
+  if (kept == nullptr && !keeps_) return true;  // it is on its way, or there
   const bool on_its_way = kept != nullptr && kept->sent_in == connection_ && !is_large(kept->bytes);
   const bool answered = kept != nullptr && kept->answered_in == connection_;
   if (!on_its_way && !answered) answer(from, get.serial, get.region);
@@ -152,13 +165,23 @@ void PairOut::answer_what_was_asked(Flow& flow) {
 
 bool PairOut::on_credit(const Frame& credit) {
   if (credit.granted < granted_ || credit.received < heard_ ||
-      credit.received - heard_ > unheard_.size()) {
+      credit.received - heard_ > frames_out_) {
     return false;
   }
   granted_ = credit.granted;
-  for (; heard_ < credit.received; ++heard_) {
-    const Unheard heard = unheard_.front();
+  frames_out_ -= credit.received - heard_;
+  while (heard_ < credit.received) {
+    Unheard& first = unheard_.front();
+    if (first.unkept > 0) {
+      const std::uint64_t n = std::min<std::uint64_t>(first.unkept, credit.received - heard_);
+      first.unkept -= static_cast<std::uint32_t>(n);
+      heard_ += n;
+      if (first.unkept == 0) unheard_.pop_front();
+      continue;
+    }
+    const Unheard heard = first;
     unheard_.pop_front();
+    ++heard_;
     if (heard.delivers) arrived(heard.place);
   }
   return true;
@@ -415,7 +438,7 @@ bool PairOut::pump_push(const Place& place, TransmitQueue& out) {
   Kept& kept = *place.flow->find(place.serial);
   if (is_large(kept.bytes)) {
     send_about(FrameKind::announce, place, kept.bytes.size(), kept.digest, out);
-    unheard_.push_back({.place = place, .delivers = false});
+    expect_word(place, false);
   } else {
     send_body(*place.flow, place.serial, kept, false, out);
   }
@@ -454,7 +477,7 @@ bool PairOut::pump_archived(Answer& answer, const Archive::Message& message, Tra
     encode(w, frame);
     w.put_bytes(message.bytes);
   });
-  unheard_.push_back({.place = answer.place, .delivers = true});
+  expect_word(answer.place, true);
   return true;
 }
 
@@ -467,7 +490,7 @@ bool PairOut::pump_written(Answer& answer, std::span<const std::byte> bytes, Tra
   }
   if (!pump_writes(answer, bytes, out)) return false;
   send_about(FrameKind::written, answer.place, bytes.size(), 0, out);
-  unheard_.push_back({.place = answer.place, .delivers = true});
+  expect_word(answer.place, true);
   return true;
 }
 
@@ -507,7 +530,7 @@ void PairOut::send_body(Flow& flow, Serial serial, Kept& kept, bool asked, Trans
   out.send(
       peer_, options_.level_to(peer_), header_bytes, [&](wire::Writer& w) { encode(w, frame); },
       kept.bytes);
-  unheard_.push_back({.place = {&flow, serial}, .delivers = true});
+  expect_word({&flow, serial}, true);
 }
 
 void PairOut::send_about(FrameKind kind, const Place& place, std::uint64_t size,

@@ -71,8 +71,8 @@ class PairOut {
   Serial skip(const FlowKey& key);
 
   /// A connection is there and the peer has said hello. Messages that may not have arrived are sent
-  /// again; with `pull` only when asked for.
-  void connected(std::uint64_t granted, bool pull);
+  /// again; with `pull` only when asked for. `lossless`: as Completion::is_lossless.
+  void connected(std::uint64_t granted, bool pull, bool lossless);
   void disconnected();
 
   /// False: the peer sent something impossible.
@@ -96,6 +96,9 @@ class PairOut {
   void fail_all(Failure failure);
   /// Somebody waits for one of its operations.
   bool waits() const { return pending_ > 0; }
+  /// A connection that should have lost nothing ended, and the peer lives: messages that were on it
+  /// are lost.
+  bool has_lost() const { return has_lost_; }
   /// This process has sent something.
   bool has_begun() const { return next_order_ > 1; }
   /// Messages so far, in all flows.
@@ -164,7 +167,8 @@ class PairOut {
   };
   struct Unheard {
     Place place;
-    bool delivers = false;  // it brings the message, not only word of it
+    bool delivers = false;     // it brings the message, not only word of it
+    std::uint32_t unkept = 0;  // it stands for so many, each a message that was not kept
   };
   struct Write {
     Place place;  // no flow: the slot is free
@@ -179,6 +183,17 @@ class PairOut {
     // Only a message sent again can differ.
     if (!options_.retain || flow.digest == 0) return 0;
     return digest_after(flow.digest, flow.next(), bytes);
+  }
+  void expect_word(const Place& place, bool delivers) {
+    unheard_.emplace_back(place, delivers);
+    ++frames_out_;
+  }
+  void expect_word_of_unkept() {
+    if (unheard_.empty() || unheard_[unheard_.size() - 1].unkept == 0) {
+      unheard_.emplace_back(Place{}, true);
+    }
+    ++unheard_[unheard_.size() - 1].unkept;
+    ++frames_out_;
   }
   void left(Flow& to, std::span<const std::byte> head, std::span<const std::byte> bytes,
             std::uint64_t digest);
@@ -230,9 +245,13 @@ class PairOut {
   std::uint64_t granted_ = 0;  // of this connection
   std::uint64_t spent_ = 0;
   std::uint64_t heard_ = 0;       // frames that the peer has counted
+  std::uint64_t frames_out_ = 0;  // that it has not counted
   std::size_t pending_ = 0;       // operations
   std::uint32_t connection_ = 0;  // counts them; 0 before the first
   bool up_ = false;
+  bool keeps_ = true;        // copies of messages that left; constant while it is up
+  bool has_unkept_ = false;  // such were on a connection when it ended
+  bool has_lost_ = false;
 };
 
 }  // namespace weft::message

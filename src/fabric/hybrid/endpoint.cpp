@@ -268,7 +268,7 @@ bool Endpoint::translate(std::size_t k, Completion& completion) {
     case CompletionKind::failed:
       return on_ended(*peer, k, completion);
     case CompletionKind::peer_up:
-      on_up(*peer, k, completion.incarnation);
+      on_up(*peer, k, completion);
       return false;
     case CompletionKind::peer_down:
       return on_down(*peer, k, completion);
@@ -285,10 +285,7 @@ bool Endpoint::on_received(Peer& peer, std::size_t k, Completion& completion) {
   Link& link = peer.links[k];
   if (decides(peer) && note == kAgree && link.is_proposed && peer.chosen == kNone) {
     choose(peer, k);
-    completion = {};
-    completion.kind = CompletionKind::peer_up;
-    completion.peer = peer.id;
-    completion.incarnation = link.incarnation;
+    report_up(peer, k, completion);
     return true;
   }
   if (!decides(peer) && note == kPropose && !link.is_proposed) {
@@ -315,8 +312,18 @@ bool Endpoint::on_ended(Peer& peer, std::size_t k, const Completion& completion)
   return true;
 }
 
-void Endpoint::on_up(Peer& peer, std::size_t k, Incarnation incarnation) {
+void Endpoint::report_up(const Peer& peer, std::size_t k, Completion& completion) {
+  completion = {};
+  completion.kind = CompletionKind::peer_up;
+  completion.peer = peer.id;
+  completion.incarnation = peer.links[k].incarnation;
+  completion.is_lossless = peer.links[k].is_lossless;
+}
+
+void Endpoint::on_up(Peer& peer, std::size_t k, const Completion& up) {
+  const Incarnation incarnation = up.incarnation;
   peer.links[k].is_up = true;
+  peer.links[k].is_lossless = up.is_lossless;
   peer.links[k].is_proposed = false;
   peer.links[k].incarnation = incarnation;
   if (incarnation < peer.incarnation) {
@@ -370,11 +377,7 @@ std::size_t Endpoint::attend_all(std::span<Completion> room) {
         need_attention(*peer);
         continue;
       }
-      Completion& up = room[count++];
-      up = {};
-      up.kind = CompletionKind::peer_up;
-      up.peer = peer->id;
-      up.incarnation = peer->links[k].incarnation;
+      report_up(*peer, k, room[count++]);
     }
   }
   attention_now_.clear();

@@ -29,6 +29,7 @@ struct Link {
   bool is_up = false;         ///< the part said so
   bool is_proposed = false;   ///< by the side that decides
   bool owes_note = false;     ///< our note's completion is still to come
+  bool is_lossless = false;   ///< the part said so
   Incarnation incarnation{};  ///< of this session
 };
 
@@ -94,7 +95,8 @@ class Endpoint final : public Fabric {
   bool translate(std::size_t k, Completion& completion);
   bool on_received(Peer& peer, std::size_t k, Completion& completion);
   bool on_ended(Peer& peer, std::size_t k, const Completion& completion);
-  void on_up(Peer& peer, std::size_t k, Incarnation incarnation);
+  void on_up(Peer& peer, std::size_t k, const Completion& up);
+  static void report_up(const Peer& peer, std::size_t k, Completion& completion);
   bool on_down(Peer& peer, std::size_t k, Completion& completion);
   bool is_far_due() const;
   std::size_t yield_failed(std::span<Completion> room);

@@ -269,7 +269,10 @@ void LoopbackFabric::push(CompletionKind kind, NodeId peer, std::uint64_t contex
   event.completion.peer = peer;
   event.completion.context = context;
   event.link = link;
-  if (kind == CompletionKind::peer_up) event.completion.incarnation = peers_.at(peer).incarnation;
+  if (kind == CompletionKind::peer_up) {
+    event.completion.incarnation = peers_.at(peer).incarnation;
+    event.completion.is_lossless = hub_->options.is_lossless;
+  }
   events_.push_back(std::move(event));
   wake();
 }

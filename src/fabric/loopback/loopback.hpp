@@ -14,6 +14,9 @@ struct LoopbackOptions {
   std::size_t max_message = 64 * 1024;
   std::size_t max_write = std::size_t{1} << 32;
   std::size_t max_outstanding = 256;  ///< per endpoint; also messages in flight per pair
+  /// Connections say that they lose nothing (Completion::is_lossless), which `break_connection`
+  /// makes a lie of.
+  bool is_lossless = false;
 };
 
 /// The hub through which endpoints find each other. They share its state, and may outlive it.

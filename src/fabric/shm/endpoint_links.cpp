@@ -136,7 +136,10 @@ void Endpoint::report_up(Peer& peer, Yield& yield) {
   peer.is_up = true;
   up_.push_back(&peer);
   become_busy(peer);
-  yield.push(CompletionKind::peer_up, peer.id).incarnation = peer.reported_incarnation;
+  Completion& up = yield.push(CompletionKind::peer_up, peer.id);
+  up.incarnation = peer.reported_incarnation;
+  // The session on a Unix socket ends only with one of the processes.
+  up.is_lossless = true;
 }
 
 // First messages that the peer sent before it went, then the operations, then the peer. False when

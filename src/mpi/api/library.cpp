@@ -71,11 +71,17 @@ Library::Library() {
   self.name = "MPI_COMM_SELF";
 }
 
-Library& library() {
-  // Never destroyed: a program may exit from anywhere.
-  static Library* const the_library = new Library;
-  return *the_library;
+namespace detail {
+
+// Never destroyed: a program may exit from anywhere.
+constinit Library* the_library = nullptr;
+
+Library& make_library() {
+  static Library* const made = the_library = new Library;
+  return *made;
 }
+
+}  // namespace detail
 
 void end_job(int code, const std::string& why) {
   Library& mpi = library();
@@ -156,12 +162,6 @@ const Datatype* Call::communicated(MPI_Datatype handle, int& error) const {
   error = fail(&library().world, MPI_ERR_TYPE,
                "the datatype was not committed; call MPI_Type_commit before it is communicated");
   return nullptr;
-}
-
-int Call::settle(const Communicator*) const {
-  const auto& failure = library().transfer->failure();
-  if (!failure) return MPI_SUCCESS;
-  return fail(nullptr, MPI_ERR_OTHER, failure->message);
 }
 
 MPI_Request keep_request(std::unique_ptr<Request> request) {

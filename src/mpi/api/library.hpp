@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -133,7 +134,13 @@ struct Library {
   std::vector<std::unique_ptr<Request>> freed_requests;
   std::vector<std::unique_ptr<WindowObject>> freed_windows;
 };
-Library& library();
+namespace detail {
+extern Library* the_library;  ///< null before the first call
+Library& make_library();
+}  // namespace detail
+inline Library& library() {
+  return detail::the_library != nullptr ? *detail::the_library : detail::make_library();
+}
 
 /// A communicator of some of the parent's processes, ready for messages.
 MPI_Comm add_communicator(const Communicator& parent, Group group);
@@ -142,12 +149,24 @@ MPI_Comm add_communicator(const Communicator& parent, Group group);
 /// holds this for as long as it lives. A thread that waits lets others in.
 class Held {
  public:
-  Held();
+  Held() : holds_(has_threads().load(std::memory_order_relaxed)) {
+    if (holds_) enter();
+  }
   Held(const Held&) : Held() {}
   Held& operator=(const Held&) { return *this; }
-  ~Held();
+  ~Held() {
+    if (holds_) leave();
+  }
+  /// Calls come from several threads.
+  static std::atomic<bool>& has_threads() {
+    static constinit std::atomic<bool> value{false};
+    return value;
+  }
 
  private:
+  static void enter();
+  static void leave();
+
   bool holds_;
 };
 /// From now on calls come from several threads at a time.
@@ -167,7 +186,10 @@ struct Call {
   /// The same of one that is communicated: it was committed.
   const Datatype* communicated(MPI_Datatype handle, int& error) const;
   /// The job is over, a peer is gone.
-  int settle(const Communicator* communicator) const;
+  int settle(const Communicator*) const {
+    const auto& failure = library().transfer->failure();
+    return failure ? fail(nullptr, MPI_ERR_OTHER, failure->message) : MPI_SUCCESS;
+  }
 };
 
 /// Ends this process and, through its launcher, the job.

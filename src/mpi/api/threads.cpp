@@ -17,7 +17,6 @@ std::mutex& the_lock() {
   return *lock;
 }
 
-std::atomic<bool> has_threads{false};
 int waiting_threads = 0;     // in calls, guarded by the lock
 thread_local int depth = 0;  // of this thread's calls
 
@@ -38,12 +37,12 @@ void let_others_in(int fruitless_turns) {
 
 }  // namespace
 
-Held::Held() : holds_(has_threads.load(std::memory_order_relaxed)) {
-  if (holds_ && depth++ == 0) the_lock().lock();
+void Held::enter() {
+  if (depth++ == 0) the_lock().lock();
 }
 
-Held::~Held() {
-  if (holds_ && --depth == 0) the_lock().unlock();
+void Held::leave() {
+  if (--depth == 0) the_lock().unlock();
 }
 
 bool is_alone() {
@@ -52,7 +51,7 @@ bool is_alone() {
 
 void allow_threads(Transfer& transfer) {
   transfer.set_pause(let_others_in);
-  has_threads = true;
+  Held::has_threads() = true;
 }
 
 }  // namespace weft::mpi
