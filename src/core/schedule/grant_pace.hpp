@@ -65,7 +65,8 @@ class ReluctantNumber {
 /// while the node has no processor and their senders use up what was granted: there the number
 /// grows to what the rings hold. That is the node's wish; the number that all of
 /// them agree on (GrantAgreement) overrides it. Now and then the number goes below the path's
-/// capacity for a moment, to see the shortest time without the node's own queue.
+/// capacity for a moment, to see the shortest time without the node's own queue. Where there is one
+/// input node only, what the rings hold is in flight: nobody meets it.
 ///
 /// Ahead: when stragglers left so few grants to give that the node's link ran dry for more than a
 /// twentieth of the time, twice in a row, and they were not always the same ones, the others may be
@@ -124,6 +125,7 @@ class GrantPace {
   void restart(Instant now);
 
  private:
+  static constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::size_t rates_kept = 8;
   static constexpr std::uint32_t probe_every = 64;  // periods
   /// A path that holds less is idle most of the time: not links decide, but nodes.
@@ -158,7 +160,7 @@ class GrantPace {
   std::uint32_t agreed_ = 0;
   std::uint32_t least_ = 0;
   std::uint32_t first_ = 0;
-  std::uint32_t most_ = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t most_ = unknown;
   ReluctantNumber ahead_;
   ReluctantNumber cover_;  // places for the node's own absences
   /// More places on trial: they stay if they make the node faster.

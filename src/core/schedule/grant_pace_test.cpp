@@ -54,6 +54,15 @@ TEST_F(pace, begins_with_no_less_than_the_options_say) {
   EXPECT_EQ(pace_.in_flight(), 4u);
 }
 
+TEST_F(pace, gives_an_only_input_node_all_that_the_rings_hold) {
+  GrantPace alone({.short_periods = 0}, 1);
+  EXPECT_EQ(alone.in_flight(), 4u) << "before the size of contributions is known";
+  alone.set_most(24);
+  EXPECT_EQ(alone.in_flight(), 24u);
+  pace_.set_most(24);
+  EXPECT_EQ(pace_.in_flight(), 4u) << "others are kept apart";
+}
+
 TEST_F(pace, begins_with_more_where_contributions_are_small) {
   pace_.set_first(256);
   EXPECT_EQ(pace_.in_flight(), 256u);
