@@ -177,7 +177,8 @@ Duration GrantCompute::late_after() const {
 }
 
 bool GrantCompute::is_late(const Input& input, Instant now) const {
-  return late_after() != Duration::max() && !input.batches.empty() &&
+  // Where credit decides, a grant waits for room in the ring and not for its input node.
+  return !pace_.fills_rings() && late_after() != Duration::max() && !input.batches.empty() &&
          now - input.batches[0].at > late_after();
 }
 
@@ -241,7 +242,7 @@ GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest)
       continue;
     }
     standing.out += input.out();
-    if (late_after() == Duration::max() || input.batches.empty()) continue;
+    if (pace_.fills_rings() || late_after() == Duration::max() || input.batches.empty()) continue;
     // A grant that turns late frees its place.
     const Instant late = input.batches[0].at + late_after() + Duration(1);
     if (late > now) deadline_ = std::min(deadline_, late);

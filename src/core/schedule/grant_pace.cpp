@@ -43,6 +43,9 @@ constexpr double unseen = 10;
 /// absent, so many times. Contributions come late in a network that is full, too, and more in
 /// flight would fill it more.
 constexpr double most_unseen = 20;
+/// Where nodes lack processors again and again, each try to do with less costs them: the calm that
+/// is asked for grows up to this time. Periods of few microseconds would be too few to tell.
+constexpr double longest_calm = 1;  // seconds
 /// More in flight than this is never of use: it keeps the arithmetic in range.
 constexpr double unthinkable = 1e6;
 
@@ -60,13 +63,15 @@ void ReluctantNumber::grow(std::uint32_t to) {
   to = std::min(to, most_);
   if (to <= value_) return;
   value_ = to;
-  if (std::exchange(shrunk_, 0) > 0) patience_ = std::min(patience_ * 2, most_patience);
+  // Several steps down may have been made before the one that was too many.
+  if (std::exchange(shrunk_, 0) > 0) patience_ = std::min(asked_ * 2, most_patience_);
 }
 
 bool ReluctantNumber::calm() {
   if (value_ == least_ || ++calm_ < patience_) return false;
   calm_ = 0;
   value_ -= std::max(1u, std::min(value_ / 4, value_ - least_));
+  if (shrunk_ == 0) asked_ = patience_;
   if (++shrunk_ > 1) patience_ = std::max(patience_ / 2, least_patience);
   return true;
 }
@@ -143,6 +148,8 @@ void GrantPace::set_cover(Duration length) {
   }
   const double dry = static_cast<double>(dry_) / arrivals_;
   const double rate = arrivals_ / length.to_seconds();
+  cover_.set_most_patience(
+      static_cast<std::uint32_t>(std::min(longest_calm / length.to_seconds(), unthinkable)));
   const double starved = static_cast<double>(starved_) / arrivals_;
   const bool may_try = is_worth_trying_more(rate);
   const bool was_starved = std::exchange(starves_, starved > often_starved);

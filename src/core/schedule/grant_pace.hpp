@@ -42,17 +42,23 @@ class ReluctantNumber {
   void busy() { calm_ = 0; }
   /// Growing to more than `to` was of no use.
   void take_back(std::uint32_t to) { value_ = std::clamp(to, least_, value_); }
+  /// The longest calm that is ever asked for, in periods; 48 if that is more.
+  void set_most_patience(std::uint32_t periods) {
+    most_patience_ = std::max(periods, usual_most_patience);
+  }
 
  private:
   static constexpr std::uint32_t least_patience = 3;  // periods
-  static constexpr std::uint32_t most_patience = 48;
+  static constexpr std::uint32_t usual_most_patience = 48;
 
   std::uint32_t least_;
   std::uint32_t most_;
   std::uint32_t value_;
   std::uint32_t calm_ = 0;
   std::uint32_t patience_ = least_patience;
-  std::uint32_t shrunk_ = 0;  // times since it grew
+  std::uint32_t most_patience_ = usual_most_patience;
+  std::uint32_t asked_ = least_patience;  // before it began to shrink
+  std::uint32_t shrunk_ = 0;              // times since it grew
 };
 
 /// In flight: as many as the path holds when nothing queues, that is the best rate of late times
@@ -90,6 +96,8 @@ class GrantPace {
   void set_first(std::uint32_t grants) { first_ = grants; }
   /// More are never out: the pairs' rings hold no more.
   void set_most(std::uint32_t grants) { most_ = std::max(1u, grants); }
+  /// As many are out as the rings hold: credit decides.
+  bool fills_rings() const { return in_flight() >= most_; }
   /// The compute nodes have agreed on so many; zero: they have not.
   void agree(std::uint32_t grants) { agreed_ = grants; }
   bool is_slow(std::size_t input) const { return suspects_[input].slow; }

@@ -349,6 +349,12 @@ TEST_F(pace, a_restart_forgets_what_was_measured_of_the_period) {
   EXPECT_EQ(pace_.in_flight(), 6u);
 }
 
+int periods_until_it_shrinks(ReluctantNumber& n) {
+  int periods = 1;
+  while (!n.calm()) ++periods;
+  return periods;
+}
+
 TEST(reluctant_number, grows_at_once_and_shrinks_by_a_quarter_after_calm) {
   ReluctantNumber n(2, 16);
   n.grow(12);
@@ -366,9 +372,35 @@ TEST(reluctant_number, asks_for_twice_the_calm_when_it_has_shrunk_too_early) {
   n.grow(8);
   while (!n.calm()) continue;
   n.grow(8);
-  int periods = 1;
-  while (!n.calm()) ++periods;
-  EXPECT_EQ(periods, 6);
+  EXPECT_EQ(periods_until_it_shrinks(n), 6);
+}
+
+TEST(reluctant_number, asks_for_twice_the_first_calm_where_only_the_last_step_down_was_too_much) {
+  ReluctantNumber n(0, 64);
+  int asked = 3;
+  for (int i = 0; i < 4; ++i, asked *= 2) {
+    n.grow(64);
+    EXPECT_EQ(periods_until_it_shrinks(n), asked);
+    while (n.value() > 8) n.calm();  // sooner and sooner
+  }
+}
+
+TEST(reluctant_number, asks_for_no_longer_calm_than_it_is_told) {
+  ReluctantNumber n(0, 64);
+  n.set_most_patience(7);
+  for (int i = 0; i < 10; ++i) {
+    n.grow(64);
+    periods_until_it_shrinks(n);
+  }
+  n.grow(64);
+  EXPECT_EQ(periods_until_it_shrinks(n), 48) << "it is never told less than that";
+  n.set_most_patience(200);
+  for (int i = 0; i < 4; ++i) {
+    n.grow(64);
+    periods_until_it_shrinks(n);
+  }
+  n.grow(64);
+  EXPECT_EQ(periods_until_it_shrinks(n), 200);
 }
 
 TEST(reluctant_number, one_busy_period_ends_the_calm) {

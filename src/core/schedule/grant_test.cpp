@@ -296,6 +296,21 @@ TEST_F(granting_node, what_turns_late_frees_its_place) {
   EXPECT_EQ(grants(), (std::vector<Granted>{{3, 128}}));
 }
 
+TEST_F(granting_node, nobody_is_late_where_credit_decides) {
+  // Four contributions for each of two input nodes: a grant waits for room in the ring.
+  start(2, 0,
+        {.min_in_flight = 64, .first_in_flight = 64, .first_window = 0, .pair_descriptors = 3});
+  first_round(2);
+  EXPECT_EQ(grants().size(), 8u);
+  std::uint64_t t = 104;
+  usual_rounds(2, t);
+  (void)grants();
+  EXPECT_EQ(node_->next_deadline(), Instant::never());
+  arrive(1, t, 1000);
+  EXPECT_EQ(grants().size(), 1u);
+  EXPECT_EQ(node_->next_deadline(), Instant::never());
+}
+
 TEST_F(granting_node, others_arrive_together_with_an_input_that_is_always_last) {
   start(4, 0, {});
   // Each input answers its grants one after the other: 10 us each, input 3 takes 100 us.
