@@ -48,7 +48,10 @@ void print_published(std::span<const report::RunRecord> runs) {
 /// The checks' verdict and the run's shortfalls, in words.
 void print_findings(const std::string& name, const report::RunRecord& r) {
   if (report::was_checked(r) && r.checks.errors == 0) {
-    fmt::print("{}: contents checked, nothing wrong\n", name);
+    fmt::print("{}: {}\n", name,
+               r.timeslices_complete + r.timeslices_incomplete == 0
+                   ? "no timeslice came, so that no contents were checked"
+                   : "contents checked, nothing wrong");
   }
   if (r.timeslices_incomplete > 0) {
     fmt::print("{}: {} timeslice{} incomplete\n", name, r.timeslices_incomplete,

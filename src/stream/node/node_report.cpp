@@ -117,7 +117,9 @@ Span span_of(const std::vector<NodeReport>& reports) {
     span.start = std::min(span.start, r.started);
     span.end = std::max(span.end, r.ended);
   }
-  if (span.start > span.end) span.start = span.end;
+  // Nothing was built, or nobody saw a view.
+  if (span.start == Instant::never()) span.start = span.end;
+  span.end = std::max(span.start, span.end);
   return span;
 }
 

@@ -197,6 +197,20 @@ TEST(node_report, a_node_that_never_saw_a_view_does_no_harm) {
   EXPECT_TRUE(record.series.goodput.empty());
 }
 
+/// Clocks count from long before any stream; an empty source leaves no end.
+TEST(node_report, a_stream_of_nothing_lasts_no_time) {
+  std::vector<NodeReport> reports(3);
+  for (std::uint32_t node = 0; node < 3; ++node) {
+    reports[node].node = NodeId(node);
+    reports[node].started = Instant(std::int64_t{1} << 62);
+    reports[node].bucket_ns = 100'000'000;
+  }
+  const auto record = merge_reports(two_by_one(), reports);
+  EXPECT_EQ(record.timeslices_sent, 0u);
+  EXPECT_DOUBLE_EQ(record.seconds, 0);
+  EXPECT_TRUE(record.series.goodput.empty());
+}
+
 TEST(node_report, no_run_exceeds_the_limit_that_it_is_measured_by) {
   std::vector<report::RunRecord> runs(2);
   runs[0].goodput_bytes_per_s = 90;
