@@ -123,6 +123,10 @@ std::string explain_unknown(const CLI::App& root) {
     if (first == words.end()) first = words.begin();
   }
   const std::string word = first->substr(0, first->find('='));
+  if (word == "--") {
+    return fmt::format("nothing follows '--' of {0}: write a program there; see {0} --help",
+                       full_name(command));
+  }
   if (word.starts_with("-")) {
     std::vector<std::string> options;
     add_options(command, options);

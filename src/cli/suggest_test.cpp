@@ -35,6 +35,9 @@ std::string said(const std::string& line) {
   CLI::App* local = stream->add_subcommand("local", "");
   int inputs = 0;
   local->add_option("--inputs", inputs, "");
+  CLI::App* runs = root.add_subcommand("run", "");
+  std::vector<std::string> command;
+  runs->add_option("COMMAND", command, "")->required();
   CLI::App* hidden = root.add_subcommand("strean", "");
   hidden->group("");
   try {
@@ -73,6 +76,8 @@ TEST(suggest, names_the_command_that_does_not_know_a_word) {
             "stream local --help");
   EXPECT_EQ(said("stream local here"),
             "'here' is one word too many for weft stream local; see weft stream local --help");
+  EXPECT_EQ(said("run --"),
+            "nothing follows '--' of weft run: write a program there; see weft run --help");
 }
 
 }  // namespace

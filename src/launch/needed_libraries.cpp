@@ -157,7 +157,9 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-std::string find_program(const std::string& program) {
+}  // namespace
+
+std::string place_of_program(const std::string& program) {
   if (program.find('/') != std::string::npos) return program;
   const char* path = std::getenv("PATH");
   std::string_view rest = path != nullptr ? path : "/bin:/usr/bin";
@@ -169,8 +171,6 @@ std::string find_program(const std::string& program) {
     rest.remove_prefix(end + 1);
   }
 }
-
-}  // namespace
 
 std::vector<std::string> needed_libraries(std::span<const std::byte> bytes) {
   const Image image(bytes);
@@ -223,13 +223,13 @@ MpiChoice choose_mpi(std::span<const std::byte> bytes) {
 }
 
 bool names_mpi(const std::string& program) {
-  const MappedFile file(find_program(program));
+  const MappedFile file(place_of_program(program));
   const MpiChoice choice = choose_mpi(file.bytes());
   return !choice.abi.empty() || !choice.wrong.empty();
 }
 
 std::string prefer_own_mpi(const std::string& program) {
-  const MappedFile file(find_program(program));
+  const MappedFile file(place_of_program(program));
   const MpiChoice choice = choose_mpi(file.bytes());
   if (!choice.wrong.empty()) return fmt::format("cannot start '{}': {}", program, choice.wrong);
   if (choice.abi.empty()) return {};

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,12 +18,18 @@ namespace weft {
 
 namespace {
 
-const char* fix_for(int number) {
+bool is_directory(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+const char* fix_for(const std::string& program, int number) {
   switch (number) {
     case ENOENT:
       return "give a path that exists, or a name that is found in PATH";
     case EACCES:
-      return "make it executable: chmod +x";
+      return is_directory(program) ? "it is a directory; name a program"
+                                   : "make it executable: chmod +x";
     case ENOEXEC:
       return "it is no program of this machine; a script begins with #!";
     default:
@@ -31,6 +38,11 @@ const char* fix_for(int number) {
 }
 
 }  // namespace
+
+std::string why_not_started(const std::string& program, int number) {
+  return fmt::format("cannot start '{}': {}; {}", program, std::strerror(number),
+                     fix_for(program, number));
+}
 
 int execute_program(const std::vector<std::string>& command, const SignalFile& signals,
                     Channel channel, const ProgramFiles& files) {
@@ -51,10 +63,7 @@ int execute_program(const std::vector<std::string>& command, const SignalFile& s
   for (const std::string& a : command) arguments.push_back(const_cast<char*>(a.c_str()));
   arguments.push_back(nullptr);
   ::execvp(arguments[0], arguments.data());
-  const int number = errno;
-  (void)channel.send(launch_message::cannot_start,
-                     fmt::format("cannot start '{}': {}; {}", arguments[0], std::strerror(number),
-                                 fix_for(number)));
+  (void)channel.send(launch_message::cannot_start, why_not_started(command[0], errno));
   return cannot_execute;
 }
 

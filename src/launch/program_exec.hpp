@@ -19,6 +19,10 @@ struct ProgramFiles {
   int outcomes = -1;  ///< the memory of its log (process/outcome_memory)
 };
 
+/// One line without a prefix: that `program` cannot be executed, the reason `number`, an errno, and
+/// the fix.
+std::string why_not_started(const std::string& program, int number);
+
 /// Executes the program with its end of the channel. Returns only when it cannot, after having told
 /// the launcher why: `cannot_execute`.
 int execute_program(const std::vector<std::string>& command, const SignalFile& signals,

@@ -22,6 +22,7 @@
 #include "fabric/choice/fabric_choice.hpp"
 #include "launch/launched_job.hpp"
 #include "launch/needed_libraries.hpp"
+#include "launch/program_exec.hpp"
 #include "process/job_link.hpp"
 #include "process/proxy_wire.hpp"
 #include "process/simulated/remote_life.hpp"
@@ -32,7 +33,6 @@
 namespace weft {
 namespace {
 
-constexpr int cannot_execute = 127;
 /// So many bytes of a program's output are kept.
 constexpr std::size_t most_kept_output = 1 << 20;
 
@@ -57,22 +57,31 @@ JobDescription description(const SimulatedLaunch& o) {
   if (::getppid() != parent) ::_exit(1);
   ::fcntl(its_end.descriptor(), F_SETFD, 0);
   ::setenv(proxy::variable, std::to_string(its_end.descriptor()).c_str(), 1);
-  std::string why = prefer_own_mpi(command[0]);
-  if (why.empty()) {
-    std::vector<char*> arguments;
-    for (const std::string& a : command) arguments.push_back(const_cast<char*>(a.c_str()));
-    arguments.push_back(nullptr);
-    ::execvp(arguments[0], arguments.data());
-    why = fmt::format("cannot start '{}': {}", command[0], std::strerror(errno));
-  }
-  fmt::print(stderr, "weft run: {}\n", why);
+  std::vector<char*> arguments;
+  for (const std::string& a : command) arguments.push_back(const_cast<char*>(a.c_str()));
+  arguments.push_back(nullptr);
+  ::execvp(arguments[0], arguments.data());
+  fmt::print(stderr, "weft run: {}\n", why_not_started(command[0], errno));
   std::fflush(stderr);
   ::_exit(cannot_execute);
+}
+
+/// Chooses the MPI of all ranks. Why none of them can be started, which is said once; else nothing.
+std::string prepare_ranks(const std::string& program) {
+  std::string why = prefer_own_mpi(program);
+  if (why.empty() && ::access(place_of_program(program).c_str(), X_OK) != 0) {
+    why = why_not_started(program, errno);
+  }
+  return why;
 }
 
 /// The simulation of a program that knows nothing of it: each rank is a process of its own. Returns
 /// the exit code.
 int run_simulation_of(const std::vector<std::string>& command, Channel channel) {
+  if (const std::string why = prepare_ranks(command[0]); !why.empty()) {
+    fmt::print(stderr, "weft run: {}\n", why);
+    return cannot_execute;
+  }
   const pid_t self = ::getpid();
   const ProcessStarter start = [&](NodeId, Channel& its_end) -> Result<pid_t> {
     const pid_t pid = ::fork();
@@ -167,7 +176,7 @@ void Child::execute(pid_t parent, int channel, int output) {
   arguments.push_back(nullptr);
   ::execvp(arguments[0], arguments.data());
   const std::string why =
-      fmt::format("weft run: cannot start '{}': {}\n", arguments[0], std::strerror(errno));
+      fmt::format("weft run: {}\n", why_not_started(options_.launch.command.front(), errno));
   (void)!::write(STDERR_FILENO, why.data(), why.size());
   ::_exit(cannot_execute);
 }

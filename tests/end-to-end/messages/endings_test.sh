@@ -80,6 +80,9 @@ echo 'no program' >"$dir/data"
 start -- "$dir/data"
 ends_with 127 "a file that is no program"
 says "make it executable"
+start -- "$dir"
+ends_with 127 "a directory"
+says "it is a directory; name a program"
 
 # kill_rank RANK: when its main is about to end, and it serves the others.
 kill_returned() {

@@ -48,5 +48,9 @@ refused 'rank 1 ended with code 3' -n 2 -- "$program" exit
 refused 'rank 1 exited without MPI_Finalize' -n 2 -- "$program" silent
 refused 'rank 0 exited without MPI_Init' -n 1 -- "$program" alone
 refused '5 processes, 1 on a host, need 5 hosts' -n 5 -- "$program"
+cp "$program" "$dir/data"
+chmod -x "$dir/data"
+refused "cannot start '$dir/data': Permission denied; make it executable" -n 4 -- "$dir/data"
+(($(wc -l <"$dir/out") == 1)) || fail "more than a line: $(cat "$dir/out")"
 refused 'needs a program that is linked to weft, or to MPICH or Open MPI' -n 2 -- /bin/true
 refused '--restart on-failure: ranks of' -n 2 --restart on-failure -- "$program"
