@@ -114,7 +114,8 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
   command->add_option("--most-restarts", s.launch.most_restarts, "of all processes together")
       ->capture_default_str();
   add_parsed(*command, "--timeout", s.launch.timeout, parse_duration,
-             "a process that is gone for longer fails what waits for it", "10s");
+             "a process that is gone for longer fails what waits for it",
+             "10s, or 100ms for each process");
   add_parsed(*command, "--inbox", s.launch.inbox, parse_byte_count,
              "for messages that come before they are wanted, per process", "16MiB");
   add_parsed(*command, "--outbox", s.launch.outbox, parse_byte_count,

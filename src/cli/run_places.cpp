@@ -22,9 +22,9 @@ Error wrong(std::string what) {
   return {ErrorCode::invalid_argument, std::move(what)};
 }
 
-template <class Value>
+template <class Value, class Option>
 void take(const CLI::App& command, const char* option, const std::optional<Value>& from,
-          Value& into) {
+          Option& into) {
   if (from && command.count(option) == 0) into = *from;
 }
 
@@ -99,7 +99,7 @@ void add_place_options(CLI::App& command, PlaceOptions& places, LaunchOptions& l
   command.add_option("--network", launch.network, "which of a machine's addresses processes use")
       ->type_name("ADDRESS/BITS");
   add_parsed(command, "--peer-timeout", launch.peer_timeout, parse_duration,
-             "a machine that answers nothing for so long is gone", "as --timeout");
+             "a machine that answers nothing for so long is gone", "as --timeout, or 10s");
   add_parsed(command, "--heartbeat", launch.heartbeat, parse_heartbeat,
              "a connection that was silent for so long is proved alive, before --peer-timeout",
              "half of --peer-timeout");

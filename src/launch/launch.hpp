@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,15 +24,17 @@ struct LaunchOptions {
   bool restart = false;  ///< processes that are ended by a signal or with another code than 0
   std::uint32_t most_restarts = 1000;
   /// When a process is gone for longer, operations that wait for it fail. With `restart`, when it
-  /// cannot be restarted any more.
-  Duration timeout = Duration::seconds(10);
+  /// cannot be restarted any more. None: 10 s, and for large jobs 100 ms for each process: all meet
+  /// all when a job begins, and processes that share a core do so one after the other.
+  std::optional<Duration> timeout;
   ByteCount inbox = ByteCount::mib(16);  ///< per process
   ByteCount outbox;                      ///< per process; zero: no limit
   bool outbox_fails = false;             ///< a send beyond it fails; else it waits
   std::string spill;                     ///< directory for messages beyond it; empty: none
   std::size_t eager = 0;                 ///< bytes; zero: the default
   std::uint32_t connections = 0;         ///< of TCP, per process at a time; zero: the default
-  /// A host whose kernel answers nothing for so long is gone. Zero: `timeout`, at least a second.
+  /// A host whose kernel answers nothing for so long is gone. Zero: `timeout` if that is
+  /// said, at least a second, else 10 s.
   Duration peer_timeout;
   /// A connection over which nothing came for so long is proved alive, shorter than `peer_timeout`.
   /// Zero: the fabric's default.

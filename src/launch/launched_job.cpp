@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/launched_job.hpp"
 
+#include <algorithm>
+
 #include "process/job_options.hpp"
 
 namespace weft {
 
+namespace {
+
+constexpr Duration usual_timeout = Duration::seconds(10);
+constexpr Duration for_each_process = Duration::milliseconds(100);
+
+}  // namespace
+
+Duration timeout_of(const LaunchOptions& options) {
+  if (options.restart) return Duration::max();
+  if (options.timeout) return *options.timeout;
+  return std::max(usual_timeout, for_each_process * std::int64_t{options.processes});
+}
+
 Duration peer_timeout_of(const LaunchOptions& options) {
-  return peer_timeout_of(options.peer_timeout, options.timeout);
+  return peer_timeout_of(options.peer_timeout, options.timeout.value_or(usual_timeout));
 }
 
 Result<void> check_heartbeat(std::string_view asked_by, const LaunchOptions& options) {
@@ -26,7 +41,7 @@ JobDescription describe_job(const LaunchOptions& options, const JobSecret& secre
           .run = options.file.empty() ? secret.job_id : std::string(),
           .peer_timeout = peer_timeout_of(options),
           .heartbeat = options.heartbeat,
-          .timeout = options.restart ? Duration::max() : options.timeout,
+          .timeout = timeout_of(options),
           .inbox = options.inbox,
           .outbox = options.outbox,
           .outbox_fails = options.outbox_fails,

@@ -11,6 +11,9 @@
 
 namespace weft {
 
+/// How long a process may be gone until what waits for it fails.
+Duration timeout_of(const LaunchOptions& options);
+
 /// How long a host may answer nothing until it counts as gone.
 Duration peer_timeout_of(const LaunchOptions& options);
 

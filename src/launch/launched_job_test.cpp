@@ -20,6 +20,18 @@ TEST(launched_job, waits_for_silent_hosts_as_long_as_for_processes_by_default) {
   EXPECT_EQ(peer_timeout_of(options), second * 3);
 }
 
+TEST(launched_job, gives_large_jobs_the_time_that_all_need_to_meet_all) {
+  LaunchOptions options;
+  EXPECT_EQ(timeout_of(options), second * 10);
+  options.processes = 300;
+  EXPECT_EQ(timeout_of(options), second * 30);
+  EXPECT_EQ(peer_timeout_of(options), second * 10) << "a machine is as silent in a large job";
+  options.timeout = Duration{};
+  EXPECT_EQ(timeout_of(options), Duration{}) << "what is said holds";
+  options.timeout = second;
+  EXPECT_EQ(describe_job(options, {.job_id = "job", .secret = "secret"}).timeout, second);
+}
+
 std::string complaint(Duration heartbeat, const char* fabric = "auto") {
   LaunchOptions options;
   options.heartbeat = heartbeat;
