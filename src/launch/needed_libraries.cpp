@@ -95,6 +95,7 @@ constexpr std::array mpi_libraries{
     MpiLibrary{"libmpi.so.40", "openmpi", {}},
     MpiLibrary{"libmpi_abi.so.1", "standard", {}},
     MpiLibrary{"libmpi_abi.so.0", "standard", {}},
+    MpiLibrary{"libweft_mpifort.so.1", "standard", {}},
     MpiLibrary{"libmpi_mpifh.so.40", "openmpi", {}},
     MpiLibrary{"libmpifort.so.", {}, no_binding},
     MpiLibrary{"libmpichcxx.so.", {}, no_binding},

@@ -94,6 +94,7 @@ TEST(choose_mpi, follows_the_library_that_a_program_needs) {
   EXPECT_EQ(choose_mpi(program_with({"libmpi_mpifh.so.40"})).abi, "openmpi");
   EXPECT_EQ(choose_mpi(program_with({"libmpi_abi.so.1"})).abi, "standard");
   EXPECT_EQ(choose_mpi(program_with({"libmpi_abi.so.0"})).abi, "standard");
+  EXPECT_EQ(choose_mpi(program_with({"libweft_mpifort.so.1"})).abi, "standard");
   EXPECT_EQ(choose_mpi(program_with({"libmpi.so.40"})).library, "libmpi.so.40");
 }
 

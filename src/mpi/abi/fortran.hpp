@@ -4,6 +4,8 @@
 
 #if defined(WEFT_MPI_MPICH)
 #include "mpi/abi/mpich/fortran.hpp"
+#elif defined(WEFT_MPI_ABOVE_ABI)
+#include "mpi/abi/standard/fortran_above.hpp"
 #elif defined(WEFT_MPI_STANDARD)
 #include "mpi/abi/standard/fortran.hpp"
 #else

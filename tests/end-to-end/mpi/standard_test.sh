@@ -36,7 +36,3 @@ code=0
 ((code == 1)) || fail "a function that is not there ends with $code: $(cat "$dir/out")"
 grep -q 'MPI_Comm_spawn: weft does not have it yet; docs/mpi.md' "$dir/out" ||
   fail "it is not named: $(cat "$dir/out")"
-
-code=0
-"$build/weft-mpifort" x.f90 2>"$dir/out" || code=$?
-((code == 1)) && grep -q 'no Fortran library' "$dir/out" || fail "weft-mpifort: $(cat "$dir/out")"

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fortran above the standard's ABI, which leaves Fortran to others: of a library of MPI nothing is
+// known but that ABI. Handles are the numbers that the ABI's own functions give: predefined ones
+// are what they are in C. Sentinels are common blocks, of which a program and this library have one
+// copy.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/abi/standard/abi.hpp"
+
+extern "C" {
+extern int mpi_weft_bottom_;
+extern int mpi_weft_in_place_;
+extern int mpi_weft_status_ignore_[8];
+extern int mpi_weft_statuses_ignore_[8];
+extern int mpi_weft_errcodes_ignore_;
+extern int mpi_weft_unweighted_;
+extern int mpi_weft_weights_empty_;
+extern char mpi_weft_argv_null_;
+extern char mpi_weft_argvs_null_;
+
+#define WEFT_MPI_FUNCTION(result, name, parameters) result name parameters;
+#include "mpi/abi/standard/functions.def"
+#undef WEFT_MPI_FUNCTION
+}
+
+namespace weft::mpi::abi {
+
+/// The ABI's functions between handles and numbers.
+template <class Handle>
+struct Numbers;
+#define WEFT_MPI_NUMBERS(Handle, name)                                        \
+  template <>                                                                 \
+  struct Numbers<Handle> {                                                    \
+    static Handle handle(int number) { return MPI_##name##_fromint(number); } \
+    static int number(Handle handle) { return MPI_##name##_toint(handle); }   \
+  };
+WEFT_MPI_NUMBERS(MPI_Comm, Comm)
+WEFT_MPI_NUMBERS(MPI_Datatype, Type)
+WEFT_MPI_NUMBERS(MPI_Errhandler, Errhandler)
+WEFT_MPI_NUMBERS(MPI_File, File)
+WEFT_MPI_NUMBERS(MPI_Group, Group)
+WEFT_MPI_NUMBERS(MPI_Info, Info)
+WEFT_MPI_NUMBERS(MPI_Message, Message)
+WEFT_MPI_NUMBERS(MPI_Op, Op)
+WEFT_MPI_NUMBERS(MPI_Request, Request)
+WEFT_MPI_NUMBERS(MPI_Win, Win)
+#undef WEFT_MPI_NUMBERS
+
+/// Numbers below it are predefined handles, by the standard: nearly all of a program are.
+inline constexpr std::uintptr_t first_not_predefined = 4096;
+
+template <class Handle>
+Handle from_fortran(int number) {
+  const auto value = static_cast<std::uint32_t>(number);
+  if (value < first_not_predefined) return reinterpret_cast<Handle>(std::uintptr_t{value});
+  return Numbers<Handle>::handle(number);
+}
+template <class Handle>
+int to_fortran(Handle handle) {
+  const std::uintptr_t bits = shown(handle);
+  return bits < first_not_predefined ? static_cast<int>(bits) : Numbers<Handle>::number(handle);
+}
+
+inline void* fortran_bottom() {
+  return &mpi_weft_bottom_;
+}
+inline void* fortran_in_place() {
+  return &mpi_weft_in_place_;
+}
+inline void* fortran_status_ignore() {
+  return &mpi_weft_status_ignore_[0];
+}
+inline void* fortran_statuses_ignore() {
+  return &mpi_weft_statuses_ignore_[0];
+}
+
+inline int key_from_fortran(int key) {
+  return key;
+}
+
+}  // namespace weft::mpi::abi
