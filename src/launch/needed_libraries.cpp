@@ -158,6 +158,14 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
+/// Of a list of paths in the environment.
+void put_first(const char* variable, std::string path) {
+  if (const char* others = std::getenv(variable); others != nullptr && *others != '\0') {
+    path += fmt::format(":{}", others);
+  }
+  ::setenv(variable, path.c_str(), 1);
+}
+
 }  // namespace
 
 std::string place_of_program(const std::string& program) {
@@ -242,11 +250,12 @@ std::string prefer_own_mpi(const std::string& program) {
         "program; build or install it",
         program, choice.library, name);
   }
-  std::string path = own->substr(0, own->rfind('/'));
-  if (const char* others = std::getenv("LD_LIBRARY_PATH"); others != nullptr && *others != '\0') {
-    path += fmt::format(":{}", others);
+  put_first("LD_LIBRARY_PATH", own->substr(0, own->rfind('/')));
+  if (const char* module = std::getenv(mpi_module_variable)) {
+    const auto file = find_module(fmt::format("{}_{}.so", module, choice.abi));
+    if (!file) return fmt::format("cannot start '{}': {}", program, file.error().message);
+    put_first("LD_PRELOAD", *file);
   }
-  ::setenv("LD_LIBRARY_PATH", path.c_str(), 1);
   return {};
 }
 

@@ -55,7 +55,15 @@ int execute_program(const std::vector<std::string>& command, const SignalFile& s
     ::setenv(outcomes_variable, std::to_string(files.outcomes).c_str(), 1);
   }
   ::setenv(channel_variable, std::to_string(channel.descriptor()).c_str(), 1);
-  if (const std::string wrong = prefer_own_mpi(command[0]); !wrong.empty()) {
+  std::string wrong = prefer_own_mpi(command[0]);
+  if (files.outcomes >= 0 && std::getenv(mpi_module_variable) != nullptr && names_mpi(command[0])) {
+    // A recording has clocks, which its messages tell.
+    wrong = fmt::format(
+        "--restart on-failure: '{}', a program of MPI, is not started anew while it is recorded; "
+        "leave the option out",
+        command[0]);
+  }
+  if (!wrong.empty()) {
     (void)channel.send(launch_message::cannot_start, wrong);
     return cannot_execute;
   }

@@ -285,6 +285,7 @@ WEFT_CALL(MPI_Improbe,
 
 WEFT_CALL(MPI_Init, (int* count, char*** words)) {
   WEFT_REAL(MPI_Init);
+  MpiSession::get().choose_clock();
   const std::uint64_t entered_ns = Recorder::now_ns();
   const int code = real(count, words);
   MpiSession::get().begin(Call::MPI_Init, entered_ns);
@@ -293,6 +294,7 @@ WEFT_CALL(MPI_Init, (int* count, char*** words)) {
 
 WEFT_CALL(MPI_Init_thread, (int* count, char*** words, int required, int* provided)) {
   WEFT_REAL(MPI_Init_thread);
+  MpiSession::get().choose_clock();
   const std::uint64_t entered_ns = Recorder::now_ns();
   const int code = real(count, words, required, provided);
   MpiSession::get().begin(Call::MPI_Init_thread, entered_ns);
@@ -310,5 +312,5 @@ extern "C" __attribute__((visibility("default"))) void weft_progress_hook() {
   MpiSession& session = MpiSession::get();
   if (!session.is_recording()) return;
   session.recorder().add(
-      {.time_ns = Recorder::now_ns(), .kind = weft::trace::Record::Kind::progress});
+      {.time_ns = session.now_ns(), .kind = weft::trace::Record::Kind::progress});
 }

@@ -18,6 +18,15 @@ MpiSession& MpiSession::get() {
   return session;
 }
 
+void MpiSession::choose_clock() {
+  // The variable is gone once MPI has begun.
+  is_simulated_ = std::getenv("WEFT_SIMULATION") != nullptr;
+}
+
+std::uint64_t MpiSession::simulated_ns() {
+  return static_cast<std::uint64_t>(MPI_Wtime() * 1e9);
+}
+
 bool MpiSession::is_own_thread() const {
   return pthread_equal(own_thread, pthread_self()) != 0;
 }
@@ -26,7 +35,7 @@ void MpiSession::report(Incomplete why) {
   const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(why);
   if ((reported_ & bit) != 0) return;
   reported_ |= bit;
-  recorder_.add({.time_ns = Recorder::now_ns(),
+  recorder_.add({.time_ns = now_ns(),
                  .operation = static_cast<std::uint16_t>(why),
                  .kind = Record::Kind::incomplete});
 }
@@ -43,6 +52,7 @@ void MpiSession::begin(Call call, std::uint64_t entered_ns) {
   if (!recorder_.open(directory, rank_, static_cast<std::uint32_t>(ranks))) {
     std::perror("weft trace record: a recording cannot be made");
   }
+  if (is_simulated_) entered_ns = now_ns();
   ++depth_;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval_, nullptr);
   MPI_Comm_group(MPI_COMM_WORLD, &world_);
@@ -52,7 +62,7 @@ void MpiSession::begin(Call call, std::uint64_t entered_ns) {
                  .operation = static_cast<std::uint16_t>(call),
                  .kind = Record::Kind::enter});
   synchronise();
-  recorder_.add({.time_ns = Recorder::now_ns(),
+  recorder_.add({.time_ns = now_ns(),
                  .operation = static_cast<std::uint16_t>(call),
                  .kind = Record::Kind::leave});
   --depth_;
@@ -62,12 +72,12 @@ void MpiSession::end() {
   if (!recorder_.is_open()) return;
   ++depth_;
   const auto call = static_cast<std::uint16_t>(Call::MPI_Finalize);
-  recorder_.add({.time_ns = Recorder::now_ns(), .operation = call, .kind = Record::Kind::enter});
+  recorder_.add({.time_ns = now_ns(), .operation = call, .kind = Record::Kind::enter});
   synchronise();
   MPI_Group_free(&world_);
   MPI_Comm_free_keyval(&keyval_);
-  recorder_.add({.time_ns = Recorder::now_ns(), .operation = call, .kind = Record::Kind::leave});
-  recorder_.finish(Recorder::now_ns());
+  recorder_.add({.time_ns = now_ns(), .operation = call, .kind = Record::Kind::leave});
+  recorder_.finish(now_ns());
 }
 
 /// Measures how far rank 0's clock is ahead, rank by rank: of several answers the one that came
@@ -78,7 +88,7 @@ void MpiSession::synchronise() {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (rank == 0) {
-    recorder_.add({.time_ns = Recorder::now_ns(), .kind = Record::Kind::clock});
+    recorder_.add({.time_ns = now_ns(), .kind = Record::Kind::clock});
     for (int other = 1; other < ranks; ++other) measure_clock(other, ranks);
   } else {
     measure_clock(rank, ranks);
@@ -93,7 +103,7 @@ void MpiSession::measure_clock(int rank, int) {
     for (int i = 0; i < rounds; ++i) {
       std::uint64_t now = 0;
       MPI_Recv(&now, 1, MPI_UINT64_T, rank, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      now = Recorder::now_ns();
+      now = now_ns();
       MPI_Send(&now, 1, MPI_UINT64_T, rank, tag, MPI_COMM_WORLD);
     }
     return;
@@ -101,11 +111,11 @@ void MpiSession::measure_clock(int rank, int) {
   std::uint64_t best = ~std::uint64_t{0};
   Record clock{.kind = Record::Kind::clock};
   for (int i = 0; i < rounds; ++i) {
-    const std::uint64_t asked = Recorder::now_ns();
+    const std::uint64_t asked = now_ns();
     std::uint64_t theirs = asked;
     MPI_Send(&theirs, 1, MPI_UINT64_T, 0, tag, MPI_COMM_WORLD);
     MPI_Recv(&theirs, 1, MPI_UINT64_T, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    const std::uint64_t answered = Recorder::now_ns();
+    const std::uint64_t answered = now_ns();
     if (answered - asked >= best) continue;
     best = answered - asked;
     clock.time_ns = answered;
@@ -128,7 +138,7 @@ void MpiSession::add_definition(MPI_Comm communicator, std::uint64_t identity) {
   MPI_Comm_group(communicator, &group);
   MPI_Group_translate_ranks(group, size, within.data(), world_, of_world.data());
   MPI_Group_free(&group);
-  recorder_.define(Recorder::now_ns(), info->number, identity, {of_world.begin(), of_world.end()});
+  recorder_.define(now_ns(), info->number, identity, {of_world.begin(), of_world.end()});
   MPI_Comm_set_attr(communicator, keyval_, info);
 }
 

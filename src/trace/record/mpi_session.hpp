@@ -50,6 +50,9 @@ class MpiSession {
  public:
   static MpiSession& get();
 
+  /// Before MPI begins: of ranks in weft's simulation, MPI's time counts.
+  void choose_clock();
+  std::uint64_t now_ns() const { return is_simulated_ ? simulated_ns() : Recorder::now_ns(); }
   void begin(Call call, std::uint64_t entered_ns);
   /// Before MPI ends. All ranks do it at once.
   void end();
@@ -84,6 +87,7 @@ class MpiSession {
 
  private:
   MpiSession() = default;
+  static std::uint64_t simulated_ns();
   static std::uint64_t key(MPI_Request request) {
     return (std::uint64_t)request;  // a pointer or a number, as the MPI has it
   }
@@ -92,6 +96,7 @@ class MpiSession {
   void add_definition(MPI_Comm communicator, std::uint64_t identity);
 
   Recorder recorder_;
+  bool is_simulated_ = false;
   int depth_ = 0;
   int keyval_ = MPI_KEYVAL_INVALID;
   std::uint32_t rank_ = 0;
@@ -117,7 +122,7 @@ class CallScope {
     }
     if (!records_) return;
     ++session_.depth();
-    entered_ns_ = Recorder::now_ns();
+    entered_ns_ = session_.now_ns();
     session_.recorder().add({.time_ns = entered_ns_,
                              .operation = static_cast<std::uint16_t>(call),
                              .kind = Record::Kind::enter});
@@ -137,7 +142,7 @@ class CallScope {
   std::uint64_t entered_ns() const { return entered_ns_; }
   /// When MPI's function returned: the first time that this is asked.
   std::uint64_t returned_ns() {
-    if (returned_ns_ == 0) returned_ns_ = Recorder::now_ns();
+    if (returned_ns_ == 0) returned_ns_ = session_.now_ns();
     return returned_ns_;
   }
 

@@ -25,10 +25,10 @@ Error refuse(std::string text) {
   return {ErrorCode::invalid_argument, std::move(text)};
 }
 
-/// A command's words, and a variable that its first process gets besides its environment.
+/// A command's words, and variables that its first process gets besides its environment.
 struct Launch {
   std::vector<std::string> words;
-  std::string variable;
+  std::vector<std::string> variables;
 };
 
 /// The module is in the environment of the ranks only, not of the launcher.
@@ -54,7 +54,8 @@ Result<Launch> launch_by_mpi(const RecordOptions& options, const std::string& mp
   return launch;
 }
 
-/// weft's own programs record themselves, under any launcher.
+/// weft's own programs record themselves, under any launcher, and `weft run` loads the module into
+/// those of MPI that run on weft.
 bool starts_own_programs(const std::string& launcher) {
   std::error_code error;
   return fs::canonical(find_program(launcher), error).filename() == "weft";
@@ -62,8 +63,9 @@ bool starts_own_programs(const std::string& launcher) {
 
 Result<Launch> launch_of(const RecordOptions& options, const std::string& recordings) {
   if (options.mpi.empty() && starts_own_programs(options.command.front())) {
-    return Launch{.words = options.command,
-                  .variable = std::string(recordings_variable) + "=" + recordings};
+    return Launch{
+        .words = options.command,
+        .variables = {std::string(recordings_variable) + "=" + recordings, module_of_weft_run}};
   }
   auto mpi = options.mpi.empty() ? mpi_of_launcher(options.command.front())
                                  : Result<std::string>(options.mpi);
@@ -78,7 +80,9 @@ Result<void> run(const Launch& launch) {
   arguments.push_back(nullptr);
   std::vector<char*> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
-  if (!launch.variable.empty()) environment.push_back(const_cast<char*>(launch.variable.c_str()));
+  for (const std::string& variable : launch.variables) {
+    environment.push_back(const_cast<char*>(variable.c_str()));
+  }
   environment.push_back(nullptr);
   pid_t child = 0;
   const int failed = posix_spawnp(&child, arguments.front(), nullptr, nullptr, arguments.data(),

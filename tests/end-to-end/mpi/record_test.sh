@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Programs of MPI that run on weft, recorded: the traces have what the programs do, as those that are recorded on
+# their own MPI have (trace_record_test), and are replayed.
+#   record_test.sh WEFT PROGRAMS ABI…     ABI: mpich, openmpi or standard
+set -euo pipefail
+weft=$1 programs=$2
+shift 2
+dir=$(mktemp -d)
+trap 'rm -rf -- "$dir"' EXIT
+
+fail() {
+  echo "record_test: $1" >&2
+  exit 1
+}
+cat >"$dir/star.toml" <<'TOML'
+[network]
+topology = "star:4"
+preset = "ib-edr"
+TOML
+
+# recorded NAME MESSAGES COLLECTIVES PROGRAM [OPTIONS OF WEFT RUN]
+recorded() {
+  local trace=$dir/$1/traces.otf2
+  "$weft" trace record --out "$dir/$1" -- "$weft" run -n 4 "${@:5}" -- "$4" >"$dir/out" 2>&1 ||
+    fail "$1 is not recorded: $(cat "$dir/out")"
+  "$weft" trace check "$trace" >"$dir/out" 2>&1 || fail "$1: $(cat "$dir/out")"
+  "$weft" trace info "$trace" >"$dir/out"
+  grep -qE "messages +$2," "$dir/out" && grep -qE "collectives +$3\$" "$dir/out" ||
+    fail "$1 does not have $2 messages and $3 collectives: $(cat "$dir/out")"
+  "$weft" trace replay "$trace" --scenario "$dir/star.toml" >"$dir/out" 2>&1 ||
+    fail "$1 is not replayed: $(cat "$dir/out")"
+}
+
+for abi in "$@"; do
+  # As counted in trace_record_test.
+  recorded "exchange-$abi" 82 43 "$programs/trace_exchange_$abi"
+  recorded "halo-$abi" 13 1 "$programs/trace_halo_$abi"
+  recorded "tcp-$abi" 82 43 "$programs/trace_exchange_$abi" --fabric tcp
+done
+
+# In a simulation, by its time: all computing takes none, so that it is the recorded time that the network takes.
+recorded simulated 82 43 "$programs/trace_exchange_$1" --fabric "sim:$dir/star.toml"
+seconds=$("$weft" trace info "$dir/simulated/traces.otf2" | awk '$1 == "seconds" { print $2 }')
+awk "BEGIN { exit !($seconds > 1e-5 && $seconds < 1e-3) }" || fail "$seconds s of simulated time"
+
+code=0
+"$weft" trace record --out "$dir/anew" -- "$weft" run -n 2 --restart on-failure -- \
+  "$programs/trace_exchange_$1" >"$dir/out" 2>&1 || code=$?
+((code != 0)) && grep -q 'is not started anew while it is recorded' "$dir/out" ||
+  fail "with restarts: $(cat "$dir/out")"
