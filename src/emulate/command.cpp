@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -132,6 +133,30 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
+/// Of `weft run`: lets its processes communicate by libfabric, whose operations can be held, and
+/// finds the program.
+Result<void> complete_own_launch(Command& command) {
+  auto& words = command.words;
+  const auto options_end = std::find(words.begin(), words.end(), "--");
+  constexpr std::string_view kOption = "--fabric";
+  std::string fabric;
+  for (auto word = words.begin() + 2; word < options_end; ++word) {
+    if (*word == kOption && word + 1 != options_end) fabric = *(word + 1);
+    if (word->starts_with(std::string(kOption) + "=")) fabric = word->substr(kOption.size() + 1);
+  }
+  if (!fabric.empty() && !fabric.starts_with("libfabric")) {
+    return refuse(
+        fmt::format("--fabric {}: messages of weft run cannot be held there; leave it out for "
+                    "libfabric:tcp, or give weft run its own --link without weft emulate",
+                    fabric));
+  }
+  if (options_end != words.end() && options_end + 1 != words.end()) {
+    command.program = find_program(*(options_end + 1)).string();
+  }
+  if (fabric.empty()) words.insert(words.begin() + 2, {std::string(kOption), "libfabric:tcp"});
+  return {};
+}
+
 /// While one exists, this thread gets no SIGINT and SIGTERM: none falls between fork and exec,
 /// where it would be caught by weft's handler in the child, and lost.
 class StopsBlocked {
@@ -224,6 +249,10 @@ Result<Command> inspect_command(const std::vector<std::string>& words) {
     }
   } else {
     command.program = first.string();
+    std::error_code error;
+    if (fs::canonical(first, error).filename() == "weft" && words.size() > 2 && words[1] == "run") {
+      if (auto good = complete_own_launch(command); !good) return std::move(good).error();
+    }
   }
   if (!command.program.empty()) {
     if (auto loadable = check_loadable(command.program); !loadable) return loadable.error();

@@ -19,8 +19,9 @@ struct Command {
   std::string program;  ///< the file that is started; empty: it was not found among the words
 };
 
-/// Errors (not_found, invalid_argument): the first word is no program; the program is statically
-/// linked or setuid, so that nothing can be loaded into it.
+/// `weft run` without --fabric gets one that an emulation sees. Errors (not_found,
+/// invalid_argument): the first word is no program; the program is statically linked or setuid, so
+/// that nothing can be loaded into it; `weft run` has a --fabric that an emulation does not see.
 Result<Command> inspect_command(const std::vector<std::string>& words);
 
 /// Variables for the ranks only: not for the launcher, whose own messages are not the program's.

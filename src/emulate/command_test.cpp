@@ -48,6 +48,30 @@ TEST(command, a_program_without_a_launcher_is_one) {
   EXPECT_TRUE(command->mpi.empty());
 }
 
+TEST(command, weft_run_communicates_by_libfabric) {
+  const std::string weft = elf_file("weft", true, 0755);
+  const std::string program = elf_file("program_of_weft_run", true, 0755);
+  const auto command = inspect_command({weft, "run", "-n", "2", "--", program, "--fabric", "tcp"});
+  ASSERT_TRUE(command.ok());
+  EXPECT_EQ(command->program, program);
+  EXPECT_EQ(command->words,
+            (std::vector<std::string>{weft, "run", "--fabric", "libfabric:tcp", "-n", "2", "--",
+                                      program, "--fabric", "tcp"}));
+  const std::vector<std::string> chosen = {weft, "run", "--fabric=libfabric:shm", "--", program};
+  const auto as_it_is = inspect_command(chosen);
+  ASSERT_TRUE(as_it_is.ok());
+  EXPECT_EQ(as_it_is->words, chosen);
+}
+
+TEST(command, weft_run_over_another_fabric_is_refused) {
+  const std::string weft = elf_file("weft", true, 0755);
+  const auto command = inspect_command({weft, "run", "-n", "2", "--fabric", "tcp", "--", "true"});
+  ASSERT_FALSE(command.ok());
+  EXPECT_EQ(command.error().message,
+            "--fabric tcp: messages of weft run cannot be held there; leave it out for "
+            "libfabric:tcp, or give weft run its own --link without weft emulate");
+}
+
 TEST(command, a_static_program_is_refused) {
   const std::string program = elf_file("static_program", false, 0755);
   const auto command = inspect_command({"mpirun.mpich", "-n", "2", program});
