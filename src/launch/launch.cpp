@@ -27,6 +27,7 @@
 #include "launch/rank_lives.hpp"
 #include "launch/rank_output.hpp"
 #include "launch/remote_host.hpp"
+#include "launch/worlds.hpp"
 #include "process/job_file_watch.hpp"
 #include "process/job_link.hpp"
 #include "process/outcome_memory.hpp"
@@ -118,8 +119,14 @@ class Launcher final : private HostListener {
     secret_ = make_job_secret();
     ranks_.resize(options_.processes);
     if (options_.hosts.empty()) {
-      hosts_.push_back(std::make_unique<LocalHost>(options_.processes, options_.command, signals_,
-                                                   options_.restart));
+      auto here = std::make_unique<LocalHost>(options_.processes, options_.command, signals_,
+                                              options_.restart);
+      // Lives that repeat themselves would start programs again.
+      if (!options_.restart) {
+        worlds_.emplace(options_.processes);
+        grows_on_ = here.get();
+      }
+      hosts_.push_back(std::move(here));
       for (Rank& rank : ranks_) rank.host = hosts_[0].get();
     } else {
       prepare_hosts();
@@ -192,6 +199,7 @@ class Launcher final : private HostListener {
     job.nodes = static_cast<std::uint32_t>(ranks_.size());
     job.nodes_here = ranks_of(ranks_[rank].host);
     job.incarnation = ranks_[rank].incarnation;
+    if (worlds_) worlds_->describe(job, rank);
     return job;
   }
 
@@ -216,6 +224,7 @@ class Launcher final : private HostListener {
     const Instant now = monotonic_now();
     output_.flush();
     for (const auto& host : hosts_) host->step(now, *this);
+    for (const auto& [rank, text] : std::exchange(questions_, {})) answer(rank, text);
     output_.flush();
     start_waiting(now);
     if (now < kill_at_) return;
@@ -265,11 +274,15 @@ class Launcher final : private HostListener {
           tell(to, launch_message::peers, lines);
         });
         lives_->on_joined(rank);
+        if (const World* world = worlds_ ? worlds_->on_joined(rank) : nullptr) {
+          tell_answer(world->asked_by, {.first = world->first, .processes = world->size});
+        }
         if (const auto early = lives_->left_early()) end_without(*early);
         break;
       case launch_message::returned:
         lives_->on_returned(rank);
         tell_if_over();
+        if (message.text == returned_alone && worlds_) let_go(worlds_->on_alone(rank));
         break;
       case launch_message::over:
         lives_->on_over();
@@ -285,11 +298,61 @@ class Launcher final : private HostListener {
         // The next life would have to repeat messages that this one could not.
         on_failure(message.text);
         break;
+      case launch_message::question:
+        questions_.emplace_back(rank, std::move(message.text));
+        break;
       case launch_message::repeats:
         repeats_ = true;
         break;
       default:  // one that failed has said so itself; its end follows
         break;
+    }
+  }
+
+  // ---- processes that are started while the job runs
+
+  void tell_answer(std::uint32_t rank, const LauncherAnswer& answer) {
+    tell(rank, launch_message::answer, to_text(answer));
+  }
+
+  void answer(std::uint32_t rank, const std::string& text) {
+    const auto question = read_launcher_question(text);
+    if (!question) return on_failure(question.error().message);
+    if (!worlds_) {
+      return tell_answer(rank, {.refusal = "weft run starts further processes, and keeps names, "
+                                           "on its own host and without --restart; leave --hosts, "
+                                           "--config and --restart out"});
+    }
+    if (question->kind != LauncherQuestion::Kind::spawn) {
+      return tell_answer(rank, worlds_->answer_about_name(*question));
+    }
+    if (ending_) return;
+    if (const std::string why = worlds_->refusal(*question); !why.empty()) {
+      return tell_answer(rank, {.refusal = why});
+    }
+    spawn(*question, rank);
+  }
+
+  /// The process that asked is answered when they have joined.
+  void spawn(const LauncherQuestion& question, std::uint32_t asked_by) {
+    const World world = worlds_->add(question, asked_by);
+    const std::uint32_t all = world.first + world.size;
+    ranks_.resize(all);
+    directory_.grow(all);
+    lives_->grow(all);
+    for (std::size_t i = 0; i < question.programs.size(); ++i) {
+      grows_on_->grow(world.ends[i], question.programs[i].command);
+    }
+    for (std::uint32_t rank = world.first; rank < all; ++rank) {
+      ranks_[rank].host = grows_on_;
+      if (auto started = start(rank); !started) return on_failure(started.error().message);
+    }
+  }
+
+  /// Null: none of them yet.
+  void let_go(const World* world) {
+    for (std::uint32_t i = 0; world != nullptr && i < world->size; ++i) {
+      tell(world->first + i, launch_message::over, "");
     }
   }
 
@@ -503,6 +566,9 @@ class Launcher final : private HostListener {
   std::set<const Host*> known_hosts_;  // were up
   std::set<const Host*> given_up_;     // could not be reached again
   std::optional<RankLives> lives_;
+  std::optional<Worlds> worlds_;   // none: no process can be started while the job runs
+  LocalHost* grows_on_ = nullptr;  // where they are
+  std::vector<std::pair<std::uint32_t, std::string>> questions_;  // of ranks
   std::map<std::uint32_t, Instant> waiting_;  // ranks that are to be started, and when
   LaunchOutcome outcome_;
   std::optional<Error> error_;

@@ -20,8 +20,17 @@ class LocalHost final : public Host {
   /// goes through the launcher, and their outcomes are kept. The command and signals outlive it.
   LocalHost(std::uint32_t ranks, const std::vector<std::string>& command, const SignalFile& signals,
             bool restarts)
-      : processes_(ranks), command_(command), signals_(signals), restarts_(restarts) {}
+      : processes_(ranks),
+        ranks_at_first_(ranks),
+        command_(command),
+        signals_(signals),
+        restarts_(restarts) {}
 
+  /// There are more ranks, and those from the last one so far on run `command`.
+  void grow(std::uint32_t ranks, const std::vector<std::string>& command) {
+    processes_.grow(ranks);
+    spawned_.push_back({.end = ranks, .command = command});
+  }
   const std::string& name() const override { return name_; }
   Result<void> start(std::uint32_t rank, const std::string& description) override;
   void send(std::uint32_t rank, char kind, std::string_view text) override;
@@ -34,10 +43,17 @@ class LocalHost final : public Host {
     ProcessOutput output;
     HeldOutcomes outcomes;
   };
+  struct Spawned {
+    std::uint32_t end = 0;  // behind the last rank
+    std::vector<std::string> command;
+  };
   void hear(std::uint32_t rank, HostListener& listener);
+  const std::vector<std::string>& command_of(std::uint32_t rank) const;
 
   ProcessSet processes_;
+  const std::uint32_t ranks_at_first_;
   const std::vector<std::string>& command_;
+  std::vector<Spawned> spawned_;  // in the order of ranks
   const SignalFile& signals_;
   const bool restarts_;
   bool output_full_ = false;

@@ -24,6 +24,8 @@ class RankLives {
   };
   RankLives(std::uint32_t ranks, Options options) : options_(options), ranks_(ranks) {}
 
+  /// There are more ranks, which are not started yet.
+  void grow(std::uint32_t ranks) { ranks_.resize(ranks); }
   /// A life begins: a rank's first, or one that was to be started.
   void begin(std::uint32_t rank);
   void on_joined(std::uint32_t rank);

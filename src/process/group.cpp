@@ -25,9 +25,9 @@ Group::Group(Messenger& messenger, std::vector<NodeId> members, Generation gener
   rank_ = Rank(static_cast<std::uint32_t>(self - members_.begin()));
 }
 
-std::unique_ptr<Group> Group::world(Messenger& messenger, std::uint32_t nodes) {
+std::unique_ptr<Group> Group::world(Messenger& messenger, std::uint32_t nodes, NodeId first) {
   std::vector<NodeId> members(nodes);
-  for (std::uint32_t i = 0; i < nodes; ++i) members[i] = NodeId(i);
+  for (std::uint32_t i = 0; i < nodes; ++i) members[i] = NodeId(first.value() + i);
   return std::make_unique<Group>(messenger, std::move(members), world_generation);
 }
 

@@ -14,8 +14,9 @@ class Group final : public Communicator {
  public:
   /// `members`: the job's processes by rank, this one among them.
   Group(Messenger& messenger, std::vector<NodeId> members, Generation generation);
-  /// All of a job's `nodes`.
-  static std::unique_ptr<Group> world(Messenger& messenger, std::uint32_t nodes);
+  /// All of a world's `nodes`, from `first` on.
+  static std::unique_ptr<Group> world(Messenger& messenger, std::uint32_t nodes,
+                                      NodeId first = NodeId(0));
 
   Rank rank() const override { return rank_; }
   std::uint32_t size() const override { return static_cast<std::uint32_t>(members_.size()); }

@@ -60,6 +60,10 @@ std::string to_text(const JobDescription& job) {
   nlohmann::json json = {
       {"self", job.self.value()},
       {"nodes", job.nodes},
+      {"first", job.first.value()},
+      {"parents", job.parents},
+      {"appnum", job.appnum},
+      {"room", job.room},
       {"nodes_here", job.nodes_here},
       {"incarnation", job.incarnation.value()},
       {"fabric", job.fabric},
@@ -92,6 +96,10 @@ Result<JobDescription> read_job_description(const std::string& text) {
     const auto json = nlohmann::json::parse(text);
     job.self = NodeId(json.at("self").get<std::uint32_t>());
     job.nodes = json.at("nodes").get<std::uint32_t>();
+    job.first = NodeId(json.at("first").get<std::uint32_t>());
+    job.parents = json.at("parents").get<std::vector<std::uint32_t>>();
+    job.appnum = json.at("appnum").get<std::uint32_t>();
+    job.room = json.at("room").get<std::uint32_t>();
     job.nodes_here = json.at("nodes_here").get<std::uint32_t>();
     job.incarnation = Incarnation(json.at("incarnation").get<std::uint32_t>());
     job.fabric = json.at("fabric").get<std::string>();
@@ -123,7 +131,7 @@ Result<JobDescription> read_job_description(const std::string& text) {
                              "same version of weft everywhere",
                              e.what())};
   }
-  if (job.nodes == 0 || job.self.value() >= job.nodes) {
+  if (job.self.value() < job.first.value() || job.self.value() - job.first.value() >= job.nodes) {
     return Error{ErrorCode::corrupt,
                  fmt::format("the launcher says rank {} of {}", job.self.value(), job.nodes)};
   }
@@ -148,6 +156,7 @@ Result<void> JobLink::take_news(Fabric& fabric) {
       return Error{ErrorCode::cancelled, message->text};
     }
     if (message->kind == launch_message::over) over_ = true;
+    if (message->kind == launch_message::answer) answer_ = message->text;
     if (message->kind == launch_message::levels) {
       if (auto taken = take_levels(message->text); !taken) return taken;
     }

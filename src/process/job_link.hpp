@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "process/news_source.hpp"
@@ -23,10 +24,12 @@ inline constexpr char job = 'j';      ///< launcher → process, first: JobDescr
 inline constexpr char address = 'a';  ///< process → launcher: its fabric's address
 inline constexpr char peers = 'p';  ///< launcher → process: "NODE INCARNATION ADDRESS\n" for each
 inline constexpr char abort = 'x';  ///< launcher → process: why the job ends
-inline constexpr char returned = 'd';  ///< process → launcher: it is about to exit with code 0
-inline constexpr char over = 'o';      ///< launcher → process: all programs have returned.
-                                       ///< With a job's file: process → launcher, too
-inline constexpr char needs = 'n';     ///< process → launcher: waits for that node, which is gone
+inline constexpr char returned =
+    'd';                            ///< process → launcher: it is about to exit with code 0; with
+                                    ///< the text `alone`, and needs none but those of its world
+inline constexpr char over = 'o';   ///< launcher → process: all programs have returned.
+                                    ///< With a job's file: process → launcher, too
+inline constexpr char needs = 'n';  ///< process → launcher: waits for that node, which is gone
 inline constexpr char cannot_start = 's';  ///< forked process → launcher: why there is no program
 inline constexpr char failed = 'f';        ///< process → launcher: why it cannot go on
 inline constexpr char diverged = 'v';  ///< process → launcher: why no other life can do better
@@ -35,8 +38,13 @@ inline constexpr char repeats = 'q';   ///< process → launcher: lives of its p
 inline constexpr char progress = 'w';  ///< process → launcher: JobProgress
 inline constexpr char levels =
     'l';  ///< launcher → process: levels of all processes, to_text(Levels)
-inline constexpr char report = 'r';  ///< simulation → launcher: its predictions, as JSON
+inline constexpr char question = 'k';  ///< process → launcher: LauncherQuestion, one at a time
+inline constexpr char answer = 'K';    ///< launcher → process: LauncherAnswer
+inline constexpr char report = 'r';    ///< simulation → launcher: its predictions, as JSON
 }  // namespace launch_message
+
+/// See launch_message::returned.
+inline constexpr const char* returned_alone = "alone";
 
 /// Name of the environment's variable with the channel's descriptor.
 inline constexpr const char* channel_variable = "WEFT_CHANNEL";
@@ -47,7 +55,11 @@ inline constexpr const char* rank_variable = "WEFT_RANK";
 /// The description of its job that a process gets.
 struct JobDescription {
   NodeId self{};
-  std::uint32_t nodes = 1;
+  std::uint32_t nodes = 1;             ///< of this process's world, from `first` on
+  NodeId first{};                      ///< not 0: other processes of the job had this world started
+  std::vector<std::uint32_t> parents;  ///< those, by their ranks: nodes
+  std::uint32_t appnum = 0;            ///< which of the programs that they had started
+  std::uint32_t room = 0;  ///< the job has at most so many nodes, ever; zero: as many as it has
   std::uint32_t nodes_here = 1;  ///< on this machine
   Incarnation incarnation{};
   std::string fabric = "auto";
@@ -114,6 +126,8 @@ class JobLink final : public NewsSource {
   Result<void> take_news(Fabric& fabric) override;
   Duration period() const override { return Duration::milliseconds(2); }
   bool is_over() const override { return over_; }
+  /// The launcher's answer to a message of the kind `question`, once it came.
+  std::optional<std::string> take_answer() { return std::exchange(answer_, std::nullopt); }
   /// Tells the launcher, now and then.
   void miss(Instant now, NodeId peer) override;
 
@@ -126,6 +140,7 @@ class JobLink final : public NewsSource {
   std::uint32_t processes_ = 0;
   OnLevels on_levels_;
   bool over_ = false;
+  std::optional<std::string> answer_;
   Instant miss_again_{};  // not before
 };
 

@@ -39,14 +39,18 @@ Result<void> check_heartbeat(std::string_view asked_by, Duration heartbeat, Dura
 }
 
 message::MessageOptions message_options(const JobDescription& job) {
-  message::MessageOptions options{.self = job.self,
-                                  .nodes = job.nodes,
-                                  .incarnation = job.incarnation,
-                                  .inbox = job.inbox,
-                                  .retain = job.retain,
-                                  .fails_when_full = job.outbox_fails,
-                                  .run = job.run,
-                                  .give_up_after = job.timeout};
+  // The share of the inbox of each node is the same with room for more nodes as without.
+  const std::uint32_t nodes = std::max(job.nodes, job.room);
+  const std::uint64_t share = job.inbox.value() / std::max(1u, job.nodes - 1);
+  message::MessageOptions options{
+      .self = job.self,
+      .nodes = nodes,
+      .incarnation = job.incarnation,
+      .inbox = nodes == job.nodes ? job.inbox : ByteCount(share * (nodes - 1)),
+      .retain = job.retain,
+      .fails_when_full = job.outbox_fails,
+      .run = job.run,
+      .give_up_after = job.timeout};
   if (job.eager != 0) options.eager_limit = job.eager;
   return options;
 }

@@ -114,7 +114,7 @@ Result<std::string> listening_address(const JobDescription& job) {
     if (!host) return host;
     return join_host_port(*host, std::uint16_t{0});
   }
-  return std::string(job.nodes_here == job.nodes ? "" : "0.0.0.0:0");
+  return std::string(job.nodes_here >= job.nodes ? "" : "0.0.0.0:0");
 }
 
 /// By the job's file, with or without a launcher.
@@ -217,6 +217,13 @@ JobProcess::JobProcess(JobInvitation invitation)
 JobProcess::~JobProcess() = default;
 
 Result<std::unique_ptr<JobProcess>> JobProcess::join(JobInvitation invitation) {
+  if (!invitation.may_grow) {
+    if (invitation.job.first != NodeId(0)) {
+      return Error{ErrorCode::invalid_argument,
+                   "MPI_Comm_spawn starts programs of MPI, and this is one of weft's own"};
+    }
+    invitation.job.room = 0;
+  }
   auto proxy = std::move(invitation.proxy);
   std::unique_ptr<JobProcess> process(new JobProcess(std::move(invitation)));
   if (proxy != nullptr) {
@@ -252,7 +259,7 @@ Result<void> JobProcess::open() {
       messenger_->machine().set_levels(levels);
     });
   }
-  world_ = Group::world(*messenger_, job_.nodes);
+  world_ = Group::world(*messenger_, job_.nodes, job_.first);
   begun_ = now();
   return {};
 }
@@ -341,9 +348,21 @@ Result<bool> JobProcess::may_begin() {
   return messenger_->ask_to_begin();
 }
 
-Result<void> JobProcess::leave() {
+bool JobProcess::ask(const LauncherQuestion& question) {
+  if (link_ == nullptr) return false;
+  link_->post(launch_message::question, to_text(question));
+  return true;
+}
+
+std::optional<Result<LauncherAnswer>> JobProcess::take_answer() {
+  const auto text = link_->take_answer();
+  if (!text) return std::nullopt;
+  return read_launcher_answer(*text);
+}
+
+Result<void> JobProcess::leave(bool is_alone) {
   if (link_ != nullptr) {
-    link_->tell(launch_message::returned, "");
+    link_->tell(launch_message::returned, is_alone ? returned_alone : "");
     // Its launcher knows of all ranks, and tells when all have returned.
     if (file_ == nullptr) return messenger_->serve_until_over();
   }

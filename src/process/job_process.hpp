@@ -10,6 +10,7 @@
 #include "process/job_file_watch.hpp"
 #include "process/job_link.hpp"
 #include "process/joined_process.hpp"
+#include "process/launcher_question.hpp"
 #include "process/messenger.hpp"
 #include "process/outcome_memory.hpp"
 #include "process/proxy_fabric.hpp"
@@ -28,6 +29,9 @@ struct JobInvitation {
   std::unique_ptr<MpiFabric> mpi;           ///< of an MPI, which is its launcher's client itself
   std::unique_ptr<ProxyFabric> proxy;       ///< of a simulation that has this process's rank
   OutcomeMemory outcomes;                   ///< of `weft run --restart`, for `repeat_outcomes`
+  /// Processes may be started while the job runs (`JobDescription::room`); those of weft's own
+  /// programs have none.
+  bool may_grow = false;
 
   /// The job that the environment describes; a job of this process alone if it describes none.
   /// Errors name the variable, its value and the fix.
@@ -51,9 +55,17 @@ class JobProcess final : public JoinedProcess {
   /// For what is more than `world` offers. Valid as long as this.
   Messenger& messenger() { return *messenger_; }
   std::uint32_t size() const { return job_.nodes; }
+  const JobDescription& job() const { return job_; }
 
   Result<bool> may_begin() override;
-  Result<void> leave() override;
+  Result<void> leave() override { return leave(false); }
+  /// `is_alone`: this process communicates with none but those of its world, which may leave when
+  /// they all have returned, whatever the rest of the job does.
+  Result<void> leave(bool is_alone);
+  /// Asks the launcher, one question at a time. The answer comes while this process lets time pass.
+  /// False: no launcher is there that would answer.
+  bool ask(const LauncherQuestion& question);
+  std::optional<Result<LauncherAnswer>> take_answer();
   void fail(const std::string& why) override;
   /// For a program whose lives repeat themselves from the beginning: tells the launcher so, and
   /// returns the log of its outcomes. Null: it has one life, or nobody keeps its log. Valid as long

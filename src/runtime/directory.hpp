@@ -16,6 +16,8 @@ class Directory {
  public:
   explicit Directory(std::uint32_t nodes) : lives_(nodes) {}
 
+  /// There are more processes.
+  void grow(std::uint32_t nodes) { lives_.resize(nodes); }
   /// A new life begins; nothing is known of where. Its number, from 1.
   Incarnation begin(std::uint32_t node) {
     lives_[node].address.clear();

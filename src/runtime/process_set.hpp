@@ -22,6 +22,8 @@ class ProcessSet {
   explicit ProcessSet(std::uint32_t places) : processes_(places) {}
   /// Kills processes that still run, and waits for them.
   ~ProcessSet();
+  /// There are more places, where no process runs.
+  void grow(std::uint32_t places) { processes_.resize(places); }
   ProcessSet(const ProcessSet&) = delete;
   ProcessSet& operator=(const ProcessSet&) = delete;
 

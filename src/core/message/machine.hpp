@@ -163,6 +163,11 @@ class MessageMachine {
   /// job cannot go on.
   std::optional<NodeId> lost_link() const { return lost_link_; }
   bool is_up(NodeId peer) const { return peers_[peer.value()].up; }
+  /// A process that joins the job only now: it is not gone for longer than from `now` on.
+  void expect(Instant now, NodeId peer) {
+    Peer& p = peers_[peer.value()];
+    if (!p.up && !p.missing) p.down_since = now;
+  }
   NodeId self() const { return options_.self; }
   std::uint32_t nodes() const { return options_.nodes; }
 

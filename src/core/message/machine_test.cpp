@@ -148,6 +148,17 @@ TEST(machine, operations_with_a_peer_that_stays_away_fail_when_the_time_is_over)
   EXPECT_EQ(job.failures()[0].flow.tag, Tag(3));
 }
 
+TEST(machine, a_process_that_joins_late_is_not_gone_since_the_beginning) {
+  const Instant late = Instant() + Duration::seconds(100);
+  MessageMachine machine({.self = NodeId(0), .nodes = 2}, Instant());
+  std::array<std::byte, 8> room{};
+  machine.expect(late, NodeId(1));
+  const Operation operation = machine.receive(NodeId(1), {}, room);
+  EXPECT_EQ(machine.next_deadline(), late + Duration::seconds(10));
+  machine.on_deadline(late + Duration::seconds(9));
+  EXPECT_FALSE(machine.is_done(operation));
+}
+
 TEST(machine, a_look_for_deadlines_does_not_take_longer_in_a_larger_job) {
   constexpr std::uint32_t nodes = 1000;
   constexpr std::uint64_t turns = 10'000;

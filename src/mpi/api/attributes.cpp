@@ -57,6 +57,7 @@ int* predefined_value(int key) {
       values.last_used_code = last_used_code();
       return &values.last_used_code;
     case MPI_APPNUM:
+      values.appnum = static_cast<int>(library().process->job().appnum);
       return &values.appnum;
     default:
       return nullptr;

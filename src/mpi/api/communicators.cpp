@@ -157,15 +157,6 @@ int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int* result) {
   return MPI_SUCCESS;
 }
 
-int MPI_Comm_get_parent(MPI_Comm* parent) {
-  *parent = MPI_COMM_NULL;
-  return MPI_SUCCESS;
-}
-
-int MPI_Comm_disconnect(MPI_Comm* comm) {
-  return MPI_Comm_free(comm);
-}
-
 int MPI_Comm_set_name(MPI_Comm comm, const char* name) {
   int error = MPI_SUCCESS;
   Communicator* const communicator = Call{"MPI_Comm_set_name"}.communicator(comm, error);

@@ -13,6 +13,7 @@
 
 #include "mpi/api/absent.hpp"
 #include "mpi/api/attributes.hpp"
+#include "mpi/api/dynamic.hpp"
 #include "mpi/api/library.hpp"
 #include "mpi/api/lifetime.hpp"
 #include "mpi/api/text.hpp"
@@ -47,10 +48,12 @@ void join_job(const char* function) {
   Library& mpi = library();
   auto invitation = JobInvitation::take();
   if (!invitation) end_job(1, fmt::format("{}: {}", function, invitation.error().message));
+  invitation->may_grow = true;
   auto process = JobProcess::join(std::move(invitation).value());
   if (!process) end_job(1, fmt::format("{}: {}", function, process.error().message));
   mpi.process = std::move(process).value();
-  const NodeId self(mpi.process->world().rank().value());
+  const JobDescription& job = mpi.process->job();
+  const NodeId self = mpi.process->messenger().machine().self();
   if (auto wanted = mpi.process->may_begin(); !wanted) {
     end_job(1, fmt::format("rank {}: {}", self.value(), wanted.error().message));
   } else if (!*wanted) {
@@ -58,11 +61,14 @@ void join_job(const char* function) {
   }
   mpi.transfer = std::make_unique<Transfer>(mpi.process->messenger());
   use_log(mpi, self);
-  mpi.world.group = world_group(mpi.process->size(), self);
+  const std::uint32_t first = job.first.value();
+  mpi.world.group = first == 0 ? world_group(mpi.process->size(), self)
+                               : spawned_group(first, mpi.process->size(), self);
   mpi.self.group = self_group(self);
   mpi.transfer->open(mpi.world.group);
   mpi.transfer->open(mpi.self.group);
   mpi.is_initialized = true;
+  meet_parents();
 }
 
 void join(const char* function) {
@@ -76,7 +82,7 @@ void join(const char* function) {
 void leave_job(const Call& call) {
   Library& mpi = library();
   std::fflush(stdout);
-  if (auto left = mpi.process->leave(); !left) {
+  if (auto left = mpi.process->leave(is_world_alone()); !left) {
     call.fail(nullptr, MPI_ERR_OTHER, left.error().message);
   }
   mpi.is_finalized = true;

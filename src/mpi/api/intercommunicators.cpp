@@ -9,12 +9,6 @@
 namespace weft::mpi {
 namespace {
 
-/// One group of an intercommunicator that is to be made, as its processes tell the other.
-struct InterSide {
-  std::uint64_t generation = 0;  ///< of the group's own communicator
-  std::vector<std::uint32_t> members;
-};
-
 Members members_from(const std::vector<std::uint32_t>& numbers) {
   Members members;
   for (const std::uint32_t number : numbers) members.emplace_back(number);
@@ -112,6 +106,42 @@ Members pick(const Members& from, const std::vector<std::size_t>& ranks) {
 
 }  // namespace
 
+int meet(const Call& call, Communicator& local, int leader, MPI_Comm* made,
+         const std::function<int(const InterSide& own, InterSide& other)>& exchange) {
+  if (is_inter(local)) {
+    return call.fail(&local, MPI_ERR_COMM, "the local communicator has two groups");
+  }
+  if (leader < 0 || static_cast<std::uint32_t>(leader) >= local.group.size()) {
+    return call.fail(
+        &local, MPI_ERR_RANK,
+        fmt::format("{} is no rank of a communicator of {}", leader, local.group.size()));
+  }
+  int error = MPI_SUCCESS;
+  InterSide own, other;
+  const MPI_Comm copy = add_local(local, local.group.members, local.group.rank);
+  own.generation = call.communicator(copy, error)->group.generation.value();
+  for (const NodeId member : local.group.members) own.members.push_back(member.value());
+  int failed = MPI_SUCCESS;
+  if (static_cast<std::uint32_t>(leader) == local.group.rank) failed = exchange(own, other);
+  if ((error = tell_group(local.handle, leader, other, failed)) != MPI_SUCCESS) return error;
+  if (failed != MPI_SUCCESS) return failed;
+  for (const std::uint32_t member : other.members) {
+    if (std::find(own.members.begin(), own.members.end(), member) == own.members.end()) continue;
+    return call.fail(&local, MPI_ERR_COMM, fmt::format("process {} is in both groups", member));
+  }
+  *made = add_inter(local, copy, local.group.rank, generation_of(own, other),
+                    members_from(other.members));
+  return MPI_SUCCESS;
+}
+
+MPI_Comm connect_groups(Communicator& local, Generation generation, Members others) {
+  Messenger& messenger = library().process->messenger();
+  const Instant now = library().process->now();
+  for (const NodeId other : others) messenger.machine().expect(now, other);
+  const MPI_Comm copy = add_local(local, local.group.members, local.group.rank);
+  return add_inter(local, copy, local.group.rank, generation, std::move(others));
+}
+
 const Group& local_group(const Call& call, const Communicator& communicator) {
   int error = MPI_SUCCESS;
   return is_inter(communicator) ? call.communicator(communicator.local, error)->group
@@ -167,31 +197,9 @@ int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peers, 
   int error = MPI_SUCCESS;
   Communicator* const local = call.communicator(local_comm, error);
   if (local == nullptr) return error;
-  if (is_inter(*local)) {
-    return call.fail(local, MPI_ERR_COMM, "the local communicator has two groups");
-  }
-  if (local_leader < 0 || static_cast<std::uint32_t>(local_leader) >= local->group.size()) {
-    return call.fail(
-        local, MPI_ERR_RANK,
-        fmt::format("{} is no rank of a communicator of {}", local_leader, local->group.size()));
-  }
-  InterSide own, other;
-  const MPI_Comm copy = add_local(*local, local->group.members, local->group.rank);
-  own.generation = call.communicator(copy, error)->group.generation.value();
-  for (const weft::NodeId member : local->group.members) own.members.push_back(member.value());
-  int failed = MPI_SUCCESS;
-  if (static_cast<std::uint32_t>(local_leader) == local->group.rank) {
-    failed = exchange_leaders(peers, remote_leader, tag, own, other);
-  }
-  if ((error = tell_group(local_comm, local_leader, other, failed)) != MPI_SUCCESS) return error;
-  if (failed != MPI_SUCCESS) return failed;
-  for (const std::uint32_t member : other.members) {
-    if (std::find(own.members.begin(), own.members.end(), member) == own.members.end()) continue;
-    return call.fail(local, MPI_ERR_COMM, fmt::format("process {} is in both groups", member));
-  }
-  *made = add_inter(*local, copy, local->group.rank, generation_of(own, other),
-                    members_from(other.members));
-  return MPI_SUCCESS;
+  return meet(call, *local, local_leader, made, [&](const InterSide& own, InterSide& other) {
+    return exchange_leaders(peers, remote_leader, tag, own, other);
+  });
 }
 
 int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {

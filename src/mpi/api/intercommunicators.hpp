@@ -3,6 +3,8 @@
 // of such a communicator has the other's members, and this process's rank in its own group.
 #pragma once
 
+#include <functional>
+
 #include "mpi/api/collective_call.hpp"
 #include "mpi/api/groups.hpp"
 
@@ -11,6 +13,19 @@ namespace weft::mpi {
 inline bool is_inter(const Communicator& communicator) {
   return communicator.local != MPI_COMM_NULL;
 }
+/// One group of an intercommunicator that is to be made, as its processes tell the other.
+struct InterSide {
+  std::uint64_t generation = 0;  ///< of the group's own communicator
+  std::vector<std::uint32_t> members;
+};
+/// Makes the communicator between the group of `local` and another one. Both groups' processes call
+/// it. The leader's `exchange` tells the other group of this one, and learns of it; its result is
+/// MPI's.
+int meet(const Call& call, Communicator& local, int leader, MPI_Comm* made,
+         const std::function<int(const InterSide& own, InterSide& other)>& exchange);
+/// The same where all know the other group, which may join the job only now, and the generation.
+MPI_Comm connect_groups(Communicator& local, Generation generation, Members others);
+
 /// The group that this process is in.
 const Group& local_group(const Call& call, const Communicator& communicator);
 

@@ -116,6 +116,8 @@ struct Library {
   bool is_finalized = false;
   int thread_level = MPI_THREAD_SINGLE;
   Communicator world, self;
+  MPI_Comm parent = MPI_COMM_NULL;     ///< of a world that others had started
+  MPI_Comm everybody = MPI_COMM_NULL;  ///< of the job's nodes, for ports
   Objects<Communicator> communicators;
   Objects<MadeType> types;
   std::vector<int> freed_types;     ///< numbers of those that may still be used
@@ -171,6 +173,8 @@ class Held {
 };
 /// From now on calls come from several threads at a time.
 void allow_threads(Transfer& transfer);
+/// Waits a moment for what is no message. Other threads get in meanwhile.
+void rest();
 /// No other thread is in a call.
 bool is_alone();
 

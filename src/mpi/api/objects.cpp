@@ -97,6 +97,7 @@ int MPI_Comm_free(MPI_Comm* comm) {
   if (const MPI_Comm local = mpi.freed_communicators.back()->local; local != MPI_COMM_NULL) {
     mpi.freed_communicators.push_back(mpi.communicators.remove(number_of(local)));
   }
+  if (*comm == mpi.parent) mpi.parent = MPI_COMM_NULL;
   *comm = MPI_COMM_NULL;
   return MPI_SUCCESS;
 }

@@ -32,6 +32,12 @@ struct Group {
 /// Of the job's processes, and of this one alone.
 Group world_group(std::uint32_t processes, NodeId self);
 Group self_group(NodeId self);
+/// Of a world that others had started, from that node on.
+Group spawned_group(std::uint32_t first, std::uint32_t processes, NodeId self);
+/// Of the communicator between that world and those that had it started.
+Generation spawned_generation(std::uint32_t first);
+/// Of all nodes that the job may ever have, by their numbers.
+Group everybody_group(std::uint32_t nodes, NodeId self);
 
 /// The n-th communicator made of `parent`, by all of its processes, members or not: different for
 /// each n and each set of members.

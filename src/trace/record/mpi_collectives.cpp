@@ -227,6 +227,24 @@ WEFT_COMMUNICATOR(MPI_Graph_create,
                    MPI_Comm* made),
                   (c, nodes, index, edges, reorders, made))
 
+/// A call that makes a communicator between two groups, whose messages are not recorded.
+#define WEFT_BETWEEN_GROUPS(name, parameters, arguments)                                        \
+  WEFT_CALL(name, (WEFT_LIST parameters)) {                                                     \
+    WEFT_REAL(name);                                                                            \
+    if (MpiSession::get().is_recording()) MpiSession::get().report(Incomplete::between_groups); \
+    return real(WEFT_LIST arguments);                                                           \
+  }
+WEFT_BETWEEN_GROUPS(MPI_Comm_spawn,
+                    (const char* command, char** words, int processes, MPI_Info info, int root,
+                     MPI_Comm c, MPI_Comm* made, int* codes),
+                    (command, words, processes, info, root, c, made, codes))
+WEFT_BETWEEN_GROUPS(MPI_Comm_accept,
+                    (const char* port, MPI_Info info, int root, MPI_Comm c, MPI_Comm* made),
+                    (port, info, root, c, made))
+WEFT_BETWEEN_GROUPS(MPI_Comm_connect,
+                    (const char* port, MPI_Info info, int root, MPI_Comm c, MPI_Comm* made),
+                    (port, info, root, c, made))
+
 WEFT_CALL(MPI_Comm_free, (MPI_Comm * c)) {
   WEFT_REAL(MPI_Comm_free);
   CallScope scope(Call::MPI_Comm_free);

@@ -43,6 +43,9 @@ void MpiSession::report(Incomplete why) {
 void MpiSession::begin(Call call, std::uint64_t entered_ns) {
   const char* directory = std::getenv(recordings_variable);
   if (directory == nullptr || recorder_.is_open()) return;
+  MPI_Comm parent = MPI_COMM_NULL;
+  MPI_Comm_get_parent(&parent);
+  if (parent != MPI_COMM_NULL) return;  // its ranks are those of another world
   own_thread = pthread_self();
   int rank = 0;
   int ranks = 0;

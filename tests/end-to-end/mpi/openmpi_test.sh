@@ -33,7 +33,7 @@ error() {
   ((code == 1 || code == 127)) || fail "$2 ends with $code: $(cat "$dir/out")"
   grep -qE "$1" "$dir/out" || fail "$2 ends without '$1': $(cat "$dir/out")"
 }
-error 'MPI_Comm_spawn: weft does not have it yet; docs/mpi.md' openmpi_absent
+error 'MPI_T_cvar_read: weft does not have it yet; docs/mpi.md' openmpi_absent
 error 'needs lib.* of one MPI and lib.* of another; link it with one of them' openmpi_and_mpich
 error 'an MPI is linked into it; .* without -static' static_mpi
 

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chapter on process creation: programs that processes have started, and their parents.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "mpi/api/dynamic.hpp"
+#include "mpi/api/groups.hpp"
+#include "mpi/api/intercommunicators.hpp"
+
+namespace weft::mpi {
+
+Result<LauncherAnswer> ask_launcher(const LauncherQuestion& question) {
+  Library& mpi = library();
+  if (!mpi.process->ask(question)) {
+    return Error{ErrorCode::unavailable, "it needs weft run, which starts this job's processes"};
+  }
+  std::optional<Result<LauncherAnswer>> answer;
+  while (!mpi.transfer->failure() && !(answer = mpi.process->take_answer())) {
+    mpi.transfer->turn();
+    rest();
+  }
+  if (!answer) return *mpi.transfer->failure();
+  if (answer->ok() && !(*answer)->refusal.empty()) {
+    return Error{ErrorCode::unavailable, (*answer)->refusal};
+  }
+  return *std::move(answer);
+}
+
+namespace {
+
+/// The processes of a world.
+Members members_of_world(std::uint32_t first, std::uint32_t size) {
+  Members members;
+  for (std::uint32_t i = 0; i < size; ++i) members.emplace_back(first + i);
+  return members;
+}
+
+/// What all processes of the parents' communicator have to know.
+struct Spawned {
+  std::uint32_t first = 0;
+  std::uint32_t processes = 0;  ///< as asked for
+  std::uint32_t why_length = 0;
+};
+
+struct SpawnCall {
+  const Call& call;
+  Communicator& parents;
+  int root;
+};
+
+/// The root's, told to all. `why` is empty when they are there.
+Spawned tell_all(const SpawnCall& spawn, Spawned what, std::string& why, int& error) {
+  what.why_length = static_cast<std::uint32_t>(why.size());
+  const MPI_Comm comm = spawn.parents.handle;
+  error = MPI_Bcast(&what, sizeof what, MPI_BYTE, spawn.root, comm);
+  if (error != MPI_SUCCESS) return what;
+  why.resize(what.why_length);
+  if (!why.empty()) {
+    error = MPI_Bcast(why.data(), static_cast<int>(why.size()), MPI_BYTE, spawn.root, comm);
+  }
+  return what;
+}
+
+int run_spawn(const SpawnCall& spawn, std::vector<SpawnedProgram> programs, MPI_Comm* made,
+              int* codes) {
+  const Group& group = spawn.parents.group;
+  Spawned what;
+  std::string why;
+  if (group.rank == static_cast<std::uint32_t>(spawn.root)) {
+    LauncherQuestion question{
+        .programs = std::move(programs), .parents = {}, .name = {}, .value = {}};
+    for (const NodeId member : group.members) question.parents.push_back(member.value());
+    for (const SpawnedProgram& program : question.programs) what.processes += program.processes;
+    const auto answer = ask_launcher(question);
+    if (answer) what.first = answer->first;
+    if (!answer) why = answer.error().message;
+  }
+  int error = MPI_SUCCESS;
+  what = tell_all(spawn, what, why, error);
+  if (error != MPI_SUCCESS) return error;
+  if (codes != nullptr) {
+    std::fill_n(codes, what.processes, why.empty() ? MPI_SUCCESS : MPI_ERR_SPAWN);
+  }
+  *made = MPI_COMM_NULL;
+  if (!why.empty()) return spawn.call.fail(&spawn.parents, MPI_ERR_SPAWN, why);
+  *made = connect_groups(spawn.parents, spawned_generation(what.first),
+                         members_of_world(what.first, what.processes));
+  return MPI_SUCCESS;
+}
+
+SpawnedProgram program_of(const char* command, char** arguments, int processes) {
+  SpawnedProgram program{.command = {command}, .processes = static_cast<std::uint32_t>(processes)};
+  for (; arguments != nullptr && *arguments != nullptr; ++arguments) {
+    program.command.emplace_back(*arguments);
+  }
+  return program;
+}
+
+/// Null, with `error` set: no root of the communicator, or no communicator of one group.
+Communicator* check(const Call& call, MPI_Comm comm, int root, int& error) {
+  Communicator* const parents = call.communicator(comm, error);
+  if (parents == nullptr) return nullptr;
+  if (is_inter(*parents)) {
+    error = call.fail(parents, MPI_ERR_COMM, "the communicator has two groups");
+  } else if (root < 0 || static_cast<std::uint32_t>(root) >= parents->group.size()) {
+    error = call.fail(
+        parents, MPI_ERR_ROOT,
+        fmt::format("{} is no rank of a communicator of {}", root, parents->group.size()));
+  }
+  return error == MPI_SUCCESS ? parents : nullptr;
+}
+
+}  // namespace
+
+void meet_parents() {
+  Library& mpi = library();
+  const JobDescription& job = mpi.process->job();
+  if (job.parents.empty()) return;
+  Members parents;
+  for (const std::uint32_t node : job.parents) parents.emplace_back(node);
+  mpi.parent = connect_groups(mpi.world, spawned_generation(job.first.value()), std::move(parents));
+}
+
+bool is_world_alone() {
+  const Library& mpi = library();
+  const JobDescription& job = mpi.process->job();
+  bool is_alone = true;
+  mpi.communicators.for_each([&](const Communicator& communicator) {
+    if (communicator.handle == mpi.everybody) return;
+    for (const NodeId member : communicator.group.members) {
+      is_alone &=
+          member.value() >= job.first.value() && member.value() - job.first.value() < job.nodes;
+    }
+  });
+  return is_alone;
+}
+
+}  // namespace weft::mpi
+
+using namespace weft::mpi;
+
+int MPI_Comm_spawn(const char* command, char** arguments, int processes, MPI_Info, int root,
+                   MPI_Comm comm, MPI_Comm* made, int* codes) {
+  const Call call{"MPI_Comm_spawn"};
+  int error = MPI_SUCCESS;
+  Communicator* const parents = check(call, comm, root, error);
+  if (parents == nullptr) return error;
+  std::vector<weft::SpawnedProgram> programs;
+  if (parents->group.rank == static_cast<std::uint32_t>(root)) {
+    if (processes <= 0) {
+      return call.fail(parents, MPI_ERR_ARG, fmt::format("{} processes", processes));
+    }
+    programs.push_back(program_of(command, arguments, processes));
+  }
+  return run_spawn({call, *parents, root}, std::move(programs), made, codes);
+}
+
+int MPI_Comm_spawn_multiple(int count, char** commands, char*** arguments, const int* processes,
+                            const MPI_Info*, int root, MPI_Comm comm, MPI_Comm* made, int* codes) {
+  const Call call{"MPI_Comm_spawn_multiple"};
+  int error = MPI_SUCCESS;
+  Communicator* const parents = check(call, comm, root, error);
+  if (parents == nullptr) return error;
+  std::vector<weft::SpawnedProgram> programs;
+  if (parents->group.rank == static_cast<std::uint32_t>(root)) {
+    if (count <= 0 || std::any_of(processes, processes + count, [](int n) { return n <= 0; })) {
+      return call.fail(parents, MPI_ERR_ARG, "a program without processes, or no program");
+    }
+    for (int i = 0; i < count; ++i) {
+      programs.push_back(
+          program_of(commands[i], arguments != nullptr ? arguments[i] : nullptr, processes[i]));
+    }
+  }
+  return run_spawn({call, *parents, root}, std::move(programs), made, codes);
+}
+
+int MPI_Comm_get_parent(MPI_Comm* parent) {
+  *parent = library().parent;
+  return MPI_SUCCESS;
+}
+
+/// All messages between the groups have arrived then, so that each may leave by itself.
+int MPI_Comm_disconnect(MPI_Comm* comm) {
+  const Call call{"MPI_Comm_disconnect"};
+  int error = MPI_SUCCESS;
+  if (call.communicator(*comm, error) == nullptr) return error;
+  if ((error = MPI_Barrier(*comm)) != MPI_SUCCESS) return error;
+  return MPI_Comm_free(comm);
+}

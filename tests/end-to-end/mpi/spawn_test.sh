@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Programs of MPI that have processes started while they run, and groups that meet at ports.
+#   spawn_test.sh WEFT PROGRAM
+set -euo pipefail
+weft=$1 program=$2
+dir=$(mktemp -d)
+trap 'rm -rf -- "$dir"' EXIT
+
+fail() {
+  echo "spawn_test: $1" >&2
+  exit 1
+}
+
+# Sums of ranks: of the first world and its three children; of each process with its three; of the even ranks.
+declare -A result=([1]="6, 6, 0" [2]="10, 12, 1" [3]="15, 18, 1" [4]="21, 24, 4")
+for n in 1 2 3 4; do
+  for fabric in auto tcp; do
+    got=$("$weft" run -n "$n" --fabric "$fabric" -- "$program" 2>"$dir/err") ||
+      fail "$n $fabric ended with $?: $(cat "$dir/err")"
+    [[ $got == "$n processes, sums ${result[$n]}"* ]] || fail "$n $fabric prints '$got'"
+  done
+done
+
+# refused TEXT COMMAND…: it ends badly, and one line has the text.
+refused() {
+  ! "${@:2}" >"$dir/out" 2>&1 || fail "${*:2} ends well"
+  grep -q -- "$1" "$dir/out" || fail "${*:2}: no line '$1': $(cat "$dir/out")"
+}
+refused 'MPI_Comm_spawn: weft run starts further processes.*without --restart' \
+  "$weft" run -n 2 --restart on-failure -- "$program"
+# Those of the standard's ABI find weft's library by themselves.
+[[ $program != */standard_* ]] || refused 'MPI_Comm_spawn: it needs weft run' "$program"
