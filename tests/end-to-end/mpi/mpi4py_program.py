@@ -5,6 +5,7 @@ Each check prints its name, or its error, in process 0. The last line counts the
 """
 import array
 import os
+import sys
 import tempfile
 
 from mpi4py import MPI
@@ -169,18 +170,27 @@ def external_packing():
     assert MPI.Datatype.Create_f90_integer(9).size == 4
 
 
-def weft_refuses_functions_that_are_not_there():
-    try:
-        MPI.Open_port()
-    except MPI.Exception as error:
-        assert error.Get_error_class() == MPI.ERR_UNSUPPORTED_OPERATION
-    else:
-        raise AssertionError
+@check
+def processes_are_started_and_told():
+    for objects in ({"a": 1}, [2, 3]):
+        children = WORLD.Spawn(sys.executable, args=[__file__, "child"], maxprocs=2)
+        children.bcast(objects, root=(MPI.ROOT if WORLD.rank == 0 else MPI.PROC_NULL))
+        answers = children.gather(None, root=(MPI.ROOT if WORLD.rank == 0 else MPI.PROC_NULL))
+        if WORLD.rank == 0:
+            assert answers == [(0, objects), (1, objects)], answers
+        children.Disconnect()
+
+
+def be_child(parent):
+    objects = parent.bcast(None, root=0)
+    parent.gather((WORLD.rank, objects), root=0)
+    parent.Disconnect()
 
 
 def main():
-    if MPI.Get_library_version().startswith("weft"):
-        check(weft_refuses_functions_that_are_not_there)
+    parent = MPI.Comm.Get_parent()
+    if parent != MPI.COMM_NULL:
+        return be_child(parent)
     failed = 0
     for function in CHECKS:
         error = ""
