@@ -442,6 +442,9 @@ class Launcher final : private HostListener {
     using Next = RankLives::Next;
     directory_.forget(rank);
     const std::string what = fmt::format("rank {} {}", rank, how);
+    if (const World* world = worlds_ ? worlds_->on_ended(rank) : nullptr) {
+      tell_answer(world->asked_by, {.refusal = what + " before all had called MPI_Init"});
+    }
     const Next next = lives_->on_end(rank, end);
     end_output(ranks_[rank], next == Next::start_anew);
     if (ending_ || error_) return count(end.code);

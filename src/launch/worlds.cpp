@@ -64,7 +64,16 @@ void Worlds::describe(JobDescription& job, std::uint32_t rank) const {
 
 const World* Worlds::on_joined(std::uint32_t rank) {
   World& world = of(rank);
-  return ++world.joined == world.size && !world.parents.empty() ? &world : nullptr;
+  if (++world.joined < world.size || world.parents.empty() || world.is_answered) return nullptr;
+  world.is_answered = true;
+  return &world;
+}
+
+const World* Worlds::on_ended(std::uint32_t rank) {
+  World& world = of(rank);
+  if (world.parents.empty() || world.is_answered) return nullptr;
+  world.is_answered = true;
+  return &world;
 }
 
 const World* Worlds::on_alone(std::uint32_t rank) {

@@ -22,7 +22,8 @@ struct World {
   std::uint32_t asked_by = 0;          ///< one of them
   std::vector<std::uint32_t> ends;     ///< behind each program's last rank
   std::uint32_t joined = 0;
-  std::uint32_t alone = 0;  ///< have returned, and communicate with none but this world
+  bool is_answered = false;  ///< `asked_by` was told that they have joined, or cannot any more
+  std::uint32_t alone = 0;   ///< have returned, and communicate with none but this world
 
   /// Which of its programs.
   std::uint32_t program_of(std::uint32_t rank) const;
@@ -47,6 +48,8 @@ class Worlds {
 
   /// A process has joined. The world, if it was the last one of one that another process waits for.
   const World* on_joined(std::uint32_t rank);
+  /// A process has ended. The world, if another process waits for it in vain: told once.
+  const World* on_ended(std::uint32_t rank);
   /// The world, if it may leave now.
   const World* on_alone(std::uint32_t rank);
 

@@ -37,6 +37,15 @@ TEST(worlds, the_parent_is_answered_when_the_last_process_has_joined) {
   EXPECT_EQ(world->asked_by, 0U);
 }
 
+TEST(worlds, the_parent_is_answered_once_when_a_process_ends_before_all_have_joined) {
+  Worlds worlds(1);
+  EXPECT_EQ(worlds.on_ended(0), nullptr);
+  worlds.add(spawn({{.command = {"sh"}, .processes = 2}}), 0);
+  EXPECT_EQ(worlds.on_joined(1), nullptr);
+  EXPECT_NE(worlds.on_ended(1), nullptr);
+  EXPECT_EQ(worlds.on_ended(2), nullptr);
+}
+
 TEST(worlds, a_world_may_leave_when_all_of_it_is_alone) {
   Worlds worlds(1);
   worlds.add(spawn({{.command = {"sh"}, .processes = 2}}), 0);

@@ -96,6 +96,9 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (parent != MPI_COMM_NULL) {
     child(parent, argc > 1 ? argv[1] : "");
+  } else if (argc > 2) {
+    MPI_Comm_spawn(argv[2], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children,
+                   MPI_ERRCODES_IGNORE);
   } else {
     char* first[] = {"first", NULL};
     char* second[] = {"second", NULL};

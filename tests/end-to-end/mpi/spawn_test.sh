@@ -31,3 +31,12 @@ refused 'MPI_Comm_spawn: weft run starts further processes.*without --restart' \
   "$weft" run -n 2 --restart on-failure -- "$program"
 # Those of the standard's ABI find weft's library by themselves.
 [[ $program != */standard_* ]] || refused 'MPI_Comm_spawn: it needs weft run' "$program"
+
+# A process that is killed before it has called MPI_Init is an error of the call.
+cat >"$dir/killed" <<'SH'
+#!/bin/sh
+kill -9 $$
+SH
+chmod +x "$dir/killed"
+refused 'MPI_Comm_spawn: rank 1 was ended by signal 9 (Killed) before all had called MPI_Init' \
+  "$weft" run -n 1 -- "$program" starts "$dir/killed"
