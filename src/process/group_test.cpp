@@ -463,5 +463,31 @@ TEST(job_link, a_description_survives_its_text_and_damage_is_refused) {
   EXPECT_FALSE(read_job_description(to_text(job)).ok());
 }
 
+/// The launcher's word is read in a turn, and not in a sleep.
+class NewsWaiter final : public Waiter {
+ public:
+  Instant now() override { return Instant(); }
+  void busy(Instant) override {}
+  void idle(Instant, Fabric&, Instant) override { ++sleeps; }
+  Result<void> news(Instant) override {
+    over_ = true;
+    return {};
+  }
+  bool is_over() const override { return over_; }
+  int sleeps = 0;
+
+ private:
+  bool over_ = false;
+};
+
+TEST(messenger, does_not_sleep_once_news_has_ended_the_wait) {
+  LoopbackHub hub;
+  const auto fabric = std::move(hub.open(NodeId(0), Incarnation(1))).value();
+  NewsWaiter waiter;
+  Messenger messenger(*fabric, waiter, {.self = NodeId(0), .nodes = 1});
+  EXPECT_TRUE(messenger.serve_until_over().ok());
+  EXPECT_EQ(waiter.sleeps, 0);
+}
+
 }  // namespace
 }  // namespace weft

@@ -183,7 +183,8 @@ Result<void> Messenger::turn_until(Finished&& finished, std::span<const Operatio
     const Instant now = waiter_.now();
     auto worked = work(now, waiter_.looks_per_turn(), operations);
     if (!worked) return std::move(worked).error();
-    if (*worked) continue;
+    // News may have ended it: there is nothing left that would end a sleep.
+    if (*worked || finished()) continue;
     look_for_room(now);
     waiter_.idle(now, fabric_, next_deadline());
   }
