@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/check.hpp"
 #include "core/match/queue_table.hpp"
 
 namespace weft::match {
@@ -77,6 +78,11 @@ class Matcher {
     bool is_waiting_receive = false;
   };
 
+  /// A receive is in one queue only.
+  static constexpr std::size_t receive_link = 0;
+
+  void grow();
+  std::optional<Token> take_oldest_receive(const Envelope& envelope);
   std::uint32_t take_place(const Envelope& envelope, Token token);
   void free_place(std::uint32_t place);
   void append(Ends& ends, std::uint32_t place, std::size_t link);
@@ -93,5 +99,84 @@ class Matcher {
   std::size_t messages_ = 0;
   std::uint64_t next_sequence_ = 0;
 };
+
+// In the header: each message pays for them.
+
+inline std::uint32_t Matcher::take_place(const Envelope& envelope, Token token) {
+  if (free_ == none) grow();
+  const std::uint32_t place = free_;
+  Node& node = nodes_[place];
+  free_ = node.links[0].next;
+  node.envelope = envelope;
+  node.token = token;
+  return place;
+}
+
+inline void Matcher::free_place(std::uint32_t place) {
+  Node& node = nodes_[place];
+  ++node.life;
+  node.is_waiting_receive = false;
+  node.links[0].next = free_;
+  free_ = place;
+}
+
+inline void Matcher::append(Ends& ends, std::uint32_t place, std::size_t link) {
+  nodes_[place].links[link] = {.next = none, .previous = ends.last};
+  (ends.last == none ? ends.first : nodes_[ends.last].links[link].next) = place;
+  ends.last = place;
+}
+
+inline void Matcher::unlink(Ends& ends, std::uint32_t place, std::size_t link) {
+  const Links links = nodes_[place].links[link];
+  (links.previous == none ? ends.first : nodes_[links.previous].links[link].next) = links.next;
+  (links.next == none ? ends.last : nodes_[links.next].links[link].previous) = links.previous;
+}
+
+inline void Matcher::remove_receive(std::uint32_t place, Queues& queues) {
+  --receives_of_[kind_of(nodes_[place].envelope)];
+  unlink(queues.receives, place, receive_link);
+  queues_.drop_if_empty(queues);
+  --receives_;
+  free_place(place);
+}
+
+inline std::uint32_t Matcher::oldest_message(const Envelope& pattern) const {
+  if (messages_ == 0) return none;
+  const Queues* queues = queues_.find(pattern);
+  return queues != nullptr ? queues->messages.first : none;
+}
+
+inline std::optional<Message> Matcher::extract(const Envelope& pattern) {
+  const std::uint32_t place = oldest_message(pattern);
+  if (place == none) return std::nullopt;
+  const Message message{nodes_[place].envelope, nodes_[place].token};
+  remove_message(place);
+  return message;
+}
+
+inline Posted Matcher::post(const Envelope& pattern, Token receive) {
+  if (auto message = extract(pattern)) return {.message = message, .waiting = {}};
+  const std::uint32_t place = take_place(pattern, receive);
+  Node& node = nodes_[place];
+  node.sequence = next_sequence_++;
+  node.is_waiting_receive = true;
+  append(queues_.find_or_make(pattern).receives, place, receive_link);
+  ++receives_of_[kind_of(pattern)];
+  ++receives_;
+  return {.message = std::nullopt, .waiting = {place, node.life}};
+}
+
+inline std::optional<Token> Matcher::take_receive(const Envelope& envelope) {
+  WEFT_CHECK(kind_of(envelope) == 0);
+  // As mostly: none of the receives has a wildcard.
+  if (receives_ != receives_of_[0]) return take_oldest_receive(envelope);
+  if (receives_ == 0) return std::nullopt;
+  Queues* const queues = queues_.find(envelope);
+  if (queues == nullptr || queues->receives.first == none) return std::nullopt;
+  const std::uint32_t place = queues->receives.first;
+  const Token receive = nodes_[place].token;
+  remove_receive(place, *queues);
+  return receive;
+}
 
 }  // namespace weft::match

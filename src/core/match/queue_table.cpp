@@ -25,37 +25,22 @@ std::size_t QueueTable::home(const Envelope& pattern) const {
   return static_cast<std::size_t>(hash(pattern)) & (slots_.size() - 1);
 }
 
-/// The slot of the pattern's queues, or the free one that they would take.
-std::size_t QueueTable::place_of(const Envelope& pattern) const {
-  const Slot& last = slots_[last_place_];
-  if (last.used && last.queues.pattern == pattern) return last_place_;
+std::size_t QueueTable::search(const Envelope& pattern) const {
   std::size_t i = home(pattern);
   while (slots_[i].used && slots_[i].queues.pattern != pattern) i = (i + 1) & (slots_.size() - 1);
   last_place_ = i;
   return i;
 }
 
-const Queues* QueueTable::find(const Envelope& pattern) const {
-  const Slot& slot = slots_[place_of(pattern)];
-  return slot.used ? &slot.queues : nullptr;
-}
-
-Queues* QueueTable::find(const Envelope& pattern) {
-  Slot& slot = slots_[place_of(pattern)];
-  return slot.used ? &slot.queues : nullptr;
-}
-
-Queues& QueueTable::find_or_make(const Envelope& pattern) {
-  std::size_t i = place_of(pattern);
-  if (slots_[i].used) return slots_[i].queues;
+Queues& QueueTable::make(const Envelope& pattern, std::size_t place) {
   if (2 * (size_ + 1) > slots_.size()) {
     grow();
-    i = place_of(pattern);
+    place = place_of(pattern);
   }
   ++size_;
-  slots_[i].used = true;
-  slots_[i].queues = {.pattern = pattern, .receives = {}, .messages = {}};
-  return slots_[i].queues;
+  slots_[place].used = true;
+  slots_[place].queues = {.pattern = pattern, .receives = {}, .messages = {}};
+  return slots_[place].queues;
 }
 
 void QueueTable::drop_other(Envelope last) {

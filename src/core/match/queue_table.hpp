@@ -39,10 +39,19 @@ class QueueTable {
  public:
   QueueTable();
   /// Null: both queues are empty.
-  const Queues* find(const Envelope& pattern) const;
-  Queues* find(const Envelope& pattern);
+  const Queues* find(const Envelope& pattern) const {
+    const Slot& slot = slots_[place_of(pattern)];
+    return slot.used ? &slot.queues : nullptr;
+  }
+  Queues* find(const Envelope& pattern) {
+    Slot& slot = slots_[place_of(pattern)];
+    return slot.used ? &slot.queues : nullptr;
+  }
   /// The caller puts something into one of them.
-  Queues& find_or_make(const Envelope& pattern);
+  Queues& find_or_make(const Envelope& pattern) {
+    const std::size_t place = place_of(pattern);
+    return slots_[place].used ? slots_[place].queues : make(pattern, place);
+  }
   /// Gives up the place if both are empty: at once, or when the queues of another pattern are. A
   /// program mostly waits for the same pattern again.
   void drop_if_empty(Queues& queues) {
@@ -56,7 +65,13 @@ class QueueTable {
     bool used = false;
   };
   std::size_t home(const Envelope& pattern) const;
-  std::size_t place_of(const Envelope& pattern) const;
+  /// The slot of the pattern's queues, or the free one that they would take.
+  std::size_t place_of(const Envelope& pattern) const {
+    const Slot& last = slots_[last_place_];
+    return last.used && last.queues.pattern == pattern ? last_place_ : search(pattern);
+  }
+  std::size_t search(const Envelope& pattern) const;
+  Queues& make(const Envelope& pattern, std::size_t place);
   void grow();
   void drop_other(Envelope last);
   void drop(const Envelope& pattern);

@@ -62,15 +62,15 @@ int finish(const Call& call, MPI_Request& handle, MPI_Status* status) {
     handle = MPI_REQUEST_NULL;
     return take_result(call, &library().world, *kept, status);
   }
-  auto request = library().requests.remove(number_of(handle));
-  handle = MPI_REQUEST_NULL;
-  if (const Generalized* const own = find_generalized(*request); own != nullptr) {
+  const int number = number_of(std::exchange(handle, MPI_REQUEST_NULL));
+  if (const Generalized* const own = find_generalized(*kept); own != nullptr) {
+    const auto request = library().requests.remove(number);
     const int error = query_generalized(*own, status);
     const int freed = end_generalized(*request);
     return error != MPI_SUCCESS ? error : freed;
   }
-  const int error = take_result(call, &library().world, *request, status);
-  reuse(std::move(request));
+  const int error = take_result(call, &library().world, *kept, status);
+  library().requests.end(number);
   return error;
 }
 

@@ -46,7 +46,7 @@ bool TypeMaker::check_count(std::int64_t count) {
 
 int TypeMaker::make(Datatype type, MPI_Datatype* made) {
   auto kept = std::make_unique<MadeType>(std::move(type));
-  kept->made = library().requests_kept;
+  kept->made = library().requests.kept();
   for (const MPI_Datatype inner : recipe.types) {
     if (MadeType* const used = find_made(inner); used != nullptr) ++used->uses;
   }

@@ -135,7 +135,7 @@ int MPI_Type_free(MPI_Datatype* type) {
   Library& mpi = library();
   MadeType& made = *find_made(*type);
   if (made.handles > 0) --made.handles;
-  made.freed = mpi.requests_kept;
+  made.freed = mpi.requests.kept();
   if (made.handles == 0 && !std::exchange(made.is_listed, true)) {
     mpi.freed_types.push_back(number_of(*type) - abi::pair_types);
   }

@@ -14,9 +14,8 @@ std::unordered_map<const Request*, Generalized>& all_generalized() {
 
 }  // namespace
 
-Generalized* find_generalized(const Request& request) {
+Generalized* detail::find_generalized(const Request& request) {
   auto& all = all_generalized();
-  if (all.empty()) return nullptr;
   const auto found = all.find(&request);
   return found != all.end() ? &found->second : nullptr;
 }
@@ -46,6 +45,7 @@ int MPI_Grequest_start(MPI_Grequest_query_function* query, MPI_Grequest_free_fun
                        MPI_Grequest_cancel_function* cancel, void* extra, MPI_Request* handle) {
   const Call call{"MPI_Grequest_start"};
   auto request = std::make_unique<Request>();
+  request->is_generalized = true;
   all_generalized()[request.get()] = {query, free, cancel, extra};
   *handle = keep_request(std::move(request));
   return MPI_SUCCESS;

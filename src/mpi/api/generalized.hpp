@@ -15,8 +15,13 @@ struct Generalized {
   bool is_freed = false;  ///< by MPI_Request_free, before it was done
 };
 
-/// Null: the request is another one.
+namespace detail {
 Generalized* find_generalized(const Request& request);
+}
+/// Null: the request is another one.
+inline Generalized* find_generalized(const Request& request) {
+  return request.is_generalized ? detail::find_generalized(request) : nullptr;
+}
 /// Writes the status as the program's function gives it; its error.
 int query_generalized(const Generalized& generalized, MPI_Status* status);
 /// The request is over: the program frees its own part.

@@ -14,13 +14,13 @@ int send_large(Message message, bool synchronous) {
 
 int start_large(Message message, bool sends, bool synchronous, MPI_Request* handle) {
   if (const int error = message.check(sends); error != MPI_SUCCESS) return error;
-  auto request = make_request();
+  const Requests::Made made = library().requests.make();
   if (sends) {
-    message.start_send(synchronous, *request);
+    message.start_send(synchronous, *made.request);
   } else {
-    message.start_receive(*request);
+    message.start_receive(*made.request);
   }
-  *handle = keep_request(std::move(request));
+  *handle = handle_of(abi::made_request, made.number);
   return message.call.settle(message.communicator);
 }
 

@@ -16,11 +16,6 @@
 namespace weft::mpi {
 namespace {
 
-std::size_t hash_of(MPI_Datatype handle) {
-  const auto bits = static_cast<std::uint64_t>(abi::shown(handle));
-  return static_cast<std::size_t>(bits ^ bits >> 5 ^ bits >> 9);
-}
-
 /// The types that MPI has before the program makes any.
 const Datatype* predefined(MPI_Datatype handle) {
 #define WEFT_MPI_CONSTANT(name, value)
@@ -34,18 +29,10 @@ const Datatype* predefined(MPI_Datatype handle) {
 #undef WEFT_MPI_TYPE
 #undef WEFT_MPI_HANDLE
 #undef WEFT_MPI_CONSTANT
-  // Nearly all calls are for a few of them.
-  struct Recent {
-    MPI_Datatype handle;
-    const Datatype* type;
-  };
-  static std::array<Recent, 64> recent{};
-  Recent& last = recent[hash_of(handle) % recent.size()];
-  if (last.type != nullptr && last.handle == handle) return last.type;
   const auto found = types.find(handle);
   if (found == types.end()) return nullptr;
-  last = {handle, &found->second};
-  return last.type;
+  detail::recent_types.place_of(handle) = {handle, &found->second};
+  return &found->second;
 }
 
 }  // namespace
@@ -75,6 +62,7 @@ namespace detail {
 
 // Never destroyed: a program may exit from anywhere.
 constinit Library* the_library = nullptr;
+constinit RecentTypes recent_types{};
 
 Library& make_library() {
   static Library* const made = the_library = new Library;
@@ -111,7 +99,7 @@ int Call::fail(const Communicator* communicator, int error, const std::string& w
   end_job(1, fmt::format("{}{}: {}", rank, function, what));
 }
 
-Communicator* Call::communicator(MPI_Comm handle, int& error) const {
+Communicator* Call::find_communicator(MPI_Comm handle, int& error) const {
   Library& mpi = library();
   if (!mpi.is_initialized || mpi.is_finalized) {
     fail(nullptr, MPI_ERR_OTHER,
@@ -139,7 +127,7 @@ MPI_Comm add_communicator(const Communicator& parent, Group group) {
   return kept.handle;
 }
 
-const Datatype* Call::type(MPI_Datatype handle, int& error) const {
+const Datatype* Call::find_type(MPI_Datatype handle, int& error) const {
   const Datatype* found = nullptr;
   if (is_of(abi::made_type, handle)) {
     found = library().types.find(number_of(handle) - abi::pair_types);
@@ -154,7 +142,7 @@ const Datatype* Call::type(MPI_Datatype handle, int& error) const {
   return found;
 }
 
-const Datatype* Call::communicated(MPI_Datatype handle, int& error) const {
+const Datatype* Call::find_communicated(MPI_Datatype handle, int& error) const {
   if (!is_of(abi::made_type, handle)) return type(handle, error);
   const MadeType* const made = library().types.find(number_of(handle) - abi::pair_types);
   if (made == nullptr) return type(handle, error);
@@ -165,46 +153,21 @@ const Datatype* Call::communicated(MPI_Datatype handle, int& error) const {
 }
 
 MPI_Request keep_request(std::unique_ptr<Request> request) {
-  request->kept = ++library().requests_kept;
   return handle_of(abi::made_request, library().requests.add(std::move(request)));
 }
 
-MPI_Request sent_request() {
-  Library& mpi = library();
-  if (mpi.sent == MPI_REQUEST_NULL) {
-    auto request = std::make_unique<Request>();
-    request->status = empty_status();
-    request->done = true;
-    request->is_shared = true;
-    mpi.sent = keep_request(std::move(request));
-  }
-  return mpi.sent;
-}
-
-std::unique_ptr<Request> make_request() {
-  auto& spare = library().spare_requests;
-  if (spare.empty()) return std::make_unique<Request>();
-  std::unique_ptr<Request> request = std::move(spare.back());
-  spare.pop_back();
-  return request;
-}
-
-void reuse(std::unique_ptr<Request> request) {
-  constexpr std::size_t most_spare = 1024;
-  auto& spare = library().spare_requests;
-  if (spare.size() >= most_spare) return;
-  request->reset();
-  spare.push_back(std::move(request));
+MPI_Request make_sent_request() {
+  auto request = std::make_unique<Request>();
+  request->status = empty_status();
+  request->done = true;
+  request->is_shared = true;
+  return library().sent = keep_request(std::move(request));
 }
 
 MPI_Request keep_prepared(std::unique_ptr<Request> request) {
   request->done = true;
   request->is_active = false;
   return keep_request(std::move(request));
-}
-
-Status empty_status() {
-  return {.source = static_cast<std::uint32_t>(MPI_ANY_SOURCE), .tag = MPI_ANY_TAG};
 }
 
 const char* text_of(int error) {
@@ -254,13 +217,6 @@ const char* text_of(int error) {
     default:
       return "other error";
   }
-}
-
-void write_status(MPI_Status* status, const Status& from) {
-  if (status == abi::status_ignore) return;
-  status->MPI_SOURCE = static_cast<int>(from.source);
-  status->MPI_TAG = from.tag;
-  abi::write_bytes(*status, from.bytes, from.is_cancelled);
 }
 
 }  // namespace weft::mpi

@@ -58,7 +58,7 @@ struct MadeType : Datatype {
   bool is_committed = false;
   int handles = 1;  ///< that the program may use and has not freed
   int uses = 0;     ///< in the recipes of other datatypes
-  /// Requests that use it were kept after `made`, and not after `freed` (Library::requests_kept).
+  /// Requests that use it were kept after `made`, and not after `freed` (Requests::kept).
   std::uint64_t made = 0;
   std::uint64_t freed = 0;
   bool is_listed = false;  ///< in Library::freed_types
@@ -105,6 +105,57 @@ class Objects {
   std::vector<int> free_;
 };
 
+/// Requests by number. One that is over is kept in its place for the next: a message needs no
+/// memory of its own.
+class Requests {
+ public:
+  struct Made {
+    int number = 0;
+    Request* request = nullptr;
+  };
+  /// As new.
+  Made make() {
+    if (spare_.empty()) spare_.push_back(objects_.add(std::make_unique<Request>()));
+    const int number = spare_.back();
+    spare_.pop_back();
+    Request* const request = objects_.find(number);
+    request->kept = ++kept_;
+    return {number, request};
+  }
+  int add(std::unique_ptr<Request> request) {
+    request->kept = ++kept_;
+    return objects_.add(std::move(request));
+  }
+  /// Null: there is none of that number.
+  Request* find(int number) const {
+    Request* const request = objects_.find(number);
+    return request != nullptr && request->kept != 0 ? request : nullptr;
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    objects_.for_each([&](const Request& request) {
+      if (request.kept != 0) visit(request);
+    });
+  }
+  std::unique_ptr<Request> remove(int number) { return objects_.remove(number); }
+  /// Of a message that is done, not persistent.
+  void end(int number) {
+    if (spare_.size() == most_spare) return void(objects_.remove(number));
+    Request& request = *objects_.find(number);
+    request.reset();
+    request.kept = 0;
+    spare_.push_back(number);
+  }
+  /// So far.
+  std::uint64_t kept() const { return kept_; }
+
+ private:
+  static constexpr std::size_t most_spare = 1024;
+  Objects<Request> objects_;
+  std::vector<int> spare_;  // numbers
+  std::uint64_t kept_ = 0;
+};
+
 /// One per process, one thread at a time.
 struct Library {
   Library();
@@ -120,12 +171,10 @@ struct Library {
   MPI_Comm everybody = MPI_COMM_NULL;  ///< of the job's nodes, for ports
   Objects<Communicator> communicators;
   Objects<MadeType> types;
-  std::vector<int> freed_types;     ///< numbers of those that may still be used
-  std::uint64_t requests_kept = 0;  ///< so far
+  std::vector<int> freed_types;  ///< numbers of those that may still be used
   Objects<UserOperation> operations;
-  Objects<Request> requests;
+  Requests requests;
   MPI_Request sent = MPI_REQUEST_NULL;  ///< see `sent_request`
-  std::vector<std::unique_ptr<Request>> spare_requests;
   Objects<std::vector<NodeId>> groups;
   Objects<Info> infos;
   Objects<MatchedMessage> messages;
@@ -139,6 +188,25 @@ struct Library {
 namespace detail {
 extern Library* the_library;  ///< null before the first call
 Library& make_library();
+
+/// Predefined datatypes that calls named of late: nearly all are for a few of them.
+struct RecentTypes {
+  struct Entry {
+    MPI_Datatype handle;
+    const Datatype* type;
+  };
+  std::array<Entry, 64> entries;
+  Entry& place_of(MPI_Datatype handle) {
+    const auto bits = static_cast<std::uint64_t>(abi::shown(handle));
+    return entries[(bits ^ bits >> 5 ^ bits >> 9) % std::tuple_size_v<decltype(entries)>];
+  }
+  /// Null: it is another one.
+  const Datatype* find(MPI_Datatype handle) {
+    const Entry& entry = place_of(handle);
+    return entry.handle == handle ? entry.type : nullptr;
+  }
+};
+extern RecentTypes recent_types;
 }  // namespace detail
 inline Library& library() {
   return detail::the_library != nullptr ? *detail::the_library : detail::make_library();
@@ -185,15 +253,30 @@ struct Call {
   /// Ends the program with one line, unless the communicator returns errors: then that error.
   int fail(const Communicator* communicator, int error, const std::string& what) const;
   /// Null, with `error` set.
-  Communicator* communicator(MPI_Comm handle, int& error) const;
-  const Datatype* type(MPI_Datatype handle, int& error) const;
+  Communicator* communicator(MPI_Comm handle, int& error) const {
+    Library& mpi = library();
+    const bool is_open = mpi.is_initialized && !mpi.is_finalized;
+    return is_open && handle == MPI_COMM_WORLD ? &mpi.world : find_communicator(handle, error);
+  }
+  const Datatype* type(MPI_Datatype handle, int& error) const {
+    const Datatype* const recent = detail::recent_types.find(handle);
+    return recent != nullptr ? recent : find_type(handle, error);
+  }
   /// The same of one that is communicated: it was committed.
-  const Datatype* communicated(MPI_Datatype handle, int& error) const;
+  const Datatype* communicated(MPI_Datatype handle, int& error) const {
+    const Datatype* const recent = detail::recent_types.find(handle);
+    return recent != nullptr ? recent : find_communicated(handle, error);
+  }
   /// The job is over, a peer is gone.
   int settle(const Communicator*) const {
     const auto& failure = library().transfer->failure();
     return failure ? fail(nullptr, MPI_ERR_OTHER, failure->message) : MPI_SUCCESS;
   }
+
+ private:
+  Communicator* find_communicator(MPI_Comm handle, int& error) const;
+  const Datatype* find_type(MPI_Datatype handle, int& error) const;
+  const Datatype* find_communicated(MPI_Datatype handle, int& error) const;
 };
 
 /// Ends this process and, through its launcher, the job.
@@ -201,19 +284,27 @@ struct Call {
 
 /// Its handle. The library owns it from now on.
 MPI_Request keep_request(std::unique_ptr<Request> request);
+MPI_Request make_sent_request();
 /// One for all sends that were done when they were started.
-MPI_Request sent_request();
-/// A new one, or one that was given back: of a message that is done, not persistent.
-std::unique_ptr<Request> make_request();
-void reuse(std::unique_ptr<Request> request);
+inline MPI_Request sent_request() {
+  const MPI_Request made = library().sent;
+  return made != MPI_REQUEST_NULL ? made : make_sent_request();
+}
 /// Of one that MPI_Start starts.
 MPI_Request keep_prepared(std::unique_ptr<Request> request);
 /// Of requests that are no messages, and of those that are null.
-Status empty_status();
+inline Status empty_status() {
+  return {.source = static_cast<std::uint32_t>(MPI_ANY_SOURCE), .tag = MPI_ANY_TAG};
+}
 
 /// Empty: the program made the type.
 const char* predefined_name(MPI_Datatype handle);
 const char* text_of(int error);
-void write_status(MPI_Status* status, const Status& from);
+inline void write_status(MPI_Status* status, const Status& from) {
+  if (status == abi::status_ignore) return;
+  status->MPI_SOURCE = static_cast<int>(from.source);
+  status->MPI_TAG = from.tag;
+  abi::write_bytes(*status, from.bytes, from.is_cancelled);
+}
 
 }  // namespace weft::mpi

@@ -72,10 +72,7 @@ int wait_for(const Call& call, const Communicator* communicator, Request& reques
   return take_result(call, communicator, request, status);
 }
 
-int take_result(const Call& call, const Communicator* communicator, const Request& request,
-                MPI_Status* status) {
-  write_status(status, request.status);
-  if (!request.status.is_truncated) return MPI_SUCCESS;
+int fail_truncated(const Call& call, const Communicator* communicator, const Request& request) {
   return call.fail(communicator, MPI_ERR_TRUNCATE,
                    fmt::format("the message of rank {} with tag {} is longer than the receive's "
                                "buffer of {} bytes",
@@ -84,7 +81,7 @@ int take_result(const Call& call, const Communicator* communicator, const Reques
 
 namespace {
 
-int send(Message message, bool synchronous) {
+int send(Message&& message, bool synchronous) {
   if (const int error = message.check(true); error != MPI_SUCCESS) return error;
   if (!synchronous && message.send_now()) return MPI_SUCCESS;
   Request request;
@@ -92,15 +89,15 @@ int send(Message message, bool synchronous) {
   return wait_for(message.call, message.communicator, request, abi::status_ignore);
 }
 
-int start_send(Message message, bool synchronous, MPI_Request* handle) {
+int start_send(Message&& message, bool synchronous, MPI_Request* handle) {
   if (const int error = message.check(true); error != MPI_SUCCESS) return error;
   if (!synchronous && message.send_now()) {
     *handle = sent_request();
     return MPI_SUCCESS;
   }
-  auto request = make_request();
-  message.start_send(synchronous, *request);
-  *handle = keep_request(std::move(request));
+  const Requests::Made made = library().requests.make();
+  message.start_send(synchronous, *made.request);
+  *handle = handle_of(abi::made_request, made.number);
   return message.call.settle(message.communicator);
 }
 
@@ -149,9 +146,9 @@ int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI
               MPI_Request* handle) {
   Message message{{"MPI_Irecv"}, buffer, count, type, from, tag, comm};
   if (const int error = message.check(false); error != MPI_SUCCESS) return error;
-  auto request = make_request();
-  message.start_receive(*request);
-  *handle = keep_request(std::move(request));
+  const Requests::Made made = library().requests.make();
+  message.start_receive(*made.request);
+  *handle = handle_of(abi::made_request, made.number);
   return message.call.settle(message.communicator);
 }
 

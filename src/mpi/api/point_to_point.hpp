@@ -36,8 +36,12 @@ struct Message {
 /// Blocks; the call's result.
 int wait_for(const Call& call, const Communicator* communicator, Request& request,
              MPI_Status* status);
+int fail_truncated(const Call& call, const Communicator* communicator, const Request& request);
 /// Of a request that is done.
-int take_result(const Call& call, const Communicator* communicator, const Request& request,
-                MPI_Status* status);
+inline int take_result(const Call& call, const Communicator* communicator, const Request& request,
+                       MPI_Status* status) {
+  write_status(status, request.status);
+  return request.status.is_truncated ? fail_truncated(call, communicator, request) : MPI_SUCCESS;
+}
 
 }  // namespace weft::mpi

@@ -43,9 +43,10 @@ struct Request {
   /// Of a persistent request: starts it anew, and returns an error of MPI's. Empty: it is started
   /// once.
   std::function<int(Request&)> starts;
-  bool is_active = true;   ///< false: a persistent one that is not started
-  bool is_shared = false;  ///< by several operations, all of them done
-  std::uint64_t kept = 0;  ///< of the API: how many were kept when this one was
+  bool is_active = true;        ///< false: a persistent one that is not started
+  bool is_shared = false;       ///< by several operations, all of them done
+  std::uint64_t kept = 0;       ///< of the API: how many were kept when this one was; 0: it is not
+  bool is_generalized = false;  ///< of the API: see mpi/api/generalized.hpp
 
   // Of Transfer.
   const Group* group = nullptr;
