@@ -91,6 +91,22 @@ struct WaitHint {
   bool moving = false;
 };
 
+/// The way to one peer for messages that nothing delays: they are written where they leave from. It
+/// lives as long as its endpoint, and is used from `peer_up` to `peer_down`.
+class SendLane {
+ public:
+  /// Room for a message of `bytes`, at most `max_message`, to be written at once. Null: not now.
+  virtual std::byte* reserve(std::size_t bytes) = 0;
+  /// Sends what was written there, right after `reserve`. It has no completion.
+  virtual void send() = 0;
+
+ protected:
+  SendLane() = default;
+  ~SendLane() = default;
+  SendLane(const SendLane&) = default;
+  SendLane& operator=(const SendLane&) = default;
+};
+
 /// A fabric endpoint of one process.
 ///
 /// Promises, all of them checked by the contract tests:
@@ -129,15 +145,10 @@ class Fabric {
   /// Withdraws a region; writes that arrive later take their connection down.
   virtual void retract(const Region& region) = 0;
 
-  /// Sends one message that nothing delays: `head` and, behind it, `body`, at most `max_message`
-  /// bytes together, copied. It has no completion. False: nothing has happened, and the caller uses
-  /// `post`; many fabrics always say so.
-  virtual bool send_now(NodeId peer, std::span<const std::byte> head,
-                        std::span<const std::byte> body) {
+  /// To a peer that is up. Null: this fabric has none, and the caller uses `post`.
+  virtual SendLane* lane(NodeId peer) {
     (void)peer;
-    (void)head;
-    (void)body;
-    return false;
+    return nullptr;
   }
   /// Takes a prefix of `ops` and returns its length.
   virtual std::size_t post(std::span<const TxOp> ops) = 0;

@@ -36,7 +36,8 @@ Messenger::Messenger(Fabric& fabric, Waiter& waiter, message::MessageOptions opt
       incarnation_(options.incarnation),
       is_stored_(options.retain && !options.run.empty()),
       machine_(with_limits(options, fabric), waiter.now(), outbox),
-      out_(queued_operations, queued_bytes) {}
+      out_(queued_operations, queued_bytes),
+      lanes_(options.nodes) {}
 
 Messenger::~Messenger() {
   for (const auto& [operation, region] : regions_) fabric_.retract(region);
@@ -44,22 +45,23 @@ Messenger::~Messenger() {
 
 Operation Messenger::start_send(NodeId to, const message::FlowKey& flow,
                                 std::span<const std::byte> bytes) {
-  if (out_.tx.empty()) {
-    if (const auto at_once = send_at_once(to, flow, {}, bytes)) return *at_once;
-  }
+  if (send_now(to, flow, {}, bytes)) return message::Operations::done(bytes.size());
   const Operation operation = machine_.send(to, flow, bytes);
   if (machine_.waits_for_room() && !has_said_full_) look_for_whole_outbox(to, bytes.size());
   post_what_can_go();
   return operation;
 }
 
-bool Messenger::post_message(NodeId to, std::span<const std::byte> header,
-                             std::span<const std::byte> bytes) {
-  TxOp op;
-  op.service_level = machine_.level_to(to);
-  op.peer = to;
-  op.segments = {header, bytes};
-  return fabric_.post({&op, 1}) == 1;
+bool Messenger::post_at_once(NodeId to, const message::FlowKey& flow,
+                             std::span<const std::byte> head, std::span<const std::byte> bytes) {
+  const auto post = [&](std::span<const std::byte> header) {
+    TxOp op;
+    op.service_level = machine_.level_to(to);
+    op.peer = to;
+    op.segments = {header, bytes};
+    return fabric_.post({&op, 1}) == 1;
+  };
+  return machine_.send_at_once(to, flow, head, bytes, post).has_value();
 }
 
 // Now; the rest when there is a turn.
@@ -161,10 +163,20 @@ void Messenger::note_lost_link() {
                                machine_.lost_link()->value())};
 }
 
+void Messenger::note_lane(const Completion& completion) {
+  const NodeId peer = completion.peer;
+  if (peer.value() >= lanes_.size()) return;
+  if (completion.kind == CompletionKind::peer_up) lanes_[peer.value()] = fabric_.lane(peer);
+  if (completion.kind == CompletionKind::peer_down) lanes_[peer.value()] = nullptr;
+}
+
 bool Messenger::turn(Instant now, int looks) {
   std::size_t n = 0;
   while (n == 0 && looks-- > 0) n = fabric_.poll(now, completions_);
-  for (std::size_t i = 0; i < n; ++i) machine_.on_completion(now, completions_[i], out_);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (completions_[i].kind != CompletionKind::received) note_lane(completions_[i]);
+    machine_.on_completion(now, completions_[i], out_);
+  }
   if (!machine_.offenders().empty()) end_offenders();
   if (machine_.divergence() && !failure_) note_divergence();
   if (machine_.lost_link() && !failure_) note_lost_link();

@@ -59,7 +59,11 @@ class Messenger final : private MessageHistory {
   /// `bytes` behind it. False: nothing has happened, and the caller uses `start_send`.
   bool send_now(NodeId to, const message::FlowKey& flow, std::span<const std::byte> head,
                 std::span<const std::byte> bytes) {
-    return out_.tx.empty() && send_at_once(to, flow, head, bytes).has_value();
+    if (!out_.tx.empty()) return false;
+    if (SendLane* const lane = to.value() < lanes_.size() ? lanes_[to.value()] : nullptr) {
+      if (machine_.send_in(*lane, to, flow, head, bytes)) return true;
+    }
+    return post_at_once(to, flow, head, bytes);
   }
   /// From now on the flow's messages go to `sink`; see MessageMachine.
   void listen(NodeId from, const message::FlowKey& flow, message::Sink& sink) {
@@ -104,14 +108,9 @@ class Messenger final : private MessageHistory {
 
  private:
   static constexpr bool never = false;
-  std::optional<Operation> send_at_once(NodeId to, const message::FlowKey& flow,
-                                        std::span<const std::byte> head,
-                                        std::span<const std::byte> bytes) {
-    return machine_.send_at_once(to, flow, head, bytes, [&](std::span<const std::byte> header) {
-      return fabric_.send_now(to, header, bytes) || post_message(to, header, bytes);
-    });
-  }
-  bool post_message(NodeId to, std::span<const std::byte> header, std::span<const std::byte> bytes);
+  void note_lane(const Completion& completion);
+  bool post_at_once(NodeId to, const message::FlowKey& flow, std::span<const std::byte> head,
+                    std::span<const std::byte> bytes);
   /// Looks at the fabric until there is something, at most so often. False: nothing happened.
   bool turn(Instant now, int looks);
   // MessageHistory
@@ -155,6 +154,7 @@ class Messenger final : private MessageHistory {
   bool is_stored_;
   message::MessageMachine machine_;
   TransmitQueue out_;
+  std::vector<SendLane*> lanes_;  // by node; null: it is not up, or has none
   std::array<Completion, 64> completions_;
   bool misses_senders_ = false;  // it waits for messages that go to sinks
   bool has_moved_ = false;       // in a turn of which the waiter has not been told

@@ -45,6 +45,7 @@ Result<void> RealWaiter::news(Instant now) {
     if (now >= s.next) {
       s.next = now + s.source->period();
       if (auto taken = s.source->take_news(fabric_); !taken) return taken;
+      is_over_ = is_over_ || s.source->is_over();
     }
     next_news_ = std::min(next_news_, s.next);
   }
@@ -53,11 +54,6 @@ Result<void> RealWaiter::news(Instant now) {
 
 void RealWaiter::miss(Instant now, NodeId peer) {
   for (const Source& s : sources_) s.source->miss(now, peer);
-}
-
-bool RealWaiter::is_over() const {
-  return std::any_of(sources_.begin(), sources_.end(),
-                     [](const Source& s) { return s.source->is_over(); });
 }
 
 }  // namespace weft

@@ -30,7 +30,7 @@ class RealWaiter final : public Waiter {
   int looks_per_turn() const override { return shares_core_ ? 1 : 16; }
   void idle(Instant now, Fabric& fabric, Instant deadline) override;
   Result<void> news(Instant now) override;
-  bool is_over() const override;
+  bool is_over() const override { return is_over_; }
   void miss(Instant now, NodeId peer) override;
   /// The total time without progress during waits: from each first turn in vain to the next one
   /// that did something.
@@ -48,7 +48,8 @@ class RealWaiter final : public Waiter {
     Instant next;  // when it is asked
   };
   std::vector<Source> sources_;
-  Instant next_news_;  // the first of them
+  Instant next_news_;     // the first of them
+  bool is_over_ = false;  // one of them said so
 };
 
 }  // namespace weft

@@ -76,6 +76,30 @@ TEST_P(FabricContract, delivers_messages_once_and_in_order_both_ways) {
   }
 }
 
+TEST_P(FabricContract, delivers_what_goes_by_a_lane_in_order_with_what_was_posted) {
+  Cluster cluster(factory(), 2);
+  SendLane* const lane = cluster[0].fabric().lane(kB);
+  if (lane == nullptr) GTEST_SKIP() << "this fabric has none";
+  constexpr std::uint64_t kCount = 3000;
+  Rng rng(announced_seed());
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    const Bytes data = numbered(i, 8 + rng.below(rng.below(10) == 0 ? 4088 : 120));
+    std::byte* const place = rng.below(3) > 0 ? lane->reserve(data.size()) : nullptr;
+    if (place != nullptr) {
+      std::copy(data.begin(), data.end(), place);
+      lane->send();
+    } else {
+      // Nothing overtakes it.
+      const std::uint64_t context = cluster[0].send(kB, data);
+      ASSERT_TRUE(cluster.drive([&] { return cluster[0].completed.contains(context); }));
+    }
+  }
+  ASSERT_TRUE(cluster.drive([&] { return cluster[1].messages.size() >= kCount; }));
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    ASSERT_EQ(number_in(cluster[1].messages[i].data), i);
+  }
+}
+
 TEST_P(FabricContract, delivers_an_empty_message) {
   Cluster cluster(factory(), 2);
   cluster[0].send(kB, {});

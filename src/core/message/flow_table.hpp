@@ -27,7 +27,7 @@ class FlowTable {
  public:
   /// Found, woken or new. The reference lasts until the flow is put to rest.
   Flow& at(const FlowKey& key) {
-    if (latest_ != nullptr && latest_->key == key) return *latest_;
+    if (Flow* const same = latest(key)) return *same;
     auto found = active_.find(key);
     if (found == active_.end()) {
       FlowPlace place;
@@ -48,7 +48,10 @@ class FlowTable {
     const auto found = resting_.find(key);
     return found == resting_.end() ? nullptr : &found->second;
   }
-  bool is_latest(const FlowKey& key) const { return latest_ != nullptr && latest_->key == key; }
+  /// The one that was looked up last, if it is that; else null.
+  Flow* latest(const FlowKey& key) {
+    return latest_ != nullptr && latest_->key == key ? latest_ : nullptr;
+  }
 
   /// So many have been woken or made since `rest` that it is worth looking for flows that may rest.
   bool is_crowded() const { return active_.size() >= crowded_at_; }

@@ -82,6 +82,13 @@ inline FrameHeader header_of(const Frame& frame) {
           frame.kind == FrameKind::eager ? frame.digest : frame.size};
 }
 
+/// The same of a message that comes with its bytes, unasked, and whose sender does not wait.
+inline FrameHeader eager_header(const FlowKey& flow, Serial serial, std::uint64_t digest) {
+  return {std::uint64_t{flow.tag.value()} << 32 | static_cast<std::uint64_t>(flow.type) << 16 |
+              static_cast<std::uint64_t>(FrameKind::eager),
+          flow.generation.value(), serial, digest};
+}
+
 /// A message that comes with its bytes: most frames are.
 struct EagerFrame {
   bool urgent = false;

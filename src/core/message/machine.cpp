@@ -52,10 +52,6 @@ MessageMachine::Pair& MessageMachine::pair(NodeId id) {
   return *peer.pair;
 }
 
-void MessageMachine::touch(NodeId id) {
-  if (!std::exchange(peers_[id.value()].dirty, true)) dirty_.push_back(id);
-}
-
 Operation MessageMachine::send(NodeId to, const FlowKey& flow, std::span<const std::byte> bytes) {
   WEFT_CHECK(to.value() < options_.nodes, "node {} of {}", to.value(), options_.nodes);
   Pair& p = pair(to);
@@ -95,9 +91,9 @@ void MessageMachine::listen(NodeId from, const FlowKey& flow, Sink& sink) {
   if (!peer.up) miss(from);
 }
 
-void MessageMachine::on_completion(Instant now, const Completion& completion, TransmitQueue& out) {
+void MessageMachine::on_other_completion(Instant now, const Completion& completion,
+                                         TransmitQueue& out) {
   const NodeId id = completion.peer;
-  if (id.value() >= peers_.size()) return;
   switch (completion.kind) {
     case CompletionKind::received:
       if (!on_bytes(id, completion.data)) refuse(id);
@@ -182,11 +178,6 @@ bool MessageMachine::on_bytes(NodeId from, std::span<const std::byte> bytes) {
   }
   const auto frame = decode(bytes);
   return frame && on_frame(from, *frame);
-}
-
-void MessageMachine::on_heard(NodeId from, Pair& pair) {
-  if (!pair.heard) pair.heard = peers_[from.value()].incarnation;
-  if (pair.in.has_word() || pair.out.has_work()) touch(from);
 }
 
 bool MessageMachine::on_frame(NodeId from, const Frame& frame) {

@@ -54,6 +54,12 @@ class MessageMachine {
     if (out == nullptr) return std::nullopt;
     return out->send_at_once(flow, head, bytes, std::forward<Post>(post));
   }
+  /// The same by a lane of the fabric to that peer. False: nothing has happened.
+  bool send_in(SendLane& lane, NodeId to, const FlowKey& flow, std::span<const std::byte> head,
+               std::span<const std::byte> bytes) {
+    PairOut* const out = idle_pair(to);
+    return out != nullptr && out->send_in(lane, flow, head, bytes);
+  }
   /// Of operations to that peer.
   ServiceLevel level_to(NodeId peer) const { return options_.level_to(peer); }
   /// From now on the flow's messages, all of at most `eager_limit` bytes, go to `sink` as they
@@ -79,7 +85,15 @@ class MessageMachine {
   /// The result of a finished operation. It is forgotten when another one is started or taken.
   const OperationState& take(Operation operation) { return operations_.take(operation); }
 
-  void on_completion(Instant now, const Completion& completion, TransmitQueue& out);
+  void on_completion(Instant now, const Completion& completion, TransmitQueue& out) {
+    const NodeId id = completion.peer;
+    if (id.value() >= peers_.size()) return;
+    if (completion.kind == CompletionKind::received) {
+      Pair* const p = peers_[id.value()].pair.get();
+      if (p != nullptr && p->greeted && p->in.take_next(completion.data)) return on_heard(id, *p);
+    }
+    on_other_completion(now, completion, out);
+  }
   /// Puts frames to send into the queue. False when room was short: call it again when the fabric
   /// has taken some.
   bool pump(TransmitQueue& out);
@@ -221,15 +235,21 @@ class MessageMachine {
     const bool idle = peer.up && !peer.dirty && peer.pair != nullptr && peer.pair->greeted;
     return idle ? &peer.pair->out : nullptr;
   }
-  void touch(NodeId id);
+  void touch(NodeId id) {
+    if (!std::exchange(peers_[id.value()].dirty, true)) dirty_.push_back(id);
+  }
   void begin_connection(NodeId id, Pair& pair);
   void on_up(const Completion& up);
   void on_down(Instant now, NodeId id, TransmitQueue& out);
   void refuse(NodeId id);
   void on_operation_over(const Completion& completion);
+  void on_other_completion(Instant now, const Completion& completion, TransmitQueue& out);
   bool on_bytes(NodeId from, std::span<const std::byte> bytes);
   bool on_frame(NodeId from, const Frame& frame);
-  void on_heard(NodeId from, Pair& pair);
+  void on_heard(NodeId from, Pair& pair) {
+    if (!pair.heard) pair.heard = peers_[from.value()].incarnation;
+    if (pair.in.has_word() || pair.out.has_work()) touch(from);
+  }
   bool on_hello(NodeId from, const Frame& hello);
   bool on_message_frame(NodeId from, Pair& pair, const Frame& frame);
   void use_room();

@@ -13,8 +13,6 @@ namespace {
 constexpr Serial never = std::numeric_limits<Serial>::max();
 /// Stands in a sink's posted receive for the operation.
 constexpr Operation of_sink(1);
-/// The sender keeps track of so many frames before it must be told that they came.
-constexpr std::uint64_t most_untold = 256;
 
 }  // namespace
 
@@ -103,6 +101,8 @@ void PairIn::listen(const FlowKey& key, Sink& sink) {
 
 /// The posted receive of a sink is over, and is that of the next message.
 void PairIn::pour(Flow& flow, Posted& posted, std::span<const std::byte> body) {
+  hot_ = &flow;
+  hot_start_ = eager_header(flow.key, 0, 0)[0];
   posted.asked = false;
   ++posted_;
   ++unasked_;
@@ -244,25 +244,15 @@ void PairIn::give_back(std::uint64_t cost) {
   freed_ += cost;
 }
 
-void PairIn::check_credit() {
-  if (!up_) return;
-  const std::uint64_t most = credit_cost(options_.eager_limit);
-  const std::uint64_t granted_now = base_ + freed_;
-  if (granted_now - granted_ >= window_ / 4 || received_ - received_told_ >= most_untold) {
-    owes_credit_ = true;
-  }
-  if (granted_ - spent_ >= most) return;
-  if (granted_now - spent_ >= most) {
+void PairIn::check_short_credit(std::uint64_t granted_now) {
+  if (granted_now - spent_ >= credit_cost(options_.eager_limit)) {
     owes_credit_ = true;
   } else if (unasked_ > 0) {
     ask_for_all();
   }
 }
 
-/// False: the peer's present life says something else there than an earlier one did.
-bool PairIn::has_said(Flow& flow, Serial serial, std::uint64_t digest) {
-  if (diverged_) return false;
-  if (digest == 0 || serial + 1 < flow.digest_of) return true;
+bool PairIn::has_repeated(Flow& flow, Serial serial, std::uint64_t digest) {
   const bool is_new = serial + 1 > flow.digest_of || flow.digest == 0;
   if (!is_new && flow.digest != digest) {
     diverged_ = Name{flow.key, serial};
@@ -384,6 +374,7 @@ void PairIn::fill(Flow& flow, Posted& posted, std::span<const std::byte> body) {
 void PairIn::finish(Flow& flow, Posted& posted, std::uint64_t size, Failure failure) {
   if (flow.sink != nullptr) {
     flow.posted.clear();
+    if (hot_ == &flow) hot_ = nullptr;
     return flow.sink->fail(failure);
   }
   operations_.finish(std::exchange(posted.operation, {}), size, failure);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
@@ -48,6 +49,29 @@ class PairIn {
   void pull();
   void disconnected() { up_ = false; }
 
+  /// As `on_eager`, of the next message for the sink that had the last one, where nothing else is
+  /// to be done about it. False: nothing has happened.
+  bool take_next(std::span<const std::byte> frame) {
+    FrameHeader header;
+    if (hot_ == nullptr || frame.size() < sizeof header) return false;
+    std::memcpy(header.data(), frame.data(), sizeof header);
+    Flow& from = *hot_;
+    const std::uint64_t cost = credit_cost(frame.size() - sizeof header);
+    // One is posted, and was not asked for.
+    const bool is_next = header[0] == hot_start_ && header[1] == from.key.generation.value() &&
+                         header[2] + 1 == from.next && from.connection == connection_ &&
+                         header[2] >= from.pushed_from && from.has_unasked &&
+                         !from.posted.front().asked && from.early.empty() &&
+                         spent_ + cost <= granted_ && has_said(from, header[2], header[3]);
+    if (!is_next) return false;
+    ++received_;
+    spent_ += cost;
+    freed_ += cost;
+    ++from.next;
+    from.sink->take(frame.subspan(sizeof header));
+    check_credit();
+    return true;
+  }
   /// False: the peer sent something impossible.
   bool on_eager(const EagerFrame& frame);
   bool on_announce(const Frame& frame);
@@ -84,6 +108,9 @@ class PairIn {
   std::size_t active_flows() const { return flows_.active(); }
 
  private:
+  /// The sender keeps track of so many frames before it must be told that they came.
+  static constexpr std::uint64_t most_untold = 256;
+
   /// A receive that was started. They are for consecutive messages, so that the place in the flow's
   /// ring follows from the serial; a finished one leaves when all before it have.
   struct Posted {
@@ -141,7 +168,8 @@ class PairIn {
   };
 
   Flow& flow(const FlowKey& key) {
-    if (!flows_.is_latest(key) && flows_.is_crowded()) rest_idle_flows();
+    if (Flow* const same = flows_.latest(key)) return *same;
+    if (flows_.is_crowded()) rest_idle_flows();
     return flows_.at(key);
   }
   void rest_idle_flows();
@@ -152,7 +180,12 @@ class PairIn {
   void take_early(Flow& flow, Serial serial, Posted& posted);
   Serial pushed_from(Flow& flow);
   void note_pushed(Flow& flow, Serial serial);
-  bool has_said(Flow& flow, Serial serial, std::uint64_t digest);
+  /// False: the peer's present life says something else there than an earlier one did.
+  bool has_said(Flow& flow, Serial serial, std::uint64_t digest) {
+    if (diverged_) return false;
+    return digest == 0 || serial + 1 < flow.digest_of || has_repeated(flow, serial, digest);
+  }
+  bool has_repeated(Flow& flow, Serial serial, std::uint64_t digest);
   void ask_if_needed(Flow& flow, Serial serial, Posted& posted);
   void ask(Flow& flow, Serial serial, Posted& posted);
   void ask_for_all();
@@ -163,7 +196,16 @@ class PairIn {
   void pour(Flow& flow, Posted& posted, std::span<const std::byte> body);
   void pour_early(Flow& flow);
   void come(const Posted& posted);
-  void check_credit();
+  void check_credit() {
+    if (!up_) return;
+    const std::uint64_t most = credit_cost(options_.eager_limit);
+    const std::uint64_t granted_now = base_ + freed_;
+    if (granted_now - granted_ >= window_ / 4 || received_ - received_told_ >= most_untold) {
+      owes_credit_ = true;
+    }
+    if (granted_ - spent_ < most) check_short_credit(granted_now);
+  }
+  void check_short_credit(std::uint64_t granted_now);
   bool pump_gets(TransmitQueue& out);
   bool say(const Frame& frame, TransmitQueue& out);
 
@@ -173,6 +215,8 @@ class PairIn {
   BodyPool& bodies_;
   Operations& operations_;
   FlowTable<Flow> flows_;
+  Flow* hot_ = nullptr;                // its sink had the last message, and waits for another
+  std::uint64_t hot_start_ = 0;        // the first word of the header of its messages
   std::vector<Flow*> unasked_flows_;   // with receives that were not asked for
   GrowingRing<Place> pending_gets_;    // to be sent
   GrowingRing<Place> pending_acks_;    // likewise

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/copy.hpp"
 #include "base/growing_ring.hpp"
 #include "core/message/archive.hpp"
 #include "core/message/body_pool.hpp"
@@ -49,23 +50,37 @@ class PairOut {
   std::optional<Operation> send_at_once(const FlowKey& key, std::span<const std::byte> head,
                                         std::span<const std::byte> bytes, Post&& post) {
     WEFT_CHECK(head.size() <= longest_head);
-    const std::size_t size = head.size() + bytes.size();
-    if (!can_leave_at_once(size)) return std::nullopt;
-    // The digest is of consecutive bytes.
-    if (options_.retain && !head.empty()) return std::nullopt;
-    Flow& to = flow(key);
-    if (!to.asked.empty()) return std::nullopt;
-    const std::uint64_t digest = digest_with(to, bytes);
+    Flow* const to = flow_to_leave_from(key, head.size(), bytes.size());
+    if (to == nullptr) return std::nullopt;
+    const std::uint64_t digest = digest_with(*to, bytes);
     std::array<std::byte, header_bytes + longest_head> all;
-    const FrameHeader header =
-        header_of({.kind = FrameKind::eager, .flow = key, .serial = to.next(), .digest = digest});
+    const FrameHeader header = eager_header(key, to->next(), digest);
     std::memcpy(all.data(), header.data(), header_bytes);
-    if (!head.empty()) std::memcpy(all.data() + header_bytes, head.data(), head.size());
+    copy_bytes(all.data() + header_bytes, head.data(), head.size());
     if (!post(std::span<const std::byte>(all.data(), header_bytes + head.size()))) {
       return std::nullopt;
     }
-    left(to, head, bytes, digest);
-    return Operations::done(size);
+    left(*to, head, bytes, digest);
+    return Operations::done(head.size() + bytes.size());
+  }
+  /// The same, written straight to where the fabric takes it. False: nothing has happened.
+  bool send_in(SendLane& lane, const FlowKey& key, std::span<const std::byte> head,
+               std::span<const std::byte> bytes) {
+    Flow* const to = flow_to_leave_from(key, head.size(), bytes.size());
+    if (to == nullptr) return false;
+    std::byte* place = lane.reserve(header_bytes + head.size() + bytes.size());
+    if (place == nullptr) return false;
+    const std::uint64_t digest = digest_with(*to, bytes);
+    // Word by word from registers: loads of what was just stored in other pieces would wait.
+    for (const std::uint64_t word : eager_header(key, to->next(), digest)) {
+      std::memcpy(place, &word, sizeof word);
+      place += sizeof word;
+    }
+    copy_bytes(place, head.data(), head.size());
+    copy_bytes(place + head.size(), bytes.data(), bytes.size());
+    lane.send();
+    left(*to, head, bytes, digest);
+    return true;
   }
   /// The next message of a flow goes another way: its serial.
   Serial skip(const FlowKey& key);
@@ -175,9 +190,27 @@ class PairOut {
     std::uint32_t next_free = 0;
   };
 
-  bool can_leave_at_once(std::size_t bytes) const {
-    return up_ && !has_work() && bytes <= options_.eager_limit &&
-           spent_ + credit_cost(bytes) <= granted_ && bodies_.has_block(bytes);
+  /// Null: its next message cannot leave before anything else.
+  Flow* flow_to_leave_from(const FlowKey& key, std::size_t head, std::size_t bytes) {
+    const std::size_t size = head + bytes;
+    const bool has_way = up_ && !has_work() && size <= options_.eager_limit &&
+                         spent_ + credit_cost(size) <= granted_;
+    // The digest is of consecutive bytes.
+    if (!has_way || (options_.retain && head > 0)) return nullptr;
+    Flow& to = flow(key);
+    if (!keeps_ && !to.kept.empty()) let_go(to);
+    if (!to.asked.empty() || (keeps(to) && !bodies_.has_block(size))) return nullptr;
+    return &to;
+  }
+  void let_go(Flow& flow);
+  bool keeps(const Flow& flow) const { return keeps_ || !flow.kept.empty(); }
+  void left(Flow& to, std::span<const std::byte> head, std::span<const std::byte> bytes,
+            std::uint64_t digest) {
+    spent_ += credit_cost(head.size() + bytes.size());
+    if (keeps(to)) return keep_what_left(to, head, bytes, digest);
+    ++next_order_;
+    ++to.first;
+    expect_word_of_unkept();
   }
   std::uint64_t digest_with(const Flow& flow, std::span<const std::byte> bytes) const {
     // Only a message sent again can differ.
@@ -195,13 +228,14 @@ class PairOut {
     ++unheard_[unheard_.size() - 1].unkept;
     ++frames_out_;
   }
-  void left(Flow& to, std::span<const std::byte> head, std::span<const std::byte> bytes,
-            std::uint64_t digest);
+  void keep_what_left(Flow& to, std::span<const std::byte> head, std::span<const std::byte> bytes,
+                      std::uint64_t digest);
   bool is_large(std::span<const std::byte> bytes) const {
     return bytes.size() > options_.eager_limit;
   }
   Flow& flow(const FlowKey& key) {
-    if (!flows_.is_latest(key) && flows_.is_crowded()) rest_idle_flows();
+    if (Flow* const same = flows_.latest(key)) return *same;
+    if (flows_.is_crowded()) rest_idle_flows();
     return flows_.at(key);
   }
   void rest_idle_flows();
@@ -249,8 +283,9 @@ class PairOut {
   std::size_t pending_ = 0;       // operations
   std::uint32_t connection_ = 0;  // counts them; 0 before the first
   bool up_ = false;
-  bool keeps_ = true;        // copies of messages that left; constant while it is up
-  bool has_unkept_ = false;  // such were on a connection when it ended
+  bool keeps_ = true;         // copies of messages that left; constant while it is up
+  std::uint64_t let_go_ = 0;  // messages may have been, of so many frames of this connection
+  bool has_unkept_ = false;   // such were on a connection when it ended
   bool has_lost_ = false;
 };
 

@@ -52,6 +52,12 @@ class Two {
         });
     EXPECT_TRUE(left.has_value());
   }
+  /// Through the queue, as where something delays it: it is kept.
+  void send_by_queue() {
+    const std::array<std::byte, 40> bytes{};
+    EXPECT_TRUE(sender().is_done(sender().send(NodeId(1), flow, bytes)));
+    turn(0);
+  }
   Operation receive() { return machines_[1]->receive(NodeId(0), flow, memory_); }
   void turn(std::size_t i) {
     std::array<Completion, 16> done;
@@ -90,6 +96,29 @@ TEST(unkept, messages_that_leave_at_once_take_no_memory_at_the_sender) {
     }
     EXPECT_TRUE(two.sender().offenders().empty());
   }
+}
+
+TEST(unkept, a_message_that_was_delayed_does_not_have_later_ones_kept) {
+  Two two(true);
+  two.send_by_queue();
+  EXPECT_GT(two.sender().outbox_bytes(), ByteCount(0));
+  for (int i = 0; i < 20; ++i) two.send();
+  EXPECT_EQ(two.sender().outbox_bytes(), ByteCount(0));
+  for (int i = 0; i < 21; ++i) {
+    const Operation operation = two.receive();
+    for (int k = 0; k < 10; ++k) two.turn_both();
+    ASSERT_TRUE(two.receiver().is_done(operation)) << i;
+  }
+  EXPECT_TRUE(two.sender().offenders().empty());
+}
+
+TEST(unkept, a_delayed_message_that_was_let_go_is_lost_with_its_connection) {
+  Two two(true);
+  two.send_by_queue();
+  two.send();
+  two.break_connection();
+  for (int i = 0; i < 10; ++i) two.turn_both();
+  EXPECT_EQ(two.sender().lost_link(), NodeId(1));
 }
 
 TEST(unkept, programs_drawn_from_seeds_come_to_the_same_ends) {

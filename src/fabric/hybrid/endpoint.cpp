@@ -250,7 +250,11 @@ std::size_t Endpoint::poll_part(std::size_t k, std::span<Completion> room) {
 std::size_t Endpoint::translate_all(std::size_t k, std::span<Completion> completions) {
   std::size_t kept = 0;
   for (Completion& completion : completions) {
-    if (!translate(k, completion)) continue;
+    // As mostly: a message of a peer that is up.
+    const Peer* const peer = find_peer(completion.peer);
+    const bool is_message =
+        completion.kind == CompletionKind::received && peer != nullptr && peer->chosen == k;
+    if (!is_message && !translate(k, completion)) continue;
     if (&completions[kept] != &completion) completions[kept] = completion;
     ++kept;
   }

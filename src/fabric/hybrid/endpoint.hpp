@@ -56,10 +56,9 @@ class Endpoint final : public Fabric {
   void remove_peer(NodeId id) override;
   Result<Region> expose(std::span<std::byte> memory) override;
   void retract(const Region& region) override;
-  bool send_now(NodeId to, std::span<const std::byte> head,
-                std::span<const std::byte> body) override {
+  SendLane* lane(NodeId to) override {
     const std::size_t k = part_of(to);
-    return k != kNone && part(k).send_now(to, head, body);
+    return k != kNone ? part(k).lane(to) : nullptr;
   }
   std::size_t post(std::span<const TxOp> ops) override;
   std::size_t poll(Instant now, std::span<Completion> completions) override;

@@ -157,7 +157,7 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
   if (auto added = control_->add_peer(id, incarnation, parsed->control); !added.ok()) return added;
   if (id.value() >= peers_.size()) peers_.resize(id.value() + 1);
   auto& slot = peers_[id.value()];
-  if (slot == nullptr) slot = std::make_unique<Peer>();
+  if (slot == nullptr) slot = std::make_unique<Peer>(*this);
   slot->id = id;
   if (incarnation >= slot->incarnation) {
     slot->incarnation = incarnation;

@@ -38,11 +38,29 @@ struct Trial {
   std::chrono::steady_clock::time_point begun{};
 };
 
+class Endpoint;
+struct Peer;
+
+class Lane final : public SendLane {
+ public:
+  Lane(Endpoint& endpoint, Peer& peer) : endpoint_(endpoint), peer_(peer) {}
+  std::byte* reserve(std::size_t bytes) override;
+  void send() override;
+
+ private:
+  Endpoint& endpoint_;
+  Peer& peer_;
+};
+
 struct Peer {
+  explicit Peer(Endpoint& endpoint) : lane(endpoint, *this) {}
+
   NodeId id{};
   Incarnation incarnation{};  ///< the highest known
   std::string address;        ///< of its control endpoint
   bool is_known = false;      ///< added and not removed
+
+  Lane lane;
 
   // The link: from the control session's begin to its end.
   bool is_linked = false;
@@ -90,13 +108,14 @@ class Endpoint final : public ShmFabric {
   void expose_as(std::span<std::byte> memory, const RemoteRegion& remote) override;
   void retract(const Region& region) override;
   bool may_reach(std::string_view address) const override;
-  bool send_now(NodeId to, std::span<const std::byte> head,
-                std::span<const std::byte> body) override;
+  SendLane* lane(NodeId to) override;
   std::size_t post(std::span<const TxOp> ops) override;
   std::size_t poll(Instant now, std::span<Completion> completions) override;
   WaitHint prepare_wait(Instant now) override;
 
  private:
+  friend class Lane;
+
   // Takes the completions of the current `poll`.
   struct Yield {
     std::span<Completion> out;

@@ -37,6 +37,16 @@ void gather(const TxOp& op, std::uint64_t from, std::byte* to, std::size_t size)
 
 }  // namespace
 
+inline bool Endpoint::put_message(Peer& peer, std::span<const std::byte> head,
+                                  std::span<const std::byte> body) {
+  std::byte* const place = peer.producer.reserve(head.size() + body.size());
+  if (place == nullptr) return false;
+  copy_bytes(place, head.data(), head.size());
+  copy_bytes(place + head.size(), body.data(), body.size());
+  peer.producer.publish(RecordKind::message);
+  return true;
+}
+
 bool Endpoint::may_fetch(const Peer& peer, const TxOp& op) const {
   return op.kind == OpKind::write && peer.may_pull && op.size() >= options_.pull_from;
 }
@@ -113,24 +123,20 @@ void Endpoint::await_fetch(Peer& peer, Operation& operation) {
   peer.fetching.push(operation);
 }
 
-bool Endpoint::put_message(Peer& peer, std::span<const std::byte> head,
-                           std::span<const std::byte> body) {
-  std::byte* const place = peer.producer.reserve(head.size() + body.size());
-  if (place == nullptr) return false;
-  copy_bytes(place, head.data(), head.size());
-  copy_bytes(place + head.size(), body.data(), body.size());
-  peer.producer.publish(RecordKind::message);
-  return true;
+SendLane* Endpoint::lane(NodeId to) {
+  Peer* const peer = find_peer(to);
+  return peer != nullptr ? &peer->lane : nullptr;
 }
 
-bool Endpoint::send_now(NodeId to, std::span<const std::byte> head,
-                        std::span<const std::byte> body) {
-  Peer* const peer = find_peer(to);
-  if (peer == nullptr || !peer->is_up || peer->is_broken || !peer->queue.empty()) return false;
-  if (!peer->is_busy) become_busy(*peer);
-  if (!put_message(*peer, head, body)) return false;
-  if (peer->producer.must_wake()) wake(*peer);
-  return true;
+std::byte* Lane::reserve(std::size_t bytes) {
+  if (!peer_.is_up || peer_.is_broken || !peer_.queue.empty()) return nullptr;
+  if (!peer_.is_busy) endpoint_.become_busy(peer_);
+  return peer_.producer.reserve(bytes);
+}
+
+void Lane::send() {
+  peer_.producer.publish(RecordKind::message);
+  if (peer_.producer.must_wake()) endpoint_.wake(peer_);
 }
 
 bool Endpoint::put_chunks(Peer& peer, const TxOp& op, std::uint64_t& done) {

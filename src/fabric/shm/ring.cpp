@@ -12,17 +12,6 @@ std::atomic_ref<std::uint64_t> atomic(std::uint64_t& word) {
   return std::atomic_ref<std::uint64_t>(word);
 }
 
-// A wish of the other side's to be woken for the record just published; true once. No fence keeps
-// the processor from looking first: with one, each message would wait for the line that it writes,
-// a fifth of the time that it takes. The record becomes visible a moment later all the same, and
-// the side that wishes looks again after that moment.
-bool takes_wish(std::uint64_t& word) {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  auto wish = atomic(word);
-  return wish.load(std::memory_order_relaxed) != 0 &&
-         wish.exchange(0, std::memory_order_relaxed) != 0;
-}
-
 // True when it was said before and still holds.
 bool says_wish(std::uint64_t& word) {
   auto wish = atomic(word);
@@ -72,10 +61,6 @@ bool Producer::make_room(std::size_t extent) {
     may_begin_anew_ = true;
   }
   return true;
-}
-
-bool Producer::must_wake() {
-  return takes_wish(ring_.control->sleeps[0]);
 }
 
 bool Producer::say_space_wanted() {

@@ -80,6 +80,17 @@ inline void full_fence() {
 #endif
 }
 
+/// A wish of the other side's to be woken for the record just published; true once. No fence keeps
+/// the processor from looking first: with one, each message would wait for the line that it writes,
+/// a fifth of the time that it takes. The record becomes visible a moment later all the same, and
+/// the side that wishes looks again after that moment.
+inline bool takes_wish(std::uint64_t& word) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::atomic_ref<std::uint64_t> wish(word);
+  return wish.load(std::memory_order_relaxed) != 0 &&
+         wish.exchange(0, std::memory_order_relaxed) != 0;
+}
+
 /// The place of a ring. Does not own it.
 struct RingMemory {
   RingControl* control = nullptr;
@@ -117,7 +128,7 @@ class Producer {
 
   /// Whether the consumer is to be woken for published records; then true once. May look before the
   /// other sees them; see Consumer::say_sleeping.
-  bool must_wake();
+  bool must_wake() { return takes_wish(ring_.control->sleeps[0]); }
   /// Says that progress of the consumer shall wake this side; as Consumer::say_sleeping.
   bool say_space_wanted();
   void take_back_space_wanted();
