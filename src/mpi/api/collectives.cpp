@@ -101,7 +101,19 @@ Folding folding(Collective& c, MPI_Op op, MPI_Datatype type) {
   if (!c.ok()) return {};
   const Datatype* const datatype = c.call.communicated(type, c.error);
   if (datatype == nullptr) return {};
-  if (const auto operation = fold_of(op)) return predefined_folding(c, *operation, *datatype);
+  // A program folds the same again and again.
+  static struct {
+    MPI_Op op;
+    const Datatype* type = nullptr;
+    Folding folding;
+  } recent;
+  if (recent.type == datatype && recent.op == op) return recent.folding;
+  if (const auto operation = fold_of(op)) {
+    Folding made = predefined_folding(c, *operation, *datatype);
+    // Types of the program's own come and go.
+    if (c.ok() && !is_of(abi::made_type, type)) recent = {op, datatype, made};
+    return made;
+  }
   const UserOperation* const own =
       is_of(abi::made_op, op) ? library().operations.find(number_of(op)) : nullptr;
   if (own == nullptr) {

@@ -21,14 +21,16 @@ void write_empty(MPI_Status* status) {
   abi::write_bytes(*status, 0, false);
 }
 
+[[gnu::cold, gnu::noinline]] void fail_unknown(const Call& call, MPI_Request handle) {
+  call.fail(nullptr, MPI_ERR_REQUEST, fmt::format("{:#x} is no request", abi::shown(handle)));
+}
+
 /// Null: MPI_REQUEST_NULL. Others have to be there.
-Request* find(const Call& call, MPI_Request handle) {
+inline Request* find(const Call& call, MPI_Request handle) {
   if (handle == MPI_REQUEST_NULL) return nullptr;
   Request* const request =
       is_of(abi::made_request, handle) ? library().requests.find(number_of(handle)) : nullptr;
-  if (request == nullptr) {
-    call.fail(nullptr, MPI_ERR_REQUEST, fmt::format("{:#x} is no request", abi::shown(handle)));
-  }
+  if (request == nullptr) fail_unknown(call, handle);
   return request;
 }
 

@@ -115,9 +115,7 @@ class Requests {
   };
   /// As new.
   Made make() {
-    if (spare_.empty()) spare_.push_back(objects_.add(std::make_unique<Request>()));
-    const int number = spare_.back();
-    spare_.pop_back();
+    const int number = spares_ > 0 ? spare_[--spares_] : objects_.add(std::make_unique<Request>());
     Request* const request = objects_.find(number);
     request->kept = ++kept_;
     return {number, request};
@@ -140,11 +138,11 @@ class Requests {
   std::unique_ptr<Request> remove(int number) { return objects_.remove(number); }
   /// Of a message that is done, not persistent.
   void end(int number) {
-    if (spare_.size() == most_spare) return void(objects_.remove(number));
+    if (spares_ == most_spare) return void(objects_.remove(number));
     Request& request = *objects_.find(number);
     request.reset();
     request.kept = 0;
-    spare_.push_back(number);
+    spare_[spares_++] = number;
   }
   /// So far.
   std::uint64_t kept() const { return kept_; }
@@ -152,7 +150,8 @@ class Requests {
  private:
   static constexpr std::size_t most_spare = 1024;
   Objects<Request> objects_;
-  std::vector<int> spare_;  // numbers
+  std::array<int, most_spare> spare_;  // numbers
+  std::size_t spares_ = 0;
   std::uint64_t kept_ = 0;
 };
 

@@ -7,15 +7,12 @@
 
 namespace weft::mpi {
 
-int Message::check(bool sends) {
-  communicator = call.communicator(comm, error);
-  if (communicator == nullptr) return error;
-  if (count < 0) {
-    return call.fail(communicator, MPI_ERR_COUNT, fmt::format("the count is {}", count));
-  }
-  const Datatype* const datatype = call.communicated(type, error);
-  if (datatype == nullptr) return error;
-  buffer = {const_cast<void*>(address), static_cast<std::uint64_t>(count), datatype};
+int Message::fail() {
+  if (communicator == nullptr || count >= 0) return error;
+  return call.fail(communicator, MPI_ERR_COUNT, fmt::format("the count is {}", count));
+}
+
+int Message::check_otherwise(bool sends) {
   if (tag < 0 && (sends || tag != MPI_ANY_TAG)) {
     return call.fail(communicator, MPI_ERR_TAG, fmt::format("the tag is {}", tag));
   }

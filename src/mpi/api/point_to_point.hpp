@@ -23,7 +23,15 @@ struct Message {
   bool is_null = false;
   int error = MPI_SUCCESS;
 
-  int check(bool sends);
+  int check(bool sends) {
+    communicator = call.communicator(comm, error);
+    const Datatype* const datatype =
+        communicator != nullptr && count >= 0 ? call.communicated(type, error) : nullptr;
+    if (datatype == nullptr) return fail();
+    buffer = {const_cast<void*>(address), static_cast<std::uint64_t>(count), datatype};
+    const bool is_rank = peer >= 0 && static_cast<std::uint32_t>(peer) < communicator->group.size();
+    return is_rank && tag >= 0 ? MPI_SUCCESS : check_otherwise(sends);
+  }
   void start_send(bool synchronous, Request& request);
   void start_receive(Request& request);
   /// A short send that needs no request. False: nothing has happened.
@@ -31,6 +39,11 @@ struct Message {
   std::uint32_t match_source() const;
   std::int32_t match_tag() const;
   static Status null_status();
+
+ private:
+  int fail();
+  /// Of one that has a wildcard or no peer, or is wrong.
+  int check_otherwise(bool sends);
 };
 
 /// Blocks; the call's result.

@@ -66,7 +66,7 @@ struct WindowMaker {
     group = parent->group;
     group.generation = child_generation(parent->group, ++parent->children, group.members);
     made->communicator.handle = comm;
-    library().transfer->open(group);
+    library().transfer->open(group, true);  // others' accesses are answered as they come
     const WindowPart own{static_cast<std::uint64_t>(bytes), unit};
     made->parts.resize(group.size());
     gather_all(own, made->parts);

@@ -50,6 +50,8 @@ PlanRun::PlanRun(Transfer& transfer, const Group& group, std::int32_t tag,
     : transfer_(transfer),
       group_(group),
       tag_(tag),
+      has_short_(tag == 0 &&
+                 transfer.has_short(group)),  // several at a time have flows of their own
       own_(std::move(own)),
       plan_(own_ != nullptr ? *own_ : *plan),
       input_(input),
@@ -91,8 +93,14 @@ std::span<std::byte> PlanRun::target(const Piece& piece) {
 void PlanRun::take(const Step& step, bool& done) {
   switch (step.kind) {
     case Step::Kind::send:
+      if (is_short(step.from)) {
+        return transfer_.send_short(group_, step.peer, source(step.from), done);
+      }
       return transfer_.send_plain(group_, step.peer, tag_, source(step.from), done);
     case Step::Kind::receive:
+      if (is_short(step.to)) {
+        return transfer_.receive_short(group_, step.peer, target(step.to), done);
+      }
       return transfer_.receive_plain(group_, step.peer, tag_, target(step.to), done);
     case Step::Kind::copy:
       std::memmove(target(step.to).data(), source(step.from).data(), step.from.bytes);

@@ -47,6 +47,10 @@ class PlanRun final {
   bool is_done(collective::StepIndex step) const {
     return step == collective::no_step || done_[step];
   }
+  /// Both ends know: they agree on the size.
+  bool is_short(const collective::Piece& piece) const {
+    return has_short_ && piece.bytes <= transfer_.longest_short();
+  }
   std::span<const std::byte> source(const collective::Piece& piece);
   std::span<std::byte> target(const collective::Piece& piece);
   void take(const collective::Step& step, bool& done);
@@ -55,6 +59,7 @@ class PlanRun final {
   Transfer& transfer_;
   const Group& group_;
   std::int32_t tag_;
+  bool has_short_;
   std::unique_ptr<const collective::Plan> own_;
   const collective::Plan& plan_;
   const std::byte* input_;

@@ -138,13 +138,9 @@ void Datatype::settle() {
                                      extent_ == static_cast<std::int64_t>(size_));
 }
 
-void Datatype::pack(const void* from, std::uint64_t count, std::byte* out) const {
+void Datatype::pack_runs(const void* from, std::uint64_t count, std::byte* out) const {
   if (size_ == 0 || count == 0) return;
   const auto* element = static_cast<const std::byte*>(from);
-  if (is_contiguous_) {
-    std::memcpy(out, element, count * size_);
-    return;
-  }
   for (std::uint64_t i = 0; i < count; ++i, element += extent_) {
     for (const Run& run : runs_) {
       std::memcpy(out, element + run.offset, run.bytes);
@@ -153,12 +149,8 @@ void Datatype::pack(const void* from, std::uint64_t count, std::byte* out) const
   }
 }
 
-void Datatype::unpack(std::span<const std::byte> packed, void* into) const {
+void Datatype::unpack_runs(std::span<const std::byte> packed, void* into) const {
   auto* element = static_cast<std::byte*>(into);
-  if (is_contiguous_ || size_ == 0) {
-    if (!packed.empty()) std::memcpy(element, packed.data(), packed.size());
-    return;
-  }
   for (; !packed.empty(); element += extent_) {
     for (const Run& run : runs_) {
       const std::size_t length = std::min<std::size_t>(run.bytes, packed.size());
@@ -167,6 +159,11 @@ void Datatype::unpack(std::span<const std::byte> packed, void* into) const {
       if (packed.empty()) return;
     }
   }
+}
+
+const Datatype& plain_bytes() {
+  static const Datatype bytes(Basic::bytes);
+  return bytes;
 }
 
 }  // namespace weft::mpi

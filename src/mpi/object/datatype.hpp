@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "base/copy.hpp"
+
 namespace weft::mpi {
 
 /// The kind of numbers that the bytes are, for reductions.
@@ -83,14 +85,22 @@ class Datatype {
   bool is_contiguous() const { return is_contiguous_; }
 
   /// Copies `count` elements at `from` to `out`, which has count × size bytes.
-  void pack(const void* from, std::uint64_t count, std::byte* out) const;
+  void pack(const void* from, std::uint64_t count, std::byte* out) const {
+    if (!is_contiguous_) return pack_runs(from, count, out);
+    copy_bytes(out, static_cast<const std::byte*>(from), count * size_);
+  }
   /// Copies bytes that were packed into an array at `into`. They may end within an element.
-  void unpack(std::span<const std::byte> packed, void* into) const;
+  void unpack(std::span<const std::byte> packed, void* into) const {
+    if (!is_contiguous_) return unpack_runs(packed, into);
+    copy_bytes(static_cast<std::byte*>(into), packed.data(), packed.size());
+  }
 
  private:
   Datatype() = default;
   void add(const Run& run);
   void settle();
+  void pack_runs(const void* from, std::uint64_t count, std::byte* out) const;
+  void unpack_runs(std::span<const std::byte> packed, void* into) const;
 
   std::vector<Run> runs_;
   std::uint64_t size_ = 0;
@@ -100,5 +110,8 @@ class Datatype {
   Basic basic_ = Basic::none;
   bool is_contiguous_ = true;
 };
+
+/// Of bytes that are no numbers.
+const Datatype& plain_bytes();
 
 }  // namespace weft::mpi

@@ -9,6 +9,9 @@
 #include <iterator>
 #include <utility>
 
+#include "base/copy.hpp"
+#include "base/growing_ring.hpp"
+
 namespace weft::mpi {
 namespace {
 
@@ -29,7 +32,7 @@ message::FlowKey flow(const Group& group, Purpose purpose, std::int32_t tag = 0)
 
 }  // namespace
 
-/// Takes the envelopes of one sender.
+/// Takes the envelopes of one sender, and the short messages of collective operations among them.
 class Transfer::Lane final : public message::Sink {
  public:
   Lane(Transfer& transfer, const Group& group, std::uint32_t source)
@@ -40,9 +43,18 @@ class Transfer::Lane final : public message::Sink {
   void take(std::span<const std::byte> bytes) override { transfer_.arrive(*this, bytes); }
   void fail(message::Failure failure) override {
     transfer_.has_arrived_ = true;
+    wanted.clear();
     if (transfer_.failure_ || failure == message::Failure::none) return;
     transfer_.failure_ = transfer_.messenger_.failure_of(failure, sender());
   }
+
+  struct Wanted {
+    std::span<std::byte> into;
+    bool* done = nullptr;
+  };
+  /// Of short messages: receives that wait, or those that came before their receives.
+  GrowingRing<Wanted> wanted;
+  GrowingRing<std::vector<std::byte>> early;
 
  private:
   Transfer& transfer_;
@@ -67,12 +79,23 @@ Transfer::Transfer(Messenger& messenger)
 
 Transfer::~Transfer() = default;
 
-void Transfer::open(const Group& group) {
+void Transfer::open(const Group& group, bool by_tasks) {
   const message::FlowKey envelopes = flow(group, Purpose::envelopes);
+  latest_group_ = nullptr;
+  lanes_[&group].by_tasks = by_tasks;
+  auto& lanes = lanes_[&group].by_source;
   for (std::uint32_t source = 0; source < group.size(); ++source) {
-    lanes_.push_back(std::make_unique<Lane>(*this, group, source));
-    messenger_.listen(group.members[source], envelopes, *lanes_.back());
+    lanes.push_back(std::make_unique<Lane>(*this, group, source));
+    messenger_.listen(group.members[source], envelopes, *lanes.back());
   }
+}
+
+/// Null: short messages cannot be among the envelopes.
+Transfer::Lanes* Transfer::find_lanes(const Group& group) {
+  const auto found = lanes_.find(&group);
+  latest_lanes_ = found == lanes_.end() || found->second.by_tasks ? nullptr : &found->second;
+  latest_group_ = &group;
+  return latest_lanes_;
 }
 
 void Transfer::watch(Operation operation, const Watched& what) {
@@ -82,8 +105,8 @@ void Transfer::watch(Operation operation, const Watched& what) {
 }
 
 // Content and header in one message, which is copied: it goes on its way by itself.
-void Transfer::post_envelope(const Group& group, std::uint32_t to,
-                             std::span<const std::byte> header, const Buffer* whole) {
+void Transfer::post_envelope(const Group& group, std::uint32_t to, const Header& header,
+                             const Buffer* whole) {
   if (slots_.size() == most_slots) {
     until([&] { return !free_slots_.empty(); });
     if (failure_) return;
@@ -94,10 +117,10 @@ void Transfer::post_envelope(const Group& group, std::uint32_t to,
   }
   Slot& slot = *free_slots_.back();
   free_slots_.pop_back();
-  slot.memory.resize(header.size() + (whole != nullptr ? whole->bytes() : 0));
-  std::copy(header.begin(), header.end(), slot.memory.begin());
+  slot.memory.resize(sizeof header + (whole != nullptr ? whole->bytes() : 0));
+  std::memcpy(slot.memory.data(), &header, sizeof header);
   if (whole != nullptr) {
-    whole->type->pack(whole->address, whole->count, slot.memory.data() + header.size());
+    whole->type->pack(whole->address, whole->count, slot.memory.data() + sizeof header);
   }
   const Operation operation =
       messenger_.start_send(group.members[to], flow(group, Purpose::envelopes), slot.memory);
@@ -109,14 +132,59 @@ void Transfer::post_envelope(const Group& group, std::uint32_t to,
   free_slots_.push_back(&slot);
 }
 
+inline bool Transfer::send_envelope_now(const Group& group, std::uint32_t to, const Header& header,
+                                        std::span<const std::byte> bytes) {
+  // As it lies in memory, but written in words, as it is read when it is copied.
+  const std::array<std::uint64_t, 2> words{
+      std::uint64_t{header.is_short} << 48 | static_cast<std::uint32_t>(header.tag), bytes.size()};
+  return messenger_.send_now(group.members[to], flow(group, Purpose::envelopes),
+                             std::as_bytes(std::span(words)), bytes);
+}
+
 bool Transfer::send_now(const Group& group, std::uint32_t to, std::int32_t tag,
                         const Buffer& buffer) {
   const std::uint64_t bytes = buffer.bytes();
   if (bytes > inline_limit_ || !buffer.type->is_contiguous()) return false;
-  const Header header{.tag = tag, .bytes = bytes};
-  return messenger_.send_now(group.members[to], flow(group, Purpose::envelopes),
-                             std::as_bytes(std::span(&header, 1)),
-                             {static_cast<const std::byte*>(buffer.address), bytes});
+  return send_envelope_now(group, to, {.tag = tag},
+                           {static_cast<const std::byte*>(buffer.address), bytes});
+}
+
+void Transfer::send_short(const Group& group, std::uint32_t to, std::span<const std::byte> bytes,
+                          bool& done) {
+  if (!send_envelope_now(group, to, {.is_short = 1}, bytes)) {
+    const Buffer whole{const_cast<std::byte*>(bytes.data()), bytes.size(), &plain_bytes()};
+    post_envelope(group, to, {.is_short = 1, .bytes = bytes.size()}, &whole);
+  }
+  done = true;
+}
+
+void Transfer::receive_short(const Group& group, std::uint32_t from, std::span<std::byte> into,
+                             bool& done) {
+  Lane& lane = *lanes_of(group)->by_source[from];
+  lane.wanted.push_back({into, &done});
+  if (lane.early.empty()) return;
+  const std::vector<std::byte> content = std::move(lane.early.front());
+  lane.early.pop_front();
+  take_short(lane, content);
+}
+
+void Transfer::take_short(Lane& lane, std::span<const std::byte> content) {
+  if (failure_) return;  // the receive may be gone
+  if (lane.wanted.empty()) {
+    lane.early.emplace_back(content.begin(), content.end());
+    return;
+  }
+  const Lane::Wanted wanted = lane.wanted.front();
+  lane.wanted.pop_front();
+  if (content.size() > wanted.into.size()) {
+    failure_ = Error{ErrorCode::invalid_argument,
+                     fmt::format("rank {} sent {} bytes in a collective operation in which this "
+                                 "rank expects {}; use the same counts and operations everywhere",
+                                 lane.sender().value(), content.size(), wanted.into.size())};
+    return;
+  }
+  copy_bytes(wanted.into.data(), content.data(), content.size());
+  *wanted.done = true;
 }
 
 void Transfer::send(const Group& group, std::uint32_t to, std::int32_t tag, const Buffer& buffer,
@@ -131,7 +199,7 @@ void Transfer::send(const Group& group, std::uint32_t to, std::int32_t tag, cons
   const bool has_body = buffer.bytes() > inline_limit_;
   const Header header{
       .tag = tag, .has_body = has_body, .wants_match = synchronous, .bytes = buffer.bytes()};
-  post_envelope(group, to, std::as_bytes(std::span(&header, 1)), has_body ? nullptr : &buffer);
+  post_envelope(group, to, header, has_body ? nullptr : &buffer);
   if (has_body) {
     std::span<const std::byte> body;
     if (buffer.type->is_contiguous()) {
@@ -172,23 +240,42 @@ void Transfer::hold(const Group& group, const Buffer& buffer, Request& request) 
   request.is_receive = true;
 }
 
+// False: something is to be sent or received for it.
+inline bool Transfer::fill(Request& receive, const Arrived& message) {
+  const Header& header = message.header;
+  const std::uint64_t room = receive.buffer.bytes();
+  // Before anything that depends on it is sent.
+  if (receive.is_recorded && log_ != nullptr) log_->match(receive.number, message.source);
+  receive.is_matched = true;
+  receive.status = {.source = message.source,
+                    .tag = header.tag,
+                    .bytes = std::min(header.bytes, room),
+                    .is_truncated = header.bytes > room};
+  if (header.has_body == 1) return false;
+  receive.buffer.type->unpack(message.content.first(receive.status.bytes), receive.buffer.address);
+  receive.done = header.wants_match == 0;
+  return receive.done;
+}
+
+void Transfer::refuse(const Lane& lane, std::size_t bytes) {
+  failure_ = Error{ErrorCode::corrupt,
+                   fmt::format("rank {} sent {} bytes that are no message of MPI; use the same "
+                               "version of weft everywhere",
+                               lane.sender().value(), bytes)};
+}
+
 // Called by the message layer, which is not to be called meanwhile.
-void Transfer::arrive(const Lane& lane, std::span<const std::byte> all) {
+void Transfer::arrive(Lane& lane, std::span<const std::byte> all) {
   has_arrived_ = true;
   Arrived message{.group = &lane.group(), .source = lane.source(), .header = {}, .content = {}};
   Header& header = message.header;
-  if (all.size() >= sizeof header) std::memcpy(&header, all.data(), sizeof header);
-  const bool is_sound = all.size() >= sizeof header && header.tag >= 0 && header.has_body <= 1 &&
-                        header.wants_match <= 1 &&
-                        all.size() - sizeof header == (header.has_body == 1 ? 0 : header.bytes);
-  if (!is_sound) {
-    failure_ = Error{ErrorCode::corrupt,
-                     fmt::format("rank {} sent {} bytes that are no message of MPI; use the same "
-                                 "version of weft everywhere",
-                                 lane.sender().value(), all.size())};
-    return;
-  }
+  if (all.size() < sizeof header) return refuse(lane, all.size());
+  std::memcpy(&header, all.data(), sizeof header);
   message.content = all.subspan(sizeof header);
+  const bool is_sound = header.tag >= 0 && header.has_body <= 1 && header.wants_match <= 1 &&
+                        message.content.size() == (header.has_body == 1 ? 0 : header.bytes);
+  if (!is_sound) return refuse(lane, all.size());
+  if (header.is_short != 0) return take_short(lane, message.content);
   ++counts_.messages;
   counts_.bytes += header.bytes;
   const match::Envelope envelope{lane.group().generation.value(), lane.source(), header.tag};
@@ -207,23 +294,6 @@ void Transfer::arrive(const Lane& lane, std::span<const std::byte> all) {
   kept.content = kept.kept;
   counts_.most_waiting = std::max<std::uint64_t>(counts_.most_waiting, unexpected_.size());
   matcher_.keep_message(envelope, reinterpret_cast<match::Token>(&kept));
-}
-
-// False: something is to be sent or received for it.
-bool Transfer::fill(Request& receive, const Arrived& message) {
-  const Header& header = message.header;
-  const std::uint64_t room = receive.buffer.bytes();
-  // Before anything that depends on it is sent.
-  if (receive.is_recorded && log_ != nullptr) log_->match(receive.number, message.source);
-  receive.is_matched = true;
-  receive.status = {.source = message.source,
-                    .tag = header.tag,
-                    .bytes = std::min(header.bytes, room),
-                    .is_truncated = header.bytes > room};
-  if (header.has_body == 1) return false;
-  receive.buffer.type->unpack(message.content.first(receive.status.bytes), receive.buffer.address);
-  receive.done = header.wants_match == 0;
-  return receive.done;
 }
 
 // At once when it is matched: messages of one sender and tag are matched in the order of their
@@ -286,14 +356,13 @@ std::optional<Status> Transfer::probe(const Group& group, std::uint32_t from, st
 // were matched.
 bool Transfer::extract(const Group& group, std::uint32_t from, std::int32_t tag, Request& request,
                        std::vector<std::byte>& memory) {
-  static const Datatype bytes(Basic::bytes);
   if (!matched_.empty()) take_matched();
   const auto found = matcher_.extract({group.generation.value(), from, tag});
   if (!found) return false;
   const auto* message = reinterpret_cast<const Unexpected*>(found->token);
   memory.resize(message->header.bytes);
   request.group = &group;
-  request.buffer = {memory.data(), memory.size(), &bytes};
+  request.buffer = {memory.data(), memory.size(), &plain_bytes()};
   request.is_receive = true;
   deliver(request, *message);
   unexpected_.erase(message->self);

@@ -2,6 +2,7 @@
 // Transfer: point-to-point messages of MPI, on flows of the message layer (docs/mpi.md).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -91,8 +93,9 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  /// Messages of the group can come from now on. It outlives this.
-  void open(const Group& group);
+  /// Messages of the group can come from now on. It outlives this. `by_tasks`: tasks send some,
+  /// whose order among others is another one in each life.
+  void open(const Group& group, bool by_tasks = false);
 
   /// The buffer stays as it is until `request` is done. `synchronous`: not done before it was
   /// matched.
@@ -117,6 +120,15 @@ class Transfer {
   /// A receive that was not matched is done, as cancelled. A send goes on.
   void cancel(Request& request);
 
+  /// Messages of collective operations of which one at a time is under way: at most `longest_short`
+  /// bytes, in the order of their sending. `done` becomes true, and outlives it. The receive has
+  /// exactly the size of the message.
+  std::size_t longest_short() const { return std::min(most_short, inline_limit_); }
+  /// False: the group has none, and uses plain ones.
+  bool has_short(const Group& group) { return lanes_of(group) != nullptr; }
+  void send_short(const Group& group, std::uint32_t to, std::span<const std::byte> bytes,
+                  bool& done);
+  void receive_short(const Group& group, std::uint32_t from, std::span<std::byte> into, bool& done);
   /// Starts an exchange of the collectives' flow of that tag; `done` becomes true, and outlives it.
   void send_plain(const Group& group, std::uint32_t to, std::int32_t tag,
                   std::span<const std::byte> bytes, bool& done);
@@ -170,7 +182,8 @@ class Transfer {
     std::int32_t tag = 0;
     std::uint8_t has_body = 0;     // it follows in the bodies' flow of its tag
     std::uint8_t wants_match = 0;  // the sender waits for a message of the matches' flow of its tag
-    std::uint16_t reserved = 0;
+    std::uint8_t is_short = 0;     // of a collective operation: nothing else but `bytes` counts
+    std::uint8_t reserved = 0;
     std::uint64_t bytes = 0;
   };
   static_assert(sizeof(Header) == 16);
@@ -181,6 +194,8 @@ class Transfer {
     Header header;
     std::span<const std::byte> content;
   };
+  /// Not more than any fabric carries in an envelope, so that all processes have the same limit.
+  static constexpr std::size_t most_short = 2 << 10;
   struct Unexpected;
   class Lane;
   struct Slot;
@@ -195,7 +210,13 @@ class Transfer {
   determinant::OutcomeLog* log_ = nullptr;
   match::Matcher matcher_;
   std::size_t inline_limit_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  struct Lanes {
+    std::vector<std::unique_ptr<Lane>> by_source;
+    bool by_tasks = false;
+  };
+  std::unordered_map<const Group*, Lanes> lanes_;
+  const Group* latest_group_ = nullptr;  // whose lanes were looked for
+  Lanes* latest_lanes_ = nullptr;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot*> free_slots_;
   std::list<Unexpected> unexpected_;  // the matcher names them
@@ -219,9 +240,17 @@ class Transfer {
   void take(const Watched& what);
   void wait_for_something();
   void look_at_fabric();
-  void arrive(const Lane& lane, std::span<const std::byte> all);
+  void arrive(Lane& lane, std::span<const std::byte> all);
+  void refuse(const Lane& lane, std::size_t bytes);
+  Lanes* lanes_of(const Group& group) {
+    return latest_group_ == &group ? latest_lanes_ : find_lanes(group);
+  }
+  Lanes* find_lanes(const Group& group);
+  void take_short(Lane& lane, std::span<const std::byte> content);
+  bool send_envelope_now(const Group& group, std::uint32_t to, const Header& header,
+                         std::span<const std::byte> bytes);
   void take_matched();
-  void post_envelope(const Group& group, std::uint32_t to, std::span<const std::byte> header,
+  void post_envelope(const Group& group, std::uint32_t to, const Header& header,
                      const Buffer* whole);
   bool fill(Request& receive, const Arrived& message);
   void deliver(Request& receive, const Arrived& message);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -254,6 +255,53 @@ TEST(transfer, a_task_goes_on_when_something_was_done_and_ends_when_it_is_finish
     pair.turn();
   }
   EXPECT_EQ(count, 3);
+}
+
+TEST(transfer, short_messages_of_collectives_come_in_their_order_expected_or_not) {
+  Pair pair;
+  ASSERT_TRUE(pair[0].has_short(pair.group(0)));
+  const auto out = pattern(40, 3);
+  std::array<std::uint8_t, 40> in{};
+  std::array<bool, 40> sent{}, received{};
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const auto receive = [&](std::size_t k) {
+      pair[1].receive_short(pair.group(1), 0, std::as_writable_bytes(std::span(&in[k], 1)),
+                            received[k]);
+    };
+    // Half of them are expected, and other messages do not meet their receives.
+    if (i % 2 == 0) receive(i);
+    pair[0].send_short(pair.group(0), 1, std::as_bytes(std::span(&out[i], 1)), sent[i]);
+    auto other = pattern(small, 1);
+    Request send;
+    pair[0].send(pair.group(0), 1, 0, bytes_at(other), false, send);
+    pair.turn();
+    if (i % 2 == 1) receive(i);
+    ASSERT_TRUE(sent[i] && received[i]) << i;
+  }
+  EXPECT_TRUE(std::equal(in.begin(), in.end(), out.begin()));
+  EXPECT_EQ(pair[1].counts().waiting, in.size());
+}
+
+TEST(transfer, a_short_message_that_is_longer_than_its_receive_is_an_error) {
+  Pair pair;
+  const auto out = pattern(9, 3);
+  std::array<std::uint8_t, 8> in{};
+  bool sent = false, received = false;
+  pair[1].receive_short(pair.group(1), 0, std::as_writable_bytes(std::span(in)), received);
+  pair[0].send_short(pair.group(0), 1, std::as_bytes(std::span(out)), sent);
+  pair.turn();
+  EXPECT_FALSE(received);
+  ASSERT_TRUE(pair[1].failure());
+  EXPECT_NE(pair[1].failure()->message.find("sent 9 bytes in a collective"), std::string::npos);
+}
+
+TEST(transfer, groups_in_which_tasks_send_have_no_short_messages) {
+  Group other = world_group(2, NodeId(0));
+  other.generation = Generation(77);
+  Pair pair;
+  EXPECT_FALSE(pair[0].has_short(other));
+  pair[0].open(other, true);
+  EXPECT_FALSE(pair[0].has_short(other));
 }
 
 TEST(window, an_access_takes_place_when_its_target_turns) {

@@ -25,11 +25,6 @@ enum class Kind : std::uint8_t {
   flush
 };
 
-const Datatype& plain_bytes() {
-  static const Datatype bytes(Basic::bytes);
-  return bytes;
-}
-
 Buffer plain(std::vector<std::byte>& memory) {
   return {memory.data(), memory.size(), &plain_bytes()};
 }
