@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -36,7 +37,29 @@ void sleep_precisely() {
   (void)done;
 }
 
+/// Which one is as good as another. The thread is bound to it for this moment only.
+void move_to_another_core(Crowding& crowding) {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  cpu_set_t others = allowed;
+  if (const int here = ::sched_getcpu(); here >= 0) CPU_CLR(here, &others);
+  const int count = CPU_COUNT(&others);
+  if (count == 0) return;
+  auto left = static_cast<int>(crowding.pick(static_cast<std::uint64_t>(count)));
+  int core = 0;
+  while (!CPU_ISSET(core, &others) || left-- > 0) ++core;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  if (::sched_setaffinity(0, sizeof one, &one) == 0) {
+    (void)::sched_setaffinity(0, sizeof allowed, &allowed);
+  }
+}
+
 }  // namespace
+
+Sleeper::Sleeper(Duration spin, bool gives_way)
+    : spin_(spin), gives_way_(gives_way), crowding_(static_cast<std::uint64_t>(::getpid())) {}
 
 void Sleeper::watch(int descriptor) {
   WEFT_CHECK(watched_.size() < max_watched);
@@ -59,10 +82,12 @@ void Sleeper::idle(Instant now, Fabric& fabric, Instant deadline) {
   block(now, hint.descriptor, std::min(deadline, hint.poll_by));
 }
 
-void Sleeper::end_yield(Instant now) {
-  if (!yielded_) return;
-  if (now - *yielded_ > longest_yield) crowded_until_ = now + crowded;
+void Sleeper::take_end_of_yield(Instant now) {
+  const Duration took = now - *yielded_;
   yielded_.reset();
+  if (took > longest_yield) crowded_until_ = now + crowded;
+  // With fewer cores than drivers there is none to move to.
+  if (!gives_way_ && crowding_.yielded(now, took)) move_to_another_core(crowding_);
 }
 
 void Sleeper::block(Instant now, int descriptor, Instant deadline) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/crowding.hpp"
 #include "weft/fabric.hpp"
 #include "weft/time.hpp"
 
@@ -16,7 +17,7 @@ class Sleeper {
   /// `spin`: how long the loop is kept turning after the last thing happened. `gives_way`: between
   /// turns of a spin another process may have the core, else only after a while; where that turns
   /// out to be one that computes on and on, a spin sleeps instead.
-  explicit Sleeper(Duration spin, bool gives_way = false) : spin_(spin), gives_way_(gives_way) {}
+  explicit Sleeper(Duration spin, bool gives_way = false);
 
   /// Descriptors that end a sleep when readable, besides the fabric's.
   void watch(int descriptor);
@@ -35,13 +36,17 @@ class Sleeper {
 
  private:
   void block(Instant now, int descriptor, Instant deadline);
-  void end_yield(Instant now);
+  void end_yield(Instant now) {
+    if (yielded_) take_end_of_yield(now);
+  }
+  void take_end_of_yield(Instant now);
 
   Duration spin_;
   bool gives_way_;
   Instant busy_until_{};
   std::optional<Instant> yielded_;  // a yield began, and no turn has been seen since
   Instant crowded_until_{};
+  Crowding crowding_;
   std::vector<int> watched_;
 };
 
