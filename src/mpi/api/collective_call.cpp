@@ -127,6 +127,7 @@ void Collective::check_root(int root) {
 int Collective::run_now(const collective::Request& what, const std::byte* input, std::byte* output,
                         const FoldBytes& fold) {
   Transfer& transfer = *library().transfer;
+  if (run_short(transfer, group(), what, input, output, fold)) return call.settle(communicator);
   if (const collective::Plan* const plan = communicator->plans.find_or_make(group(), what)) {
     run_plan(transfer, group(), plan, input, output, fold);
   } else {

@@ -45,6 +45,14 @@ class Spread {
   std::int64_t begin_ = 0;
 };
 
+/// A program folds the same again and again.
+struct RecentFolding {
+  MPI_Op op;
+  const Datatype* type = nullptr;
+  Folding folding;
+};
+RecentFolding recent_folding;
+
 Folding predefined_folding(Collective& c, Fold operation, const Datatype& type) {
   const Basic basic = type.basic();
   const std::uint64_t size = bytes_of(basic);
@@ -101,17 +109,10 @@ Folding folding(Collective& c, MPI_Op op, MPI_Datatype type) {
   if (!c.ok()) return {};
   const Datatype* const datatype = c.call.communicated(type, c.error);
   if (datatype == nullptr) return {};
-  // A program folds the same again and again.
-  static struct {
-    MPI_Op op;
-    const Datatype* type = nullptr;
-    Folding folding;
-  } recent;
-  if (recent.type == datatype && recent.op == op) return recent.folding;
   if (const auto operation = fold_of(op)) {
     Folding made = predefined_folding(c, *operation, *datatype);
     // Types of the program's own come and go.
-    if (c.ok() && !is_of(abi::made_type, type)) recent = {op, datatype, made};
+    if (c.ok() && !is_of(abi::made_type, type)) recent_folding = {op, datatype, made};
     return made;
   }
   const UserOperation* const own =
@@ -200,7 +201,10 @@ int allreduce(Collective& c, const void* input, void* output, std::int64_t count
   if (is_inter(c)) return inter::allreduce(c, input, output, count, type, op);
   const Datatype* const datatype = c.ok() ? c.call.communicated(type, c.error) : nullptr;
   if (datatype != nullptr && c.request == nullptr && datatype->is_contiguous()) {
-    const Folding with = folding(c, op, type);
+    Folding made;
+    const bool is_known = recent_folding.type == datatype && recent_folding.op == op;
+    if (!is_known) made = folding(c, op, type);
+    const Folding& with = is_known ? recent_folding.folding : made;
     if (!c.ok() || !c.check_count(count)) return c.error;
     const bool in_place = input == abi::in_place;
     auto* const out = static_cast<std::byte*>(output);

@@ -49,28 +49,33 @@ bool is_idle(const Call& call, MPI_Request handle) {
   return request == nullptr || !request->is_active;
 }
 
-/// Of one that is done or null.
-int finish(const Call& call, MPI_Request& handle, MPI_Status* status) {
-  Request* const kept = find(call, handle);
-  if (kept == nullptr || !kept->is_active) {
+int finish_special(const Call& call, Request& request, MPI_Request& handle, MPI_Status* status) {
+  if (!request.is_active) {
     write_empty(status);
     return MPI_SUCCESS;
   }
-  if (kept->starts) {
-    kept->is_active = false;
-    return take_result(call, &library().world, *kept, status);
-  }
-  if (kept->is_shared) {
-    handle = MPI_REQUEST_NULL;
-    return take_result(call, &library().world, *kept, status);
+  if (request.starts) {
+    request.is_active = false;
+    return take_result(call, &library().world, request, status);
   }
   const int number = number_of(std::exchange(handle, MPI_REQUEST_NULL));
-  if (const Generalized* const own = find_generalized(*kept); own != nullptr) {
-    const auto request = library().requests.remove(number);
-    const int error = query_generalized(*own, status);
-    const int freed = end_generalized(*request);
-    return error != MPI_SUCCESS ? error : freed;
+  if (request.is_shared) return take_result(call, &library().world, request, status);
+  const Generalized& own = *find_generalized(request);
+  const auto removed = library().requests.remove(number);
+  const int error = query_generalized(own, status);
+  const int freed = end_generalized(*removed);
+  return error != MPI_SUCCESS ? error : freed;
+}
+
+/// Of one that is done or null.
+int finish(const Call& call, MPI_Request& handle, MPI_Status* status) {
+  Request* const kept = find(call, handle);
+  if (kept == nullptr) {
+    write_empty(status);
+    return MPI_SUCCESS;
   }
+  if (kept->is_special) return finish_special(call, *kept, handle, status);
+  const int number = number_of(std::exchange(handle, MPI_REQUEST_NULL));
   const int error = take_result(call, &library().world, *kept, status);
   library().requests.end(number);
   return error;

@@ -45,7 +45,7 @@ int MPI_Grequest_start(MPI_Grequest_query_function* query, MPI_Grequest_free_fun
                        MPI_Grequest_cancel_function* cancel, void* extra, MPI_Request* handle) {
   const Call call{"MPI_Grequest_start"};
   auto request = std::make_unique<Request>();
-  request->is_generalized = true;
+  request->is_generalized = request->is_special = true;
   all_generalized()[request.get()] = {query, free, cancel, extra};
   *handle = keep_request(std::move(request));
   return MPI_SUCCESS;

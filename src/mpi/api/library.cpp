@@ -160,13 +160,14 @@ MPI_Request make_sent_request() {
   auto request = std::make_unique<Request>();
   request->status = empty_status();
   request->done = true;
-  request->is_shared = true;
+  request->is_shared = request->is_special = true;
   return library().sent = keep_request(std::move(request));
 }
 
 MPI_Request keep_prepared(std::unique_ptr<Request> request) {
   request->done = true;
   request->is_active = false;
+  request->is_special = true;
   return keep_request(std::move(request));
 }
 

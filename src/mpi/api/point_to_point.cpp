@@ -98,12 +98,21 @@ int start_send(Message&& message, bool synchronous, MPI_Request* handle) {
   return message.call.settle(message.communicator);
 }
 
+bool send_plainly(const Plain& plain, int to, int tag) {
+  return plain.group != nullptr &&
+         library().transfer->send_now(*plain.group, static_cast<std::uint32_t>(to), tag,
+                                      plain.buffer);
+}
+
 }  // namespace
 }  // namespace weft::mpi
 
 using namespace weft::mpi;
 
 int MPI_Send(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+  const Held held;
+  const Plain plain(buffer, count, type, to, tag, comm);
+  if (send_plainly(plain, to, tag)) return MPI_SUCCESS;
   return send({{"MPI_Send"}, buffer, count, type, to, tag, comm}, false);
 }
 
@@ -117,6 +126,12 @@ int MPI_Rsend(const void* buffer, int count, MPI_Datatype type, int to, int tag,
 
 int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request* request) {
+  const Held held;
+  const Plain plain(buffer, count, type, to, tag, comm);
+  if (send_plainly(plain, to, tag)) {
+    *request = sent_request();
+    return MPI_SUCCESS;
+  }
   return start_send({{"MPI_Isend"}, buffer, count, type, to, tag, comm}, false, request);
 }
 
@@ -132,6 +147,14 @@ int MPI_Irsend(const void* buffer, int count, MPI_Datatype type, int to, int tag
 
 int MPI_Recv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
              MPI_Status* status) {
+  const Held held;
+  if (const Plain plain(buffer, count, type, from, tag, comm); plain.group != nullptr) {
+    const Call call{"MPI_Recv"};
+    Request request;
+    library().questions->receive(*plain.group, static_cast<std::uint32_t>(from), tag, plain.buffer,
+                                 request);
+    return wait_for(call, &library().world, request, status);
+  }
   Message message{{"MPI_Recv"}, buffer, count, type, from, tag, comm};
   if (const int error = message.check(false); error != MPI_SUCCESS) return error;
   Request request;
@@ -141,6 +164,14 @@ int MPI_Recv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_
 
 int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
               MPI_Request* handle) {
+  const Held held;
+  if (const Plain plain(buffer, count, type, from, tag, comm); plain.group != nullptr) {
+    const Requests::Made made = library().requests.make();
+    library().questions->receive(*plain.group, static_cast<std::uint32_t>(from), tag, plain.buffer,
+                                 *made.request);
+    *handle = handle_of(abi::made_request, made.number);
+    return Call{"MPI_Irecv"}.settle(&library().world);
+  }
   Message message{{"MPI_Irecv"}, buffer, count, type, from, tag, comm};
   if (const int error = message.check(false); error != MPI_SUCCESS) return error;
   const Requests::Made made = library().requests.make();

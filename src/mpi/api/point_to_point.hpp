@@ -46,6 +46,25 @@ struct Message {
   int check_otherwise(bool sends);
 };
 
+/// A message between two ranks with a tag, in which nothing is wrong, as in nearly all: they are
+/// found without what others need.
+struct Plain {
+  Plain(const void* address, std::int64_t count, MPI_Datatype type, int peer, int tag,
+        MPI_Comm comm) {
+    const Library& mpi = library();
+    const Datatype* const datatype = detail::recent_types.find(type);
+    const bool is_known = mpi.is_initialized && !mpi.is_finalized && comm == MPI_COMM_WORLD &&
+                          datatype != nullptr && count >= 0 && tag >= 0 && peer >= 0 &&
+                          static_cast<std::uint32_t>(peer) < mpi.world.group.size();
+    if (!is_known || mpi.transfer->failure()) return;
+    group = &mpi.world.group;
+    buffer = {const_cast<void*>(address), static_cast<std::uint64_t>(count), datatype};
+  }
+
+  const Group* group = nullptr;  ///< null: it is another one
+  Buffer buffer{};
+};
+
 /// Blocks; the call's result.
 int wait_for(const Call& call, const Communicator* communicator, Request& request,
              MPI_Status* status);

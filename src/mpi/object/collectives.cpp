@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/object/collectives.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -121,6 +123,67 @@ void PlanRun::fold_into(std::span<const std::byte> from, std::span<std::byte> to
   std::memcpy(right, from.data(), from.size());
   fold_(to.data(), right, from.size());
   std::memcpy(to.data(), right, from.size());
+}
+
+namespace {
+
+constexpr std::uint64_t most_folded = 128;
+
+/// Sends to one member, and waits for the other's message.
+void exchange_short(Transfer& transfer, const Group& group, std::uint32_t to,
+                    std::span<const std::byte> bytes, std::uint32_t from,
+                    std::span<std::byte> into) {
+  bool sent = false, came = false;
+  transfer.send_short(group, to, bytes, sent);
+  transfer.receive_short(group, from, into, came);
+  transfer.until([&] { return came; });
+}
+
+/// Member i hears, directly or not, of all that the members before it heard.
+void meet(Transfer& transfer, const Group& group) {
+  const std::uint32_t members = group.size();
+  for (std::uint64_t distance = 1; distance < members; distance *= 2) {
+    if (transfer.failure()) return;
+    const auto to = static_cast<std::uint32_t>((group.rank + distance) % members);
+    const auto from = static_cast<std::uint32_t>((group.rank + members - distance) % members);
+    exchange_short(transfer, group, to, {}, from, {});
+  }
+}
+
+/// Pairs at distance 1, 2, 4 … exchange what they have. The lower member's values are on the left.
+void fold_all(Transfer& transfer, const Group& group, std::span<std::byte> values,
+              const FoldBytes& fold) {
+  alignas(std::max_align_t) std::array<std::byte, most_folded> other;
+  for (std::uint32_t distance = 1; distance < group.size(); distance *= 2) {
+    const std::uint32_t peer = group.rank ^ distance;
+    exchange_short(transfer, group, peer, values, peer, {other.data(), values.size()});
+    if (transfer.failure()) return;
+    if (peer < group.rank) {
+      fold(other.data(), values.data(), values.size());
+    } else {
+      fold(values.data(), other.data(), values.size());
+      std::memcpy(values.data(), other.data(), values.size());
+    }
+  }
+}
+
+}  // namespace
+
+bool run_short(Transfer& transfer, const Group& group, const collective::Request& request,
+               const std::byte* input, std::byte* output, const FoldBytes& fold) {
+  if (transfer.failure() || !transfer.has_short(group)) return false;
+  if (request.operation == collective::Operation::barrier) {
+    meet(transfer, group);
+    return true;
+  }
+  const bool is_one = request.operation == collective::Operation::allreduce &&
+                      request.bytes <= std::min(most_folded, transfer.longest_short()) &&
+                      std::has_single_bit(group.size()) &&
+                      (request.may_regroup || group.size() <= 2);
+  if (!is_one) return false;
+  if (input != output && request.bytes > 0) std::memmove(output, input, request.bytes);
+  fold_all(transfer, group, {output, request.bytes}, fold);
+  return true;
 }
 
 void run_plan(Transfer& transfer, const Group& group, Plan plan, const std::byte* input,

@@ -49,6 +49,7 @@ struct Request {
   bool is_shared = false;       ///< by several operations, all of them done
   std::uint64_t kept = 0;       ///< of the API: how many were kept when this one was; 0: it is not
   bool is_generalized = false;  ///< of the API: see mpi/api/generalized.hpp
+  bool is_special = false;      ///< of the API: generalized, persistent or shared
 
   // Of Transfer.
   const Group* group = nullptr;
