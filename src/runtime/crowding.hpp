@@ -42,7 +42,7 @@ class Crowding {
   static constexpr Duration longest_turn = Duration::microseconds(200);
   static constexpr int enough_turns = 8;
   static constexpr Duration first_interval = Duration::milliseconds(1);
-  static constexpr Duration last_interval = Duration::milliseconds(100);
+  static constexpr Duration last_interval = Duration::milliseconds(16);
 
   std::uint64_t draw() {  // xorshift64*
     state_ ^= state_ >> 12;
