@@ -21,11 +21,10 @@ class Crowding {
   /// A yield that took so long is over. True: move. Both of a pair would meet again on the other
   /// core, so that a coin decides; and less and less often, as it may be of no use.
   bool yielded(Instant now, Duration took) {
-    if (took >= shortest_turn && took <= longest_turn) {
-      ++turns_;
-    } else {
-      turns_ = 0;
-    }
+    // The kernel does not obey each yield: there are short ones between them.
+    if (took < shortest_turn || took > longest_turn) return false;
+    turns_ = now - last_turn_ <= longest_pause ? turns_ + 1 : 1;
+    last_turn_ = now;
     if (turns_ < enough_turns || now < next_) return false;
     turns_ = 0;
     if (now - next_ > Duration::seconds(1)) interval_ = first_interval;
@@ -40,6 +39,7 @@ class Crowding {
  private:
   static constexpr Duration shortest_turn = Duration::microseconds(5);
   static constexpr Duration longest_turn = Duration::microseconds(200);
+  static constexpr Duration longest_pause = Duration::milliseconds(1);
   static constexpr int enough_turns = 8;
   static constexpr Duration first_interval = Duration::milliseconds(1);
   static constexpr Duration last_interval = Duration::milliseconds(16);
@@ -52,7 +52,8 @@ class Crowding {
   }
 
   std::uint64_t state_;
-  int turns_ = 0;  // in a row
+  int turns_ = 0;  // with no long pause between them
+  Instant last_turn_{};
   Instant next_{};
   Duration interval_ = first_interval;
 };

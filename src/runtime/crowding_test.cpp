@@ -27,6 +27,17 @@ TEST(crowding, a_driver_that_takes_turns_with_another_moves_soon_and_then_less_o
   }
 }
 
+TEST(crowding, yields_that_the_kernel_does_not_obey_change_nothing) {
+  Crowding crowding(3);
+  Instant now = Instant{} + Duration::seconds(5);
+  int count = 0;
+  for (int i = 0; i < 4'000; ++i) {
+    count += moves(crowding, now, 3, Duration::nanoseconds(700));
+    count += moves(crowding, now, 1, spin_of_another);
+  }
+  EXPECT_GT(count, 0);
+}
+
 TEST(crowding, two_drivers_do_not_move_together_for_long) {
   Crowding one(101), other(102);
   Instant now = Instant{} + Duration::seconds(5);
