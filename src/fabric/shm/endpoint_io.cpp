@@ -240,6 +240,9 @@ void Endpoint::receive(Peer& peer, Yield& yield) {
       // Whether there is another is in a line that the sender has just written: to look costs as
       // long as a message takes. One that comes after none mostly comes alone.
       if (!peer.is_streaming) return;
+      // Where many come they are short, and each line takes as long to come over as it is waited
+      // for.
+      peer.consumer.prefetch();
       continue;
     }
     const bool is_pull = record.kind == RecordKind::pull;
