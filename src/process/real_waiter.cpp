@@ -18,6 +18,7 @@ RealWaiter::RealWaiter(unsigned processes, Fabric& fabric, const std::vector<New
       sleeper_(shares_core_ ? spin : suitable_spin(processes), shares_core_),
       fabric_(fabric),
       next_news_(Instant::never()) {
+  if (fabric.name().starts_with("shm")) sleeper_.let_move();
   for (NewsSource* source : sources) {
     sources_.push_back({.source = source, .next = Instant{}});
     next_news_ = Instant{};

@@ -87,7 +87,7 @@ void Sleeper::take_end_of_yield(Instant now) {
   yielded_.reset();
   if (took > longest_yield) crowded_until_ = now + crowded;
   // With fewer cores than drivers there is none to move to.
-  if (!gives_way_ && crowding_.yielded(now, took)) move_to_another_core(crowding_);
+  if (may_move_ && !gives_way_ && crowding_.yielded(now, took)) move_to_another_core(crowding_);
 }
 
 void Sleeper::block(Instant now, int descriptor, Instant deadline) {

@@ -19,6 +19,9 @@ class Sleeper {
   /// out to be one that computes on and on, a spin sleeps instead.
   explicit Sleeper(Duration spin, bool gives_way = false);
 
+  /// The driver may move to another core when it takes turns with its peer on one: where peers wait
+  /// for each other's short messages. Beside a network's work in the kernel it would do so in vain.
+  void let_move() { may_move_ = true; }
   /// Descriptors that end a sleep when readable, besides the fabric's.
   void watch(int descriptor);
 
@@ -43,6 +46,7 @@ class Sleeper {
 
   Duration spin_;
   bool gives_way_;
+  bool may_move_ = false;
   Instant busy_until_{};
   std::optional<Instant> yielded_;  // a yield began, and no turn has been seen since
   Instant crowded_until_{};
