@@ -28,8 +28,8 @@ struct Attributes {
   }
 };
 
-/// The keys of all objects of a kind. A key that was freed lives as long as an object has a value
-/// under it.
+/// The keys of all objects of a kind. A key that was freed can be used as long as an object has a
+/// value under it.
 template <class Handle>
 class Keys {
  public:
@@ -58,14 +58,15 @@ class Keys {
       of.find(key)->value = value;
       return 0;
     }
-    of.values.push_back({key, value});
+    keep(of, key, value);
     return 0;
   }
   int remove(Handle handle, Attributes& of, int key) {
     Attributes::Value* const value = of.find(key);
     if (value == nullptr) return 0;
     if (const int error = call_delete(handle, *value); error != 0) return error;
-    std::erase_if(of.values, [&](const auto& each) { return each.key == key; });
+    of.values.erase(of.values.begin() + (of.find(key) - of.values.data()));
+    --at(key).uses;
     return 0;
   }
   /// The last that was set is the first to be deleted.
@@ -74,16 +75,17 @@ class Keys {
       const Attributes::Value last = of.values.back();
       if (const int error = call_delete(handle, last); error != 0) return error;
       of.values.pop_back();
+      --at(last.key).uses;
     }
     return 0;
   }
   /// What the keys' functions copy of `from`'s.
   int copy_all(Handle from, const Attributes& of, Attributes& to) {
     for (const Attributes::Value value : of.values) {
-      const Key& key = keys_[static_cast<std::size_t>(value.key - first_)];
+      const Key key = at(value.key);
       if (key.copies == nullptr) continue;
       if (reinterpret_cast<std::uintptr_t>(key.copies) == abi::dup_function) {
-        to.values.push_back(value);
+        keep(to, value.key, value.value);
         continue;
       }
       void* copied = nullptr;
@@ -92,7 +94,7 @@ class Keys {
           error != 0) {
         return error;
       }
-      if (flag != 0) to.values.push_back({value.key, copied});
+      if (flag != 0) keep(to, value.key, copied);
     }
     return 0;
   }
@@ -103,13 +105,20 @@ class Keys {
     Delete* deletes = nullptr;
     void* extra = nullptr;
     bool is_open = true;
+    int uses = 0;  ///< values under it
   };
+  Key& at(int key) { return keys_[static_cast<std::size_t>(key - first_)]; }
   Key* find(int key) {
     const auto i = static_cast<std::size_t>(key - first_);
-    return key >= first_ && i < keys_.size() && keys_[i].is_open ? &keys_[i] : nullptr;
+    if (key < first_ || i >= keys_.size()) return nullptr;
+    return keys_[i].is_open || keys_[i].uses > 0 ? &keys_[i] : nullptr;
+  }
+  void keep(Attributes& of, int key, void* value) {
+    of.values.push_back({key, value});
+    ++at(key).uses;
   }
   int call_delete(Handle handle, const Attributes::Value& value) {
-    const Key key = keys_[static_cast<std::size_t>(value.key - first_)];
+    const Key key = at(value.key);  // the function may make keys
     return key.deletes != nullptr ? key.deletes(handle, value.key, value.value, key.extra) : 0;
   }
 

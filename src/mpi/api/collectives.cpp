@@ -55,7 +55,7 @@ RecentFolding recent_folding;
 
 Folding predefined_folding(Collective& c, Fold operation, const Datatype& type) {
   const Basic basic = type.basic();
-  const std::uint64_t size = bytes_of(basic);
+  const std::uint64_t size = value_bytes_of(basic);
   if (!fold(operation, basic, nullptr, nullptr, 0)) {
     c.error = c.call.fail(c.communicator, MPI_ERR_OP,
                           "the operation is not defined for elements of that datatype");

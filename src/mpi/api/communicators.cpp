@@ -20,6 +20,7 @@ namespace {
 /// A communicator of the same processes, with all that a duplicate keeps.
 int duplicate(const Call& call, MPI_Comm comm, MPI_Comm* made) {
   int error = MPI_SUCCESS;
+  *made = MPI_COMM_NULL;
   Communicator* const parent = call.communicator(comm, error);
   if (parent == nullptr) return error;
   Attributes copied;

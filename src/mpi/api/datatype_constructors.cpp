@@ -308,6 +308,7 @@ int MPI_Type_create_resized_c(MPI_Datatype type, MPI_Count lower, MPI_Count exte
 int MPI_Type_dup(MPI_Datatype type, MPI_Datatype* made) {
   TypeMaker maker("MPI_Type_dup", MPI_COMBINER_DUP);
   const Datatype* const old = maker.old(type);
+  *made = MPI_DATATYPE_NULL;
   if (old == nullptr) return maker.error;
   Attributes copied;
   const int error = type_keys().copy_all(type, notes_of(*old).attributes, copied);

@@ -29,7 +29,7 @@ int size_of(const char* function, MPI_Datatype type, Number* size) {
   int error = MPI_SUCCESS;
   const Call call{function};
   const Datatype* const found = call.type(type, error);
-  if (found != nullptr) write_number(found->value_bytes(), size);
+  if (found != nullptr) write_number(found->size(), size);
   return error;
 }
 

@@ -200,8 +200,8 @@ int MPI_Get_processor_name(char* name, int* length) {
 }
 
 int MPI_Get_version(int* version, int* subversion) {
-  *version = 3;
-  *subversion = 1;
+  *version = MPI_VERSION;
+  *subversion = MPI_SUBVERSION;
   return MPI_SUCCESS;
 }
 

@@ -58,6 +58,13 @@ int run(Collective& c, std::unique_ptr<CollectiveJob> job, PlanBuilder& plan) {
   return c.run(std::move(job));
 }
 
+/// The part of a process of the root's group that is not the root: nothing, but one operation more
+/// that was begun, and a request that becomes done.
+int run_nothing(Collective& c) {
+  PlanBuilder plan;
+  return run(c, std::make_unique<CollectiveJob>(), plan);
+}
+
 }  // namespace
 
 int barrier(Collective& c) {
@@ -71,7 +78,8 @@ int barrier(Collective& c) {
 }
 
 int bcast(Collective& c, void* buffer, std::int64_t count, MPI_Datatype type, int root) {
-  if (!c.ok() || root == MPI_PROC_NULL) return c.error;
+  if (!c.ok()) return c.error;
+  if (root == MPI_PROC_NULL) return run_nothing(c);
   auto job = std::make_unique<CollectiveJob>();
   PlanBuilder plan;
   job->in = c.pack(buffer, count, type, root == MPI_ROOT);
@@ -89,7 +97,8 @@ int bcast(Collective& c, void* buffer, std::int64_t count, MPI_Datatype type, in
 
 int reduce(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
            MPI_Op op, int root) {
-  if (!c.ok() || root == MPI_PROC_NULL) return c.error;
+  if (!c.ok()) return c.error;
+  if (root == MPI_PROC_NULL) return run_nothing(c);
   auto job = std::make_unique<CollectiveJob>();
   PlanBuilder plan;
   Folding with = folding(c, op, type);
@@ -187,7 +196,8 @@ int exchange(Collective& c, BlockList input, BlockList output) {
 
 int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype type,
            BlockList output, int root) {
-  if (!c.ok() || root == MPI_PROC_NULL) return c.error;
+  if (!c.ok()) return c.error;
+  if (root == MPI_PROC_NULL) return run_nothing(c);
   auto job = std::make_unique<CollectiveJob>();
   PlanBuilder plan;
   if (is_rank(root)) {
@@ -209,7 +219,8 @@ int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype ty
 
 int scatter(Collective& c, BlockList input, void* output, std::int64_t count, MPI_Datatype type,
             int root) {
-  if (!c.ok() || root == MPI_PROC_NULL) return c.error;
+  if (!c.ok()) return c.error;
+  if (root == MPI_PROC_NULL) return run_nothing(c);
   auto job = std::make_unique<CollectiveJob>();
   PlanBuilder plan;
   if (is_rank(root)) {

@@ -1,63 +1,123 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statuses: how many elements came, and those that a program writes itself.
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "mpi/api/datatypes.hpp"
 
 namespace weft::mpi {
 namespace {
 
-/// Appends the bytes, as they travel, of each basic element of a datatype. False: it is invalid.
-bool add_elements(const Call& call, MPI_Datatype type, std::vector<std::uint64_t>& sizes) {
-  int error = MPI_SUCCESS;
-  const Datatype* const found = call.type(type, error);
-  if (found == nullptr) return false;
-  const TypeRecipe& recipe = notes_of(*found).recipe;
-  if (recipe.combiner == MPI_COMBINER_NAMED) {
-    const bool is_pair = found->basic() >= Basic::pair_int_int;
-    const std::size_t parts = is_pair ? 2 : 1;
-    sizes.insert(sizes.end(), parts, found->size() / parts);
-    return true;
+/// What MPI calls basic elements: numbers, of which a pair has two.
+struct Elements {
+  std::uint64_t number = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// A datatype, as it was made of others.
+struct Parts {
+  const Datatype* type = nullptr;  ///< null: there is none
+  const TypeRecipe* recipe = nullptr;
+
+  Parts(const Call& call, MPI_Datatype handle) {
+    int error = MPI_SUCCESS;
+    type = call.type(handle, error);
+    if (type != nullptr) recipe = &notes_of(*type).recipe;
   }
-  const bool is_struct = recipe.combiner == MPI_COMBINER_STRUCT;
-  for (std::size_t i = 0; i < recipe.types.size(); ++i) {
-    std::vector<std::uint64_t> inner;
-    if (!add_elements(call, recipe.types[i], inner)) return false;
-    const std::uint64_t bytes = call.type(recipe.types[i], error)->size();
-    const std::uint64_t times = is_struct    ? static_cast<std::uint64_t>(recipe.integers[i + 1])
-                                : bytes == 0 ? 0
-                                             : found->size() / bytes;
-    for (std::uint64_t n = 0; n < times; ++n) sizes.insert(sizes.end(), inner.begin(), inner.end());
+  bool is_named() const { return recipe->types.empty(); }
+  /// Of a predefined one: the bytes of the first number, and of a pair's second.
+  std::array<std::uint64_t, 2> numbers() const {
+    const Basic basic = type->basic();
+    if (basic < Basic::pair_int_int) return {type->size(), 0};
+    const bool are_alike = basic == Basic::pair_float_float || basic == Basic::pair_double_double;
+    const std::uint64_t place = are_alike ? type->size() / 2 : sizeof(int);
+    return {type->size() - place, place};
   }
-  return true;
+  std::uint64_t times(const Call& call, std::size_t i) const {
+    if (recipe->combiner == MPI_COMBINER_STRUCT) {
+      return static_cast<std::uint64_t>(recipe->integers[i + 1]);
+    }
+    const std::uint64_t inner = Parts(call, recipe->types[i]).type->size();
+    return inner == 0 ? 0 : type->size() / inner;
+  }
+};
+
+std::uint64_t elements_of(const Call& call, const Parts& parts) {
+  if (parts.is_named()) return parts.type->size() == 0 ? 0 : parts.numbers()[1] != 0 ? 2 : 1;
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < parts.recipe->types.size(); ++i) {
+    sum += parts.times(call, i) * elements_of(call, Parts(call, parts.recipe->types[i]));
+  }
+  return sum;
 }
+
+/// The elements at the beginning of one of that type that end within both limits.
+Elements within(const Call& call, const Parts& parts, Elements limit) {
+  Elements found;
+  const auto take = [&](std::uint64_t number, std::uint64_t bytes) {
+    if (found.number + number > limit.number || found.bytes + bytes > limit.bytes) return false;
+    found.number += number;
+    found.bytes += bytes;
+    return true;
+  };
+  if (parts.is_named()) {
+    for (const std::uint64_t bytes : parts.numbers()) {
+      if (bytes == 0 || !take(1, bytes)) break;
+    }
+    return found;
+  }
+  for (std::size_t i = 0; i < parts.recipe->types.size(); ++i) {
+    const Parts inner(call, parts.recipe->types[i]);
+    const std::uint64_t number = elements_of(call, inner), bytes = inner.type->size();
+    if (number == 0) continue;
+    const std::uint64_t times =
+        std::min({parts.times(call, i), (limit.number - found.number) / number,
+                  (limit.bytes - found.bytes) / bytes});
+    take(times * number, times * bytes);
+    if (times == parts.times(call, i)) continue;
+    const Elements rest =
+        within(call, inner, {limit.number - found.number, limit.bytes - found.bytes});
+    take(rest.number, rest.bytes);
+    break;
+  }
+  return found;
+}
+
+/// The same of an array of that type.
+Elements within_array(const Call& call, const Parts& parts, Elements limit) {
+  const std::uint64_t number = elements_of(call, parts), bytes = parts.type->size();
+  if (number == 0) return {};
+  const std::uint64_t times = std::min(limit.number / number, limit.bytes / bytes);
+  const Elements rest =
+      within(call, parts, {limit.number - times * number, limit.bytes - times * bytes});
+  return {times * number + rest.number, times * bytes + rest.bytes};
+}
+
+constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
 template <class Number>
 int get_elements(const char* function, const MPI_Status* status, MPI_Datatype type, Number* count) {
   const Call call{function};
-  std::vector<std::uint64_t> sizes;
-  if (!add_elements(call, type, sizes)) return MPI_ERR_TYPE;
-  std::uint64_t all = 0;
-  for (const std::uint64_t size : sizes) all += size;
+  const Parts parts(call, type);
+  if (parts.type == nullptr) return MPI_ERR_TYPE;
   const std::uint64_t bytes = abi::bytes_in(*status);
-  *count = 0;
-  if (all == 0) return MPI_SUCCESS;
-  std::uint64_t rest = bytes % all;
-  std::uint64_t elements = bytes / all * sizes.size();
-  for (std::size_t i = 0; i < sizes.size() && rest >= sizes[i]; ++i, ++elements) rest -= sizes[i];
-  *count = rest == 0 ? static_cast<Number>(elements) : static_cast<Number>(MPI_UNDEFINED);
+  const Elements found = within_array(call, parts, {unlimited, bytes});
+  *count = static_cast<Number>(MPI_UNDEFINED);
+  const bool has_room =
+      found.number <= static_cast<std::uint64_t>(std::numeric_limits<Number>::max());
+  if (parts.type->size() == 0 || (found.bytes == bytes && has_room)) {
+    *count = static_cast<Number>(found.number);
+  }
   return MPI_SUCCESS;
 }
 
 int set_elements(const char* function, MPI_Status* status, MPI_Datatype type, std::int64_t count) {
   const Call call{function};
-  std::vector<std::uint64_t> sizes;
-  if (!add_elements(call, type, sizes)) return MPI_ERR_TYPE;
-  std::uint64_t bytes = 0;
-  for (std::int64_t i = 0; i < count && !sizes.empty(); ++i) {
-    bytes += sizes[static_cast<std::size_t>(i) % sizes.size()];
-  }
-  abi::write_bytes(*status, bytes, abi::is_cancelled(*status));
+  const Parts parts(call, type);
+  if (parts.type == nullptr) return MPI_ERR_TYPE;
+  const Elements found = within_array(call, parts, {static_cast<std::uint64_t>(count), unlimited});
+  abi::write_bytes(*status, found.bytes, abi::is_cancelled(*status));
   return MPI_SUCCESS;
 }
 

@@ -58,9 +58,13 @@ std::uint64_t value_bytes_of(Basic basic) {
 }
 
 Datatype::Datatype(Basic basic) : basic_(basic) {
-  add({0, bytes_of(basic)});
-  value_bytes_ = value_bytes_of(basic);
-  extent_ = static_cast<std::int64_t>(size_);
+  if (basic == Basic::pair_short_int) {  // the only one with a gap between
+    add({0, sizeof(short)});
+    add({sizeof(int), sizeof(int)});
+  } else {
+    add({0, value_bytes_of(basic)});
+  }
+  extent_ = static_cast<std::int64_t>(bytes_of(basic));
   settle();
 }
 
@@ -78,7 +82,10 @@ Datatype::Datatype(std::span<const Block> blocks) {
     upper = is_first ? high : std::max(upper, high);
     basic_ = is_first || basic_ == type.basic() ? type.basic() : Basic::none;
     is_first = false;
-    value_bytes_ += block.count * type.value_bytes();
+    if (type.is_contiguous()) {  // of any length
+      add({block.displacement, block.count * type.size()});
+      continue;
+    }
     for (std::uint64_t i = 0; i < block.count; ++i) {
       const auto begin = block.displacement + static_cast<std::int64_t>(i) * type.extent();
       for (const Run& run : type.runs()) add({begin + run.offset, run.bytes});
@@ -91,7 +98,6 @@ Datatype::Datatype(std::span<const Block> blocks) {
 Datatype Datatype::of_runs(std::span<const Run> runs, std::int64_t extent) {
   Datatype made;
   for (const Run& run : runs) made.add(run);
-  made.value_bytes_ = made.size_;
   made.extent_ = extent;
   made.settle();
   return made;

@@ -39,9 +39,9 @@ enum class Basic : std::uint8_t {
   pair_float_float,
   pair_double_double,
 };
-/// Of one value, with its gap; 1 for `none`.
+/// Of one value in memory, with its gap; 1 for `none`.
 std::uint64_t bytes_of(Basic basic);
-/// Without the gap.
+/// The same without the gap, as it travels.
 std::uint64_t value_bytes_of(Basic basic);
 
 /// Consecutive bytes, from an element's beginning.
@@ -72,8 +72,6 @@ class Datatype {
 
   /// Bytes of an element as it travels.
   std::uint64_t size() const { return size_; }
-  /// The same without the gaps within pairs, which travel too.
-  std::uint64_t value_bytes() const { return value_bytes_; }
   std::int64_t lower() const { return lower_; }
   std::int64_t extent() const { return extent_; }
   /// Of the bytes that are there, whatever bounds were set.
@@ -104,7 +102,6 @@ class Datatype {
 
   std::vector<Run> runs_;
   std::uint64_t size_ = 0;
-  std::uint64_t value_bytes_ = 0;
   std::int64_t lower_ = 0;
   std::int64_t extent_ = 0;
   Basic basic_ = Basic::none;

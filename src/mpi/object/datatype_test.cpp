@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace weft::mpi {
@@ -58,6 +60,27 @@ TEST(datatype, a_struct_of_several_kinds_has_gaps_and_no_kind) {
   EXPECT_EQ(both.extent(), 24);
   EXPECT_EQ(both.basic(), Basic::none);
   EXPECT_FALSE(both.is_contiguous());
+}
+
+TEST(datatype, a_pair_is_as_a_struct_of_its_numbers) {
+  const Datatype place(Basic::int32), real(Basic::float64), small(Basic::int16);
+  const std::array<Block, 2> of_real{Block{1, 0, &real}, {1, 8, &place}};
+  const std::array<Block, 2> of_small{Block{1, 0, &small}, {1, 4, &place}};
+  for (const auto& [pair, both] :
+       {std::pair{Datatype(Basic::pair_double_int), Datatype(of_real).resized(0, 16)},
+        std::pair{Datatype(Basic::pair_short_int), Datatype(of_small)}}) {
+    EXPECT_EQ(pair.size(), both.size());
+    EXPECT_EQ(pair.extent(), both.extent());
+    EXPECT_TRUE(std::ranges::equal(pair.runs(), both.runs()));
+  }
+}
+
+TEST(datatype, more_values_than_there_is_memory_are_one_run) {
+  const Datatype value(Basic::float64);
+  const Block block{std::uint64_t{1} << 40, 8, &value};
+  const Datatype large({&block, 1});
+  ASSERT_EQ(large.runs().size(), 1u);
+  EXPECT_EQ(large.size(), std::uint64_t{1} << 43);
 }
 
 TEST(datatype, an_extent_that_was_changed_moves_the_next_element) {

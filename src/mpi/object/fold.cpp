@@ -2,6 +2,8 @@
 #include "mpi/object/fold.hpp"
 
 #include <complex>
+#include <cstddef>
+#include <cstring>
 #include <type_traits>
 
 namespace weft::mpi {
@@ -28,9 +30,16 @@ bool fold_field(Fold operation, const void* in, void* inout, std::uint64_t n) {
   }
 }
 
+/// MPI has logical operations for whole numbers alone; MPICH, for those with fractions too.
 template <class T>
 bool fold_ordered(Fold operation, const void* in, void* inout, std::uint64_t n) {
   switch (operation) {
+    case Fold::logical_and:
+      return each<T>(in, inout, n, [](T a, T b) { return a != 0 && b != 0; });
+    case Fold::logical_or:
+      return each<T>(in, inout, n, [](T a, T b) { return a != 0 || b != 0; });
+    case Fold::logical_xor:
+      return each<T>(in, inout, n, [](T a, T b) { return (a != 0) != (b != 0); });
     case Fold::max:
       return each<T>(in, inout, n, [](T a, T b) { return a > b ? a : b; });
     case Fold::min:
@@ -49,12 +58,6 @@ bool fold_integer(Fold operation, const void* in, void* inout, std::uint64_t n) 
       return each<U>(in, inout, n, [](U a, U b) { return a + b; });
     case Fold::product:
       return each<U>(in, inout, n, [](U a, U b) { return std::uint64_t{a} * std::uint64_t{b}; });
-    case Fold::logical_and:
-      return each<T>(in, inout, n, [](T a, T b) { return a != 0 && b != 0; });
-    case Fold::logical_or:
-      return each<T>(in, inout, n, [](T a, T b) { return a != 0 || b != 0; });
-    case Fold::logical_xor:
-      return each<T>(in, inout, n, [](T a, T b) { return (a != 0) != (b != 0); });
     case Fold::bit_and:
       return each<T>(in, inout, n, [](T a, T b) { return a & b; });
     case Fold::bit_or:
@@ -81,6 +84,25 @@ bool fold_placed(Fold operation, const void* in, void* inout, std::uint64_t n) {
     if (a.value == b.value) return a.place < b.place ? a : b;
     return (a.value > b.value) == is_max ? a : b;
   });
+}
+
+/// The same of pairs that lie in memory with a gap, which does not travel.
+template <class T>
+bool fold_packed(Fold operation, const void* in, void* inout, std::uint64_t n) {
+  constexpr std::size_t bytes = sizeof(T) + sizeof(int);
+  const auto* left = static_cast<const std::byte*>(in);
+  auto* right = static_cast<std::byte*>(inout);
+  for (std::uint64_t i = 0; i < n; ++i, left += bytes, right += bytes) {
+    Placed<T, int> a{}, b{};
+    std::memcpy(&a.value, left, sizeof(T));
+    std::memcpy(&a.place, left + sizeof(T), sizeof(int));
+    std::memcpy(&b.value, right, sizeof(T));
+    std::memcpy(&b.place, right + sizeof(T), sizeof(int));
+    if (!fold_placed<T>(operation, &a, &b, 1)) return false;
+    std::memcpy(right, &b.value, sizeof(T));
+    std::memcpy(right + sizeof(T), &b.place, sizeof(int));
+  }
+  return fold_placed<T>(operation, nullptr, nullptr, 0);
 }
 
 }  // namespace
@@ -121,13 +143,13 @@ bool fold(Fold operation, Basic basic, const void* in, void* inout, std::uint64_
     case Basic::pair_float_int:
       return fold_placed<float>(operation, in, inout, values);
     case Basic::pair_double_int:
-      return fold_placed<double>(operation, in, inout, values);
+      return fold_packed<double>(operation, in, inout, values);
     case Basic::pair_long_int:
-      return fold_placed<long>(operation, in, inout, values);
+      return fold_packed<long>(operation, in, inout, values);
     case Basic::pair_short_int:
-      return fold_placed<short>(operation, in, inout, values);
+      return fold_packed<short>(operation, in, inout, values);
     case Basic::pair_long_double_int:
-      return fold_placed<long double>(operation, in, inout, values);
+      return fold_packed<long double>(operation, in, inout, values);
     case Basic::pair_float_float:
       return fold_placed<float, float>(operation, in, inout, values);
     case Basic::pair_double_double:

@@ -25,7 +25,7 @@ enum class Fold : std::uint8_t {
 };
 
 /// inout[i] = in[i] ∘ inout[i]. False, and nothing happens: the operation is not defined for those
-/// values. Aligned as the values are.
+/// values. Aligned as the values are; pairs with a gap are without it, and need not be aligned.
 bool fold(Fold operation, Basic basic, const void* in, void* inout, std::uint64_t values);
 
 }  // namespace weft::mpi

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 namespace weft::mpi {
@@ -24,6 +26,27 @@ TEST(fold, of_equal_values_the_lower_place_counts) {
   EXPECT_EQ(inout, (std::array<int, 4>{7, 1, 9, 1}));
   EXPECT_TRUE(fold(Fold::min_place, Basic::pair_int_int, in.data(), inout.data(), 2));
   EXPECT_EQ(inout, (std::array<int, 4>{7, 1, 5, 0}));
+}
+
+TEST(fold, pairs_with_a_gap_in_memory_travel_without_it) {
+  const auto pair = [](double value, int place) {
+    std::array<std::byte, sizeof value + sizeof place> bytes;
+    std::memcpy(bytes.data(), &value, sizeof value);
+    std::memcpy(bytes.data() + sizeof value, &place, sizeof place);
+    return bytes;
+  };
+  const std::array in{pair(1.5, 3), pair(7, 1)};
+  std::array inout{pair(2.5, 4), pair(7, 2)};
+  EXPECT_TRUE(fold(Fold::min_place, Basic::pair_double_int, in.data(), inout.data(), 2));
+  EXPECT_EQ(inout, in);
+  EXPECT_FALSE(fold(Fold::sum, Basic::pair_double_int, in.data(), inout.data(), 2));
+}
+
+TEST(fold, numbers_with_fractions_have_logical_operations) {
+  const std::array<float, 2> in{0.5F, 0};
+  std::array<float, 2> inout{0, 0};
+  EXPECT_TRUE(fold(Fold::logical_xor, Basic::float32, in.data(), inout.data(), 2));
+  EXPECT_EQ(inout, (std::array<float, 2>{1, 0}));
 }
 
 TEST(fold, says_what_is_not_defined) {

@@ -4,11 +4,12 @@
 namespace weft::mpi {
 namespace {
 
-/// Apart from those of weft's own groups, which begin at 1.
+/// Apart from those of weft's own groups, which begin at 1, and from each other by more than the
+/// numbers of children differ: a child of MPI_COMM_SELF is none of MPI_COMM_WORLD.
 constexpr Generation world_generation{0x4d50'4900};
-constexpr Generation self_generation{0x4d50'4901};
-constexpr Generation spawns_generation{0x4d50'4902};
-constexpr Generation everybody_generation{0x4d50'4903};
+constexpr Generation self_generation{0x53e1'f000'4d50'4901};
+constexpr Generation spawns_generation{0x53e2'f000'4d50'4902};
+constexpr Generation everybody_generation{0x53e3'f000'4d50'4903};
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) * 0x94d049bb133111ebULL;

@@ -348,7 +348,8 @@ void Window::serve_elements(std::uint32_t origin, const Ask& ask, std::span<cons
   if (ask.change == Change::fold) {
     std::vector<std::byte> now = old;
     const std::vector<std::byte> with(rest.begin(), rest.end());  // aligned
-    (void)fold(ask.fold, ask.basic, with.data(), now.data(), now.size() / bytes_of(ask.basic));
+    (void)fold(ask.fold, ask.basic, with.data(), now.data(),
+               now.size() / value_bytes_of(ask.basic));
     element.unpack(now, at);
   }
   if (ask.kind == Kind::get_accumulate) send(origin, answer_tag, std::move(old));
