@@ -113,7 +113,7 @@ BlockList Collective::list(const void* base, Integers counts, Integers displacem
 Packed Collective::pack(const void* address, std::int64_t count, MPI_Datatype type, bool reads,
                         std::uint64_t times) {
   if (!ok()) return {};
-  const Datatype* const datatype = call.communicated(type, error);
+  const Datatype* const datatype = call.communicated(type, count, error);
   if (datatype == nullptr || !check_count(count)) return {};
   return {address, static_cast<std::uint64_t>(count) * times, *datatype, reads};
 }

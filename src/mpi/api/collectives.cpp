@@ -520,6 +520,9 @@ namespace {
 int reduce_local(const char* function, const void* input, void* inout, std::int64_t count,
                  MPI_Datatype type, MPI_Op op) {
   Collective c(function, MPI_COMM_SELF);
+  if (c.ok() && (input == abi::in_place || inout == abi::in_place)) {
+    return c.call.fail(&library().world, MPI_ERR_BUFFER, "MPI_IN_PLACE is not for it");
+  }
   const Folding with = folding(c, op, type);
   Packed in = c.pack(input, count, type, true);
   Packed out = c.pack(inout, count, type, true);

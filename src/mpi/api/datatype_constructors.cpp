@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "mpi/api/datatypes.hpp"
 
@@ -187,12 +189,24 @@ int structure(const char* function, std::int64_t count, Integers lengths, Intege
   maker.note(lengths, count);
   note_displacements(maker, in_bytes, displacements, count);
   std::vector<Block> blocks;
+  std::optional<std::int64_t> lower, upper;  // as MPI-1's programs set them
   for (std::size_t i = 0; i < natural(count); ++i) {
     const Datatype* const old = maker.old(types[i]);
     if (old == nullptr || !maker.check_count(lengths[i])) return maker.error;
-    blocks.push_back({natural(lengths[i]), displacements[i], old});
+    if (old->basic() == Basic::lower_bound) {
+      lower = displacements[i];
+    } else if (old->basic() == Basic::upper_bound) {
+      upper = displacements[i];
+    } else {
+      blocks.push_back({natural(lengths[i]), displacements[i], old});
+    }
   }
-  return maker.make(padded(maker.call, Datatype(blocks), maker.recipe.types), made);
+  Datatype all = padded(maker.call, Datatype(blocks), maker.recipe.types);
+  if (lower || upper) {
+    const std::int64_t begin = lower.value_or(all.lower());
+    all = all.resized(begin, upper.value_or(all.lower() + all.extent()) - begin);
+  }
+  return maker.make(std::move(all), made);
 }
 
 int resized(const char* function, MPI_Datatype type, std::int64_t lower, std::int64_t extent,

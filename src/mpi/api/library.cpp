@@ -90,7 +90,7 @@ int Call::fail(const Communicator* communicator, int error, const std::string& w
     MPI_Comm handle = communicator->handle;
     int code = error;
     communicator->handler->communicator(&handle, &code);
-    return error;
+    return code;  // which the handler may change
   }
   if (communicator != nullptr && communicator->returns_errors) return error;
   const Library& mpi = library();
@@ -150,6 +150,12 @@ const Datatype* Call::find_communicated(MPI_Datatype handle, int& error) const {
   error = fail(&library().world, MPI_ERR_TYPE,
                "the datatype was not committed; call MPI_Type_commit before it is communicated");
   return nullptr;
+}
+
+const Datatype* Call::find_communicated(MPI_Datatype handle, std::int64_t count, int& error) const {
+  static const Datatype nothing{std::span<const Block>{}};
+  if (count == 0 && handle == MPI_DATATYPE_NULL) return &nothing;
+  return find_communicated(handle, error);
 }
 
 MPI_Request keep_request(std::unique_ptr<Request> request) {

@@ -266,6 +266,11 @@ struct Call {
     const Datatype* const recent = detail::recent_types.find(handle);
     return recent != nullptr ? recent : find_communicated(handle, error);
   }
+  /// The same of `count` elements. Of none, the datatype may be MPI_DATATYPE_NULL.
+  const Datatype* communicated(MPI_Datatype handle, std::int64_t count, int& error) const {
+    const Datatype* const recent = detail::recent_types.find(handle);
+    return recent != nullptr ? recent : find_communicated(handle, count, error);
+  }
   /// The job is over, a peer is gone.
   int settle(const Communicator*) const {
     const auto& failure = library().transfer->failure();
@@ -276,6 +281,7 @@ struct Call {
   Communicator* find_communicator(MPI_Comm handle, int& error) const;
   const Datatype* find_type(MPI_Datatype handle, int& error) const;
   const Datatype* find_communicated(MPI_Datatype handle, int& error) const;
+  const Datatype* find_communicated(MPI_Datatype handle, std::int64_t count, int& error) const;
 };
 
 /// Ends this process and, through its launcher, the job.

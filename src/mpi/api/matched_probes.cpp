@@ -26,13 +26,14 @@ bool take(Message& message, bool waits, MPI_Message* handle, MPI_Status* status)
   return true;
 }
 
-/// Ends the job for a handle that is none.
-std::shared_ptr<MatchedMessage> remove(const Call& call, MPI_Message* handle) {
+/// Null, with `error` set: the handle is of no message.
+std::shared_ptr<MatchedMessage> remove(const Call& call, MPI_Message* handle, int& error) {
   if (!is_of(abi::made_message, *handle) ||
       library().messages.find(number_of(*handle)) == nullptr) {
-    call.fail(nullptr, MPI_ERR_REQUEST, "the handle is of no message");
+    error = call.fail(&library().world, MPI_ERR_REQUEST, "the handle is of no message");
+    return nullptr;
   }
-  auto removed = library().messages.remove(number_of(*handle));
+  std::shared_ptr<MatchedMessage> removed = library().messages.remove(number_of(*handle));
   *handle = MPI_MESSAGE_NULL;
   return removed;
 }
@@ -50,7 +51,7 @@ void hand_over(const MatchedMessage& matched, Request& receive) {
 
 bool set_buffer(const Call& call, void* address, std::int64_t count, MPI_Datatype type,
                 Request& request, int& error) {
-  const Datatype* const datatype = call.communicated(type, error);
+  const Datatype* const datatype = call.communicated(type, count, error);
   if (datatype == nullptr) return false;
   if (count < 0) {
     error = call.fail(&library().world, MPI_ERR_COUNT, fmt::format("the count is {}", count));
@@ -71,7 +72,8 @@ int receive_matched(const char* function, void* buffer, std::int64_t count, MPI_
     write_status(status, Message::null_status());
     return MPI_SUCCESS;
   }
-  const auto matched = remove(call, handle);
+  const auto matched = remove(call, handle, error);
+  if (matched == nullptr) return error;
   library().transfer->until([&] { return matched->request.done; });
   if ((error = call.settle(nullptr)) != MPI_SUCCESS) return error;
   hand_over(*matched, receive);
@@ -91,7 +93,9 @@ int start_matched(const char* function, void* buffer, std::int64_t count, MPI_Da
     *request = keep_request(std::move(receive));
     return MPI_SUCCESS;
   }
-  auto step = [matched = remove(call, handle), target = receive.get()] {
+  const auto matched = remove(call, handle, error);
+  if (matched == nullptr) return error;
+  auto step = [matched, target = receive.get()] {
     if (matched->request.done) hand_over(*matched, *target);
     return matched->request.done;
   };

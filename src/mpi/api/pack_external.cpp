@@ -4,15 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
-#include "mpi/api/library.hpp"
+#include "mpi/api/datatypes.hpp"
 
 namespace weft::mpi {
 namespace {
 
-/// The bytes of one number, whose order is turned; 0: external32 of that type is not there.
+/// The bytes of one number; 0: external32 of that type is not there.
 std::uint64_t turned_bytes(Basic basic) {
   switch (basic) {
     case Basic::complex32:
@@ -36,16 +37,23 @@ std::uint64_t turned_bytes(Basic basic) {
   }
 }
 
-void turn(std::byte* bytes, std::uint64_t size, std::uint64_t number) {
-  for (std::uint64_t i = 0; i < size; i += number) std::reverse(bytes + i, bytes + i + number);
+/// Appends the predefined datatypes that one is made of.
+void add_named(const Call& call, MPI_Datatype handle, std::vector<MPI_Datatype>& named) {
+  int error = MPI_SUCCESS;
+  const Datatype* const type = call.type(handle, error);
+  const TypeRecipe& recipe = notes_of(*type).recipe;
+  if (recipe.types.empty()) return named.push_back(handle);
+  for (const MPI_Datatype inner : recipe.types) add_named(call, inner, named);
 }
 
 struct External {
   Call call;
   int error = MPI_SUCCESS;
   const Datatype* type = nullptr;
-  std::uint64_t number = 0;  ///< bytes
-  std::uint64_t bytes = 0;
+  std::uint64_t number = 0;   ///< bytes, in memory
+  std::uint64_t outside = 0;  ///< bytes, in external32: a long has 4
+  bool is_signed = false;
+  std::uint64_t bytes = 0;  ///< of all, in external32
 
   External(const char* function, const char* representation, std::int64_t count,
            MPI_Datatype handle)
@@ -64,8 +72,39 @@ struct External {
     } else if (count < 0) {
       refuse(MPI_ERR_COUNT, fmt::format("the count is {}", count));
     }
+    if (error == MPI_SUCCESS) outside = outside_bytes(handle);
     if (error != MPI_SUCCESS) return;
-    bytes = static_cast<std::uint64_t>(count) * type->size();
+    bytes = static_cast<std::uint64_t>(count) * type->size() / number * outside;
+  }
+  std::uint64_t outside_bytes(MPI_Datatype handle) {
+    std::vector<MPI_Datatype> named;
+    add_named(call, handle, named);
+    const auto is_long = [&](MPI_Datatype each) {
+      is_signed |= each == MPI_LONG;
+      return each == MPI_LONG || each == MPI_UNSIGNED_LONG;
+    };
+    const auto longs = std::count_if(named.begin(), named.end(), is_long);
+    if (longs == 0) return number;
+    if (longs != static_cast<std::ptrdiff_t>(named.size())) {
+      refuse(MPI_ERR_TYPE, "weft has no external32 for datatypes of long and of long long");
+    }
+    return 4;
+  }
+  /// Of packed elements, with their numbers' highest bytes first.
+  void to_external(const std::vector<std::byte>& packed, std::byte* to) const {
+    for (std::size_t i = 0; i < packed.size(); i += number, to += outside) {
+      std::reverse_copy(packed.data() + i, packed.data() + i + outside, to);
+    }
+  }
+  std::vector<std::byte> from_external(const std::byte* from) const {
+    std::vector<std::byte> packed(bytes / outside * number);
+    for (std::size_t i = 0; i < packed.size(); i += number, from += outside) {
+      std::reverse_copy(from, from + outside, packed.data() + i);
+      const bool is_negative = is_signed && (from[0] & std::byte{0x80}) != std::byte{0};
+      std::fill(packed.data() + i + outside, packed.data() + i + number,
+                is_negative ? std::byte{0xff} : std::byte{0});
+    }
+    return packed;
   }
   void refuse(int code, const std::string& what) {
     error = call.fail(&library().world, code, what);
@@ -90,9 +129,9 @@ int MPI_Pack_external(const char* representation, const void* from, int count, M
                       void* packed, MPI_Aint room, MPI_Aint* position) {
   External e("MPI_Pack_external", representation, count, type);
   if (e.error != MPI_SUCCESS || !e.fits(room, *position)) return e.error;
-  auto* const to = static_cast<std::byte*>(packed) + *position;
-  e.type->pack(from, static_cast<std::uint64_t>(count), to);
-  turn(to, e.bytes, e.number);
+  std::vector<std::byte> elements(static_cast<std::uint64_t>(count) * e.type->size());
+  e.type->pack(from, static_cast<std::uint64_t>(count), elements.data());
+  e.to_external(elements, static_cast<std::byte*>(packed) + *position);
   *position += static_cast<MPI_Aint>(e.bytes);
   return MPI_SUCCESS;
 }
@@ -101,10 +140,7 @@ int MPI_Unpack_external(const char* representation, const void* packed, MPI_Aint
                         MPI_Aint* position, void* into, int count, MPI_Datatype type) {
   External e("MPI_Unpack_external", representation, count, type);
   if (e.error != MPI_SUCCESS || !e.fits(room, *position)) return e.error;
-  const auto* const from = static_cast<const std::byte*>(packed) + *position;
-  std::vector<std::byte> turned(from, from + e.bytes);
-  turn(turned.data(), e.bytes, e.number);
-  e.type->unpack(turned, into);
+  e.type->unpack(e.from_external(static_cast<const std::byte*>(packed) + *position), into);
   *position += static_cast<MPI_Aint>(e.bytes);
   return MPI_SUCCESS;
 }

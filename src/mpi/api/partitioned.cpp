@@ -96,14 +96,16 @@ bool Partitioned::has_arrived(int part) {
   if (is_unpacked[i]) return true;
   const std::uint64_t size = part_bytes();
   if (size > 0) {
-    const std::uint64_t first = size * i / shape.bytes;
-    const std::uint64_t last = (size * (i + 1) - 1) / shape.bytes;
-    for (std::uint64_t k = first; k <= last; ++k) {
+    // The sender may send less than there is room for.
+    const std::uint64_t first = shape.bytes > 0 ? size * i / shape.bytes : shape.parts;
+    const std::uint64_t last = shape.bytes > 0 ? (size * (i + 1) - 1) / shape.bytes : 0;
+    for (std::uint64_t k = first; k <= last && k < shape.parts; ++k) {
       if (!done[k]) return false;
     }
   }
-  if (!is_contiguous()) {
-    buffer.type->unpack({packed.data() + size * i, size}, address_of(part));
+  const std::uint64_t sent = shape.parts * shape.bytes, begin = size * i;
+  if (!is_contiguous() && begin < sent) {
+    buffer.type->unpack({packed.data() + begin, std::min(size, sent - begin)}, address_of(part));
   }
   return is_unpacked[i] = true;
 }
@@ -112,10 +114,10 @@ bool Partitioned::has_arrived(int part) {
 bool Partitioned::advance() {
   if (!shape_done) return false;
   if (!sends && !std::exchange(are_posted, true)) {
-    if (shape.parts * shape.bytes != part_bytes() * static_cast<std::uint64_t>(parts)) {
+    if (shape.parts * shape.bytes > part_bytes() * static_cast<std::uint64_t>(parts)) {
       end_job(1, fmt::format(
                      "rank {}: MPI_Precv_init: the sender has {} parts of {} bytes, and the "
-                     "receiver {} of {}; both need the same number of bytes",
+                     "receiver {} of {}, which is less",
                      library().world.group.rank, shape.parts, shape.bytes, parts, part_bytes()));
     }
     done = std::make_unique<bool[]>(shape.parts);
@@ -129,6 +131,7 @@ bool Partitioned::advance() {
     for (int i = 0; i < parts; ++i) all = all && is_ready[static_cast<std::size_t>(i)] && done[i];
   } else {
     for (int i = 0; i < parts; ++i) all = has_arrived(i) && all;
+    for (std::uint64_t k = 0; k < shape.parts; ++k) all = all && done[k];
   }
   return all;
 }
@@ -148,6 +151,9 @@ struct StartPartitioned {
                       .bytes = what->part_bytes() * static_cast<std::uint64_t>(what->parts)};
     auto step = [what = what, target = &request] {
       target->done = what->advance();
+      if (target->done && !what->sends) {
+        target->status.bytes = what->shape.parts * what->shape.bytes;
+      }
       return target->done;
     };
     library().transfer->start(std::make_unique<Continuation>(std::move(step)));

@@ -26,7 +26,7 @@ struct Message {
   int check(bool sends) {
     communicator = call.communicator(comm, error);
     const Datatype* const datatype =
-        communicator != nullptr && count >= 0 ? call.communicated(type, error) : nullptr;
+        communicator != nullptr && count >= 0 ? call.communicated(type, count, error) : nullptr;
     if (datatype == nullptr) return fail();
     buffer = {const_cast<void*>(address), static_cast<std::uint64_t>(count), datatype};
     const bool is_rank = peer >= 0 && static_cast<std::uint32_t>(peer) < communicator->group.size();

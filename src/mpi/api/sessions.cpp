@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -38,9 +39,13 @@ const Session* find_session(const Call& call, MPI_Session handle, int& error) {
   return found;
 }
 
+/// Capital letters and others are the same.
 std::size_t place_of_set(std::string_view name) {
+  const auto is_same = [](unsigned char a, unsigned char b) {
+    return std::tolower(a) == std::tolower(b);
+  };
   std::size_t i = 0;
-  while (i < process_sets.size() && process_sets[i] != name) ++i;
+  while (i < process_sets.size() && !std::ranges::equal(process_sets[i], name, is_same)) ++i;
   return i;
 }
 

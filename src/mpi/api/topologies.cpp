@@ -95,22 +95,33 @@ std::size_t product(const std::vector<int>& values) {
   return all;
 }
 
-/// The flattest way to write `rest` as so many factors, none greater than the one before.
-void factor(int rest, std::size_t factors, int most, std::vector<int>& now,
-            std::vector<int>& best) {
-  if (factors == 1) {
-    if (rest > most) return;
-    now.push_back(rest);
-    if (best.empty() || now < best) best = now;
-    now.pop_back();
-    return;
-  }
-  for (int first = 1; first <= std::min(rest, most); ++first) {
+/// The flattest way to write `rest` as so many factors, none greater than the one before: what
+/// comes first by alphabet. `divisors` of the whole, the least first. False: there is none.
+bool factor(int rest, std::size_t factors, int most, const std::vector<int>& divisors,
+            std::vector<int>& found) {
+  if (factors == 0) return rest == 1;
+  for (const int first : divisors) {
+    if (first > most) break;
     if (rest % first != 0) continue;
-    now.push_back(first);
-    factor(rest / first, factors - 1, first, now, best);
-    now.pop_back();
+    double largest = 1;  // of what the others can make
+    for (std::size_t i = 0; i < factors; ++i) largest *= first;
+    if (largest < rest) continue;
+    found.push_back(first);
+    if (factor(rest / first, factors - 1, first, divisors, found)) return true;
+    found.pop_back();
   }
+  return false;
+}
+
+std::vector<int> divisors_of(int number) {
+  std::vector<int> divisors;
+  for (int i = 1; std::int64_t{i} * i <= number; ++i) {
+    if (number % i != 0) continue;
+    divisors.push_back(i);
+    if (i != number / i) divisors.push_back(number / i);
+  }
+  std::sort(divisors.begin(), divisors.end());
+  return divisors;
 }
 
 int map_rank(const Call& call, MPI_Comm comm, std::size_t processes, int* rank) {
@@ -152,8 +163,11 @@ int MPI_Dims_create(int processes, int dimensions, int* sizes) {
     }
   }
   if (open == 0) return MPI_SUCCESS;
-  std::vector<int> now, best;
-  factor(rest, open, rest, now, best);
+  if (rest < 1) {
+    return call.fail(&library().world, MPI_ERR_ARG, fmt::format("{} processes", processes));
+  }
+  std::vector<int> best;
+  (void)factor(rest, open, rest, divisors_of(rest), best);
   auto next = best.begin();
   for (int d = 0; d < dimensions; ++d) {
     if (sizes[d] == 0) sizes[d] = *next++;

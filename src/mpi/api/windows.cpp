@@ -29,7 +29,7 @@ int WindowObject::fail(const Call& call, int error, const std::string& what) con
   MPI_Win own = handle;
   int code = error;
   handler->window(&own, &code);
-  return error;
+  return code;
 }
 
 WindowObject* find_window(const Call& call, MPI_Win handle, int& error) {
@@ -190,8 +190,12 @@ int shared_query(const char* function, MPI_Win win, int rank, MPI_Aint* bytes, N
   }
   *bytes = static_cast<MPI_Aint>(window->parts[i].bytes);
   *unit = static_cast<Number>(window->parts[i].unit);
-  write_pointer(base, window->shared.data() + window->begin[i]);
+  write_pointer(base, *bytes > 0 ? window->shared.data() + window->begin[i] : nullptr);
   return MPI_SUCCESS;
+}
+
+int fail_key(const Call& call, const WindowObject& window, int key) {
+  return window.fail(call, MPI_ERR_KEYVAL, fmt::format("{} is no key that is open", key));
 }
 
 }  // namespace
@@ -382,6 +386,7 @@ int MPI_Win_get_attr(MPI_Win handle, int key, void* value, int* flag) {
     write_pointer(value, own_value);
     return MPI_SUCCESS;
   }
+  if (!window_keys().is_open(key)) return fail_key(call, *window, key);
   const Attributes::Value* const found = window->attributes.find(key);
   *flag = found != nullptr ? 1 : 0;
   if (found != nullptr) write_pointer(value, found->value);
@@ -393,9 +398,7 @@ int MPI_Win_set_attr(MPI_Win handle, int key, void* value) {
   int error = MPI_SUCCESS;
   WindowObject* const window = find_window(call, handle, error);
   if (window == nullptr) return error;
-  if (!window_keys().is_open(key)) {
-    return window->fail(call, MPI_ERR_KEYVAL, fmt::format("{} is no key that is open", key));
-  }
+  if (!window_keys().is_open(key)) return fail_key(call, *window, key);
   return window_keys().set(handle, window->attributes, key, value);
 }
 
@@ -403,5 +406,7 @@ int MPI_Win_delete_attr(MPI_Win handle, int key) {
   int error = MPI_SUCCESS;
   const Call call{"MPI_Win_delete_attr"};
   WindowObject* const window = find_window(call, handle, error);
-  return window != nullptr ? window_keys().remove(handle, window->attributes, key) : error;
+  if (window == nullptr) return error;
+  if (!window_keys().is_open(key)) return fail_key(call, *window, key);
+  return window_keys().remove(handle, window->attributes, key);
 }

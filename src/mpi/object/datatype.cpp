@@ -34,6 +34,9 @@ std::uint64_t bytes_of(Basic basic) {
     case Basic::complex_long:
     case Basic::pair_long_double_int:
       return 2 * sizeof(long double);
+    case Basic::lower_bound:
+    case Basic::upper_bound:
+      return 0;
     case Basic::none:
     case Basic::bytes:
     case Basic::int8:

@@ -29,6 +29,9 @@ enum class Basic : std::uint8_t {
   complex32,
   complex64,
   complex_long,
+  // No bytes: bounds of a struct, as MPI-1 had them.
+  lower_bound,
+  upper_bound,
   // A value and its place, for MINLOC and MAXLOC, as C lays the struct out: some have a gap.
   pair_int_int,
   pair_float_int,

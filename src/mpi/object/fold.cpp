@@ -155,6 +155,8 @@ bool fold(Fold operation, Basic basic, const void* in, void* inout, std::uint64_
     case Basic::pair_double_double:
       return fold_placed<double, double>(operation, in, inout, values);
     case Basic::none:
+    case Basic::lower_bound:
+    case Basic::upper_bound:
       break;
   }
   return false;

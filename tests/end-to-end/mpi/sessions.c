@@ -24,7 +24,7 @@ static void session(int round) {
   MPI_Info_get(info, "mpi_size", 15, value, &flag);
   MPI_Info_free(&info);
   MPI_Group_from_session_pset(session, "mpi://WORLD", &world);
-  MPI_Group_from_session_pset(session, "mpi://SELF", &self);
+  MPI_Group_from_session_pset(session, "mpi://self", &self);
   MPI_Comm_create_from_group(world, "all", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
   MPI_Comm_create_from_group(self, "own", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &alone);
   MPI_Comm_rank(comm, &rank);
