@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "mpi/fortran/kinds.hpp"
 
@@ -25,7 +28,7 @@ int call_with(Function* function, const Context& context, void* const* addresses
 template <class... Kinds, class Function>
 int call(Function* function, std::size_t text_length,
          const std::array<void*, sizeof...(Kinds)>& addresses) {
-  return call_with(function, Context{addresses[0], text_length}, addresses.data(),
+  return call_with(function, Context{addresses[0], text_length, addresses.data()}, addresses.data(),
                    std::index_sequence_for<Kinds...>(),
                    static_cast<std::tuple<Kinds...>*>(nullptr));
 }
@@ -172,6 +175,79 @@ void mpi_op_create_(Operation* operation, int* commutes, int* made, int* error) 
   MPI_User_function* const function = c_function_for(operation);
   *error = function != nullptr ? MPI_Op_create(function, *commutes, &op) : MPI_ERR_OTHER;
   *made = abi::to_fortran<MPI_Op>(op);
+}
+
+void mpi_info_set_(void* info, void* key, void* value, int* error, std::size_t key_length,
+                   std::size_t value_length) {
+  *error = MPI_Info_set(Info(info, {}).c(), InfoTextIn(key, {nullptr, key_length, nullptr}).c(),
+                        InfoTextIn(value, {nullptr, value_length, nullptr}).c());
+}
+
+void mpi_info_get_(void* info, void* key, int* most, char* value, int* flag, int* error,
+                   std::size_t key_length, std::size_t value_length) {
+  std::string found(static_cast<std::size_t>(std::max(*most, 0)) + 1, '\0');
+  *error = MPI_Info_get(Info(info, {}).c(), InfoTextIn(key, {nullptr, key_length, nullptr}).c(),
+                        *most, found.data(), flag);
+  if (*error != MPI_SUCCESS || *flag == 0) return;
+  found.resize(std::min(std::strlen(found.c_str()), value_length));
+  std::fill(std::copy(found.begin(), found.end(), value), value + value_length, ' ');
+}
+
+MPI_Aint mpi_aint_add_(const MPI_Aint* base, const MPI_Aint* displacement) {
+  return *base + *displacement;
+}
+
+MPI_Aint mpi_aint_diff_(const MPI_Aint* a, const MPI_Aint* b) {
+  return *a - *b;
+}
+
+// MPI-1's, whose addresses are integers.
+void mpi_address_(void* location, int* address, int* error) {
+  MPI_Aint found = 0;
+  *error = MPI_Get_address(location, &found);
+  *address = static_cast<int>(found);
+}
+
+void mpi_type_extent_(void* type, int* extent, int* error) {
+  MPI_Aint lower = 0, found = 0;
+  *error = MPI_Type_get_extent(Type(type, {}).c(), &lower, &found);
+  *extent = static_cast<int>(found);
+}
+
+void mpi_type_lb_(void* type, int* lower, int* error) {
+  MPI_Aint found = 0, extent = 0;
+  *error = MPI_Type_get_extent(Type(type, {}).c(), &found, &extent);
+  *lower = static_cast<int>(found);
+}
+
+void mpi_type_ub_(void* type, int* upper, int* error) {
+  MPI_Aint lower = 0, extent = 0;
+  *error = MPI_Type_get_extent(Type(type, {}).c(), &lower, &extent);
+  *upper = static_cast<int>(lower + extent);
+}
+
+void mpi_type_hvector_(int* count, int* length, int* stride, void* type, void* made, int* error) {
+  TypeOut result(made, {});
+  *error =
+      MPI_Type_create_hvector(*count, *length, MPI_Aint{*stride}, Type(type, {}).c(), result.c());
+  result.done(*error);
+}
+
+void mpi_type_hindexed_(int* count, int* lengths, int* displacements, void* type, void* made,
+                        int* error) {
+  const std::vector<MPI_Aint> places(displacements, displacements + std::max(*count, 0));
+  TypeOut result(made, {});
+  *error = MPI_Type_create_hindexed(*count, lengths, places.data(), Type(type, {}).c(), result.c());
+  result.done(*error);
+}
+
+void mpi_type_struct_(int* count, int* lengths, int* displacements, void* types, void* made,
+                      int* error) {
+  const std::vector<MPI_Aint> places(displacements, displacements + std::max(*count, 0));
+  TypeOut result(made, {});
+  *error = MPI_Type_create_struct(*count, lengths, places.data(),
+                                  Types(types, {count, 0, nullptr}).c(), result.c());
+  result.done(*error);
 }
 
 }  // extern "C"

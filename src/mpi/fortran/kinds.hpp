@@ -18,6 +18,7 @@ namespace weft::mpi::fortran {
 struct Context {
   const void* first;        ///< the address of the first argument: of arrays, their length
   std::size_t text_length;  ///< of a function's string
+  void* const* all;         ///< the addresses of all arguments
 
   std::size_t count() const {
     return static_cast<std::size_t>(std::max(*static_cast<const int*>(first), 0));
@@ -39,6 +40,7 @@ using IntOut = InPlace<int>;  // also of LOGICAL: true is 1
 using Ints = InPlace<int>;
 using AintOut = InPlace<MPI_Aint>;
 using Aints = InPlace<MPI_Aint>;
+using Address = InPlace<void>;  // where C writes a pointer
 
 template <class T>
 class Value {
@@ -119,6 +121,9 @@ using RequestInOut = InOut<MPI_Request>;
 using Request = In<MPI_Request>;
 using Errhandler = In<MPI_Errhandler>;
 using ErrhandlerOut = Out<MPI_Errhandler>;
+using ErrhandlerInOut = InOut<MPI_Errhandler>;
+using MessageOut = Out<MPI_Message>;
+using MessageInOut = InOut<MPI_Message>;
 using Group = In<MPI_Group>;
 using GroupOut = Out<MPI_Group>;
 using GroupInOut = InOut<MPI_Group>;
@@ -156,6 +161,29 @@ class Handles {
 };
 using Requests = Handles<MPI_Request, true>;
 using Types = Handles<MPI_Datatype, false>;
+
+/// A datatype for each process that the communicator's collectives reach. The communicator is the
+/// argument of that number, from 1.
+template <std::size_t place>
+class MemberTypes {
+ public:
+  MemberTypes(void* address, const Context& context) {
+    const MPI_Comm handle = Comm(context.all[place - 1], context).c();
+    int members = 0, is_inter = 0;
+    MPI_Comm_test_inter(handle, &is_inter);
+    (is_inter != 0 ? MPI_Comm_remote_size : MPI_Comm_size)(handle, &members);
+    if (address == abi::fortran_in_place()) return;
+    const auto* const fortran = static_cast<const int*>(address);
+    for (int i = 0; i < members; ++i) {
+      values_.push_back(abi::from_fortran<MPI_Datatype>(fortran[i]));
+    }
+  }
+  const MPI_Datatype* c() { return values_.data(); }
+  void done(int) {}
+
+ private:
+  std::vector<MPI_Datatype> values_;
+};
 
 /// A status, whose integers are those of C's one after the other, aligned as integers are.
 class StatusIn {
@@ -240,6 +268,19 @@ class TextIn {
   TextIn(void* address, const Context& context)
       : value_(static_cast<const char*>(address), context.text_length) {
     value_.erase(value_.find_last_not_of(' ') + 1);
+  }
+  const char* c() { return value_.c_str(); }
+  void done(int) {}
+
+ private:
+  std::string value_;
+};
+
+/// The same of info objects, where blanks at the beginning do not count either.
+class InfoTextIn {
+ public:
+  InfoTextIn(void* address, const Context& context) : value_(TextIn(address, context).c()) {
+    value_.erase(0, value_.find_first_not_of(' '));
   }
   const char* c() { return value_.c_str(); }
   void done(int) {}
