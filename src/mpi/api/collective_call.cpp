@@ -9,6 +9,8 @@
 namespace weft::mpi {
 namespace {
 
+constexpr std::int32_t most_at_once = 64;  // tags, from 1 on
+
 /// A collective operation that goes on while the program does something else.
 class CollectiveTask final : public Task {
  public:
@@ -136,6 +138,16 @@ int Collective::run_now(const collective::Request& what, const std::byte* input,
   return call.settle(communicator);
 }
 
+/// Each operation under way has flows of its own. They are used again by a later one, which begins
+/// when the earlier one is done here: so both ends of a flow take them in one order.
+CollectiveFlows& Collective::next_flows() {
+  auto& all = communicator->collective_flows;
+  if (all.empty()) {
+    for (std::int32_t tag = 1; tag <= most_at_once; ++tag) all.push_back({.tag = tag});
+  }
+  return all[communicator->collectives_begun++ % all.size()];
+}
+
 int Collective::run(std::unique_ptr<CollectiveJob> job) {
   if (request == nullptr && !job->plan) {
     const int result = run_now(job->request, job->input, job->output, job->fold);
@@ -149,17 +161,11 @@ int Collective::run(std::unique_ptr<CollectiveJob> job) {
     if (!transfer.failure()) job->finish();
     return call.settle(communicator);
   }
-  // Each operation under way has flows of its own. They are used again by a later one, which begins
-  // when the earlier one is done here: so both ends of a flow take them in one order.
-  const std::uint64_t number = communicator->collectives_begun++;
-  constexpr std::size_t most_at_once = 64;
-  if (communicator->last_collectives.empty()) communicator->last_collectives.resize(most_at_once);
-  auto& last = communicator->last_collectives[number % most_at_once];
-  const auto tag = static_cast<std::int32_t>(1 + number % most_at_once);
+  CollectiveFlows& flows = own_flows != nullptr ? *own_flows : next_flows();
   auto done = std::make_shared<bool>(false);
-  const std::shared_ptr<const bool> before = std::exchange(last, done);
-  transfer.start(
-      std::make_unique<CollectiveTask>(*this, std::move(job), std::move(plan), tag, before, done));
+  const std::shared_ptr<const bool> before = std::exchange(flows.last_done, done);
+  transfer.start(std::make_unique<CollectiveTask>(*this, std::move(job), std::move(plan), flows.tag,
+                                                  before, done));
   return call.settle(communicator);
 }
 
@@ -179,8 +185,11 @@ int prepare_collective(const char* function, MPI_Comm comm, MPI_Request* handle,
   Collective checked(function, comm);
   if (!checked.ok()) return checked.error;
   auto request = std::make_unique<Request>();
-  request->starts = [function, comm, start = std::move(start)](Request& self) {
+  // All processes make persistent operations in one order, and start them in any.
+  CollectiveFlows flows{.tag = 1 + most_at_once + checked.communicator->collectives_prepared++};
+  request->starts = [function, comm, start = std::move(start), flows](Request& self) mutable {
     Collective c(function, comm, &self);
+    c.own_flows = &flows;
     self.status = empty_status();
     return c.ok() ? start(c) : c.error;
   };

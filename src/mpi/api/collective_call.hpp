@@ -110,6 +110,8 @@ struct Collective {
   Call call;
   Communicator* communicator = nullptr;
   Request* request = nullptr;  ///< null: the call returns when the operation is done
+  /// Of a persistent operation. Null: it takes its turn with others.
+  CollectiveFlows* own_flows = nullptr;
   int error = MPI_SUCCESS;
 
   Collective(const char* function, MPI_Comm comm, Request* request = nullptr)
@@ -134,6 +136,9 @@ struct Collective {
               const FoldBytes& fold);
   /// The call's result.
   int run(std::unique_ptr<CollectiveJob> job);
+
+ private:
+  CollectiveFlows& next_flows();
 };
 
 /// A predefined operation.

@@ -32,6 +32,12 @@ struct ErrorHandler {
   MPI_File_errhandler_function* file = nullptr;
 };
 
+/// Flows of collectives that do not block: those of one tag follow each other.
+struct CollectiveFlows {
+  std::int32_t tag = 0;
+  std::shared_ptr<const bool> last_done;  ///< of the last one; null: there was none
+};
+
 struct Communicator {
   Group group;
   std::uint64_t children = 0;
@@ -45,11 +51,11 @@ struct Communicator {
   std::shared_ptr<const Topology> topology;  ///< null: none
   /// How often each group was made of this communicator by its members alone.
   std::map<std::uint64_t, std::uint64_t> groups_made;
-  /// Collectives that do not block: how many were begun, and whether the last one of each tag is
-  /// done.
+  /// Collectives that do not block, but persistent ones: how many were begun.
   std::uint64_t collectives_begun = 0;
+  std::vector<CollectiveFlows> collective_flows;  ///< none, or those that they take in turn
+  std::int32_t collectives_prepared = 0;          ///< persistent ones
   PlanCache plans;
-  std::vector<std::shared_ptr<const bool>> last_collectives;  ///< none, or 64
 };
 
 /// A datatype of the program's own.
