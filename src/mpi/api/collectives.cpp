@@ -202,7 +202,9 @@ int allreduce(Collective& c, const void* input, void* output, std::int64_t count
   const Datatype* const datatype = c.ok() ? c.call.communicated(type, c.error) : nullptr;
   if (datatype != nullptr && c.request == nullptr && datatype->is_contiguous()) {
     Folding made;
-    const bool is_known = recent_folding.type == datatype && recent_folding.op == op;
+    // Another thread may fold something else while this one waits.
+    const bool is_known = !Held::has_threads().load(std::memory_order_relaxed) &&
+                          recent_folding.type == datatype && recent_folding.op == op;
     if (!is_known) made = folding(c, op, type);
     const Folding& with = is_known ? recent_folding.folding : made;
     if (!c.ok() || !c.check_count(count)) return c.error;
