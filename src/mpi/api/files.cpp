@@ -122,7 +122,7 @@ int FileObject::fail(const Call& call, int error, const std::string& what) const
     MPI_File own = handle;
     int code = error;
     handler->file(&own, &code);
-    return code;
+    return code != MPI_SUCCESS ? code : error;  // nothing wrong goes on
   }
   return returns_errors ? error : call.fail(nullptr, error, what);
 }

@@ -90,7 +90,8 @@ int Call::fail(const Communicator* communicator, int error, const std::string& w
     MPI_Comm handle = communicator->handle;
     int code = error;
     communicator->handler->communicator(&handle, &code);
-    return code;  // which the handler may change
+    is_forgiven = code == MPI_SUCCESS;
+    return is_forgiven ? error : code;  // which the handler may change
   }
   if (communicator != nullptr && communicator->returns_errors) return error;
   const Library& mpi = library();

@@ -255,8 +255,12 @@ bool is_alone();
 struct Call {
   const char* function;
   Held held{};
-  /// Ends the program with one line, unless the communicator returns errors: then that error.
+  mutable bool is_forgiven = false;  ///< an error handler made success of the error
+  /// Ends the program with one line, unless the communicator returns errors: then that error, or
+  /// another one that its handler makes of it. Never success, so that nothing wrong goes on.
   int fail(const Communicator* communicator, int error, const std::string& what) const;
+  /// What the program gets for it.
+  int result(int error) const { return is_forgiven ? MPI_SUCCESS : error; }
   /// Null, with `error` set.
   Communicator* communicator(MPI_Comm handle, int& error) const {
     Library& mpi = library();

@@ -79,7 +79,8 @@ int fail_truncated(const Call& call, const Communicator* communicator, const Req
 namespace {
 
 int send(Message&& message, bool synchronous) {
-  if (const int error = message.check(true); error != MPI_SUCCESS) return error;
+  if (const int error = message.check(true); error != MPI_SUCCESS)
+    return message.call.result(error);
   if (!synchronous && message.send_now()) return MPI_SUCCESS;
   Request request;
   message.start_send(synchronous, request);
@@ -156,7 +157,8 @@ int MPI_Recv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_
     return wait_for(call, &library().world, request, status);
   }
   Message message{{"MPI_Recv"}, buffer, count, type, from, tag, comm};
-  if (const int error = message.check(false); error != MPI_SUCCESS) return error;
+  if (const int error = message.check(false); error != MPI_SUCCESS)
+    return message.call.result(error);
   Request request;
   message.start_receive(request);
   return wait_for(message.call, message.communicator, request, status);
@@ -186,8 +188,8 @@ int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type
   const Call call{"MPI_Sendrecv"};
   Message in{call, receive_buffer, receive_count, receive_type, from, receive_tag, comm};
   Message out{call, send_buffer, send_count, send_type, to, send_tag, comm};
-  if (const int error = in.check(false); error != MPI_SUCCESS) return error;
-  if (const int error = out.check(true); error != MPI_SUCCESS) return error;
+  if (const int error = in.check(false); error != MPI_SUCCESS) return in.call.result(error);
+  if (const int error = out.check(true); error != MPI_SUCCESS) return out.call.result(error);
   Request received, sent;
   in.start_receive(received);
   if (!out.send_now()) {
@@ -199,7 +201,8 @@ int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type
 
 int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   Message message{{"MPI_Iprobe"}, nullptr, 0, MPI_BYTE, from, tag, comm};
-  if (const int error = message.check(false); error != MPI_SUCCESS) return error;
+  if (const int error = message.check(false); error != MPI_SUCCESS)
+    return message.call.result(error);
   const auto found = message.is_null ? std::optional(Message::null_status())
                                      : library().questions->probe(message.communicator->group,
                                                                   message.match_source(),
@@ -211,7 +214,8 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) 
 
 int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
   Message message{{"MPI_Probe"}, nullptr, 0, MPI_BYTE, from, tag, comm};
-  if (const int error = message.check(false); error != MPI_SUCCESS) return error;
+  if (const int error = message.check(false); error != MPI_SUCCESS)
+    return message.call.result(error);
   if (message.is_null) {
     write_status(status, Message::null_status());
     return MPI_SUCCESS;

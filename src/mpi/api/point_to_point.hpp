@@ -73,7 +73,8 @@ int fail_truncated(const Call& call, const Communicator* communicator, const Req
 inline int take_result(const Call& call, const Communicator* communicator, const Request& request,
                        MPI_Status* status) {
   write_status(status, request.status);
-  return request.status.is_truncated ? fail_truncated(call, communicator, request) : MPI_SUCCESS;
+  return request.status.is_truncated ? call.result(fail_truncated(call, communicator, request))
+                                     : MPI_SUCCESS;
 }
 
 }  // namespace weft::mpi

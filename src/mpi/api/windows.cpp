@@ -29,7 +29,7 @@ int WindowObject::fail(const Call& call, int error, const std::string& what) con
   MPI_Win own = handle;
   int code = error;
   handler->window(&own, &code);
-  return code;
+  return code != MPI_SUCCESS ? code : error;  // nothing wrong goes on
 }
 
 WindowObject* find_window(const Call& call, MPI_Win handle, int& error) {
@@ -71,6 +71,14 @@ struct WindowMaker {
     made->parts.resize(group.size());
     gather_all(own, made->parts);
   }
+  /// Messages of a window that could not be made may still come, as of one that was freed.
+  ~WindowMaker() {
+    if (made != nullptr && made->communicator.group.size() > 0) {
+      library().freed_windows.push_back(std::move(made));
+    }
+  }
+  WindowMaker(const WindowMaker&) = delete;
+  WindowMaker& operator=(const WindowMaker&) = delete;
   bool ok() const { return error == MPI_SUCCESS; }
 
   template <class T>

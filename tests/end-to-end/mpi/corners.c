@@ -198,7 +198,7 @@ static void errors(void) {
   MPI_Comm_dup(MPI_COMM_SELF, &comm);
   MPI_Comm_create_errhandler(forgive, &handler);
   MPI_Comm_set_errhandler(comm, handler);
-  results[0] = MPI_Send(&number, 1, MPI_INT, 99, 0, comm);
+  results[0] = MPI_Send(&number, 1, MPI_INT, 1 << 24, 0, comm);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   results[1] = plain_class(MPI_Reduce_local(MPI_IN_PLACE, &number, 1, MPI_INT, MPI_SUM));
