@@ -267,6 +267,7 @@ void Transfer::refuse(const Lane& lane, std::size_t bytes) {
 // Called by the message layer, which is not to be called meanwhile.
 void Transfer::arrive(Lane& lane, std::span<const std::byte> all) {
   has_arrived_ = true;
+  if (failure_) return;  // receives may be gone
   Arrived message{.group = &lane.group(), .source = lane.source(), .header = {}, .content = {}};
   Header& header = message.header;
   if (all.size() < sizeof header) return refuse(lane, all.size());
