@@ -79,6 +79,7 @@ Folding predefined_folding(Collective& c, Fold operation, const Datatype& type) 
 Folding folding_with_gaps(const UserOperation& own, MPI_Datatype type, const Datatype& datatype) {
   return {.fold =
               [own, type, &datatype](const std::byte* in, std::byte* inout, std::uint64_t bytes) {
+                if (bytes == 0) return;
                 const std::uint64_t elements = bytes / datatype.size();
                 const Spread left(datatype, elements, {in, bytes});
                 const Spread right(datatype, elements, {inout, bytes});
@@ -87,7 +88,7 @@ Folding folding_with_gaps(const UserOperation& own, MPI_Datatype type, const Dat
                 own.function(left.address(), right.address(), &count, &handle);
                 datatype.pack(right.address(), elements, inout);
               },
-          .element_bytes = datatype.size(),
+          .element_bytes = std::max<std::uint64_t>(datatype.size(), 1),
           .may_regroup = true};
 }
 
@@ -125,11 +126,12 @@ Folding folding(Collective& c, MPI_Op op, MPI_Datatype type) {
   const std::uint64_t size = datatype->size();
   return {.fold =
               [own = *own, type, size](const std::byte* in, std::byte* inout, std::uint64_t bytes) {
+                if (bytes == 0) return;  // elements may have no bytes
                 int count = static_cast<int>(bytes / size);
                 MPI_Datatype handle = type;
                 own.function(const_cast<std::byte*>(in), inout, &count, &handle);
               },
-          .element_bytes = size,
+          .element_bytes = std::max<std::uint64_t>(size, 1),
           .may_regroup = true};
 }
 

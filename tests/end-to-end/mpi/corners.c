@@ -187,6 +187,23 @@ static void windows_of_one(void) {
   MPI_Win_free(&window);
 }
 
+static void fold_nothing(void* in, void* inout, int* count, MPI_Datatype* type) {}
+
+/* Of elements without bytes there is nothing to fold. */
+static void folds_of_nothing(void) {
+  MPI_Datatype nothing;
+  MPI_Op op;
+  int in = 1, out = 2;
+  MPI_Type_contiguous(0, MPI_INT, &nothing);
+  MPI_Type_commit(&nothing);
+  MPI_Op_create(fold_nothing, 1, &op);
+  MPI_Allreduce(&in, &out, 3, nothing, op, MPI_COMM_WORLD);
+  MPI_Reduce(&in, &out, 3, nothing, op, 0, MPI_COMM_WORLD);
+  say_int("nothing", out);
+  MPI_Op_free(&op);
+  MPI_Type_free(&nothing);
+}
+
 static void forgive(MPI_Comm* comm, int* code, ...) {
   *code = MPI_SUCCESS;
 }
@@ -229,6 +246,7 @@ int main(int argc, char** argv) {
   dimensions_of_many();
   longs_in_external32();
   windows_of_one();
+  folds_of_nothing();
   errors();
   version();
   MPI_Finalize();
