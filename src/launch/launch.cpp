@@ -326,7 +326,8 @@ class Launcher final : private HostListener {
     if (question->kind != LauncherQuestion::Kind::spawn) {
       return tell_answer(rank, worlds_->answer_about_name(*question));
     }
-    if (ending_) return;
+    // Nobody would meet the children of a process that has died since it asked.
+    if (ending_ || !lives_->runs(rank)) return;
     if (const std::string why = worlds_->refusal(*question); !why.empty()) {
       return tell_answer(rank, {.refusal = why});
     }

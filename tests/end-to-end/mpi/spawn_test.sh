@@ -40,3 +40,22 @@ SH
 chmod +x "$dir/killed"
 refused 'MPI_Comm_spawn: rank 1 was ended by signal 9 (Killed) before all had called MPI_Init' \
   "$weft" run -n 1 -- "$program" starts "$dir/killed"
+
+# A process that dies once it has asked gets no children. The launcher stands until both have happened.
+printf '#!/bin/sh\ntouch "%s"\n' "$dir/started" >"$dir/child"
+chmod +x "$dir/child"
+bytes=$(printf %s "$dir/child" | od -An -v -tu1 | tr -s ' \n' , | sed 's/^,//; s/,$//')
+printf '{"kind":0,"programs":[{"command":[[%s]],"processes":1}],"parents":[0],"name":[],"value":[]}' "$bytes" \
+  >"$dir/question"
+cat >"$dir/dies" <<'SH'
+#!/usr/bin/env bash
+size=$(stat -c %s "$1")
+kill -STOP "$PPID"
+(until grep -q '^State:.Z' "/proc/$$/status"; do :; done && kill -CONT "$PPID") >/dev/null 2>&1 &
+printf "$(printf '\\x%02x\\x%02x' $((size % 256)) $((size / 256)))\0\0k" >&"$WEFT_CHANNEL"
+cat "$1" >&"$WEFT_CHANNEL"
+kill -9 $$
+SH
+chmod +x "$dir/dies"
+refused 'rank 0 was ended by signal 9 (Killed)' "$weft" run -n 1 -- "$dir/dies" "$dir/question"
+[[ ! -e $dir/started ]] || fail "a process that has died gets a child"
