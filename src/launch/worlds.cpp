@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "base/mpi_launcher.hpp"
 
@@ -28,7 +30,8 @@ std::string Worlds::refusal(const LauncherQuestion& question) const {
   for (const SpawnedProgram& program : question.programs) {
     wanted += program.processes;
     const std::string file = find_program(program.command.front()).string();
-    if (file.empty() || ::access(file.c_str(), X_OK) != 0) {
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(file, none) || ::access(file.c_str(), X_OK) != 0) {
       return fmt::format(
           "'{}' is no program that can be started; give a path, or a name that is "
           "found in PATH",

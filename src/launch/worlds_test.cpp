@@ -59,8 +59,11 @@ TEST(worlds, programs_that_are_not_there_and_too_many_processes_are_refused) {
   EXPECT_NE(worlds.refusal(spawn({{.command = {"sh"}, .processes = Worlds::most_spawned + 1}}))
                 .find("too many"),
             std::string::npos);
-  EXPECT_NE(worlds.refusal(spawn({{.command = {"/no/such"}, .processes = 1}})).find("'/no/such'"),
-            std::string::npos);
+  for (const char* program : {"/no/such", "/tmp", ""}) {
+    EXPECT_NE(worlds.refusal(spawn({{.command = {program}, .processes = 1}}))
+                  .find(std::string("'") + program + "'"),
+              std::string::npos);
+  }
 }
 
 TEST(worlds, a_name_is_found_from_its_publication_to_its_end) {
