@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <string_view>
 
@@ -26,6 +27,7 @@ struct Port {
 constexpr std::string_view port_begins = "weft:";
 /// Tags of a port's messages, from the one that connects and from the one that accepts.
 constexpr int tags_per_port = 4;
+constexpr std::uint32_t most_ports = std::numeric_limits<int>::max() / tags_per_port;
 /// As many as the ABI with the fewest has.
 constexpr std::size_t most_port_name = 256;
 
@@ -55,7 +57,10 @@ Port read_port(std::string_view name, std::string& why) {
     if (name.starts_with(':')) name.remove_prefix(1);
     port.number = number_in(name);
     const JobDescription& job = library().process->job();
-    if (!name.empty() || port.node >= std::max(job.nodes, job.room)) why = "the port is damaged";
+    if (!name.empty() || port.node >= std::max(job.nodes, job.room) || port.number == 0 ||
+        port.number >= most_ports) {
+      why = "the port is damaged";
+    }
   }
   return port;
 }

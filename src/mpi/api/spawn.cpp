@@ -42,6 +42,7 @@ struct Spawned {
   std::uint32_t first = 0;
   std::uint32_t processes = 0;  ///< as asked for
   std::uint32_t why_length = 0;
+  int error_class = MPI_SUCCESS;
 };
 
 struct SpawnCall {
@@ -50,7 +51,8 @@ struct SpawnCall {
   int root;
 };
 
-/// The root's, told to all. `why` is empty when they are there.
+/// The root's, told to all: an error that it alone met would leave the others waiting. `why` is
+/// empty when they are there.
 Spawned tell_all(const SpawnCall& spawn, Spawned what, std::string& why, int& error) {
   what.why_length = static_cast<std::uint32_t>(why.size());
   const MPI_Comm comm = spawn.parents.handle;
@@ -63,19 +65,30 @@ Spawned tell_all(const SpawnCall& spawn, Spawned what, std::string& why, int& er
   return what;
 }
 
-int run_spawn(const SpawnCall& spawn, std::vector<SpawnedProgram> programs, MPI_Comm* made,
-              int* codes) {
-  const Group& group = spawn.parents.group;
+/// The root's part. `why` is empty when the processes are there.
+Spawned start_programs(const Group& parents, std::vector<SpawnedProgram> programs,
+                       std::string& why) {
   Spawned what;
-  std::string why;
-  if (group.rank == static_cast<std::uint32_t>(spawn.root)) {
-    LauncherQuestion question{
-        .programs = std::move(programs), .parents = {}, .name = {}, .value = {}};
-    for (const NodeId member : group.members) question.parents.push_back(member.value());
-    for (const SpawnedProgram& program : question.programs) what.processes += program.processes;
-    const auto answer = ask_launcher(question);
-    if (answer) what.first = answer->first;
-    if (!answer) why = answer.error().message;
+  LauncherQuestion question{
+      .programs = std::move(programs), .parents = {}, .name = {}, .value = {}};
+  for (const NodeId member : parents.members) question.parents.push_back(member.value());
+  for (const SpawnedProgram& program : question.programs) what.processes += program.processes;
+  const auto answer = ask_launcher(question);
+  if (answer) {
+    what.first = answer->first;
+  } else {
+    what.error_class = MPI_ERR_SPAWN;
+    why = answer.error().message;
+  }
+  return what;
+}
+
+/// `why`, where it is not empty, is the root's alone: why its arguments ask for nothing.
+int run_spawn(const SpawnCall& spawn, std::vector<SpawnedProgram> programs, std::string why,
+              MPI_Comm* made, int* codes) {
+  Spawned what{.error_class = MPI_ERR_ARG};
+  if (why.empty() && spawn.parents.group.rank == static_cast<std::uint32_t>(spawn.root)) {
+    what = start_programs(spawn.parents.group, std::move(programs), why);
   }
   int error = MPI_SUCCESS;
   what = tell_all(spawn, what, why, error);
@@ -84,7 +97,7 @@ int run_spawn(const SpawnCall& spawn, std::vector<SpawnedProgram> programs, MPI_
     std::fill_n(codes, what.processes, why.empty() ? MPI_SUCCESS : MPI_ERR_SPAWN);
   }
   *made = MPI_COMM_NULL;
-  if (!why.empty()) return spawn.call.fail(&spawn.parents, MPI_ERR_SPAWN, why);
+  if (!why.empty()) return spawn.call.fail(&spawn.parents, what.error_class, why);
   *made = connect_groups(spawn.parents, spawned_generation(what.first),
                          members_of_world(what.first, what.processes));
   return MPI_SUCCESS;
@@ -148,13 +161,15 @@ int MPI_Comm_spawn(const char* command, char** arguments, int processes, MPI_Inf
   Communicator* const parents = check(call, comm, root, error);
   if (parents == nullptr) return error;
   std::vector<weft::SpawnedProgram> programs;
+  std::string why;
   if (parents->group.rank == static_cast<std::uint32_t>(root)) {
     if (processes <= 0) {
-      return call.fail(parents, MPI_ERR_ARG, fmt::format("{} processes", processes));
+      why = fmt::format("{} processes", processes);
+    } else {
+      programs.push_back(program_of(command, arguments, processes));
     }
-    programs.push_back(program_of(command, arguments, processes));
   }
-  return run_spawn({call, *parents, root}, std::move(programs), made, codes);
+  return run_spawn({call, *parents, root}, std::move(programs), std::move(why), made, codes);
 }
 
 int MPI_Comm_spawn_multiple(int count, char** commands, char*** arguments, const int* processes,
@@ -164,16 +179,17 @@ int MPI_Comm_spawn_multiple(int count, char** commands, char*** arguments, const
   Communicator* const parents = check(call, comm, root, error);
   if (parents == nullptr) return error;
   std::vector<weft::SpawnedProgram> programs;
+  std::string why;
   if (parents->group.rank == static_cast<std::uint32_t>(root)) {
     if (count <= 0 || std::any_of(processes, processes + count, [](int n) { return n <= 0; })) {
-      return call.fail(parents, MPI_ERR_ARG, "a program without processes, or no program");
+      why = "a program without processes, or no program";
     }
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; why.empty() && i < count; ++i) {
       programs.push_back(
           program_of(commands[i], arguments != nullptr ? arguments[i] : nullptr, processes[i]));
     }
   }
-  return run_spawn({call, *parents, root}, std::move(programs), made, codes);
+  return run_spawn({call, *parents, root}, std::move(programs), std::move(why), made, codes);
 }
 
 int MPI_Comm_get_parent(MPI_Comm* parent) {

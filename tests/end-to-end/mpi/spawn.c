@@ -87,6 +87,21 @@ static int meet(int rank, int size) {
   return sum;
 }
 
+// No port has such a number.
+static void check_damaged_ports(void) {
+  char port[MPI_MAX_PORT_NAME];
+  const char* numbers[] = {":", ":0", ":-1", ":1073741824", ":99999999999"};
+  MPI_Comm made;
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  for (int i = 0; i < 5; ++i) {
+    MPI_Open_port(MPI_INFO_NULL, port);
+    strcpy(strrchr(port, ':'), numbers[i]);
+    int class = MPI_SUCCESS;
+    MPI_Error_class(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made), &class);
+    check(class == MPI_ERR_PORT, numbers[i]);
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm parent, children;
@@ -119,13 +134,17 @@ int main(int argc, char** argv) {
     MPI_Comm_disconnect(&children);
     MPI_Allreduce(&own, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     int met = size > 1 ? meet(rank, size) : 0;
-    // What cannot be started.
+    // What cannot be started, and what no process is asked for: all processes learn of it.
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     int error = MPI_Comm_spawn("/no/such/program", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0,
                                MPI_COMM_WORLD, &children, codes);
     int class = MPI_SUCCESS;
     MPI_Error_class(error, &class);
     check(class == MPI_ERR_SPAWN && codes[0] != MPI_SUCCESS, "an error");
+    error = MPI_Comm_spawn(argv[0], first, 0, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, codes);
+    MPI_Error_class(error, &class);
+    check(class == MPI_ERR_ARG && children == MPI_COMM_NULL, "an error of all processes");
+    check_damaged_ports();
     if (rank == 0) printf("%d processes, sums %d, %d, %d\n", size, sum, total, met);
   }
   int all = 0;
