@@ -22,6 +22,7 @@
 #include "launch/launched_job.hpp"
 #include "launch/lease.hpp"
 #include "launch/local_host.hpp"
+#include "launch/needed_libraries.hpp"
 #include "launch/output_buffer.hpp"
 #include "launch/program_exec.hpp"
 #include "launch/rank_lives.hpp"
@@ -90,7 +91,8 @@ class Launcher final : private HostListener {
     lives_.emplace(static_cast<std::uint32_t>(ranks_.size()),
                    RankLives::Options{.restart = options_.restart,
                                       .most_restarts = options_.most_restarts,
-                                      .decides = options_.file.empty()});
+                                      .decides = options_.file.empty(),
+                                      .needs_all = names_mpi(options_.command.front())});
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       if (ranks_[rank].host == nullptr) continue;
       if (auto started = start(rank); !started) return std::move(started).error();

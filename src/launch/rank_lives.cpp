@@ -56,9 +56,12 @@ RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
     ++restarts_;
     return Next::start_anew;
   }
-  // A program that failed by itself takes the others with it. One that was killed is waited for,
-  // until ranks that need it give up and name the operation.
-  return options_.restart || !end.was_killed ? Next::end_job : Next::fail;
+  // A program that failed or crashed by itself takes the others with it. One that was killed is
+  // waited for, until ranks that need it give up and name the operation; those of MPI never do
+  // once all have joined. Before that, one that is started later is refused to the one that asked.
+  const bool is_needed = options_.needs_all && rank.joined;
+  const bool ends_all = options_.restart || !end.was_killed || end.crashed || is_needed;
+  return ends_all ? Next::end_job : Next::fail;
 }
 
 RankLives::Next RankLives::on_needed(std::uint32_t index) {

@@ -21,6 +21,8 @@ class RankLives {
     std::uint32_t most_restarts = 0;  ///< of all ranks together
     /// All ranks of the job are this launcher's. Else node 0 decides that the job is over.
     bool decides = true;
+    /// A rank that was killed ends the job too: others would wait for it for ever.
+    bool needs_all = false;
   };
   RankLives(std::uint32_t ranks, Options options) : options_(options), ranks_(ranks) {}
 

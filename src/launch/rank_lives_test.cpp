@@ -102,6 +102,18 @@ TEST(rank_lives, programs_that_never_join_exit_as_they_like) {
   EXPECT_EQ(lives.on_end(1, {.code = 1}), Next::end_job) << "no restart is left";
 }
 
+TEST(rank_lives, a_crash_ends_the_job_as_an_exit_with_a_code_does) {
+  EXPECT_EQ(running(2, {}).on_end(1, crashed), Next::end_job);
+  EXPECT_EQ(running(2, {}).on_end(1, {.code = 3}), Next::end_job);
+}
+
+TEST(rank_lives, a_killed_rank_ends_the_job_where_the_others_would_wait_for_ever) {
+  EXPECT_EQ(running(2, {.needs_all = true}).on_end(1, killed), Next::end_job);
+  RankLives before(1, {.needs_all = true});
+  before.begin(0);
+  EXPECT_EQ(before.on_end(0, killed), Next::fail) << "it has not joined";
+}
+
 TEST(rank_lives, those_that_a_killed_rank_leaves_behind_are_let_go_when_they_have_returned) {
   RankLives lives = running(3, {});
   EXPECT_EQ(lives.on_end(1, killed), Next::fail);
