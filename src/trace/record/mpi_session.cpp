@@ -20,10 +20,10 @@ MpiSession& MpiSession::get() {
 
 void MpiSession::choose_clock() {
   // The variable is gone once MPI has begun.
-  is_simulated_ = std::getenv("WEFT_SIMULATION") != nullptr;
+  if (std::getenv("WEFT_SIMULATION") != nullptr) clock_ = &ns_of_mpi;
 }
 
-std::uint64_t MpiSession::simulated_ns() {
+std::uint64_t MpiSession::ns_of_mpi() {
   return static_cast<std::uint64_t>(MPI_Wtime() * 1e9);
 }
 
@@ -55,7 +55,7 @@ void MpiSession::begin(Call call, std::uint64_t entered_ns) {
   if (!recorder_.open(directory, rank_, static_cast<std::uint32_t>(ranks))) {
     std::perror("weft trace record: a recording cannot be made");
   }
-  if (is_simulated_) entered_ns = now_ns();
+  if (clock_ == &ns_of_mpi) entered_ns = now_ns();  // it did not run before
   ++depth_;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval_, nullptr);
   MPI_Comm_group(MPI_COMM_WORLD, &world_);
