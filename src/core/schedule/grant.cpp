@@ -26,6 +26,8 @@ constexpr std::uint64_t grants_per_share = 4;
 constexpr double many_rounds = 4;
 constexpr std::uint64_t distance_of_many = 3;
 
+/// Contributions that have come are looked at after so long even if they are few.
+constexpr Duration longest_without_look = Duration::milliseconds(1);
 /// Bytes that are always out, for small contributions: with less, too many messages would go with
 /// them.
 constexpr double least_window = 96 << 10;
@@ -134,6 +136,7 @@ void GrantCompute::note_slow(Instant now) {
 void GrantCompute::on_given_up(Instant, std::uint32_t input, TimesliceIndex below) {
   const TimesliceIndex own = grid_.first.plus(self_);
   if (!active_ || input >= inputs_.size() || below <= own) return;
+  out_fills_rings_ = false;
   // Of its own timeslices, those of the rounds before this one are below.
   settle(inputs_[input], (below.value() - own.value() - 1) / grid_.computes + 1);
 }
@@ -141,6 +144,7 @@ void GrantCompute::on_given_up(Instant, std::uint32_t input, TimesliceIndex belo
 void GrantCompute::on_message(Instant, std::uint32_t from, std::span<const std::byte> bytes) {
   GrantMessage said;
   if (!active_ || from >= inputs_.size() || !decode(bytes, said)) return;
+  out_fills_rings_ = false;
   Input& input = inputs_[from];
   if (said.kind == GrantKind::agreed) pace_.agree(said.number);
   if (said.kind == GrantKind::ended) input.ended = std::min(input.ended, said.round);
@@ -176,10 +180,9 @@ Duration GrantCompute::late_after() const {
   return usual_ == Duration{} ? Duration::max() : usual_ * options_.late_factor;
 }
 
-bool GrantCompute::is_late(const Input& input, Instant now) const {
-  // Where credit decides, a grant waits for room in the ring and not for its input node.
-  return !pace_.fills_rings() && late_after() != Duration::max() && !input.batches.empty() &&
-         now - input.batches[0].at > late_after();
+bool GrantCompute::is_late(const Input& input, Instant now, const Standing& standing) const {
+  return standing.late_after != Duration::max() && !input.batches.empty() &&
+         now - input.batches[0].at > standing.late_after;
 }
 
 /// The rings' capacity and half as much: with less a grant that waits until it is worth a message
@@ -224,6 +227,8 @@ GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest)
   const std::uint64_t apart = window / n * (has_many_rounds ? distance_of_many : 1);
   Standing standing{.lowest = lowest, .end = lowest + pace_.ahead() + apart};
   standing.share = std::max<std::uint64_t>(1, window / n);
+  // Where credit decides, a grant waits for room in the ring and not for its input node.
+  if (!pace_.fills_rings()) standing.late_after = late_after();
   if (std::exchange(slow_, pace_.slow_inputs()) != pace_.slow_inputs()) together_.restart();
   for (std::uint64_t round = lowest; slow_ > 0 && round < standing.end; ++round) {
     const Instant opens = together_.opens(round);
@@ -237,55 +242,73 @@ GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest)
   for (std::size_t i = 0; i < n; ++i) {
     const Input& input = inputs_[i];
     if (!input.up || input.out() == 0 || pace_.is_slow(i)) continue;
-    if (is_late(input, now) && forgiven < std::max<std::size_t>(1, n / 2)) {
+    if (is_late(input, now, standing) && forgiven < std::max<std::size_t>(1, n / 2)) {
       ++forgiven;
       continue;
     }
     standing.out += input.out();
-    if (pace_.fills_rings() || late_after() == Duration::max() || input.batches.empty()) continue;
+    if (standing.late_after == Duration::max() || input.batches.empty()) continue;
     // A grant that turns late frees its place.
-    const Instant late = input.batches[0].at + late_after() + Duration(1);
+    const Instant late = input.batches[0].at + standing.late_after + Duration(1);
     if (late > now) deadline_ = std::min(deadline_, late);
   }
   return standing;
 }
 
-bool GrantCompute::may_grant(std::size_t i, Instant now, const Standing& standing) const {
+std::uint64_t GrantCompute::may_grant(std::size_t i, Instant now, const Standing& standing) const {
   const Input& input = inputs_[i];
-  if (!input.up || pace_.is_slow(i) || input.granted >= std::min(input.ended, standing.end)) {
-    return false;
-  }
+  const std::uint64_t end = std::min(input.ended, standing.end);
+  if (!input.up || pace_.is_slow(i) || input.granted >= end) return 0;
+  const std::uint64_t most = shares_per_input * standing.share;
+  const std::uint64_t out = input.out();
   // An input node that does not answer gets no more grants.
-  return input.out() == 0 ||
-         (input.out() < shares_per_input * standing.share && !is_late(input, now));
+  if (out >= most || (out > 0 && is_late(input, now, standing))) return 0;
+  return std::min(end - input.granted, most - out);
 }
 
-std::uint64_t GrantCompute::least_granted(Instant now, const Standing& standing) const {
-  std::uint64_t least = none;
+GrantCompute::Level GrantCompute::lowest_level(Instant now, const Standing& standing) const {
+  Level level;
+  std::uint64_t next = none;  // the lowest of the others
+  std::uint64_t may = none;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].granted >= least || !may_grant(i, now, standing)) continue;
-    least = inputs_[i].granted;
-    if (least <= standing.lowest) break;  // nobody can be further behind
+    const std::uint64_t granted = inputs_[i].granted;
+    if (granted > level.round && granted >= next) continue;
+    const std::uint64_t more = may_grant(i, now, standing);
+    if (more == 0) continue;
+    if (granted < level.round) {
+      next = level.round;
+      level = {.round = granted, .inputs = 1};
+      may = more;
+    } else if (granted == level.round) {
+      ++level.inputs;
+      may = std::min(may, more);
+    } else {
+      next = granted;
+    }
   }
-  return least;
+  level.rounds = std::min(may, next - level.round);
+  return level;
 }
 
-/// Grants round by round, so that a grant does not take a look at all input nodes.
+/// Those that are furthest behind first; as many rounds at once as there are places for.
 bool GrantCompute::grant(Instant now, std::uint64_t window, Standing& standing) {
   while (standing.out < window) {
-    const std::uint64_t round = least_granted(now, standing);
-    if (round == none) return false;
+    const Level level = lowest_level(now, standing);
+    if (level.inputs == 0) return false;
+    const std::uint64_t rounds =
+        std::clamp<std::uint64_t>((window - standing.out) / level.inputs, 1, level.rounds);
     // Downwards: so each input node is asked by one compute node after the other, upwards.
     std::size_t i = next_;
     for (std::size_t k = 0; k < inputs_.size() && standing.out < window; ++k) {
       const std::size_t after = i == 0 ? inputs_.size() - 1 : i - 1;
-      if (inputs_[i].granted == round && may_grant(i, now, standing)) {
-        together_.on_grant(now, inputs_[i].granted++);
-        ++standing.out;
+      if (inputs_[i].granted == level.round && may_grant(i, now, standing) > 0) {
+        inputs_[i].granted += rounds;
+        standing.out += rounds;
         next_ = after;
       }
       i = after;
     }
+    together_.on_grant(now, level.round + rounds - 1);
   }
   return true;
 }
@@ -327,7 +350,18 @@ void GrantCompute::held_up(Instant now, const Standing& standing) {
   pace_.on_held_up(now, holding_up_);
 }
 
+/// With the rings' worth out there is time: a look at all input nodes for every few contributions
+/// would cost a tenth of a processor, and their grants would not be worth a message yet.
+bool GrantCompute::can_wait(Instant now) const {
+  return out_fills_rings_ && !look_again_ && arrivals_ < worth_a_look_ &&
+         now - looked_ < longest_without_look;
+}
+
 void GrantCompute::write_messages(Instant now, MessageBox& out) {
+  if (can_wait(now)) {
+    deadline_ = arrivals_ == 0 ? Instant::never() : looked_ + longest_without_look;
+    return;
+  }
   deadline_ = Instant::never();
   const std::size_t behind = active_ ? furthest_behind() : inputs_.size();
   if (behind == inputs_.size()) return;
@@ -352,6 +386,8 @@ void GrantCompute::write_messages(Instant now, MessageBox& out) {
   looked_ = now;
   arrivals_ = 0;
   had_in_flight_ = state.out;
+  out_fills_rings_ = !is_held_up && slow_ == 0 && !out.full() && pace_.fills_rings();
+  worth_a_look_ = state.share / (2 * grants_per_share);
 }
 
 void GrantCompute::tell(Instant now, std::uint64_t window, MessageBox& out) {

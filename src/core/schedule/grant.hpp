@@ -130,6 +130,13 @@ class GrantCompute final : public ComputeSchedule {
     std::uint64_t share = 1;   // of one input node in the grants that may be out
     bool waits_for_slow = false;
     std::uint64_t out = 0;  // and not late, nor of slow input nodes
+    Duration late_after = Duration::max();
+  };
+  /// Input nodes that are furthest behind among those that may be granted more.
+  struct Level {
+    std::uint64_t round = none;  // which they wait for
+    std::uint64_t inputs = 0;
+    std::uint64_t rounds = 0;  // that all of them may be granted before another is as far behind
   };
   void find_teller();
   void note_size(double bytes);
@@ -137,18 +144,19 @@ class GrantCompute final : public ComputeSchedule {
   void learn(Instant now, Input& input, bool of_slow);
   void note_slow(Instant now);
   Duration late_after() const;
-  bool is_late(const Input& input, Instant now) const;
+  bool is_late(const Input& input, Instant now, const Standing& standing) const;
   std::uint32_t rings_hold() const;
   /// Of the input nodes that hold up the oldest timeslice: the first. The number of inputs when
   /// everybody has ended or left.
   std::size_t furthest_behind();
   Standing standing(Instant now, std::uint64_t lowest);
-  bool may_grant(std::size_t input, Instant now, const Standing& standing) const;
-  /// The lowest round that an input node waits for and may be granted; none when none may.
-  std::uint64_t least_granted(Instant now, const Standing& standing) const;
+  /// How many rounds more that input node may be granted.
+  std::uint64_t may_grant(std::size_t input, Instant now, const Standing& standing) const;
+  Level lowest_level(Instant now, const Standing& standing) const;
   /// Grants until `window` contributions are out. False: no input node may be granted more.
   bool grant(Instant now, std::uint64_t window, Standing& standing);
   void grant_slow(const Standing& standing);
+  bool can_wait(Instant now) const;
   void note_starved(const Standing& standing);
   void held_up(Instant now, const Standing& standing);
   void tell(Instant now, std::uint64_t window, MessageBox& out);
@@ -173,6 +181,8 @@ class GrantCompute final : public ComputeSchedule {
   Instant looked_{};
   std::size_t arrivals_ = 0;
   std::uint64_t had_in_flight_ = 0;      // when it last looked
+  bool out_fills_rings_ = false;         // then; nobody was waited for
+  std::uint64_t worth_a_look_ = 0;       // contributions
   std::vector<std::int64_t> latencies_;  // ring of the last ones, ns
   std::size_t latencies_seen_ = 0;
   Duration usual_{};

@@ -311,6 +311,47 @@ TEST_F(granting_node, nobody_is_late_where_credit_decides) {
   EXPECT_EQ(node_->next_deadline(), Instant::never());
 }
 
+/// Rings of 64: 96 rounds for each of two input nodes are out. An eighth of that is worth a look.
+TEST_F(granting_node, few_contributions_wait_for_others_while_the_rings_worth_is_out) {
+  start(
+      2, 0,
+      {.min_in_flight = 1000, .first_in_flight = 1000, .first_window = 0, .pair_descriptors = 64});
+  first_round(2);
+  EXPECT_EQ(grants().size(), 2u * 96);
+  std::uint64_t t = 104;
+  const auto come = [&](int rounds) {
+    for (int k = 0; k < rounds; ++k, t += 4) {
+      arrive(0, t);
+      arrive(1, t);
+      (void)grants();
+    }
+  };
+  come(5);
+  EXPECT_GT(node_->next_deadline(), now_);
+  EXPECT_LE(node_->next_deadline(), now_ + Duration::milliseconds(1));
+  now_ = node_->next_deadline();
+  (void)grants();
+  EXPECT_EQ(node_->next_deadline(), Instant::never()) << "it has looked";
+  come(200);
+  EXPECT_GE(told_[0] - (t - 100) / 4, 96u - 24 - 12) << "a message is for a quarter of 96";
+  EXPECT_EQ(told_[0], told_[1]);
+}
+
+/// One is 30 rounds behind the other: it gets those first, and then both as much.
+TEST_F(granting_node, many_rounds_at_once_go_to_who_is_behind_first) {
+  start(2, 0,
+        {.min_in_flight = 48, .first_in_flight = 48, .first_window = 0, .open_timeslices = 64});
+  first_round(2);
+  EXPECT_EQ(grants().size(), 48u);
+  EXPECT_EQ(told_, (std::vector<std::uint64_t>{25, 25}));
+  for (std::uint64_t r = 1; r < 25; ++r) arrive(0, 100 + 4 * r, 0);
+  (void)grants();
+  const std::uint64_t ahead = told_[0];
+  for (std::uint64_t r = 1; r < 25; ++r) arrive(1, 100 + 4 * r, 0);
+  (void)grants();
+  EXPECT_GE(told_[1], ahead - 6) << "less than a quarter of a share is not worth a message";
+}
+
 TEST_F(granting_node, others_arrive_together_with_an_input_that_is_always_last) {
   start(4, 0, {});
   // Each input answers its grants one after the other: 10 us each, input 3 takes 100 us.

@@ -27,6 +27,7 @@ InputMachine::InputMachine(const InputConfig& config, InputBuffer& buffer,
       peers_(config.roster.nodes()),
       hellos_(config.roster.computes),
       window_(config.window),
+      lacks_credit_(config.roster.computes, TimesliceIndex::max()),
       newest_given_up_(config.roster.computes),
       messages_(256),
       early_(std::size_t{64} * config.roster.computes) {
@@ -143,6 +144,7 @@ void InputMachine::on_credit(Instant now, std::uint32_t compute, const Credit& c
 }
 
 void InputMachine::settle(std::uint32_t compute) {
+  lacks_credit_[compute] = TimesliceIndex::max();
   // Once a node is on its way out, only timeslices promised to be done count as done.
   if (!pairs_[compute].is_open()) return;
   bool any = false;
@@ -188,7 +190,7 @@ void InputMachine::pass_given_up() {
 
 /// The source skips timeslices below t when it has not come that far.
 void InputMachine::go_on_at(TimesliceIndex t) {
-  const std::uint64_t wanted = t.value() * config_.microslices_per_timeslice;
+  const std::uint64_t wanted = first_microslice(t);
   if (wanted <= buffer_.next()) return;
   buffer_.restart_at(wanted);
   seek_ = wanted;
@@ -196,7 +198,7 @@ void InputMachine::go_on_at(TimesliceIndex t) {
 }
 
 void InputMachine::free_consumed() {
-  const std::uint64_t keep = window_.oldest().value() * config_.microslices_per_timeslice;
+  const std::uint64_t keep = first_microslice(window_.oldest());
   buffer_.release_before(std::min(keep, buffer_.next()));
 }
 
@@ -214,22 +216,25 @@ std::uint32_t InputMachine::owner(TimesliceIndex t) const {
   return members_[view_.grid().compute_of(t)];
 }
 
-std::optional<MicrosliceRun> InputMachine::available(TimesliceIndex t) const {
-  const std::uint64_t first = t.value() * config_.microslices_per_timeslice;
-  const std::uint64_t wanted =
-      std::uint64_t{config_.microslices_per_timeslice} + config_.overlap_microslices;
-  if (first < buffer_.oldest()) return std::nullopt;
-  if (first + wanted > buffer_.next() && (!source_ended_ || first >= buffer_.next())) {
-    return std::nullopt;
-  }
-  const std::uint64_t count = std::min(wanted, buffer_.next() - first);
+std::uint64_t InputMachine::first_microslice(TimesliceIndex t) const {
+  return t.value() * config_.microslices_per_timeslice;
+}
+
+bool InputMachine::has_data(TimesliceIndex t) const {
+  const std::uint64_t first = first_microslice(t);
+  return first >= buffer_.oldest() && (first + whole_contribution() <= buffer_.next() ||
+                                       (source_ended_ && first < buffer_.next()));
+}
+
+MicrosliceRun InputMachine::content(TimesliceIndex t) const {
+  const std::uint64_t first = first_microslice(t);
+  const std::uint64_t count = std::min(whole_contribution(), buffer_.next() - first);
   return buffer_.run(first, static_cast<std::uint32_t>(count));
 }
 
 bool InputMachine::needs_more_room() const {
   const TimesliceIndex t = window_.oldest();
-  return takes_part_ && t < end() && !available(t) &&
-         buffer_.oldest() == t.value() * config_.microslices_per_timeslice;
+  return takes_part_ && t < end() && !has_data(t) && buffer_.oldest() == first_microslice(t);
 }
 
 Readiness InputMachine::readiness(TimesliceIndex t) const {
@@ -238,15 +243,19 @@ Readiness InputMachine::readiness(TimesliceIndex t) const {
   if (window_.state(t) != SendWindow::State::waiting) return Readiness::started;
   const std::uint32_t rank = view_.grid().compute_of(t);
   if (t < given_up_[rank]) return Readiness::started;
+  if (lacks_credit_[members_[rank]] == t) return Readiness::no_credit;
+  // Asked about many timeslices in a turn, and the cheapest question to answer.
+  if (!has_data(t)) return Readiness::no_data;
   if (!window_.covers(t)) return Readiness::no_credit;
   if (t > next_of(rank)) return Readiness::no_credit;  // every pair's order is ascending
-  const auto run = available(t);
-  if (!run) return Readiness::no_data;
-  const PairSender& pair = pairs_[owner(t)];
+  const PairSender& pair = pairs_[members_[rank]];
   if (!pair.is_open()) return Readiness::unreachable;
+  const std::size_t bytes = content(t).bytes();
   // One that never fits is let through: starting it reports the error.
-  if (run->bytes() > fits(pair)) return Readiness::sendable;
-  return pair.has_credit(run->bytes()) ? Readiness::sendable : Readiness::no_credit;
+  if (bytes > fits(pair)) return Readiness::sendable;
+  if (pair.has_credit(bytes)) return Readiness::sendable;
+  lacks_credit_[members_[rank]] = t;
+  return Readiness::no_credit;
 }
 
 TimesliceIndex InputMachine::next_of(std::uint32_t rank) const {
@@ -276,20 +285,20 @@ Error InputMachine::too_large(TimesliceIndex t, std::uint64_t bytes, const PairS
 }
 
 void InputMachine::start(Instant now, TimesliceIndex t, Outbox& out) {
-  const auto run = available(t);
-  WEFT_CHECK(run, "timeslice {} has no data", t.value());
+  WEFT_CHECK(has_data(t), "timeslice {} has no data", t.value());
+  const MicrosliceRun run = content(t);
   SendWindow::Slot& slot = window_.at(t);
   slot.owner = owner(t);
   PairSender& pair = pairs_[slot.owner];
-  if (run->bytes() > fits(pair)) {
-    failure_ = too_large(t, run->bytes(), pair);
+  if (run.bytes() > fits(pair)) {
+    failure_ = too_large(t, run.bytes(), pair);
     return;
   }
   ContributionDescriptor descriptor;
   descriptor.timeslice = t.value();
-  descriptor.size = static_cast<std::uint32_t>(run->bytes());
-  descriptor.microslices = run->count;
-  if (run->count < std::uint64_t{config_.microslices_per_timeslice} + config_.overlap_microslices) {
+  descriptor.size = static_cast<std::uint32_t>(run.bytes());
+  descriptor.microslices = run.count;
+  if (run.count < whole_contribution()) {
     descriptor.microslices |= static_cast<std::uint32_t>(ContributionFlag::missing_microslices);
   }
   if (slot.repeated || t < view_.unsure_below()) {
@@ -297,14 +306,14 @@ void InputMachine::start(Instant now, TimesliceIndex t, Outbox& out) {
     ++counters_.repeated;
   }
   const std::size_t before = out.tx.size();
-  pair.start(now, descriptor, run->segments, config_.data_level, out);
+  pair.start(now, descriptor, run.segments, config_.data_level, out);
   writes_out_ += out.tx.size() - before;
   writes_out_of_view_ += out.tx.size() - before;
   slot.state = SendWindow::State::started;
   owe(config_.roster.compute_node(slot.owner).value(), owes_written);
-  is_large_ = run->bytes() >= large_contribution;
+  is_large_ = run.bytes() >= large_contribution;
   ++counters_.contributions;
-  counters_.bytes += run->bytes();
+  counters_.bytes += run.bytes();
 }
 
 void InputMachine::send_scheduled(Instant now, Outbox& out) {
@@ -411,7 +420,7 @@ void InputMachine::turn(Instant now, Outbox& out) {
 std::optional<std::uint32_t> InputMachine::holds_up() const {
   const TimesliceIndex t = window_.oldest();
   if (!takes_part_ || prepare_ || t >= end()) return std::nullopt;
-  if (window_.state(t) == SendWindow::State::waiting && !available(t)) return std::nullopt;
+  if (window_.state(t) == SendWindow::State::waiting && !has_data(t)) return std::nullopt;
   return owner(t);
 }
 

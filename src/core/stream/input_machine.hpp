@@ -168,7 +168,15 @@ class InputMachine final : public schedule::SendState {
   std::uint64_t fits(const PairSender& pair) const;
   Error too_large(TimesliceIndex t, std::uint64_t bytes, const PairSender& pair) const;
   TimesliceIndex next_of(std::uint32_t rank) const;
-  std::optional<MicrosliceRun> available(TimesliceIndex t) const;
+  std::uint64_t first_microslice(TimesliceIndex t) const;
+  /// Microslices of a contribution that is not cut short by the source's end.
+  std::uint64_t whole_contribution() const {
+    return std::uint64_t{config_.microslices_per_timeslice} + config_.overlap_microslices;
+  }
+  /// Whether the buffer holds all of the contribution.
+  bool has_data(TimesliceIndex t) const;
+  /// The contribution, of which there must be data.
+  MicrosliceRun content(TimesliceIndex t) const;
   void start(Instant now, TimesliceIndex t, Outbox& out);
   void send_scheduled(Instant now, Outbox& out);
   void send_schedule_messages(Instant now, Outbox& out);
@@ -194,8 +202,11 @@ class InputMachine final : public schedule::SendState {
   mutable std::vector<std::uint64_t> next_round_;  // per member: its next round of the grid
   std::vector<BuiltBy> built_before_;              // by compute nodes, in earlier views
   std::vector<TimesliceIndex> given_up_;           // per member: it does not wait for any below
-  std::vector<GivenUp> newest_given_up_;           // per compute node: of the latest view so far
-  std::vector<std::uint32_t> suspects_;            // nodes, ascending, each once
+  /// Per compute node: the timeslice that had no credit when a schedule asked; maximum: none, or
+  /// there has been news of that node since. Schedules ask again and again.
+  mutable std::vector<TimesliceIndex> lacks_credit_;
+  std::vector<GivenUp> newest_given_up_;  // per compute node: of the latest view so far
+  std::vector<std::uint32_t> suspects_;   // nodes, ascending, each once
   schedule::MessageBox messages_;
   EarlyMessages early_;
 

@@ -24,6 +24,7 @@ void InputMachine::on_peer_down(NodeId peer) {
   if (config_.roster.is_compute(peer)) {
     const std::uint32_t compute = config_.roster.compute_index(peer);
     pairs_[compute].close();
+    lacks_credit_[compute] = TimesliceIndex::max();
     hellos_[compute].reset();
   }
   leader_.node_down(peer);
@@ -324,6 +325,7 @@ void InputMachine::open_pair(std::uint32_t compute) {
   // A pair is used once in a view: after a break only the next view knows where it stands.
   if (hello->view != view_.number || pairs_[compute].view() == view_.number) return;
   pairs_[compute].open(*std::exchange(hello, std::nullopt));
+  lacks_credit_[compute] = TimesliceIndex::max();
 }
 
 void InputMachine::suspect(std::uint32_t node) {
