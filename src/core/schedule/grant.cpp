@@ -241,7 +241,9 @@ GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest)
   std::size_t forgiven = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const Input& input = inputs_[i];
-    if (!input.up || input.out() == 0 || pace_.is_slow(i)) continue;
+    if (!input.up || input.out() == 0) continue;
+    standing.is_lowest_asked = standing.is_lowest_asked || input.arrived == lowest;
+    if (pace_.is_slow(i)) continue;
     if (is_late(input, now, standing) && forgiven < std::max<std::size_t>(1, n / 2)) {
       ++forgiven;
       continue;
@@ -290,20 +292,27 @@ GrantCompute::Level GrantCompute::lowest_level(Instant now, const Standing& stan
   return level;
 }
 
-/// Those that are furthest behind first; as many rounds at once as there are places for.
+/// Those that are furthest behind first; as many rounds at once as there are places for. When the
+/// window has shrunk, grants beyond the oldest timeslice may take all of it and wait for room that
+/// only that timeslice makes: one of those who hold it up is asked all the same.
 bool GrantCompute::grant(Instant now, std::uint64_t window, Standing& standing) {
-  while (standing.out < window) {
+  const auto may_be_more = [&](std::uint64_t round) {
+    return standing.out < window || (!standing.is_lowest_asked && round == standing.lowest);
+  };
+  while (may_be_more(standing.lowest)) {
     const Level level = lowest_level(now, standing);
     if (level.inputs == 0) return false;
-    const std::uint64_t rounds =
-        std::clamp<std::uint64_t>((window - standing.out) / level.inputs, 1, level.rounds);
+    if (!may_be_more(level.round)) break;
+    const std::uint64_t places = window - std::min(window, standing.out);
+    const std::uint64_t rounds = std::clamp<std::uint64_t>(places / level.inputs, 1, level.rounds);
     // Downwards: so each input node is asked by one compute node after the other, upwards.
     std::size_t i = next_;
-    for (std::size_t k = 0; k < inputs_.size() && standing.out < window; ++k) {
+    for (std::size_t k = 0; k < inputs_.size() && may_be_more(level.round); ++k) {
       const std::size_t after = i == 0 ? inputs_.size() - 1 : i - 1;
       if (inputs_[i].granted == level.round && may_grant(i, now, standing) > 0) {
         inputs_[i].granted += rounds;
         standing.out += rounds;
+        standing.is_lowest_asked = standing.is_lowest_asked || level.round == standing.lowest;
         next_ = after;
       }
       i = after;

@@ -129,7 +129,8 @@ class GrantCompute final : public ComputeSchedule {
     std::uint64_t end = 0;     // rounds from here on are for slow input nodes only
     std::uint64_t share = 1;   // of one input node in the grants that may be out
     bool waits_for_slow = false;
-    std::uint64_t out = 0;  // and not late, nor of slow input nodes
+    std::uint64_t out = 0;         // and not late, nor of slow input nodes
+    bool is_lowest_asked = false;  // for its contribution, one of those furthest behind
     Duration late_after = Duration::max();
   };
   /// Input nodes that are furthest behind among those that may be granted more.
@@ -153,7 +154,8 @@ class GrantCompute final : public ComputeSchedule {
   /// How many rounds more that input node may be granted.
   std::uint64_t may_grant(std::size_t input, Instant now, const Standing& standing) const;
   Level lowest_level(Instant now, const Standing& standing) const;
-  /// Grants until `window` contributions are out. False: no input node may be granted more.
+  /// Grants until `window` contributions are out, and the oldest timeslice's in any case. False: no
+  /// input node may be granted more.
   bool grant(Instant now, std::uint64_t window, Standing& standing);
   void grant_slow(const Standing& standing);
   bool can_wait(Instant now) const;

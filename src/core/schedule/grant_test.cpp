@@ -296,6 +296,39 @@ TEST_F(granting_node, what_turns_late_frees_its_place) {
   EXPECT_EQ(grants(), (std::vector<Granted>{{3, 128}}));
 }
 
+/// Grants beyond the oldest timeslice wait for room in rings, which only that timeslice makes.
+TEST_F(granting_node, asks_for_the_oldest_timeslice_when_later_ones_take_the_whole_window) {
+  start(4, 0, {.min_in_flight = 1, .first_in_flight = 4, .first_window = 0});
+  first_round(4);
+  (void)grants();
+  hear(1, agreed, 0, 4);
+  std::uint64_t t = 104;
+  usual_rounds(4, t);
+  now_ = now_ + Duration::milliseconds(10);  // input 0 pauses, and owes its share
+  hear(1, agreed, 0, 32);
+  (void)grants();
+  constexpr std::uint64_t ring_holds = 4;
+  std::array<std::uint64_t, 4> round;
+  round.fill(grid_.round_of(TimesliceIndex(t)));
+  const auto others_send = [&] {
+    for (std::uint32_t i = 1; i < 4; ++i) {
+      while (round[i] < told_[i] && round[i] < round[0] + ring_holds) {
+        arrive(i, grid_.timeslice(round[i]++, 0).value());
+        (void)grants();
+      }
+    }
+  };
+  others_send();
+  now_ = now_ + Duration::milliseconds(10);
+  hear(1, agreed, 0, 3);
+  for (int k = 0; k < 100; ++k) {
+    ASSERT_LT(round[0], told_[0]) << "it is asked for nothing, and everybody waits for it";
+    arrive(0, grid_.timeslice(round[0]++, 0).value());
+    others_send();
+    (void)grants();
+  }
+}
+
 TEST_F(granting_node, nobody_is_late_where_credit_decides) {
   // Four contributions for each of two input nodes: a grant waits for room in the ring.
   start(2, 0,
