@@ -67,7 +67,7 @@ void InputMachine::on_write_completed(const Completion& completion) {
   if (!PairSender::is_write(completion.context) || pair >= pairs_.size()) return;
   if (writes_out_ > 0) --writes_out_;
   // A record's number means nothing in another view.
-  if (!PairSender::is_of_view(completion.context, view_.number)) return;
+  if (!PairSender::is_of_view(completion.context, views_)) return;
   if (writes_out_of_view_ > 0) --writes_out_of_view_;
   pairs_[pair].write_completed(PairSender::record_of(completion.context));
   settle(pair);

@@ -193,6 +193,7 @@ class InputMachine final : public schedule::SendState {
   std::unique_ptr<schedule::InputSchedule> schedule_;
   ViewLeader leader_;
   View view_;
+  std::uint32_t views_ = 0;             // that were in force here so far
   std::vector<std::uint32_t> members_;  // compute nodes of the view, in grid order
   std::vector<Peer> peers_;
   std::vector<std::uint32_t> debtors_;  // nodes that are owed something

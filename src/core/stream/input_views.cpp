@@ -221,6 +221,7 @@ void InputMachine::apply(Instant now, const View& next) {
   remember_built(next);
   const bool took_part = std::exchange(takes_part_, false);
   writes_out_of_view_ = 0;
+  ++views_;
   const View before = std::exchange(view_, next);
   leader_.on_view(next);
   for (std::uint32_t i = 0; i < peers_.size(); ++i) peers_[i].lost = !peers_[i].up;
@@ -324,7 +325,7 @@ void InputMachine::open_pair(std::uint32_t compute) {
   if (!hello || !takes_part_ || !view_.computes.contains(compute)) return;
   // A pair is used once in a view: after a break only the next view knows where it stands.
   if (hello->view != view_.number || pairs_[compute].view() == view_.number) return;
-  pairs_[compute].open(*std::exchange(hello, std::nullopt));
+  pairs_[compute].open(*std::exchange(hello, std::nullopt), views_);
   lacks_credit_[compute] = TimesliceIndex::max();
 }
 

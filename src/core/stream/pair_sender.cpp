@@ -27,11 +27,12 @@ std::array<std::span<const std::byte>, 2> slice(
 
 PairSender::PairSender(NodeId peer, std::uint32_t pair) : peer_(peer), pair_(pair) {}
 
-void PairSender::open(const Hello& hello) {
+void PairSender::open(const Hello& hello, std::uint32_t count) {
   const std::uint64_t slots = hello.descriptors.length / sizeof(ContributionDescriptor);
   open_ = slots > 0 && slots <= max_descriptors && hello.data.length > 0;
   if (!open_) return;
   view_ = hello.view;
+  view_count_ = count;
   data_ = hello.data;
   descriptors_ = hello.descriptors;
   records_.assign(slots, Record{});
@@ -50,8 +51,8 @@ void PairSender::write(std::uint64_t offset, std::array<std::span<const std::byt
   op.kind = OpKind::write;
   op.service_level = level;
   op.peer = peer_;
-  op.context = std::uint64_t{1} << 63 | (view_ & view_bits) << 54 | (pair_ & pair_bits) << 40 |
-               (written_ & ((std::uint64_t{1} << 40) - 1));
+  op.context = std::uint64_t{1} << 63 | (view_count_ & view_bits) << 54 |
+               (pair_ & pair_bits) << 40 | (written_ & ((std::uint64_t{1} << 40) - 1));
   op.segments = segments;
   op.region = region;
   op.region_offset = offset;

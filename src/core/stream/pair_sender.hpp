@@ -23,9 +23,9 @@ class PairSender {
 
   PairSender(NodeId peer, std::uint32_t pair);
 
-  /// Starts afresh on the memory that the Hello describes. A Hello whose regions cannot hold a
-  /// ring leaves the pair closed.
-  void open(const Hello& hello);
+  /// Starts afresh on the memory that the Hello describes, in the node's view number `count`. A
+  /// Hello whose regions cannot hold a ring leaves the pair closed.
+  void open(const Hello& hello, std::uint32_t count);
   void close() { open_ = false; }
   bool is_open() const { return open_; }
   /// The view in which it was opened last.
@@ -52,11 +52,12 @@ class PairSender {
   std::optional<Acknowledged> take_acknowledged();
   /// The next contribution, in order of writing, that was consumed and whose bytes are free.
   std::optional<TimesliceIndex> take_consumed();
-  /// Context of a write: the highest bit says that it is one, 9 bits are the view's, 14 the pair's,
-  /// 40 the record's.
+  /// Context of a write: the highest bit says that it is one, 9 bits are of the view, 14 of the
+  /// pair, 40 of the record. A node counts its views for this: numbers of views that follow each
+  /// other are as far apart as there are input nodes, and may agree in these bits.
   static bool is_write(std::uint64_t context) { return context >> 63 != 0; }
-  static bool is_of_view(std::uint64_t context, std::uint32_t view) {
-    return (context >> 54 & view_bits) == (view & view_bits);
+  static bool is_of_view(std::uint64_t context, std::uint32_t count) {
+    return (context >> 54 & view_bits) == (count & view_bits);
   }
   static std::uint32_t pair_of(std::uint64_t context) {
     return static_cast<std::uint32_t>(context >> 40 & pair_bits);
@@ -85,6 +86,7 @@ class PairSender {
   std::uint32_t pair_;
   bool open_ = false;
   std::uint32_t view_ = 0;
+  std::uint64_t view_count_ = 0;
   RemoteRegion data_;
   RemoteRegion descriptors_;
   std::vector<Record> records_;

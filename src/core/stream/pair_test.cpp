@@ -21,7 +21,7 @@ class pair_of_nodes : public ::testing::Test {
     pair.descriptor_region = {.key = 2, .base = 0, .length = descriptors_.size()};
     receiver_.emplace(pair);
     receiver_->restart(7);
-    sender_.open(receiver_->hello());
+    sender_.open(receiver_->hello(), 519);
   }
 
   /// Starts a contribution and carries its writes out, as a fabric would.
@@ -93,8 +93,8 @@ TEST_F(pair_of_nodes, a_write_says_of_which_pair_view_and_record_it_is) {
       EXPECT_TRUE(PairSender::is_write(op.context));
       EXPECT_EQ(PairSender::pair_of(op.context), 3u);
       EXPECT_EQ(PairSender::record_of(op.context), record);
-      EXPECT_TRUE(PairSender::is_of_view(op.context, 7));
-      EXPECT_FALSE(PairSender::is_of_view(op.context, 8));
+      EXPECT_TRUE(PairSender::is_of_view(op.context, 519));
+      EXPECT_FALSE(PairSender::is_of_view(op.context, 520));
     }
     out_.posted(out_.tx.size());
   }
@@ -150,7 +150,7 @@ TEST(pair_of_nodes_with_a_large_ring, positions_beyond_4_gib_are_kept) {
   PairReceiver receiver(pair);
   receiver.restart(1);
   PairSender sender(NodeId(9), 3);
-  sender.open(receiver.hello());
+  sender.open(receiver.hello(), 1);
   Outbox out;
   constexpr std::uint64_t size = largest_contribution;
   for (std::uint64_t t = 0; t < 20; ++t) {
