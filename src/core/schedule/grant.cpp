@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t latencies_kept = 63;
 /// An input node that answers only after so many times the late time was absent, not queued.
 constexpr std::int64_t absent_factor = 3;
+/// What is older than this is late, however large the factor: the product has to fit.
+constexpr Duration latest = Duration::seconds(24 * 3600);
 /// An input node may have so many times its share of the grants that are out, but always two: the
 /// next one is there when it has served the last.
 constexpr std::uint64_t shares_per_input = 2;
@@ -177,7 +179,8 @@ void GrantCompute::learn(Instant now, Input& input, bool of_slow) {
 }
 
 Duration GrantCompute::late_after() const {
-  return usual_ == Duration{} ? Duration::max() : usual_ * options_.late_factor;
+  if (usual_ == Duration{}) return Duration::max();
+  return options_.late_factor > latest / usual_ ? latest : usual_ * options_.late_factor;
 }
 
 bool GrantCompute::is_late(const Input& input, Instant now, const Standing& standing) const {

@@ -329,6 +329,22 @@ TEST_F(granting_node, asks_for_the_oldest_timeslice_when_later_ones_take_the_who
   }
 }
 
+TEST_F(granting_node, nobody_is_late_by_the_largest_factor) {
+  start(2, 0, {.min_in_flight = 8, .first_window = 0, .max_in_flight = 8, .late_factor = ~0u});
+  first_round(2);
+  (void)grants();
+  std::uint64_t t = 104;
+  for (int round = 0; round < 8; ++round, t += 4) {
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      arrive(i, t, 1'500'000);
+      (void)grants();
+    }
+  }
+  const std::uint64_t arrived = grid_.round_of(TimesliceIndex(t));
+  EXPECT_EQ(told_[0] - arrived, 4u) << "half of what may be out";
+  EXPECT_EQ(told_[1] - arrived, 4u);
+}
+
 TEST_F(granting_node, nobody_is_late_where_credit_decides) {
   // Four contributions for each of two input nodes: a grant waits for room in the ring.
   start(2, 0,
