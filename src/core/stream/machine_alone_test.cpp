@@ -84,16 +84,17 @@ IndexSet all(std::uint32_t n) {
 
 /// Node 0, which leads; all others are played by hand.
 struct InputAlone {
-  explicit InputAlone(Roster r, std::size_t contribution = 64, std::size_t ring = 1 << 16)
+  explicit InputAlone(Roster r, std::size_t contribution = 64, std::size_t ring = 1 << 16,
+                      std::size_t window = 4096, int microslices = 8)
       : roster(r),
         ring_bytes(ring),
         content(std::size_t{1} << 22),
-        descriptors(1 << 16),
+        descriptors(1 << 20),
         buffer(content.view(), descriptors.view()),
-        alone(InputConfig{.roster = r, .window = 4096}, buffer,
+        alone(InputConfig{.roster = r, .window = window}, buffer,
               schedule::make_best_effort_input()) {
     for (std::uint32_t node = 1; node < roster.nodes(); ++node) alone.up(node);
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < microslices; ++i) {
       buffer.reserve(contribution);
       buffer.commit({.size = static_cast<std::uint32_t>(contribution)});
     }
@@ -123,6 +124,21 @@ struct InputAlone {
   InputBuffer buffer;
   Alone<InputMachine> alone;
 };
+
+/// A view says of so many timeslices that they are done: others would be built again when the view
+/// changes, while this input node waits for nobody to ask.
+TEST(an_input_node_alone, has_no_more_timeslices_under_way_than_a_view_can_name) {
+  const Roster roster{1, 1};
+  const std::size_t named = max_done_words(roster) * 64;
+  InputAlone input(roster, 1, 1 << 20, 1 << 20, static_cast<int>(named) + 100);
+  input.begin(false);
+  Hello hello{.view = input.first_view()};
+  hello.data.length = input.ring_bytes;
+  hello.descriptors.length = (1 << 15) * sizeof(ContributionDescriptor);
+  input.alone.receive(roster.compute_node(0).value(), hello);
+  for (int i = 0; i < 2000; ++i) input.alone.turn();
+  EXPECT_EQ(input.alone.machine.counters().contributions, named);
+}
 
 TEST(an_input_node_alone, announces_small_contributions_together) {
   InputAlone input(Roster{1, 1});
