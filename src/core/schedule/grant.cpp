@@ -89,10 +89,14 @@ void GrantCompute::find_teller() {
 
 void GrantCompute::on_contribution(Instant now, std::uint32_t i, TimesliceIndex t,
                                    ByteCount bytes) {
-  if (!active_ || t < grid_.first || grid_.compute_of(t) != self_) return;
-  const std::uint64_t round = grid_.round_of(t);
+  if (!active_ || t < grid_.first) return;
   Input& input = inputs_[i];
-  if (round < input.arrived) return;
+  std::uint64_t round = input.arrived;
+  if (t != grid_.timeslice(round, self_)) {  // mostly it is the next one, and divisions take time
+    if (grid_.compute_of(t) != self_) return;
+    round = grid_.round_of(t);
+    if (round < input.arrived) return;
+  }
   if (!input.batches.empty()) learn(now, input, pace_.is_slow(i));
   note_size(static_cast<double>(bytes.value()));
   settle(input, round + 1);

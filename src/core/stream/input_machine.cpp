@@ -44,6 +44,10 @@ InputMachine::InputMachine(const InputConfig& config, InputBuffer& buffer,
 
 void InputMachine::on_completion(Instant now, const Completion& completion) {
   if (completion.peer.value() >= peers_.size()) return;
+  const bool is_of_transmission = completion.kind == CompletionKind::written ||
+                                  completion.kind == CompletionKind::failed ||
+                                  completion.kind == CompletionKind::sent;
+  if (!is_of_transmission) ask_schedule_ = true;
   switch (completion.kind) {
     case CompletionKind::received:
       on_message(now, completion.peer, completion.data);
@@ -153,7 +157,10 @@ void InputMachine::settle(std::uint32_t compute) {
     window_.mark_done(*t);
     any = true;
   }
-  if (any) free_consumed();
+  if (any) {
+    ask_schedule_ = true;
+    free_consumed();
+  }
   pass_given_up();
 }
 
@@ -317,9 +324,20 @@ void InputMachine::start(Instant now, TimesliceIndex t, Outbox& out) {
   counters_.bytes += run.bytes();
 }
 
+/// Whether the schedule might choose anything else than to wait: it has a deadline, or something
+/// has happened since it was asked last.
+bool InputMachine::schedule_may_choose(Instant now) {
+  const std::uint64_t data = std::exchange(data_seen_, buffer_.next());
+  const bool had_ended = std::exchange(end_seen_, source_ended_);
+  const bool has_data = data != data_seen_ || had_ended != end_seen_;
+  if (has_data || now >= ask_again_) ask_schedule_ = true;
+  if (!ask_schedule_) deadline_ = ask_again_;
+  return ask_schedule_;
+}
+
 void InputMachine::send_scheduled(Instant now, Outbox& out) {
   deadline_ = Instant::never();
-  if (members_.empty()) return;
+  if (members_.empty() || !schedule_may_choose(now)) return;
   while (!failure_) {
     if (!out.has_room(PairSender::operations, 0)) {
       deadline_ = now;
@@ -327,7 +345,8 @@ void InputMachine::send_scheduled(Instant now, Outbox& out) {
     }
     const schedule::Choice choice = schedule_->choose(now, *this);
     if (choice.kind == schedule::Choice::Kind::wait) {
-      deadline_ = choice.ask_again;
+      deadline_ = ask_again_ = choice.ask_again;
+      ask_schedule_ = false;
       const bool waits = readiness(choice.timeslice) == Readiness::no_credit;
       if (waits && !waiting_for_credit_) ++counters_.credit_waits;
       waiting_for_credit_ = waits;

@@ -178,6 +178,7 @@ class InputMachine final : public schedule::SendState {
   /// The contribution, of which there must be data.
   MicrosliceRun content(TimesliceIndex t) const;
   void start(Instant now, TimesliceIndex t, Outbox& out);
+  bool schedule_may_choose(Instant now);
   void send_scheduled(Instant now, Outbox& out);
   void send_schedule_messages(Instant now, Outbox& out);
   void suspect(std::uint32_t node);
@@ -210,6 +211,11 @@ class InputMachine final : public schedule::SendState {
   std::vector<std::uint32_t> suspects_;   // nodes, ascending, each once
   schedule::MessageBox messages_;
   EarlyMessages early_;
+  // The schedule said that it waits, unless `ask_schedule_`; what there was then.
+  bool ask_schedule_ = true;
+  Instant ask_again_{};
+  std::uint64_t data_seen_ = 0;
+  bool end_seen_ = false;
 
   std::optional<Prepare> prepare_;  // promised or to be promised
   NodeId prepared_by_{};

@@ -232,6 +232,7 @@ void InputMachine::apply(Instant now, const View& next) {
     prepare_.reset();
   }
   is_outside_ = false;
+  ask_schedule_ = true;
   believed_to_lead_.reset();
   outbid_.reset();
   told_end_ = false;
