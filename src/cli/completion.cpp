@@ -119,8 +119,9 @@ std::string bash_completion(const CommandDescription& described) {
       offered.insert(offered.end(), o.names.begin(), o.names.end());
       if (o.value.empty()) continue;
       // Nothing to offer leaves it to the shell, which completes file names.
-      values += fmt::format("    {}) words={} ;;\n", option_patterns(c, o),
-                            quoted(fmt::format("{}", fmt::join(offered_values(o), " "))));
+      values += fmt::format("    {}) words={}{} ;;\n", option_patterns(c, o),
+                            quoted(fmt::format("{}", fmt::join(offered_values(o), " "))),
+                            o.is_list ? " list=yes" : "");
     }
     words += fmt::format("      {}) words={} ;;\n", quoted(c.name),
                          quoted(fmt::format("{}", fmt::join(offered, " "))));
@@ -128,7 +129,7 @@ std::string bash_completion(const CommandDescription& described) {
   const std::string paths = root.commands.empty() ? quoted("") : all_paths(root);
   return fmt::format(R"(# Completion of {0} for bash. Made by: {0} generate bash
 _{0}() {{
-  local path={0} words=- i cur prev
+  local path={0} words=- list= i cur prev
   # Readline takes words apart at : and =, which values contain.
   local line=${{COMP_LINE:0:COMP_POINT}}
   local -a typed
@@ -148,6 +149,11 @@ _{0}() {{
   if [[ $words == - ]]; then
     case "$path" in
 {3}    esac
+  fi
+  if [[ $list && $cur == *,* ]]; then
+    local before=${{cur%,*}}, rest=
+    for i in $words; do [[ ,$before == *",$i,"* ]] || rest+=" $before$i"; done
+    words=$rest
   fi
   if [[ $cur == *:* && " $words " == *" ${{cur%%:*}}: "* ]]; then
     compopt -o filenames 2> /dev/null
@@ -191,6 +197,9 @@ std::string zsh_completion(const CommandDescription& of) {
           action = fmt::format("if compset -P {}; then _files; else {}; fi",
                                quoted(fmt::format("({}):", schemes)), action);
         }
+      }
+      if (o.is_list && !offered_values(o).empty()) {
+        action = fmt::format("_sequence compadd - {}", quoted_list(offered_values(o)));
       }
       if (o.takes_file) action = "_files";
       values += fmt::format("    ({}) {}; return ;;\n", option_patterns(c, o), action);
@@ -257,6 +266,13 @@ function __{0}_values
         end
     end
 end
+# The values that a list with commas does not have yet.
+function __{0}_list
+    set -l before (commandline -ct | string replace -r '^--[^=]*=' '' | string match -r '^.*,')
+    for word in $argv
+        contains -- $word (string split , -- "$before"); or echo "$before$word"
+    end
+end
 )",
                   root.name, root.commands.empty() ? "''" : replaced(all_paths(root), '|', " "));
   for_each_command(root, [&](const CommandDescription& c) {
@@ -274,10 +290,11 @@ end
         out += fmt::format(" -{} {}", is_long ? 'l' : 's', name.substr(is_long ? 2 : 1));
       }
       if (!o.value.empty()) out += o.takes_file ? " -r" : " -x";
-      if (!o.choices.empty()) {
-        out += fmt::format(" -a {}", fish_quoted(fmt::format("{}", fmt::join(o.choices, " "))));
-      } else if (!o.suggestions.empty()) {
-        out += fmt::format(" -a '(__{}_values {})'", root.name, fmt::join(o.suggestions, " "));
+      const std::string offered = fmt::format("{}", fmt::join(offered_values(o), " "));
+      if (!offered.empty() && (o.is_list || o.choices.empty())) {
+        out += fmt::format(" -a '(__{}_{} {})'", root.name, o.is_list ? "list" : "values", offered);
+      } else if (!offered.empty()) {
+        out += fmt::format(" -a {}", fish_quoted(offered));
       }
       out += fmt::format(" -d {}\n", fish_quoted(first_line(o.text)));
     }

@@ -36,6 +36,7 @@ OptionDescription describe_option(const CLI::Option& from) {
   option.group = from.get_group();
   option.default_value = from.get_default_str();
   option.required = from.get_required();
+  option.is_list = from.get_delimiter() == ',';
   option.positional = from.get_snames().empty() && from.get_lnames().empty();
   if (from.get_items_expected_max() > 0) read_type(from.get_type_name(), option);
   if (option.positional) {

@@ -29,6 +29,7 @@ struct OptionDescription {
   bool positional = false;
   bool required = false;
   bool takes_file = false;
+  bool is_list = false;  ///< values with commas between them
 };
 
 struct CommandDescription {

@@ -37,6 +37,7 @@ struct Program {
     local->add_option("-o,--out", word, "where to")->type_name("DIR");
     local->footer("Examples:\n  demo stream local --inputs 2\n  demo stream local -o 'x'\\y\n");
     local->add_option("--fabric", word, "over which");
+    local->add_option("--plan", files, "which, in this order")->delimiter(',');
     CLI::App* limits = local->add_option_group("limits", "Limits");
     limits->add_option("--link", word, "rate")->type_name("RATE");
     CLI::App* report = root.add_subcommand("report", "Make a report");
@@ -48,7 +49,8 @@ struct Program {
     add_generate_command(root, "1.2");
   }
   CommandDescription description() {
-    return describe(root, {{"--fabric", {"tcp", "tcp:unix", "sim:"}}});
+    return describe(
+        root, {{"--fabric", {"tcp", "tcp:unix", "sim:"}}, {"--plan", {"best", "dfs", "grant"}}});
   }
 };
 
@@ -86,14 +88,15 @@ TEST(describe, finds_commands_options_choices_and_positionals_but_nothing_hidden
   ASSERT_EQ(d.commands.size(), 3u);
   const CommandDescription& local = d.commands[0].commands.at(0);
   EXPECT_EQ(local.name, "demo stream local");
-  ASSERT_EQ(local.options.size(), 6u) << "with --help and the option group's";
+  ASSERT_EQ(local.options.size(), 7u) << "with --help and the option group's";
   EXPECT_EQ(local.options[1].default_value, "4");
   EXPECT_THAT(local.options[2].choices, ElementsAre("offset", "dfs"));
   EXPECT_THAT(local.options[3].names, ElementsAre("-o", "--out"));
   EXPECT_TRUE(local.options[3].takes_file);
   EXPECT_THAT(local.options[4].suggestions, ElementsAre("tcp", "tcp:unix", "sim:"));
-  EXPECT_EQ(local.options[5].names.front(), "--link");
-  EXPECT_EQ(local.options[5].value, "RATE");
+  EXPECT_TRUE(local.options[5].is_list);
+  EXPECT_EQ(local.options[6].names.front(), "--link");
+  EXPECT_EQ(local.options[6].value, "RATE");
   const CommandDescription& report = d.commands[1];
   EXPECT_TRUE(report.options[1].positional);
   EXPECT_TRUE(report.options[1].required);
@@ -162,6 +165,15 @@ TEST(bash_completion, offers_the_beginnings_of_values_and_files_behind_them) {
             file.path() + "\n");
 }
 
+TEST(bash_completion, offers_the_rest_of_a_list_behind_a_comma) {
+  Program program;
+  const std::string script = bash_completion(program.description());
+  EXPECT_EQ(bash_offers(script, "demo stream local --plan "), "best dfs grant\n");
+  EXPECT_EQ(bash_offers(script, "demo stream local --plan dfs,"), "dfs,best dfs,grant\n");
+  EXPECT_EQ(bash_offers(script, "demo stream local --plan=dfs,best,g"), "dfs,best,grant\n");
+  EXPECT_EQ(bash_offers(script, "demo stream local --schedule dfs,"), "\n");
+}
+
 TEST(fish_completion, offers_commands_options_and_choices) {
   if (!has("fish")) GTEST_SKIP() << "fish is not installed";
   Program program;
@@ -181,6 +193,8 @@ TEST(fish_completion, offers_commands_options_and_choices) {
   const TemporaryFile scenario("", ".toml");
   EXPECT_THAT(offers(("demo stream local --fabric sim:" + scenario.path()).c_str()),
               HasSubstr("sim:" + scenario.path()));
+  EXPECT_EQ(offers("demo stream local --plan dfs,"),
+            "dfs,best\twhich, in this order\ndfs,grant\twhich, in this order\n");
   EXPECT_THAT(offers("demo -"), HasSubstr("--verbose\tsay more, it's free"));
 }
 
@@ -194,7 +208,8 @@ TEST(zsh_completion, is_a_script_that_zsh_reads) {
     const TemporaryFile file(
         fmt::format("compdef() {{ }}\n_describe() {{ print -rl -- \"${{(@P)@[-1]}}\" }}\n"
                     "_files() {{ print files }}\ncompadd() {{ print -- \"$@\" }}\n"
-                    "_message() {{ print -- \"$@\" }}\ncompset() {{ return 1 "
+                    "_message() {{ print -- \"$@\" }}\n_sequence() {{ print -- \"$@\" "
+                    "}}\ncompset() {{ return 1 "
                     "}}\n{}\nwords=({})\nCURRENT={}\n"
                     "PREFIX=$words[CURRENT]\n_demo\n",
                     script, words, current),
@@ -210,6 +225,7 @@ TEST(zsh_completion, is_a_script_that_zsh_reads) {
   EXPECT_EQ(offers("demo stream local --out ''", 5), "files\n");
   EXPECT_EQ(offers("demo stream local --link ''", 5), "RATE\n");
   EXPECT_EQ(offers("demo stream local --fabric ''", 5), "-S  -- tcp tcp:unix sim:\n");
+  EXPECT_EQ(offers("demo stream local --plan dfs,", 5), "compadd - best dfs grant\n");
 }
 
 TEST(generate_command, prints_what_is_asked_for) {

@@ -104,8 +104,10 @@ sim::Progress SimulationLine::progress() {
   return [this](PicoInstant now, PicoInstant end) {
     const auto ns = [](PicoInstant t) { return Duration((t - PicoInstant()).ticks() / 1'000); };
     const double done = end == PicoInstant() ? 1 : ns(now).to_seconds() / ns(end).to_seconds();
-    line_.show({fmt::format("simulated {} of {}", to_text(ns(now)), to_text(ns(end))),
-                share_done(done, std::chrono::steady_clock::now() - begun_)});
+    // The share comes first: narrow terminals lose the end of the line.
+    const auto taken = std::chrono::steady_clock::now() - begun_;
+    line_.show({"simulated " + share_done(done, taken),
+                fmt::format("{} of {}", to_text(ns(now)), to_text(ns(end)))});
   };
 }
 

@@ -45,7 +45,10 @@ std::string fitting(const std::vector<std::string>& parts, std::size_t columns) 
     if (width_of(longer) > columns) break;
     line = longer;
   }
-  if (line.empty() && !parts.empty()) line = parts.front().substr(0, columns);
+  if (!line.empty() || parts.empty()) return line;
+  line = parts.front();
+  // Of a character of UTF-8 all bytes go, not the last one alone.
+  while (width_of(line) > columns) line.pop_back();
   return line;
 }
 

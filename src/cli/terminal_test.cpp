@@ -48,6 +48,8 @@ TEST(progress, drops_its_last_parts_where_the_terminal_is_narrow) {
   EXPECT_EQ(fitting(parts, 26), "grant, 1 s of 4 s, 98 MB/s");
   EXPECT_EQ(fitting(parts, 25), "grant, 1 s of 4 s");
   EXPECT_EQ(fitting(parts, 3), "gra");
+  EXPECT_EQ(fitting({"5 µs"}, 3), "5 µ");
+  EXPECT_EQ(fitting({"5 µs"}, 2), "5 ");
 }
 
 TEST(progress, says_what_share_is_done_and_how_long_the_rest_takes) {
