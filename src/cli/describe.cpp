@@ -104,7 +104,7 @@ void add_generate_command(CLI::App& root, std::string_view version, Suggestions 
   generate->group("");
   generate->require_subcommand(1);
   const auto add = [&](const char* name, const char* text, auto make) {
-    generate->add_subcommand(name, text)->callback([&root, make, suggestions] {
+    generate->add_subcommand(name, text)->group("Output")->callback([&root, make, suggestions] {
       fmt::print("{}", make(describe(root, suggestions)));
     });
   };

@@ -24,8 +24,11 @@ Result<Seeds> parse_seeds(const std::string& text) {
                  fmt::format("'{}' is no range of seeds: write 1..1000", text)};
   }
   if (seeds.last < seeds.first || seeds.last == UINT64_MAX) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("'{}': the last seed is before the first, or too large", text)};
+    return Error{
+        ErrorCode::invalid_argument,
+        fmt::format(
+            "'{}' is no range of seeds: its last is before its first, or too large; write 1..1000",
+            text)};
   }
   return seeds;
 }

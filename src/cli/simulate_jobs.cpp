@@ -16,6 +16,7 @@
 #include "cli/scenario_job.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/stream_run.hpp"
+#include "cli/terminal.hpp"
 #include "jobs/ranks_jobs.hpp"
 #include "rdma/packet_file.hpp"
 #include "report/published.hpp"
@@ -55,16 +56,20 @@ std::string to_json(const Simulation& s) {
 }
 
 void print_text(const Simulation& s, std::uint64_t seed) {
-  fmt::print("simulated    {} in {:.3g} s: {} events, {} packet-hops\n", to_text(s.simulated),
-             s.wall_s, s.events, s.packet_hops);
-  fmt::print("trace        {:016x}, seed {}\n", s.trace_hash, seed);
+  print_labelled("simulated", {fmt::format("{} in {:.3g} s", to_text(s.simulated), s.wall_s),
+                               fmt::format("{} events", s.events),
+                               fmt::format("{} packet-hops", s.packet_hops)});
+  print_labelled("trace", {fmt::format("{:016x}", s.trace_hash), fmt::format("seed {}", seed)});
   if (!s.reliable) return;
   const net::rc::AdapterCounters& a = s.reliable->adapters;
-  fmt::print(
-      "adapters     {} packets, {} sent again; {} page faults, {} RNR NAKs, {} sequence NAKs, ",
-      s.reliable->packets, a.retransmissions, s.reliable->page_faults, a.rnr_naks, a.sequence_naks);
-  fmt::print("{} timeouts ({} of lost requests), {} dummies\n", a.timeouts, a.dammed,
-             s.reliable->dummies);
+  print_labelled(
+      "adapters",
+      {fmt::format("{} packets", s.reliable->packets),
+       fmt::format("{} sent again", a.retransmissions),
+       fmt::format("{} page faults", s.reliable->page_faults),
+       fmt::format("{} RNR NAKs", a.rnr_naks), fmt::format("{} sequence NAKs", a.sequence_naks),
+       fmt::format("{} timeouts ({} of lost requests)", a.timeouts, a.dammed),
+       fmt::format("{} dummies", s.reliable->dummies)});
 }
 
 bool compare(const Simulation& first, const Result<Simulation>& second, bool json,

@@ -23,7 +23,8 @@ std::string in_ms(double us) {
 
 /// Simulated jobs are milliseconds long.
 std::string short_time(Duration time) {
-  return time < Duration::seconds(1) ? to_text(time) : fmt::format("{:.0f} s", time.to_seconds());
+  if (time < Duration::seconds(1)) return to_text(time);
+  return fmt::format("{:.{}f} s", time.to_seconds(), time < Duration::seconds(10) ? 1 : 0);
 }
 
 std::string rate_text(double bytes_per_s) {

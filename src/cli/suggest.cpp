@@ -36,6 +36,7 @@ std::string explain_value(const std::string& text) {
   std::smatch found;
   static const std::regex unreadable("Could not convert: (\\S+) = (.*)");
   static const std::regex repeated("(\\S+): At Most 1 required but received (\\d+)");
+  static const std::regex missing("(\\S+): \\d+ required (\\S+) missing");
   static const std::regex not_listed("(\\S+): (.*) not in \\{(.*)\\}");
   static const std::regex beyond("(\\S+): Value (.*) not in range (.*) to (.*)");
   if (std::regex_match(text, found, unreadable)) {
@@ -43,6 +44,9 @@ std::string explain_value(const std::string& text) {
   }
   if (std::regex_match(text, found, repeated)) {
     return fmt::format("{}: is given {} times; give it once", found.str(1), found.str(2));
+  }
+  if (std::regex_match(text, found, missing)) {
+    return fmt::format("{}: has no value; write {} {}", found.str(1), found.str(1), found.str(2));
   }
   if (std::regex_match(text, found, beyond)) {
     return fmt::format("{}: '{}' is no number from {} to {}; write one of those", found.str(1),

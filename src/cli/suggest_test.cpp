@@ -53,6 +53,8 @@ TEST(suggest, says_what_to_write_in_place_of_a_value_that_an_option_refuses) {
             "--inputs: 'x' is no number; write one such as 4");
   EXPECT_EQ(explain_value("--inputs: At Most 1 required but received 2"),
             "--inputs: is given 2 times; give it once");
+  EXPECT_EQ(explain_value("--out: 1 required FILE missing"),
+            "--out: has no value; write --out FILE");
   EXPECT_EQ(explain_value("--schedule: offse not in {best-effort,offset,dfs,grant}"),
             "--schedule: 'offse' is none of best-effort, offset, dfs, grant; did you mean offset?");
   EXPECT_EQ(explain_value("--schedule: zzz not in {dfs}"), "--schedule: 'zzz' is none of dfs");

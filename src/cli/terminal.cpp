@@ -16,6 +16,7 @@ namespace weft::cli {
 namespace {
 
 constexpr std::size_t usual_columns = 80;
+constexpr std::size_t label_columns = 13;
 constexpr std::chrono::milliseconds show_every{200};
 
 /// Characters, where bytes of UTF-8 may be more.
@@ -50,6 +51,27 @@ std::string fitting(const std::vector<std::string>& parts, std::size_t columns) 
   // Of a character of UTF-8 all bytes go, not the last one alone.
   while (width_of(line) > columns) line.pop_back();
   return line;
+}
+
+std::string labelled(const std::string& label, const std::vector<std::string>& parts,
+                     std::size_t columns) {
+  std::string text;
+  std::string line = fmt::format("{:<{}}", label, label_columns);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string part = parts[i] + (i + 1 < parts.size() ? "," : "");
+    const std::string gap = i == 0 ? "" : " ";
+    if (i > 0 && width_of(line + gap + part) > columns) {
+      text += line + "\n";
+      line = blanks(label_columns) + part;
+    } else {
+      line += gap + part;
+    }
+  }
+  return text + line + "\n";
+}
+
+void print_labelled(const std::string& label, const std::vector<std::string>& parts) {
+  fmt::print("{}", labelled(label, parts, columns_of(STDOUT_FILENO)));
 }
 
 std::string share_done(double fraction, std::chrono::duration<double> taken) {

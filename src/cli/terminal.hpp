@@ -16,6 +16,13 @@ std::size_t columns_of(int descriptor);
 /// first one alone is cut.
 std::string fitting(const std::vector<std::string>& parts, std::size_t columns);
 
+/// "label        part, part, …", with a line's end behind it. A part that does not fit into the
+/// line begins the next one, below the first.
+std::string labelled(const std::string& label, const std::vector<std::string>& parts,
+                     std::size_t columns);
+/// The same on standard output.
+void print_labelled(const std::string& label, const std::vector<std::string>& parts);
+
 /// "25 %" of a total, with the time left at that pace when it is worth showing: "25 %, 12 s left".
 std::string share_done(double fraction, std::chrono::duration<double> taken);
 

@@ -42,6 +42,18 @@ TEST(table, counts_characters_not_bytes) {
   EXPECT_EQ(table.text(80), "a  µs\né   1\n");
 }
 
+TEST(labelled_line, goes_on_below_its_first_part_where_the_terminal_is_narrow) {
+  const std::vector<std::string> parts{"12 ms", "7 events", "3 hops"};
+  EXPECT_EQ(labelled("simulated", parts, 80), "simulated    12 ms, 7 events, 3 hops\n");
+  EXPECT_EQ(labelled("simulated", parts, 29),
+            "simulated    12 ms, 7 events,\n"
+            "             3 hops\n");
+  EXPECT_EQ(labelled("simulated", parts, 5),
+            "simulated    12 ms,\n"
+            "             7 events,\n"
+            "             3 hops\n");
+}
+
 TEST(progress, drops_its_last_parts_where_the_terminal_is_narrow) {
   const std::vector<std::string> parts{"grant", "1 s of 4 s", "", "98 MB/s"};
   EXPECT_EQ(fitting(parts, 80), "grant, 1 s of 4 s, 98 MB/s");

@@ -14,6 +14,7 @@
 #include "cli/parsed_option.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/team.hpp"
+#include "cli/terminal.hpp"
 #include "runtime/clock.hpp"
 #include "sim/traffic_run/traffic_run.hpp"
 
@@ -86,17 +87,21 @@ nlohmann::ordered_json to_json(const sim::Scenario& scenario, const Run& run) {
 void print_text(const sim::Scenario& scenario, const Run& run) {
   const sim::TrafficOutcome& o = run.outcome;
   const auto hops = static_cast<double>(o.packet_hops);
-  fmt::print("{}, {}: {} hosts, {} switches\n", scenario.topology, o.router, o.hosts, o.switches);
-  fmt::print("messages     {} of {} delivered, {:.1f} % of the links' rate while sending\n",
-             o.all.delivered, o.all.messages, run.goodput_of_links * 100);
-  fmt::print("latency      median {:.3g} us, 99 % {:.3g} us\n", o.all.latency_median_ns / 1e3,
-             o.all.latency_p99_ns / 1e3);
-  fmt::print(
-      "simulated    in {:.3g} s: {:.3g} million packet-hops/s\n"
-      "             {:.2f} events per hop, {} per node\n",
-      run.wall_s, per(hops, run.wall_s) / 1e6, per(static_cast<double>(o.events), hops),
-      to_text(ByteCount(o.memory_bytes / std::max(o.hosts, 1U))));
-  fmt::print("trace        {:016x}, seed {}\n", o.trace_hash, scenario.seed);
+  print_labelled("network", {scenario.topology, o.router, fmt::format("{} hosts", o.hosts),
+                             fmt::format("{} switches", o.switches)});
+  print_labelled("messages",
+                 {fmt::format("{} of {} delivered", o.all.delivered, o.all.messages),
+                  fmt::format("{:.1f} % of the links' rate", run.goodput_of_links * 100)});
+  print_labelled("latency", {fmt::format("median {:.3g} us", o.all.latency_median_ns / 1e3),
+                             fmt::format("99 % {:.3g} us", o.all.latency_p99_ns / 1e3)});
+  print_labelled(
+      "simulated",
+      {fmt::format("in {:.3g} s", run.wall_s),
+       fmt::format("{:.3g} million packet-hops/s", per(hops, run.wall_s) / 1e6),
+       fmt::format("{:.2f} events per hop", per(static_cast<double>(o.events), hops)),
+       fmt::format("{} per node", to_text(ByteCount(o.memory_bytes / std::max(o.hosts, 1U))))});
+  print_labelled("trace",
+                 {fmt::format("{:016x}", o.trace_hash), fmt::format("seed {}", scenario.seed)});
 }
 
 /// Completes and checks the options. Errors: an unknown network, a size or duration out of range.

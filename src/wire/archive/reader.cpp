@@ -42,8 +42,9 @@ Result<void> ArchiveReader::read_signature() {
     const auto byte = decoder_.get<std::uint8_t>("the signature");
     if (decoder_.failed()) return decoder_.error();
     if (byte == expected) continue;
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: not a FLESnet archive (.tsa or .msa)", decoder_.name())};
+    return Error{
+        ErrorCode::invalid_argument,
+        fmt::format("{}: not a FLESnet archive; name a .tsa or .msa file", decoder_.name())};
   }
   return {};
 }
