@@ -194,7 +194,7 @@ void add_target(CLI::App& command, Options& options) {
   command.add_option("--out", options.out, "the archive to write; never one of those it reads")
       ->type_name("FILE")
       ->required();
-  command.add_flag("--force", options.force, "write over a file that exists");
+  command.add_flag("--force", options.force, "overwrite an existing file");
 }
 
 void cut(const Options& options, Outcome& outcome) {

@@ -101,7 +101,7 @@ void run_doctor(const DoctorCommand& command, Outcome& outcome) {
 
 void add_doctor_command(CLI::App& root, Outcome& outcome) {
   auto* doctor = root.add_subcommand(
-      "doctor", "show this machine's RDMA adapters and settings, and what is dangerous");
+      "doctor", "show this machine's RDMA adapters, settings and their dangers");
   auto state = std::make_shared<DoctorCommand>();
   doctor->add_option("--root", state->root, "look at DIR/sys and DIR/proc, copied from a machine")
       ->type_name("DIR")

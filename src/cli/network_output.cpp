@@ -31,12 +31,12 @@ Error of_option(const char* option, const Error& error) {
 void add_trace_options(CLI::App& command, TraceSettings& settings) {
   command
       .add_option("--trace", settings.path,
-                  "of a simulation: every packet, message and queue, for ui.perfetto.dev")
+                  "trace of a simulation with every packet, message and queue, for ui.perfetto.dev")
       ->type_name("FILE")
       ->group("Output");
   command
       .add_option("--trace-events", settings.most_events,
-                  "how many events the trace has at most, about 110 bytes each")
+                  "most events that the trace has, about 110 bytes each")
       ->type_name("UINT")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
       ->group("Output")

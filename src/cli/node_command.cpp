@@ -128,10 +128,9 @@ void add_cluster_options(CLI::App& node, NodeCommand& state) {
                   "HOST:PORT of every node, by rank; without it a launcher tells them by PMIx")
       ->delimiter(',')
       ->group(group);
-  node.add_option("--rank", c.rank, "which of --nodes this is; found by its host if only one is")
+  node.add_option("--rank", c.rank, "number of this node in --nodes; by default found by its host")
       ->group(group);
-  node.add_option("--secret-file", c.secret_file,
-                  "file with what only the job's nodes know, at least 16 bytes")
+  node.add_option("--secret-file", c.secret_file, "file with the job's secret, at least 16 bytes")
       ->type_name("FILE")
       ->group(group);
   node.add_option("--network", c.network,

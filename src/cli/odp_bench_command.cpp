@@ -232,7 +232,7 @@ void add_odp_bench_command(CLI::App& odp, Outcome& outcome) {
   bench->add_flag("--json", state->json, "print one JSON object");
   refuse_negative_numbers(*bench);
   bench->footer(
-      "Whoever reaches the server's port can have it register up to 1 GiB of empty memory.\n"
+      "Any host that reaches the server's port can make it register up to 1 GiB of empty memory.\n"
       "The exit code is 1 when a READ failed.\n"
       "Examples:\n"
       "  weft odp bench --listen 7471\n"

@@ -260,7 +260,7 @@ void add_simulate(CLI::App& odp, Outcome& outcome) {
              "connectx-3, connectx-4, connectx-5, connectx-6, adaptive or ideal", "connectx-4")
       ->type_name("NAME");
   add_parsed(*simulate, "--odp", s.options.paged, rdma::parse_paged_side,
-             "whose memory is paged: none, client, server or both", "both")
+             "side whose memory is paged: none, client, server or both", "both")
       ->type_name("SIDE");
   add_load_options(*simulate, s);
   add_parsed(*simulate, "--rnr-delay", s.options.rnr_timer, parse_rnr_delay,
@@ -278,7 +278,8 @@ void add_simulate(CLI::App& odp, Outcome& outcome) {
   simulate->add_option("--trials", s.trials, "runs, each with the next seed")
       ->check(CLI::Range(1U, 100'000U))
       ->capture_default_str();
-  simulate->add_option("--seed", s.options.seed, "of everything random")->capture_default_str();
+  simulate->add_option("--seed", s.options.seed, "seed of all random numbers")
+      ->capture_default_str();
   add_parsed(*simulate, "--capture", s.capture, parse_capture_name,
              "packets at the client: .pcap, .pcapng or .erf")
       ->type_name("FILE");

@@ -50,8 +50,7 @@ bool is_own(const fs::path& path, std::string_view mark) {
 }  // namespace
 
 void add_force_option(CLI::App& command, bool& force, const char* group) {
-  command.add_flag("--force", force, "write over files that exist and are none of weft's")
-      ->group(group);
+  command.add_flag("--force", force, "overwrite existing files that are not weft's")->group(group);
 }
 
 Result<void> prepare_directory(const std::string& directory, bool force, std::string_view option) {

@@ -160,7 +160,7 @@ void add_counts(CLI::App& qos, QosCommand& s) {
                  "random assignments of processes to nodes; by default the scenario's, or 8")
       ->check(CLI::Range(1, 10'000))
       ->type_name("UINT");
-  qos.add_option("--seed", s.seed, "of everything random; by default the scenario's")
+  qos.add_option("--seed", s.seed, "seed of all random numbers; by default the scenario's")
       ->type_name("UINT");
   qos.add_option(
          "--threads", s.threads,
@@ -185,7 +185,7 @@ void add_qos_command(CLI::App& root, Outcome& outcome) {
       ->type_name("NAME");
   add_counts(*qos, s);
   qos->add_option("--set", s.settings,
-                  "a key of the scenario and what it is instead (several allowed), as "
+                  "replace a key of the scenario (several allowed), as "
                   "qos.threshold=0.4 or network.router=adaptive")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
@@ -193,8 +193,8 @@ void add_qos_command(CLI::App& root, Outcome& outcome) {
                 "run the jobs as real processes in a testbed; also measures levels set by hand");
   qos->add_flag("--json", s.json, "print one JSON object");
   qos->add_option("--out", s.out,
-                  "directory for the results, and for what was simulated: run again with it, an "
-                  "interrupted experiment goes on")
+                  "directory for results and simulated windows; the same command continues an "
+                  "interrupted experiment")
       ->type_name("DIR")
       ->group("Output");
   add_force_option(*qos, s.replaces);

@@ -101,25 +101,27 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
   auto* command = root.add_subcommand("run", "Run a program of many processes");
   const auto state = std::make_shared<RunCommand>();
   RunCommand& s = *state;
-  command->add_option("-n,--processes", s.launch.processes, "how many")
+  command->add_option("-n,--processes", s.launch.processes, "number of processes")
       ->check(CLI::Range(1u, most_processes))
       ->capture_default_str();
   command->add_option("--fabric", s.launch.fabric, fabric_list() + " (a simulation)")
       ->capture_default_str();
   command->add_option("--link", s.launch.link, "shape every process's link")
       ->type_name("RATE,LATENCY");
-  command->add_option("--restart", s.restart, "start anew what was ended by a signal or a failure")
+  command->add_option("--restart", s.restart, "restart processes that a signal or a failure ended")
       ->check(CLI::IsMember({"never", "on-failure"}))
       ->capture_default_str();
-  command->add_option("--most-restarts", s.launch.most_restarts, "of all processes together")
+  command
+      ->add_option("--most-restarts", s.launch.most_restarts,
+                   "restarts of all processes together, at most")
       ->capture_default_str();
   add_parsed(*command, "--timeout", s.launch.timeout, parse_duration,
-             "a process that is gone for longer fails what waits for it",
+             "fail operations that wait for a process that is gone for this long",
              "10s, or 100ms for each process");
   add_parsed(*command, "--inbox", s.launch.inbox, parse_byte_count,
-             "for messages that come before they are wanted, per process", "16MiB");
+             "memory for unexpected messages, per process", "16MiB");
   add_parsed(*command, "--outbox", s.launch.outbox, parse_byte_count,
-             "for messages that are kept for others, per process", "no limit");
+             "memory for messages kept for other processes, per process", "no limit");
   command->add_flag("--outbox-fails", s.launch.outbox_fails,
                     "a message beyond the outbox fails, instead of waiting for checkpoints");
   command->add_option("--spill", s.launch.spill, "directory for what exceeds the outbox")

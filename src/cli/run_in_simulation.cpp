@@ -217,7 +217,8 @@ Result<void> refuse_real_options(const LaunchOptions& launch) {
 
 void add_simulation_options(CLI::App& command, SimulationOptions& options) {
   constexpr const char* group = "With a simulated fabric";
-  command.add_option("--seed", options.seed, "of everything random, in place of the scenario's")
+  command
+      .add_option("--seed", options.seed, "seed of all random numbers, in place of the scenario's")
       ->group(group);
   const auto read = [&options](const std::string& text) {
     auto seeds = parse_seeds(text);
@@ -226,14 +227,14 @@ void add_simulation_options(CLI::App& command, SimulationOptions& options) {
     return std::string();
   };
   add_text_option(command, "--seeds", read,
-                  "run all of these, and compare the checksums that they print", "")
+                  "run all of these seeds, and compare the printed checksums", "")
       ->type_name("A..B")
       ->group(group);
   command.add_option("--jobs", options.jobs, "seeds at a time")
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str()
       ->group(group);
-  command.add_flag("--json", options.json, "print what is predicted as one JSON object")
+  command.add_flag("--json", options.json, "print the predictions as one JSON object")
       ->group(group);
 }
 

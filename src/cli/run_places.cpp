@@ -85,8 +85,9 @@ Result<void> find_by_hosts(const CLI::App& command, const PlaceOptions& places,
 }  // namespace
 
 void add_place_options(CLI::App& command, PlaceOptions& places, LaunchOptions& launch) {
-  auto* config = command.add_option("--config", places.config,
-                                    "has the addresses of all ranks; starts those of this machine");
+  auto* config =
+      command.add_option("--config", places.config,
+                         "file with the addresses of all ranks; starts the ranks of this machine");
   config->type_name("FILE");
   command.add_option("--hosts", places.hosts, "run on these hosts, a line for each: HOST [SLOTS]")
       ->type_name("FILE")
@@ -96,16 +97,16 @@ void add_place_options(CLI::App& command, PlaceOptions& places, LaunchOptions& l
       ->capture_default_str();
   command.add_option("--remote-weft", launch.remote_weft, "this command on the hosts; as here")
       ->type_name("PATH");
-  command.add_option("--network", launch.network, "which of a machine's addresses processes use")
+  command.add_option("--network", launch.network, "network whose addresses processes use")
       ->type_name("ADDRESS/BITS");
   add_parsed(command, "--peer-timeout", launch.peer_timeout, parse_duration,
-             "a machine that answers nothing for so long is gone", "as --timeout, or 10s");
+             "consider a machine dead that does not answer for this long", "as --timeout, or 10s");
   add_parsed(command, "--heartbeat", launch.heartbeat, parse_heartbeat,
-             "a connection that was silent for so long is proved alive, before --peer-timeout",
+             "probe a connection that was silent for this long, before --peer-timeout",
              "half of --peer-timeout");
   command
       .add_option("--connections", launch.connections,
-                  "of TCP that a process keeps at a time; the least recently used gives way")
+                  "TCP connections that a process keeps open; it closes the least recently used")
       ->check(CLI::Range(1u, most_connections))
       ->default_str("4096");
 }

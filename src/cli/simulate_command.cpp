@@ -184,18 +184,18 @@ void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
 
 void add_simulate_command(CLI::App& root, Outcome& outcome) {
   auto* simulate = root.add_subcommand(
-      "simulate", "simulate a network, packet by packet, and what a scenario sends through it");
+      "simulate", "simulate a network and a scenario's traffic, packet by packet");
   auto state = std::make_shared<SimulateCommand>();
   SimulateCommand& s = *state;
   simulate->add_option("SCENARIO", s.scenario, "TOML file; docs/simulator.md lists its keys")
       ->type_name("FILE");
   simulate
       ->add_option("--set", s.settings,
-                   "a key of the scenario and what it is instead (several allowed), as "
+                   "replace a key of the scenario (several allowed), as "
                    "network.router=minimal or noise.every=1ms")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  simulate->add_option("--seed", s.seed, "of everything random; by default the scenario's")
+  simulate->add_option("--seed", s.seed, "seed of all random numbers; by default the scenario's")
       ->type_name("UINT");
   add_parts_option(*simulate, s.parts);
   simulate->add_flag("--check-determinism", s.check_determinism,

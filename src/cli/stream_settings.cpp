@@ -82,11 +82,14 @@ void add_schedule_options(CLI::App& command, StreamSettings& s) {
       ->group(group)
       ->capture_default_str();
   group = "Schedule grant";
-  command.add_option("--grant-min-in-flight", grant.min_in_flight, "fewest grants out per node")
+  command
+      .add_option("--grant-min-in-flight", grant.min_in_flight,
+                  "fewest outstanding grants per node")
       ->group(group)
       ->capture_default_str();
   command
-      .add_option("--grant-max-in-flight", grant.max_in_flight, "most grants out per pair of nodes")
+      .add_option("--grant-max-in-flight", grant.max_in_flight,
+                  "most outstanding grants per pair of nodes")
       ->group(group)
       ->capture_default_str();
   command
@@ -124,7 +127,7 @@ void add_data_options(CLI::App& command, StreamSettings& s) {
       .add_option("--sink", o.sinks,
                   "where timeslices go (several allowed): check:, tsa:, file:, null:, exec:, shm:")
       ->group(group);
-  command.add_flag("--force", o.replaces_files, "write over files that exist")->group(group);
+  command.add_flag("--force", o.replaces_files, "overwrite existing files")->group(group);
   command
       .add_option("--microslices-per-timeslice", o.microslices_per_timeslice,
                   "core microslices of a timeslice")
@@ -139,7 +142,8 @@ void add_data_options(CLI::App& command, StreamSettings& s) {
       ->group(group);
   command
       .add_flag("--one-ring", o.one_ring,
-                "all pairs of a node share one ring's memory: contents are lost, nobody may look")
+                "all pairs of a node share one ring's memory: contents are lost, and no sink may "
+                "read them")
       ->group(group);
   command.add_option("--descriptors", o.descriptors, "contributions a pair can hold at most")
       ->group(group)
@@ -155,10 +159,10 @@ void add_data_options(CLI::App& command, StreamSettings& s) {
                 "drop and count timeslices when the sink is full, instead of waiting for it")
       ->group(group);
   add_parsed(command, "--late-after", o.late_after, parse_duration,
-             "flag timeslices with a contribution that came so long after the first")
+             "flag timeslices with a contribution that arrives this long after the first")
       ->group(group);
   add_parsed(command, "--give-up-after", o.give_up_after, parse_duration,
-             "hand over timeslices, flagged, so long after their first contribution")
+             "deliver incomplete timeslices, flagged, this long after their first contribution")
       ->group(group);
 }
 
@@ -168,35 +172,35 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
   auto& o = s.stream;
   command.add_option("--inputs", o.inputs, "input nodes")->capture_default_str();
   command.add_option("--computes", o.computes, "compute nodes")->capture_default_str();
-  command.add_option("--schedule", o.schedule, "who decides what is sent next")
+  command.add_option("--schedule", o.schedule, "rule for the order and time of contributions")
       ->check(CLI::IsMember(std::vector<std::string>(stream::schedule_names().begin(),
                                                      stream::schedule_names().end())))
       ->capture_default_str();
   command.add_option("--fabric", o.fabric, fabric_list() + " (a simulation, all nodes local)")
       ->capture_default_str();
   add_link_option(command, s);
-  add_parsed(command, "--timeslices", o.timeslices, parse_timeslices, "end after so many");
-  add_parsed(command, "--duration", o.duration, parse_length, "end after so long, as 10s");
-  command.add_option("--seed", o.seed, "of everything random")->capture_default_str();
+  add_parsed(command, "--timeslices", o.timeslices, parse_timeslices, "stop after this many");
+  add_parsed(command, "--duration", o.duration, parse_length, "stop after this time, as 10s");
+  command.add_option("--seed", o.seed, "seed of all random numbers")->capture_default_str();
   add_parsed(command, "--peer-timeout", o.peer_timeout, parse_duration,
-             "a node that cannot be reached for so long is taken for dead", "10s");
+             "consider a node dead that cannot be reached for this long", "10s");
   command
       .add_option_function<std::string>(
           "--quorum",
           [&o](const std::string& name) {
             o.quorum = name == "majority" ? Quorum::majority : Quorum::none;
           },
-          "majority: without more than half of the input nodes a job waits; none: each part "
-          "goes on, and flags what another may build too")
+          "majority: a job without more than half of its input nodes waits; none: each part "
+          "continues, and flags timeslices that another may build, too")
       ->check(CLI::IsMember({"majority", "none"}))
       ->default_str(o.quorum == Quorum::majority ? "majority" : "none");
   add_parsed(command, "--stall-timeout", o.stall_timeout, parse_duration,
-             "leave a compute node out that takes nothing and does not answer for so long", "30s");
+             "exclude a compute node that takes nothing and does not answer for this long", "30s");
   add_parsed(command, "--start-timeout", o.start_timeout, parse_duration,
-             "start without nodes that are missing after so long", "30s");
+             "start without nodes that are missing after this time", "30s");
   add_parsed(command, "--sample-every", s.sample_every, parse_duration,
-             "how often buffers are looked at for the report, at least 1us; 200 times in a "
-             "simulation, else each 20ms");
+             "time between samples of the buffers, at least 1us; by default 200 samples of a "
+             "simulation, else one each 20ms");
   add_data_options(command, s);
   add_schedule_options(command, s);
   refuse_negative_numbers(command);
@@ -237,18 +241,19 @@ void add_local_options(CLI::App& command, StreamSettings& s) {
       ->type_name("RATE[,QUEUE]")
       ->group(group);
   command
-      .add_option("--fault", l.faults,
-                  "what goes wrong (several allowed), as 'at=2s kill host5'; hosts are the nodes, "
-                  "inputs first")
+      .add_option(
+          "--fault", l.faults,
+          "a fault to inject (several allowed), as 'at=2s kill host5'; hosts are the nodes, "
+          "inputs first")
       ->group(group);
   command
       .add_option("--set", l.scenario_settings,
-                  "a key of the simulated scenario and what it is instead (several allowed), as "
+                  "replace a key of the simulated scenario (several allowed), as "
                   "network.router=minimal or noise.every=1ms")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE")
       ->group(group);
-  command.add_flag("--restart", l.restart, "start nodes again that were killed")->group(group);
+  command.add_flag("--restart", l.restart, "restart killed nodes")->group(group);
   command
       .add_option("--metrics", l.metrics,
                   "OpenMetrics endpoint, as :9100 (this machine only) or 0.0.0.0:9100")

@@ -174,17 +174,17 @@ void run_swarm_command(const SwarmCommand& command, Outcome& outcome) {
 
 void add_swarm_command(CLI::App& simulate, Outcome& outcome) {
   auto* swarm = simulate.add_subcommand(
-      "swarm", "run many jobs drawn from seeds, with faults, and check what they promise");
+      "swarm", "run many jobs drawn from seeds, with faults, and check weft's promises");
   auto state = std::make_shared<SwarmCommand>();
   SwarmCommand& s = *state;
-  add_parsed(*swarm, "--seeds", s.seeds, parse_seeds, "which, the first to the last", "1..200")
+  add_parsed(*swarm, "--seeds", s.seeds, parse_seeds, "first and last seed", "1..200")
       ->type_name("A..B");
   swarm->add_option("--scenario", s.scenario, "take its network, and draw the rest")
       ->type_name("FILE");
   swarm->add_option("--jobs", s.jobs, "processes at a time")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  swarm->add_flag("--verbose", s.verbose, "print what each seed stands for");
+  swarm->add_flag("--verbose", s.verbose, "print the job of each seed");
   swarm->add_flag("--json", s.json, "print one JSON object: runs, failures, first_failure");
   swarm->footer(
       "A failure is printed with the line that runs it again.\n"

@@ -273,7 +273,7 @@ void add_effort(CLI::App& sweep, SweepCommand& s) {
 
 void add_sweep_command(CLI::App& root, Outcome& outcome) {
   auto* sweep = root.add_subcommand(
-      "sweep", "run an unmodified MPI program on many emulated networks, and tell what it needs");
+      "sweep", "run an unmodified MPI program on many emulated networks to find its needs");
   auto state = std::make_shared<SweepCommand>();
   SweepCommand& s = *state;
   add_networks(*sweep, s);

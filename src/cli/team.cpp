@@ -95,8 +95,7 @@ std::vector<sim::Batch> Team::gather(sim::Batch said) {
 void add_parts_option(CLI::App& command, std::uint32_t& threads) {
   command
       .add_option("--parts", threads,
-                  "divide the network among so many threads; among processes when mpirun starts "
-                  "several")
+                  "number of threads that share the network; under mpirun, processes share it")
       ->check(CLI::Range(1, 256))
       ->type_name("N");
 }

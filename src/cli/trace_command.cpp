@@ -234,7 +234,7 @@ void add_replay_command(CLI::App& trace, Outcome& outcome) {
                    "a key of the scenario and what it is instead (several allowed)")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  replay->add_option("--seed", s.seed, "of everything random; by default the scenario's")
+  replay->add_option("--seed", s.seed, "seed of all random numbers; by default the scenario's")
       ->type_name("UINT");
   replay
       ->add_option("--compute-factor", s.compute_factor,

@@ -233,7 +233,7 @@ void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
       ->type_name("NAME");
   uniform
       ->add_option("--network", s.network,
-                   "what links and switches are like; by default 100 "
+                   "preset of links and switches; by default 100 "
                    "Gbit/s with little delay")
       ->type_name("PRESET");
   add_parsed(*uniform, "--pattern", s.traffic.pattern, sim::parse_pattern,
@@ -243,16 +243,16 @@ void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
   add_parsed(*uniform, "--packet", s.packet, parse_byte_count, "a message, in one packet", "4KiB")
       ->type_name("SIZE");
   add_parsed(*uniform, "--duration", s.duration, parse_duration,
-             "of sending, simulated; then all arrives", "1ms")
+             "simulated time of sending; all messages arrive after it", "1ms")
       ->type_name("TIME");
   uniform->add_option("--levels", s.levels, "service levels that share the load")
       ->check(CLI::Range(1, 16))
       ->capture_default_str();
-  uniform->add_option("--seed", s.seed, "of everything random")->capture_default_str();
+  uniform->add_option("--seed", s.seed, "seed of all random numbers")->capture_default_str();
   add_parts_option(*uniform, s.parts);
   uniform->add_flag("--check-determinism", s.check_determinism, "run twice and compare the traces");
   uniform->add_flag("--json", s.json, "print one JSON object");
-  uniform->add_option("--out", s.out, "directory for what the network did, and a page about it")
+  uniform->add_option("--out", s.out, "directory for the record of the network and its page")
       ->type_name("DIR")
       ->group("Output");
   add_force_option(*uniform, s.trace.replaces);
