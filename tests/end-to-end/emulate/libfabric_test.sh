@@ -5,13 +5,8 @@
 #   libfabric_test.sh WEFT EXAMPLES
 set -euo pipefail
 weft=$1 examples=$2
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
-
-fail() {
-  echo "libfabric_test: $1" >&2
-  exit 1
-}
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
 # Halos of 32 KiB in each iteration and direction, which weft writes; two ranks.
 program=("$weft" run -n 2 --fabric libfabric:tcp -- "$examples/jac3d" 64 5)

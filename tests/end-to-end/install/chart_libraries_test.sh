@@ -5,19 +5,15 @@
 #   chart_libraries_test.sh SOURCE_DIR NPM NODE
 set -euo pipefail
 source=$1 npm=$2 node=$3
-work="$(mktemp -d)"
-trap 'rm -rf -- "$work"' EXIT
-fail() {
-  printf 'chart_libraries_test: %s\n' "$*" >&2
-  exit 1
-}
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
 # Nobody listens at port 1, and nothing is in this cache.
-export npm_config_registry=http://127.0.0.1:1/ npm_config_cache="$work/cache"
-timeout 60 "$source/src/report/web/fetch-libraries.sh" "$npm" "$node" "$work/web" 2>"$work/said" ||
-  fail "the build would fail: $(cat "$work/said")"
-[[ $(grep -c '' "$work/said") == 1 ]] || fail "it said: $(cat "$work/said")"
-grep -q "no charts: npm's registry http://127.0.0.1:1/ cannot be reached" "$work/said" ||
-  fail "it said: $(cat "$work/said")"
-grep -q '^// weft was built without its chart libraries' "$work/web/libraries.js" ||
+export npm_config_registry=http://127.0.0.1:1/ npm_config_cache="$dir/cache"
+timeout 60 "$source/src/report/web/fetch-libraries.sh" "$npm" "$node" "$dir/web" 2>"$dir/said" ||
+  fail "the build would fail: $(cat "$dir/said")"
+[[ $(grep -c '' "$dir/said") == 1 ]] || fail "it said: $(cat "$dir/said")"
+grep -q "no charts: npm's registry http://127.0.0.1:1/ cannot be reached" "$dir/said" ||
+  fail "it said: $(cat "$dir/said")"
+grep -q '^// weft was built without its chart libraries' "$dir/web/libraries.js" ||
   fail "no libraries.js that says so"

@@ -6,58 +6,54 @@
 set -euo pipefail
 
 cmake=$1 build=$2 source=$3 compiler=$4
-work="$(mktemp -d)"
-trap 'rm -rf -- "$work"' EXIT
-fail() {
-  printf 'install_test: %s\n' "$*" >&2
-  exit 1
-}
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
-"$cmake" --install "$build" --prefix "$work/first" >"$work/log" 2>&1 ||
-  { cat "$work/log" >&2; fail "cmake --install failed"; }
-mv "$work/first" "$work/prefix"  # the installed tree can be moved
-prefix="$work/prefix"
+"$cmake" --install "$build" --prefix "$dir/first" >"$dir/log" 2>&1 ||
+  { cat "$dir/log" >&2; fail "cmake --install failed"; }
+mv "$dir/first" "$dir/prefix"  # the installed tree can be moved
+prefix="$dir/prefix"
 
 # Public headers are all there and each can be included alone, with nothing of weft's own sources.
 for header in "$source"/include/weft/*.hpp; do
   name="weft/$(basename -- "$header")"
   [[ -f $prefix/include/$name ]] || fail "$name was not installed"
-  echo "#include \"$name\"" >"$work/alone.cpp"
-  "$compiler" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" "$work/alone.cpp" ||
+  echo "#include \"$name\"" >"$dir/alone.cpp"
+  "$compiler" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" "$dir/alone.cpp" ||
     fail "$name cannot be included alone"
 done
 
 # find_package, in a copy that knows nothing of the tree.
-cp -r "$source/examples" "$work/examples"
-"$cmake" -S "$work/examples" -B "$work/by-cmake" -DCMAKE_PREFIX_PATH="$prefix" \
-  -DCMAKE_CXX_COMPILER="$compiler" >"$work/log" 2>&1 &&
-  "$cmake" --build "$work/by-cmake" >>"$work/log" 2>&1 ||
-  { cat "$work/log" >&2; fail "the examples do not build with find_package(weft)"; }
+cp -r "$source/examples" "$dir/examples"
+"$cmake" -S "$dir/examples" -B "$dir/by-cmake" -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_CXX_COMPILER="$compiler" >"$dir/log" 2>&1 &&
+  "$cmake" --build "$dir/by-cmake" >>"$dir/log" 2>&1 ||
+  { cat "$dir/log" >&2; fail "the examples do not build with find_package(weft)"; }
 
 # pkg-config
 pc="$(find "$prefix" -name weft.pc)"
 export PKG_CONFIG_PATH="${pc%/*}"
 libdir="$(pkg-config --variable=libdir weft)"
 [[ $(realpath -- "$libdir") == "$(realpath -- "$prefix")"/* ]] || fail "weft.pc names $libdir"
-for example in "$work"/examples/*.cpp; do
+for example in "$dir"/examples/*.cpp; do
   # shellcheck disable=SC2046  # the flags are several words
-  "$compiler" "$example" -o "$work/by-pkg-config" $(pkg-config --cflags --libs weft) ||
+  "$compiler" "$example" -o "$dir/by-pkg-config" $(pkg-config --cflags --libs weft) ||
     fail "$(basename -- "$example") does not build with pkg-config"
 done
 
 # It runs, and says how.
-usage="$(LD_LIBRARY_PATH="$libdir" "$work/by-cmake/example_consumer" 2>&1)" &&
+usage="$(LD_LIBRARY_PATH="$libdir" "$dir/by-cmake/example_consumer" 2>&1)" &&
   fail "example_consumer runs without a name"
 [[ $usage == usage:* ]] || fail "example_consumer said: $usage"
 
 # The first program of docs/spmd.md, by the commands that it shows, in a home where weft is installed.
-mkdir "$work/home"
-ln -s "$prefix" "$work/home/weft"
+mkdir "$dir/home"
+ln -s "$prefix" "$dir/home/weft"
 between() { awk -v open="$1" '$0 == "```" && on { exit } on { print } $0 == open { on = 1 }' "$2"; }
-between '```cpp' "$source/docs/spmd.md" >"$work/home/sum.cpp"
-between '```sh' "$source/docs/spmd.md" >"$work/home/commands"
-grep -q sum.cpp "$work/home/commands" || fail "docs/spmd.md does not say how sum.cpp is compiled"
-sum="$(cd "$work/home" && HOME="$work/home" && . ./commands && ./sum)" ||
+between '```cpp' "$source/docs/spmd.md" >"$dir/home/sum.cpp"
+between '```sh' "$source/docs/spmd.md" >"$dir/home/commands"
+grep -q sum.cpp "$dir/home/commands" || fail "docs/spmd.md does not say how sum.cpp is compiled"
+sum="$(cd "$dir/home" && HOME="$dir/home" && . ./commands && ./sum)" ||
   fail "docs/spmd.md's first program does not build as it says"
 [[ $sum == 499999500000 ]] || fail "docs/spmd.md's first program prints $sum"
 

@@ -6,18 +6,14 @@
 set -euo pipefail
 
 cpack=$1 build=$2
-work="$(mktemp -d)"
-trap 'rm -rf -- "$work"' EXIT
-fail() {
-  printf 'package_test: %s\n' "$*" >&2
-  exit 1
-}
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
-"$cpack" --config "$build/CPackConfig.cmake" -B "$work/packages" >"$work/log" 2>&1 ||
-  { cat "$work/log" >&2; fail "cpack failed"; }
-weft=("$work"/packages/weft_*.deb)
-mpi=("$work"/packages/weft-mpi_*.deb)
-[[ -s ${weft[0]} && -s ${mpi[0]} ]] || fail "cpack wrote $(ls "$work/packages")"
+"$cpack" --config "$build/CPackConfig.cmake" -B "$dir/packages" >"$dir/log" 2>&1 ||
+  { cat "$dir/log" >&2; fail "cpack failed"; }
+weft=("$dir"/packages/weft_*.deb)
+mpi=("$dir"/packages/weft-mpi_*.deb)
+[[ -s ${weft[0]} && -s ${mpi[0]} ]] || fail "cpack wrote $(ls "$dir/packages")"
 
 # Libraries that files were linked to are among the packages that their package depends on.
 needs() {  # needs PACKAGE NAME…
@@ -33,16 +29,16 @@ needs "${mpi[0]}" weft libmpich12 libopenmpi3
 [[ -n "$(dpkg-deb --field "${weft[0]}" Description)" ]] || fail "the package has no description"
 
 # A root with dpkg's own folders and nothing else; dependencies come from this machine.
-root="$work/root"
+root="$dir/root"
 mkdir -p "$root"/var/lib/dpkg/{info,updates,triggers}
 touch "$root"/var/lib/dpkg/{status,available}
 dpkg --root="$root" --log=/dev/null --force-not-root --force-depends --force-script-chrootless \
-  -i "${weft[0]}" "${mpi[0]}" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "dpkg -i failed"; }
+  -i "${weft[0]}" "${mpi[0]}" >"$dir/log" 2>&1 || { cat "$dir/log" >&2; fail "dpkg -i failed"; }
 
 libdir="$(dirname "$(find "$root/usr" -name 'libweft.so' -print -quit)")"
 [[ -d $libdir ]] || fail "libweft.so is not in the package"
 LD_LIBRARY_PATH="$libdir" "$root/usr/bin/weft" stream local --timeslices 20 --sink check: \
-  >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "the installed weft does not run"; }
+  >"$dir/log" 2>&1 || { cat "$dir/log" >&2; fail "the installed weft does not run"; }
 flags="$(PKG_CONFIG_PATH="$libdir/pkgconfig" pkg-config --cflags weft)"
 [[ $flags == *-std=c++20* ]] || fail "pkg-config says '$flags'"
 for file in bin/weft share/man/man1/weft.1 share/bash-completion/completions/weft; do

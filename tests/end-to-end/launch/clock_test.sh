@@ -6,20 +6,15 @@
 set -euo pipefail
 examples=$2 set_back=$3 seed=${4:-$RANDOM}
 RANDOM=$seed
-dir=$(mktemp -d)
 # shellcheck source=common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
-trap 'end_descendants; rm -rf -- "$dir"' EXIT
 # The directory in which this user's secret is made.
 export XDG_CONFIG_HOME=$dir/config
 export WEFT_LOG=info
 file=$dir/job.conf
 program="markov2 400 40 2000"
 
-fail() {
-  echo "clock_test: $1; again: $0 WEFT $examples $set_back $seed" >&2
-  exit 1
-}
+again="WEFT $examples $set_back $seed"
 
 # Ports that nobody listens at, below those that connections get.
 port=$((10000 + RANDOM % 18000))

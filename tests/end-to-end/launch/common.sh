@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Helpers of the tests of launching; sourced with `dir` (a directory of the test's own) set, and a
-# function `fail`. Programs that are searched for by name are copies of a name of their own.
-# shellcheck shell=bash disable=SC2154
+# Helpers of the tests of launching. Programs that are searched for by name are copies of a name of their own.
+# shellcheck shell=bash source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
+trap 'end_descendants; rm -rf -- "$dir"' EXIT
 
 # Before a command in the background: it is asked to end when this script is killed.
 bound=(setpriv --pdeathsig TERM --)

@@ -6,18 +6,13 @@
 set -euo pipefail
 weft=$1 examples=$2 seed=${3:-$RANDOM}
 RANDOM=$seed
-dir=$(mktemp -d)
 # shellcheck source=common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
-trap 'end_descendants; rm -rf -- "$dir"' EXIT
 # The directory in which this user's secret is made.
 export XDG_CONFIG_HOME=$dir/config
 file=$dir/job.conf
 
-fail() {
-  echo "config_test: $1; again: $0 $weft $examples $seed" >&2
-  exit 1
-}
+again="$weft $examples $seed"
 
 # Ports that nobody listens at, below those that connections get.
 port=$((10000 + RANDOM % 18000))

@@ -5,15 +5,8 @@
 #   connections_test.sh WEFT EXAMPLES
 set -euo pipefail
 weft=$1 examples=$2
-dir=$(mktemp -d)
 # shellcheck source=common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
-trap 'end_descendants; rm -rf -- "$dir"' EXIT
-
-fail() {
-  echo "connections_test: $1" >&2
-  exit 1
-}
 
 # In markov2 everybody speaks with everybody.
 program=("$examples/markov2" 400 40 5)

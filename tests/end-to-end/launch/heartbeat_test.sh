@@ -4,15 +4,8 @@
 #   heartbeat_test.sh WEFT EXAMPLES
 set -euo pipefail
 weft=$1 examples=$2
-dir=$(mktemp -d)
 # shellcheck source=common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
-trap 'end_descendants; rm -rf -- "$dir"' EXIT
-
-fail() {
-  echo "heartbeat_test: $1" >&2
-  exit 1
-}
 
 # A name of its own, to find processes by.
 program=$dir/wp$$

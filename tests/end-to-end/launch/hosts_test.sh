@@ -6,13 +6,12 @@
 set -euo pipefail
 weft=$1 examples=$2 seed=${3:-$RANDOM}
 RANDOM=$seed
-dir=$(mktemp -d)
+# shellcheck source=common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 # Names of their own, to find processes by.
 agent=$dir/wa$$ program=$dir/wp$$
 cp "$weft" "$agent"
 cp "$examples/markov2" "$program"
-# shellcheck source=common.sh
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 cleanup() {
   end_descendants
   pkill -9 -x "wa$$|wp$$" 2>/dev/null || true
@@ -20,10 +19,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-fail() {
-  echo "hosts_test: $1; again: $0 $weft $examples $seed" >&2
-  exit 1
-}
+again="$weft $examples $seed"
 
 # ssh HOST COMMAND. A host that has a file of its name in $dir/down cannot be reached. Its output
 # goes through another process, as through a network: ssh may end before the process that it

@@ -6,7 +6,6 @@
 #   neighbours_test.sh WEFT EXAMPLES
 set -euo pipefail
 weft=$1 examples=$2
-dir=$(mktemp -d)
 # shellcheck source=common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 here=wn$$a there=wn$$b
@@ -17,10 +16,6 @@ cleanup() {
   rm -rf -- "$dir"
 }
 trap cleanup EXIT
-fail() {
-  echo "neighbours_test: $1" >&2
-  exit 1
-}
 skip() {
   echo "skipped: $*"
   exit 77

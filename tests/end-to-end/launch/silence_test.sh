@@ -6,11 +6,10 @@
 #   silence_test.sh WEFT
 set -euo pipefail
 weft=$1
-dir=$(mktemp -d)
-agent=$dir/wa$$
-cp "$weft" "$agent"
 # shellcheck source=common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
+agent=$dir/wa$$
+cp "$weft" "$agent"
 cleanup() {
   end_descendants
   pkill -9 -x "wa$$" 2>/dev/null || true
@@ -18,11 +17,6 @@ cleanup() {
   rm -rf -- "$dir"
 }
 trap cleanup EXIT
-
-fail() {
-  echo "silence_test: $1" >&2
-  exit 1
-}
 
 # ssh DIRECTORY HOST COMMAND
 cat >"$dir/ssh" <<'SSH'

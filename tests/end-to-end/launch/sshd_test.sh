@@ -15,11 +15,10 @@ skip() {
 sshd=$(PATH=$PATH:/usr/sbin command -v sshd) || skip "there is no sshd"
 command -v ssh >/dev/null || skip "there is no ssh"
 
-dir=$(mktemp -d)
-daemon=
-made_run=
 # shellcheck source=common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
+daemon=
+made_run=
 cleanup() {
   [[ -z $daemon ]] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || true
   end_descendants

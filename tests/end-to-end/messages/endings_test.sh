@@ -5,15 +5,10 @@
 #   endings_test.sh WEFT ENDINGS [SEED [ROUNDS]]
 set -euo pipefail
 weft=$1 endings=$2 seed=${3:-$RANDOM} rounds=${4:-100}
-dir=$(mktemp -d)
 # shellcheck source=../launch/common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../launch/common.sh"
-trap 'end_descendants; rm -rf -- "$dir"' EXIT
 
-fail() {
-  echo "endings_test: $1; again: $0 $weft $endings $seed $rounds" >&2
-  exit 1
-}
+again="$weft $endings $seed $rounds"
 ranks=3
 files=$dir/files
 
@@ -138,7 +133,7 @@ lasts=$((${EPOCHREALTIME/[.,]/} - began))
 for ((rank = 0; rank < ranks; ++rank)); do cp "$files/$rank" "$dir/whole$rank"; done
 killed=0
 for ((round = 0; round < rounds; ++round, ++seed)); do
-  RANDOM=$seed
+  RANDOM=$seed again="$weft $endings $seed $rounds"
   start --restart on-failure -- "$endings" "$files" 1000 finish
   if all_run; then
     # The last third of the time is where programs return and all leave.

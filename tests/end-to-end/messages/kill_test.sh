@@ -5,17 +5,15 @@
 #   kill_test.sh WEFT EXAMPLES ROUNDS SEED
 set -euo pipefail
 weft=$1 examples=$2 rounds=$3 seed=$4
-dir=$(mktemp -d)
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
+# shellcheck source=killed_run.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/killed_run.sh"
 trap 'kill -9 $(jobs -p) 2>/dev/null || true; rm -rf -- "$dir"' EXIT
 
 # The last sends messages of megabytes.
 programs=("jac3d 40 300" "markov2 400 40 400" "spmv2 200 600" "jac3d -c $dir 40 200" "vsum 3000000")
 ranks=4
-
-fail() {
-  echo "kill_test: $1; again: $0 $weft $examples 1 $seed" >&2
-  exit 1
-}
 
 # The lines that do not speak of time.
 results() { grep -v ' processes, ' "$1"; }
@@ -32,40 +30,13 @@ for program in "${programs[@]}"; do
   [[ ${expected[$program]} == *checksum* ]] || fail "$program prints no checksum"
 done
 
-# Kills one of the launcher's processes, if there is one.
-kill_one() {
-  mapfile -t pids < <(pgrep -P "$1" || true)
-  ((${#pids[@]} == 0)) || kill -9 "${pids[RANDOM % ${#pids[@]}]}" 2>/dev/null || true
-}
-
-pause() { sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"; }
-
-killed=0
 for ((round = 0; round < rounds; ++round, ++seed)); do
-  RANDOM=$seed
+  RANDOM=$seed again="$weft $examples 1 $seed"
   program=${programs[round % ${#programs[@]}]}
   # shellcheck disable=SC2086
-  timeout 100 "$weft" run -n $ranks --restart on-failure -- "$examples"/$program \
-    >"$dir/out" 2>"$dir/err" &
-  guard=$!
-  pause $((RANDOM % (lasts[$program] + 1)))
-  launcher=$(pgrep -P $guard || true)
-  if [[ -n $launcher ]]; then
-    kill_one "$launcher"
-    case $((RANDOM % 3)) in
-      1) kill_one "$launcher" ;;
-      2)
-        pause $((RANDOM % (lasts[$program] / 2 + 1)))
-        kill_one "$launcher"
-        ;;
-    esac
-  fi
-  code=0
-  wait $guard || code=$?
-  ((code == 0)) || fail "$program ended with code $code: $(tail -3 "$dir/err")"
+  killed_run "$program" 100 "${lasts[$program]}" "$weft" run -n $ranks --restart on-failure -- "$examples"/$program
   [[ $(results "$dir/out" | sort -u) == "$(sort -u <<<"${expected[$program]}")" ]] ||
     fail "$program printed $(results "$dir/out" | tail -2), not ${expected[$program]}"
-  killed=$((killed + $(grep -c 'starting it anew' "$dir/err" || true)))
 done
 echo "kill_test: $rounds runs, $killed processes started anew"
 ((rounds < 20 || killed > 0)) || fail "nothing was ever killed"

@@ -4,13 +4,8 @@
 #   run_test.sh WEFT EXAMPLES
 set -euo pipefail
 weft=$1 examples=$2
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
-
-fail() {
-  echo "run_test: $1" >&2
-  exit 1
-}
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
 # The output of a program, without its time.
 results() { "$weft" run "$@" | grep -v ' processes, '; }

@@ -6,8 +6,8 @@
 set -euo pipefail
 weft=$1 program=$2
 launcher=("${@:3}")
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
 for n in 1 2 3 4; do
   "${launcher[@]}" -n "$n" "${ORIGINAL:-$program}" >"$dir/original" 2>"$dir/err" || {

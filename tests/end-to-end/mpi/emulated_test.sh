@@ -5,13 +5,8 @@
 #   emulated_test.sh WEFT PROGRAMS
 set -euo pipefail
 weft=$1 programs=$2
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
-
-fail() {
-  echo "emulated_test: $1" >&2
-  exit 1
-}
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
 for program in mpi_exchange openmpi_exchange; do
   wanted=$("$weft" run -n 2 -- "$programs/$program" 2)

@@ -5,13 +5,8 @@
 #   fortran_test.sh WEFT PROGRAMS ABI     ABI: mpich, openmpi or standard
 set -euo pipefail
 weft=$1 programs=$2 abi=$3
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
-
-fail() {
-  echo "fortran_test: $1" >&2
-  exit 1
-}
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
 # The solver's output, and that of each chapter, is what it is on Open MPI.
 for n in 1 2 3 4; do

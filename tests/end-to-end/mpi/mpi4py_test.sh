@@ -6,8 +6,8 @@ set -euo pipefail
 weft=$1 program=$2 python=$3
 # weft run does not see that Python's module needs an MPI.
 export LD_LIBRARY_PATH=$4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
 for n in 1 2 3 4; do
   "$weft" run -n "$n" -- "$python" "$program" >"$dir/out" 2>&1 || {

@@ -4,13 +4,8 @@
 #   mpi_test.sh WEFT PROGRAMS
 set -euo pipefail
 weft=$1 programs=$2
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
-
-fail() {
-  echo "mpi_test: $1" >&2
-  exit 1
-}
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
 # The program's output under MPICH's own mpiexec, with 2 rounds.
 declare -A result=([1]=3663968496 [2]=1687647152 [3]=4011294784 [4]=694652576)

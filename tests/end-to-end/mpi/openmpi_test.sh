@@ -4,13 +4,8 @@
 #   openmpi_test.sh WEFT PROGRAMS
 set -euo pipefail
 weft=$1 programs=$2
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
-
-fail() {
-  echo "openmpi_test: $1" >&2
-  exit 1
-}
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
 # The same result as the same source has with MPICH's ABI, whether the program has copies of the
 # library's objects (the default) or uses those of the library (-fPIC).

@@ -6,13 +6,9 @@
 set -euo pipefail
 weft=$1 programs=$2
 shift 2
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
-fail() {
-  echo "record_test: $1" >&2
-  exit 1
-}
 cat >"$dir/star.toml" <<'TOML'
 [network]
 topology = "star:4"

@@ -4,13 +4,9 @@
 #   simulated_test.sh WEFT PROGRAM
 set -euo pipefail
 weft=$1 program=$2
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
-fail() {
-  echo "simulated_test: $1" >&2
-  exit 1
-}
 cat >"$dir/star.toml" <<'TOML'
 [network]
 topology = "star:4"

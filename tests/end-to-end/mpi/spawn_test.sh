@@ -4,13 +4,8 @@
 #   spawn_test.sh WEFT PROGRAM
 set -euo pipefail
 weft=$1 program=$2
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
-
-fail() {
-  echo "spawn_test: $1" >&2
-  exit 1
-}
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
 # Sums of ranks: of the first world and its three children; of each process with its three; of the even ranks.
 declare -A result=([1]="6, 6, 0" [2]="10, 12, 1" [3]="15, 18, 1" [4]="21, 24, 4")

@@ -5,13 +5,8 @@
 set -euo pipefail
 weft=$1 build=$2
 programs=$build/tests
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
-
-fail() {
-  echo "standard_test: $1" >&2
-  exit 1
-}
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
 # The same result as the same source has with MPICH's ABI.
 declare -A result=([1]=3663968496 [2]=1687647152 [3]=4011294784 [4]=694652576)

@@ -4,12 +4,8 @@
 #   recorded_test.sh WEFT EXAMPLES SCENARIOS
 set -euo pipefail
 weft=$1 examples=$2 scenario=$3/star-100mbit.toml
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
-fail() {
-  echo "recorded_test: $1" >&2
-  exit 1
-}
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 field() { sed -nE 's/.*"'"$2"'": ?([0-9.]+).*/\1/p' <<<"$1"; }
 
 # Every message, of every rank, with its completion.

@@ -3,29 +3,25 @@
 # simulated_test.sh WEFT PROGRAMS SCENARIOS ordinary|thousand|swarm [SEEDS]
 set -euo pipefail
 weft="$1" programs="$2" scenarios="$3" what="$4" seeds="${5:-100}"
-directory="$(mktemp -d)"
-trap 'rm -rf -- "$directory"' EXIT
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
-fail() {
-  echo "FAIL: $1" >&2
-  exit 1
-}
 # The part of a program's output that is the same under any launcher.
 result() {
-  grep checksum "$directory/out" || fail "no checksum: $(cat "$directory/out")"
+  grep checksum "$dir/out" || fail "no checksum: $(cat "$dir/out")"
 }
 real() {
-  "$weft" run -n "$1" -- "$programs/$2" "${@:3}" >"$directory/out" || fail "real $*"
+  "$weft" run -n "$1" -- "$programs/$2" "${@:3}" >"$dir/out" || fail "real $*"
   result
 }
 simulated() {
   "$weft" run -n "$1" --fabric "sim:$scenarios/programs.toml" -- "$programs/$2" "${@:3}" \
-    >"$directory/out" || fail "simulated $*"
+    >"$dir/out" || fail "simulated $*"
   result
 }
 value() {
   python3 -c 'import json, sys
-print(json.loads(open(sys.argv[1]).read().splitlines()[-1])[sys.argv[2]])' "$directory/$1" "$2"
+print(json.loads(open(sys.argv[1]).read().splitlines()[-1])[sys.argv[2]])' "$dir/$1" "$2"
 }
 
 ordinary() {
@@ -42,9 +38,9 @@ ordinary() {
 
   # A process for which nobody makes room in its outbox says so, once.
   ! "$weft" run -n 2 --fabric "sim:$scenarios/programs.toml" --restart on-failure --outbox 1KiB -- \
-    "$programs/vsum2" >"$directory/out" 2>&1 || fail "a full outbox holds more than its size"
-  (($(grep -c "rank 0 sends 3.815 MiB to rank 1, more than its whole outbox of 1 KiB (--outbox)" "$directory/out") == 1)) ||
-    fail "not one line about the full outbox: $(cat "$directory/out")"
+    "$programs/vsum2" >"$dir/out" 2>&1 || fail "a full outbox holds more than its size"
+  (($(grep -c "rank 0 sends 3.815 MiB to rank 1, more than its whole outbox of 1 KiB (--outbox)" "$dir/out") == 1)) ||
+    fail "not one line about the full outbox: $(cat "$dir/out")"
 
   # Every program says where its time goes; setting up takes the host's alone.
   local phases
@@ -57,12 +53,12 @@ ordinary() {
     "vsum3 100|set up, blocks, by hand, reassigned, smaller group, sum up"; do
     # shellcheck disable=SC2086
     "$weft" run -n 4 --fabric "sim:$scenarios/programs.toml" --json -- "$programs/"${program%|*} \
-      >"$directory/phases" || fail "${program%|*}"
+      >"$dir/phases" || fail "${program%|*}"
     phases="$(python3 -c 'import json, sys
 report = json.loads(open(sys.argv[1]).read().splitlines()[-1])
 assert all(sum(p[k]["max"] for k in ("computing_s", "messaging_s", "waiting_s")) > 0
            for p in report["phases"] if p["name"] != "set up"), report
-print(", ".join(p["name"] for p in report["phases"]))' "$directory/phases")"
+print(", ".join(p["name"] for p in report["phases"]))' "$dir/phases")"
     [[ $phases == "program, ${program#*|}, leave" ]] || fail "phases of ${program%|*}: $phases"
   done
 
@@ -70,26 +66,26 @@ print(", ".join(p["name"] for p in report["phases"]))' "$directory/phases")"
   local crashes="sim:$scenarios/programs-crashes.toml" i
   for i in 7 7again 8; do
     "$weft" run -n 5 --fabric "$crashes" --seed "${i%again}" --restart on-failure --json -- \
-      "$programs/jac3d" 12 20 >"$directory/$i" 2>"$directory/$i.err" || fail "seed $i"
+      "$programs/jac3d" 12 20 >"$dir/$i" 2>"$dir/$i.err" || fail "seed $i"
   done
   [[ $(value 7 trace_hash) == "$(value 7again trace_hash)" ]] || fail "not repeatable"
   [[ $(value 7 simulated_s) == "$(value 7again simulated_s)" ]] || fail "not repeatable"
-  cmp -s "$directory/7.err" "$directory/7again.err" || fail "other deaths"
+  cmp -s "$dir/7.err" "$dir/7again.err" || fail "other deaths"
   [[ $(value 7 trace_hash) != "$(value 8 trace_hash)" ]] || fail "the seed makes no difference"
 
   # A workload and a trace of the scenario run beside the program, and disturb it.
   local beside="sim:$scenarios/programs-beside.toml"
-  "$weft" run -n 16 --fabric "$beside" --json -- "$programs/jac3d" 24 20 >"$directory/beside" ||
+  "$weft" run -n 16 --fabric "$beside" --json -- "$programs/jac3d" 24 20 >"$dir/beside" ||
     fail "beside other jobs"
   "$weft" run -n 16 --fabric "sim:$scenarios/programs.toml" -- "$programs/jac3d" 24 20 \
-    >"$directory/apart" || fail "without them"
-  [[ $(grep checksum "$directory/beside") == "$(grep checksum "$directory/apart")" ]] ||
+    >"$dir/apart" || fail "without them"
+  [[ $(grep checksum "$dir/beside") == "$(grep checksum "$dir/apart")" ]] ||
     fail "other jobs change a result"
   python3 -c 'import json, sys
 jobs = json.loads(open(sys.argv[1]).read().splitlines()[-1])["jobs"]
 assert [(j["name"], j["kind"]) for j in jobs] == [("neighbours", "workload"), ("ring", "trace")], jobs
 assert jobs[0]["least_iterations"] > 0 and not jobs[0]["ended"], jobs
-assert jobs[1]["messages"] == 24 and jobs[1]["ended"], jobs' "$directory/beside" ||
+assert jobs[1]["messages"] == 24 and jobs[1]["ended"], jobs' "$dir/beside" ||
     fail "jobs beside a program"
   "$weft" run -n 16 --fabric "$beside" -- "$programs/jac3d" 24 20 | grep -q "ring-8.goal" ||
     fail "no table of the jobs beside a program"
@@ -133,9 +129,9 @@ swarm() {
   done
   # Processes that go on from their checkpoints, among those that other runs have left. Fewer, since
   # each file goes to the disk.
-  mkdir "$directory/checkpoints"
+  mkdir "$dir/checkpoints"
   "$weft" run -n 5 --fabric "sim:$scenarios/programs-crashes.toml" --restart on-failure \
-    --seeds "1..$((seeds / 4))" --jobs 1 -- "$programs/jac3d" -c "$directory/checkpoints" -e 5 12 40 ||
+    --seeds "1..$((seeds / 4))" --jobs 1 -- "$programs/jac3d" -c "$dir/checkpoints" -e 5 12 40 ||
     fail "checkpoints"
 }
 

@@ -3,13 +3,8 @@
 # The output of `weft simulate swarm`, and how it ends.   swarm_test.sh WEFT
 set -euo pipefail
 weft=$1
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-
-fail() {
-  echo "swarm_test: $1" >&2
-  exit 1
-}
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
 out=$("$weft" simulate swarm --seeds 7..9 --json)
 for part in '"runs":3' '"failures":0' '"first_failure":null' '"failed_seeds":[]'; do
