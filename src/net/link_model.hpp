@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "net/link_clock.hpp"
 #include "weft/ids.hpp"
 #include "weft/time.hpp"
 
@@ -70,15 +71,10 @@ class LinkModel {
   void set_latency(PicoDuration latency) { parameters_.latency = latency; }
 
  private:
-  __extension__ using Wide = unsigned __int128;
-
-  // The work left for the transmitter at `now`, in bytes · 10¹² (that is, rate · picoseconds).
-  Wide work(PicoInstant now) const;
-  void set_work(PicoInstant now, Wide work);
+  using Wide = LinkClock::Wide;
 
   LinkParameters parameters_;
-  PicoInstant busy_until_{};     // the transmitter is free at busy_until_ + remainder_ / rate ps
-  std::uint64_t remainder_ = 0;  // < rate
+  LinkClock clock_;
 };
 
 }  // namespace weft::net

@@ -33,6 +33,20 @@ TEST(link_model, serialises_64_bytes_and_4_mebibytes_exactly) {
   EXPECT_EQ(link(25'000'000).send(at(0), ByteCount::mib(4)).departure, at(167'772'160'000));
 }
 
+TEST(link_model, a_message_of_work_beyond_64_bits_ends_when_its_pieces_do) {
+  for (const std::uint64_t rate : {std::uint64_t{7'000'000'013}, std::uint64_t{3}}) {
+    LinkModel whole = link(rate);
+    LinkModel pieces = link(rate);
+    whole.send(at(1), ByteCount(24'000'000));
+    for (int i = 0; i < 6; ++i) pieces.send(at(1), ByteCount(4'000'000));
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(whole.idle_from(), pieces.idle_from()) << rate;
+      whole.send(at(1), ByteCount(1));
+      pieces.send(at(1), ByteCount(1));
+    }
+  }
+}
+
 TEST(link_model, the_second_of_two_messages_waits_for_the_first) {
   LinkModel l = link(1'000'000'000, PicoDuration(7));  // 1 ns per byte
   EXPECT_EQ(l.send(at(100), ByteCount(10)).departure, at(10'100));

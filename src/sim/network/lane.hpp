@@ -34,9 +34,9 @@ struct InputQueue {
 /// Packets that wait for a lane. At a switch the round consists of input queues, at a host of
 /// messages that take turns.
 struct Round {
-  std::uint32_t head = kNone;
-  std::uint32_t tail = kNone;
-  std::uint32_t queues = kNone;  ///< the first of as many input queues as there are inputs
+  std::uint32_t head = kNone;    ///< the next packet at a switch, the next message at a host
+  std::uint32_t tail = kNone;    ///< the last queue, the last message
+  std::uint32_t queues = kNone;  ///< switches: the first of as many queues as there are inputs
 };
 
 /// The part of the buffer behind a link that the levels of one channel class share: each has its

@@ -59,16 +59,20 @@ Network::Network(const Topology& topology, const Router& router, const NetworkOp
 
 void Network::build_transmitters() {
   lanes_.resize(std::size_t{topology_.links()} * lane_count_);
+  if (channels_ > 1) class_turns_.resize(topology_.links());
   transmitters_.reserve(topology_.links());
   for (std::uint32_t i = 0; i < topology_.links(); ++i) {
     const LinkId l(i);
     const Vertex own = topology_.port(l).vertex;
     const LinkOptions& like = options_of(options_, topology_.kind(l));
-    Transmitter t{.link = net::LinkModel({.rate = like.rate, .latency = like.latency}),
-                  .peer = topology_.peer(l),
-                  .own = own};
+    const PortRef peer = topology_.peer(l);
+    Transmitter t{.rate = like.rate,
+                  .own = own,
+                  .peer = peer.vertex,
+                  .peer_port = peer.port,
+                  .kind = topology_.kind(l)};
     t.at_host = topology_.is_host(own);
-    t.to_host = topology_.is_host(t.peer.vertex);
+    t.to_host = topology_.is_host(t.peer);
     // In order of arrival all inputs are one queue.
     const std::uint32_t inputs = options_.output_queues ? 1 : topology_.ports(own);
     if (!t.at_host) t.queue_kind = queues_.kind(inputs);
@@ -159,25 +163,47 @@ void Network::fetch(const Event& event, bool is_next) const {
   } else if (event.kind == EventKind::port_wakes) {
     const Transmitter& t = transmitters_[event.target];
     __builtin_prefetch(&t, 1);
-    __builtin_prefetch(reinterpret_cast<const std::byte*>(&t) + sizeof t / 2, 1);
     const Lane* lanes = &lanes_[first_lane(LinkId(event.target))];
     __builtin_prefetch(lanes, 1);
-    if (!is_next || lane_count_ == 1) return;
-    // Lanes that wait: the one whose turn may come is among the first behind that of the last turn.
-    std::uint64_t waiting = t.waiting;
-    for (int i = 0; i < 4 && waiting != 0; ++i, waiting &= waiting - 1) {
-      __builtin_prefetch(lanes + std::countr_zero(waiting), 1);
-    }
+    if (is_next) fetch_waiting(t, lanes);
   }
+}
+
+/// What a transmitter will look at that is in the cache, with the first of its lanes.
+void Network::fetch_waiting(const Transmitter& t, const Lane* lanes) const {
+  // The lane whose turn may come is among the first behind that of the last turn.
+  std::uint64_t waiting = t.waiting;
+  for (int i = 0; i < 4 && waiting != 0; ++i, waiting &= waiting - 1) {
+    __builtin_prefetch(lanes + std::countr_zero(waiting), 1);
+  }
+  const std::uint32_t head = lanes->round.head;
+  if (head == kNone) return;
+  if (t.at_host) {
+    fetch_message(head);
+  } else {
+    __builtin_prefetch(&packets_[head], 1);
+  }
+}
+
+void Network::fetch_message(std::uint32_t m) const {
+  const Message* message = &messages_[m];
+  __builtin_prefetch(message, 1);
+  __builtin_prefetch(reinterpret_cast<const std::byte*>(message) + 64, 1);
+}
+
+void Network::fetch_sender(std::uint32_t host, std::uint8_t level, bool is_next) const {
+  const Adapter& adapter = adapters_[std::size_t{host} * options_.levels.size() + level];
+  if (is_next) return adapter.flows.fetch();
+  __builtin_prefetch(&adapter, 1);
+  const LinkId l = topology_.link({topology_.host(host), PortNumber(0)});
+  __builtin_prefetch(&transmitters_[l.value()], 1);
+  __builtin_prefetch(&lanes_[first_lane(l) + level * channels_], 1);
 }
 
 /// A packet that is about to arrive, and is in the cache.
 void Network::fetch_for(const Packet& packet, Vertex at) const {
   if (packet.arrived_by == kNone) {  // it arrives at a host
-    const Message* message = &messages_[packet.message];
-    __builtin_prefetch(message, 1);
-    __builtin_prefetch(reinterpret_cast<const std::byte*>(message) + 64, 1);
-    return;
+    return fetch_message(packet.message);
   }
   // The lanes that get its room back when it goes on.
   const std::uint32_t level = level_of_[packet.lane];
@@ -187,9 +213,7 @@ void Network::fetch_for(const Packet& packet, Vertex at) const {
   const auto port = router_.foresee(at, packet.route);
   if (!port) return;
   const LinkId out = topology_.link({at, *port});
-  const Transmitter* t = &transmitters_[out.value()];
-  __builtin_prefetch(t, 1);
-  __builtin_prefetch(reinterpret_cast<const std::byte*>(t) + sizeof *t / 2, 1);
+  __builtin_prefetch(&transmitters_[out.value()], 1);
   const Lane* lanes = &lanes_[first_lane(out)];
   __builtin_prefetch(lanes, 1);
   __builtin_prefetch(lanes + level * channels_, 1);
@@ -209,7 +233,7 @@ void Network::on_arrival(const Event& event) {
   const std::uint32_t level = level_of_[packet.lane];
   const Transmitter& t = transmitters_[first.value()];
   const PortLoad load({&lane(first, level * channels_).level.queued, lane_count_ * sizeof(Lane)},
-                      {&t.free_at, sizeof t}, {&t.link.parameters().rate, sizeof t}, engine_.now());
+                      {&t.clock.free_at(), sizeof t}, {&t.rate, sizeof t}, engine_.now());
   const Hop hop = router_.next(at, in, packet.route, load, rngs_[at.value()]);
   packet.route.channel = hop.channel;
   enqueue(LinkId(first.value() + hop.port.value()), level * channels_ + hop.channel, in, p);
@@ -238,7 +262,8 @@ void Network::enqueue(LinkId out, std::uint32_t lane_index, PortNumber in, std::
   Transmitter& t = transmitters_[out.value()];
   Round& round = lane(out, lane_index).round;
   if (round.queues == kNone) round.queues = queues_.take(t.queue_kind);
-  const std::uint32_t q = round.queues + (options_.output_queues ? 0 : in.value());
+  packet.queue = options_.output_queues ? std::uint16_t{0} : in.value();
+  const std::uint32_t q = round.queues + packet.queue;
   InputQueue& queue = queues_[q];
   packet.next = kNone;
   LevelState& of_level = level_state(out, level);
@@ -252,7 +277,7 @@ void Network::enqueue(LinkId out, std::uint32_t lane_index, PortNumber in, std::
   queue.head = queue.tail = p;
   queue.next = kNone;
   if (round.head == kNone) {
-    round.head = q;
+    round.head = p;
   } else {
     queues_[round.tail].next = q;
   }
@@ -263,13 +288,13 @@ void Network::enqueue(LinkId out, std::uint32_t lane_index, PortNumber in, std::
 
 void Network::set_rate(LinkId link, Bandwidth rate) {
   Transmitter& t = transmitters_[link.value()];
-  t.link.set_rate(engine_.now(), rate);
-  t.free_at = t.link.idle_from();
+  t.clock.change_rate(engine_.now(), t.rate, rate);
+  t.rate = rate;
   serve(link);
 }
 
 Bandwidth Network::rate(LinkId link) const {
-  return transmitters_[link.value()].link.parameters().rate;
+  return transmitters_[link.value()].rate;
 }
 
 void Network::set_up(LinkId link, bool up) {
@@ -311,8 +336,9 @@ std::uint64_t Network::packets_waiting(LinkId link, std::uint32_t level) const {
   if (transmitters_[link.value()].at_host) return 0;
   std::uint64_t count = 0;
   for (std::uint32_t channel = 0; channel < channels_; ++channel) {
-    std::uint32_t q = lanes_[first_lane(link) + level * channels_ + channel].round.head;
-    for (; q != kNone; q = queues_[q].next) {
+    const Round& round = lanes_[first_lane(link) + level * channels_ + channel].round;
+    if (round.head == kNone) continue;
+    for (auto q = round.queues + packets_[round.head].queue; q != kNone; q = queues_[q].next) {
       for (std::uint32_t p = queues_[q].head; p != kNone; p = packets_[p].next) ++count;
     }
   }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "net/link_clock.hpp"
 #include "net/link_model.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/network/border.hpp"
@@ -81,6 +82,8 @@ class Network final : public EventHandler {
   void send(const MessageRequest& request);
   void on_event(const Event& event) override;
   void fetch(const Event& event, bool is_next) const override;
+  /// A user is likely to send from the host soon; see EventHandler::fetch.
+  void fetch_sender(std::uint32_t host, std::uint8_t level, bool is_next) const;
 
   /// From now on tells the observer, which outlives the network, of everything; null: nobody.
   void set_observer(NetworkObserver* observer) { observer_ = observer; }
@@ -137,22 +140,24 @@ class Network final : public EventHandler {
   std::size_t memory_bytes() const;
 
  private:
+  /// The state of a link, in one cache line; its lanes are in as many more.
   struct alignas(64) Transmitter {
-    net::LinkModel link;
-    PicoInstant free_at{};                    // the link's idle_from
+    net::LinkClock clock;
+    Bandwidth rate;
     PicoInstant wake = PicoInstant::never();  // it is scheduled to look then
     std::uint64_t waiting = 0;                // a bit for each lane that has packets
-    std::uint64_t turns = 0;        // four bits for each priority: the level whose turn it is
-    std::uint64_t class_turns = 0;  // four bits for each level: the class that sent last
-    PortRef peer;
+    std::uint64_t turns = 0;  // four bits for each priority: the level whose turn it is
     Vertex own;
+    Vertex peer;
+    PortNumber peer_port;
     std::uint16_t passed_over = 0;  // a bit for each level that could not use all of its turn
     std::uint16_t queue_kind = 0;   // switches: of QueueBlocks
-    bool up = true;
-    bool at_host = false;
-    bool to_host = false;
+    CableKind kind = CableKind::local;
+    bool up : 1 = true;
+    bool at_host : 1 = false;
+    bool to_host : 1 = false;
   };
-  static_assert(sizeof(Transmitter) == 128);
+  static_assert(sizeof(Transmitter) == 64);
   /// Levels of one priority.
   struct Priority {
     std::uint64_t lanes = 0;
@@ -174,11 +179,14 @@ class Network final : public EventHandler {
   LevelState& level_state(LinkId l, std::uint32_t level) {
     return lane(l, level * channels_).level;
   }
+  PicoDuration latency(CableKind kind) const { return latencies_[static_cast<std::size_t>(kind)]; }
   Room& room(LinkId l, std::uint32_t lane_index) {
     return lane(l, lane_index - level_of_[lane_index] * channels_).room;
   }
 
   void fetch_for(const Packet& packet, Vertex at) const;
+  void fetch_waiting(const Transmitter& t, const Lane* lanes) const;
+  void fetch_message(std::uint32_t message) const;
   void on_arrival(const Event& event);
   void deliver(std::uint32_t packet);
   void build_transmitters();
@@ -245,11 +253,14 @@ class Network final : public EventHandler {
   std::uint32_t channels_;
   std::uint32_t reserve_;                    // bytes of each lane behind a link
   std::array<std::uint8_t, 64> level_of_{};  // by lane
-  std::array<PicoDuration, 3> latencies_{};  // by CableKind: of a credit
+  std::array<PicoDuration, 3> latencies_{};  // by CableKind: of packets and of credits
   std::vector<Priority> priorities_;         // the highest first
 
   std::vector<Transmitter> transmitters_;  // by LinkId
   std::vector<Lane> lanes_;                // by LinkId, level and class
+  /// By link, where levels have several classes: four bits for each level, the class that sent
+  /// last.
+  std::vector<std::uint64_t> class_turns_;
   QueueBlocks queues_;
   std::vector<Rng> rngs_;                 // by vertex
   std::vector<Adapter> adapters_;         // by host and level

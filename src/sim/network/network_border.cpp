@@ -37,7 +37,7 @@ void Network::set_border(Border& border) {
 
 /// The time that the smallest packet takes on a link, at any expected rate.
 PicoDuration Network::time_of_sending(LinkId l, const Guarantees& expected) const {
-  const Bandwidth rate = transmitters_[l.value()].link.parameters().rate;
+  const Bandwidth rate = transmitters_[l.value()].rate;
   const bool has_limit = rate.bytes_per_second() != 0;
   return time_of(expected.smallest_packet, has_limit ? std::max(rate, expected.fastest) : rate);
 }
@@ -50,23 +50,23 @@ PicoDuration Network::lookahead(const Guarantees& expected) const {
     const LinkId l(i);
     const Transmitter& t = transmitters_[i];
     if (expected.lossy) {
-      const PicoDuration arrival = t.link.parameters().latency + sending(l);
+      const PicoDuration arrival = latency(t.kind) + sending(l);
       least = std::min(least, arrival + options_.retransmit_after);
     }
-    if (border_->owner(topology_.port(l).vertex) == border_->owner(t.peer.vertex)) continue;
-    const PicoDuration latency = t.link.parameters().latency;
-    PicoDuration data = latency;
+    if (border_->owner(topology_.port(l).vertex) == border_->owner(t.peer)) continue;
+    const PicoDuration cable = latency(t.kind);
+    PicoDuration data = cable;
     if (t.to_host || !options_.cut_through) data += sending(l);
     if (!t.to_host) data += options_.switch_delay;
     least = std::min(least, data);
     if (t.to_host) continue;  // its room is the transmitter's own affair
     // Room comes back when the packet has left the switch by another link.
     PicoDuration leaving = PicoDuration::max();
-    const std::uint32_t first = topology_.link({t.peer.vertex, PortNumber(0)}).value();
-    for (std::uint32_t o = first; o < first + topology_.ports(t.peer.vertex); ++o) {
+    const std::uint32_t first = topology_.link({t.peer, PortNumber(0)}).value();
+    for (std::uint32_t o = first; o < first + topology_.ports(t.peer); ++o) {
       leaving = std::min(leaving, sending(LinkId(o)));
     }
-    least = std::min(least, latency + leaving);
+    least = std::min(least, cable + leaving);
   }
   // If nothing crosses, users have no one to send words to.
   return least == PicoDuration::max() ? least : std::min(least, expected.words_matter_after);
@@ -81,27 +81,27 @@ void Network::send_across(LinkId l, PicoInstant at, std::uint32_t p) {
   Message& message = messages_[m];
   const std::uint32_t source = topology_.port(l).vertex.value();
   const MessageRequest& request = message.request;
-  border_->send(t.peer.vertex, PacketCrossing{.bytes = packet.bytes,
-                                              .time = at,
-                                              .source = source,
-                                              .sequence = engine_.next_sequence(source),
-                                              .target = t.peer.vertex.value(),
-                                              .arrived_by = packet.arrived_by,
-                                              .tail = packet.tail,
-                                              .route = packet.route,
-                                              .port = t.peer.port.value(),
-                                              .lane = packet.lane,
-                                              .user = request.user,
-                                              .level = request.level,
-                                              .last = packet.last,
-                                              .from_host = request.source,
-                                              .to_host = request.destination,
-                                              .message_bytes = request.bytes,
-                                              .flow = request.flow,
-                                              .tag = request.tag,
-                                              .posted = message.posted,
-                                              .serial = message.serial,
-                                              .record = message.record});
+  border_->send(t.peer, PacketCrossing{.bytes = packet.bytes,
+                                       .time = at,
+                                       .source = source,
+                                       .sequence = engine_.next_sequence(source),
+                                       .target = t.peer.value(),
+                                       .arrived_by = packet.arrived_by,
+                                       .tail = packet.tail,
+                                       .route = packet.route,
+                                       .port = t.peer_port.value(),
+                                       .lane = packet.lane,
+                                       .user = request.user,
+                                       .level = request.level,
+                                       .last = packet.last,
+                                       .from_host = request.source,
+                                       .to_host = request.destination,
+                                       .message_bytes = request.bytes,
+                                       .flow = request.flow,
+                                       .tag = request.tag,
+                                       .posted = message.posted,
+                                       .serial = message.serial,
+                                       .record = message.record});
   packets_.give_back(p);
   --message.packets;
   if (!t.at_host) release(m);

@@ -24,8 +24,7 @@ void Network::lose(LinkId l, std::uint32_t lane_index, std::uint32_t p, PicoInst
   const Packet packet = packets_[p];
   packets_.give_back(p);
   ++lost_;
-  return_credit(l, lane_index, packet.bytes,
-                arrival + transmitters_[l.value()].link.parameters().latency);
+  return_credit(l, lane_index, packet.bytes, arrival + latency(transmitters_[l.value()].kind));
   const Message& message = messages_[packet.message];
   const MessageRequest& request = message.request;
   if (request.may_be_lost) {

@@ -35,8 +35,8 @@ bool Network::serve(LinkId l) {
   {
     const Transmitter& t = transmitters_[l.value()];
     if (t.waiting == 0 || !t.up) return false;
-    if (t.free_at > engine_.now()) {
-      wake_at(l, t.free_at);
+    if (t.clock.free_at() > engine_.now()) {
+      wake_at(l, t.clock.free_at());
       return false;
     }
   }
@@ -48,7 +48,7 @@ bool Network::serve(LinkId l) {
   const std::uint32_t m = packets_[p].message;
   transmit(l, lane_index, p);
   const Transmitter& t = transmitters_[l.value()];
-  const PicoInstant free = t.free_at;
+  const PicoInstant free = t.clock.free_at();
   if (t.waiting != 0) wake_at(l, free);
   // Last, since the user may post more.
   if (message_sent && !std::exchange(messages_[m].sent, true)) {
@@ -62,7 +62,7 @@ bool Network::serve(LinkId l) {
 /// it, and it is the turn of its level as it would be if it had been queued.
 bool Network::passes_at_once(LinkId l, std::uint32_t lane_index, std::uint32_t bytes) {
   const Transmitter& t = transmitters_[l.value()];
-  if (t.waiting != 0 || !t.up || t.free_at > engine_.now()) return false;
+  if (t.waiting != 0 || !t.up || t.clock.free_at() > engine_.now()) return false;
   Room& behind = room(l, lane_index);
   take_returns(l, behind);
   if (!behind.fits(lane(l, lane_index).used, bytes, reserve_)) return false;
@@ -74,7 +74,7 @@ bool Network::passes_at_once(LinkId l, std::uint32_t lane_index, std::uint32_t b
 }
 
 std::uint32_t Network::head_bytes(const Transmitter& t, const Lane& lane) const {
-  if (!t.at_host) return packets_[queues_[lane.round.head].head].bytes;
+  if (!t.at_host) return packets_[lane.round.head].bytes;
   const Message& message = messages_[lane.round.head];
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(message.to_send, options_.mtu)) +
          header_of(message.request);
@@ -135,7 +135,8 @@ std::uint32_t Network::able_lane(LinkId l, std::uint32_t level) {
   if (t.at_host) {  // hosts send in class 0
     return gap_is_over(l, first) && has_credit(l, first) ? first : kNone;
   }
-  const auto last = static_cast<std::uint32_t>(t.class_turns >> (4 * level) & 15);
+  if (channels_ == 1) return has_credit(l, first) ? first : kNone;
+  const auto last = static_cast<std::uint32_t>(class_turns_[l.value()] >> (4 * level) & 15);
   for (std::uint32_t i = 1; i <= channels_; ++i) {
     const std::uint32_t lane_index = first + (last + i) % channels_;
     if ((t.waiting >> lane_index & 1) != 0 && has_credit(l, lane_index)) return lane_index;
@@ -194,8 +195,9 @@ void Network::charge(LinkId l, std::uint32_t priority, std::uint32_t lane_index,
   const std::uint32_t level = level_of_[lane_index];
   if (channels_ > 1) {
     const std::uint64_t channel = lane_index - level * channels_;
-    t.class_turns &= ~(std::uint64_t{15} << (4 * level));
-    t.class_turns |= channel << (4 * level);
+    std::uint64_t& class_turns = class_turns_[l.value()];
+    class_turns &= ~(std::uint64_t{15} << (4 * level));
+    class_turns |= channel << (4 * level);
   }
   const std::uint16_t members = priorities_[priority].levels;
   if (is_single(members)) return;
@@ -243,20 +245,16 @@ void Network::move_turn(LinkId l, std::uint32_t priority, std::uint32_t level,
 std::uint32_t Network::take_packet(LinkId l, std::uint32_t lane_index) {
   Transmitter& t = transmitters_[l.value()];
   Round& from = lane(l, lane_index).round;
-  const std::uint32_t q = from.head;
+  const std::uint32_t p = from.head;
+  const std::uint32_t q = from.queues + packets_[p].queue;
   InputQueue& queue = queues_[q];
-  const std::uint32_t p = queue.head;
   queue.head = packets_[p].next;
-  from.head = queue.next;
-  queue.next = kNone;
+  const std::uint32_t next = std::exchange(queue.next, kNone);
+  from.head = next == kNone ? queue.head : queues_[next].head;
   if (queue.head != kNone) {  // to the end of the round
-    if (from.head == kNone) {
-      from.head = q;
-    } else {
-      queues_[from.tail].next = q;
-    }
+    if (next != kNone) queues_[from.tail].next = q;
     from.tail = q;
-  } else if (from.head == kNone) {
+  } else if (next == kNone) {
     t.waiting &= ~(std::uint64_t{1} << lane_index);
     queues_.give_back(t.queue_kind, std::exchange(from.queues, kNone));
   }
@@ -269,13 +267,13 @@ std::uint32_t Network::take_packet(LinkId l, std::uint32_t lane_index) {
 void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
   Transmitter& t = transmitters_[l.value()];
   Packet& packet = packets_[p];
-  net::Transit transit = t.link.send(engine_.now(), ByteCount(packet.bytes));
-  if (transit.departure < packet.tail) {  // its end has not come in yet: the link waits for it
-    t.link.occupy_until(packet.tail);
-    transit.departure = packet.tail;
-    transit.arrival = packet.tail + t.link.parameters().latency;
+  auto [start, departure] = t.clock.send(engine_.now(), packet.bytes, t.rate);
+  if (departure < packet.tail) {  // its end has not come in yet: the link waits for it
+    t.clock.occupy_until(packet.tail);
+    departure = packet.tail;
   }
-  t.free_at = t.link.idle_from();
+  const PicoDuration cable = latency(t.kind);
+  const net::Transit transit{start, departure, departure + cable};
   if (packet.arrived_by != kNone) {
     const LinkId by(packet.arrived_by);
     const PicoInstant returned = transit.departure + latencies_[room(by, packet.lane).kind];
@@ -310,17 +308,17 @@ void Network::transmit(LinkId l, std::uint32_t lane_index, std::uint32_t p) {
   if (t.to_host) {
     // A host takes every packet: the room is free again at once.
     packet.arrived_by = kNone;
-    return_credit(l, lane_index, packet.bytes, transit.arrival + t.link.parameters().latency);
+    return_credit(l, lane_index, packet.bytes, transit.arrival + cable);
   } else {
     packet.tail = transit.arrival + options_.switch_delay;
     at = packet.tail;
     if (options_.cut_through) {
-      at = transit.start + t.link.parameters().latency + options_.switch_delay;
+      at = transit.start + cable + options_.switch_delay;
     }
   }
-  if (!owns(t.peer.vertex)) return send_across(l, at, p);
-  engine_.schedule(t.own.value(), at, EventKind::packet_arrives, t.peer.vertex.value(),
-                   t.peer.port.value(), p);
+  if (!owns(t.peer)) return send_across(l, at, p);
+  engine_.schedule(t.own.value(), at, EventKind::packet_arrives, t.peer.value(),
+                   t.peer_port.value(), p);
 }
 
 void Network::return_credit(LinkId l, std::uint32_t lane_index, std::uint32_t bytes,
@@ -339,7 +337,7 @@ void Network::return_credit(LinkId l, std::uint32_t lane_index, std::uint32_t by
   }
   if (to.starved == 0) return;
   // Room may have come back already while the link was busy with another lane.
-  const PicoInstant free = std::max(transmitters_[l.value()].free_at, engine_.now());
+  const PicoInstant free = std::max(transmitters_[l.value()].clock.free_at(), engine_.now());
   wake_at(l, std::max(free, to.next_at));
 }
 

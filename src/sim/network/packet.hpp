@@ -19,6 +19,7 @@ struct alignas(64) Packet {
   std::uint32_t next = kNone;
   std::uint32_t arrived_by = kNone;  ///< link whose buffer it lies in
   std::uint16_t lane = 0;            ///< of that link
+  std::uint16_t queue = 0;           ///< of the queues of the lane that it waits for
   bool last = false;                 ///< no packet of the message follows
 };
 static_assert(sizeof(Packet) == 64);

@@ -137,6 +137,12 @@ void Traffic::on_timer(std::uint16_t, std::uint64_t payload) {
   set_next(index);
 }
 
+void Traffic::fetch(std::uint64_t payload, bool is_next) const {
+  const auto index = static_cast<std::uint32_t>(payload);
+  if (!is_next) __builtin_prefetch(&rngs_[index], 1);
+  network_.fetch_sender(hosts_[index], options_.level, is_next);
+}
+
 void Traffic::on_arrived(const Message& message) {
   latencies_.add(agents_.engine().now() - message.posted);
   delivered_bytes_ += message.request.bytes;
