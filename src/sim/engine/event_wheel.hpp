@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "sim/engine/event.hpp"
 
 namespace weft::sim {
@@ -101,12 +102,12 @@ class EventWheel {
     return static_cast<std::size_t>(slot) & (heads_.size() - 1);
   }
 
-  unsigned slot_bits_ = 0;            // of ps in a slot
-  unsigned count_bits_ = 0;           // at least 6
-  std::vector<std::uint32_t> heads_;  // by slot
+  unsigned slot_bits_ = 0;           // of ps in a slot
+  unsigned count_bits_ = 0;          // at least 6
+  HugeVector<std::uint32_t> heads_;  // by slot
   std::vector<std::uint64_t> bits_;
-  std::vector<Event> events_;
-  std::vector<std::uint32_t> next_;  // by event: in its slot, or of those that are free
+  HugeVector<Event> events_;
+  HugeVector<std::uint32_t> next_;  // by event: in its slot, or of those that are free
   std::uint32_t free_ = kNothing;
   std::size_t size_ = 0;
 };

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "base/rng.hpp"
 #include "net/link_clock.hpp"
 #include "net/link_model.hpp"
@@ -256,14 +257,14 @@ class Network final : public EventHandler {
   std::array<PicoDuration, 3> latencies_{};  // by CableKind: of packets and of credits
   std::vector<Priority> priorities_;         // the highest first
 
-  std::vector<Transmitter> transmitters_;  // by LinkId
-  std::vector<Lane> lanes_;                // by LinkId, level and class
+  HugeVector<Transmitter> transmitters_;  // by LinkId
+  HugeVector<Lane> lanes_;                // by LinkId, level and class
   /// By link, where levels have several classes: four bits for each level, the class that sent
   /// last.
   std::vector<std::uint64_t> class_turns_;
   QueueBlocks queues_;
   std::vector<Rng> rngs_;                 // by vertex
-  std::vector<Adapter> adapters_;         // by host and level
+  HugeVector<Adapter> adapters_;          // by host and level
   std::vector<PicoInstant> next_starts_;  // by host: the injection gap
   Pool<Packet> packets_;
   Pool<Message> messages_;

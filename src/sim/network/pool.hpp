@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/huge_pages.hpp"
 
 namespace weft::sim {
 
@@ -43,7 +44,7 @@ class Pool {
   std::size_t capacity_bytes() const { return records_.capacity() * sizeof(T); }
 
  private:
-  std::vector<T> records_;
+  HugeVector<T> records_;
   std::uint32_t free_ = kNone;
   std::uint32_t in_use_ = 0;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/huge_pages.hpp"
 #include "sim/network/lane.hpp"
 
 namespace weft::sim {
@@ -49,7 +50,7 @@ class QueueBlocks {
     std::vector<std::uint32_t> free;
   };
   std::vector<Kind> kinds_;
-  std::vector<InputQueue> queues_;
+  HugeVector<InputQueue> queues_;
 };
 
 }  // namespace weft::sim
