@@ -105,16 +105,16 @@ inline Picoseconds caught_up(Picoseconds now, Picoseconds ready, Picoseconds cat
 struct Observation {
   Picoseconds sent;    ///< the sender's stamp
   Picoseconds native;  ///< how long such a message takes here without emulation
-  Picoseconds looked;  ///< the receiver's last look before, which did not find it
+  Picoseconds looked;  ///< the receiver's last look before that found nothing
   Picoseconds seen;    ///< the look that found it
 };
 
 /// Looks that lie closer together than this are polling without pause.
 inline constexpr Picoseconds kPolling = 500'000;
 
-/// When it arrived. A receiver that polls sees it then, with the jitter that messages have here by
-/// themselves. For one that computed meanwhile it arrived between its two looks, and there where
-/// such messages usually do.
+/// When it arrived. A receiver that polls in vain and then finds it sees it then, with the jitter
+/// that messages have here by themselves. For one that computed meanwhile, or was busy with others,
+/// it arrived between the two looks, and there where such messages usually do.
 inline Picoseconds arrival(const Observation& message) {
   if (message.seen - message.looked <= kPolling) return message.seen;
   return std::clamp(message.sent + message.native, message.looked, message.seen);

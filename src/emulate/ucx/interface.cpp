@@ -50,13 +50,18 @@ void leave_worker(Worker* worker) {
   ::free(worker);
 }
 
-void iface_close(uct_iface_h handle) {
-  pthread_mutex_lock(&changing);
+/// Removes the interface from those that are known.
+Interface* leave(uct_iface_h handle) {
   unsigned i = place_of(handle);
   while (handles[i].load() != handle) i = (i + 1) % kMostInterfaces;
-  Interface* const interface = interfaces[i];
   // Other entries may be behind it: the place stays taken, by nothing.
   handles[i].store(reinterpret_cast<uct_iface_h>(1));
+  return interfaces[i];
+}
+
+void iface_close(uct_iface_h handle) {
+  pthread_mutex_lock(&changing);
+  Interface* const interface = leave(handle);
   interface->worker->waiting.drop_of(interface);
   leave_worker(interface->worker);
   pthread_mutex_unlock(&changing);
@@ -121,6 +126,33 @@ Picoseconds added_latency(unsigned from, unsigned to) {
     latency += block.paths[from * block.pair_count + to].latency;
   }
   return latency;
+}
+
+TransportForMeasuring::TransportForMeasuring(uct_iface& iface)
+    : interface_(static_cast<Interface*>(::calloc(1, sizeof(Interface)))),
+      worker_(static_cast<Worker*>(::calloc(1, sizeof(Worker)))) {
+  constexpr std::size_t kScratch = 256;
+  if (interface_ == nullptr || worker_ == nullptr) return;
+  interface_->handle = &iface;
+  interface_->real = iface.ops;
+  interface_->worker = worker_;
+  interface_->scratch_bytes = kScratch;
+  interface_->scratch = static_cast<char*>(::malloc(kScratch));
+  pthread_mutex_lock(&changing);
+  const bool taken = interface_->scratch != nullptr && enter(interface_);
+  pthread_mutex_unlock(&changing);
+  if (taken) take_over_messages(iface.ops);
+}
+
+TransportForMeasuring::~TransportForMeasuring() {
+  if (interface_ != nullptr) {
+    pthread_mutex_lock(&changing);
+    if (interface_of(interface_->handle) == interface_) leave(interface_->handle);
+    pthread_mutex_unlock(&changing);
+    ::free(interface_->scratch);
+  }
+  ::free(interface_);
+  ::free(worker_);
 }
 
 void spin_until(Picoseconds due) {

@@ -22,9 +22,9 @@ struct Worker {
   WaitingQueue waiting;
   SenderLag lag;
   Picoseconds looked;   ///< when its transports were polled last
+  Picoseconds in_vain;  ///< when they were last without finding anything
   Picoseconds left;     ///< when the module's part of that look was done
   Picoseconds polled;   ///< when the poll that goes on found its first message; 0: none yet
-  unsigned found;       ///< messages that the poll that goes on has found
   bool refused;         ///< a transport had no room for a message since that look
   bool delivering;      ///< a handler or completion of an upper layer runs
   Picoseconds logical;  ///< when the message or completion that is being delivered was due
@@ -87,6 +87,20 @@ inline Interface& interface_of_endpoint(uct_ep_h endpoint) {
   return *interface_of(endpoint->iface);
 }
 Endpoint& endpoint_of(Interface& interface, uct_ep_h handle);
+
+/// Takes over the table of an interface that no worker has, for as long as it exists: to measure
+/// what the module costs.
+class TransportForMeasuring {
+ public:
+  explicit TransportForMeasuring(uct_iface& iface);
+  ~TransportForMeasuring();
+  TransportForMeasuring(const TransportForMeasuring&) = delete;
+  TransportForMeasuring& operator=(const TransportForMeasuring&) = delete;
+
+ private:
+  Interface* interface_;
+  Worker* worker_;
+};
 
 /// When an operation that the calling code starts now counts as started: within a delivery, when
 /// that was due.

@@ -18,8 +18,8 @@ struct Process {
   ControlBlock* block;
   ProcessRecord* record;
   unsigned rank;
-  Picoseconds link_cost;   ///< a sender's time to charge one link: measured, and subtracted
-  Picoseconds stamp_cost;  ///< likewise making a stamp
+  Picoseconds link_cost;  ///< a sender's time to charge one link: measured, and subtracted
+  Picoseconds send_cost;  ///< likewise all that the module does for a short message
 };
 extern Process process;
 

@@ -13,7 +13,6 @@ namespace {
 constexpr unsigned kMostAtOnce = 64;            // so that a poll ends
 constexpr Picoseconds kWorthWaiting = 150'000;  // less than going round once more would take
 constexpr Picoseconds kRest = 1'000'000;        // a sender's ten messages or so
-constexpr unsigned kManyFound = 12;             // messages of a poll that may have left others
 
 /// A message that waits. Behind it, as UCT lays a descriptor out: a pointer to `releaser`, the
 /// headroom, the data.
@@ -118,7 +117,7 @@ Picoseconds due_time(Interface& interface, const Sending& sending, std::size_t l
   const Picoseconds native = native_time(interface, length, is_first ? now - sent : 0);
   const Picoseconds arrived = arrival({.sent = sent,
                                        .native = native,
-                                       .looked = interface.worker->looked,
+                                       .looked = interface.worker->in_vain,
                                        .seen = std::max(now, sent + native)}) -
                               lag;
   // Its last bit leaves when the links let it, and is then on the way as long as the shortest
@@ -157,7 +156,6 @@ ucs_status_t on_message(void* argument, void* raw, std::size_t raw_length, unsig
   if (stamp.sent != 0 || !worker.waiting.empty()) {
     // All messages of a poll share one look at the clock, which costs as much as the rest of this.
     const bool is_first = worker.polled == 0;
-    ++worker.found;
     if (is_first) worker.polled = process.block->clock.now();
     const Picoseconds now = worker.polled;
     due = stamp.sent != 0 ? due_time(interface, unpack(stamp), length, now, is_first)
@@ -202,7 +200,7 @@ namespace {
 /// without pause and has nothing left to send, and so short that nothing that arrives meanwhile can
 /// be due.
 Picoseconds rest(const Worker& worker, Picoseconds now) {
-  if (worker.refused || worker.found >= kManyFound || now - worker.left > 2 * kPolling) return now;
+  if (worker.refused || now - worker.left > 2 * kPolling) return now;
   const Picoseconds latency = process.block->knobs.latency.load(std::memory_order_relaxed);
   const Picoseconds until =
       std::min(now + std::min(kRest, latency / 2), worker.waiting.next_due() - kWorthWaiting);
@@ -219,18 +217,22 @@ unsigned progress(void* argument) {
   if (worker.waiting.empty()) {
     if (is_native()) return 0;
     const Picoseconds now = process.block->clock.now();
-    if (in_vain) worker.lag.looked_in_vain(now - worker.looked);
+    if (in_vain) {
+      worker.lag.looked_in_vain(now - worker.looked);
+      worker.in_vain = now;
+    }
     worker.looked = now;
     worker.left = now;
-    worker.found = 0;
     return 0;
   }
   Picoseconds now = process.block->clock.now();
   const bool is_due = worker.waiting.next_due() <= now;
-  if (in_vain && !is_due) worker.lag.looked_in_vain(now - worker.looked);
+  if (in_vain) {
+    if (!is_due) worker.lag.looked_in_vain(now - worker.looked);
+    worker.in_vain = now;
+  }
   worker.looked = now;
   if (!is_due) now = rest(worker, now);
-  worker.found = 0;
   worker.refused = false;
   worker.left = now;
   unsigned count = 0;

@@ -34,7 +34,7 @@ Stamp stamp(Interface& interface, Endpoint& endpoint, std::size_t bytes) {
                                     .rank = process.rank,
                                     .lag = lag.value(),
                                     .drain = plan.departure - unhindered});
-  lag.sent(process.stamp_cost);
+  lag.sent(process.send_cost);
   return mark;
 }
 
