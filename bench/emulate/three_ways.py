@@ -35,7 +35,7 @@ def main():
         two = [weft, "run", "-n", "2", "--fabric"]
         ways = {
             "sim": two + ["sim:" + link.name, "--", program],
-            "link": two + ["tcp", "--link", f"{asked.bandwidth},{asked.latency}", "--", program],
+            "link": two + ["tcp", "--link", f"{asked.bandwidth},{asked.latency},cut-through", "--", program],
             "emulate": [weft, "emulate", "--latency", "+" + asked.latency, "--bandwidth", asked.bandwidth, "--"]
             + two + ["libfabric:tcp", "--", program],
         }

@@ -107,7 +107,7 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
   command->add_option("--fabric", s.launch.fabric, fabric_list() + " (a simulation)")
       ->capture_default_str();
   command->add_option("--link", s.launch.link, "shape every process's link")
-      ->type_name("RATE,LATENCY");
+      ->type_name("RATE,LATENCY[,cut-through]");
   command->add_option("--restart", s.restart, "restart processes that a signal or a failure ended")
       ->check(CLI::IsMember({"never", "on-failure"}))
       ->capture_default_str();

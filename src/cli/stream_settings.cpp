@@ -46,6 +46,11 @@ void add_link_option(CLI::App& command, StreamSettings& s) {
           [&s](const std::string& text) {
             auto shape = parse_shape("--link", text);
             if (!shape) throw CLI::ValidationError(shape.error().message);
+            if (shape->cut_through) {
+              throw CLI::ValidationError(
+                  "--link: nodes of a stream have links that do not cut "
+                  "through; write RATE,LATENCY");
+            }
             s.stream.link = StreamLink{shape->egress.rate, shape->egress.latency};
           },
           "shape every node's link: rate and latency, as 200Mbit,20us")

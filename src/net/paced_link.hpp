@@ -26,6 +26,9 @@ class PacedLink {
   /// When a piece offered next may start; in the past when the link is idle.
   Instant free_from() const { return outside(model_.idle_from()); }
 
+  /// The time that so many bytes take to pass; rounded down.
+  Duration time_of(ByteCount bytes) const;
+
   struct Passage {
     Instant departure;
     Instant arrival;

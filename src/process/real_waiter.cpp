@@ -19,6 +19,7 @@ RealWaiter::RealWaiter(unsigned processes, Fabric& fabric, const std::vector<New
       fabric_(fabric),
       next_news_(Instant::never()) {
   if (fabric.name().starts_with("shm")) sleeper_.let_move();
+  if (fabric.name().starts_with("shaped")) sleeper_.be_punctual();
   for (NewsSource* source : sources) {
     sources_.push_back({.source = source, .next = Instant{}});
     next_news_ = Instant{};

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/check.hpp"
+#include "runtime/clock.hpp"
 
 namespace weft {
 namespace {
@@ -79,7 +80,21 @@ void Sleeper::idle(Instant now, Fabric& fabric, Instant deadline) {
   const WaitHint hint = fabric.prepare_wait(now);
   if (hint.moving && !gives_way_) busy_until_ = now + spin_;
   if (hint.ready || now < busy_until_) return;
-  block(now, hint.descriptor, std::min(deadline, hint.poll_by));
+  if (punctual_ && !gives_way_ && spin_ > Duration{} && hint.poll_by <= deadline) {
+    block_punctually(now, hint);
+  } else {
+    (void)block(now, hint.descriptor, std::min(deadline, hint.poll_by));
+  }
+}
+
+void Sleeper::block_punctually(Instant now, const WaitHint& hint) {
+  const Instant early = hint.poll_by - lateness_.ahead();
+  if (early <= now) {
+    busy_until_ = hint.poll_by;
+    return;
+  }
+  const bool in_one = early <= now + longest_sleep;
+  if (block(now, hint.descriptor, early) && in_one) lateness_.woke(monotonic_now() - early);
 }
 
 void Sleeper::take_end_of_yield(Instant now) {
@@ -90,9 +105,9 @@ void Sleeper::take_end_of_yield(Instant now) {
   if (may_move_ && !gives_way_ && crowding_.yielded(now, took)) move_to_another_core(crowding_);
 }
 
-void Sleeper::block(Instant now, int descriptor, Instant deadline) {
+bool Sleeper::block(Instant now, int descriptor, Instant deadline) {
   deadline = std::min(deadline, now + longest_sleep);
-  if (deadline <= now) return;
+  if (deadline <= now) return false;
   sleep_precisely();
   std::array<pollfd, max_watched + 1> descriptors{};
   nfds_t n = 0;
@@ -101,7 +116,7 @@ void Sleeper::block(Instant now, int descriptor, Instant deadline) {
   const std::int64_t left = (deadline - now).ticks();
   const timespec timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
   // Interrupted or not: the loop looks at everything again.
-  (void)ppoll(descriptors.data(), n, &timeout, nullptr);
+  return ppoll(descriptors.data(), n, &timeout, nullptr) == 0;
 }
 
 bool share_cores(unsigned processes) {

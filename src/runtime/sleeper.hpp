@@ -3,6 +3,7 @@
 // the latency, and then blocks, because a spinning one ruins everybody else.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,21 @@
 #include "weft/time.hpp"
 
 namespace weft {
+
+/// How late a sleeping core wakes here: so much before a deadline a punctual driver stops sleeping.
+/// Follows the latest wake-ups at once, and forgets them within some dozens.
+class Lateness {
+ public:
+  Duration ahead() const { return ahead_; }
+  void woke(Duration late) {
+    late = std::clamp(late, Duration{}, most);
+    ahead_ = late > ahead_ ? late : ahead_ - (ahead_ - late) / 16;
+  }
+
+ private:
+  static constexpr Duration most = Duration::microseconds(200);
+  Duration ahead_ = Duration::microseconds(60);
+};
 
 class Sleeper {
  public:
@@ -22,6 +38,10 @@ class Sleeper {
   /// The driver may move to another core when it takes turns with its peer on one: where peers wait
   /// for each other's short messages. Beside a network's work in the kernel it would do so in vain.
   void let_move() { may_move_ = true; }
+  /// The fabric's deadlines are when something is there, as a shaped link's are: a driver that
+  /// wakes late is late by so much, and sleeps less and spins the rest where it has a core of its
+  /// own.
+  void be_punctual() { punctual_ = true; }
   /// Descriptors that end a sleep when readable, besides the fabric's.
   void watch(int descriptor);
 
@@ -35,10 +55,12 @@ class Sleeper {
     busy_until_ = now + spin_;
   }
   /// Waits for the watched descriptors alone.
-  void sleep(Instant now, Instant deadline) { block(now, -1, deadline); }
+  void sleep(Instant now, Instant deadline) { (void)block(now, -1, deadline); }
 
  private:
-  void block(Instant now, int descriptor, Instant deadline);
+  /// True: nothing but the deadline ended the sleep.
+  bool block(Instant now, int descriptor, Instant deadline);
+  void block_punctually(Instant now, const WaitHint& hint);
   void end_yield(Instant now) {
     if (yielded_) take_end_of_yield(now);
   }
@@ -47,10 +69,12 @@ class Sleeper {
   Duration spin_;
   bool gives_way_;
   bool may_move_ = false;
+  bool punctual_ = false;
   Instant busy_until_{};
   std::optional<Instant> yielded_;  // a yield began, and no turn has been seen since
   Instant crowded_until_{};
   Crowding crowding_;
+  Lateness lateness_;
   std::vector<int> watched_;
 };
 

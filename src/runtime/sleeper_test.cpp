@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 
+#include <optional>
+
 namespace weft {
 namespace {
 
@@ -21,8 +23,9 @@ class AskedFabric final : public Fabric {
   std::size_t poll(Instant, std::span<Completion>) override { return 0; }
   WaitHint prepare_wait(Instant) override {
     ++asked;
-    return {.ready = true, .moving = moving};
+    return {.ready = !poll_by, .poll_by = poll_by.value_or(Instant::never()), .moving = moving};
   }
+  std::optional<Instant> poll_by;
   bool moving = false;
   int asked = 0;
 
@@ -101,6 +104,36 @@ TEST_F(SharedCore, does_not_take_its_own_work_for_a_yield) {
   sleeper.busy(begin + Duration::microseconds(5));
   sleeper.busy(begin + Duration::milliseconds(7));
   EXPECT_FALSE(sleeps_at(begin + Duration::milliseconds(7)));
+}
+
+int asked_before_a_deadline(Sleeper sleeper, bool punctual) {
+  AskedFabric fabric;
+  const Instant begin = Instant{} + Duration::seconds(1);
+  fabric.poll_by = begin + Duration::microseconds(40);
+  if (punctual) sleeper.be_punctual();
+  sleeper.idle(begin, fabric, Instant::never());
+  sleeper.idle(begin + Duration::microseconds(39), fabric, Instant::never());
+  return fabric.asked;
+}
+
+TEST(sleeper, spins_for_a_deadline_that_a_punctual_driver_could_wake_too_late_for) {
+  EXPECT_EQ(asked_before_a_deadline(Sleeper(spin), false), 2);
+  EXPECT_EQ(asked_before_a_deadline(Sleeper(spin), true), 1);
+  // With fewer cores than drivers it sleeps.
+  EXPECT_EQ(asked_before_a_deadline(Sleeper(spin, true), true), 2);
+}
+
+TEST(sleeper, learns_how_late_it_wakes) {
+  Lateness lateness;
+  const Duration at_first = lateness.ahead();
+  lateness.woke(Duration::microseconds(150));
+  EXPECT_EQ(lateness.ahead(), Duration::microseconds(150));
+  for (int i = 0; i < 100; ++i) lateness.woke(Duration::microseconds(10));
+  EXPECT_LT(lateness.ahead(), Duration::microseconds(12));
+  // The machine was away: no sleep is so much shorter.
+  lateness.woke(Duration::seconds(1));
+  EXPECT_EQ(lateness.ahead(), Duration::microseconds(200));
+  EXPECT_LT(at_first, lateness.ahead());
 }
 
 TEST(sleeper, does_not_let_the_kernel_oversleep) {

@@ -8,8 +8,9 @@
 
 namespace weft::shaped {
 
-Ingress::Ingress(const LinkShape& shape, Duration catch_up, const Limits& limits)
+Ingress::Ingress(const LinkShape& shape, Duration catch_up, bool cut_through, const Limits& limits)
     : link_(shape, catch_up),
+      cut_through_(cut_through),
       capacity_(limits.arrivals),
       pool_(limits.message_bytes, limits.largest_message),
       delivered_(limits.arrivals) {}
@@ -44,7 +45,9 @@ void Ingress::advance(Instant now) {
     waiting_.pop_back();
     Arrival& arrival = slots_[slot];
     waiting_bytes_ -= arrival.bytes;
-    const auto passage = link_.send(now, arrival.at, ByteCount(arrival.bytes));
+    const ByteCount bytes(arrival.bytes);
+    const Duration since_first_bit = cut_through_ ? link_.time_of(bytes) : Duration{};
+    const auto passage = link_.send(now, arrival.at - since_first_bit, bytes);
     if (arrival.kind == Arrival::Kind::filler) {
       free_slot(slot);
       continue;

@@ -42,7 +42,9 @@ class Ingress {
     std::size_t message_bytes = 0;    ///< of all messages held
     std::size_t largest_message = 0;  ///< bytes
   };
-  Ingress(const LinkShape& shape, Duration catch_up, const Limits& limits);
+  /// `cut_through`: an arrival's first bit passes the link when it is at the port, not when the
+  /// last one is.
+  Ingress(const LinkShape& shape, Duration catch_up, bool cut_through, const Limits& limits);
 
   void start(Instant epoch) { link_.start(epoch); }
   /// How many more arrivals of any kind can be added for sure.
@@ -81,6 +83,7 @@ class Ingress {
   void free_slot(std::uint32_t slot);
 
   net::PacedLink link_;
+  bool cut_through_;
   std::size_t capacity_;
   BufferPool pool_;
   std::vector<Arrival> slots_;

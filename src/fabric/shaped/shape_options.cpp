@@ -8,9 +8,14 @@ ShapeOptions symmetric_shape(Bandwidth rate, Duration latency) {
 }
 
 Result<ShapeOptions> parse_shape(std::string_view option, std::string_view text) {
+  constexpr std::string_view kCutThrough = ",cut-through";
+  const bool cut_through = text.ends_with(kCutThrough);
+  if (cut_through) text.remove_suffix(kCutThrough.size());
   const auto link = parse_link_shape(option, text);
   if (!link.ok()) return link.error();
-  return symmetric_shape(link->rate, link->latency);
+  ShapeOptions options = symmetric_shape(link->rate, link->latency);
+  options.cut_through = cut_through;
+  return options;
 }
 
 }  // namespace weft

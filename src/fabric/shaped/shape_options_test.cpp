@@ -28,6 +28,15 @@ TEST(shape_options, zero_is_unlimited) {
   EXPECT_EQ(shape->egress.latency, Duration::milliseconds(1));
 }
 
+TEST(shape_options, both_links_may_be_passed_at_once) {
+  const auto shape = parse_shape("--link", "200Mbit,20us,cut-through");
+  ASSERT_TRUE(shape.ok());
+  EXPECT_TRUE(shape->cut_through);
+  EXPECT_EQ(shape->egress.latency, Duration::microseconds(20));
+  EXPECT_FALSE(parse_shape("--link", "200Mbit,20us")->cut_through);
+  EXPECT_FALSE(parse_shape("--link", "cut-through").ok());
+}
+
 TEST(shape_options, errors_name_the_option_the_value_and_a_form_that_works) {
   const auto shape = parse_shape("--link", "fast");
   ASSERT_FALSE(shape.ok());

@@ -112,7 +112,7 @@ Shaped::Shaped(std::unique_ptr<Fabric> inner, const ShapeOptions& options)
                .inner_operations = limits_.max_outstanding,
                .message_bytes = bytes_to_hold(limits_.max_message),
                .largest_message = limits_.max_message - Marker::size}),
-      ingress_(options.ingress, options.catch_up,
+      ingress_(options.ingress, options.catch_up, options.cut_through,
                {.message_bytes = bytes_to_hold(limits_.max_message),
                 .largest_message = limits_.max_message}) {
   check_link(options.egress);

@@ -27,13 +27,18 @@ struct ShapeOptions {
   /// How much of a link's time that passed unused while bytes were waiting may be caught up with,
   /// because this process was not running. Idle time is never caught up with.
   Duration catch_up = Duration::milliseconds(20);
+  /// A chunk passes both links at once, as through a switch that begins to send a packet before it
+  /// has all of it; without, one link and then the other. The other end's egress link counts as no
+  /// faster than this node's ingress link.
+  bool cut_through = false;
 };
 
 /// The same rate in both directions and `latency` from node to node: the meaning of `--link
 /// RATE,LATENCY` on the command line. The latency is put on the egress links.
 ShapeOptions symmetric_shape(Bandwidth rate, Duration latency);
 
-/// Reads "200Mbit,20us" or "200Mbit"; errors name `option` and show a form that works.
+/// Reads "200Mbit,20us", "200Mbit" or "200Mbit,20us,cut-through"; errors name `option` and show a
+/// form that works.
 Result<ShapeOptions> parse_shape(std::string_view option, std::string_view text);
 
 /// Bytes that wait for or pass a node's links.

@@ -169,6 +169,30 @@ TEST(shaped, a_large_message_is_pipelined_chunk_by_chunk) {
   EXPECT_EQ(world.received[1][0].at - world.start, time_of(6 * kChunk) + kLatency);
 }
 
+TEST(shaped, a_message_passes_both_links_at_once_where_they_cut_through) {
+  ShapeOptions options = shape_of();
+  options.cut_through = true;
+  for (const std::uint64_t size : {std::uint64_t{64}, 5 * kChunk}) {
+    World world(2, options);
+    world.send(0, 1, 7, size);
+    world.run_for(Duration::milliseconds(10));
+    ASSERT_EQ(world.received[1].size(), 1u);
+    EXPECT_EQ(world.received[1][0].at - world.start, time_of(size) + kLatency) << size;
+  }
+}
+
+TEST(shaped, messages_of_two_senders_share_a_port_that_cuts_through) {
+  ShapeOptions options = shape_of();
+  options.cut_through = true;
+  World world(3, options);
+  world.send(0, 2, 1, kChunk);
+  world.send(1, 2, 2, kChunk);
+  world.run_for(Duration::milliseconds(10));
+  ASSERT_EQ(world.received[2].size(), 2u);
+  EXPECT_EQ(world.received[2][0].at - world.start, time_of(kChunk) + kLatency);
+  EXPECT_EQ(world.received[2][1].at - world.start, time_of(2 * kChunk) + kLatency);
+}
+
 TEST(shaped, a_write_is_followed_by_its_message_when_its_bytes_have_passed) {
   World world(2, shape_of());
   world.write(0, 1, 42, 1 << 20);
