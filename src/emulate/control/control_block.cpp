@@ -85,6 +85,28 @@ StampRing* ControlBlock::ring_of(std::uint64_t key) {
   return nullptr;
 }
 
+void ControlBlock::publish_address(std::uint64_t hash, unsigned rank) {
+  for (unsigned i = 0; i < kMostProcesses; ++i) {
+    AddressOfRank& address = addresses[(hash + i) % kMostProcesses];
+    std::uint64_t there = 0;
+    if (!address.hash.compare_exchange_strong(there, hash) && there != hash) continue;
+    address.rank_and_one.store(rank + 1, std::memory_order_release);
+    return;
+  }
+}
+
+unsigned ControlBlock::rank_at_address(std::uint64_t hash) const {
+  for (unsigned i = 0; i < kMostProcesses; ++i) {
+    const AddressOfRank& address = addresses[(hash + i) % kMostProcesses];
+    const std::uint64_t there = address.hash.load(std::memory_order_acquire);
+    if (there == 0) break;
+    if (there != hash) continue;
+    const std::uint32_t rank = address.rank_and_one.load(std::memory_order_acquire);
+    return rank == 0 ? kMostRanks : rank - 1;
+  }
+  return kMostRanks;
+}
+
 Plan plan_message(ControlBlock& block, unsigned from, unsigned to, Picoseconds ready,
                   std::uint64_t bytes) {
   const std::uint64_t rate = block.knobs.rate.load(std::memory_order_relaxed);

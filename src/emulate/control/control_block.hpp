@@ -10,6 +10,7 @@
 
 #include "emulate/policy/clock.hpp"
 #include "emulate/policy/padding.hpp"
+#include "emulate/policy/sent_notes.hpp"
 #include "emulate/policy/shared_link.hpp"
 #include "emulate/policy/stamp_ring.hpp"
 
@@ -17,7 +18,7 @@ namespace weft::emulate {
 
 /// The environment variable that holds the block's path.
 inline constexpr char kBlockVariable[] = "WEFT_EMULATE";
-inline constexpr std::uint64_t kBlockMagic = 0x7765667432303033;  // changes with the layout
+inline constexpr std::uint64_t kBlockMagic = 0x7765667432303034;  // changes with the layout
 inline constexpr unsigned kMostRanks = 256;
 inline constexpr unsigned kMostProcesses = 2 * kMostRanks;  // launchers and shells register too
 inline constexpr unsigned kMostLinks = 2'048;
@@ -73,8 +74,9 @@ enum Stage : std::uint32_t {
   stage_loaded = 1,      ///< the module is in it
   stage_interposed = 2,  ///< a transport's table was taken over
   stage_running = 4,     ///< MPI_Init is done (or it is no MPI program)
-  stage_finished = 8,    ///< MPI_Finalize was called, or it exited
+  stage_finished = 8,    ///< MPI_Finalize was called, or it exited and needs no such call
   stage_refused = 16,    ///< there is a library whose version the module does not know
+  stage_exited = 32,     ///< exited without MPI_Finalize
 };
 
 /// One process. Only it writes to its record; the counters are of operations between MPI_Init and
@@ -110,6 +112,12 @@ struct alignas(64) ProcessRecord {
   }
 };
 
+/// The rank that a network address is. All zero: nobody's.
+struct AddressOfRank {
+  std::atomic<std::uint64_t> hash{0};
+  std::atomic<std::uint32_t> rank_and_one{0};
+};
+
 struct ControlBlock {
   std::uint64_t magic = kBlockMagic;
   Clock clock;
@@ -121,6 +129,8 @@ struct ControlBlock {
   SharedLink links[kMostLinks];         ///< without paths: 2·rank out of it, 2·rank+1 into it
   Path paths[kMostRanks * kMostRanks];  ///< from · pair_count + to
   StampRing rings[kMostRings];          ///< of connections whose messages have no room for stamps
+  SentNotes notes[kMostRanks];          ///< by receiver; of messages that no connection has
+  AddressOfRank addresses[kMostProcesses];
 
   /// A record for the calling process; nullptr when all are taken.
   ProcessRecord* enrol();
@@ -128,6 +138,10 @@ struct ControlBlock {
   ProcessRecord* record_of(std::int32_t pid);
   /// The ring of that key, which is not 0; nullptr when all are taken by others.
   StampRing* ring_of(std::uint64_t key);
+  /// Tells all processes whose address has that hash, which is not 0.
+  void publish_address(std::uint64_t hash, unsigned rank);
+  /// kMostRanks: nobody has told.
+  unsigned rank_at_address(std::uint64_t hash) const;
 };
 
 /// Times of a message that `from` gives to the network at `ready`.

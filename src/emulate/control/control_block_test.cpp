@@ -59,6 +59,18 @@ TEST_F(control_block, only_what_happens_between_init_and_finalize_is_counted) {
   EXPECT_EQ(record->bytes.load(), 20U);
 }
 
+TEST_F(control_block, an_address_tells_the_rank_that_it_is) {
+  constexpr std::uint64_t kHash = 7;
+  EXPECT_EQ(block_->rank_at_address(kHash), kMostRanks);
+  block_->publish_address(kHash, 3);
+  block_->publish_address(kHash + kMostProcesses, 4);  // the same place
+  EXPECT_EQ(block_->rank_at_address(kHash), 3U);
+  EXPECT_EQ(block_->rank_at_address(kHash + kMostProcesses), 4U);
+  block_->publish_address(kHash, 5);  // its endpoint was opened by another process since
+  EXPECT_EQ(block_->rank_at_address(kHash), 5U);
+  EXPECT_EQ(block_->rank_at_address(kHash + 1), kMostRanks);
+}
+
 TEST_F(control_block, more_processes_than_records_are_left_out) {
   for (unsigned i = 0; i < kMostProcesses; ++i) ASSERT_NE(block_->enrol(), nullptr);
   EXPECT_EQ(block_->enrol(), nullptr);

@@ -4,8 +4,8 @@
 // reads show when an emulated network would show them. It lives in others' programs: no exceptions,
 // no logging, no aborts, no C++ library.
 //
-// Receivers of libfabric do not see when a message was sent, so that latency counts from when its
-// completion was seen. Of one-sided writes they see nothing at all: see writes.hpp.
+// Senders leave notes of messages, see messages.hpp. Of one-sided writes their targets see nothing
+// at all: see writes.hpp.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <rdma/fabric.h>
@@ -25,7 +25,10 @@
 #include <algorithm>
 
 #include "emulate/control/control_block.hpp"
+#include "emulate/libfabric/addresses.hpp"
+#include "emulate/libfabric/messages.hpp"
 #include "emulate/libfabric/process.hpp"
+#include "emulate/libfabric/tables.hpp"
 #include "emulate/libfabric/writes.hpp"
 
 namespace weft::emulate::libfabric {
@@ -69,8 +72,9 @@ struct Queue {
   std::size_t entry_bytes;  ///< in the format that the program asked for
   pthread_mutex_t lock;
   bool tells_by_descriptor;
-  int descriptor;  ///< for the program to wait on: the provider's, and the timer; -1: none
-  int timer;       ///< expires when a held completion is due
+  int descriptor;      ///< for the program to wait on: the provider's, and the timer; -1: none
+  int timer;           ///< expires when a held completion is due
+  Picoseconds looked;  ///< when the last look at the provider's began
   Ring rings[kind_count];
 
   bool empty() const {
@@ -113,17 +117,19 @@ Kind kind_of(const fi_cq_tagged_entry& entry) {
 
 /// When a completion may be seen: a received message has travelled once; a read, and a write that
 /// was acknowledged, twice.
-Picoseconds due_time(const fi_cq_tagged_entry& entry, Kind kind, Picoseconds seen) {
+Picoseconds due_time(const fi_cq_tagged_entry& entry, Kind kind, const Look& look) {
+  const Picoseconds seen = look.seen;
   if (kind == kind_local) return seen;
   const bool was_written = kind == kind_acknowledged && (entry.flags & FI_WRITE) != 0;
   // Writes were counted, and paid their link, when they were posted.
   if (!was_written) process.record->count(kind == kind_arrived ? op_send : op_get, entry.len);
   ControlBlock& block = *process.block;
-  if (block.knobs.is_native()) return seen;
-  const Picoseconds latency = block.knobs.latency.load(std::memory_order_relaxed);
-  const Picoseconds overhead =
-      std::min(latency, block.knobs.overhead.load(std::memory_order_relaxed));
-  const Picoseconds travel = (kind == kind_arrived ? 1 : 2) * latency - overhead;
+  if (block.knobs.is_native() && block.pair_count == 0) return seen;
+  if (kind == kind_arrived) {
+    const bool is_tagged = (entry.flags & FI_TAGGED) != 0;
+    return due_of_message({entry.len, is_tagged ? entry.tag : 0, is_tagged}, look);
+  }
+  const Picoseconds travel = 2 * block.knobs.latency.load(std::memory_order_relaxed);
   // The peer may have answered before this process looked: no answer comes before the completion.
   if (was_written) return std::max(seen, when_taken(entry.op_context, seen) + travel);
   const std::uint64_t rate = block.knobs.rate.load(std::memory_order_relaxed);
@@ -137,17 +143,19 @@ ssize_t fill(Queue& queue) {
   fi_cq_tagged_entry entries[kAtOnce];
   fi_addr_t sources[kAtOnce];
   ssize_t count = -FI_EAGAIN;
+  Look look{queue.looked, 0};
+  queue.looked = process.block->clock.now();
   {
     const Entered inside;
     count = queue.real.readfrom(queue.handle, entries, kAtOnce, sources);
   }
   if (count <= 0) return count;
-  const Picoseconds seen = process.block->clock.now();
+  look.seen = process.block->clock.now();
   for (ssize_t i = 0; i < count; ++i) {
     if (entries[i].op_context == &padding_context) continue;
     const Kind kind = kind_of(entries[i]);
     Ring& ring = queue.rings[kind];
-    Picoseconds due = due_time(entries[i], kind, seen);
+    Picoseconds due = due_time(entries[i], kind, look);
     if (!ring.empty()) due = std::max(due, ring.at(ring.end - 1).due);
     if (!push(ring, {entries[i], sources[i], due})) return -FI_ENOMEM;
   }
@@ -276,45 +284,11 @@ bool take_over(fid_cq* handle, fi_cq_format format, bool tells_by_descriptor) {
   return false;
 }
 
-// ---- from the fabric down to its queues and endpoints. Providers have one table for all their
-// objects of a kind; the few of a process are remembered by it.
-constexpr unsigned kMostTables = 16;
-template <class Table>
-struct Taken {
-  Table* own;
-  Table table;
-};
+// ---- from the fabric down to its queues and endpoints
 Taken<fi_ops_fabric> fabrics[kMostTables];
 Taken<fi_ops_domain> domains[kMostTables];
 Taken<fi_ops> endpoint_ops[kMostTables];
 Taken<fi_ops_rma> rmas[kMostTables];
-
-/// A copy of the table that can be changed, and is remembered beside the provider's own.
-template <class Table>
-Taken<Table>* copy_of(Taken<Table> (&all)[kMostTables], Table* own) {
-  for (Taken<Table>& taken : all) {
-    if (&taken.table == own) return &taken;
-    if (taken.own == own) return &taken;
-    if (taken.own != nullptr) continue;
-    taken.own = own;
-    ::memcpy(&taken.table, own, std::min(own->size, sizeof(Table)));
-    return &taken;
-  }
-  return nullptr;
-}
-
-template <class Table>
-Table& real_of(Table* table) {
-  return *reinterpret_cast<Taken<Table>*>(reinterpret_cast<char*>(table) -
-                                          offsetof(Taken<Table>, table))
-              ->own;
-}
-
-std::uint64_t total(const iovec* segments, std::size_t count) {
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < count; ++i) bytes += segments[i].iov_len;
-  return bytes;
-}
 
 /// The first segment of a write, which padding ahead of it repeats.
 struct Start {
@@ -383,6 +357,8 @@ int control_endpoint(fid* handle, int command, void* argument) {
   if (code != 0 || command != FI_ENABLE) return code;
   auto* const endpoint = reinterpret_cast<fid_ep*>(handle);
   pthread_mutex_lock(&opening);
+  publish_address(endpoint);
+  take_over_messages(endpoint);
   if (endpoint->rma != nullptr) {
     if (Taken<fi_ops_rma>* const taken = copy_of(rmas, endpoint->rma)) {
       taken->table.write = write;
@@ -397,6 +373,22 @@ int control_endpoint(fid* handle, int command, void* argument) {
   return code;
 }
 
+int bind_endpoint(fid* handle, fid* other, std::uint64_t flags) {
+  const int code = real_of(handle->ops).bind(handle, other, flags);
+  if (code != 0 || other->fclass != FI_CLASS_AV) return code;
+  pthread_mutex_lock(&opening);
+  note_addresses(handle, reinterpret_cast<fid_av*>(other));
+  pthread_mutex_unlock(&opening);
+  return code;
+}
+
+int close_endpoint(fid* handle) {
+  pthread_mutex_lock(&opening);
+  forget_endpoint(handle);
+  pthread_mutex_unlock(&opening);
+  return real_of(handle->ops).close(handle);
+}
+
 int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** opened, void* context) {
   const Entered inside;
   const int code = real_of(domain->ops).endpoint(domain, info, opened, context);
@@ -404,6 +396,8 @@ int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** opened, void* cont
   pthread_mutex_lock(&opening);
   if (Taken<fi_ops>* const taken = copy_of(endpoint_ops, (*opened)->fid.ops)) {
     taken->table.control = control_endpoint;
+    taken->table.bind = bind_endpoint;
+    taken->table.close = close_endpoint;
     (*opened)->fid.ops = &taken->table;
   }
   pthread_mutex_unlock(&opening);

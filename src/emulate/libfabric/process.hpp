@@ -2,6 +2,8 @@
 // State of the process that the libfabric module lives in, shared by all its parts.
 #pragma once
 
+#include <sys/uio.h>
+
 #include "emulate/control/control_block.hpp"
 
 namespace weft::emulate::libfabric {
@@ -21,5 +23,12 @@ struct Entered {
   ~Entered() { --depth; }
   bool outermost() const { return depth == 1; }
 };
+
+/// The bytes of a message or write in pieces.
+inline std::uint64_t total(const iovec* segments, std::size_t count) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) bytes += segments[i].iov_len;
+  return bytes;
+}
 
 }  // namespace weft::emulate::libfabric

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate/libfabric/messages.hpp"
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_tagged.h>
+
+#include <algorithm>
+
+#include "emulate/libfabric/addresses.hpp"
+#include "emulate/libfabric/tables.hpp"
+
+namespace weft::emulate::libfabric {
+namespace {
+
+Taken<fi_ops_msg> messages[kMostTables];
+Taken<fi_ops_tagged> tagged_messages[kMostTables];
+
+bool is_spinning() {
+  return process.block->knobs.method.load(std::memory_order_relaxed) ==
+         static_cast<std::uint32_t>(Method::spin);
+}
+
+/// A message that a program offers.
+struct Message {
+  const fid_ep* endpoint;
+  fi_addr_t to;
+  NoteKey key;
+
+  bool operator==(const Message&) const = default;
+};
+
+/// A message that has its note, until the provider takes it: a program offers a message again that
+/// was refused for want of resources, and that pays its link once.
+struct Draft {
+  bool is_there;
+  bool has_note;
+  Message message;
+  unsigned rank;
+  std::uint64_t number;
+  std::uint64_t prepaid;  ///< bytes of messages that the program gave up
+};
+thread_local Draft draft __attribute__((tls_model("initial-exec"))) = {};
+
+void give_up() {
+  if (!draft.is_there) return;
+  draft.is_there = false;
+  draft.prepaid += draft.message.key.bytes;
+  if (draft.has_note) process.block->notes[draft.rank].take_back(draft.number);
+}
+
+void begin(const Message& message) {
+  ControlBlock& block = *process.block;
+  const unsigned rank = rank_of(message.endpoint, message.to);
+  const std::uint64_t paid = std::min(draft.prepaid, message.key.bytes);
+  draft.prepaid -= paid;
+  const Picoseconds now = block.clock.now();
+  const Plan plan = plan_message(block, process.rank, rank, now, message.key.bytes - paid);
+  draft.is_there = true;
+  draft.message = message;
+  draft.rank = rank;
+  draft.has_note = rank < kMostRanks && !is_spinning();
+  if (draft.has_note) {
+    draft.number = block.notes[rank].add(message.key, {now, plan.departure, plan.latency});
+  } else if (is_spinning()) {
+    const Picoseconds there = plan.departure + plan.latency;
+    while (block.clock.now() < there) {
+    }
+  }
+}
+
+/// `post` hands the message to the provider.
+template <class Post>
+ssize_t send_noted(const Message& message, Post post) {
+  const bool is_native = process.block->pair_count == 0 && process.block->knobs.is_native();
+  if (depth > 0 || is_native) return post();
+  const Entered inside;
+  if (!draft.is_there || !(draft.message == message)) {
+    give_up();
+    begin(message);
+  }
+  const ssize_t result = post();
+  if (result == 0) {
+    draft.is_there = false;
+  } else if (result != -FI_EAGAIN) {
+    give_up();
+  }
+  return result;
+}
+
+// ---- without tags
+ssize_t send(fid_ep* ep, const void* from, std::size_t bytes, void* desc, fi_addr_t to,
+             void* context) {
+  return send_noted({ep, to, {bytes, 0, 0}},
+                    [=] { return real_of(ep->msg).send(ep, from, bytes, desc, to, context); });
+}
+
+ssize_t send_segments(fid_ep* ep, const iovec* from, void** desc, std::size_t count, fi_addr_t to,
+                      void* context) {
+  return send_noted({ep, to, {total(from, count), 0, 0}},
+                    [=] { return real_of(ep->msg).sendv(ep, from, desc, count, to, context); });
+}
+
+ssize_t send_message(fid_ep* ep, const fi_msg* message, std::uint64_t flags) {
+  return send_noted({ep, message->addr, {total(message->msg_iov, message->iov_count), 0, 0}},
+                    [=] { return real_of(ep->msg).sendmsg(ep, message, flags); });
+}
+
+ssize_t send_injected(fid_ep* ep, const void* from, std::size_t bytes, fi_addr_t to) {
+  return send_noted({ep, to, {bytes, 0, 0}},
+                    [=] { return real_of(ep->msg).inject(ep, from, bytes, to); });
+}
+
+ssize_t send_with_data(fid_ep* ep, const void* from, std::size_t bytes, void* desc,
+                       std::uint64_t data, fi_addr_t to, void* context) {
+  return send_noted({ep, to, {bytes, 0, 0}}, [=] {
+    return real_of(ep->msg).senddata(ep, from, bytes, desc, data, to, context);
+  });
+}
+
+ssize_t inject_with_data(fid_ep* ep, const void* from, std::size_t bytes, std::uint64_t data,
+                         fi_addr_t to) {
+  return send_noted({ep, to, {bytes, 0, 0}},
+                    [=] { return real_of(ep->msg).injectdata(ep, from, bytes, data, to); });
+}
+
+// ---- with tags
+ssize_t tagged_send(fid_ep* ep, const void* from, std::size_t bytes, void* desc, fi_addr_t to,
+                    std::uint64_t tag, void* context) {
+  return send_noted({ep, to, {bytes, tag, 1}}, [=] {
+    return real_of(ep->tagged).send(ep, from, bytes, desc, to, tag, context);
+  });
+}
+
+ssize_t tagged_segments(fid_ep* ep, const iovec* from, void** desc, std::size_t count, fi_addr_t to,
+                        std::uint64_t tag, void* context) {
+  return send_noted({ep, to, {total(from, count), tag, 1}}, [=] {
+    return real_of(ep->tagged).sendv(ep, from, desc, count, to, tag, context);
+  });
+}
+
+ssize_t tagged_message(fid_ep* ep, const fi_msg_tagged* message, std::uint64_t flags) {
+  const std::uint64_t bytes = total(message->msg_iov, message->iov_count);
+  return send_noted({ep, message->addr, {bytes, message->tag, 1}},
+                    [=] { return real_of(ep->tagged).sendmsg(ep, message, flags); });
+}
+
+ssize_t tagged_injected(fid_ep* ep, const void* from, std::size_t bytes, fi_addr_t to,
+                        std::uint64_t tag) {
+  return send_noted({ep, to, {bytes, tag, 1}},
+                    [=] { return real_of(ep->tagged).inject(ep, from, bytes, to, tag); });
+}
+
+ssize_t tagged_with_data(fid_ep* ep, const void* from, std::size_t bytes, void* desc,
+                         std::uint64_t data, fi_addr_t to, std::uint64_t tag, void* context) {
+  return send_noted({ep, to, {bytes, tag, 1}}, [=] {
+    return real_of(ep->tagged).senddata(ep, from, bytes, desc, data, to, tag, context);
+  });
+}
+
+ssize_t tagged_inject_with_data(fid_ep* ep, const void* from, std::size_t bytes, std::uint64_t data,
+                                fi_addr_t to, std::uint64_t tag) {
+  return send_noted({ep, to, {bytes, tag, 1}},
+                    [=] { return real_of(ep->tagged).injectdata(ep, from, bytes, data, to, tag); });
+}
+
+// ---- at the receiver
+/// A process that looks this often sees a message about when it comes: a look at a provider is some
+/// calls of the kernel.
+constexpr Picoseconds kLooksOften = 20'000'000;
+
+constexpr unsigned kSizeClasses = 48;
+std::atomic<Picoseconds>
+    natives[kSizeClasses];  // least time on the way, by the size's bits; 0: unknown
+
+/// The native time of messages of this size: the least seen.
+Picoseconds native_time(std::uint64_t bytes, Picoseconds took) {
+  std::atomic<Picoseconds>& least = natives[std::min<unsigned>(
+      kSizeClasses - 1, 64U - static_cast<unsigned>(__builtin_clzll(bytes | 1U)))];
+  const Picoseconds before = least.load(std::memory_order_relaxed);
+  if (took <= 0 || (before != 0 && before <= took)) return before;
+  least.store(took, std::memory_order_relaxed);
+  return took;
+}
+
+}  // namespace
+
+void take_over_messages(fid_ep* endpoint) {
+  if (endpoint->msg != nullptr) {
+    if (Taken<fi_ops_msg>* const taken = copy_of(messages, endpoint->msg)) {
+      taken->table.send = send;
+      taken->table.sendv = send_segments;
+      taken->table.sendmsg = send_message;
+      taken->table.inject = send_injected;
+      taken->table.senddata = send_with_data;
+      taken->table.injectdata = inject_with_data;
+      endpoint->msg = &taken->table;
+    }
+  }
+  if (endpoint->tagged == nullptr) return;
+  if (Taken<fi_ops_tagged>* const taken = copy_of(tagged_messages, endpoint->tagged)) {
+    taken->table.send = tagged_send;
+    taken->table.sendv = tagged_segments;
+    taken->table.sendmsg = tagged_message;
+    taken->table.inject = tagged_injected;
+    taken->table.senddata = tagged_with_data;
+    taken->table.injectdata = tagged_inject_with_data;
+    endpoint->tagged = &taken->table;
+  }
+}
+
+Picoseconds due_of_message(const NoteKey& key, const Look& look) {
+  ControlBlock& block = *process.block;
+  if (is_spinning()) return look.seen;  // its sender has waited
+  const Picoseconds latency = block.knobs.latency.load(std::memory_order_relaxed);
+  SentNote note{};
+  if (!block.notes[process.rank % kMostRanks].take(key, note)) {
+    // A message of an unknown sender passes the link in when it is seen.
+    SharedLink& link = block.links[(2 * process.rank + 1) % kMostLinks];
+    const std::uint64_t rate = block.knobs.rate.load(std::memory_order_relaxed);
+    return link.send(look.seen, key.bytes, rate).departure + latency;
+  }
+  const bool often = look.seen - look.looked <= kLooksOften;
+  const Picoseconds native = native_time(key.bytes, often ? look.seen - note.sent : 0);
+  // For a process that slept, or computed, it came between its two looks, and there where such
+  // messages usually do.
+  const Picoseconds arrived =
+      often ? look.seen : std::clamp(note.sent + native, look.looked, look.seen);
+  return std::max(arrived, note.departure) + note.latency;
+}
+
+}  // namespace weft::emulate::libfabric
