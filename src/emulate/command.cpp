@@ -20,8 +20,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <span>
 
 #include "base/mpi_launcher.hpp"
+#include "emulate/rank_watch.hpp"
 #include "runtime/stop_signals.hpp"
 
 extern char** environ;
@@ -205,25 +208,33 @@ class StopPassedOn {
   bool told_ = false;
 };
 
-/// Waits until the child ends, and reads its output meanwhile. Returns waitpid's status.
-int await_end(pid_t child, int output, std::string& text) {
-  constexpr int kLookEvery_ms = 50;
-  StopPassedOn stop(child);
+/// Reads what there is; false at the end.
+bool read_part(int output, std::string& text) {
   std::array<char, 4096> part;
-  while (output >= 0) {
-    pollfd readable{output, POLLIN, 0};
-    stop.look();
-    if (::poll(&readable, 1, kLookEvery_ms) <= 0) continue;
-    const ssize_t n = ::read(output, part.data(), part.size());
-    if (n > 0) text.append(part.data(), static_cast<std::size_t>(n));
-    if (n == 0 || (n < 0 && errno != EINTR)) break;
-  }
+  const ssize_t n = ::read(output, part.data(), part.size());
+  if (n > 0) text.append(part.data(), static_cast<std::size_t>(n));
+  return n > 0 || (n < 0 && errno == EINTR);
+}
+
+/// Waits until the child ends, and reads its output meanwhile. Returns waitpid's status.
+int await_end(pid_t child, int output, std::string& text, RankWatch* ranks) {
+  constexpr int kLookEvery_ms = 50;
+  constexpr int kUntilTheFirst_ms = 10;  // a rank that dies at once shall have been seen
+  StopPassedOn stop(child);
   const int ended = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
   int status = 0;
-  while (::waitpid(child, &status, ended >= 0 ? WNOHANG : 0) != child) {
-    pollfd readable{ended, POLLIN, 0};
+  std::vector<pollfd> polled;
+  while (output >= 0 || ::waitpid(child, &status, ended >= 0 ? WNOHANG : 0) != child) {
+    polled.assign(1, {output >= 0 ? output : ended, POLLIN, 0});
+    if (ranks != nullptr) ranks->add_to(polled);
+    const bool waits_for_first = ranks != nullptr && !ranks->knows_any();
     stop.look();
-    ::poll(&readable, 1, kLookEvery_ms);
+    if (::poll(polled.data(), polled.size(), waits_for_first ? kUntilTheFirst_ms : kLookEvery_ms) <=
+        0) {
+      continue;
+    }
+    if (ranks != nullptr) ranks->take(std::span(polled).subspan(1));
+    if (output >= 0 && polled.front().revents != 0 && !read_part(output, text)) output = -1;
   }
   if (ended >= 0) ::close(ended);
   return status;
@@ -282,7 +293,8 @@ Result<Variables> one_sided_variables(const Command& command) {
       option, components));
 }
 
-Result<Ended> run_command(const Command& command, const Variables& variables, bool capture_stdout) {
+Result<Ended> run_command(const Command& command, const Variables& variables, bool capture_stdout,
+                          const ControlBlock* block) {
   std::vector<std::string> words = with_variables(command, variables);
   std::vector<std::string> variables_of_all = environment(command, variables);
   int ends[2] = {-1, -1};
@@ -300,7 +312,11 @@ Result<Ended> run_command(const Command& command, const Variables& variables, bo
   }
   if (ends[1] >= 0) ::close(ends[1]);
   Ended ended;
-  const int status = child < 0 ? 0 : await_end(child, ends[0], ended.stdout_text);
+  std::optional<RankWatch> ranks;
+  if (block != nullptr) ranks.emplace(*block);
+  const int status =
+      child < 0 ? 0 : await_end(child, ends[0], ended.stdout_text, ranks ? &*ranks : nullptr);
+  if (ranks) ended.processes = ranks->ended();
   if (ends[0] >= 0) ::close(ends[0]);
   if (child < 0) {
     return Error{ErrorCode::io, fmt::format("{}: no process could be started: {}", words.front(),

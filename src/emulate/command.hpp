@@ -3,10 +3,12 @@
 // modules in the environment of its ranks.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "emulate/control/control_block.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
@@ -40,10 +42,13 @@ struct Ended {
   int exit_code = 0;
   int signal = 0;  ///< that ended the launcher; 0: none did
   Duration wall_time{};
-  std::string stdout_text;  ///< where it was captured
+  std::string stdout_text;                ///< where it was captured
+  std::vector<std::int32_t> processes{};  ///< of its ranks, in the order in which they ended
 };
 
-/// Starts the command with `variables` set for its ranks and waits until it has ended.
-Result<Ended> run_command(const Command& command, const Variables& variables, bool capture_stdout);
+/// Starts the command with `variables` set for its ranks and waits until it has ended. Watches the
+/// processes that enrol in `block` meanwhile; nullptr: none do.
+Result<Ended> run_command(const Command& command, const Variables& variables, bool capture_stdout,
+                          const ControlBlock* block = nullptr);
 
 }  // namespace weft::emulate

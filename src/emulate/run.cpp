@@ -92,6 +92,23 @@ Result<EmulatedRun> run_sockets(const EmulationRequest& request) {
   return ran;
 }
 
+/// That the layer, which is known only now, can do what was asked for.
+Result<void> check_layer(const EmulationRequest& request, const std::string& layer) {
+  if (!request.links.empty() && layer == "libfabric") {
+    return Error{ErrorCode::invalid_argument,
+                 "--links: the program uses libfabric, whose one-sided writes do not tell their "
+                 "way; ask for --latency and --bandwidth instead"};
+  }
+  const bool is_part = request.bandwidth.fraction.value_or(1) < 1 && !request.padding;
+  if (layer != "ucx" && (request.latency.in_all || is_part)) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--latency =…, --bandwidth …%: the program uses {}, which is not "
+                             "calibrated; ask for +2us and 100MB/s instead",
+                             layer)};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<EmulatedRun> run(const EmulationRequest& request) {
@@ -126,22 +143,15 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
     if (!one_sided) return one_sided.error();
     for (auto& variable : *one_sided) variables->push_back(std::move(variable));
   }
-  auto ended = run_command(*command, *variables, request.capture_stdout);
+  auto ended = run_command(*command, *variables, request.capture_stdout, &**block);
   if (!ended) return ended.error();
   if (StopSignals::number() != 0) {
     return Error{ErrorCode::cancelled, "stopped by a signal; no result"};
   }
   auto judged = judge(**block, *command, *ended);
   if (!judged) return judged;
+  if (auto good = check_layer(request, judged->interposer); !good) return good.error();
   if (judged->interposer != "ucx") {
-    // The layer that a program uses is known only now.
-    const bool is_part = request.bandwidth.fraction.value_or(1) < 1 && !request.padding;
-    if (request.latency.in_all || is_part) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("--latency =…, --bandwidth …%: the program uses {}, which is not "
-                               "calibrated; ask for +2us and 100MB/s instead",
-                               judged->interposer)};
-    }
     setting->latency_ns = {};
     setting->bandwidth.native.reset();
   }

@@ -9,6 +9,7 @@
 //   silent     MPI_Init, MPI_Finalize, nothing between
 //   code       exchanges and exits with 3
 //   dies       exchanges, then rank 1 kills itself
+//   exits      exchanges, then all exit without MPI_Finalize
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -169,6 +170,7 @@ int main(int argc, char** argv) {
     one_sided();
   }
   if (strcmp(what, "dies") == 0 && rank == 1) raise(SIGKILL);
+  if (strcmp(what, "exits") == 0) exit(0);
   if (rank == 0 && failures == 0) printf("all right\n");
   if (by_pmpi) PMPI_Finalize();
   if (!by_pmpi) MPI_Finalize();

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace weft::emulate {
 namespace {
@@ -58,14 +60,41 @@ Seen look(const ControlBlock& block, const Command& command) {
   return seen;
 }
 
-Error ended_badly(const Seen& seen, const Command& command, const Ended& ended) {
+/// The ranks that died, of which all but the first were ended by their launcher; nothing where all
+/// have finished.
+std::optional<Error> died(const Seen& seen, const Command& command, const Ended& ended) {
+  std::vector<int> unfinished;
   for (const auto& [rank, process] : seen.ranks) {
-    if ((process.stage & stage_finished) != 0) continue;
-    return no_result(
-        fmt::format("rank {} (process {}) died before it had finished, and {} ended "
-                    "with code {}",
-                    rank, process.pid, command.words.front(), ended.exit_code));
+    if ((process.stage & stage_finished) == 0) unfinished.push_back(rank);
   }
+  if (unfinished.empty()) return {};
+  const std::string how =
+      ended.exit_code == 0
+          ? ""
+          : fmt::format(", and {} ended with code {}", command.words.front(), ended.exit_code);
+  int first = unfinished.front();
+  bool is_known = unfinished.size() == 1;
+  for (const std::int32_t pid : ended.processes) {
+    const auto found =
+        std::ranges::find_if(unfinished, [&](int rank) { return seen.ranks.at(rank).pid == pid; });
+    if (found == unfinished.end()) continue;
+    first = *found;
+    is_known = true;
+    break;
+  }
+  if (!is_known) {
+    return no_result(
+        fmt::format("ranks {} died before they had finished{}", fmt::join(unfinished, ", "), how));
+  }
+  const RankSeen& process = seen.ranks.at(first);
+  const bool has_exited = (process.stage & stage_exited) != 0;
+  return no_result(
+      fmt::format("rank {} (process {}) {}{}", first, process.pid,
+                  has_exited ? "exited without MPI_Finalize" : "died before it had finished", how));
+}
+
+Error ended_badly(const Seen& seen, const Command& command, const Ended& ended) {
+  if (auto error = died(seen, command, ended)) return *error;
   if (ended.signal != 0) {
     return no_result(fmt::format("{} was ended by signal {}", command.words.front(), ended.signal));
   }
@@ -143,12 +172,7 @@ Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, con
   if (run.ranks_interposed == 0 || run.ranks_interposed < run.ranks) {
     return not_interposed(seen, command, run.ranks_interposed);
   }
-  for (const auto& [rank, process] : seen.ranks) {
-    if ((process.stage & stage_finished) == 0) {
-      return no_result(
-          fmt::format("rank {} (process {}) died before it had finished", rank, process.pid));
-    }
-  }
+  if (auto error = died(seen, command, ended)) return *error;
   if (block.pair_count > 0 && run.ranks > block.pair_count) {
     return no_result(
         fmt::format("--links: its file is for {} ranks, and the program has {}; add those missing",

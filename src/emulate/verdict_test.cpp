@@ -86,6 +86,25 @@ TEST_F(verdict, a_rank_that_died_is_named) {
   EXPECT_NE(refusal().find("rank 1 (process"), std::string::npos);
 }
 
+TEST_F(verdict, the_rank_that_died_first_is_named_not_those_that_its_launcher_ended) {
+  constexpr std::uint32_t kRunning = stage_loaded | stage_interposed | stage_running;
+  add_rank(0, kRunning);
+  add_rank(1, kRunning);
+  block_->process[0].pid = 100;
+  block_->process[1].pid = 101;
+  EXPECT_NE(
+      refusal({.exit_code = 9, .processes = {55, 101, 100}}).find("rank 1 (process 101) died"),
+      std::string::npos);
+  // Nobody saw which.
+  EXPECT_NE(refusal({.exit_code = 9}).find("ranks 0, 1 died"), std::string::npos);
+}
+
+TEST_F(verdict, a_rank_that_exits_without_finalize_is_named) {
+  add_rank(0, kComplete);
+  add_rank(1, stage_loaded | stage_interposed | stage_running | stage_exited);
+  EXPECT_NE(refusal().find("exited without MPI_Finalize"), std::string::npos);
+}
+
 TEST_F(verdict, what_a_rank_starts_besides_is_no_rank) {
   add_rank(0, kComplete);
   add_rank(1, kComplete);

@@ -97,6 +97,8 @@ void note_finished() {
   process.record->stage.fetch_or(stage_finished);
 }
 
+bool has_session = false;
+
 [[gnu::constructor]] void loaded() {
   process.block = attach_block(::getenv(kBlockVariable));
   // Launchers' ranks say by their record that the module is there; others only when they turn out
@@ -106,7 +108,14 @@ void note_finished() {
 
 [[gnu::destructor]] void exiting() {
   // A child of a fork is not the process of the record.
-  if (process.record != nullptr && process.record->pid.load() == ::getpid()) note_finished();
+  if (process.record == nullptr || process.record->pid.load() != ::getpid()) return;
+  const std::uint32_t stage = process.record->stage.load();
+  const bool lacks_end = (stage & (stage_running | stage_finished)) == stage_running;
+  if (lacks_end && is_mpi_program() && !has_session) {
+    process.record->stage.fetch_or(stage_exited);
+  } else {
+    note_finished();
+  }
 }
 
 }  // namespace
@@ -171,6 +180,7 @@ int finalize(const char* name) {
 int session_init(const char* name, std::intptr_t info, std::intptr_t errors, void* session) {
   using Init = int(std::intptr_t, std::intptr_t, void*);
   const int code = next_function<Init>(name)(info, errors, session);
+  has_session = true;
   note_running();
   return code;
 }
