@@ -23,6 +23,8 @@ struct FabricLimits {
   std::size_t max_write = 0;        ///< largest `write`, bytes, all segments together
   std::size_t max_outstanding = 0;  ///< operations posted and not yet completed
   bool native_write = false;        ///< the network writes into the peer's memory by itself
+  /// A peer that does not poll for long is down for others, though it lives, and up when it does.
+  bool needs_polls = false;
 };
 
 /// Names memory of a peer that this node may write into. Plain data: sent to peers in messages.

@@ -9,7 +9,6 @@
 #include <array>
 #include <charconv>
 #include <csignal>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,9 +19,9 @@
 #include "launch/agent_protocol.hpp"
 #include "launch/host.hpp"
 #include "launch/launched_job.hpp"
+#include "launch/launcher_environment.hpp"
 #include "launch/lease.hpp"
 #include "launch/local_host.hpp"
-#include "launch/needed_libraries.hpp"
 #include "launch/output_buffer.hpp"
 #include "launch/program_exec.hpp"
 #include "launch/rank_lives.hpp"
@@ -31,13 +30,10 @@
 #include "launch/worlds.hpp"
 #include "process/job_file_watch.hpp"
 #include "process/job_link.hpp"
-#include "process/outcome_memory.hpp"
 #include "process/spill_memory.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/directory.hpp"
 #include "runtime/process_set.hpp"
-
-extern char** environ;
 
 namespace weft {
 namespace {
@@ -50,28 +46,6 @@ constexpr Duration shortest_host_patience = Duration::seconds(10);
 constexpr Duration look_again = Duration::milliseconds(50);
 /// The exit code of a job whose host is gone, as ssh's own.
 constexpr int code_of_lost_host = 255;
-
-/// The variables of this process's environment that processes elsewhere get.
-std::vector<std::pair<std::string, std::string>> environment_to_pass() {
-  std::vector<std::pair<std::string, std::string>> passed;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t equals = text.find('=');
-    const std::string_view name = text.substr(0, equals);
-    const bool of_one_process = name == channel_variable || name == file_variable ||
-                                name == rank_variable || name == outcomes_variable;
-    if (!name.starts_with("WEFT_") || of_one_process || equals == std::string_view::npos) continue;
-    passed.emplace_back(name, text.substr(equals + 1));
-  }
-  return passed;
-}
-
-std::string own_path() {
-  std::string path(4096, '\0');
-  const auto n = ::readlink("/proc/self/exe", path.data(), path.size());
-  path.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  return n > 0 ? path : "weft";
-}
 
 /// Signals that a process brings on itself.
 bool is_own_fault(int signal) {
@@ -91,8 +65,7 @@ class Launcher final : private HostListener {
     lives_.emplace(static_cast<std::uint32_t>(ranks_.size()),
                    RankLives::Options{.restart = options_.restart,
                                       .most_restarts = options_.most_restarts,
-                                      .decides = options_.file.empty(),
-                                      .needs_all = names_mpi(options_.command.front())});
+                                      .decides = options_.file.empty()});
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       if (ranks_[rank].host == nullptr) continue;
       if (auto started = start(rank); !started) return std::move(started).error();
@@ -181,13 +154,6 @@ class Launcher final : private HostListener {
         ranks_[next++].host = hosts_.back().get();
       }
     }
-  }
-
-  static std::string current_directory() {
-    char* path = ::get_current_dir_name();
-    const std::string text = path == nullptr ? "/" : path;
-    std::free(path);
-    return text;
   }
 
   std::uint32_t ranks_of(const Host* host) const {
@@ -280,6 +246,12 @@ class Launcher final : private HostListener {
           tell_answer(world->asked_by, {.first = world->first, .processes = world->size});
         }
         if (const auto early = lives_->left_early()) end_without(*early);
+        break;
+      case launch_message::needs_all:
+        lives_->on_needs_all();
+        if (const auto lost = lives_->lost(); lost && !ending_) {
+          end_all(fmt::format("rank {} was killed, and all of its job need it", *lost));
+        }
         break;
       case launch_message::returned:
         lives_->on_returned(rank);
@@ -441,13 +413,14 @@ class Launcher final : private HostListener {
 
   // ---- consequences
 
-  void handle_end(std::uint32_t rank, const std::string& how, const RankLives::End& end) {
+  void handle_end(std::uint32_t rank, const std::string& how, RankLives::End end) {
     using Next = RankLives::Next;
     directory_.forget(rank);
     const std::string what = fmt::format("rank {} {}", rank, how);
     if (const World* world = worlds_ ? worlds_->on_ended(rank) : nullptr) {
       tell_answer(world->asked_by, {.refusal = what + " before all had called MPI_Init"});
     }
+    end.is_refused = worlds_ && worlds_->of(rank).is_refused;
     const Next next = lives_->on_end(rank, end);
     end_output(ranks_[rank], next == Next::start_anew);
     if (ending_ || error_) return count(end.code);

@@ -57,11 +57,11 @@ RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
     return Next::start_anew;
   }
   // A program that failed or crashed by itself takes the others with it. One that was killed is
-  // waited for, until ranks that need it give up and name the operation; those of MPI never do
-  // once all have joined. Before that, one that is started later is refused to the one that asked.
-  const bool is_needed = options_.needs_all && rank.joined;
-  const bool ends_all = options_.restart || !end.was_killed || end.crashed || is_needed;
-  return ends_all ? Next::end_job : Next::fail;
+  // waited for, until ranks that need it give up and name the operation.
+  const bool is_needed = needs_all_ && !end.is_refused;
+  if (options_.restart || !end.was_killed || end.crashed || is_needed) return Next::end_job;
+  rank.lost = !end.is_refused;
+  return Next::fail;
 }
 
 RankLives::Next RankLives::on_needed(std::uint32_t index) {
@@ -71,6 +71,14 @@ RankLives::Next RankLives::on_needed(std::uint32_t index) {
   rank = {.state = State::to_start};
   ++restarts_;
   return Next::start_anew;
+}
+
+std::optional<std::uint32_t> RankLives::lost() const {
+  if (!needs_all_ || over_) return std::nullopt;
+  const auto found =
+      std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.lost; });
+  if (found == ranks_.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - ranks_.begin());
 }
 
 /// If no process joins, the programs are not weft's, and may exit as they like.

@@ -21,8 +21,6 @@ class RankLives {
     std::uint32_t most_restarts = 0;  ///< of all ranks together
     /// All ranks of the job are this launcher's. Else node 0 decides that the job is over.
     bool decides = true;
-    /// A rank that was killed ends the job too: others would wait for it for ever.
-    bool needs_all = false;
   };
   RankLives(std::uint32_t ranks, Options options) : options_(options), ranks_(ranks) {}
 
@@ -32,6 +30,8 @@ class RankLives {
   void begin(std::uint32_t rank);
   void on_joined(std::uint32_t rank);
   void on_returned(std::uint32_t rank);
+  /// Ranks wait for each other for ever: one that is killed, or was, ends the job.
+  void on_needs_all() { needs_all_ = true; }
   /// Node 0, which decides instead, has decided.
   void on_over() { over_ = true; }
 
@@ -40,6 +40,7 @@ class RankLives {
     bool was_killed = false;  ///< by a signal, or with its host
     bool crashed = false;     ///< by a signal that it brought on itself, such as SIGSEGV
     bool can_start = true;    ///< another life could do better
+    bool is_refused = false;  ///< no rank waits for it, nor will
   };
   enum class Next {
     nothing,
@@ -53,6 +54,8 @@ class RankLives {
   /// A rank waits for that one. A resting one is started anew; if no restart is left, the job ends.
   Next on_needed(std::uint32_t rank);
 
+  /// A rank that was killed and that the others need.
+  std::optional<std::uint32_t> lost() const;
   /// A process that others may count on left with code 0 before its program returned.
   std::optional<std::uint32_t> left_early() const;
   /// All programs have returned. Nothing is started any more.
@@ -68,6 +71,7 @@ class RankLives {
     bool joined = false;
     bool returned = false;
     bool exited = false;  // with code 0, before its program returned
+    bool lost = false;    // was killed, and the others go on
   };
 
   Next after_failure(Rank& rank, const End& end);
@@ -81,6 +85,7 @@ class RankLives {
   std::uint32_t running_ = 0;
   std::uint32_t restarts_ = 0;
   bool any_joined_ = false;
+  bool needs_all_ = false;
   bool over_ = false;
 };
 

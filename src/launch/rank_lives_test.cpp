@@ -108,10 +108,24 @@ TEST(rank_lives, a_crash_ends_the_job_as_an_exit_with_a_code_does) {
 }
 
 TEST(rank_lives, a_killed_rank_ends_the_job_where_the_others_would_wait_for_ever) {
-  EXPECT_EQ(running(2, {.needs_all = true}).on_end(1, killed), Next::end_job);
-  RankLives before(1, {.needs_all = true});
-  before.begin(0);
-  EXPECT_EQ(before.on_end(0, killed), Next::fail) << "it has not joined";
+  RankLives lives = running(2, {});
+  lives.on_needs_all();
+  RankLives::End refused = killed;
+  refused.is_refused = true;
+  EXPECT_EQ(lives.on_end(0, refused), Next::fail) << "none waits for it";
+  EXPECT_FALSE(lives.lost());
+  EXPECT_EQ(lives.on_end(1, killed), Next::end_job);
+}
+
+TEST(rank_lives, a_killed_rank_ends_the_job_once_others_say_that_they_would_wait_for_ever) {
+  RankLives lives(2, {});
+  lives.begin(0);
+  lives.begin(1);
+  EXPECT_EQ(lives.on_end(1, killed), Next::fail) << "it may be no program of MPI";
+  EXPECT_FALSE(lives.lost());
+  lives.on_joined(0);
+  lives.on_needs_all();
+  EXPECT_EQ(lives.lost(), 1u);
 }
 
 TEST(rank_lives, those_that_a_killed_rank_leaves_behind_are_let_go_when_they_have_returned) {

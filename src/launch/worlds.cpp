@@ -75,7 +75,7 @@ const World* Worlds::on_joined(std::uint32_t rank) {
 const World* Worlds::on_ended(std::uint32_t rank) {
   World& world = of(rank);
   if (world.parents.empty() || world.is_answered) return nullptr;
-  world.is_answered = true;
+  world.is_answered = world.is_refused = true;
   return &world;
 }
 

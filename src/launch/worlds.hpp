@@ -23,6 +23,7 @@ struct World {
   std::vector<std::uint32_t> ends;     ///< behind each program's last rank
   std::uint32_t joined = 0;
   bool is_answered = false;  ///< `asked_by` was told that they have joined, or cannot any more
+  bool is_refused = false;   ///< the latter
   std::uint32_t alone = 0;   ///< have returned, and communicate with none but this world
 
   /// Which of its programs.

@@ -35,6 +35,8 @@ inline constexpr char failed = 'f';        ///< process → launcher: why it can
 inline constexpr char diverged = 'v';  ///< process → launcher: why no other life can do better
 inline constexpr char repeats = 'q';   ///< process → launcher: lives of its program repeat
                                        ///< themselves from the beginning, and print the same
+inline constexpr char needs_all = 'm';  ///< process → launcher: it waits for ever for each other
+                                        ///< process of the job that dies
 inline constexpr char progress = 'w';  ///< process → launcher: JobProgress
 inline constexpr char levels =
     'l';  ///< launcher → process: levels of all processes, to_text(Levels)

@@ -224,6 +224,10 @@ Result<std::unique_ptr<JobProcess>> JobProcess::join(JobInvitation invitation) {
     }
     invitation.job.room = 0;
   }
+  // Before its address: the launcher knows by then what joins.
+  if (invitation.may_grow && invitation.link != nullptr) {
+    invitation.link->tell(launch_message::needs_all, "");
+  }
   auto proxy = std::move(invitation.proxy);
   std::unique_ptr<JobProcess> process(new JobProcess(std::move(invitation)));
   if (proxy != nullptr) {

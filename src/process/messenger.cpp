@@ -341,6 +341,10 @@ bool Messenger::missed() {
 }
 
 Error Messenger::failure_of(message::Failure why, NodeId peer) const {
+  if (why == message::Failure::peer_gone) {
+    return {ErrorCode::timed_out, fmt::format("rank {} was gone for {} s; --timeout is the limit",
+                                              peer.value(), give_up_after_.to_seconds())};
+  }
   return failure({.kind = message::OperationState::Kind::receive, .failure = why, .peer = peer});
 }
 

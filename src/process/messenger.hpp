@@ -66,8 +66,9 @@ class Messenger final : private MessageHistory {
     return post_at_once(to, flow, head, bytes);
   }
   /// From now on the flow's messages go to `sink`; see MessageMachine.
-  void listen(NodeId from, const message::FlowKey& flow, message::Sink& sink) {
-    machine_.listen(from, flow, sink);
+  void listen(NodeId from, const message::FlowKey& flow, message::Sink& sink,
+              bool is_awaited = false) {
+    machine_.listen(from, flow, sink, is_awaited);
   }
   /// When the fabric cannot register the memory, nothing is received, and `wait` says why.
   Operation start_receive(NodeId from, const message::FlowKey& flow, std::span<std::byte> into);

@@ -77,8 +77,6 @@ class Departure {
 
   bool decided() const { return decided_; }
   bool finished() const { return finished_; }
-  /// This process may wait for others.
-  bool is_under_way() const { return finished_ || awaits_begin_; }
   bool over() const { return decided_ && (leads() ? left_ + 1 >= peers_.size() : peers_[0].left); }
   /// Whether this process waits for that one to say something.
   bool waits_for(NodeId peer) const {

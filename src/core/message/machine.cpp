@@ -78,7 +78,7 @@ Operation MessageMachine::receive(NodeId from, const FlowKey& flow, std::span<st
   return operation;
 }
 
-void MessageMachine::listen(NodeId from, const FlowKey& flow, Sink& sink) {
+void MessageMachine::listen(NodeId from, const FlowKey& flow, Sink& sink, bool is_awaited) {
   WEFT_CHECK(from.value() < options_.nodes, "node {} of {}", from.value(), options_.nodes);
   Pair& p = pair(from);
   Peer& peer = peers_[from.value()];
@@ -86,7 +86,7 @@ void MessageMachine::listen(NodeId from, const FlowKey& flow, Sink& sink) {
     listened_.push_back(from);
     if (!peer.up) ++listened_down_;
   }
-  p.in.listen(flow, sink);
+  p.in.listen(flow, sink, is_awaited);
   if (p.in.has_word()) touch(from);
   if (!peer.up) miss(from);
 }
@@ -131,7 +131,7 @@ void MessageMachine::on_up(const Completion& up) {
   const NodeId id = up.peer;
   Peer& peer = peers_[id.value()];
   if (!peer.up && peer.listened) --listened_down_;
-  peer.up = true;
+  peer.up = peer.has_been_up = true;
   peer.incarnation = up.incarnation;
   peer.lossless = up.is_lossless;
   if (peer.pair != nullptr) begin_connection(id, *peer.pair);
@@ -466,8 +466,13 @@ bool MessageMachine::pump_departure(NodeId id, TransmitQueue& out) {
 
 bool MessageMachine::is_waited_for(NodeId id) const {
   const Peer& peer = peers_[id.value()];
-  return departure_.waits_for(id) ||
-         (peer.pair != nullptr && (peer.pair->in.waits() || peer.pair->out.waits()));
+  if (departure_.waits_for(id)) return true;
+  if (peer.pair == nullptr) return false;
+  if (peer.pair->in.waits() || peer.pair->out.waits()) return true;
+  // A process listens from its beginning, and to the end of its program: to those that are still
+  // to come, and to those that compute for long.
+  return peer.pair->in.listens() && peer.has_been_up && !departure_.finished() &&
+         !options_.fabric.needs_polls;
 }
 
 Duration MessageMachine::patience() const {
@@ -516,7 +521,6 @@ std::size_t MessageMachine::active_flows() const {
 }
 
 Instant MessageMachine::next_deadline() {
-  if (operations_.pending() == 0 && !departure_.is_under_way()) return Instant::never();
   drop_found();
   if (missing_.empty() || patience() == Duration::max()) return Instant::never();
   return missing_.top().since + patience();

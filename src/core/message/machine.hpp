@@ -63,8 +63,9 @@ class MessageMachine {
   /// Of operations to that peer.
   ServiceLevel level_to(NodeId peer) const { return options_.level_to(peer); }
   /// From now on the flow's messages, all of at most `eager_limit` bytes, go to `sink` as they
-  /// come: nothing else receives from the flow. `sink` outlives this.
-  void listen(NodeId from, const FlowKey& flow, Sink& sink);
+  /// come: nothing else receives from the flow. `sink` outlives this. `is_awaited`: a peer that was
+  /// here and stays away fails it in time, as it does receives. A peer that never came does not.
+  void listen(NodeId from, const FlowKey& flow, Sink& sink, bool is_awaited = false);
   /// Peers without a connection to which this process listens: `visit(NodeId)`.
   template <class Visit>
   void for_each_missed(Visit&& visit) const {
@@ -99,7 +100,7 @@ class MessageMachine {
   bool pump(TransmitQueue& out);
   /// Operations that are not done fail: nothing writes into receive buffers any more.
   void cancel_all();
-  /// Operations that have waited for too long fail.
+  /// Operations that have waited for too long fail, and so do sinks.
   void on_deadline(Instant now);
   Instant next_deadline();
   /// Service levels of the job's processes from now on, by their numbers; none: a process has none
@@ -211,6 +212,7 @@ class MessageMachine {
     Incarnation incarnation{};
     Instant down_since{};
     bool up = false;
+    bool has_been_up = false;
     bool dirty = false;
     bool missing = false;  // since `down_since`, and in `missing_`
     bool listened = false;

@@ -159,6 +159,81 @@ TEST(machine, a_process_that_joins_late_is_not_gone_since_the_beginning) {
   EXPECT_FALSE(machine.is_done(operation));
 }
 
+struct CountingSink final : Sink {
+  void take(std::span<const std::byte>) override { ++taken; }
+  void fail(Failure failure) override { failures.push_back(failure); }
+  int taken = 0;
+  std::vector<Failure> failures;
+};
+
+/// To which two processes have been connected. It listens to both, and awaits the first.
+struct Listener {
+  explicit Listener(std::uint32_t self = 0, const FabricLimits& fabric = {})
+      : machine({.self = NodeId(self), .nodes = 3, .fabric = fabric}, Instant()) {
+    machine.listen(NodeId(1), {}, awaited, true);
+    machine.listen(NodeId(2), {}, other);
+  }
+  void hear(CompletionKind kind, std::uint32_t peer, Instant at = {}) {
+    machine.on_completion(at, {.kind = kind, .peer = NodeId(peer)}, out);
+  }
+  MessageMachine machine;
+  TransmitQueue out;
+  CountingSink awaited, other;
+};
+
+TEST(machine, an_awaited_sink_fails_when_its_peer_was_here_and_stays_away) {
+  Listener one;
+  EXPECT_EQ(one.machine.next_deadline(), Instant::never()) << "it may join late";
+  for (const std::uint32_t peer : {1u, 2u}) one.hear(CompletionKind::peer_up, peer);
+  EXPECT_EQ(one.machine.next_deadline(), Instant::never());
+  const Instant lost = Instant() + Duration::seconds(100);
+  for (const std::uint32_t peer : {1u, 2u}) one.hear(CompletionKind::peer_down, peer, lost);
+  EXPECT_EQ(one.machine.next_deadline(), lost + Duration::seconds(10));
+  one.machine.on_deadline(lost + Duration::seconds(9));
+  EXPECT_TRUE(one.awaited.failures.empty());
+  one.machine.on_deadline(lost + Duration::seconds(10));
+  EXPECT_THAT(one.awaited.failures, ::testing::ElementsAre(Failure::peer_gone));
+  EXPECT_TRUE(one.other.failures.empty()) << "nobody awaits its messages";
+  EXPECT_EQ(one.machine.next_deadline(), Instant::never());
+}
+
+TEST(machine, an_awaited_sink_does_not_fail_when_its_peer_comes_back_in_time) {
+  Listener one;
+  one.hear(CompletionKind::peer_up, 1);
+  one.hear(CompletionKind::peer_down, 1);
+  one.hear(CompletionKind::peer_up, 1);
+  EXPECT_EQ(one.machine.next_deadline(), Instant::never());
+  one.machine.on_deadline(Instant() + Duration::seconds(100));
+  EXPECT_TRUE(one.awaited.failures.empty());
+}
+
+TEST(machine, a_deadline_of_another_operation_leaves_sinks_of_peers_that_never_came) {
+  Listener one;
+  std::array<std::byte, 8> room{};
+  one.hear(CompletionKind::peer_up, 2);
+  one.hear(CompletionKind::peer_down, 2);
+  const Operation operation = one.machine.receive(NodeId(2), {.tag = Tag(7)}, room);
+  one.machine.on_deadline(Instant() + Duration::seconds(10));
+  EXPECT_TRUE(one.machine.is_done(operation));
+  EXPECT_TRUE(one.awaited.failures.empty());
+}
+
+TEST(machine, an_awaited_sink_does_not_fail_where_peers_are_down_while_they_compute) {
+  Listener one(0, {.needs_polls = true});
+  one.hear(CompletionKind::peer_up, 1);
+  one.hear(CompletionKind::peer_down, 1);
+  EXPECT_EQ(one.machine.next_deadline(), Instant::never());
+}
+
+TEST(machine, an_awaited_sink_does_not_fail_once_the_program_is_over) {
+  Listener one(2);
+  one.hear(CompletionKind::peer_up, 1);
+  one.machine.finish();
+  one.hear(CompletionKind::peer_down, 1);
+  one.machine.on_deadline(Instant() + Duration::seconds(100));
+  EXPECT_TRUE(one.awaited.failures.empty());
+}
+
 TEST(machine, a_look_for_deadlines_does_not_take_longer_in_a_larger_job) {
   constexpr std::uint32_t nodes = 1000;
   constexpr std::uint64_t turns = 10'000;

@@ -86,10 +86,13 @@ Operation PairIn::receive(const FlowKey& key, std::span<std::byte> into,
   return operation;
 }
 
-void PairIn::listen(const FlowKey& key, Sink& sink) {
+void PairIn::listen(const FlowKey& key, Sink& sink, bool is_awaited) {
   Flow& from = flow(key);
   WEFT_CHECK(from.sink == nullptr && from.posted.empty());
   from.sink = &sink;
+  from.is_awaited = is_awaited;
+  ++sinks_;
+  if (is_awaited) ++awaited_sinks_;
   const Serial serial = from.next++;
   has_begun_ = true;
   Posted& posted = from.posted.emplace_back(of_sink, std::span<std::byte>(), RemoteRegion{});
@@ -374,6 +377,8 @@ void PairIn::fill(Flow& flow, Posted& posted, std::span<const std::byte> body) {
 void PairIn::finish(Flow& flow, Posted& posted, std::uint64_t size, Failure failure) {
   if (flow.sink != nullptr) {
     flow.posted.clear();
+    --sinks_;
+    if (flow.is_awaited) --awaited_sinks_;
     if (hot_ == &flow) hot_ = nullptr;
     return flow.sink->fail(failure);
   }

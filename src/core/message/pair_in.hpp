@@ -38,7 +38,7 @@ class PairIn {
 
   /// All messages of the flow from now on go to `sink`, which outlives this. Nothing is received
   /// from it otherwise.
-  void listen(const FlowKey& key, Sink& sink);
+  void listen(const FlowKey& key, Sink& sink, bool is_awaited);
 
   /// A connection to that life of the peer begins; returns the credit that a hello shall grant.
   std::uint64_t begin(Incarnation life);
@@ -102,7 +102,10 @@ class PairIn {
            !pending_forgets_.empty() || owes_diverged_;
   }
   void fail_all(Failure failure);
-  bool waits() const { return posted_ > 0; }
+  /// Operations wait for the peer.
+  bool waits() const { return posted_ > sinks_; }
+  /// Sinks that are awaited do.
+  bool listens() const { return awaited_sinks_ > 0; }
   /// How many messages were looked at to find others: nearly none.
   std::uint64_t looks() const { return looks_; }
   std::size_t active_flows() const { return flows_.active(); }
@@ -155,6 +158,7 @@ class PairIn {
     std::uint64_t digest = 0;      // as their sender said; 0: unknown
     Serial forgotten = 0;          // the peer was told so
     Sink* sink = nullptr;          // with it, one is posted, again and again
+    bool is_awaited = false;       // with a sink: see `listens`
     GrowingRing<Posted> posted;    // those before `next`; the first is not over
     GrowingRing<Early> early;      // from `next` on, by their serials
   };
@@ -223,6 +227,8 @@ class PairIn {
   GrowingRing<Name> pending_forgets_;  // likewise
   std::uint64_t looks_ = 0;
   std::size_t posted_ = 0;
+  std::size_t sinks_ = 0;  // of the posted
+  std::size_t awaited_sinks_ = 0;
   std::size_t unasked_ = 0;  // of the posted
   std::uint64_t spent_ = 0;  // by the peer, in this connection
   std::uint64_t freed_ = 0;

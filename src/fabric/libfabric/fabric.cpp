@@ -110,7 +110,11 @@ Result<void> LibfabricFabric::set_up(const Restrictions& restrictions) {
     local_memory_ = std::make_unique<LocalMemory>(
         *endpoint_, monitor ? std::move(*monitor) : std::unique_ptr<fabric::MemoryMonitor>());
   }
-  limits_ = {options_.max_message, traits.max_write, options_.max_outstanding, traits.native_write};
+  limits_ = {.max_message = options_.max_message,
+             .max_write = traits.max_write,
+             .max_outstanding = options_.max_outstanding,
+             .native_write = traits.native_write,
+             .needs_polls = true};
   name_ = "libfabric:" + options_.provider;
   if (traits.hides_connections) {
     visitors_.emplace(endpoint_->name(), traits.answers_connections);

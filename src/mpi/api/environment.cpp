@@ -65,7 +65,7 @@ void join_job(const char* function) {
   mpi.world.group = first == 0 ? world_group(mpi.process->size(), self)
                                : spawned_group(first, mpi.process->size(), self);
   mpi.self.group = self_group(self);
-  mpi.transfer->open(mpi.world.group);
+  mpi.transfer->open(mpi.world.group, {.is_world = true});
   mpi.transfer->open(mpi.self.group);
   mpi.is_initialized = true;
   meet_parents();

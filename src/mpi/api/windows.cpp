@@ -66,7 +66,8 @@ struct WindowMaker {
     group = parent->group;
     group.generation = child_generation(parent->group, ++parent->children, group.members);
     made->communicator.handle = comm;
-    library().transfer->open(group, true);  // others' accesses are answered as they come
+    // Others' accesses are answered as they come.
+    library().transfer->open(group, {.by_tasks = true});
     const WindowPart own{static_cast<std::uint64_t>(bytes), unit};
     made->parts.resize(group.size());
     gather_all(own, made->parts);

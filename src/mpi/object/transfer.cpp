@@ -79,14 +79,14 @@ Transfer::Transfer(Messenger& messenger)
 
 Transfer::~Transfer() = default;
 
-void Transfer::open(const Group& group, bool by_tasks) {
+void Transfer::open(const Group& group, const Opening& opening) {
   const message::FlowKey envelopes = flow(group, Purpose::envelopes);
   latest_group_ = nullptr;
-  lanes_[&group].by_tasks = by_tasks;
+  lanes_[&group].by_tasks = opening.by_tasks;
   auto& lanes = lanes_[&group].by_source;
   for (std::uint32_t source = 0; source < group.size(); ++source) {
     lanes.push_back(std::make_unique<Lane>(*this, group, source));
-    messenger_.listen(group.members[source], envelopes, *lanes.back());
+    messenger_.listen(group.members[source], envelopes, *lanes.back(), opening.is_world);
   }
 }
 

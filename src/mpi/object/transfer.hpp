@@ -94,9 +94,15 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  /// Messages of the group can come from now on. It outlives this. `by_tasks`: tasks send some,
-  /// whose order among others is another one in each life.
-  void open(const Group& group, bool by_tasks = false);
+  struct Opening {
+    bool by_tasks = false;  ///< tasks send some, in another order among others in each life
+    /// Its processes leave the job together: one that was here and is gone for too long has died,
+    /// which is a failure of this process's part, too.
+    bool is_world = false;
+  };
+  /// Messages of the group can come from now on. It outlives this.
+  void open(const Group& group, const Opening& opening);
+  void open(const Group& group) { open(group, {}); }
 
   /// The buffer stays as it is until `request` is done. `synchronous`: not done before it was
   /// matched.

@@ -300,7 +300,7 @@ TEST(transfer, groups_in_which_tasks_send_have_no_short_messages) {
   other.generation = Generation(77);
   Pair pair;
   EXPECT_FALSE(pair[0].has_short(other));
-  pair[0].open(other, true);
+  pair[0].open(other, {.by_tasks = true});
   EXPECT_FALSE(pair[0].has_short(other));
 }
 

@@ -24,6 +24,25 @@ code=0
 grep -q 'MPI_T_cvar_read: weft does not have it yet; docs/mpi.md' "$dir/out" ||
   fail "it is not named: $(cat "$dir/out")"
 
+# A rank that is killed ends the job at once, also where weft run cannot see that the program needs
+# an MPI. Ranks that no weft run started notice it when its time is over.
+library=$(dirname "$weft")/weft-mpi/mpich
+code=0
+"$weft" run -n 2 --timeout 1000s -- "$programs"/mpi_dies >"$dir/out" 2>&1 || code=$?
+((code == 137)) || fail "a killed rank ends the job with $code: $(cat "$dir/out")"
+code=0
+"$weft" run -n 3 --timeout 1000s -- \
+  env LD_LIBRARY_PATH="$library" "$programs"/mpi_dies >"$dir/out" 2>&1 || code=$?
+((code == 137)) || fail "a killed rank of env ends the job with $code: $(cat "$dir/out")"
+printf '[general]\ntimeout = 1s\n[addresses]\nrank0 = mpi_test-%d-0\nrank1 = mpi_test-%d-1\n' $$ $$ \
+  >"$dir/job.conf"
+for rank in 0 1; do
+  WEFT_RANK=$rank WEFT_CONFIG=$dir/job.conf LD_LIBRARY_PATH=$library "$programs"/mpi_dies 2>"$dir/err$rank" &
+done
+wait %1 && fail "a rank waits for a dead one, and ends well"
+grep -q 'rank 1 was gone for 1 s; --timeout is the limit' "$dir/err0" ||
+  fail "a rank that waits for a dead one says '$(cat "$dir/err0")'"
+
 # Debian's NetPIPE. Its figures are no result; that it got through all sizes is.
 if command -v NPmpich2 >/dev/null; then
   (cd "$dir" && "$weft" run -n 2 -- NPmpich2 -n 5 -u 100000 -o np.out >np.log 2>&1) ||

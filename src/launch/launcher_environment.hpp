@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a launcher's own environment that its processes elsewhere get.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+/// Those of its variables that do not belong to one process.
+std::vector<std::pair<std::string, std::string>> environment_to_pass();
+/// The program that this process runs.
+std::string own_path();
+std::string current_directory();
+
+}  // namespace weft
