@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "mpi/api/collective_call.hpp"
-#include "mpi/api/continuation.hpp"
 #include "mpi/api/windows.hpp"
 
 namespace weft::mpi {
@@ -69,23 +68,20 @@ struct WindowAccess {
     fold = *found;
   }
 
-  /// The call's result. The request is done when `when` is; null: at once.
-  int finish(std::shared_ptr<const Request> when, MPI_Request* handle) {
-    if (handle != nullptr) {
-      auto request = std::make_unique<Request>();
-      request->status = empty_status();
-      request->done = when == nullptr || when->done;
-      Request* const own = request.get();
-      const bool waits = !request->done;
-      *handle = keep_request(std::move(request));
-      if (waits) {
-        library().transfer->start(std::make_unique<Continuation>([own, when] {
-          own->done = when->done;
-          return own->done;
-        }));
-      }
-    }
-    return call.settle(&window->communicator);
+  /// Null: the program wants none.
+  Request* make_request(MPI_Request* handle) {
+    if (handle == nullptr) return nullptr;
+    auto request = std::make_unique<Request>();
+    request->status = empty_status();
+    Request* const made = request.get();
+    *handle = keep_request(std::move(request));
+    return made;
+  }
+  int settle() { return call.settle(&window->communicator); }
+  /// The result of an access that is over for its origin.
+  int finish(MPI_Request* handle) {
+    if (Request* const request = make_request(handle)) request->done = true;
+    return settle();
   }
 };
 
@@ -97,7 +93,7 @@ int put(const char* function, const void* address, std::int64_t count, MPI_Datat
   access.aim(rank, displacement, target_count, target_type);
   if (!access.ok()) return access.error;
   if (!access.is_null) access.window->window->put(access.target, from);
-  return access.finish(nullptr, request);
+  return access.finish(request);
 }
 
 int get(const char* function, void* address, std::int64_t count, MPI_Datatype type, int rank,
@@ -107,8 +103,9 @@ int get(const char* function, void* address, std::int64_t count, MPI_Datatype ty
   const Buffer into = access.buffer(address, count, type);
   access.aim(rank, displacement, target_count, target_type);
   if (!access.ok()) return access.error;
-  if (access.is_null) return access.finish(nullptr, request);
-  return access.finish(access.window->window->get(access.target, into), request);
+  if (access.is_null) return access.finish(request);
+  access.window->window->get(access.target, into, access.make_request(request));
+  return access.settle();
 }
 
 int accumulate(const char* function, const void* address, std::int64_t count, MPI_Datatype type,
@@ -122,7 +119,7 @@ int accumulate(const char* function, const void* address, std::int64_t count, MP
   if (!access.is_null && access.change != Change::nothing) {
     access.window->window->accumulate(access.target, from, access.change, access.fold);
   }
-  return access.finish(nullptr, request);
+  return access.finish(request);
 }
 
 int get_accumulate(const char* function, const void* address, std::int64_t count, MPI_Datatype type,
@@ -136,10 +133,10 @@ int get_accumulate(const char* function, const void* address, std::int64_t count
   access.aim(rank, displacement, target_count, target_type);
   access.choose(op);
   if (!access.ok()) return access.error;
-  if (access.is_null) return access.finish(nullptr, request);
-  return access.finish(
-      access.window->window->get_accumulate(access.target, from, into, access.change, access.fold),
-      request);
+  if (access.is_null) return access.finish(request);
+  access.window->window->get_accumulate(access.target, from, into, access.change, access.fold,
+                                        access.make_request(request));
+  return access.settle();
 }
 
 }  // namespace
@@ -273,7 +270,8 @@ int MPI_Compare_and_swap(const void* wanted, const void* expected, void* result,
   const Buffer into = access.buffer(result, 1, type);
   access.aim(rank, displacement, 1, type);
   if (!access.ok()) return access.error;
-  if (access.is_null) return access.finish(nullptr, nullptr);
-  return access.finish(
-      access.window->window->compare_and_swap(access.target, wanted, expected, into), nullptr);
+  if (!access.is_null) {
+    access.window->window->compare_and_swap(access.target, wanted, expected, into);
+  }
+  return access.settle();
 }

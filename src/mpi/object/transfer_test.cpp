@@ -14,56 +14,15 @@
 #include <vector>
 
 #include "base/rng.hpp"
-#include "fabric/loopback/loopback.hpp"
-#include "mpi/object/window.hpp"
+#include "mpi/object/world_for_test.hpp"
 
 namespace weft::mpi {
 namespace {
 
-/// Time that passes only while nothing else happens.
-class TestWaiter final : public Waiter {
- public:
-  Instant now() override { return now_; }
-  void busy(Instant) override {}
-  void idle(Instant, Fabric&, Instant) override { now_ = now_ + Duration::milliseconds(1); }
+using testing::World;
 
- private:
-  Instant now_{};
-};
-
-struct Member {
-  Member(LoopbackHub& hub, std::uint32_t self, std::uint32_t nodes)
-      : fabric(std::move(hub.open(NodeId(self), Incarnation(1))).value()),
-        messenger(*fabric, waiter, {.self = NodeId(self), .nodes = nodes}),
-        group(world_group(nodes, NodeId(self))),
-        transfer(messenger) {}
-  TestWaiter waiter;
-  std::unique_ptr<Fabric> fabric;
-  Messenger messenger;
-  Group group;
-  Transfer transfer;
-};
-
-struct Pair {
-  Pair() {
-    for (std::uint32_t i = 0; i < 2; ++i) members.push_back(std::make_unique<Member>(hub, i, 2));
-    for (std::uint32_t i = 0; i < 2; ++i) {
-      EXPECT_TRUE(
-          members[i]
-              ->fabric->add_peer(NodeId(1 - i), Incarnation(1), members[1 - i]->fabric->address())
-              .ok());
-      members[i]->transfer.open(members[i]->group);
-    }
-  }
-  Transfer& operator[](std::size_t i) { return members[i]->transfer; }
-  const Group& group(std::size_t i) { return members[i]->group; }
-  void turn(int times = 50) {
-    for (int i = 0; i < times; ++i) {
-      for (auto& member : members) member->transfer.turn();
-    }
-  }
-  LoopbackHub hub;
-  std::vector<std::unique_ptr<Member>> members;
+struct Pair : World {
+  Pair() : World(2) {}
 };
 
 const Datatype byte_type(Basic::bytes);
@@ -302,32 +261,6 @@ TEST(transfer, groups_in_which_tasks_send_have_no_short_messages) {
   EXPECT_FALSE(pair[0].has_short(other));
   pair[0].open(other, {.by_tasks = true});
   EXPECT_FALSE(pair[0].has_short(other));
-}
-
-TEST(window, an_access_takes_place_when_its_target_turns) {
-  Pair pair;
-  std::vector<std::int32_t> memory(8, 1);
-  Window origin(pair[0], pair.group(0), nullptr);
-  Window target(pair[1], pair.group(1), reinterpret_cast<std::byte*>(memory.data()));
-  origin.open();
-  target.open();
-  std::int32_t value = 7, old = 0, now = 0, swapped = 0;
-  const Target third{.rank = 1, .offset = 8, .count = 1, .type = &int_type};
-  const auto fetched = origin.get_accumulate(third, {&value, 1, &int_type}, {&old, 1, &int_type},
-                                             Change::fold, Fold::sum);
-  value = 100;  // it was copied
-  const auto got = origin.get(third, {&now, 1, &int_type});
-  const std::int32_t expected = 8;
-  const auto swap = origin.compare_and_swap(third, &value, &expected, {&swapped, 1, &int_type});
-  for (int i = 0; i < 50; ++i) pair[0].turn();
-  EXPECT_FALSE(fetched->done);
-  EXPECT_EQ(memory[2], 1);
-  pair.turn();
-  ASSERT_TRUE(fetched->done && got->done && swap->done);
-  EXPECT_EQ(old, 1);
-  EXPECT_EQ(now, 8);
-  EXPECT_EQ(swapped, 8);
-  EXPECT_EQ(memory[2], 100);
 }
 
 /// Sends of a few tags and all sizes to a peer whose receives come in an order of their own. Of

@@ -71,7 +71,9 @@ Window::Window(Transfer& transfer, const Group& group, std::byte* base)
       group_(group),
       base_(base),
       expected_(group.size()),
-      is_dirty_(group.size()) {}
+      is_asked_(group.size()),
+      is_dirty_(group.size()),
+      outgoing_(group.size()) {}
 
 Window::~Window() = default;
 
@@ -80,8 +82,11 @@ void Window::open() {
 }
 
 void Window::send(std::uint32_t to, std::int32_t tag, std::vector<std::byte> bytes) {
-  outgoing_.remove_if([](const Outgoing& old) { return old.request.done; });
-  Outgoing& message = outgoing_.emplace_back();
+  if (transfer_.send_now(group_, to, tag, plain(bytes))) return;
+  auto& all = outgoing_[to];
+  for (; !all.empty() && all.front()->request.done; all.pop_front()) ++looks_;
+  all.push_back(std::make_unique<Outgoing>());
+  Outgoing& message = *all[all.size() - 1];
   message.memory = std::move(bytes);
   transfer_.send(group_, to, tag, plain(message.memory), false, message.request);
 }
@@ -114,67 +119,82 @@ void Window::ask(const Ask& ask, const Target& target, const Buffer& more) {
   this->ask(ask, target, packed);
 }
 
-std::shared_ptr<Request> Window::expect(std::uint32_t from, const Buffer& into) {
+void Window::expect(std::uint32_t from, const Buffer& into, Request* request) {
+  (void)has_answered(from);
   auto& all = expected_[from];
-  std::erase_if(all, [](const auto& old) { return old->done; });
-  auto request = std::make_shared<Request>();
-  all.push_back(request);
-  transfer_.receive(group_, from, answer_tag, into, *request);
-  return request;
+  all.emplace_back(std::make_unique<Request>(), request);
+  if (request != nullptr) ++requests_;
+  if (!is_asked_[from]) asked_.push_back(from);
+  is_asked_[from] = true;
+  transfer_.receive(group_, from, answer_tag, into, *all[all.size() - 1].answer);
+}
+
+/// All that it was asked. A long answer may come behind shorter ones to later questions, which wait
+/// for it here.
+bool Window::has_answered(std::uint32_t target) {
+  auto& all = expected_[target];
+  for (; !all.empty(); all.pop_front()) {
+    ++looks_;
+    if (!all.front().answer->done) return false;
+    Request* const request = all.front().request;
+    if (request == nullptr) continue;
+    request->done = true;
+    --requests_;
+  }
+  return true;
+}
+
+/// Those of the caller whose answers have come.
+void Window::finish_requests() {
+  if (requests_ == 0) return;
+  std::erase_if(asked_, [&](std::uint32_t target) {
+    const bool has_all = has_answered(target);
+    if (has_all) is_asked_[target] = false;
+    return has_all;
+  });
 }
 
 void Window::put(const Target& target, const Buffer& from) {
   ask({.kind = Kind::put}, target, from);
 }
 
-std::shared_ptr<const Request> Window::get(const Target& target, const Buffer& into) {
-  auto request = expect(target.rank, into);
+void Window::get(const Target& target, const Buffer& into, Request* request) {
+  expect(target.rank, into, request);
   ask({.kind = Kind::get}, target, std::span<const std::byte>());
-  return request;
 }
 
 void Window::accumulate(const Target& target, const Buffer& from, Change change, Fold fold) {
   ask({.kind = Kind::accumulate, .change = change, .fold = fold}, target, from);
 }
 
-std::shared_ptr<const Request> Window::get_accumulate(const Target& target, const Buffer& from,
-                                                      const Buffer& into, Change change,
-                                                      Fold fold) {
-  auto request = expect(target.rank, into);
+void Window::get_accumulate(const Target& target, const Buffer& from, const Buffer& into,
+                            Change change, Fold fold, Request* request) {
+  expect(target.rank, into, request);
   const Ask head{.kind = Kind::get_accumulate, .change = change, .fold = fold};
   if (change == Change::nothing) {
     ask(head, target, std::span<const std::byte>());
   } else {
     ask(head, target, from);
   }
-  return request;
 }
 
-std::shared_ptr<const Request> Window::compare_and_swap(const Target& target, const void* wanted,
-                                                        const void* expected, const Buffer& into) {
-  auto request = expect(target.rank, into);
+void Window::compare_and_swap(const Target& target, const void* wanted, const void* expected,
+                              const Buffer& into, Request* request) {
+  expect(target.rank, into, request);
   const std::uint64_t size = target.type->size();
   std::vector<std::byte> both(2 * size);
   target.type->pack(wanted, 1, both.data());
   target.type->pack(expected, 1, both.data() + size);
   ask({.kind = Kind::compare_and_swap}, target, both);
-  return request;
 }
 
 void Window::await(std::uint32_t target) {
-  const auto& all = expected_[target];
-  transfer_.until([&] {
-    for (const auto& request : all) {
-      if (!request->done) return false;
-    }
-    return true;
-  });
-  expected_[target].clear();
+  transfer_.until([&] { return has_answered(target); });
 }
 
 /// A question whose answer is empty.
 void Window::signal(std::uint32_t target, const Ask& ask) {
-  (void)expect(target, {nullptr, 0, &plain_bytes()});
+  expect(target, {nullptr, 0, &plain_bytes()}, nullptr);
   this->ask(ask, {.rank = target}, std::span<const std::byte>());
 }
 
@@ -275,6 +295,7 @@ void Window::wait() {
 }
 
 bool Window::serve() {
+  finish_requests();
   while (!is_closed_ && !transfer_.failure()) {
     if (incoming_ == nullptr) {
       auto next = std::make_unique<Incoming>();

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/growing_ring.hpp"
 #include "mpi/object/datatype.hpp"
 #include "mpi/object/fold.hpp"
 #include "mpi/object/transfer.hpp"
@@ -43,17 +44,20 @@ class Window {
   /// Nobody accesses it any more.
   void close() { is_closed_ = true; }
 
+  // However many are under way, an access takes constant time, but for its elements.
+
   /// The origin's buffer may change at once: it is copied.
   void put(const Target& target, const Buffer& from);
-  /// `into` has the elements when the request is done, or after `flush`.
-  std::shared_ptr<const Request> get(const Target& target, const Buffer& into);
+  /// `into` has the elements after `flush`, and when `request` is done, which stays where it is
+  /// until then. Null: there is none.
+  void get(const Target& target, const Buffer& into, Request* request = nullptr);
   void accumulate(const Target& target, const Buffer& from, Change change, Fold fold);
   /// The elements before the change go to `into`.
-  std::shared_ptr<const Request> get_accumulate(const Target& target, const Buffer& from,
-                                                const Buffer& into, Change change, Fold fold);
+  void get_accumulate(const Target& target, const Buffer& from, const Buffer& into, Change change,
+                      Fold fold, Request* request = nullptr);
   /// One element: it becomes `wanted` if it is `expected`.
-  std::shared_ptr<const Request> compare_and_swap(const Target& target, const void* wanted,
-                                                  const void* expected, const Buffer& into);
+  void compare_and_swap(const Target& target, const void* wanted, const void* expected,
+                        const Buffer& into, Request* request = nullptr);
 
   /// Blocks until this process's accesses to the target have taken place there.
   void flush(std::uint32_t target);
@@ -70,6 +74,8 @@ class Window {
 
   /// Elements of a get may still come.
   bool expects() const;
+  /// How many accesses were looked at, to find those that have taken place.
+  std::uint64_t looks() const { return looks_; }
 
   /// An exposure epoch for those ranks; and the access epoch of an origin.
   void post(const std::vector<std::uint32_t>& origins);
@@ -84,11 +90,18 @@ class Window {
   struct Incoming;
   struct Outgoing;
   class Service;
+  /// The answer of a target. It answers in the order in which it was asked.
+  struct Expected {
+    std::unique_ptr<Request> answer;
+    Request* request = nullptr;  // the caller's; null: it has none
+  };
 
   void send(std::uint32_t to, std::int32_t tag, std::vector<std::byte> bytes);
   void ask(const Ask& ask, const Target& target, std::span<const std::byte> more);
   void ask(const Ask& ask, const Target& target, const Buffer& more);
-  std::shared_ptr<Request> expect(std::uint32_t from, const Buffer& into);
+  void expect(std::uint32_t from, const Buffer& into, Request* request);
+  bool has_answered(std::uint32_t target);
+  void finish_requests();
   void await(std::uint32_t target);
   void signal(std::uint32_t target, const Ask& ask);
   bool serve();
@@ -102,13 +115,17 @@ class Window {
   bool is_closed_ = false;
 
   // Of the origin, by target.
-  std::vector<std::vector<std::shared_ptr<Request>>> expected_;
+  std::vector<GrowingRing<Expected>> expected_;  // the first has not come, or was not looked at
+  std::vector<std::uint32_t> asked_;             // targets with something expected, and others
+  std::vector<bool> is_asked_;                   // in `asked_`
+  std::size_t requests_ = 0;                     // of the caller, expected
+  std::uint64_t looks_ = 0;
   std::vector<bool> is_dirty_;  // accessed since the last flush
   std::vector<std::uint32_t> started_;
 
   // Of the target.
   std::unique_ptr<Incoming> incoming_;
-  std::list<Outgoing> outgoing_;
+  std::vector<GrowingRing<std::unique_ptr<Outgoing>>> outgoing_;  // by receiver, likewise
   struct Waiter {
     std::uint32_t origin = 0;
     bool exclusive = false;
