@@ -17,30 +17,44 @@ namespace weft::message {
 /// Of no message yet.
 inline constexpr std::uint64_t first_digest = 0x9e37'79b9'7f4a'7c15;
 
-/// Of one more message: its serial, its length, and its bytes; of more than 1 KiB 128 words spread
-/// over them. Never 0, which stands for unknown.
+/// Of one more message: its serial, its length, and its bytes, which are `head` and those of `body`
+/// behind it; of more than 1 KiB 128 words spread over them. Never 0, which stands for unknown.
 inline std::uint64_t digest_after(std::uint64_t digest, Serial serial,
-                                  std::span<const std::byte> bytes) {
+                                  std::span<const std::byte> head,
+                                  std::span<const std::byte> body) {
   constexpr std::size_t word = sizeof(std::uint64_t), most_words = 128;
   const auto mix = [&](std::uint64_t value) {
     digest = (std::rotl(digest, 23) ^ value) * 0xbf58'476d'1ce4'e5b9;
   };
-  mix(serial);
-  mix(bytes.size());
-  const std::size_t stride = std::max(word, bytes.size() / most_words);
-  std::size_t at = 0;
-  for (; at + word <= bytes.size(); at += stride) {
+  const auto read = [&](std::size_t at, std::size_t length) {
     std::uint64_t value = 0;
-    std::memcpy(&value, bytes.data() + at, word);
-    mix(value);
-  }
-  // The last word: short messages have no other, and long ones may end behind the last stride.
-  std::uint64_t last = 0;
-  const std::size_t length = std::min(word, bytes.size());
-  if (length > 0) std::memcpy(&last, bytes.data() + bytes.size() - length, length);
-  mix(last);
+    if (length == 0) return value;
+    if (at >= head.size()) {
+      std::memcpy(&value, body.data() + (at - head.size()), length);
+    } else if (at + length <= head.size()) {
+      std::memcpy(&value, head.data() + at, length);
+    } else {
+      std::byte both[word];
+      const std::size_t of_head = head.size() - at;
+      std::memcpy(both, head.data() + at, of_head);
+      std::memcpy(both + of_head, body.data(), length - of_head);
+      std::memcpy(&value, both, length);
+    }
+    return value;
+  };
+  const std::size_t size = head.size() + body.size();
+  mix(serial ^ std::rotl(std::uint64_t{size}, 40));
+  const std::size_t stride = std::max(word, size / most_words);
+  for (std::size_t at = 0; at + word <= size; at += stride) mix(read(at, word));
+  // The last word: short messages may have no other, and long ones end behind the last stride.
+  const std::size_t length = std::min(word, size);
+  if (stride != word || size % word != 0) mix(read(size - length, length));
   digest ^= digest >> 31;
   return digest == 0 ? 1 : digest;
+}
+inline std::uint64_t digest_after(std::uint64_t digest, Serial serial,
+                                  std::span<const std::byte> bytes) {
+  return digest_after(digest, serial, {}, bytes);
 }
 
 }  // namespace weft::message

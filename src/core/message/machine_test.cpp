@@ -398,6 +398,34 @@ class Conversation {
   TransmitQueue out_;
 };
 
+TEST(machine, a_message_with_a_head_leaves_at_once_also_where_messages_are_kept) {
+  Conversation with({.self = NodeId(0), .nodes = 2, .retain = true});
+  const Frame hello{.kind = FrameKind::hello, .version = protocol_version, .granted = 1 << 20};
+  const std::vector<std::byte> head(16, std::byte{1}), body(8, std::byte{2});
+  with.event(CompletionKind::peer_up, 1);
+  with.hears(hello);
+  (void)with.says();
+  std::vector<std::byte> left;
+  const auto operation = with.machine.send_at_once(
+      NodeId(1), {.tag = Tag(1)}, head, body, [&](std::span<const std::byte> header) {
+        left.assign(header.begin(), header.end());
+        left.insert(left.end(), body.begin(), body.end());
+        return true;
+      });
+  ASSERT_TRUE(operation.has_value());
+  const auto first = decode_eager(left);
+  ASSERT_TRUE(first.has_value());
+  // A later life of its receiver gets the same.
+  with.event(CompletionKind::peer_down, 1);
+  with.event(CompletionKind::peer_up, 2);
+  with.hears(hello);
+  with.hears({.kind = FrameKind::get, .flow = {.tag = Tag(1)}});
+  const auto again = with.says();
+  ASSERT_FALSE(again.empty());
+  EXPECT_EQ(again.back().kind, FrameKind::eager);
+  EXPECT_EQ(again.back().digest, first->digest);
+}
+
 // Connections that cross may be there for one side only, for a moment.
 TEST(machine, tells_a_new_life_in_each_connection_that_it_has_to_ask) {
   Conversation with({.self = NodeId(0), .nodes = 2, .retain = true});

@@ -47,7 +47,7 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
     if (options_.retain) uncopied_.push_back({&to, serial});
   }
   ++next_order_;
-  kept.digest = digest_with(to, bytes);
+  kept.digest = digest_with(to, {}, bytes);
   if (options_.retain) to.digest = kept.digest;
   to.kept.push_back(std::move(kept));
   // A peer may ask twice for one message.

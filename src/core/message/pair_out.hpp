@@ -50,9 +50,9 @@ class PairOut {
   std::optional<Operation> send_at_once(const FlowKey& key, std::span<const std::byte> head,
                                         std::span<const std::byte> bytes, Post&& post) {
     WEFT_CHECK(head.size() <= longest_head);
-    Flow* const to = flow_to_leave_from(key, head.size(), bytes.size());
+    Flow* const to = flow_to_leave_from(key, head.size() + bytes.size());
     if (to == nullptr) return std::nullopt;
-    const std::uint64_t digest = digest_with(*to, bytes);
+    const std::uint64_t digest = digest_with(*to, head, bytes);
     std::array<std::byte, header_bytes + longest_head> all;
     const FrameHeader header = eager_header(key, to->next(), digest);
     std::memcpy(all.data(), header.data(), header_bytes);
@@ -66,11 +66,11 @@ class PairOut {
   /// The same, written straight to where the fabric takes it. False: nothing has happened.
   bool send_in(SendLane& lane, const FlowKey& key, std::span<const std::byte> head,
                std::span<const std::byte> bytes) {
-    Flow* const to = flow_to_leave_from(key, head.size(), bytes.size());
+    Flow* const to = flow_to_leave_from(key, head.size() + bytes.size());
     if (to == nullptr) return false;
     std::byte* place = lane.reserve(header_bytes + head.size() + bytes.size());
     if (place == nullptr) return false;
-    const std::uint64_t digest = digest_with(*to, bytes);
+    const std::uint64_t digest = digest_with(*to, head, bytes);
     // Word by word from registers: loads of what was just stored in other pieces would wait.
     for (const std::uint64_t word : eager_header(key, to->next(), digest)) {
       std::memcpy(place, &word, sizeof word);
@@ -191,12 +191,10 @@ class PairOut {
   };
 
   /// Null: its next message cannot leave before anything else.
-  Flow* flow_to_leave_from(const FlowKey& key, std::size_t head, std::size_t bytes) {
-    const std::size_t size = head + bytes;
+  Flow* flow_to_leave_from(const FlowKey& key, std::size_t size) {
     const bool has_way = up_ && !has_work() && size <= options_.eager_limit &&
                          spent_ + credit_cost(size) <= granted_;
-    // The digest is of consecutive bytes.
-    if (!has_way || (options_.retain && head > 0)) return nullptr;
+    if (!has_way) return nullptr;
     Flow& to = flow(key);
     if (!keeps_ && !to.kept.empty()) let_go(to);
     if (!to.asked.empty() || (keeps(to) && !bodies_.has_block(size))) return nullptr;
@@ -212,10 +210,11 @@ class PairOut {
     ++to.first;
     expect_word_of_unkept();
   }
-  std::uint64_t digest_with(const Flow& flow, std::span<const std::byte> bytes) const {
+  std::uint64_t digest_with(const Flow& flow, std::span<const std::byte> head,
+                            std::span<const std::byte> bytes) const {
     // Only a message sent again can differ.
     if (!options_.retain || flow.digest == 0) return 0;
-    return digest_after(flow.digest, flow.next(), bytes);
+    return digest_after(flow.digest, flow.next(), head, bytes);
   }
   void expect_word(const Place& place, bool delivers) {
     unheard_.emplace_back(place, delivers);
