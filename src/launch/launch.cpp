@@ -23,6 +23,7 @@
 #include "launch/lease.hpp"
 #include "launch/local_host.hpp"
 #include "launch/output_buffer.hpp"
+#include "launch/ports.hpp"
 #include "launch/program_exec.hpp"
 #include "launch/rank_lives.hpp"
 #include "launch/rank_output.hpp"
@@ -46,6 +47,8 @@ constexpr Duration shortest_host_patience = Duration::seconds(10);
 constexpr Duration look_again = Duration::milliseconds(50);
 /// The exit code of a job whose host is gone, as ssh's own.
 constexpr int code_of_lost_host = 255;
+/// Behind the end of a process that exited by itself.
+constexpr const char* not_of_mpi = "; MPI_Comm_spawn starts programs of MPI";
 
 /// Signals that a process brings on itself.
 bool is_own_fault(int signal) {
@@ -255,6 +258,7 @@ class Launcher final : private HostListener {
         break;
       case launch_message::returned:
         lives_->on_returned(rank);
+        ports_.close_all_of(rank);
         tell_if_over();
         if (message.text == returned_alone && worlds_) let_go(worlds_->on_alone(rank));
         break;
@@ -292,6 +296,7 @@ class Launcher final : private HostListener {
   void answer(std::uint32_t rank, const std::string& text) {
     const auto question = read_launcher_question(text);
     if (!question) return on_failure(question.error().message);
+    if (Ports::is_about_port(*question)) return tell_answer(rank, ports_.answer(*question, rank));
     if (!worlds_) {
       return tell_answer(rank, {.refusal = "weft run starts further processes, and keeps names, "
                                            "on its own host and without --restart; leave --hosts, "
@@ -320,8 +325,17 @@ class Launcher final : private HostListener {
     }
     for (std::uint32_t rank = world.first; rank < all; ++rank) {
       ranks_[rank].host = grows_on_;
-      if (auto started = start(rank); !started) return on_failure(started.error().message);
+      if (auto started = start(rank); !started) {
+        for (std::uint32_t i = rank; i < all; ++i) lives_->skip(i);
+        return refuse(*worlds_->on_ended(rank), started.error().message);
+      }
     }
+  }
+
+  /// The processes of a world that another one waits for in vain: nobody needs them.
+  void refuse(const World& world, const std::string& why) {
+    tell_answer(world.asked_by, {.refusal = why});
+    for (std::uint32_t i = 0; i < world.size; ++i) grows_on_->kill(world.first + i);
   }
 
   /// Null: none of them yet.
@@ -340,6 +354,9 @@ class Launcher final : private HostListener {
   /// The same for all ranks, most likely; one line is enough.
   void cannot_start(std::uint32_t rank, const std::string& why) {
     if (ending_) return;
+    if (const World* world = worlds_ ? worlds_->on_ended(rank) : nullptr) {
+      return refuse(*world, why);
+    }
     say_(why + where(rank));
     if (outcome_.code == 0) outcome_.code = cannot_execute;
     interrupt(SIGTERM);
@@ -416,9 +433,12 @@ class Launcher final : private HostListener {
   void handle_end(std::uint32_t rank, const std::string& how, RankLives::End end) {
     using Next = RankLives::Next;
     directory_.forget(rank);
+    ports_.close_all_of(rank);
     const std::string what = fmt::format("rank {} {}", rank, how);
     if (const World* world = worlds_ ? worlds_->on_ended(rank) : nullptr) {
-      tell_answer(world->asked_by, {.refusal = what + " before all had called MPI_Init"});
+      const bool joined = lives_->has_joined(rank);
+      refuse(*world, fmt::format("{} before {} had called MPI_Init{}", what, joined ? "all" : "it",
+                                 joined || end.was_killed ? "" : not_of_mpi));
     }
     end.is_refused = worlds_ && worlds_->of(rank).is_refused;
     const Next next = lives_->on_end(rank, end);
@@ -493,10 +513,15 @@ class Launcher final : private HostListener {
   /// Others count on a process that is not there any more, and that has not failed.
   void end_without(std::uint32_t rank) {
     if (ending_) return;
-    const std::string what = fmt::format(
-        "rank {} exited with code 0 before its program had returned, and others count on it; "
-        "return from the function that run_program is given instead",
-        rank);
+    const char* how =
+        !lives_->needs_all()
+            ? "before its program had returned, and others count on it; return from the function "
+              "that run_program is given instead"
+        : lives_->has_joined(rank)
+            ? "before it had called MPI_Finalize, and others count on it; call that in all "
+              "processes"
+            : "and never called MPI_Init, as others did; start programs of MPI alone";
+    const std::string what = fmt::format("rank {} exited with code 0 {}", rank, how);
     say_(what);
     count(1);
     end_all(what);
@@ -545,6 +570,7 @@ class Launcher final : private HostListener {
   std::set<const Host*> known_hosts_;  // were up
   std::set<const Host*> given_up_;     // could not be reached again
   std::optional<RankLives> lives_;
+  Ports ports_;
   std::optional<Worlds> worlds_;   // none: no process can be started while the job runs
   LocalHost* grows_on_ = nullptr;  // where they are
   std::vector<std::pair<std::uint32_t, std::string>> questions_;  // of ranks

@@ -2,6 +2,7 @@
 // LocalHost: the machine that the launcher itself is on.
 #pragma once
 
+#include <csignal>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ class LocalHost final : public Host {
   Result<void> start(std::uint32_t rank, const std::string& description) override;
   void send(std::uint32_t rank, char kind, std::string_view text) override;
   void signal_all(int number) override { processes_.signal_all(number); }
+  void kill(std::uint32_t rank) { processes_.signal(rank, SIGKILL); }
   void add_to(std::vector<pollfd>& files) const override;
   void step(Instant now, HostListener& listener) override;
 

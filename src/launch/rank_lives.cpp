@@ -15,6 +15,11 @@ void RankLives::begin(std::uint32_t index) {
   ++running_;
 }
 
+void RankLives::skip(std::uint32_t rank) {
+  ranks_[rank].state = State::ended;
+  decide();
+}
+
 void RankLives::on_joined(std::uint32_t rank) {
   ranks_[rank].joined = any_joined_ = true;
 }
@@ -29,6 +34,10 @@ RankLives::Next RankLives::on_end(std::uint32_t index, const End& end) {
   WEFT_CHECK(rank.state == State::runs, "rank {} does not run", index);
   rank.state = State::ended;
   --running_;
+  if (end.is_refused) {
+    decide();
+    return Next::nothing;
+  }
   if (over_) {
     // A process that exits or crashes by itself has a code that counts, whenever it does.
     const bool by_itself = !end.was_killed || end.crashed;
@@ -58,9 +67,8 @@ RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
   }
   // A program that failed or crashed by itself takes the others with it. One that was killed is
   // waited for, until ranks that need it give up and name the operation.
-  const bool is_needed = needs_all_ && !end.is_refused;
-  if (options_.restart || !end.was_killed || end.crashed || is_needed) return Next::end_job;
-  rank.lost = !end.is_refused;
+  if (options_.restart || !end.was_killed || end.crashed || needs_all_) return Next::end_job;
+  rank.lost = true;
   return Next::fail;
 }
 

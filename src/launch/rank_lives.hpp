@@ -28,6 +28,8 @@ class RankLives {
   void grow(std::uint32_t ranks) { ranks_.resize(ranks); }
   /// A life begins: a rank's first, or one that was to be started.
   void begin(std::uint32_t rank);
+  /// It cannot be started, and no rank waits for it.
+  void skip(std::uint32_t rank);
   void on_joined(std::uint32_t rank);
   void on_returned(std::uint32_t rank);
   /// Ranks wait for each other for ever: one that is killed, or was, ends the job.
@@ -40,7 +42,7 @@ class RankLives {
     bool was_killed = false;  ///< by a signal, or with its host
     bool crashed = false;     ///< by a signal that it brought on itself, such as SIGSEGV
     bool can_start = true;    ///< another life could do better
-    bool is_refused = false;  ///< no rank waits for it, nor will
+    bool is_refused = false;  ///< those that had it started were told that it is not there
   };
   enum class Next {
     nothing,
@@ -62,6 +64,8 @@ class RankLives {
   bool over() const { return over_; }
   std::uint32_t running() const { return running_; }
   bool runs(std::uint32_t rank) const { return ranks_[rank].state == State::runs; }
+  bool has_joined(std::uint32_t rank) const { return ranks_[rank].joined; }
+  bool needs_all() const { return needs_all_; }
   std::uint32_t restarts() const { return restarts_; }
 
  private:

@@ -110,11 +110,22 @@ TEST(rank_lives, a_crash_ends_the_job_as_an_exit_with_a_code_does) {
 TEST(rank_lives, a_killed_rank_ends_the_job_where_the_others_would_wait_for_ever) {
   RankLives lives = running(2, {});
   lives.on_needs_all();
-  RankLives::End refused = killed;
-  refused.is_refused = true;
-  EXPECT_EQ(lives.on_end(0, refused), Next::fail) << "none waits for it";
-  EXPECT_FALSE(lives.lost());
   EXPECT_EQ(lives.on_end(1, killed), Next::end_job);
+}
+
+TEST(rank_lives, the_end_of_a_rank_for_which_none_waits_is_of_no_consequence) {
+  for (RankLives::End end : {killed, crashed, succeeded, RankLives::End{.code = 3}}) {
+    RankLives lives = running(2, {});
+    lives.on_needs_all();
+    end.is_refused = true;
+    EXPECT_EQ(lives.on_end(1, end), Next::nothing);
+    EXPECT_FALSE(lives.lost() || lives.left_early());
+    lives.grow(3);
+    lives.skip(2);
+    EXPECT_FALSE(lives.over());
+    lives.on_returned(0);
+    EXPECT_TRUE(lives.over());
+  }
 }
 
 TEST(rank_lives, a_killed_rank_ends_the_job_once_others_say_that_they_would_wait_for_ever) {

@@ -32,12 +32,12 @@ inline constexpr char over = 'o';   ///< launcher → process: all programs have
 inline constexpr char needs = 'n';  ///< process → launcher: waits for that node, which is gone
 inline constexpr char cannot_start = 's';  ///< forked process → launcher: why there is no program
 inline constexpr char failed = 'f';        ///< process → launcher: why it cannot go on
-inline constexpr char diverged = 'v';  ///< process → launcher: why no other life can do better
-inline constexpr char repeats = 'q';   ///< process → launcher: lives of its program repeat
-                                       ///< themselves from the beginning, and print the same
+inline constexpr char diverged = 'v';   ///< process → launcher: why no other life can do better
+inline constexpr char repeats = 'q';    ///< process → launcher: lives of its program repeat
+                                        ///< themselves from the beginning, and print the same
 inline constexpr char needs_all = 'm';  ///< process → launcher: it waits for ever for each other
                                         ///< process of the job that dies
-inline constexpr char progress = 'w';  ///< process → launcher: JobProgress
+inline constexpr char progress = 'w';   ///< process → launcher: JobProgress
 inline constexpr char levels =
     'l';  ///< launcher → process: levels of all processes, to_text(Levels)
 inline constexpr char question = 'k';  ///< process → launcher: LauncherQuestion, one at a time

@@ -54,7 +54,7 @@ Result<LauncherQuestion> read_launcher_question(const std::string& text) {
   try {
     const auto json = nlohmann::json::parse(text);
     const int kind = json.at("kind").get<int>();
-    if (kind < 0 || kind > static_cast<int>(LauncherQuestion::Kind::lookup)) {
+    if (kind < 0 || kind > static_cast<int>(LauncherQuestion::Kind::find_port)) {
       return unreadable("an unknown kind");
     }
     question.kind = static_cast<LauncherQuestion::Kind>(kind);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions of a process to its launcher while the job runs, and their answers: for more processes,
-// and for names that processes give each other.
+// for names that processes give each other, and for ports.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,9 @@ struct LauncherQuestion {
     publish,    ///< `value` by `name`
     unpublish,  ///< `name`
     lookup,     ///< the value of `name`
+    open_port,  ///< `name`, of the process that asks
+    close_port,
+    find_port,  ///< whether it is open
   };
   Kind kind = Kind::spawn;
   std::vector<SpawnedProgram> programs;

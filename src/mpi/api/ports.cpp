@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -65,6 +66,20 @@ Port read_port(std::string_view name, std::string& why) {
   return port;
 }
 
+/// The launcher knows which ports are open: no process of the job has another life.
+bool has_launcher() {
+  const JobProcess& process = *library().process;
+  return process.is_launched() && !process.job().retain && process.job().file.empty();
+}
+
+/// Empty: the launcher has done it, or says that it is so.
+std::string ask_about_port(LauncherQuestion::Kind kind, const std::string& name) {
+  if (!has_launcher()) return {};
+  const auto answer =
+      ask_launcher({.kind = kind, .programs = {}, .parents = {}, .name = name, .value = {}});
+  return answer ? std::string() : answer.error().message;
+}
+
 /// For messages between any two processes of the job, by node.
 MPI_Comm everybody() {
   Library& mpi = library();
@@ -97,6 +112,44 @@ int receive_side(InterSide& side, int& from, int tag) {
                   everybody(), abi::status_ignore);
 }
 
+/// Waits for the first message of the process that accepts. It answers before it closes the port:
+/// once that is closed, the answer is on its way, or none is. `why` is set where none is.
+int await_acceptance(const Call& call, const char* name, const Port& port, int tag,
+                     std::string& why) {
+  if (!has_launcher()) return MPI_SUCCESS;
+  constexpr Duration between_looks = Duration::seconds(1);
+  Library& mpi = library();
+  const Duration longest_way =
+      std::min(mpi.process->messenger().give_up_after(), Duration::seconds(10));
+  int error = MPI_SUCCESS;
+  const Communicator& all = *call.communicator(everybody(), error);
+  Instant look_at = mpi.process->now() + between_looks, give_up_at = Instant::never();
+  while (!mpi.transfer->failure() && !mpi.transfer->waiting(all.group, port.node, tag)) {
+    mpi.transfer->turn();
+    rest();
+    const Instant now = mpi.process->now();
+    if (now >= give_up_at) break;
+    if (now < look_at || give_up_at != Instant::never()) continue;
+    why = ask_about_port(LauncherQuestion::Kind::find_port, name);
+    if (!why.empty()) give_up_at = now + longest_way;
+    look_at = now + between_looks;
+  }
+  if (mpi.transfer->waiting(all.group, port.node, tag)) why.clear();
+  return call.settle(&all);
+}
+
+/// Empty: processes can meet there.
+std::string why_not(const char* name, const Port& port, bool accepts) {
+  const NodeId self = library().process->job().self;
+  if (accepts && NodeId(port.node) != self) {
+    return fmt::format(
+        "the port is of rank {} of the job, and the root of MPI_Comm_accept is "
+        "rank {}; accept where the port was opened",
+        port.node, self.value());
+  }
+  return ask_about_port(LauncherQuestion::Kind::find_port, name);
+}
+
 int meet_at_port(const char* function, const char* name, int root, MPI_Comm comm, MPI_Comm* made,
                  bool accepts) {
   const Call call{function};
@@ -106,11 +159,16 @@ int meet_at_port(const char* function, const char* name, int root, MPI_Comm comm
   return meet(call, *local, root, made, [&](const InterSide& own, InterSide& other) {
     std::string why;
     const Port port = read_port(name, why);
+    if (why.empty()) why = why_not(name, port, accepts);
     if (!why.empty()) return call.fail(local, MPI_ERR_PORT, why);
     const int tag = static_cast<int>(port.number) * tags_per_port;
     int peer = accepts ? MPI_ANY_SOURCE : static_cast<int>(port.node);
     // Who connects speaks first: the other one learns only so who it is.
     int problem = accepts ? receive_side(other, peer, tag) : send_side(own, peer, tag);
+    if (problem == MPI_SUCCESS && !accepts) {
+      problem = await_acceptance(call, name, port, tag + 2, why);
+      if (!why.empty()) return call.fail(local, MPI_ERR_PORT, why);
+    }
     if (problem != MPI_SUCCESS) return problem;
     return accepts ? send_side(own, peer, tag + 2) : receive_side(other, peer, tag + 2);
   });
@@ -177,6 +235,8 @@ int MPI_Open_port(MPI_Info, char* name) {
   if (call.communicator(MPI_COMM_WORLD, error) == nullptr) return error;
   const std::string text =
       fmt::format("{}{}:{}", job_of_port(), library().process->job().self.value(), ++ports);
+  const std::string why = ask_about_port(weft::LauncherQuestion::Kind::open_port, text);
+  if (!why.empty()) return call.fail(&library().world, MPI_ERR_OTHER, why);
   copy_text(text, most_port_name, name, &length);
   return MPI_SUCCESS;
 }
@@ -187,6 +247,7 @@ int MPI_Close_port(const char* name) {
   int error = MPI_SUCCESS;
   if (call.communicator(MPI_COMM_WORLD, error) == nullptr) return error;
   read_port(name, why);
+  if (why.empty()) why = ask_about_port(weft::LauncherQuestion::Kind::close_port, name);
   return why.empty() ? MPI_SUCCESS : call.fail(&library().world, MPI_ERR_PORT, why);
 }
 

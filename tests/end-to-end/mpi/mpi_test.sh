@@ -34,6 +34,13 @@ code=0
 "$weft" run -n 3 --timeout 1000s -- \
   env LD_LIBRARY_PATH="$library" "$programs"/mpi_dies >"$dir/out" 2>&1 || code=$?
 ((code == 137)) || fail "a killed rank of env ends the job with $code: $(cat "$dir/out")"
+# A process that never becomes one of MPI's is named.
+code=0
+"$weft" run -n 2 -- env LD_LIBRARY_PATH="$library" sh -c 'mkdir "$0" 2>/dev/null || exec "$1" 2' \
+  "$dir/first" "$programs"/mpi_exchange >"$dir/out" 2>&1 || code=$?
+((code == 1)) || fail "a process without MPI_Init ends the job with $code: $(cat "$dir/out")"
+grep -q 'rank [01] exited with code 0 and never called MPI_Init, as others did' "$dir/out" ||
+  fail "a process without MPI_Init is not named: $(cat "$dir/out")"
 printf '[general]\ntimeout = 1s\n[addresses]\nrank0 = mpi_test-%d-0\nrank1 = mpi_test-%d-1\n' $$ $$ \
   >"$dir/job.conf"
 for rank in 0 1; do

@@ -3,6 +3,7 @@
 // name. Prints sums that depend on all processes.
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int failures = 0;
@@ -102,6 +103,50 @@ static void check_damaged_ports(void) {
   }
 }
 
+static int class_of(int error) {
+  int class = MPI_SUCCESS;
+  MPI_Error_class(error, &class);
+  return class;
+}
+
+// Nobody accepts at a port that was closed, before or after somebody connects.
+static void check_closed_ports(int rank, int size) {
+  char port[MPI_MAX_PORT_NAME];
+  MPI_Comm made;
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Open_port(MPI_INFO_NULL, port);
+  check(MPI_Close_port(port) == MPI_SUCCESS, "a port that is closed");
+  check(class_of(MPI_Close_port(port)) == MPI_ERR_PORT, "a port that is closed twice");
+  check(class_of(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made)) == MPI_ERR_PORT,
+        "a closed port");
+  check(class_of(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made)) == MPI_ERR_PORT,
+        "a closed port to accept at");
+  if (rank == 0 && size > 1) {
+    MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Ssend(port, MPI_MAX_PORT_NAME, MPI_CHAR, 1, 8, MPI_COMM_WORLD);
+    MPI_Close_port(port);
+  } else if (rank == 1) {
+    MPI_Recv(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    check(class_of(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made)) == MPI_ERR_PORT,
+          "another process's port");
+    check(class_of(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made)) == MPI_ERR_PORT,
+          "a port that is being closed");
+  }
+}
+
+// Processes that cannot be had are an error, and the job goes on.
+static void try_to_start(char* self, char* command, int processes) {
+  MPI_Comm children;
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  const int error = MPI_Comm_spawn(command, MPI_ARGV_NULL, processes, MPI_INFO_NULL, 0,
+                                   MPI_COMM_SELF, &children, MPI_ERRCODES_IGNORE);
+  check(class_of(error) == MPI_ERR_SPAWN && children == MPI_COMM_NULL, "an error");
+  char* first[] = {"first", NULL};
+  MPI_Comm_spawn(self, first, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children, MPI_ERRCODES_IGNORE);
+  printf("sum %d\n", work(children, 1));
+  MPI_Comm_disconnect(&children);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm parent, children;
@@ -111,9 +156,11 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (parent != MPI_COMM_NULL) {
     child(parent, argc > 1 ? argv[1] : "");
+  } else if (argc > 2 && strcmp(argv[1], "tries") == 0) {
+    try_to_start(argv[0], argv[2], atoi(argv[3]));
   } else if (argc > 2) {
-    MPI_Comm_spawn(argv[2], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children,
-                   MPI_ERRCODES_IGNORE);
+    MPI_Comm_spawn(argv[2], MPI_ARGV_NULL, argc > 3 ? atoi(argv[3]) : 1, MPI_INFO_NULL, 0,
+                   MPI_COMM_SELF, &children, MPI_ERRCODES_IGNORE);
   } else {
     char* first[] = {"first", NULL};
     char* second[] = {"second", NULL};
@@ -138,13 +185,11 @@ int main(int argc, char** argv) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     int error = MPI_Comm_spawn("/no/such/program", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0,
                                MPI_COMM_WORLD, &children, codes);
-    int class = MPI_SUCCESS;
-    MPI_Error_class(error, &class);
-    check(class == MPI_ERR_SPAWN && codes[0] != MPI_SUCCESS, "an error");
+    check(class_of(error) == MPI_ERR_SPAWN && codes[0] != MPI_SUCCESS, "an error");
     error = MPI_Comm_spawn(argv[0], first, 0, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, codes);
-    MPI_Error_class(error, &class);
-    check(class == MPI_ERR_ARG && children == MPI_COMM_NULL, "an error of all processes");
+    check(class_of(error) == MPI_ERR_ARG && children == MPI_COMM_NULL, "an error of all processes");
     check_damaged_ports();
+    check_closed_ports(rank, size);
     if (rank == 0) printf("%d processes, sums %d, %d, %d\n", size, sum, total, met);
   }
   int all = 0;

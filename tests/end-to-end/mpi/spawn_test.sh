@@ -11,7 +11,7 @@ weft=$1 program=$2
 declare -A result=([1]="6, 6, 0" [2]="10, 12, 1" [3]="15, 18, 1" [4]="21, 24, 4")
 for n in 1 2 3 4; do
   for fabric in auto tcp; do
-    got=$("$weft" run -n "$n" --fabric "$fabric" -- "$program" 2>"$dir/err") ||
+    got=$("$weft" run -n "$n" --timeout 2s --fabric "$fabric" -- "$program" 2>"$dir/err") ||
       fail "$n $fabric ended with $?: $(cat "$dir/err")"
     [[ $got == "$n processes, sums ${result[$n]}"* ]] || fail "$n $fabric prints '$got'"
   done
@@ -33,8 +33,22 @@ cat >"$dir/killed" <<'SH'
 kill -9 $$
 SH
 chmod +x "$dir/killed"
-refused 'MPI_Comm_spawn: rank 1 was ended by signal 9 (Killed) before all had called MPI_Init' \
+refused 'MPI_Comm_spawn: rank 1 was ended by signal 9 (Killed) before it had called MPI_Init' \
   "$weft" run -n 1 -- "$program" starts "$dir/killed"
+# So is a program that is none of MPI, one that the system does not know, and a want of descriptors.
+refused 'MPI_Comm_spawn: rank 1 ended with code 0 before it had called MPI_Init; MPI_Comm_spawn starts' \
+  "$weft" run -n 1 -- "$program" starts /bin/true
+printf '#!/no/such/interpreter\n' >"$dir/unknown"
+chmod +x "$dir/unknown"
+refused "MPI_Comm_spawn: .*$dir/unknown" "$weft" run -n 1 -- "$program" starts "$dir/unknown"
+refused 'MPI_Comm_spawn: .*Too many open files' \
+  bash -c 'ulimit -n 64 && exec "$@"' - "$weft" run -n 1 -- "$program" starts /bin/true 200
+for tried in '/bin/true 3' "$dir/killed 2" "$dir/unknown 1" '/bin/true 200'; do
+  # shellcheck disable=SC2086
+  got=$(ulimit -n 64 && "$weft" run -n 1 -- "$program" tries $tried 2>"$dir/err") ||
+    fail "$tried ended with $?: $(cat "$dir/err")"
+  [[ $got == "sum 3" ]] || fail "$tried prints '$got'"
+done
 
 # A process that dies once it has asked gets no children. The launcher stands until both have happened.
 printf '#!/bin/sh\ntouch "%s"\n' "$dir/started" >"$dir/child"
