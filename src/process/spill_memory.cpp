@@ -14,6 +14,8 @@ namespace weft {
 namespace {
 
 constexpr std::uint64_t page = 4096;
+/// Most processes keep less: it is not worth a chunk.
+constexpr std::uint64_t worth_a_chunk = 4 << 20;
 
 std::uint64_t in_pages(std::uint64_t bytes) {
   return (bytes + page - 1) / page * page;
@@ -41,7 +43,9 @@ SpillMemory::~SpillMemory() {
 
 std::byte* SpillMemory::allocate(std::size_t bytes) {
   if (bytes > limit_ - std::min(limit_, used_)) return spill(bytes);
-  auto* memory = static_cast<std::byte*>(::operator new(bytes, std::nothrow));
+  std::byte* const memory = used_ + bytes > worth_a_chunk
+                                ? blocks_.allocate(bytes)
+                                : static_cast<std::byte*>(::operator new(bytes, std::nothrow));
   if (memory != nullptr) used_ += bytes;
   return memory;
 }
@@ -67,7 +71,7 @@ void SpillMemory::free(std::byte* memory, std::size_t bytes) {
   const auto found = mapped_.find(memory);
   if (found == mapped_.end()) {
     used_ -= bytes;
-    ::operator delete(memory);
+    if (!blocks_.free(memory)) ::operator delete(memory);
     return;
   }
   const std::uint64_t size = in_pages(bytes);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "core/message/body_pool.hpp"
+#include "process/large_blocks.hpp"
 #include "weft/ids.hpp"
 #include "weft/result.hpp"
 
@@ -33,6 +34,7 @@ class SpillMemory final : public message::BodyMemory {
   std::byte* spill(std::size_t bytes);
 
   std::uint64_t limit_;
+  LargeBlocks blocks_;
   std::uint64_t used_ = 0;
   std::uint64_t spilled_ = 0;
   int file_ = -1;
