@@ -121,12 +121,22 @@ void Window::ask(const Ask& ask, const Target& target, const Buffer& more) {
 
 void Window::expect(std::uint32_t from, const Buffer& into, Request* request) {
   (void)has_answered(from);
+  if (coming_ + into.bytes() > most_coming) make_room(into.bytes());
   auto& all = expected_[from];
-  all.emplace_back(std::make_unique<Request>(), request);
+  all.emplace_back(std::make_unique<Request>(), request, into.bytes());
+  coming_ += into.bytes();
   if (request != nullptr) ++requests_;
   if (!is_asked_[from]) asked_.push_back(from);
   is_asked_[from] = true;
   transfer_.receive(group_, from, answer_tag, into, *all[all.size() - 1].answer);
+}
+
+/// Targets would keep answers without a limit, and this process look at all that it receives.
+void Window::make_room(std::uint64_t bytes) {
+  transfer_.until([&] {
+    for (const std::uint32_t target : asked_) (void)has_answered(target);
+    return coming_ == 0 || coming_ + bytes <= most_coming;
+  });
 }
 
 /// All that it was asked. A long answer may come behind shorter ones to later questions, which wait
@@ -136,6 +146,7 @@ bool Window::has_answered(std::uint32_t target) {
   for (; !all.empty(); all.pop_front()) {
     ++looks_;
     if (!all.front().answer->done) return false;
+    coming_ -= all.front().bytes;
     Request* const request = all.front().request;
     if (request == nullptr) continue;
     request->done = true;

@@ -44,7 +44,9 @@ class Window {
   /// Nobody accesses it any more.
   void close() { is_closed_ = true; }
 
-  // However many are under way, an access takes constant time, but for its elements.
+  // However many are under way, an access takes constant time, but for its elements. One for whose
+  // answer there are `most_coming` bytes too many under way blocks until earlier ones have come.
+  static constexpr std::uint64_t most_coming = std::uint64_t{32} << 20;
 
   /// The origin's buffer may change at once: it is copied.
   void put(const Target& target, const Buffer& from);
@@ -94,12 +96,14 @@ class Window {
   struct Expected {
     std::unique_ptr<Request> answer;
     Request* request = nullptr;  // the caller's; null: it has none
+    std::uint64_t bytes = 0;
   };
 
   void send(std::uint32_t to, std::int32_t tag, std::vector<std::byte> bytes);
   void ask(const Ask& ask, const Target& target, std::span<const std::byte> more);
   void ask(const Ask& ask, const Target& target, const Buffer& more);
   void expect(std::uint32_t from, const Buffer& into, Request* request);
+  void make_room(std::uint64_t bytes);
   bool has_answered(std::uint32_t target);
   void finish_requests();
   void await(std::uint32_t target);
@@ -119,6 +123,7 @@ class Window {
   std::vector<std::uint32_t> asked_;             // targets with something expected, and others
   std::vector<bool> is_asked_;                   // in `asked_`
   std::size_t requests_ = 0;                     // of the caller, expected
+  std::uint64_t coming_ = 0;                     // bytes of answers that are expected
   std::uint64_t looks_ = 0;
   std::vector<bool> is_dirty_;  // accessed since the last flush
   std::vector<std::uint32_t> started_;

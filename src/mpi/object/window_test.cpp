@@ -189,5 +189,27 @@ TEST(window, an_access_takes_as_long_whatever_is_under_way) {
   EXPECT_LE(origin.looks() + target.looks(), 5 * accesses);
 }
 
+TEST(window, an_access_waits_where_too_much_would_be_under_way) {
+  constexpr std::size_t length = (1 << 20) / 4, accesses = Window::most_coming * 3 / (1 << 20);
+  World pair(2);
+  pair.members[0]->waiter.on_idle = [&] { pair[1].turn(); };
+  std::vector<std::int32_t> memory(length, 3), came(length);
+  Window origin(pair[0], pair.group(0), nullptr);
+  Window target(pair[1], pair.group(1), reinterpret_cast<std::byte*>(memory.data()));
+  origin.open();
+  target.open();
+  std::vector<Request> requests(accesses);
+  for (Request& request : requests) {
+    const Target all{.rank = 1, .offset = 0, .count = length, .type = &int_type};
+    origin.get(all, {came.data(), length, &int_type}, &request);
+  }
+  const auto done = std::count_if(requests.begin(), requests.end(),
+                                  [](const Request& request) { return request.done; });
+  EXPECT_GE(static_cast<std::uint64_t>(done), accesses - Window::most_coming / (1 << 20));
+  origin.flush(1);
+  EXPECT_TRUE(requests.back().done);
+  EXPECT_EQ(came, memory);
+}
+
 }  // namespace
 }  // namespace weft::mpi

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +21,11 @@ class TestWaiter final : public Waiter {
  public:
   Instant now() override { return now_; }
   void busy(Instant) override {}
-  void idle(Instant, Fabric&, Instant) override { now_ = now_ + Duration::milliseconds(1); }
+  void idle(Instant, Fabric&, Instant) override {
+    now_ = now_ + Duration::milliseconds(1);
+    if (on_idle) on_idle();
+  }
+  std::function<void()> on_idle;
 
  private:
   Instant now_{};
