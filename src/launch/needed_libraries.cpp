@@ -80,6 +80,7 @@ struct MpiLibrary {
   std::string_view name;  // its beginning
   std::string_view abi;
   std::string_view why_not;
+  std::string_view own = {};  // weft's library for it; empty: of the same name
 };
 constexpr std::string_view no_version =
     "of a version whose ABI weft does not have; compile it for MPICH 3.1 or newer "
@@ -100,6 +101,8 @@ constexpr std::array mpi_libraries{
     MpiLibrary{"libmpifort.so.", {}, no_binding},
     MpiLibrary{"libmpichcxx.so.", {}, no_binding},
     MpiLibrary{"libmpicxx.so.", {}, no_binding},
+    // Of Open MPI itself, which calls those of libmpi_mpifh.so.40.
+    MpiLibrary{"libmpi_usempif08.so.40", "openmpi", {}, "libmpi_mpifh.so.40"},
     MpiLibrary{"libmpi_usempif08.so.", {}, no_binding},
     MpiLibrary{"libmpi_cxx.so.", {}, no_binding},
     MpiLibrary{"libmpi_java.so.", {}, no_binding},
@@ -225,8 +228,9 @@ MpiChoice choose_mpi(std::span<const std::byte> bytes) {
                   fmt::format("it needs {} of one MPI and {} of another; link it with one of them",
                               choice.library, library)};
     }
-    if (choice.abi.empty())
-      choice = {.abi = std::string(known->abi), .library = library, .wrong = {}};
+    if (!choice.abi.empty()) continue;
+    choice = {.abi = std::string(known->abi), .library = library, .wrong = {}};
+    if (!known->own.empty()) choice.library = known->own;
   }
   return choice;
 }

@@ -98,6 +98,13 @@ TEST(choose_mpi, follows_the_library_that_a_program_needs) {
   EXPECT_EQ(choose_mpi(program_with({"libmpi.so.40"})).library, "libmpi.so.40");
 }
 
+TEST(choose_mpi, leaves_open_mpi_its_module_of_fortran_2008_and_replaces_what_that_calls) {
+  const MpiChoice choice = choose_mpi(program_with({"libmpi_usempif08.so.40", "libmpi.so.40"}));
+  EXPECT_EQ(choice.abi, "openmpi");
+  EXPECT_EQ(choice.library, "libmpi_mpifh.so.40");
+  EXPECT_EQ(choice.wrong, "");
+}
+
 TEST(choose_mpi, names_a_library_that_weft_does_not_replace) {
   for (const char* library : {"libmpi.so.1", "libmpi.so.4", "libmpi.so.400", "libmpich.so.10",
                               "libmpi_cxx.so.40", "libmpi_java.so.40", "libmpi_abi.so.2"}) {

@@ -63,6 +63,11 @@ MPI_User_function* c_function_for(Operation* operation) {
   return operates[static_cast<std::size_t>(found - operations.begin())];
 }
 
+/// Of a string: Open MPI's library of `use mpi_f08` passes an int.
+std::size_t length_of(std::size_t passed) {
+  return static_cast<unsigned>(passed);
+}
+
 /// Ends the job with one line that names the function.
 void absent(std::string_view symbol) {
   symbol.remove_suffix(1);
@@ -131,9 +136,9 @@ extern "C" {
   void name##_(WEFT_P(__VA_ARGS__), int* error) {                    \
     *error = call<__VA_ARGS__>(&function, 0, {WEFT_A(__VA_ARGS__)}); \
   }
-#define WEFT_MPI_FORTRAN_TEXT(name, function, ...)                        \
-  void name##_(WEFT_P(__VA_ARGS__), int* error, std::size_t length) {     \
-    *error = call<__VA_ARGS__>(&function, length, {WEFT_A(__VA_ARGS__)}); \
+#define WEFT_MPI_FORTRAN_TEXT(name, function, ...)                                   \
+  void name##_(WEFT_P(__VA_ARGS__), int* error, std::size_t length) {                \
+    *error = call<__VA_ARGS__>(&function, length_of(length), {WEFT_A(__VA_ARGS__)}); \
   }
 #include "mpi/fortran/functions.def"
 #undef WEFT_MPI_FORTRAN_TEXT
@@ -179,19 +184,25 @@ void mpi_op_create_(Operation* operation, int* commutes, int* made, int* error) 
 
 void mpi_info_set_(void* info, void* key, void* value, int* error, std::size_t key_length,
                    std::size_t value_length) {
-  *error = MPI_Info_set(Info(info, {}).c(), InfoTextIn(key, {nullptr, key_length, nullptr}).c(),
-                        InfoTextIn(value, {nullptr, value_length, nullptr}).c());
+  *error = MPI_Info_set(Info(info, {}).c(),
+                        InfoTextIn(key, {nullptr, length_of(key_length), nullptr}).c(),
+                        InfoTextIn(value, {nullptr, length_of(value_length), nullptr}).c());
 }
 
 void mpi_info_get_(void* info, void* key, int* most, char* value, int* flag, int* error,
                    std::size_t key_length, std::size_t value_length) {
   std::string found(static_cast<std::size_t>(std::max(*most, 0)) + 1, '\0');
-  *error = MPI_Info_get(Info(info, {}).c(), InfoTextIn(key, {nullptr, key_length, nullptr}).c(),
-                        *most, found.data(), flag);
+  value_length = length_of(value_length);
+  *error = MPI_Info_get(Info(info, {}).c(),
+                        InfoTextIn(key, {nullptr, length_of(key_length), nullptr}).c(), *most,
+                        found.data(), flag);
   if (*error != MPI_SUCCESS || *flag == 0) return;
   found.resize(std::min(std::strlen(found.c_str()), value_length));
   std::fill(std::copy(found.begin(), found.end(), value), value + value_length, ' ');
 }
+
+/// Keeps a compiler from moving a buffer's accesses across it.
+void mpi_f_sync_reg_(void*) {}
 
 MPI_Aint mpi_aint_add_(const MPI_Aint* base, const MPI_Aint* displacement) {
   return *base + *displacement;

@@ -8,9 +8,12 @@ weft=$1 programs=$2 abi=$3
 # shellcheck source=../common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
+programs_to_run=(callbacks solver chapters corners)
+[[ $abi != openmpi ]] || programs_to_run+=(f08)
+
 # The solver's output, and that of each chapter, is what it is on Open MPI.
 for n in 1 2 3 4; do
-  for program in callbacks solver chapters corners; do
+  for program in "${programs_to_run[@]}"; do
     wanted=$(OMPI_MCA_osc=^ucx mpirun.openmpi --allow-run-as-root --oversubscribe -n "$n" \
       "$programs/fortran_openmpi_$program" 2>"$dir/err") || fail "Open MPI: $(cat "$dir/err")"
     for fabric in shm tcp; do
