@@ -253,7 +253,9 @@ Result<void> JobProcess::open() {
   if (link_ != nullptr) sources.push_back(link_.get());
   if (file_ != nullptr) sources.push_back(file_.get());
   if (waiter_ == nullptr) {
-    real_waiter_ = std::make_unique<RealWaiter>(job_.nodes_here, *fabric_, sources);
+    const auto place =
+        job_.nodes_here >= job_.nodes ? std::optional(job_.self.value()) : std::nullopt;
+    real_waiter_ = std::make_unique<RealWaiter>(job_.nodes_here, place, *fabric_, sources);
     waiter_ = real_waiter_.get();
   }
   messenger_ = std::make_unique<Messenger>(*fabric_, *waiter_, message_options(job_),

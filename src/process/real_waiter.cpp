@@ -13,12 +13,16 @@ constexpr Duration spin = Duration::microseconds(300);
 
 }  // namespace
 
-RealWaiter::RealWaiter(unsigned processes, Fabric& fabric, const std::vector<NewsSource*>& sources)
+RealWaiter::RealWaiter(unsigned processes, std::optional<std::uint32_t> place, Fabric& fabric,
+                       const std::vector<NewsSource*>& sources)
     : shares_core_(share_cores(processes)),
       sleeper_(shares_core_ ? spin : suitable_spin(processes), shares_core_),
       fabric_(fabric),
       next_news_(Instant::never()) {
-  if (fabric.name().starts_with("shm")) sleeper_.let_move();
+  if (fabric.name().starts_with("shm")) {
+    sleeper_.let_move();
+    if (place) sleeper_.keep_to(*place);
+  }
   if (fabric.name().starts_with("shaped")) sleeper_.be_punctual();
   for (NewsSource* source : sources) {
     sources_.push_back({.source = source, .next = Instant{}});

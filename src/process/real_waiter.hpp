@@ -3,6 +3,7 @@
 // news meanwhile.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,8 +17,10 @@ namespace weft {
 
 class RealWaiter final : public Waiter {
  public:
-  /// `processes` wait like this one on this machine. Fabric and sources outlive it.
-  RealWaiter(unsigned processes, Fabric& fabric, const std::vector<NewsSource*>& sources);
+  /// `processes` wait like this one on this machine, where this one is the one of that place, if it
+  /// is known. Fabric and sources outlive it.
+  RealWaiter(unsigned processes, std::optional<std::uint32_t> place, Fabric& fabric,
+             const std::vector<NewsSource*>& sources);
 
   Instant now() override { return *(recent_ = monotonic_now()); }
   std::optional<Instant> recently() override { return std::exchange(recent_, std::nullopt); }

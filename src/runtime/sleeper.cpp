@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <thread>
+#include <utility>
 
 #include "base/check.hpp"
 #include "runtime/clock.hpp"
@@ -30,6 +31,11 @@ constexpr Duration longest_yield = Duration::milliseconds(1);
 constexpr Duration longest_selfish = Duration::microseconds(10);
 /// For how long a spin then sleeps before it tries a yield again.
 constexpr Duration crowded = Duration::milliseconds(20);
+/// One that had the core for this fraction of the yield before it shares it with its like, by turns
+/// of whole timeslices: a sleep gains nothing.
+constexpr int fair_fraction = 8;
+/// To move takes some microseconds, and the kernel may have had its reasons.
+constexpr Duration between_returns = Duration::milliseconds(10);
 
 /// The kernel lets a thread oversleep by 50 us, to wake several at once: more than most networks
 /// take for a message, and a shaped link's deadlines come one behind the other.
@@ -38,7 +44,24 @@ void sleep_precisely() {
   (void)done;
 }
 
-/// Which one is as good as another. The thread is bound to it for this moment only.
+/// The core of that number among `cores`.
+int core_of(const cpu_set_t& cores, std::uint64_t number) {
+  int core = 0;
+  while (!CPU_ISSET(core, &cores) || number-- > 0) ++core;
+  return core;
+}
+
+/// The thread is bound to it for this moment only.
+void move_to(int core, const cpu_set_t& allowed) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  if (::sched_setaffinity(0, sizeof one, &one) == 0) {
+    (void)::sched_setaffinity(0, sizeof allowed, &allowed);
+  }
+}
+
+/// Which one is as good as another.
 void move_to_another_core(Crowding& crowding) {
   cpu_set_t allowed;
   if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
@@ -46,15 +69,7 @@ void move_to_another_core(Crowding& crowding) {
   if (const int here = ::sched_getcpu(); here >= 0) CPU_CLR(here, &others);
   const int count = CPU_COUNT(&others);
   if (count == 0) return;
-  auto left = static_cast<int>(crowding.pick(static_cast<std::uint64_t>(count)));
-  int core = 0;
-  while (!CPU_ISSET(core, &others) || left-- > 0) ++core;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(core, &one);
-  if (::sched_setaffinity(0, sizeof one, &one) == 0) {
-    (void)::sched_setaffinity(0, sizeof allowed, &allowed);
-  }
+  move_to(core_of(others, crowding.pick(static_cast<std::uint64_t>(count))), allowed);
 }
 
 }  // namespace
@@ -70,6 +85,7 @@ void Sleeper::watch(int descriptor) {
 void Sleeper::idle(Instant now, Fabric& fabric, Instant deadline) {
   end_yield(now);
   if (now < crowded_until_) busy_until_ = now;
+  if (gives_way_ && looks_on(now)) return;
   if (now < busy_until_) {
     if (gives_way_ || busy_until_ - now < spin_ - longest_selfish) {
       yielded_ = now;
@@ -97,12 +113,46 @@ void Sleeper::block_punctually(Instant now, const WaitHint& hint) {
   if (block(now, hint.descriptor, early) && in_one) lateness_.woke(monotonic_now() - early);
 }
 
+// On shared cores: whether a wait is to look again before the core is given away.
+bool Sleeper::looks_on(Instant now) {
+  if (!had_core_since_) had_core_since_ = now;
+  if (!waits_since_) {
+    waits_since_ = now;
+    gave_way_ = false;
+    looks_for_ = Duration{};
+    if (now >= crowded_until_) {
+      looks_for_ = patience_.begin(now);
+      // Others had the core meanwhile, or the program: that says nothing about this wait.
+      busy_until_ = std::max(busy_until_, now + spin_);
+    }
+  }
+  if (now - *waits_since_ < looks_for_) return true;
+  if (!std::exchange(gave_way_, true) && looks_for_ > Duration{}) patience_.failed();
+  return false;
+}
+
 void Sleeper::take_end_of_yield(Instant now) {
-  const Duration took = now - *yielded_;
+  const Instant begun = *yielded_;
+  const Duration took = now - begun;
   yielded_.reset();
-  if (took > longest_yield) crowded_until_ = now + crowded;
+  if (took > longest_yield) {
+    // While it slept instead it did not have to share.
+    const bool is_fair = had_core_since_ &&
+                         begun - std::max(*had_core_since_, crowded_until_) >= took / fair_fraction;
+    if (!is_fair) crowded_until_ = now + crowded;
+    had_core_since_ = now;
+  }
+  if (gives_way_ && place_ && now >= come_back_again_) come_back(now);
   // With fewer cores than drivers there is none to move to.
   if (may_move_ && !gives_way_ && crowding_.yielded(now, took)) move_to_another_core(crowding_);
+}
+
+void Sleeper::come_back(Instant now) {
+  come_back_again_ = now + between_returns;
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  const int home = core_of(allowed, *place_ % static_cast<unsigned>(CPU_COUNT(&allowed)));
+  if (home != ::sched_getcpu()) move_to(home, allowed);
 }
 
 bool Sleeper::block(Instant now, int descriptor, Instant deadline) {

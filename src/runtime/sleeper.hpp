@@ -4,10 +4,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "runtime/crowding.hpp"
+#include "runtime/patience.hpp"
 #include "weft/fabric.hpp"
 #include "weft/time.hpp"
 
@@ -30,9 +32,10 @@ class Lateness {
 
 class Sleeper {
  public:
-  /// `spin`: how long the loop is kept turning after the last thing happened. `gives_way`: between
-  /// turns of a spin another process may have the core, else only after a while; where that turns
-  /// out to be one that computes on and on, a spin sleeps instead.
+  /// `spin`: how long the loop is kept turning after the last thing happened. `gives_way`: drivers
+  /// share cores. Between turns of a spin another process may have the core as soon as `Patience`
+  /// is over, else only after a while; where that turns out to be one that computes on and on, a
+  /// spin sleeps instead.
   explicit Sleeper(Duration spin, bool gives_way = false);
 
   /// The driver may move to another core when it takes turns with its peer on one: where peers wait
@@ -42,6 +45,9 @@ class Sleeper {
   /// wakes late is late by so much, and sleeps less and spins the rest where it has a core of its
   /// own.
   void be_punctual() { punctual_ = true; }
+  /// Where drivers share cores it comes back to the core of that place, counted round the cores,
+  /// now and then: neighbours, who talk to each other most, then run at the same time.
+  void keep_to(std::uint32_t place) { place_ = place; }
   /// Descriptors that end a sleep when readable, besides the fabric's.
   void watch(int descriptor);
 
@@ -52,6 +58,7 @@ class Sleeper {
   /// Something happened: spinning begins anew.
   void busy(Instant now) {
     end_yield(now);
+    if (waits_since_) end_wait();
     busy_until_ = now + spin_;
   }
   /// Waits for the watched descriptors alone.
@@ -65,6 +72,12 @@ class Sleeper {
     if (yielded_) take_end_of_yield(now);
   }
   void take_end_of_yield(Instant now);
+  bool looks_on(Instant now);
+  void end_wait() {
+    if (!gave_way_) patience_.paid();
+    waits_since_.reset();
+  }
+  void come_back(Instant now);
 
   Duration spin_;
   bool gives_way_;
@@ -73,6 +86,14 @@ class Sleeper {
   Instant busy_until_{};
   std::optional<Instant> yielded_;  // a yield began, and no turn has been seen since
   Instant crowded_until_{};
+  std::optional<Instant> had_core_since_;  // the end of the last long yield
+  // Of drivers that share cores.
+  Patience patience_;
+  std::optional<Instant> waits_since_;
+  Duration looks_for_{};   // of this wait
+  bool gave_way_ = false;  // in this wait
+  std::optional<std::uint32_t> place_;
+  Instant come_back_again_{};
   Crowding crowding_;
   Lateness lateness_;
   std::vector<int> watched_;

@@ -2,6 +2,7 @@
 #include "runtime/sleeper.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/prctl.h>
 
 #include <optional>
@@ -35,10 +36,11 @@ class AskedFabric final : public Fabric {
 
 constexpr Duration spin = Duration::microseconds(30);
 
+constexpr Instant begin = Instant{} + Duration::seconds(1);
+
 int asked_in_two_turns(Sleeper sleeper, bool moving) {
   AskedFabric fabric;
   fabric.moving = moving;
-  const Instant begin = Instant{} + Duration::seconds(1);
   sleeper.idle(begin, fabric, Instant::never());
   sleeper.idle(begin + Duration::microseconds(20), fabric, Instant::never());
   return fabric.asked;
@@ -51,7 +53,22 @@ TEST(sleeper, spins_on_while_parts_of_something_move) {
 
 TEST(sleeper, does_not_spin_for_it_where_others_need_the_core) {
   EXPECT_EQ(asked_in_two_turns(Sleeper(Duration{}), true), 2);
-  EXPECT_EQ(asked_in_two_turns(Sleeper(spin, true), true), 2);
+  Sleeper sharing(spin, true);
+  AskedFabric fabric;
+  sharing.idle(begin - spin, fabric, Instant::never());  // the wait begins
+  EXPECT_EQ(fabric.asked, 0);
+  EXPECT_EQ(asked_in_two_turns(sharing, true), 2);
+}
+
+TEST(sleeper, spins_anew_in_each_wait_where_drivers_share_cores) {
+  Sleeper sharing(spin, true);
+  AskedFabric fabric;
+  sharing.busy(begin - Duration::milliseconds(5));
+  sharing.idle(begin, fabric, Instant::never());
+  sharing.idle(begin + Duration::microseconds(20), fabric, Instant::never());
+  EXPECT_EQ(fabric.asked, 0);
+  sharing.idle(begin + spin, fabric, Instant::never());
+  EXPECT_EQ(fabric.asked, 1);
 }
 
 // The turns' times are invented, so that the yields seem to last as long as a test says.
@@ -78,6 +95,7 @@ TEST_F(SharedCore, spins_as_long_as_yields_are_short) {
 TEST_F(SharedCore, sleeps_instead_of_yielding_to_somebody_who_keeps_the_core) {
   sleeper.busy(begin);
   EXPECT_FALSE(sleeps_at(begin));
+  EXPECT_FALSE(sleeps_at(begin + Duration::microseconds(2)));  // it yields
   const Instant late = begin + Duration::milliseconds(3);
   sleeper.busy(late);
   EXPECT_TRUE(sleeps_at(late));
@@ -85,6 +103,18 @@ TEST_F(SharedCore, sleeps_instead_of_yielding_to_somebody_who_keeps_the_core) {
   const Instant calm = late + Duration::milliseconds(21);
   sleeper.busy(calm);
   EXPECT_FALSE(sleeps_at(calm));
+}
+
+TEST_F(SharedCore, goes_on_yielding_where_it_has_the_core_for_its_share_of_the_time) {
+  sleeper.busy(begin);
+  EXPECT_FALSE(sleeps_at(begin));
+  const Instant yield = begin + Duration::milliseconds(4);
+  sleeper.busy(yield);
+  EXPECT_FALSE(sleeps_at(yield));
+  EXPECT_FALSE(sleeps_at(yield + Duration::microseconds(2)));  // it yields
+  const Instant back = yield + Duration::milliseconds(4);
+  sleeper.busy(back);
+  EXPECT_FALSE(sleeps_at(back));
 }
 
 TEST_F(SharedCore, gives_way_after_a_while_also_with_a_core_of_its_own) {
@@ -134,6 +164,21 @@ TEST(sleeper, learns_how_late_it_wakes) {
   lateness.woke(Duration::seconds(1));
   EXPECT_EQ(lateness.ahead(), Duration::microseconds(200));
   EXPECT_LT(at_first, lateness.ahead());
+}
+
+TEST(sleeper, comes_back_to_its_core_and_leaves_the_cores_that_it_may_use_as_they_are) {
+  cpu_set_t before, after;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  for (std::uint32_t place = 0; place < 3; ++place) {
+    Sleeper sharing(spin, true);
+    sharing.keep_to(place);
+    AskedFabric fabric;
+    sharing.idle(begin, fabric, Instant::never());
+    sharing.idle(begin + Duration::microseconds(2), fabric, Instant::never());  // it yields
+    sharing.busy(begin + Duration::microseconds(4));
+    ASSERT_EQ(::sched_getaffinity(0, sizeof after, &after), 0);
+    EXPECT_TRUE(CPU_EQUAL(&before, &after));
+  }
 }
 
 TEST(sleeper, does_not_let_the_kernel_oversleep) {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/patience.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+// Not at a time of trials.
+constexpr Instant between = Instant{} + Duration::seconds(1) + Duration::microseconds(500);
+
+bool looks(const Patience& patience, Instant now) {
+  return patience.begin(now) > Duration{};
+}
+
+TEST(patience, looks_as_long_as_it_does_not_know_better) {
+  EXPECT_TRUE(looks(Patience{}, between));
+}
+
+TEST(patience, stops_looking_where_it_looks_in_vain) {
+  Patience patience;
+  for (int i = 0; i < 11; ++i) patience.failed();
+  EXPECT_FALSE(looks(patience, between));
+}
+
+TEST(patience, goes_on_looking_where_one_wait_in_ten_is_in_vain) {
+  Patience patience;
+  for (int i = 0; i < 1000; ++i) {
+    i % 10 == 0 ? patience.failed() : patience.paid();
+    EXPECT_TRUE(looks(patience, between)) << i;
+  }
+}
+
+TEST(patience, stops_looking_where_every_other_wait_is_in_vain) {
+  Patience patience;
+  for (int i = 0; i < 100; ++i) i % 2 == 0 ? patience.failed() : patience.paid();
+  EXPECT_FALSE(looks(patience, between));
+}
+
+TEST(patience, tries_again_at_the_same_time_in_all_processes_and_looks_on_where_it_pays) {
+  Patience one, other;
+  for (int i = 0; i < 100; ++i) one.failed();
+  for (int i = 0; i < 50; ++i) other.failed();
+  const Instant trial = Instant{} + Duration::seconds(1);
+  EXPECT_TRUE(looks(one, trial));
+  EXPECT_TRUE(looks(other, trial));
+  for (int i = 0; i < 32; ++i) one.paid();
+  EXPECT_TRUE(looks(one, between));
+  EXPECT_FALSE(looks(other, between));
+}
+
+}  // namespace
+}  // namespace weft
