@@ -128,6 +128,9 @@ void PlanRun::fold_into(std::span<const std::byte> from, std::span<std::byte> to
 namespace {
 
 constexpr std::uint64_t most_folded = 128;
+/// So few members that each tells all others at once: where they share cores every wait takes a
+/// switch between processes, and a message a fraction of it.
+constexpr std::uint32_t few_members = 8;
 
 /// Sends to one member, and waits for the other's message.
 void exchange_short(Transfer& transfer, const Group& group, std::uint32_t to,
@@ -137,6 +140,24 @@ void exchange_short(Transfer& transfer, const Group& group, std::uint32_t to,
   transfer.send_short(group, to, bytes, sent);
   transfer.receive_short(group, from, into, came);
   transfer.until([&] { return came; });
+}
+
+/// Each tells all others, and hears of them.
+void meet_at_once(Transfer& transfer, const Group& group) {
+  const std::uint32_t members = group.size();
+  std::array<bool, few_members> came{};
+  bool sent = false;
+  for (std::uint32_t i = 1; i < members; ++i) {
+    transfer.send_short(group, (group.rank + i) % members, {}, sent);
+  }
+  for (std::uint32_t i = 1; i < members; ++i) {
+    transfer.receive_short(group, (group.rank + i) % members, {}, came[i]);
+  }
+  std::uint32_t next = 1;
+  transfer.until([&] {
+    while (next < members && came[next]) ++next;
+    return next == members;
+  });
 }
 
 /// Member i hears, directly or not, of all that the members before it heard.
@@ -173,13 +194,13 @@ bool run_short(Transfer& transfer, const Group& group, const collective::Request
                const std::byte* input, std::byte* output, const FoldBytes& fold) {
   if (transfer.failure() || !transfer.has_short(group)) return false;
   if (request.operation == collective::Operation::barrier) {
-    meet(transfer, group);
+    group.size() <= few_members ? meet_at_once(transfer, group) : meet(transfer, group);
     return true;
   }
   const bool is_one = request.operation == collective::Operation::allreduce &&
                       request.bytes <= std::min(most_folded, transfer.longest_short()) &&
                       std::has_single_bit(group.size()) &&
-                      (request.may_regroup || group.size() <= 2);
+                      (group.size() > few_members ? request.may_regroup : group.size() <= 2);
   if (!is_one) return false;
   if (input != output && request.bytes > 0) std::memmove(output, input, request.bytes);
   fold_all(transfer, group, {output, request.bytes}, fold);

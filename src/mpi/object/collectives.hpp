@@ -76,9 +76,9 @@ class PlanRun final {
   std::size_t ended_ = 0;  // all steps before this one have completed
 };
 
-/// Runs a barrier, or an allreduce of few bytes among a power of two of members, straight on short
-/// messages: for these a plan takes longer than its messages. All members decide alike. False:
-/// nothing has happened, it is to be planned.
+/// Runs a barrier, or an allreduce of few bytes between two members or among a larger power of two
+/// of them, straight on short messages: for these a plan takes longer than its messages. All
+/// members decide alike. False: nothing has happened, it is to be planned.
 bool run_short(Transfer& transfer, const Group& group, const collective::Request& request,
                const std::byte* input, std::byte* output, const FoldBytes& fold);
 
