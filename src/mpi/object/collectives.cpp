@@ -194,7 +194,8 @@ bool run_short(Transfer& transfer, const Group& group, const collective::Request
                const std::byte* input, std::byte* output, const FoldBytes& fold) {
   if (transfer.failure() || !transfer.has_short(group)) return false;
   if (request.operation == collective::Operation::barrier) {
-    group.size() <= few_members ? meet_at_once(transfer, group) : meet(transfer, group);
+    const bool is_few = group.size() > 2 && group.size() <= few_members;
+    is_few ? meet_at_once(transfer, group) : meet(transfer, group);
     return true;
   }
   const bool is_one = request.operation == collective::Operation::allreduce &&
