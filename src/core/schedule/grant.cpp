@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t latencies_kept = 63;
 /// An input node that answers only after so many times the late time was absent, not queued.
 constexpr std::int64_t absent_factor = 3;
-/// What is older than this is late, however large the factor: the product has to fit.
+/// A grant older than this is late, however large the factor: the product has to fit.
 constexpr Duration latest = Duration::seconds(24 * 3600);
 /// An input node may have so many times its share of the grants that are out, but always two: the
 /// next one is there when it has served the last.

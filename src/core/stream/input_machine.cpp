@@ -26,7 +26,7 @@ InputMachine::InputMachine(const InputConfig& config, InputBuffer& buffer,
               config.majority_only),
       peers_(config.roster.nodes()),
       hellos_(config.roster.computes),
-      // What is done beyond the timeslices that a view can name would be built again.
+      // A compute node would build timeslices again that are done and that no view can name.
       window_(std::min(config.window, max_done_words(config.roster) * 64)),
       lacks_credit_(config.roster.computes, TimesliceIndex::max()),
       newest_given_up_(config.roster.computes),
