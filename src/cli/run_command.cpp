@@ -16,6 +16,7 @@
 #include "cli/run_places.hpp"
 #include "cli/suggestions.hpp"
 #include "fabric/choice/fabric_choice.hpp"
+#include "fabric/shaped/shaped.hpp"
 #include "launch/agent.hpp"
 #include "launch/launch.hpp"
 
@@ -95,6 +96,20 @@ void run(const RunCommand& command, const CLI::App& app, Outcome& outcome) {
   outcome.code = static_cast<ExitCode>(result->code);
 }
 
+/// The processes parse it too, each for itself: a mistake is told once, and before any begins.
+void add_link_option(CLI::App& command, std::string& link) {
+  command
+      .add_option_function<std::string>(
+          "--link",
+          [&link](const std::string& text) {
+            const auto shape = parse_shape("--link", text);
+            if (!shape) throw CLI::ValidationError(shape.error().message);
+            link = text;
+          },
+          "shape every process's link")
+      ->type_name("RATE,LATENCY[,cut-through]");
+}
+
 }  // namespace
 
 void add_run_command(CLI::App& root, Outcome& outcome) {
@@ -106,8 +121,7 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
       ->capture_default_str();
   command->add_option("--fabric", s.launch.fabric, fabric_list() + " (a simulation)")
       ->capture_default_str();
-  command->add_option("--link", s.launch.link, "shape every process's link")
-      ->type_name("RATE,LATENCY[,cut-through]");
+  add_link_option(*command, s.launch.link);
   command->add_option("--restart", s.restart, "restart processes that a signal or a failure ended")
       ->check(CLI::IsMember({"never", "on-failure"}))
       ->capture_default_str();

@@ -104,6 +104,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "--outbox SIZE"},
         Refusal{
             "restarts_without_restart", {"run", "--most-restarts", "2", "--", "true"}, "--restart"},
+        Refusal{"link_of_programs_that_is_none",
+                {"run", "-n", "2", "--link", "1Gbit,20us,cutthrough", "--", "true"},
+                "--link '1Gbit,20us,cutthrough'"},
         Refusal{"unknown_command", {"strem", "local"}, "did you mean stream?"},
         Refusal{"unknown_command_below", {"stream", "lokal"}, "did you mean local?"},
         Refusal{
