@@ -2,54 +2,49 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <vector>
 
 #include "base/module_loader.hpp"
 #include "base/mpi_launcher.hpp"
 #include "emulate/calibration.hpp"
-#include "emulate/probe.hpp"
+#include "emulate/paired.hpp"
 #include "emulate/sockets.hpp"
 
 namespace weft::emulate {
 namespace {
 
-constexpr int kRepetitions = 12;
+constexpr int kBandwidths = 7;
+constexpr int kPairs = 12;
 constexpr auto kAdded = Duration::microseconds(5);
+
+/// The median: the best of several runs is a bandwidth that a virtual machine has now and then.
+Result<double> bandwidth(const Probe& probe) {
+  std::vector<double> seen;
+  for (int i = 0; i < kBandwidths; ++i) {
+    const auto figures = run_probe(probe, ProbeRun{}, {"window", "1048576", "16", "8"});
+    if (!figures) return figures.error();
+    seen.push_back(figures->at("bandwidth_median"));
+  }
+  std::ranges::nth_element(seen, seen.begin() + kBandwidths / 2);
+  return seen[kBandwidths / 2];
+}
 
 Result<LayerCalibration> measure(const Probe& probe) {
   LayerCalibration layer;
-  const ProbeRun native{};
+  const auto bytes_per_s = bandwidth(probe);
+  if (!bytes_per_s) return bytes_per_s.error();
+  layer.bandwidth_bytes_per_s = *bytes_per_s;
   ProbeRun held{};
   held.request.latency.value = kAdded;
-  // Many short runs in turns: a run's ranks may lie well or badly for as long as it lasts, and only
-  // the least of each is the machine's own.
-  std::map<std::string, double> alone;
-  std::map<std::string, double> held_up;
-  const auto keep_least = [](std::map<std::string, double>& least, const auto& values) {
-    for (const auto& [name, value] : values) {
-      const auto [place, fresh] = least.emplace(name, value);
-      if (!fresh) place->second = std::min(place->second, value);
-    }
-  };
-  for (int i = 0; i < kRepetitions; ++i) {
-    const auto bandwidth = run_probe(probe, native, {"window", "1048576", "16", "8"});
-    if (!bandwidth) return bandwidth.error();
-    layer.bandwidth_bytes_per_s =
-        std::max(layer.bandwidth_bytes_per_s, bandwidth->at("bandwidth_median"));
-    const auto latency = run_probe(probe, native, {"latency", "8", "2000"});
-    if (!latency) return latency.error();
-    keep_least(alone, *latency);
-    const auto delayed = run_probe(probe, held, {"latency", "8", "2000"});
-    if (!delayed) return delayed.error();
-    keep_least(held_up, *delayed);
-  }
-  layer.latency_ns = alone["latency_min"];
+  auto paired = run_paired(probe, held, {"latency", "8", "2000"}, {.runs = kPairs});
+  if (!paired) return paired.error();
+  keep_fastest_state(*paired);
+  layer.latency_ns = median_native(*paired, "latency_min");
   // The overhead is negative where holding hides some of a message's own cost. It is the mean of
-  // the differences of the minima and of the 25th percentiles.
-  layer.overhead_ns = (held_up["latency_min"] - alone["latency_min"] + held_up["latency_p25"] -
-                       alone["latency_p25"]) /
-                          2 -
-                      static_cast<double>(kAdded.to_nanoseconds());
+  // what the minimum and the 25th percentile say.
+  const double added =
+      (median_added(*paired, "latency_min") + median_added(*paired, "latency_p25")) / 2;
+  layer.overhead_ns = added - static_cast<double>(kAdded.to_nanoseconds());
   return layer;
 }
 

@@ -12,7 +12,7 @@
 namespace weft::emulate {
 
 struct LayerCalibration {
-  double latency_ns = 0;  ///< one way of 8 bytes: the least; of sockets: the least median
+  double latency_ns = 0;  ///< one way of 8 bytes: median of least ones; of sockets: least median
   double bandwidth_bytes_per_s = 0;  ///< windows of messages of 1 MiB
   double overhead_ns = 0;            ///< added by holding a message, beyond the requested latency
 };

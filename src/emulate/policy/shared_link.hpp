@@ -120,4 +120,23 @@ inline Picoseconds arrival(const Observation& message) {
   return std::clamp(message.sent + message.native, message.looked, message.seen);
 }
 
+/// What a message's due time is made of.
+struct Way {
+  Picoseconds sent;      ///< when it would have been sent without weft
+  Picoseconds arrived;   ///< `arrival`, likewise
+  Picoseconds drained;   ///< when its last bit has left its links
+  Picoseconds shortest;  ///< the shortest message's time on the way here
+  Picoseconds own;       ///< the emulation's own cost on the way
+  Picoseconds latency;   ///< added
+};
+
+/// When it is due: the last bit is on the way as long as the shortest message is. Both the arrival
+/// and the shortest message's time were seen with the emulation's own cost, and no message is due
+/// before it has left.
+inline Picoseconds due(const Way& way) {
+  const bool passes_links = way.drained > way.sent;
+  const Picoseconds left = passes_links ? way.drained + way.shortest : way.sent;
+  return std::max(std::max(way.arrived, left) - way.own + way.latency, way.drained);
+}
+
 }  // namespace weft::emulate

@@ -82,5 +82,23 @@ TEST(arrival, a_receiver_that_computed_does_not_delay_the_message) {
   EXPECT_EQ(arrival({.sent = 1'000, .native = 100, .looked = 5'000, .seen = 90'000'000}), 5'000);
 }
 
+TEST(Due, EmulationsOwnCostIsTakenOffWhetherLinksDecideOrNot) {
+  const Way way{.sent = 1000, .arrived = 1300, .drained = 1000, .shortest = 170, .own = 60};
+  EXPECT_EQ(due(way), 1240);
+  Way later = way;
+  later.latency = 2000;
+  EXPECT_EQ(due(later), 3240);
+  // Sixteen bytes at 3.2 GB/s leave 5 units later, and as much later they are due.
+  Way short_message = later;
+  short_message.arrived = 1170;
+  short_message.drained = 1005;
+  EXPECT_EQ(due(short_message), 1005 + 170 - 60 + 2000);
+}
+
+TEST(Due, NothingIsDueBeforeItHasLeft) {
+  EXPECT_EQ(due({.sent = 1000, .arrived = 1010, .drained = 1000, .shortest = 10, .own = 60}), 1000);
+  EXPECT_EQ(due({.sent = 1000, .arrived = 1010, .drained = 1500, .shortest = 10, .own = 60}), 1500);
+}
+
 }  // namespace
 }  // namespace weft::emulate

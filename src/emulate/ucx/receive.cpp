@@ -113,21 +113,21 @@ Picoseconds due_time(Interface& interface, const Sending& sending, std::size_t l
                      Picoseconds now, bool is_first) {
   const auto& [sent, from, lag, drain] = sending;
   const Knobs& knobs = process.block->knobs;
-  const Picoseconds drained = sent - lag + drain;
   const Picoseconds native = native_time(interface, length, is_first ? now - sent : 0);
   const Picoseconds arrived = arrival({.sent = sent,
                                        .native = native,
                                        .looked = interface.worker->in_vain,
                                        .seen = std::max(now, sent + native)}) -
                               lag;
-  // Its last bit leaves when the links let it, and is then on the way as long as the shortest
-  // message is.
-  const Picoseconds left = drain > 0 ? drained + interface.least_native : drained;
   // The emulation's own cost on the way here: holding, and the sender's two links.
   Picoseconds own = knobs.overhead.load(std::memory_order_relaxed);
   if (knobs.rate.load(std::memory_order_relaxed) != 0) own += 2 * process.link_cost;
-  const Picoseconds due =
-      std::max(std::max(arrived - own, left) + added_latency(from, process.rank), sent - lag);
+  const Picoseconds due = emulate::due({.sent = sent - lag,
+                                        .arrived = arrived,
+                                        .drained = sent - lag + drain,
+                                        .shortest = interface.least_native,
+                                        .own = own,
+                                        .latency = added_latency(from, process.rank)});
   // A sender's messages stay in order, also when a knob was turned between them.
   Picoseconds& last = interface.last_due[std::min(from, kMostRanks - 1)];
   last = std::max(last, due);
