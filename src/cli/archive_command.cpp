@@ -191,7 +191,7 @@ struct Options {
 };
 
 void add_target(CLI::App& command, Options& options) {
-  command.add_option("--out", options.out, "the archive to write; never one of those it reads")
+  command.add_option("--out", options.out, "archive to write; must not be one of the inputs")
       ->type_name("FILE")
       ->required();
   command.add_flag("--force", options.force, "overwrite an existing file");
@@ -229,10 +229,10 @@ void merge(const Options& options, Outcome& outcome) {
 void add_info_and_check(CLI::App& archive, Outcome& outcome) {
   for (const bool check : {false, true}) {
     CLI::App* const command =
-        check ? archive.add_subcommand("check", "Verify structure and checksums of archives")
-              : archive.add_subcommand("info", "Show what is in archives");
+        check ? archive.add_subcommand("check", "Verify the structure and checksums of archives")
+              : archive.add_subcommand("info", "Show what archives contain");
     const auto options = std::make_shared<Options>();
-    command->add_option("FILE", options->files, "archives, .msa or .tsa")->required();
+    command->add_option("FILE", options->files, "archives to read, .msa or .tsa")->required();
     command->add_flag("--json", options->as_json, "print one JSON array with an object per file");
     command->footer(
         check
@@ -256,11 +256,15 @@ Examples:
 }
 
 void add_cut(CLI::App& archive, Outcome& outcome) {
-  CLI::App* const command = archive.add_subcommand("cut", "Copy a range of items");
+  CLI::App* const command =
+      archive.add_subcommand("cut", "Copy a range of items into a new archive");
   const auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->files, "the archive, .msa or .tsa")->required()->expected(1);
+  command->add_option("FILE", options->files, "archive to read, .msa or .tsa")
+      ->required()
+      ->expected(1);
   command->add_option("--from", options->from, "first item, counted from 0");
-  command->add_option("--count", options->count, "how many items; all that follow by default");
+  command->add_option("--count", options->count,
+                      "number of items to copy; by default all that follow");
   add_target(*command, *options);
   command->footer(
       R"help(The new archive keeps the format of the old one: versions, compression, time, host and user.
@@ -274,9 +278,10 @@ Examples:
 }
 
 void add_merge(CLI::App& archive, Outcome& outcome) {
-  CLI::App* const command = archive.add_subcommand("merge", "Put several archives into one");
+  CLI::App* const command = archive.add_subcommand("merge", "Merge several archives into one");
   const auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->files, "archives of one type, each in order")->required();
+  command->add_option("FILE", options->files, "archives to merge, of one type, each sorted")
+      ->required();
   add_target(*command, *options);
   command
       ->add_flag("--zstd{1}", options->zstd_level,
@@ -284,7 +289,7 @@ void add_merge(CLI::App& archive, Outcome& outcome) {
       ->check(CLI::Range(1, 19));
   command
       ->add_option("--timeslices-of", options->timeslices_of,
-                   "make timeslices of this many microslices; each .msa is one component")
+                   "build timeslices of this many microslices, with one component for each .msa")
       ->check(CLI::Range(1u, UINT32_MAX));
   command->footer(R"help(Items are ordered by timeslice index, or by start time of the microslice.
 
@@ -300,11 +305,11 @@ Examples:
 
 void add_archive_command(CLI::App& root, Outcome& outcome) {
   CLI::App* const archive =
-      root.add_subcommand("archive", "Look into, check, cut and merge FLESnet archives");
+      root.add_subcommand("archive", "Inspect, check, cut and merge FLESnet archives");
   archive->require_subcommand(1);
   archive->footer(
-      R"help(Archives of timeslices (.tsa) and of microslices (.msa), plain or zstd, in every version that
-FLESnet has written.
+      R"help(An archive holds timeslices (.tsa) or microslices (.msa), plain or compressed with zstd. weft reads
+every version that FLESnet has written.
 
 Examples:
   weft archive info run_0.tsa

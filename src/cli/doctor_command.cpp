@@ -101,9 +101,10 @@ void run_doctor(const DoctorCommand& command, Outcome& outcome) {
 
 void add_doctor_command(CLI::App& root, Outcome& outcome) {
   auto* doctor = root.add_subcommand(
-      "doctor", "show this machine's RDMA adapters, settings and their dangers");
+      "doctor", "Show this machine's RDMA adapters and settings, and known dangers");
   auto state = std::make_shared<DoctorCommand>();
-  doctor->add_option("--root", state->root, "look at DIR/sys and DIR/proc, copied from a machine")
+  doctor
+      ->add_option("--root", state->root, "read DIR/sys and DIR/proc, copied from another machine")
       ->type_name("DIR")
       ->capture_default_str();
   doctor->add_flag("--json", state->json, "print one JSON object");

@@ -118,7 +118,7 @@ void run_calibrate(const std::string& json, Outcome& outcome) {
 
 void add_emulate_command(CLI::App& app, Outcome& outcome) {
   auto* emulate =
-      app.add_subcommand("emulate", "run an unmodified program as if its network were slower");
+      app.add_subcommand("emulate", "Run an unmodified program as if its network were slower");
   auto state = std::make_shared<EmulateCommand>();
   EmulateCommand& s = *state;
   emulate
@@ -126,12 +126,12 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
                    "mpirun, its options, and the program; with --server, the client")
       ->required()
       ->type_name("WORDS");
-  emulate->add_option("--latency", s.latency, "one way: +2us on top of what is there, =5us in all")
+  emulate->add_option("--latency", s.latency, "one-way latency: +2us is added, =5us is the total")
       ->type_name("TIME")
       ->capture_default_str();
   emulate
       ->add_option("--bandwidth", s.bandwidth,
-                   "of each rank's link: 50% of the calibrated one, or 100MB/s")
+                   "bandwidth of each rank's link: 50% of the calibrated one, or 100MB/s")
       ->type_name("PART|RATE")
       ->capture_default_str();
   emulate
@@ -139,17 +139,18 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
                    "TOML file with a link or a path of links for each pair of ranks")
       ->type_name("FILE");
   emulate
-      ->add_option("--server", s.request.server,
-                   "shell command of a server that COMMAND talks to by sockets, each on a host of "
-                   "its own; {server} is its address, or {socket} the Unix socket where it "
-                   "listens (coarse: ± 20 us)")
+      ->add_option(
+          "--server", s.request.server,
+          "shell command of a server that COMMAND talks to over sockets, each on a host of "
+          "its own; {server} is its address, or {socket} the Unix socket where it "
+          "listens (coarse: ± 20 us)")
       ->type_name("COMMAND");
   emulate
-      ->add_option("--method", s.methods,
-                   "latency: hold (the receiver keeps a message until it is due) or, for "
-                   "comparison, spin (the sender spins first, as in paper 3); bandwidth: a token "
-                   "bucket or, for comparison, padding (as in paper 3: bytes without meaning go "
-                   "ahead of the program's). spin,padding is the paper's emulator")
+      ->add_option(
+          "--method", s.methods,
+          "latency: hold (the receiver keeps a message until it is due) or spin (the sender spins "
+          "first); bandwidth: a token bucket or padding (filler bytes go ahead of the program's). "
+          "spin,padding is the emulator of Wang et al. 2016, for comparison")
       ->check(CLI::IsMember({"hold", "spin", "padding"}))
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -157,7 +158,7 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
       ->capture_default_str();
   emulate->add_flag("--ucx", s.request.use_ucx,
                     "make Open MPI use UCX, which can be interposed; its default cannot");
-  emulate->add_option("--json", s.json, "write what was done to this file")->type_name("FILE");
+  emulate->add_option("--json", s.json, "write the run's record to this file")->type_name("FILE");
   emulate->positionals_at_end();
   emulate->footer(
       "Examples:\n  weft emulate --latency +2us --bandwidth 50% -- mpirun -n 2 ./my-program\n"
@@ -169,11 +170,12 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
       [state, &outcome] { run_stoppable(outcome, [&] { run_emulate(*state, outcome); }); });
 
   auto* calibrate = app.add_subcommand(
-      "calibrate", "measure latency and bandwidth of this machine's layers, for weft emulate");
+      "calibrate", "Measure this machine's native latency and bandwidth, for weft emulate");
   auto path = std::make_shared<std::string>();
-  calibrate->add_option("--out", *path, "write the figures to this file, not to the usual one")
+  calibrate->add_option("--out", *path, "write the figures to this file instead of the default one")
       ->type_name("FILE");
-  calibrate->footer("Takes some seconds, on an idle machine.\nExample:\n  weft calibrate");
+  calibrate->footer(
+      "The calibration takes some seconds. Run it on an idle machine.\nExample:\n  weft calibrate");
   calibrate->callback([path, &outcome] { run_calibrate(*path, outcome); });
 }
 

@@ -109,9 +109,10 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 void add_help_command(CLI::App& app, Outcome& outcome) {
-  CLI::App* const help = app.add_subcommand("help", "Show what a command does, and its options");
+  CLI::App* const help = app.add_subcommand("help", "Show the help of a command");
   const auto words = std::make_shared<std::vector<std::string>>();
-  help->add_option("COMMAND", *words, "the command, as: stream local; without one, all of them");
+  help->add_option("COMMAND", *words,
+                   "command, as: stream local; by default all commands are listed");
   help->footer("Examples:\n  weft help\n  weft help stream compare\n  weft help archive cut");
   help->callback([&app, words, &outcome] {
     std::string error;
@@ -134,11 +135,13 @@ void occupy_closed_streams() {
 
 int run(int argc, char** argv) {
   CLI::App app("weft moves many-to-many data streams between the nodes of a cluster.", "weft");
-  app.set_version_flag("--version", std::string("weft ") + WEFT_VERSION);
+  app.set_help_flag("-h,--help", "print this help and exit");  // commands inherit it
+  app.set_version_flag("--version", std::string("weft ") + WEFT_VERSION,
+                       "print the version and exit");
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 success, 1 something was found wrong, 2 wrong option or input, 3 the system\n"
-      "refused, 130 interrupted (SIGINT), 143 terminated (SIGTERM).\n\n"
+      "Exit codes: 0 success, 1 weft found something wrong, 2 wrong option or input, 3 the system\n"
+      "refused a request, 130 interrupted (SIGINT), 143 terminated (SIGTERM).\n\n"
       "Examples:\n"
       "  weft stream compare --link 200Mbit,20us --duration 5s --out out\n"
       "  weft stream local --sink check: --duration 5s\n"

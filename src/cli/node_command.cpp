@@ -124,17 +124,19 @@ void run_node(CLI::App& command, NodeCommand& state, Outcome& outcome) {
 void add_cluster_options(CLI::App& node, NodeCommand& state) {
   auto& c = state.cluster;
   const char* group = "Cluster";
-  node.add_option("--nodes", c.nodes,
-                  "HOST:PORT of every node, by rank; without it a launcher tells them by PMIx")
+  node.add_option(
+          "--nodes", c.nodes,
+          "HOST:PORT of every node, by rank; by default the launcher provides them through PMIx")
       ->delimiter(',')
       ->group(group);
-  node.add_option("--rank", c.rank, "number of this node in --nodes; by default found by its host")
+  node.add_option("--rank", c.rank,
+                  "number of this node in --nodes; by default the entry with this host")
       ->group(group);
   node.add_option("--secret-file", c.secret_file, "file with the job's secret, at least 16 bytes")
       ->type_name("FILE")
       ->group(group);
   node.add_option("--network", c.network,
-                  "use this machine's address in that network, as 10.1.0.0/16")
+                  "use this machine's address in this network, as 10.1.0.0/16")
       ->group(group);
   node.add_option("--data-port", c.data_port,
                   "rank r listens for data at this port + r; 0: any free port")
@@ -159,7 +161,7 @@ void add_cluster_options(CLI::App& node, NodeCommand& state) {
 }  // namespace
 
 void add_node_command(CLI::App& stream, Outcome& outcome) {
-  auto* node = stream.add_subcommand("node", "take part in a cluster's job as one of its nodes");
+  auto* node = stream.add_subcommand("node", "Run one node of a job on a cluster");
   auto state = std::make_shared<NodeCommand>();
   state->settings.stream.quorum = Quorum::majority;  // here networks come apart
   add_job_options(*node, state->settings);

@@ -175,43 +175,45 @@ void add_options(CLI::App& command, BenchCommand& state) {
   command.add_option("--size", o.size, "bytes of each READ")
       ->check(CLI::Range(1U, 1U << 24))
       ->capture_default_str();
-  command.add_option("--num-ops", o.operations, "how many READs")
+  command.add_option("--num-ops", o.operations, "number of READs")
       ->check(CLI::Range(1U, 1U << 22))
       ->capture_default_str();
   command.add_option("--num-qps", o.queue_pairs, "queue pairs that take turns")
       ->check(CLI::Range(1U, rdma::most_queue_pairs))
       ->capture_default_str();
-  add_parsed(command, "--interval", o.interval, parse_duration, "between two READs", "0s")
+  add_parsed(command, "--interval", o.interval, parse_duration, "time between two READs", "0s")
       ->type_name("TIME");
   add_parsed(command, "--odp", o.paged, rdma::parse_paged_side,
-             "whose memory is paged, where the device can: none, client, server or both", "both")
+             "side whose memory is paged, if the device supports it: none, client, server or both",
+             "both")
       ->type_name("SIDE");
-  command.add_flag("--prefetch", o.prefetch, "bring paged memory in first, by ibv_advise_mr");
+  command.add_flag("--prefetch", o.prefetch, "page memory in first, with ibv_advise_mr");
   add_parsed(command, "--rnr-delay", o.rnr_timer, parse_rnr_delay,
-             "minimal RNR NAK delay; the next one of the 32 there are", "1.28ms")
+             "minimal RNR NAK delay, rounded up to one of InfiniBand's 32", "1.28ms")
       ->type_name("TIME");
   command.add_option("--ack-timeout", o.ack_timeout, "code C of 4.096us * 2^C; 0: none")
       ->check(CLI::Range(0, 31))
       ->default_str(std::to_string(o.ack_timeout));
   command
       .add_option("--retries", o.retry_count,
-                  "timeouts until a READ fails; software RoCE takes 7 as without end")
+                  "timeouts until a READ fails; software RoCE treats 7 as unlimited")
       ->check(CLI::Range(0, 7))
       ->default_str(std::to_string(o.retry_count));
   add_parsed(command, "--timeouts", state.timeouts, parse_timeout_codes,
-             "measure instead how long the adapter waits for an answer, for each code C: 1..31")
+             "instead measure how long the adapter waits for an answer, for each code C: 1..31")
       ->type_name("LIST");
 }
 
 void add_device_options(CLI::App& command, rdma::DeviceChoice& device) {
-  command.add_option("--device", device.name, "as mlx5_0; by default the first that is active")
+  command
+      .add_option("--device", device.name, "adapter, as mlx5_0; by default the first active one")
       ->type_name("NAME");
-  command.add_option("--port", device.port, "of the device")
+  command.add_option("--port", device.port, "port of the adapter")
       ->check(CLI::Range(1, 255))
       ->default_str("1");
   command
       .add_option("--gid-index", device.gid_index,
-                  "row of the port's table of GIDs; by default RoCE v2 with IPv4, if there is one")
+                  "index in the port's GID table; by default RoCE v2 with IPv4, if there is one")
       ->check(CLI::Range(0, 255))
       ->type_name("NUMBER");
 }
@@ -220,13 +222,15 @@ void add_device_options(CLI::App& command, rdma::DeviceChoice& device) {
 
 void add_odp_bench_command(CLI::App& odp, Outcome& outcome) {
   auto* bench = odp.add_subcommand(
-      "bench", "run the micro-benchmark on real RDMA adapters, between two processes");
+      "bench", "Run the micro-benchmark between two processes on real RDMA adapters");
   auto state = std::make_shared<BenchCommand>();
-  bench->add_option("SERVER", state->server, "where `weft odp bench --listen` runs")
+  bench
+      ->add_option("SERVER", state->server,
+                   "address of a process that runs `weft odp bench --listen`")
       ->type_name("HOST:PORT");
-  bench->add_option("--listen", state->listen, "be the server, at this port; 0: a free one")
+  bench->add_option("--listen", state->listen, "run as the server, at this port; 0: a free port")
       ->type_name("[ADDR:]PORT");
-  bench->add_flag("--once", state->once, "with --listen: end after one client");
+  bench->add_flag("--once", state->once, "with --listen: exit after one client");
   add_options(*bench, *state);
   add_device_options(*bench, state->options.device);
   bench->add_flag("--json", state->json, "print one JSON object");

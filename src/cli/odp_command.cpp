@@ -233,38 +233,39 @@ void add_load_options(CLI::App& simulate, SimulateCommand& s) {
   simulate.add_option("--size", s.options.size, "bytes of each operation")
       ->check(CLI::Range(1U, 1U << 24))
       ->capture_default_str();
-  simulate.add_option("--num-ops", s.options.operations, "how many operations")
+  simulate.add_option("--num-ops", s.options.operations, "number of operations")
       ->check(CLI::Range(1U, 1U << 22))
       ->capture_default_str();
   simulate.add_option("--num-qps", s.options.queue_pairs, "queue pairs that take turns")
       ->check(CLI::Range(1U, 16'384U))
       ->capture_default_str();
-  add_parsed(simulate, "--interval", s.options.interval, parse_duration, "between two operations",
-             "0s")
+  add_parsed(simulate, "--interval", s.options.interval, parse_duration,
+             "time between two operations", "0s")
       ->type_name("TIME");
   add_parsed(simulate, "--jitter", s.options.jitter, parse_duration,
-             "mean of what is added to each interval, drawn at random", "0s")
+             "mean of a random time that is added to each interval", "0s")
       ->type_name("TIME");
   add_parsed(simulate, "--then", s.options.second_verb, parse_verb,
-             "what follows the first READ: read, write or send", "read")
+             "operation after the first READ: read, write or send", "read")
       ->type_name("WORD");
 }
 
 void add_simulate(CLI::App& odp, Outcome& outcome) {
-  auto* simulate = odp.add_subcommand(
-      "simulate", "run the micro-benchmark of the paper on two modelled adapters");
+  auto* simulate =
+      odp.add_subcommand("simulate", "Run the paper's micro-benchmark on two modelled adapters");
   auto state = std::make_shared<SimulateCommand>();
   SimulateCommand& s = *state;
   s.options.profile = *net::rc::device_profile("connectx-4");
   add_parsed(*simulate, "--device", s.options.profile, net::rc::device_profile,
-             "connectx-3, connectx-4, connectx-5, connectx-6, adaptive or ideal", "connectx-4")
+             "adapter: connectx-3, connectx-4, connectx-5, connectx-6, adaptive or ideal",
+             "connectx-4")
       ->type_name("NAME");
   add_parsed(*simulate, "--odp", s.options.paged, rdma::parse_paged_side,
              "side whose memory is paged: none, client, server or both", "both")
       ->type_name("SIDE");
   add_load_options(*simulate, s);
   add_parsed(*simulate, "--rnr-delay", s.options.rnr_timer, parse_rnr_delay,
-             "minimal RNR NAK delay; the next one of the 32 there are", "1.28ms")
+             "minimal RNR NAK delay, rounded up to one of InfiniBand's 32", "1.28ms")
       ->type_name("TIME");
   simulate->add_option("--ack-timeout", s.options.ack_timeout, "code C of 4.096us * 2^C; 0: none")
       ->check(CLI::Range(0, 31))
@@ -273,15 +274,15 @@ void add_simulate(CLI::App& odp, Outcome& outcome) {
       ->check(CLI::Range(0, 7))
       ->default_str(std::to_string(s.options.retry_count));
   add_parsed(*simulate, "--avoid", s.options.avoidance, parse_avoidance,
-             "smallest-rnr, dummy, reissue, prefetch, bound, or all", "none")
+             "remedies: smallest-rnr, dummy, reissue, prefetch, bound, or all", "none")
       ->type_name("LIST");
-  simulate->add_option("--trials", s.trials, "runs, each with the next seed")
+  simulate->add_option("--trials", s.trials, "number of runs, each with the next seed")
       ->check(CLI::Range(1U, 100'000U))
       ->capture_default_str();
   simulate->add_option("--seed", s.options.seed, "seed of all random numbers")
       ->capture_default_str();
   add_parsed(*simulate, "--capture", s.capture, parse_capture_name,
-             "packets at the client: .pcap, .pcapng or .erf")
+             "write the client's packets to this .pcap, .pcapng or .erf file")
       ->type_name("FILE");
   add_parsed(*simulate, "--out", s.out, parse_directory_name,
              "directory for odp.json and the report odp.html")
@@ -300,7 +301,8 @@ void add_simulate(CLI::App& odp, Outcome& outcome) {
 }  // namespace
 
 void add_odp_command(CLI::App& root, Outcome& outcome) {
-  auto* odp = root.add_subcommand("odp", "Reproduce and find pitfalls of on-demand paging in RDMA");
+  auto* odp =
+      root.add_subcommand("odp", "Model, measure and find the pitfalls of RDMA's on-demand paging");
   odp->require_subcommand(1);
   add_simulate(*odp, outcome);
   add_odp_bench_command(*odp, outcome);

@@ -300,33 +300,35 @@ void run_diagnose(const DiagnoseCommand& command, Outcome& outcome) {
 
 void add_odp_diagnose_command(CLI::App& odp, Outcome& outcome) {
   auto* diagnose = odp.add_subcommand(
-      "diagnose", "find damming, flood, loss and wrong RNR timers in packet captures");
+      "diagnose", "Find damming, flood, loss and wrong RNR timers in packet captures");
   auto state = std::make_shared<DiagnoseCommand>();
   diagnose
-      ->add_option("FILE", state->files,
-                   "captures: pcap, pcapng or ERF, as of ibdump; -: standard input")
+      ->add_option(
+          "FILE", state->files,
+          "captures in pcap, pcapng or ERF format, as ibdump writes them; -: standard input")
       ->type_name("FILE");
   diagnose
       ->add_option("--queue-pairs", state->queue_pairs,
-                   "most queue pairs that are kept at a time, 2 KiB of memory each")
+                   "most queue pairs to track at a time, 2 KiB of memory each")
       ->check(CLI::Range(2U, 1U << 22))
       ->capture_default_str();
-  auto* const live =
-      diagnose->add_flag("--live", state->is_live,
-                         "watch counters of this machine's adapters instead, until interrupted");
+  auto* const live = diagnose->add_flag(
+      "--live", state->is_live,
+      "watch the counters of this machine's adapters instead, until interrupted");
   add_parsed(*diagnose, "--every", state->live.every, parse_pause,
-             "with --live: time between two looks, at least 1ms", "1s")
+             "with --live: sampling interval, at least 1ms", "1s")
       ->needs(live)
       ->type_name("TIME");
   diagnose
-      ->add_option("--samples", state->live.samples, "with --live: end after that many; 0: never")
+      ->add_option("--samples", state->live.samples,
+                   "with --live: exit after this many samples; 0: never")
       ->needs(live)
       ->capture_default_str();
   diagnose
       ->add_option(
           "--root", state->live.root,
-          "with --live: look at DIR/sys instead of /sys, and at DIR/rdma-statistic-mr.txt instead "
-          "of what the program rdma says")
+          "with --live: read DIR/sys instead of /sys, and DIR/rdma-statistic-mr.txt instead "
+          "of the output of the program rdma")
       ->needs(live)
       ->type_name("DIR")
       ->capture_default_str();

@@ -100,7 +100,7 @@ void print_text(const qos::ExperimentOptions& options, const qos::ExperimentOutc
   }
   row("all", "", "", all);
   table.print();
-  fmt::print("nothing was tried any more after {} of {} iterations, seed {}\n",
+  fmt::print("the last change came after {} of {} iterations, seed {}\n",
              outcome.iterations_to_best, options.iterations, options.scenario.seed);
 }
 
@@ -152,8 +152,9 @@ void run_qos_command(const QosCommand& command, Outcome& outcome) {
 }
 
 void add_counts(CLI::App& qos, QosCommand& s) {
-  qos.add_option("--iterations", s.iterations,
-                 "windows of the scenario's period; by default the scenario's, or 500")
+  qos.add_option(
+         "--iterations", s.iterations,
+         "number of windows, each of the scenario's period; by default the scenario's, or 500")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("UINT");
   qos.add_option("--placements", s.placements,
@@ -162,9 +163,8 @@ void add_counts(CLI::App& qos, QosCommand& s) {
       ->type_name("UINT");
   qos.add_option("--seed", s.seed, "seed of all random numbers; by default the scenario's")
       ->type_name("UINT");
-  qos.add_option(
-         "--threads", s.threads,
-         "simulations at a time; by default one for each core, and one among processes of mpirun")
+  qos.add_option("--threads", s.threads,
+                 "simulations at a time; by default one per core, or one per process under mpirun")
       ->check(CLI::Range(1, 4096))
       ->type_name("UINT");
 }
@@ -173,7 +173,7 @@ void add_counts(CLI::App& qos, QosCommand& s) {
 
 void add_qos_command(CLI::App& root, Outcome& outcome) {
   auto* qos = root.add_subcommand(
-      "qos", "simulate jobs that share a network, and a controller of their service levels");
+      "qos", "Simulate jobs that share a network, and a controller of their service levels");
   auto state = std::make_shared<QosCommand>();
   QosCommand& s = *state;
   qos->add_option("--scenario", s.scenario, "TOML file; docs/qos.md lists its keys")

@@ -101,7 +101,7 @@ void print_text(const qos::ExperimentOptions& options, const qos::LiveOutcome& o
     points.add(std::move(cells));
   }
   points.print();
-  fmt::print("nothing was tried any more after {} of {} iterations, seed {}\n",
+  fmt::print("the last change came after {} of {} iterations, seed {}\n",
              outcome.iterations_to_best, options.iterations, options.scenario.seed);
 }
 

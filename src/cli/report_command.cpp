@@ -31,7 +31,7 @@ void add_report_command(CLI::App& root, Outcome& outcome) {
   CLI::App* command =
       root.add_subcommand("report", "Make an HTML report of the runs in a directory");
   const auto dir = std::make_shared<std::string>();
-  command->add_option("DIR", *dir, "directory that was written with --out")->required();
+  command->add_option("DIR", *dir, "directory that a command wrote with --out")->required();
   const auto force = std::make_shared<bool>(false);
   add_force_option(*command, *force, "Options");
   command->footer(examples);

@@ -26,10 +26,10 @@ namespace {
 constexpr std::uint32_t most_processes = 4096;
 
 constexpr const char* help =
-    "The program is linked to weft and calls weft::run_program, or was compiled for an MPI\n"
-    "(MPICH, Open MPI, the standard's ABI), as it is: weft's own library is then put in that\n"
-    "MPI's place. Standard output and error are those of the processes. The exit code is the\n"
-    "first of theirs that was not 0; 128 + N after signal N.\n"
+    "The program is linked to weft and calls weft::run_program, or is an unmodified program of an\n"
+    "MPI (MPICH, Open MPI, the standard's ABI): weft's own library then takes the place of that\n"
+    "MPI. Standard output and error are those of the processes. The exit code is the first\n"
+    "exit code of a process that is not 0; 128 + N after signal N.\n"
     "Examples:\n"
     "  weft run -n 4 -- build/release/examples/jac3d 100 50\n"
     "  weft run -n 8 --restart on-failure -- build/release/examples/markov2 400 10\n"
@@ -127,10 +127,10 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
       ->capture_default_str();
   command
       ->add_option("--most-restarts", s.launch.most_restarts,
-                   "restarts of all processes together, at most")
+                   "most restarts of all processes together")
       ->capture_default_str();
   add_parsed(*command, "--timeout", s.launch.timeout, parse_duration,
-             "fail operations that wait for a process that is gone for this long",
+             "fail operations that wait for a process that has been gone for this long",
              "10s, or 100ms for each process");
   add_parsed(*command, "--inbox", s.launch.inbox, parse_byte_count,
              "memory for unexpected messages, per process", "16MiB");
@@ -138,11 +138,12 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
              "memory for messages kept for other processes, per process", "no limit");
   command->add_flag("--outbox-fails", s.launch.outbox_fails,
                     "a message beyond the outbox fails, instead of waiting for checkpoints");
-  command->add_option("--spill", s.launch.spill, "directory for what exceeds the outbox")
+  command->add_option("--spill", s.launch.spill, "directory for messages that exceed the outbox")
       ->type_name("DIR");
   add_simulation_options(*command, s.simulation);
   add_place_options(*command, s.places, s.launch);
-  command->add_option("COMMAND", s.launch.command, "program and arguments, behind --")->required();
+  command->add_option("COMMAND", s.launch.command, "program and its arguments, after --")
+      ->required();
   command->footer(help);
   command->callback([command, state, &outcome] { run(*state, *command, outcome); });
   // Not for people: --hosts starts this command on the other machines.

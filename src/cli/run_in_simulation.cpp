@@ -227,10 +227,10 @@ void add_simulation_options(CLI::App& command, SimulationOptions& options) {
     return std::string();
   };
   add_text_option(command, "--seeds", read,
-                  "run all of these seeds, and compare the printed checksums", "")
+                  "run the program with each of these seeds, and compare the printed checksums", "")
       ->type_name("A..B")
       ->group(group);
-  command.add_option("--jobs", options.jobs, "seeds at a time")
+  command.add_option("--jobs", options.jobs, "number of seeds to run at a time")
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str()
       ->group(group);

@@ -87,22 +87,25 @@ Result<void> find_by_hosts(const CLI::App& command, const PlaceOptions& places,
 void add_place_options(CLI::App& command, PlaceOptions& places, LaunchOptions& launch) {
   auto* config =
       command.add_option("--config", places.config,
-                         "file with the addresses of all ranks; starts the ranks of this machine");
+                         "file with the addresses of all ranks; weft starts this machine's ranks");
   config->type_name("FILE");
-  command.add_option("--hosts", places.hosts, "run on these hosts, a line for each: HOST [SLOTS]")
+  command
+      .add_option("--hosts", places.hosts, "file of hosts to run on, a line for each: HOST [SLOTS]")
       ->type_name("FILE")
       ->excludes(config);
-  command.add_option("--ssh", places.ssh, "how to reach a host: a command and its options")
+  command.add_option("--ssh", places.ssh, "command, with options, that reaches a host")
       ->type_name("COMMAND")
       ->capture_default_str();
-  command.add_option("--remote-weft", launch.remote_weft, "this command on the hosts; as here")
+  command
+      .add_option("--remote-weft", launch.remote_weft,
+                  "path of weft on the hosts; by default the same as here")
       ->type_name("PATH");
   command.add_option("--network", launch.network, "network whose addresses processes use")
       ->type_name("ADDRESS/BITS");
   add_parsed(command, "--peer-timeout", launch.peer_timeout, parse_duration,
              "consider a machine dead that does not answer for this long", "as --timeout, or 10s");
   add_parsed(command, "--heartbeat", launch.heartbeat, parse_heartbeat,
-             "probe a connection that was silent for this long, before --peer-timeout",
+             "probe a connection that has been silent for this long, before --peer-timeout",
              "half of --peer-timeout");
   command
       .add_option("--connections", launch.connections,

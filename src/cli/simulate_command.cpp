@@ -184,10 +184,10 @@ void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
 
 void add_simulate_command(CLI::App& root, Outcome& outcome) {
   auto* simulate = root.add_subcommand(
-      "simulate", "simulate a network and a scenario's traffic, packet by packet");
+      "simulate", "Simulate a scenario's network and its traffic, packet by packet");
   auto state = std::make_shared<SimulateCommand>();
   SimulateCommand& s = *state;
-  simulate->add_option("SCENARIO", s.scenario, "TOML file; docs/simulator.md lists its keys")
+  simulate->add_option("SCENARIO", s.scenario, "TOML file; see docs/simulator-scenarios.md")
       ->type_name("FILE");
   simulate
       ->add_option("--set", s.settings,
@@ -200,13 +200,15 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
   add_parts_option(*simulate, s.parts);
   simulate->add_flag("--check-determinism", s.check_determinism,
                      "run twice and compare the traces");
-  simulate->add_flag("--compare-avoidance", s.compare_avoidance,
-                     "a stream over paged memory: as it is, with each means against packet "
-                     "damming, and pinned, side by side");
+  simulate->add_flag(
+      "--compare-avoidance", s.compare_avoidance,
+      "compare a stream over paged memory without a remedy, with each remedy against packet "
+      "damming, and over pinned memory");
   add_parsed(*simulate, "--capture", s.capture, parse_capture_name,
-             "packets of jobs' adapters at one host: .pcap, .pcapng or .erf")
+             "write the packets of the adapters at one host to this .pcap, .pcapng or .erf file")
       ->type_name("FILE");
-  simulate->add_option("--capture-host", s.capture_host, "that host's number")
+  simulate
+      ->add_option("--capture-host", s.capture_host, "number of the host that --capture records")
       ->capture_default_str();
   simulate->add_flag("--no-limit", s.no_limit, "do not measure the limit of the job");
   simulate->add_option("--log", s.log_level, "error, warning, info or debug")

@@ -270,7 +270,7 @@ void run_limit_command(CLI::App& app, StreamCommand& command, Outcome& outcome) 
 
 void add_local(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
   auto* local =
-      stream.add_subcommand("local", "run a job whose nodes are processes of this machine");
+      stream.add_subcommand("local", "Run a job whose nodes are processes on this machine");
   add_job_options(*local, state.settings);
   add_local_options(*local, state.settings);
   add_trace_options(*local, state.trace);
@@ -288,21 +288,22 @@ void add_local(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
 }
 
 void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
-  auto* compare = stream.add_subcommand("compare", "run the same job by several schedules");
+  auto* compare = stream.add_subcommand("compare", "Run the same job with several schedules");
   add_job_options(*compare, state.settings);
   add_local_options(*compare, state.settings);
   ignore_options(*compare, {"--schedule"});
   add_trace_options(*compare, state.trace);
   const std::vector<std::string> schedules(stream::schedule_names().begin(),
                                            stream::schedule_names().end());
-  compare->add_option("--schedules", state.schedules, "which, in this order")
+  compare->add_option("--schedules", state.schedules, "schedules to run, in this order")
       ->delimiter(',')
       ->check(CLI::IsMember(schedules))
       ->capture_default_str();
   compare->add_option("--limit-sizes", state.limit_sizes,
                       "also measure the limit for these message sizes, doubling, as 1KiB..1MiB");
-  compare->add_flag("--twin", state.settings.twin,
-                    "also run in a simulation of the testbed, and show what differs");
+  compare->add_flag(
+      "--twin", state.settings.twin,
+      "also run each schedule in a simulation of the testbed, and show the differences");
   compare->footer(
       "Examples:\n"
       "  weft stream compare --link 200Mbit,20us --duration 5s --out out/compare\n"
@@ -315,7 +316,7 @@ void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
 
 void add_limit(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
   auto* limit = stream.add_subcommand(
-      "limit", "measure the bandwidth of uncoordinated writes, which nothing can exceed");
+      "limit", "Measure the bandwidth of plain writes, with which the schedules are compared");
   add_job_options(*limit, state.settings);
   add_local_options(*limit, state.settings);
   ignore_options(
@@ -328,7 +329,7 @@ void add_limit(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
     if (option->get_group().starts_with("Schedule ")) option->group("");
   }
   limit->add_option("--sizes", state.sizes, "message sizes, doubling")->capture_default_str();
-  limit->add_flag("--mix", state.mix, "also with the small messages of timeslice building");
+  limit->add_flag("--mix", state.mix, "also measure with the small messages of timeslice building");
   limit->footer(
       "Examples:\n"
       "  weft stream limit --inputs 4 --computes 4 --sizes 64KiB --mix\n"
@@ -342,7 +343,7 @@ void add_limit(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
 }  // namespace
 
 void add_stream_command(CLI::App& root, Outcome& outcome) {
-  auto* stream = root.add_subcommand("stream", "build timeslices from many streams");
+  auto* stream = root.add_subcommand("stream", "Build timeslices from many streams");
   stream->require_subcommand(1);
   auto state = std::make_shared<StreamCommand>();
   add_local(*stream, *state, outcome);

@@ -60,8 +60,10 @@ void add_link_option(CLI::App& command, StreamSettings& s) {
 void add_schedule_options(CLI::App& command, StreamSettings& s) {
   auto& dfs = s.stream.dfs;
   auto& grant = s.stream.grant;
-  const char* group = "Schedule dfs (paper 1, Table I)";
-  command.add_option("--timeslices-per-interval", dfs.timeslices_per_interval, "ts_per_intvl")
+  const char* group = "Schedule dfs (Salem et al. 2019, Table I)";
+  command
+      .add_option("--timeslices-per-interval", dfs.timeslices_per_interval,
+                  "ts_per_intvl: timeslices per interval")
       ->group(group)
       ->capture_default_str();
   command.add_option("--history", dfs.history_length, "hist_cnt: intervals remembered")
@@ -83,7 +85,9 @@ void add_schedule_options(CLI::App& command, StreamSettings& s) {
   command.add_option("--engines", dfs.engines, "compute nodes with an engine; 0: all")
       ->group(group)
       ->capture_default_str();
-  command.add_option("--request-distance", dfs.request_distance, "intervals asked for ahead")
+  command
+      .add_option("--request-distance", dfs.request_distance,
+                  "intervals that are requested in advance")
       ->group(group)
       ->capture_default_str();
   group = "Schedule grant";
@@ -99,12 +103,12 @@ void add_schedule_options(CLI::App& command, StreamSettings& s) {
       ->capture_default_str();
   command
       .add_option("--grant-late-factor", grant.late_factor,
-                  "a grant is late after so many times the usual time")
+                  "a grant is late after this multiple of the usual time")
       ->group(group)
       ->capture_default_str();
   command
       .add_option("--grant-open-timeslices", grant.open_timeslices,
-                  "timeslices of a node that may be granted at once")
+                  "largest number of timeslices that a node grants at once")
       ->group(group)
       ->capture_default_str();
 }
@@ -143,18 +147,18 @@ void add_data_options(CLI::App& command, StreamSettings& s) {
                   "microslices of the next timeslice that each also contains")
       ->group(group)
       ->capture_default_str();
-  add_parsed(command, "--buffer", o.buffer, parse_byte_count, "ring of each pair", "1MiB")
+  add_parsed(command, "--buffer", o.buffer, parse_byte_count, "size of each pair's ring", "1MiB")
       ->group(group);
   command
       .add_flag("--one-ring", o.one_ring,
-                "all pairs of a node share one ring's memory: contents are lost, and no sink may "
-                "read them")
+                "save memory: the pairs of a node share one ring's memory, so contents are lost "
+                "and no sink may read them")
       ->group(group);
-  command.add_option("--descriptors", o.descriptors, "contributions a pair can hold at most")
+  command.add_option("--descriptors", o.descriptors, "most contributions that a pair can hold")
       ->group(group)
       ->capture_default_str();
   add_parsed(command, "--input-buffer", o.input_buffer, parse_byte_count,
-             "microslices kept by each input node; by default what its pairs can hold")
+             "memory for microslices at each input node; by default what its pairs can hold")
       ->group(group);
   command.add_option("--sink-depth", o.sink_depth, "timeslices that the sink may hold")
       ->group(group)
@@ -175,8 +179,8 @@ void add_data_options(CLI::App& command, StreamSettings& s) {
 
 void add_job_options(CLI::App& command, StreamSettings& s) {
   auto& o = s.stream;
-  command.add_option("--inputs", o.inputs, "input nodes")->capture_default_str();
-  command.add_option("--computes", o.computes, "compute nodes")->capture_default_str();
+  command.add_option("--inputs", o.inputs, "number of input nodes")->capture_default_str();
+  command.add_option("--computes", o.computes, "number of compute nodes")->capture_default_str();
   command.add_option("--schedule", o.schedule, "rule for the order and time of contributions")
       ->check(CLI::IsMember(std::vector<std::string>(stream::schedule_names().begin(),
                                                      stream::schedule_names().end())))
@@ -184,11 +188,12 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
   command.add_option("--fabric", o.fabric, fabric_list() + " (a simulation, all nodes local)")
       ->capture_default_str();
   add_link_option(command, s);
-  add_parsed(command, "--timeslices", o.timeslices, parse_timeslices, "stop after this many");
+  add_parsed(command, "--timeslices", o.timeslices, parse_timeslices,
+             "stop after this many timeslices");
   add_parsed(command, "--duration", o.duration, parse_length, "stop after this time, as 10s");
   command.add_option("--seed", o.seed, "seed of all random numbers")->capture_default_str();
   add_parsed(command, "--peer-timeout", o.peer_timeout, parse_duration,
-             "consider a node dead that cannot be reached for this long", "10s");
+             "consider a node dead when it cannot be reached for this long", "10s");
   command
       .add_option_function<std::string>(
           "--quorum",
@@ -196,7 +201,7 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
             o.quorum = name == "majority" ? Quorum::majority : Quorum::none;
           },
           "majority: a job without more than half of its input nodes waits; none: each part "
-          "continues, and flags timeslices that another may build, too")
+          "continues, and flags timeslices that another part may build, too")
       ->check(CLI::IsMember({"majority", "none"}))
       ->default_str(o.quorum == Quorum::majority ? "majority" : "none");
   add_parsed(command, "--stall-timeout", o.stall_timeout, parse_duration,

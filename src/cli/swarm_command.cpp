@@ -174,14 +174,15 @@ void run_swarm_command(const SwarmCommand& command, Outcome& outcome) {
 
 void add_swarm_command(CLI::App& simulate, Outcome& outcome) {
   auto* swarm = simulate.add_subcommand(
-      "swarm", "run many jobs drawn from seeds, with faults, and check weft's promises");
+      "swarm", "Run many random jobs with faults, drawn from seeds, and check weft's promises");
   auto state = std::make_shared<SwarmCommand>();
   SwarmCommand& s = *state;
   add_parsed(*swarm, "--seeds", s.seeds, parse_seeds, "first and last seed", "1..200")
       ->type_name("A..B");
-  swarm->add_option("--scenario", s.scenario, "take its network, and draw the rest")
+  swarm
+      ->add_option("--scenario", s.scenario, "take the network of this scenario, and draw the rest")
       ->type_name("FILE");
-  swarm->add_option("--jobs", s.jobs, "processes at a time")
+  swarm->add_option("--jobs", s.jobs, "number of jobs to run at a time")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   swarm->add_flag("--verbose", s.verbose, "print the job of each seed");

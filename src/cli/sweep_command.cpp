@@ -224,56 +224,60 @@ Result<Duration> parse_budget(const std::string& text) {
 
 void add_networks(CLI::App& sweep, SweepCommand& s) {
   add_parsed(sweep, "--latency", s.latencies, emulate::parse_latencies,
-             "added to each message, one way: 0,1us,2us", "0")
+             "latencies to add to each message, one way: 0,1us,2us", "0")
       ->type_name("LIST");
   add_parsed(sweep, "--bandwidth", s.bandwidths, emulate::parse_bandwidths,
              "shares of the calibrated bandwidth: 100%,50%,10%", "100%")
       ->type_name("LIST");
-  sweep.add_option("--links", s.links, "a file of links between ranks, as of weft emulate")
+  sweep.add_option("--links", s.links, "file of links between ranks, as for weft emulate")
       ->type_name("FILE");
   sweep
-      .add_option("--server", s.server,
-                  "shell command of a server that COMMAND talks to by sockets, as of weft emulate")
+      .add_option(
+          "--server", s.server,
+          "shell command of a server that COMMAND talks to over sockets, as for weft emulate")
       ->type_name("COMMAND");
   add_parsed(sweep, "--metric", s.pattern, emulate::parse_metric,
              "time, or a regular expression whose group is a number that the program prints",
              "time")
       ->type_name("REGEX");
   add_parsed(sweep, "--unit", s.unit, emulate::parse_metric_unit,
-             "of that number: s, ms, us, ns, or a rate /s, k/s, M/s, G/s", "s")
+             "unit of that number: s, ms, us, ns, or a rate /s, k/s, M/s, G/s", "s")
       ->type_name("UNIT");
   sweep
       .add_option("--metric-file", s.metric_file,
-                  "look for it in a file that the program writes, not in what it prints")
+                  "search for the number in this file, which the program writes, not in its output")
       ->type_name("FILE");
   sweep
       .add_option("--predict", s.predictions,
-                  "a network to tell the model's time on, as -0.5us,200% (several allowed)")
+                  "print the model's prediction for this network, as -0.5us,200% (several allowed)")
       ->allow_extra_args(false)
       ->type_name("LATENCY,BANDWIDTH");
 }
 
 void add_effort(CLI::App& sweep, SweepCommand& s) {
   add_parsed(sweep, "--budget", s.budget, parse_budget,
-             "no run begins that would end later, but a point's first", "10min")
+             "time limit: no run starts that would end later, except the first run of a point",
+             "10min")
       ->type_name("TIME");
   add_parsed(sweep, "--precision", s.precision, parse_precision,
-             "a point is repeated until the interval of its median is ± this", "2%")
+             "repeat a point until its median is known to ± this share", "2%")
       ->type_name("PERCENT");
-  sweep.add_option("--seed", s.seed, "of the order of runs")
+  sweep.add_option("--seed", s.seed, "seed of the order of runs")
       ->type_name("UINT")
       ->capture_default_str();
-  add_parsed(sweep, "--share", s.share, emulate::parse_share,
-             "measure a part of the points: task/tasks, as 0/4; in a Slurm array, the task's")
+  add_parsed(
+      sweep, "--share", s.share, emulate::parse_share,
+      "measure this task's share of the points, as 0/4; by default that of the Slurm array's task")
       ->type_name("K/N");
-  sweep.add_flag("--merge", s.merges, "run nothing, tell what all tasks of --resume found");
+  sweep.add_flag("--merge", s.merges, "run nothing; print the result of all tasks of --resume");
 }
 
 }  // namespace
 
 void add_sweep_command(CLI::App& root, Outcome& outcome) {
   auto* sweep = root.add_subcommand(
-      "sweep", "run an unmodified MPI program on many emulated networks to find its needs");
+      "sweep",
+      "Run an unmodified MPI program on many emulated networks, and find the network it needs");
   auto state = std::make_shared<SweepCommand>();
   SweepCommand& s = *state;
   add_networks(*sweep, s);
@@ -290,7 +294,7 @@ void add_sweep_command(CLI::App& root, Outcome& outcome) {
       ->group("Output");
   sweep
       ->add_option("--resume", s.directory,
-                   "keep each run in a directory, and go on with the runs that are there")
+                   "keep each run in this directory, and continue with the runs that are there")
       ->type_name("DIR")
       ->group("Output");
   add_force_option(*sweep, s.replaces);

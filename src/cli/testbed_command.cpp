@@ -29,7 +29,7 @@ using testbed::Testbed;
 
 constexpr const char* kGroupHelp = R"help(
 A switched cluster on this machine: network namespaces around a bridge, with the rates and queues of
-a real switch. No root needed where the kernel allows user namespaces. See docs/testbed.md.
+a real switch. It needs no root where the kernel allows user namespaces. See docs/testbed.md.
 
 Examples:
   weft testbed run --hosts 2 --link 100Mbit -- ping -c 3 '{addresses[0]}'
@@ -59,8 +59,8 @@ Examples:
 )help";
 
 constexpr const char* kRunHelp = R"help(
-Behind --, the command; {host}, {rank}, {hosts}, {address}, {addresses} and {addresses[N]} in it are
-replaced and are in the environment as WEFT_TESTBED_HOST and so on. Faults:
+In the command after --, weft replaces {host}, {rank}, {hosts}, {address}, {addresses} and
+{addresses[N]}. The environment has them as WEFT_TESTBED_HOST and so on. Faults:
   at=2s link-down host3 for=1s           at=2s partition host0-3|host4,host5 for=1s
   at=2s loss host3 1% for=1s             at=2s slow host3 10Mbit for=1s
   at=2s stop host3 for=1s                at=2s kill host3   (also cont, restart)
@@ -110,16 +110,20 @@ std::vector<CLI::Option*> add_shape(CLI::App& command, Words& words) {
           ->delimiter(',')
           ->check(CLI::Range(1, 255))
           ->type_name("WEIGHTS"),
-      command.add_option("--queue", words.queue, "what a switch port holds before it drops")
+      command
+          .add_option("--queue", words.queue,
+                      "bytes that a switch port queues before it drops packets")
           ->capture_default_str(),
-      command.add_option("--delay", words.delay, "one way between hosts; needs netem")
+      command
+          .add_option("--delay", words.delay, "one-way latency to add between hosts; needs netem")
           ->capture_default_str(),
-      command.add_option("--mtu", words.mtu, "1280 to 9000 bytes")->capture_default_str(),
+      command.add_option("--mtu", words.mtu, "MTU of the links, 1280 to 9000 bytes")
+          ->capture_default_str(),
       command
           .add_option("--congestion-control", words.congestion_control,
-                      "TCP's, when the kernel allows it")
+                      "TCP's congestion control, one that the kernel allows")
           ->capture_default_str(),
-      command.add_option("--lifetime", words.lifetime, "the testbed ends after this time")
+      command.add_option("--lifetime", words.lifetime, "take the testbed down after this time")
           ->capture_default_str()};
 }
 
@@ -266,10 +270,10 @@ void conclude(const Words& words, const testbed::RunResult& result, Outcome& out
 }
 
 void add_up(CLI::App& group, Outcome& outcome) {
-  auto* command = group.add_subcommand("up", "Set a testbed up that stays");
+  auto* command = group.add_subcommand("up", "Set up a testbed that stays");
   const auto words = std::make_shared<Words>();
   add_shape(*command, *words);
-  command->add_option("--name", words->name, "what it is called")->capture_default_str();
+  command->add_option("--name", words->name, "name of the testbed")->capture_default_str();
   command->footer(kUpHelp);
   command->callback([words, &outcome] {
     if (auto done = up(*words); !done.ok()) report_error(done.error(), outcome);
@@ -279,8 +283,9 @@ void add_up(CLI::App& group, Outcome& outcome) {
 void add_down(CLI::App& group, Outcome& outcome) {
   auto* command = group.add_subcommand("down", "Take a testbed down, with all processes in it");
   const auto words = std::make_shared<Words>();
-  auto* name = command->add_option("--name", words->name, "which one")->capture_default_str();
-  command->add_flag("--all", words->all, "all of them")->excludes(name);
+  auto* name =
+      command->add_option("--name", words->name, "name of the testbed")->capture_default_str();
+  command->add_flag("--all", words->all, "take all testbeds down")->excludes(name);
   command->footer(kDownHelp);
   command->callback([words, &outcome] {
     if (auto done = down(*words); !done.ok()) report_error(done.error(), outcome);
@@ -294,18 +299,22 @@ void add_list(CLI::App& group) {
 }
 
 void add_run(CLI::App& group, Outcome& outcome) {
-  auto* command = group.add_subcommand("run", "Run a command in the hosts of a testbed");
+  auto* command = group.add_subcommand("run", "Run a command on the hosts of a testbed");
   const auto words = std::make_shared<Words>();
   const auto shape = add_shape(*command, *words);
-  auto* name = command->add_option("--name", words->name, "use this one, which is up already");
+  auto* name = command->add_option("--name", words->name,
+                                   "use the testbed of this name, which is already up");
   for (CLI::Option* option : shape) name->excludes(option);
-  command->add_option("--on", words->on, "hosts to run in: host0,host2-3; all by default");
-  command->add_option("--fault", words->faults, "what goes wrong, and when; may be given often")
+  command->add_option("--on", words->on, "hosts to run on: host0,host2-3; by default all");
+  command
+      ->add_option("--fault", words->faults,
+                   "fault to inject (several allowed), as 'at=2s kill host3'")
       ->allow_extra_args(false);
   command->add_option("--time-limit", words->time_limit, "end the command after this time")
       ->capture_default_str();
-  command->add_flag("--no-prefix", words->no_prefix, "lines of output without their host");
-  command->add_option("COMMAND", words->command, "program and arguments, behind --")->required();
+  command->add_flag("--no-prefix", words->no_prefix,
+                    "print lines of output without their host's name");
+  command->add_option("COMMAND", words->command, "program and its arguments, after --")->required();
   command->footer(kRunHelp);
   command->callback([words, name, &outcome] {
     // The processes write past our own buffer.
@@ -322,7 +331,8 @@ void add_run(CLI::App& group, Outcome& outcome) {
 }  // namespace
 
 void add_testbed_command(CLI::App& root, Outcome& outcome) {
-  auto* group = root.add_subcommand("testbed", "Make a switched cluster on this machine");
+  auto* group = root.add_subcommand(
+      "testbed", "Make a switched cluster of network namespaces on this machine");
   group->require_subcommand(1);
   group->footer(kGroupHelp);
   add_up(*group, outcome);

@@ -212,41 +212,39 @@ void run_replay(const ReplayCommand& command, Outcome& outcome) {
 void add_files(CLI::App& command, TraceFiles& files) {
   command
       .add_option("FILE", files.files,
-                  "traces: an OTF2 archive's anchor file (traces.otf2), or GOAL text")
+                  "traces: the anchor file of an OTF2 archive (traces.otf2), or GOAL text")
       ->required()
       ->type_name("FILE");
   command.add_flag("--json", files.json, "print one JSON object for each");
 }
 
 void add_replay_command(CLI::App& trace, Outcome& outcome) {
-  auto* replay = trace.add_subcommand(
-      "replay", "let simulated ranks do what a trace recorded, on a scenario's network");
+  auto* replay =
+      trace.add_subcommand("replay", "Replay a trace with simulated ranks on a scenario's network");
   auto state = std::make_shared<ReplayCommand>();
   ReplayCommand& s = *state;
   add_files(*replay, s.traces);
   replay
       ->add_option("--scenario", s.scenario,
-                   "TOML file with the network and the placement of ranks; its jobs are left out")
+                   "TOML file with the network and the placement of ranks; its jobs are ignored")
       ->required()
       ->type_name("FILE");
-  replay
-      ->add_option("--set", s.settings,
-                   "a key of the scenario and what it is instead (several allowed)")
+  replay->add_option("--set", s.settings, "replace a key of the scenario (several allowed)")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
   replay->add_option("--seed", s.seed, "seed of all random numbers; by default the scenario's")
       ->type_name("UINT");
   replay
       ->add_option("--compute-factor", s.compute_factor,
-                   "computation takes so many times what was recorded")
+                   "multiply the recorded computation time by this factor")
       ->type_name("NUMBER")
       ->capture_default_str();
   add_parsed(*replay, "--eager", s.eager, parse_byte_count,
-             "longer messages are announced and asked for", to_text(s.eager))
+             "largest message of the eager protocol; longer ones use rendezvous", to_text(s.eager))
       ->type_name("SIZE");
   replay
       ->add_option("--iterations", s.iterations,
-                   "replays; each takes one of the traces at random, by the seed")
+                   "number of replays; each takes one of the traces at random")
       ->check(CLI::Range(1U, 1'000'000U))
       ->type_name("UINT")
       ->capture_default_str();
@@ -261,16 +259,17 @@ void add_replay_command(CLI::App& trace, Outcome& outcome) {
 }  // namespace
 
 void add_trace_command(CLI::App& root, Outcome& outcome) {
-  auto* trace = root.add_subcommand(
-      "trace", "look at traces of parallel programs and replay them on simulated networks");
+  auto* trace =
+      root.add_subcommand("trace", "Record, inspect and replay traces of parallel programs");
   trace->require_subcommand(1);
-  auto* info = trace->add_subcommand("info", "count what traces contain");
+  auto* info = trace->add_subcommand("info", "Count the records of traces");
   auto info_state = std::make_shared<TraceFiles>();
   add_files(*info, *info_state);
   info->footer("Example:\n  weft trace info examples/traces/ring-8.goal --json");
   info->callback([info_state, &outcome] { run_info(*info_state, outcome); });
   auto* check = trace->add_subcommand(
-      "check", "find what is unmatched, truncated or inconsistent; exit code 1 if anything is");
+      "check",
+      "Find unmatched, truncated or inconsistent records; the exit code is 1 if there are any");
   auto check_state = std::make_shared<TraceFiles>();
   add_files(*check, *check_state);
   check->footer("Example:\n  weft trace check examples/traces/ring-8.goal");

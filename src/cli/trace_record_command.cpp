@@ -40,19 +40,21 @@ void run_record(const RecordCommand& command, Outcome& outcome) {
 void add_trace_record_command(CLI::App& trace, Outcome& outcome) {
   auto* record = trace.add_subcommand(
       "record",
-      "run an unmodified MPI program, in C or Fortran, or one of weft's, and record it as OTF2");
+      "Run an unmodified MPI program, in C or Fortran, or one of weft's, and record it as OTF2");
   auto state = std::make_shared<RecordCommand>();
   RecordCommand& s = *state;
   record
       ->add_option("COMMAND", s.options.command, "mpirun or weft run, its options, and the program")
       ->required()
       ->type_name("WORDS");
-  record->add_option("--out", s.options.directory, "directory of the archive; must not be there")
+  record
+      ->add_option("--out", s.options.directory,
+                   "directory of the archive, which must not exist yet")
       ->type_name("DIR")
       ->capture_default_str();
   record
       ->add_option("--mpi", s.options.mpi,
-                   "whose mpirun it is: openmpi or mpich; by default as its file is called")
+                   "MPI of this mpirun: openmpi or mpich; by default the name of its file tells")
       ->check(CLI::IsMember({"openmpi", "mpich"}))
       ->type_name("NAME");
   record->add_flag("--json", s.json, "print one JSON object");

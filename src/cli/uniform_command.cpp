@@ -223,13 +223,14 @@ void run_uniform_command(const UniformCommand& command, Outcome& outcome) {
 }  // namespace
 
 void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
-  auto* uniform = simulate.add_subcommand("uniform", "send synthetic traffic through one network");
+  auto* uniform = simulate.add_subcommand("uniform", "Send synthetic traffic through one network");
   auto state = std::make_shared<UniformCommand>();
   UniformCommand& s = *state;
-  uniform->add_option("--topology", s.topology, "star, fat-tree, dragonfly, torus or file")
+  uniform
+      ->add_option("--topology", s.topology, "topology: star, fat-tree, dragonfly, torus or file")
       ->type_name("WORD")
       ->capture_default_str();
-  uniform->add_option("--router", s.router, "by default the one that suits the topology")
+  uniform->add_option("--router", s.router, "routing; by default the one that suits the topology")
       ->type_name("NAME");
   uniform
       ->add_option("--network", s.network,
@@ -237,10 +238,12 @@ void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
                    "Gbit/s with little delay")
       ->type_name("PRESET");
   add_parsed(*uniform, "--pattern", s.traffic.pattern, sim::parse_pattern,
-             "uniform, permutation, incast or bursts", "uniform")
+             "traffic pattern: uniform, permutation, incast or bursts", "uniform")
       ->type_name("NAME");
-  uniform->add_option("--load", s.traffic.load, "share of each host's link")->capture_default_str();
-  add_parsed(*uniform, "--packet", s.packet, parse_byte_count, "a message, in one packet", "4KiB")
+  uniform->add_option("--load", s.traffic.load, "offered load, as a share of each host's link")
+      ->capture_default_str();
+  add_parsed(*uniform, "--packet", s.packet, parse_byte_count,
+             "size of a message, which is one packet", "4KiB")
       ->type_name("SIZE");
   add_parsed(*uniform, "--duration", s.duration, parse_duration,
              "simulated time of sending; all messages arrive after it", "1ms")

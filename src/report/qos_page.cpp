@@ -252,7 +252,7 @@ std::string qos_page(const QosRecord& record) {
   page.raw(page_brand());
   page.add(
       "<h1>{} on {}</h1>\n<p class=\"summary\">{}: {} placements, {} iterations. Improvement over "
-      "default: median {}, mean {}, best {}, worst {}; nothing was tried any more after {} "
+      "default: median {}, mean {}, best {}, worst {}; the last change came after {} "
       "iterations.</p>\n</header>\n<main>\n",
       html_escape(record.controller), html_escape(record.scenario), html_escape(record.topology),
       record.placements, record.iterations, as_change(quantiles.median),
