@@ -236,8 +236,9 @@ void add_info_and_check(CLI::App& archive, Outcome& outcome) {
     command->add_flag("--json", options->as_json, "print one JSON array with an object per file");
     command->footer(
         check
-            ? R"help(Every item is decoded, every CRC-32C that a microslice carries compared. The exit code is 1 when
-something is wrong, 2 when a file is no archive. An archive cut exactly between two items cannot be told from a shorter one.
+            ? R"help(weft decodes every item, and compares every CRC-32C of a microslice. The exit code is 1 when it
+finds an error, 2 when a file is no archive. An archive that was cut exactly between two items
+looks like a shorter one.
 
 Examples:
   weft archive check run_0.tsa
@@ -291,7 +292,8 @@ void add_merge(CLI::App& archive, Outcome& outcome) {
       ->add_option("--timeslices-of", options->timeslices_of,
                    "build timeslices of this many microslices, with one component for each .msa")
       ->check(CLI::Range(1u, UINT32_MAX));
-  command->footer(R"help(Items are ordered by timeslice index, or by start time of the microslice.
+  command->footer(
+      R"help(The new archive has its items in the order of their timeslice index, or start time of the microslice.
 
 Examples:
   weft archive merge node_0.tsa node_1.tsa --out run.tsa

@@ -14,10 +14,10 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* examples =
-    R"help(DIR was written by weft stream, weft simulate or weft qos with --out: it holds run.json,
-compare.json, network.json or qos.json, or several of these. The report is one file,
-DIR/report.html, which any browser shows without a network. The page about a simulated network
-is DIR/network.html, and the one about an experiment with service levels is DIR/qos.html.
+    R"help(weft stream, weft simulate or weft qos wrote DIR with --out: it contains run.json, compare.json,
+network.json or qos.json, or several of these. The report is one file, DIR/report.html, which any
+browser shows without a network. The page about a simulated network is DIR/network.html, and the
+one about an experiment with service levels is DIR/qos.html.
 
 Examples:
   weft stream compare --schedules best-effort,offset,dfs --out out && weft report out

@@ -188,7 +188,7 @@ void add_swarm_command(CLI::App& simulate, Outcome& outcome) {
   swarm->add_flag("--verbose", s.verbose, "print the job of each seed");
   swarm->add_flag("--json", s.json, "print one JSON object: runs, failures, first_failure");
   swarm->footer(
-      "A failure is printed with the line that runs it again.\n"
+      "With each failure weft prints the command that repeats it.\n"
       "Examples:\n"
       "  weft simulate swarm --seeds 1..1000 --jobs 2 --json\n"
       "  weft simulate swarm --seeds 4711..4711 --verbose\n"
