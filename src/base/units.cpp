@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -17,17 +18,25 @@ struct Unit {
   double factor;
 };
 
-/// Splits "12.5MiB" and looks the unit up; nothing when number or unit are not understood, when
-/// the amount is negative, or when it does not fit 63 bits.
+/// Splits "12.5MiB" and looks the unit up; nothing when number or unit are not understood, or when
+/// the amount is negative. One that no double holds is infinite.
 std::optional<double> parse_amount(std::string_view text, std::span<const Unit> units) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || number < 0 || !std::isfinite(number)) return std::nullopt;
-  std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  const auto digits = static_cast<std::size_t>(end - text.data());
+  if (error == std::errc::result_out_of_range) {
+    const bool is_tiny = text.substr(0, digits).find("e-") != std::string_view::npos;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    number = is_tiny ? 0 : text.starts_with('-') ? -infinity : infinity;
+  } else if (error != std::errc{} || !std::isfinite(number)) {
+    return std::nullopt;
+  }
+  if (number < 0) return std::nullopt;
+  std::string_view unit = text.substr(digits);
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   if (unit.empty() && number == 0) return 0.0;
   for (const auto& [name, factor] : units) {
-    if (unit == name && number * factor < 9.2e18) return number * factor;
+    if (unit == name) return number * factor;
   }
   return std::nullopt;
 }
@@ -71,6 +80,14 @@ Error not_understood(std::string_view what, std::string_view text, std::string_v
           fmt::format("'{}' is not a {}: write it like {}", text, what, example)};
 }
 
+/// Of bytes, or bytes per second: 63 bits hold it, and the limits that errors name.
+constexpr double most = 9.2e18;
+
+Error too_large(std::string_view text, std::string_view limit) {
+  return {ErrorCode::invalid_argument,
+          fmt::format("'{}' is too large: write at most {}", text, limit)};
+}
+
 std::string scaled(double value, double step, std::span<const std::string_view> names) {
   std::size_t unit = 0;
   while (std::abs(value) >= step && unit + 1 < names.size()) {
@@ -85,6 +102,7 @@ std::string scaled(double value, double step, std::span<const std::string_view> 
 Result<ByteCount> parse_byte_count(std::string_view text) {
   const auto amount = parse_amount(text, byte_units);
   if (!amount) return not_understood("size", text, "64KiB or 1000000");
+  if (*amount > most) return too_large(text, "8000000TiB");
   return ByteCount(static_cast<std::uint64_t>(*amount));
 }
 
@@ -105,6 +123,7 @@ Result<Bandwidth> parse_bandwidth(std::string_view text) {
   if (rate.ends_with("/s")) rate.remove_suffix(2);
   const auto amount = parse_amount(rate, rate_units);
   if (!amount) return not_understood("bandwidth", text, "200Mbit, 10Gbit or 1.2GB/s");
+  if (*amount > most) return too_large(text, "8000000000GB/s");
   return Bandwidth::bytes_per_second(static_cast<std::uint64_t>(*amount));
 }
 

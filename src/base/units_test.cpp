@@ -16,7 +16,8 @@ TEST(units, sizes_as_people_write_them) {
 /// A sum of two and of the machine's clock would have no place in 63 bits.
 TEST(units, durations_of_more_than_ten_years_are_refused) {
   EXPECT_TRUE(parse_duration("315000000s"));
-  for (const char* text : {"316000000s", "4700000000s", "9e18ns"}) {
+  for (const char* text :
+       {"316000000s", "4700000000s", "9e18ns", "99999999999999999999s", "1e999min"}) {
     const auto duration = parse_duration(text);
     ASSERT_FALSE(duration) << text;
     EXPECT_NE(duration.error().message.find("longer than ten years"), std::string::npos);
@@ -42,8 +43,24 @@ TEST(units, errors_name_the_value_and_a_form_that_works) {
   EXPECT_EQ(bad.error().message,
             "'fast' is not a bandwidth: write it like 200Mbit, 10Gbit or 1.2GB/s");
   EXPECT_FALSE(parse_byte_count("-1KiB"));
-  EXPECT_FALSE(parse_byte_count("1e30"));
   EXPECT_FALSE(parse_duration("nan s"));
+}
+
+TEST(units, amounts_that_are_too_large_are_told_the_limit_and_not_that_they_are_none) {
+  for (const char* text : {"1e30", "99999999999999999999", "9000000TiB", "1e999", "1e999GiB"}) {
+    const auto size = parse_byte_count(text);
+    ASSERT_FALSE(size) << text;
+    EXPECT_EQ(size.error().message,
+              std::string("'") + text + "' is too large: write at most 8000000TiB");
+  }
+  EXPECT_TRUE(parse_byte_count("8000000TiB"));
+  const auto rate = parse_bandwidth("99999999999999999999Gbit");
+  ASSERT_FALSE(rate);
+  EXPECT_EQ(rate.error().message,
+            "'99999999999999999999Gbit' is too large: write at most 8000000000GB/s");
+  EXPECT_TRUE(parse_bandwidth("8000000000GB/s"));
+  EXPECT_FALSE(parse_byte_count("-1e999"));
+  EXPECT_EQ(parse_duration("1e-999s")->ticks(), 0);
 }
 
 TEST(units, text_keeps_four_digits) {
