@@ -15,8 +15,13 @@ Duration smoothed(Duration before, Duration now) {
 
 }  // namespace
 
+/// Contributions that were given up, or passed over, never arrive: the time since the last one was
+/// that of all rounds in between.
 void GrantTogether::on_slow_arrival(Instant now, std::uint64_t round) {
-  if (slow_round_ != none) interval_ = smoothed(interval_, now - arrived_);
+  if (slow_round_ != none) {
+    const auto rounds = static_cast<std::int64_t>(round - slow_round_);
+    interval_ = smoothed(interval_, (now - arrived_) / rounds);
+  }
   slow_round_ = round;
   arrived_ = now;
 }

@@ -14,7 +14,8 @@ class GrantTogether {
  public:
   /// Nothing of before counts: another input is slow now, or none.
   void restart() { *this = {}; }
-  /// The slow input's contribution of that round has arrived.
+  /// The slow input's contribution of that round, later than its last one, has arrived. Those of
+  /// rounds in between have not, and never will.
   void on_slow_arrival(Instant now, std::uint64_t round);
   /// Another input was asked for, or has delivered, its contribution of that round.
   void on_grant(Instant now, std::uint64_t round);
@@ -26,7 +27,7 @@ class GrantTogether {
   static constexpr std::uint64_t none = ~std::uint64_t{0};
   std::uint64_t slow_round_ = none;  // of the slow one's last contribution
   Instant arrived_{};                // and when it came
-  Duration interval_{};              // from one of them to the next, smoothed
+  Duration interval_{};              // from one round of them to the next, smoothed
   std::uint64_t round_ = none;       // that others are asked for
   Instant opened_{};
   Duration collected_{};   // from then to the last arrival so far

@@ -33,6 +33,17 @@ TEST(granted_together, opens_a_round_so_late_that_it_ends_when_the_slow_one_is_d
   EXPECT_EQ(together.opens(3), Instant{}) << "a round that is open stays so";
 }
 
+TEST(granted_together, the_time_of_rounds_that_were_given_up_is_not_that_of_one) {
+  GrantTogether together;
+  together.on_slow_arrival(ms(100), 0);
+  together.on_grant(ms(100), 1);
+  together.on_arrival(ms(140), 1);       // 40 ms to collect a round
+  together.on_slow_arrival(ms(200), 1);  // every 100 ms
+  together.on_grant(ms(200), 2);
+  together.on_slow_arrival(ms(600), 5);  // rounds 2, 3 and 4 were given up
+  EXPECT_EQ(together.opens(6), ms(650)) << "due at 700 ms, as before";
+}
+
 TEST(granted_together, a_restart_forgets) {
   GrantTogether together;
   together.on_slow_arrival(ms(100), 0);
