@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/stop_signals.hpp"
 
@@ -211,12 +212,22 @@ void LocalJob::let_go(Duration patience) {
   ending_ = true;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::leave, "");
   const Instant until = monotonic_now() + patience;
-  while (!all_dead() && monotonic_now() < until) step(until, {});
+  while (!all_dead() && monotonic_now() < until) {
+    processes_.signal_all(SIGCONT);  // a stopped process would not hear that it may leave
+    step(until, {});
+  }
 }
 
-std::vector<NodeReport> LocalJob::finish() {
+std::vector<NodeReport> LocalJob::finish(Duration patience) {
   std::vector<NodeReport> reports;
-  let_go(Duration::seconds(5));
+  let_go(patience);
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (!processes_.runs(i)) continue;
+    ++deaths_;
+    processes_.signal(i, SIGKILL);
+    spdlog::warn("node {} ended by signal {}: it had reported, and did not leave within {}", i,
+                 SIGKILL, to_text(patience));
+  }
   for (Node& node : nodes_) {
     if (node.report) reports.push_back(*std::move(node.report));
     node.report.reset();

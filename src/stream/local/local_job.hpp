@@ -82,8 +82,9 @@ class LocalJob final : private faults::FaultTarget {
   void stop();
   /// Tells everybody that somebody wants that end now.
   void hurry();
-  /// Lets the nodes go and waits for them. Their reports, by node; none for nodes that died.
-  std::vector<NodeReport> finish();
+  /// Lets the nodes go and waits for them; kills those that have not left after `patience`, and
+  /// says so. Their reports, by node; none for nodes that died without.
+  std::vector<NodeReport> finish(Duration patience = Duration::seconds(5));
   /// The first failure that a node reported.
   const std::optional<Error>& failure() const { return failure_; }
   /// Whether the stream flows; faults count their times from then on.
@@ -108,7 +109,8 @@ class LocalJob final : private faults::FaultTarget {
   void reap();
   void send_to(std::uint32_t index, char kind, const std::string& text);
   void play_faults(Instant now);
-  /// Tells all nodes to leave and waits until they have; nobody is started again.
+  /// Tells all nodes to leave and waits until they have, stopped ones as well: those are continued.
+  /// Nobody is started again.
   void let_go(Duration patience);
   Result<void> signal(std::uint32_t host, int number);
 

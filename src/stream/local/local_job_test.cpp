@@ -2,7 +2,11 @@
 #include "stream/local/local_job.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <csignal>
+#include <functional>
 
 #include "runtime/clock.hpp"
 
@@ -67,6 +71,48 @@ TEST_F(LeftBehind, a_node_that_waits_for_its_sink_is_waited_for) {
 TEST_F(LeftBehind, a_node_that_is_cut_off_is_not) {
   LocalJob job = job_of(job_message::progress);
   EXPECT_FALSE(outlives_the_others(job));
+}
+
+/// One node, which reports and then does `more`.
+LocalJob reporting_job(const std::function<int(Channel&)>& more) {
+  return {JobOptions{.nodes = 1, .restart = false, .faults = {}, .testbed = nullptr},
+          [more](NodePlace place) {
+            (void)place.channel.send(job_message::report, encode_report(NodeReport{}));
+            return more(place.channel);
+          }};
+}
+void wait_for_reports(LocalJob& job) {
+  ASSERT_TRUE(job.start());
+  while (!job.all_reported()) job.step(monotonic_now() + Duration::milliseconds(20), {});
+}
+
+TEST(local_job, a_node_that_was_stopped_after_its_report_leaves_as_others_do) {
+  LocalJob job = reporting_job([](Channel& channel) {
+    (void)::raise(SIGSTOP);
+    while (channel.open()) {
+      const auto message = channel.receive();
+      if (message && message->kind == job_message::leave) return 0;
+      ::usleep(1000);
+    }
+    return 1;
+  });
+  wait_for_reports(job);
+  siginfo_t stopped;
+  const auto pid = static_cast<id_t>(job.process(NodeId(0)));
+  ASSERT_EQ(::waitid(P_PID, pid, &stopped, WSTOPPED | WNOWAIT), 0);
+  EXPECT_EQ(job.finish().size(), 1u);
+  EXPECT_EQ(job.deaths(), 0u);
+  EXPECT_TRUE(job.all_dead());
+}
+
+TEST(local_job, a_node_that_does_not_leave_is_killed_and_counts_as_dead) {
+  LocalJob job = reporting_job([](Channel&) {
+    for (;;) ::pause();
+    return 0;
+  });
+  wait_for_reports(job);
+  EXPECT_EQ(job.finish(Duration{}).size(), 1u) << "it had reported";
+  EXPECT_EQ(job.deaths(), 1u);
 }
 
 }  // namespace
