@@ -532,7 +532,9 @@ Result<Scenario> parse_scenario(std::string_view text, const std::string& file,
       return Error{ErrorCode::invalid_argument, fmt::format("{}: {}", *path, what)};
     }
     return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}:{}: {}", file, error.source().begin.line, what)};
+                 fmt::format("{}:{}: {}; correct that line, or name a scenario: a TOML file like "
+                             "those in examples/scenarios",
+                             file, error.source().begin.line, what)};
   } catch (TomlRefusal& refusal) {
     return std::move(refusal.error);
   }

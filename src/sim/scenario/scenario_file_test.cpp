@@ -367,6 +367,14 @@ TEST(scenario_file, a_wrong_setting_is_named) {
 }
 
 /// Every key of every section, and values that none of them takes.
+TEST(scenario_file, text_that_is_no_toml_is_told_what_a_scenario_is) {
+  const auto s = parse_scenario("root:x:0:0:root:/root:/bin/sh\n", "passwd");
+  ASSERT_FALSE(s.ok());
+  EXPECT_THAT(s.error().message, StartsWith("passwd:1: "));
+  EXPECT_THAT(s.error().message,
+              HasSubstr("name a scenario: a TOML file like those in examples/scenarios"));
+}
+
 TEST(scenario_file, every_key_refuses_what_is_wrong_with_its_line_and_value) {
   const std::pair<const char*, std::vector<const char*>> sections[] = {
       {"network",

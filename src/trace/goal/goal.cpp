@@ -134,9 +134,14 @@ class Parser {
   bool read_head() {
     const std::uint32_t line = now_.line;
     std::uint32_t ranks = 0;
-    if (!expect("num_ranks", "at the beginning") || !read_number(ranks, "number of ranks")) {
-      return false;
+    if (now_.text != "num_ranks") {
+      return fail(line, fmt::format("{} stands at the beginning of what should be GOAL text: write "
+                                    "'num_ranks' there, or name another file: a GOAL text, or the "
+                                    "anchor file of an OTF2 archive, which ends with .otf2",
+                                    shown(now_.text)));
     }
+    advance();
+    if (!read_number(ranks, "number of ranks")) return false;
     if (ranks == 0 || ranks > most_goal_ranks) {
       return fail(line, fmt::format("num_ranks is {}: use 1 to {}", ranks, most_goal_ranks));
     }

@@ -77,7 +77,9 @@ TEST(goal, names_the_first_message_without_its_counterpart_and_counts_them) {
 
 TEST(goal, refuses_what_it_cannot_replay_with_line_and_fix) {
   EXPECT_EQ(refusal("ranks 2"),
-            "a.goal:1: 'ranks' stands at the beginning: write 'num_ranks' there");
+            "a.goal:1: 'ranks' stands at the beginning of what should be GOAL text: write "
+            "'num_ranks' there, or name another file: a GOAL text, or the anchor file of an OTF2 "
+            "archive, which ends with .otf2");
   EXPECT_EQ(refusal("num_ranks 0"), "a.goal:1: num_ranks is 0: use 1 to 262144");
   EXPECT_EQ(refusal("num_ranks 2\nrank 2 { }"),
             "a.goal:2: rank 2 does not exist: num_ranks is 2; use 0 to 1");
