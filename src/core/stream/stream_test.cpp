@@ -294,6 +294,33 @@ TEST(stream, timeslices_given_up_that_die_with_their_sink_are_built_again) {
   }
 }
 
+/// docs/architecture.md, Partitions, names this exception: nobody who takes part in the second
+/// delivery had sent anything to the compute node that gave up.
+TEST(stream, a_timeslice_given_up_that_dies_with_all_who_had_sent_is_repeated_without_a_flag) {
+  for (const bool senders_die : {false, true}) {
+    ClusterOptions options;
+    options.give_up_after = Duration::microseconds(40);
+    options.timeslices = 200;
+    Cluster cluster(options);
+    for (int i = 0; i < 30; ++i) cluster.step();
+    cluster.slow_sink(1'000'000);
+    for (const std::uint32_t late : {1u, 2u}) cluster.pause(NodeId(late), true);
+    for (int i = 0; i < 60; ++i) cluster.step();
+    cluster.kill(options.roster.compute_node(0));
+    if (senders_die) cluster.kill(NodeId(0));
+    for (const std::uint32_t late : {1u, 2u}) cluster.pause(NodeId(late), false);
+    cluster.slow_sink(1);
+    ASSERT_TRUE(cluster.run()) << cluster.describe();
+    std::size_t twice = 0, unflagged = 0;
+    for (const auto& [t, built] : cluster.built()) {
+      twice += built.times > 1 ? 1 : 0;
+      unflagged += built.times > built.repeated + 1 ? 1 : 0;
+    }
+    EXPECT_GT(twice, 0u);
+    EXPECT_EQ(unflagged > 0, senders_die);
+  }
+}
+
 TEST(stream, grants_go_on_after_timeslices_were_given_up) {
   ClusterOptions options = with_grants({});
   options.give_up_after = Duration::microseconds(40);
