@@ -69,6 +69,10 @@ void print_findings(const std::string& name, const report::RunRecord& r) {
     fmt::print(stderr, "weft: {}: input nodes without a majority waited for {:.1f} s (--quorum)\n",
                name, r.quorum_wait_s);
   }
+  if (!r.interrupted && r.timeslices_sent == 0) {
+    fmt::print(stderr, "weft: {}: the source gave no data, and no timeslice was built (--source)\n",
+               name);
+  }
   if (r.timeslices_lost > 0) {
     fmt::print(stderr, "weft: {}: {} timeslices were sent and never built\n", name,
                r.timeslices_lost);

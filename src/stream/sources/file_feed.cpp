@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/sources/file_feed.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "base/crc32c.hpp"
 #include "stream/sources/pattern.hpp"
@@ -92,9 +96,16 @@ Result<std::unique_ptr<MicrosliceFeed>> make_file_feed(const Uri& uri, const Sou
   const auto stride = uri.number("stride", 1, 1, 1'000'000'000);
   if (!stride) return stride.error();
   const bool own_file = has_placeholder(uri.path(), 'i');
-  auto files =
-      FileList::open(expand_placeholders(uri.path(), {{'i', std::to_string(place.input)}}));
+  const std::string path = expand_placeholders(uri.path(), {{'i', std::to_string(place.input)}});
+  auto files = FileList::open(path);
   if (!files) return uri.error(files.error().message, files.error().code);
+  std::error_code none;
+  if (files->total() == 0 && std::filesystem::is_directory(path, none)) {
+    return uri.error(
+        fmt::format("no ordinary file below the directory '{}' has a byte in it; name "
+                    "a directory with files, or a file",
+                    path));
+  }
   const std::uint64_t once = files->total();
   const bool forever = once > 0 && (*loop == 0 || once > endless / *loop);
   const std::uint64_t total = forever ? endless : once * *loop;

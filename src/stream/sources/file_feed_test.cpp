@@ -123,6 +123,13 @@ TEST(file_source, says_what_is_wrong) {
   EXPECT_THAT(open_source("file:/dev/null", {}).error().message, HasSubstr("neither a file nor"));
   EXPECT_THAT(open_source("file:/etc/passwd?rate=native", {}).error().message,
               HasSubstr("no speed of its own"));
+  std::filesystem::create_directories(directory / "tree/b");
+  EXPECT_THAT(open_source("file:" + directory / "tree", {}).error().message,
+              HasSubstr("no ordinary file below the directory"));
+  write_whole(directory / "tree/b/.keep", random_bytes(0, 1));
+  EXPECT_FALSE(open_source("file:" + directory / "tree", {}));
+  write_whole(directory / "tree/b/.hidden", random_bytes(1, 1));
+  EXPECT_TRUE(open_source("file:" + directory / "tree", {}));
   write_whole(directory / "data", random_bytes(1'000, 1));
   auto source = open_source("file:" + directory / "data?cut=10", {});
   std::filesystem::resize_file(directory / "data", 500);

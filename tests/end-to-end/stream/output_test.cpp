@@ -61,6 +61,22 @@ TEST(stream_output, says_that_nobody_took_what_was_built) {
   EXPECT_THAT(ended.output, HasSubstr("5 timeslices dropped")) << ended.describe();
 }
 
+TEST(stream_output, says_that_a_source_is_empty) {
+  ScratchDirectory directory;
+  write_file(directory / "empty", "");
+  std::vector<std::string> job{"stream", "local",      "--inputs", "2",      "--computes",
+                               "1",      "--no-limit", "--sink",   "check:", "--source"};
+  job.push_back("file:" + (directory / "empty"));
+  const Ended ended = run_weft(job);
+  EXPECT_EQ(ended.code, 0) << ended.describe();
+  EXPECT_THAT(ended.errors, HasSubstr("the source gave no data")) << ended.describe();
+  job.back() = "file:" + directory.path();
+  const Ended refused = run_weft(job);
+  EXPECT_EQ(refused.code, 2) << refused.describe();
+  EXPECT_THAT(refused.errors, HasSubstr("no ordinary file below the directory"))
+      << refused.describe();
+}
+
 TEST(stream_output, json_is_one_object_with_every_documented_member) {
   const Ended ended =
       run_weft({"stream", "local", "--inputs", "2", "--computes", "3", "--schedule", "dfs",
