@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include "base/units.hpp"
 #include "report/published.hpp"
@@ -97,11 +98,17 @@ void ProgressLine::show(const StreamProgress& p) {
     built = fmt::format("{} of {} timeslices", p.timeslices, timeslices_);
   }
   const bool has_total = duration_ != Duration{} || timeslices_ > 0;
-  line_.show({fmt::format("{}: {}", label_, timeslices_ > 0 ? built : time),
-              has_total ? share_done(done, std::chrono::steady_clock::now() - begun_) : "",
-              rate_text(p.goodput_bytes_per_s), fmt::format("spread {}", in_ms(p.spread_us)),
-              timeslices_ > 0 ? time : built,
-              fmt::format("buffers {}", report::as_percent(p.buffer_fill))});
+  std::vector<std::string> parts{
+      fmt::format("{}: {}", label_, timeslices_ > 0 ? built : time),
+      has_total ? share_done(done, std::chrono::steady_clock::now() - begun_) : ""};
+  // Before the nodes have told of a first timeslice there is no time to take a rate over.
+  if (p.timeslices > 0) {
+    parts.insert(parts.end(),
+                 {rate_text(p.goodput_bytes_per_s), fmt::format("spread {}", in_ms(p.spread_us))});
+  }
+  parts.insert(parts.end(), {timeslices_ > 0 ? time : built,
+                             fmt::format("buffers {}", report::as_percent(p.buffer_fill))});
+  line_.show(parts);
 }
 
 sim::Progress SimulationLine::progress() {

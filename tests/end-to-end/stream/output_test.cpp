@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <pty.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -51,6 +53,38 @@ std::string http_get(std::uint16_t port, std::string_view path) {
   }
   close(client);
   return answer;
+}
+
+/// Everything that the program writes to a terminal on its standard error.
+std::string shown_on_terminal(std::vector<std::string> command) {
+  command.insert(command.begin(), program());
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  int terminal = -1;
+  const winsize wide{.ws_row = 24, .ws_col = 200, .ws_xpixel = 0, .ws_ypixel = 0};
+  const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, &wide);
+  if (pid == 0) {
+    ::execv(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  std::string shown;
+  std::array<char, 4096> bytes;
+  ssize_t count = 0;
+  // Reading fails when the last process has closed the terminal.
+  while ((count = ::read(terminal, bytes.data(), bytes.size())) > 0) {
+    shown.append(bytes.data(), static_cast<std::size_t>(count));
+  }
+  ::close(terminal);
+  (void)::waitpid(pid, nullptr, 0);
+  return shown;
+}
+
+TEST(stream_output, progress_has_no_rate_before_there_is_one) {
+  const std::string shown = shown_on_terminal({"stream", "local", "--inputs", "1", "--computes",
+                                               "1", "--duration", "1200ms", "--no-limit"});
+  EXPECT_THAT(shown, HasSubstr("of 1.2 s")) << "progress is shown";
+  EXPECT_THAT(shown, testing::Not(HasSubstr(", 0 B/s")));
 }
 
 TEST(stream_output, says_that_nobody_took_what_was_built) {
