@@ -9,7 +9,7 @@
 namespace weft {
 
 /// Sets up the process's log: level by name ("error", "warning", "info", "debug", "trace") and a
-/// prefix that says which node speaks ("input 3"). Call once, before threads start.
+/// prefix that says which node speaks ("input 3"). Call it while no other thread runs.
 void set_up_log(std::string_view level, std::string_view who);
 
 }  // namespace weft

@@ -75,8 +75,8 @@ report::NetworkRecord about_network(const StreamSettings& settings) {
           .parameters = parameters_of(settings)};
 }
 
-/// One run, with the progress line on a terminal. `name` tells it from other ones, `place` says
-/// which of them it is.
+/// One run, with the progress line on a terminal. `name` tells it from other ones, also in the log,
+/// `place` says which of them it is.
 Result<report::RunRecord> run_one(const StreamSettings& settings, NetworkOutput& output,
                                   const std::string& name = {}, const std::string& place = {}) {
   LocalOptions local = settings.local;
@@ -86,7 +86,9 @@ Result<report::RunRecord> run_one(const StreamSettings& settings, NetworkOutput&
   }
   const auto network = output.begin(name);
   if (!network) return network.error();
+  set_up_log(local.log_level, name);
   auto record = stream::run_local(settings.stream, local, *network);
+  set_up_log(local.log_level, "");
   if (!record) return record;
   if (auto good = output.end(); !good) return std::move(good).error();
   return record;

@@ -229,6 +229,18 @@ TEST(stream_output, compare_prints_one_row_per_schedule) {
   EXPECT_THAT(ended.output, HasSubstr("\ngrant"));
 }
 
+TEST(stream_output, compare_says_in_which_run_a_node_died) {
+  const Ended ended =
+      run_weft({"stream", "compare", "--inputs", "2", "--computes", "2", "--schedules",
+                "offset,grant", "--duration", "700ms", "--peer-timeout", "1s", "--fault",
+                "at=200ms kill host3", "--no-limit"});
+  EXPECT_EQ(ended.code, 0) << ended.describe();
+  for (const char* schedule : {"offset", "grant"}) {
+    EXPECT_THAT(ended.errors, HasSubstr(fmt::format("[{}] node 3 ended by signal 9", schedule)))
+        << ended.describe();
+  }
+}
+
 TEST(stream_output, limit_measures_each_size_with_and_without_small_messages) {
   for (const char* fabric : {"tcp", "libfabric:shm"}) {
     const Ended ended =
