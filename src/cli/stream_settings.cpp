@@ -13,7 +13,7 @@
 #include "cli/parsed_option.hpp"
 #include "cli/reference_file.hpp"
 #include "cli/suggestions.hpp"
-#include "fabric/shaped/shaped.hpp"
+#include "net/link_shape.hpp"
 #include "stream/node/schedules.hpp"
 
 namespace weft::cli {
@@ -44,14 +44,14 @@ void add_link_option(CLI::App& command, StreamSettings& s) {
       .add_option_function<std::string>(
           "--link",
           [&s](const std::string& text) {
-            auto shape = parse_shape("--link", text);
-            if (!shape) throw CLI::ValidationError(shape.error().message);
-            if (shape->cut_through) {
+            if (text.ends_with(",cut-through")) {
               throw CLI::ValidationError(
                   "--link: nodes of a stream have links that do not cut "
                   "through; write RATE,LATENCY");
             }
-            s.stream.link = StreamLink{shape->egress.rate, shape->egress.latency};
+            const auto shape = parse_link_shape("--link", text);
+            if (!shape) throw CLI::ValidationError(shape.error().message);
+            s.stream.link = StreamLink{shape->rate, shape->latency};
           },
           "shape every node's link: rate and latency, as 200Mbit,20us")
       ->type_name("RATE[,LATENCY]");

@@ -12,7 +12,9 @@ Result<ShapeOptions> parse_shape(std::string_view option, std::string_view text)
   const bool cut_through = text.ends_with(kCutThrough);
   if (cut_through) text.remove_suffix(kCutThrough.size());
   const auto link = parse_link_shape(option, text);
-  if (!link.ok()) return link.error();
+  if (!link.ok()) {
+    return Error{link.error().code, link.error().message + ", or RATE,LATENCY,cut-through"};
+  }
   ShapeOptions options = symmetric_shape(link->rate, link->latency);
   options.cut_through = cut_through;
   return options;
