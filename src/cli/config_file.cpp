@@ -126,7 +126,7 @@ void apply_setting(CLI::App& command, const std::string& where, const std::strin
     }
     option->run_callback();
   } catch (const CLI::ParseError& error) {
-    throw CLI::ConfigError(fmt::format("{}: {}", where, error.what()));
+    throw CLI::ConfigError(fmt::format("{}: {}", where, explain_value(error.what())));
   }
 }
 

@@ -36,9 +36,9 @@ OptionDescription describe_option(const CLI::Option& from) {
   option.group = from.get_group();
   option.default_value = from.get_default_str();
   option.required = from.get_required();
-  option.is_list = from.get_delimiter() == ',';
   option.positional = from.get_snames().empty() && from.get_lnames().empty();
   if (from.get_items_expected_max() > 0) read_type(from.get_type_name(), option);
+  option.is_list = option.value == words_type;
   if (option.positional) {
     option.names.push_back(from.get_single_name());
     OptionDescription named;

@@ -18,6 +18,9 @@ namespace weft::cli {
 /// that end with ':' are followed by something else, often the name of a file.
 using Suggestions = std::map<std::string, std::vector<std::string>>;
 
+/// The type's name of an option whose value is a list with commas.
+inline constexpr const char* words_type = "NAME,...";
+
 struct OptionDescription {
   std::vector<std::string> names;  ///< "-o", "--out"; of a positional one, its name alone
   std::string value;               ///< what follows it, "N"; empty for a flag and a positional one

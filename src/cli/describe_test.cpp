@@ -37,7 +37,7 @@ struct Program {
     local->add_option("-o,--out", word, "where to")->type_name("DIR");
     local->footer("Examples:\n  demo stream local --inputs 2\n  demo stream local -o 'x'\\y\n");
     local->add_option("--fabric", word, "over which");
-    local->add_option("--plan", files, "which, in this order")->delimiter(',');
+    local->add_option("--plan", files, "which, in this order")->type_name(words_type);
     CLI::App* limits = local->add_option_group("limits", "Limits");
     limits->add_option("--link", word, "rate")->type_name("RATE");
     CLI::App* report = root.add_subcommand("report", "Make a report");

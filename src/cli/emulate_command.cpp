@@ -10,6 +10,7 @@
 
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/parsed_option.hpp"
 #include "emulate/calibration.hpp"
 #include "emulate/run.hpp"
 
@@ -145,17 +146,12 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
           "its own; {server} is its address, or {socket} the Unix socket where it "
           "listens (coarse: ± 20 us)")
       ->type_name("COMMAND");
-  emulate
-      ->add_option(
-          "--method", s.methods,
-          "latency: hold (the receiver keeps a message until it is due) or spin (the sender spins "
-          "first); bandwidth: a token bucket or padding (filler bytes go ahead of the program's). "
-          "spin,padding is the emulator of Wang et al. 2016, for comparison")
-      ->check(CLI::IsMember({"hold", "spin", "padding"}))
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("NAME[,NAME]")
-      ->capture_default_str();
+  add_words(
+      *emulate, "--method", s.methods, {.known = {"hold", "spin", "padding"}},
+      "latency: hold (the receiver keeps a message until it is due) or spin (the sender spins "
+      "first); bandwidth: a token bucket or padding (filler bytes go ahead of the program's). "
+      "spin,padding is the emulator of Wang et al. 2016, for comparison")
+      ->allow_extra_args(false);
   emulate->add_flag("--ucx", s.request.use_ucx,
                     "make Open MPI use UCX, which can be interposed; its default cannot");
   emulate->add_option("--json", s.json, "write the run's record to this file")->type_name("FILE");

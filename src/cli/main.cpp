@@ -17,6 +17,7 @@
 #include "cli/commands.hpp"
 #include "cli/describe.hpp"
 #include "cli/doctor_command.hpp"
+#include "cli/parsed_option.hpp"
 #include "cli/suggest.hpp"
 #include "cli/suggestions.hpp"
 #include "runtime/stop_signals.hpp"
@@ -165,6 +166,7 @@ int run(int argc, char** argv) {
   add_trace_command(app, outcome);
   add_help_command(app, outcome);
   add_generate_command(app, WEFT_VERSION, suggestions());
+  check_numbers(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {

@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output_directory.hpp"
+#include "cli/parsed_option.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/stream_settings.hpp"
 #include "report/report.hpp"
@@ -124,10 +125,8 @@ void run_node(CLI::App& command, NodeCommand& state, Outcome& outcome) {
 void add_cluster_options(CLI::App& node, NodeCommand& state) {
   auto& c = state.cluster;
   const char* group = "Cluster";
-  node.add_option(
-          "--nodes", c.nodes,
-          "HOST:PORT of every node, by rank; by default the launcher provides them through PMIx")
-      ->delimiter(',')
+  add_words(node, "--nodes", c.nodes, {.known = {}, .may_repeat = true},
+            "HOST:PORT of every node, by rank; by default the launcher provides them through PMIx")
       ->group(group);
   node.add_option("--rank", c.rank,
                   "number of this node in --nodes; by default the entry with this host")

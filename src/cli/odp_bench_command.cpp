@@ -234,7 +234,6 @@ void add_odp_bench_command(CLI::App& odp, Outcome& outcome) {
   add_options(*bench, *state);
   add_device_options(*bench, state->options.device);
   bench->add_flag("--json", state->json, "print one JSON object");
-  refuse_negative_numbers(*bench);
   bench->footer(
       "Any host that reaches the server's port can make it register up to 1 GiB of empty memory.\n"
       "The exit code is 1 when a READ failed.\n"

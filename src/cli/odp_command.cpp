@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "base/units.hpp"
 #include "cli/commands.hpp"
@@ -202,6 +203,7 @@ Result<std::string> parse_directory_name(const std::string& text) {
 Result<rdma::Avoidance> parse_avoidance(const std::string& text) {
   rdma::Avoidance avoidance;
   bool has_none = false;
+  std::set<std::string> seen;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string word = text.substr(at, end - at);
@@ -213,6 +215,10 @@ Result<rdma::Avoidance> parse_avoidance(const std::string& text) {
                    fmt::format("'{}' avoids nothing: use smallest-rnr, dummy, reissue, prefetch, "
                                "bound, all or none",
                                word)};
+    }
+    if (!seen.insert(word).second) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("'{}' is there twice; leave one out", word)};
     }
     has_none = has_none || word == "none";
     if (has_none && text != "none") {
@@ -289,7 +295,6 @@ void add_simulate(CLI::App& odp, Outcome& outcome) {
       ->type_name("DIR");
   add_force_option(*simulate, s.replaces);
   simulate->add_flag("--json", s.json, "print one JSON object");
-  refuse_negative_numbers(*simulate);
   simulate->footer(
       "Examples:\n"
       "  weft odp simulate --device connectx-4 --odp server --num-ops 2 --interval 1ms --json\n"

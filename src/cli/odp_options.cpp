@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -55,7 +56,13 @@ Result<std::vector<std::uint8_t>> parse_timeout_codes(const std::string& text) {
                                "1..8,12",
                                text)};
     }
-    for (int code = *first; code <= *last; ++code) codes.push_back(static_cast<std::uint8_t>(code));
+    for (std::uint32_t code = *first; code <= *last; ++code) {
+      if (std::find(codes.begin(), codes.end(), code) != codes.end()) {
+        return Error{ErrorCode::invalid_argument,
+                     fmt::format("'{}' has code {} twice; leave one out", text, code)};
+      }
+      codes.push_back(static_cast<std::uint8_t>(code));
+    }
     at = end + 1;
   }
   return codes;

@@ -1,11 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/parsed_option.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include "cli/describe.hpp"
 
 namespace weft::cli {
+namespace {
+
+/// Appends a word of `value`; throws the error that it is.
+void add_word(const std::string& option, const std::string& value, std::string word,
+              const WordList& list, std::vector<std::string>& words) {
+  const auto is_in = [&](const std::vector<std::string>& all) {
+    return std::find(all.begin(), all.end(), word) != all.end();
+  };
+  if (word.empty()) {
+    throw CLI::ValidationError(
+        option, fmt::format("'{}' has an empty entry; write one comma between two of them", value));
+  }
+  if (!list.known.empty() && !is_in(list.known)) {
+    // In CLI11's words, which explain_value knows.
+    throw CLI::ValidationError(option,
+                               fmt::format("{} not in {{{}}}", word, fmt::join(list.known, ",")));
+  }
+  if (!list.may_repeat && is_in(words)) {
+    throw CLI::ValidationError(option, fmt::format("'{}' is there twice; leave one out", word));
+  }
+  words.push_back(std::move(word));
+}
+
+/// The largest number that the option's target can have. Trying that out changes the target, which
+/// gets the option's value behind every check.
+std::uint64_t largest_of(const CLI::Option& option) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  for (const std::uint64_t limit : {most, most >> 32, most >> 48}) {
+    if (option.get_callback()({fmt::format("{}", limit)})) return limit;
+  }
+  return most >> 56;
+}
+
+std::string number_error(const CLI::Option& option, const std::string& text) {
+  if (text.starts_with('-')) return fmt::format("'{}' is negative: give 0 or more", text);
+  errno = 0;
+  char* end = nullptr;
+  const std::uint64_t number = std::strtoull(text.c_str(), &end, 0);
+  if (text.empty() || *end != '\0') {
+    return fmt::format("'{}' is no number; write one such as 4", text);
+  }
+  const std::uint64_t most = largest_of(option);
+  if (errno != ERANGE && number <= most) return {};
+  return fmt::format("'{}' is too large: give at most {}", text, most);
+}
+
+}  // namespace
 
 CLI::Option* add_text_option(CLI::App& command, const std::string& name,
                              std::function<std::string(const std::string&)> read,
@@ -24,16 +79,34 @@ void ignore_options(CLI::App& command, std::initializer_list<const char*> names)
   for (const char* name : names) command.get_option(name)->group("");
 }
 
-void refuse_negative_numbers(CLI::App& command) {
+CLI::Option* add_words(CLI::App& command, const std::string& name, std::vector<std::string>& target,
+                       const WordList& list, const std::string& description) {
+  const auto read = [name, list, &target](const std::vector<std::string>& values) {
+    std::vector<std::string> words;
+    for (const std::string& value : values) {
+      for (std::size_t at = 0; at <= value.size();) {
+        const std::size_t end = std::min(value.find(',', at), value.size());
+        add_word(name, value, value.substr(at, end - at), list, words);
+        at = end + 1;
+      }
+    }
+    target = std::move(words);
+  };
+  auto* option = command.add_option_function<std::vector<std::string>>(name, read, description);
+  option->type_name(list.known.empty()
+                        ? words_type
+                        : fmt::format("{}:{{{}}}", words_type, fmt::join(list.known, ",")));
+  option->default_str(fmt::format("{}", fmt::join(target, ",")));
+  return option;
+}
+
+void check_numbers(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
     if (option->get_type_name() != "UINT") continue;
-    option->check([](const std::string& text) {
-      if (text.starts_with('-')) return "'" + text + "' is negative: give 0 or more";
-      errno = 0;
-      std::strtoull(text.c_str(), nullptr, 0);
-      if (errno == ERANGE) return "'" + text + "' is too large: give at most 18446744073709551615";
-      return std::string();
-    });
+    option->check([option](const std::string& text) { return number_error(*option, text); });
+  }
+  for (CLI::App* below : command.get_subcommands([](CLI::App*) { return true; })) {
+    check_numbers(*below);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -39,8 +40,19 @@ CLI::Option* add_parsed(CLI::App& command, const std::string& name, T& target, P
 /// command line.
 void ignore_options(CLI::App& command, std::initializer_list<const char*> names);
 
-/// CLI11 reads -1 as the largest number of an unsigned type, and 2^64 as well: after this, its
-/// options do not.
-void refuse_negative_numbers(CLI::App& command);
+/// What the words of a list may be.
+struct WordList {
+  std::vector<std::string> known;  ///< only these; empty: any
+  bool may_repeat = false;
+};
+/// An option whose value is a list of words with commas between them, as "dfs,grant". An empty
+/// entry, and a word that is there twice, are errors of the command line.
+CLI::Option* add_words(CLI::App& command, const std::string& name, std::vector<std::string>& target,
+                       const WordList& list, const std::string& description);
+
+/// Sees to it that options with a number refuse everything else, of this command and those below:
+/// CLI11 reads -1 as the largest number of an unsigned type, and takes numbers beyond it for none.
+/// To be called after the last option was added.
+void check_numbers(CLI::App& command);
 
 }  // namespace weft::cli

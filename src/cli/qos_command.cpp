@@ -14,7 +14,6 @@
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/output_directory.hpp"
-#include "cli/parsed_option.hpp"
 #include "cli/qos_live.hpp"
 #include "cli/qos_report.hpp"
 #include "cli/team.hpp"
@@ -198,7 +197,6 @@ void add_qos_command(CLI::App& root, Outcome& outcome) {
       ->type_name("DIR")
       ->group("Output");
   add_force_option(*qos, s.replaces);
-  refuse_negative_numbers(*qos);
   qos->footer(
       "Examples:\n"
       "  weft qos --scenario examples/scenarios/qos-small.toml --iterations 20 --placements 1\n"

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "cli/config_file.hpp"
+#include "cli/parsed_option.hpp"
 #include "sim/scenario/scenario_file.hpp"
 
 namespace weft::cli {
@@ -81,6 +82,7 @@ StreamSettings job_of(const sim::Scenario& scenario, const sim::ScenarioJob& job
   CLI::App command;
   add_job_options(command, settings);
   add_local_options(command, settings);
+  check_numbers(command);
   settings.stream.fabric = "sim:" + scenario.name;
   apply_scenario(command, scenario, job, settings);
   try {

@@ -218,7 +218,6 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
   simulate->add_option("--out", s.out, "directory for the record and the report")->type_name("DIR");
   add_force_option(*simulate, s.trace.replaces);
   add_trace_options(*simulate, s.trace);
-  refuse_negative_numbers(*simulate);
   simulate->require_subcommand(0, 1);
   simulate->footer(
       "Examples:\n"

@@ -295,12 +295,9 @@ void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
   add_local_options(*compare, state.settings);
   ignore_options(*compare, {"--schedule"});
   add_trace_options(*compare, state.trace);
-  const std::vector<std::string> schedules(stream::schedule_names().begin(),
-                                           stream::schedule_names().end());
-  compare->add_option("--schedules", state.schedules, "schedules to run, in this order")
-      ->delimiter(',')
-      ->check(CLI::IsMember(schedules))
-      ->capture_default_str();
+  add_words(*compare, "--schedules", state.schedules,
+            {.known = {stream::schedule_names().begin(), stream::schedule_names().end()}},
+            "schedules to run, in this order");
   compare->add_option("--limit-sizes", state.limit_sizes,
                       "also measure the limit for these message sizes, doubling, as 1KiB..1MiB");
   compare->add_flag(

@@ -213,7 +213,6 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
              "simulation, else one each 20ms");
   add_data_options(command, s);
   add_schedule_options(command, s);
-  refuse_negative_numbers(command);
   add_config_option(command, [&command, &s] { note_schedule_options(command, s); });
 }
 

@@ -298,7 +298,6 @@ void add_sweep_command(CLI::App& root, Outcome& outcome) {
       ->type_name("DIR")
       ->group("Output");
   add_force_option(*sweep, s.replaces);
-  refuse_negative_numbers(*sweep);
   sweep->positionals_at_end();
   sweep->footer(
       "Examples:\n"

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -16,6 +17,7 @@
 
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/parsed_option.hpp"
 #include "fabric/tcp/tcp.hpp"
 #include "faults/fault.hpp"
 #include "faults/host_list.hpp"
@@ -77,7 +79,7 @@ struct Words {
   std::uint32_t hosts = testbed::TestbedOptions{}.hosts;
   std::string link = "0";
   std::string uplink = "0";
-  std::vector<unsigned> levels;
+  std::vector<std::string> levels;
   std::string queue = "128KiB";
   std::string delay = "0";
   std::uint32_t mtu = testbed::TestbedOptions{}.mtu;
@@ -103,12 +105,9 @@ std::vector<CLI::Option*> add_shape(CLI::App& command, Words& words) {
                       "rate of the link between two switches, with half of the hosts each; 0: "
                       "one switch")
           ->capture_default_str(),
-      command
-          .add_option("--levels", words.levels,
-                      "weights of service levels 0, 1, ... at switch ports, as 1,2,4,8; by "
-                      "default ports have one queue")
-          ->delimiter(',')
-          ->check(CLI::Range(1, 255))
+      add_words(command, "--levels", words.levels, {.known = {}, .may_repeat = true},
+                "weights of service levels 0, 1, ... at switch ports, as 1,2,4,8; by "
+                "default ports have one queue")
           ->type_name("WEIGHTS"),
       command
           .add_option("--queue", words.queue,
@@ -154,13 +153,19 @@ Result<void> check_congestion_control(const Words& words) {
 }
 
 /// Levels as connections of weft mark them.
-std::vector<testbed::LevelClass> levels_of(const std::vector<unsigned>& weights) {
+Result<std::vector<testbed::LevelClass>> levels_of(const std::vector<std::string>& weights) {
   const auto dscp = TcpOptions{}.dscp;
   std::vector<testbed::LevelClass> levels;
   for (std::size_t i = 0; i < weights.size(); ++i) {
+    std::uint8_t weight = 0;
+    const char* const end = weights[i].data() + weights[i].size();
+    const auto [rest, error] = std::from_chars(weights[i].data(), end, weight);
+    if (error != std::errc() || rest != end || weight == 0) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("'{}' is no weight of a level: give 1 to 255", weights[i])};
+    }
     // More than there are levels are refused with the rest of the options.
-    levels.push_back({.dscp = i < dscp.size() ? dscp[i] : std::uint8_t{0},
-                      .weight = static_cast<std::uint8_t>(weights[i])});
+    levels.push_back({.dscp = i < dscp.size() ? dscp[i] : std::uint8_t{0}, .weight = weight});
   }
   return levels;
 }
@@ -174,7 +179,7 @@ Result<testbed::TestbedOptions> understand(const Words& words) {
   if (auto known = check_congestion_control(words); !known.ok()) return std::move(known).error();
   read(parse_bandwidth(words.link), "--link", options.link, error);
   read(parse_bandwidth(words.uplink), "--uplink", options.uplink, error);
-  options.levels = levels_of(words.levels);
+  read(levels_of(words.levels), "--levels", options.levels, error);
   read(parse_byte_count(words.queue), "--queue", options.queue, error);
   read(parse_duration(words.delay), "--delay", options.delay, error);
   read(parse_duration(words.lifetime), "--lifetime", options.lifetime, error);

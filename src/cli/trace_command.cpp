@@ -248,7 +248,6 @@ void add_replay_command(CLI::App& trace, Outcome& outcome) {
       ->check(CLI::Range(1U, 1'000'000U))
       ->type_name("UINT")
       ->capture_default_str();
-  refuse_negative_numbers(*replay);
   replay->footer(
       "Example:\n"
       "  weft trace replay examples/traces/ring-8.goal --scenario "

@@ -260,7 +260,6 @@ void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
       ->group("Output");
   add_force_option(*uniform, s.trace.replaces);
   add_trace_options(*uniform, s.trace);
-  refuse_negative_numbers(*uniform);
   uniform->footer(
       "Examples:\n"
       "  weft simulate uniform --topology fat-tree:1024 --load 0.7 --packet 4KiB --json\n"

@@ -306,6 +306,22 @@ TEST(stream_output, options_can_come_from_a_file) {
   EXPECT_EQ(ended.json().value("inputs", 0), 3) << "the command line wins\n" << ended.describe();
 }
 
+TEST(stream_output, a_file_of_options_is_told_of_wrong_values_as_the_command_line_is) {
+  ScratchDirectory directory;
+  for (const auto& [line, words] : std::vector<std::pair<std::string, std::string>>{
+           {"descriptors = 99999999999", "too large: give at most 4294967295"},
+           {"inputs = \"many\"", "'many' is no number; write one such as 4"},
+           {"schedules = [\"dfs\", \"dfs\"]", "'dfs' is there twice"},
+           {"schedules = \"fast\"", "'fast' is none of best-effort, offset, dfs, grant"}}) {
+    write_file(directory / "job.toml", line + "\n");
+    const Ended ended = run_weft({"stream", "compare", "--config", directory / "job.toml"}, 30);
+    EXPECT_EQ(ended.code, 2) << ended.describe();
+    EXPECT_THAT(ended.errors, HasSubstr("job.toml:1: --" + line.substr(0, line.find(' ')) + ": "))
+        << ended.describe();
+    EXPECT_THAT(ended.errors, HasSubstr(words)) << ended.describe();
+  }
+}
+
 TEST(stream_output, help_ends_with_three_examples) {
   for (const char* command : {"local", "compare", "limit"}) {
     const Ended ended = run_weft({"stream", command, "--help"});
