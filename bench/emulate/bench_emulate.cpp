@@ -39,7 +39,7 @@ struct Options {
   std::string mpi = "mpich";
   std::vector<std::string> only = {"latency",    "bandwidth", "padding",
                                    "orthogonal", "window",    "native"};
-  int repeat = 9;
+  int repeat = 25;
 };
 
 void fail(const Error& error) {
