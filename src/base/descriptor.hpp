@@ -8,11 +8,12 @@
 
 namespace weft {
 
-/// Owns a file descriptor, and closes it. None when it is negative. One thread at a time.
+/// Owns a file descriptor and closes it in the destructor. Holds none when the number is negative.
+/// One thread at a time.
 class Descriptor {
  public:
   Descriptor() = default;
-  /// Takes it over.
+  /// Takes ownership of `number`.
   explicit Descriptor(int number) : number_(number) {}
   Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
@@ -26,7 +27,7 @@ class Descriptor {
 
   int get() const { return number_; }
   bool open() const { return number_ >= 0; }
-  /// Closes it before its owner ends.
+  /// Closes the descriptor now; does nothing without one.
   void reset() {
     if (number_ >= 0) ::close(number_);
     number_ = -1;

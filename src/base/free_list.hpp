@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FreeList: a fixed number of objects, allocated once, handed out and taken back in constant time.
+// FreeList: a pool of a fixed number of objects, which allocates once and lends in constant time.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace weft {
 
-/// Items have a member `Item* next`, which is the list's while an item is free and its user's while
-/// it is taken, and `clear()`, which releases resources that a free item must not hold. Other
-/// members stay as their last user left them. One thread at a time.
+/// Owns all items. An Item needs a member `Item* next`, which the list uses while the item is free
+/// and the caller while it is taken, and a function `clear()`, which releases the resources that a
+/// free item must not hold. The list does not change other members. One thread at a time.
 template <class Item>
 class FreeList {
  public:
@@ -22,7 +22,7 @@ class FreeList {
   }
 
   bool empty() const { return free_ == nullptr; }
-  /// Not from an empty list. `next` is null.
+  /// Takes an item, whose `next` is null. Aborts when the list is empty.
   Item& take() {
     WEFT_CHECK(free_ != nullptr);
     Item& item = *free_;
@@ -30,12 +30,12 @@ class FreeList {
     item.next = nullptr;
     return item;
   }
-  /// An item that `take` returned.
+  /// Clears an item that `take` returned and makes it free.
   void give(Item& item) {
     item.clear();
     add(item);
   }
-  /// All of them, free or not; the one at the front is the first to be taken.
+  /// Returns all items, free or taken; `take` of a new list returns the front one.
   std::span<Item> all() { return {items_.get(), capacity_}; }
 
  private:

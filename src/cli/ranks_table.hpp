@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of workloads and traces, as a table.
+// Prints the table of the jobs with simulated ranks: workloads and traces.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace weft::cli {
 
-/// `jobs`: JSON objects as jobs::RanksJobs::to_json writes them. Prints nothing without any.
+/// Prints a table of the jobs to standard output, and nothing when there are none. Each string is a
+/// JSON object that jobs::RanksJobs::to_json wrote.
 void print_ranks_jobs(const std::vector<std::string>& jobs);
 
 }  // namespace weft::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published figures in TOML (docs/report.md).
+// Reads a TOML file of published figures, which reports show beside measured ones (docs/report.md).
 #pragma once
 
 #include <string>
@@ -10,9 +10,8 @@
 
 namespace weft::cli {
 
-/// Reads a file of [[reference]] tables, at most 10,000 of them in 1 MiB. Errors read "FILE:LINE:
-/// what is wrong": an unreadable or malformed file, unknown keys and metrics, values of the wrong
-/// kind.
+/// Reads a file of at most 10,000 [[reference]] tables and 1 MiB. Errors read "FILE:LINE: …" and
+/// report an unreadable or malformed file, unknown keys and metrics, and values of the wrong kind.
 Result<std::vector<report::Reference>> read_references(const std::string& path);
 
 }  // namespace weft::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weft simulate SCENARIO where the scenario has jobs, and the parts that jobs and traffic share.
+// Runs `weft simulate SCENARIO` for scenarios with jobs, and declares the parts of that command
+// that scenarios with synthetic traffic use too.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace weft::cli {
 
-/// The command's options.
+/// The options of `weft simulate SCENARIO`.
 struct SimulateCommand {
   std::string scenario;
   std::vector<std::string> settings;
@@ -29,44 +30,48 @@ struct SimulateCommand {
   bool no_limit = false;
   bool json = false;
   std::string out;
-  std::string capture;  ///< empty: none
+  std::string capture;  ///< path of a packet capture to write; empty: no capture
   std::uint32_t capture_host = 0;
   TraceSettings trace;
   std::string log_level = "warning";
 };
 
-/// Figures of a simulation itself, of any content.
+/// Figures of the simulation as a whole, whatever runs in it.
 struct Simulation {
   std::uint64_t trace_hash = 0;
   std::uint64_t events = 0;
   std::uint64_t packet_hops = 0;
   Duration simulated{};
   double wall_s = 0;
-  std::optional<bool> deterministic;        ///< none: no second run was made
-  std::optional<sim::RcCounters> reliable;  ///< none: no reliable connections
+  std::optional<bool> deterministic;        ///< empty without a second run
+  std::optional<sim::RcCounters> reliable;  ///< empty without reliable connections
 };
 
-/// The jobs' records, in the scenario's order, and the figures of the simulation.
+/// The records of the jobs, in the scenario's order, and the figures of their simulation.
 struct JobRuns {
   std::vector<report::RunRecord> records;
   Simulation whole;
 };
 
-/// As one JSON object.
+/// Formats the figures as one JSON object.
 std::string to_json(const Simulation& simulation);
+/// Prints the figures to standard output as text.
 void print_text(const Simulation& simulation, std::uint64_t seed);
-/// Holds a second run against the first. Whether they did the same.
+/// Compares a second run with the first one by trace hash and number of events. Returns true and
+/// prints a line, unless `json`, when they agree; reports an error to `outcome` when they differ or
+/// the second run failed.
 bool compare(const Simulation& first, const Result<Simulation>& second, bool json,
              Outcome& outcome);
 
-/// Runs all jobs of the scenario, which has some.
+/// Runs all jobs of the scenario, which must have at least one, and reports on them as `command`
+/// says. Errors go to `outcome`.
 void simulate_jobs(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
                    Outcome& outcome);
-/// The same without reports and limits.
+/// Runs the jobs in the same way without reports and without the search for the limit.
 Result<JobRuns> run_jobs(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
                          Outcome& outcome);
-/// Runs the scenario's stream as it is, with each means against the pitfalls of on-demand paging,
-/// and over pinned memory, and shows the runs side by side.
+/// Runs the scenario's stream several times: unchanged, with each countermeasure against the
+/// pitfalls of on-demand paging (paper 2), and over pinned memory. Prints the runs side by side.
 void compare_avoidance(const sim::Scenario& scenario, const SimulateCommand& command, Team& team,
                        Outcome& outcome);
 

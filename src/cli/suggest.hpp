@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Did you mean": the name that a mistyped one is nearest to.
+// Error texts for mistyped commands, options and values: "did you mean …?".
 #pragma once
 
 #include <span>
@@ -13,28 +13,29 @@ class App;
 
 namespace weft::cli {
 
-/// How many letters must be inserted, left out, exchanged for others or swapped with their
-/// neighbour to make `a` of `b`.
+/// Returns the edit distance of two words (optimal string alignment): the number of insertions,
+/// deletions, substitutions and swaps of neighbours that turn `b` into `a`.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The one of `known` that `word` is likely to mean; empty when none is near.
+/// Returns the word of `known` that a user who typed `word` is likely to mean: one that begins with
+/// it, or differs in at most a third of its letters. Returns an empty string when no word does.
 std::string nearest(std::string_view word, std::span<const std::string> known);
 
-/// The last command of the line that was understood.
+/// Returns the innermost command that the parsed command line names.
 const CLI::App& deepest_command(const CLI::App& root);
-/// As typed: "weft stream local".
+/// Returns the command with its parents, as users type it: "weft stream local".
 std::string full_name(const CLI::App& command);
-/// Names of the commands below it that are for people.
+/// Returns the names of the command's subcommands that help shows.
 std::vector<std::string> commands_of(const CLI::App& command);
 
-/// The error text for a command line that `root` has refused because of unknown words.
+/// Returns the error text for a command line that `root` refused because of unknown words.
 std::string explain_unknown(const CLI::App& root);
 
-/// The same as the text of CLI11 for a value that an option refuses, in words that name the right
-/// form; that text where there is nothing to add.
+/// Rewrites CLI11's error text for a refused value so that it names the right form. Returns a text
+/// that it does not know unchanged.
 std::string explain_value(const std::string& text);
 
-/// The command below `root` that `words` name, or null with the reason in `error`.
+/// Finds the command below `root` that `words` name; returns null with the reason in `error`.
 const CLI::App* find_command(const CLI::App& root, std::span<const std::string> words,
                              std::string& error);
 

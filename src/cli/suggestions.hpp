@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The beginnings of some options' values, for completion. They are offered, not demanded.
+// Suggested values of options, for the shell's completion; the options take other values too.
 #pragma once
 
 #include "cli/describe.hpp"
 
 namespace weft::cli {
 
-/// By option: fabrics, schedules, sources, sinks, topologies and presets.
+/// Returns the suggestions by option: fabrics, schedules, sources, sinks, topologies, presets and
+/// others.
 Suggestions suggestions();
 
-/// "auto, tcp, …": the fabrics, for help.
+/// Returns the list of fabrics for help: "auto, tcp, …".
 std::string fabric_list();
 
 }  // namespace weft::cli

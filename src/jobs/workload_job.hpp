@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The jobs of a scenario whose ranks are simulated without processes: `[[jobs]]` with
+// Reads the jobs of a scenario that have simulated ranks instead of processes: `[[jobs]]` with
 // `kind = "workload"` or `"trace"`.
 #pragma once
 
@@ -14,30 +14,33 @@
 
 namespace weft::jobs {
 
+/// One job: a communication pattern (paper 5, 5.3) or the replay of traces.
 struct WorkloadJob {
   std::string name;
-  sim::PatternOptions pattern;  ///< of a trace: `ranks` and the mean of `message_bytes` only
-  /// Examined, of one number of ranks; each iteration takes one of them. Empty: it is a workload.
+  sim::PatternOptions pattern;  ///< a trace sets only `ranks` and the mean of `message_bytes`
+  /// Examined traces of the same number of ranks, which the iterations replay in turn. Empty for a
+  /// workload.
   trace::Traces traces;
-  std::vector<std::string> files;  ///< of the traces, as the scenario has them
-  double compute_factor = 1;       ///< of a trace's computation
+  std::vector<std::string> files;  ///< the traces' paths, as the scenario writes them
+  double compute_factor = 1;       ///< multiplies the times that a trace computes
   std::uint64_t eager_bytes = 16 << 10;
   double compute_noise = 0.02;
-  /// Of an iteration of the rank that computes the longest, the share that it computes when the job
-  /// runs alone, in (0, 1): `pattern.compute` is found by measuring. 0: it is given.
+  /// The share of an iteration, in (0, 1), that the slowest rank computes when the job runs alone;
+  /// a measurement then finds `pattern.compute`. 0: the scenario gives `pattern.compute`.
   double computation = 0;
-  std::uint32_t arrives = 0;          ///< the first window that it is in
-  std::uint32_t leaves = ~0U;         ///< the first that it is not in any more
-  std::uint64_t ages_per_window = 0;  ///< iterations between the beginnings of two windows
+  std::uint32_t arrives = 0;          ///< the first window in which the job runs
+  std::uint32_t leaves = ~0U;         ///< the first later window in which it does not
+  std::uint64_t ages_per_window = 0;  ///< iterations from the beginning of one window to the next
 
   bool is_trace() const { return !traces.empty(); }
-  /// "all-to-all", or the names of a trace's files.
+  /// Returns the pattern's name, such as "all-to-all", or the names of the traces' files.
   std::string what() const;
+  /// True when the job runs in that window.
   bool is_in(std::uint32_t window) const { return arrives <= window && window < leaves; }
 };
 
-/// The scenario's jobs, several where one says `copies`. Errors name file, line, key, value and
-/// fix.
+/// Returns the scenario's jobs in its order; a table with `copies` makes several jobs. Errors name
+/// file, line, key, value and fix.
 Result<std::vector<WorkloadJob>> workloads_of(const sim::Scenario& scenario);
 
 }  // namespace weft::jobs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LinkClock: when a link's transmitter is free: what LinkModel knows of the past. For models of
-// many links, which keep the links' properties elsewhere.
+// LinkClock: the time at which a link's transmitter becomes free, the only state of a LinkModel.
+// Models of many links hold one LinkClock per link and store rates and latencies elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,19 @@
 
 namespace weft::net {
 
-/// Exact as LinkModel says. All calls are given the link's rate; zero: infinitely fast.
+/// Computes departure times with LinkModel's exactness. The caller passes the link's rate to every
+/// call; a rate of zero means infinitely fast. One thread at a time.
 class LinkClock {
  public:
   __extension__ using Wide = unsigned __int128;
 
-  /// When the first bit enters the link, and when the last one has left the transmitter.
+  /// The times at which the first bit enters the link and the last bit leaves the transmitter.
   struct Times {
     PicoInstant start;
     PicoInstant departure;
   };
 
-  /// Bytes enter the queue at `now`. Calls are served in the order made, not in that of `now`.
+  /// Queues `bytes` at `now` behind all earlier calls, even behind those with a later `now`.
   Times send(PicoInstant now, std::uint64_t bytes, Bandwidth rate) {
     if (now >= free_at_) {
       free_at_ = now;
@@ -38,25 +39,27 @@ class LinkClock {
     }
     return {start, free_at_};
   }
-  /// Keeps the transmitter busy until `until`, though it has nothing to send.
+  /// Keeps the transmitter busy until `until` without sending.
   void occupy_until(PicoInstant until) {
     if (until <= free_at_) return;
     free_at_ = until;
     remainder_ = 0;
   }
-  /// When the transmitter will have nothing left to send, rounded up; in the past for an idle one.
+  /// Returns the time at which the transmitter has sent everything, rounded up to a picosecond; a
+  /// past time when the transmitter is idle.
   const PicoInstant& free_at() const { return free_at_; }
 
-  /// The work left at `now`, in bytes · 10¹² (that is, rate · picoseconds).
+  /// Returns the work left at `now` in bytes · 10¹², which is rate · picoseconds.
   Wide work(PicoInstant now, Bandwidth rate) const;
-  /// The rate changes at `now`.
+  /// Changes the rate at `now`; the bytes not yet sent leave at the new rate.
   void change_rate(PicoInstant now, Bandwidth before, Bandwidth after);
-  /// The last whole picosecond of being busy, and the rest of the work then: < rate.
+  /// Returns the last whole picosecond at which the transmitter is busy.
   PicoInstant whole_before() const { return free_at_ - PicoDuration(remainder_ > 0 ? 1 : 0); }
+  /// Returns the work left at `whole_before()`, in the unit of `work`; less than the rate.
   std::uint64_t remainder() const { return remainder_; }
 
  private:
-  // With these, work is a 64-bit number, and the end of time is far away.
+  // Within these bounds 64 bits hold the work, and no time overflows.
   static constexpr std::uint64_t kFewBytes = 4'000'000;
   static constexpr std::uint64_t kSmallRemainder = 500'000'000'000'000'000;
   static constexpr PicoInstant kLate{4'500'000'000'000'000'000};
@@ -67,8 +70,9 @@ class LinkClock {
   }
   void add(PicoInstant from, Wide work, Bandwidth rate);
 
-  PicoInstant free_at_{};        // the transmitter is free a part of a picosecond before, namely
-  std::uint64_t remainder_ = 0;  // at whole_before() + remainder_ / rate; < rate
+  // The exact time is whole_before() + remainder_ / rate; free_at_ rounds it up.
+  PicoInstant free_at_{};
+  std::uint64_t remainder_ = 0;  // < rate
 };
 
 }  // namespace weft::net

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partial: the contributions of consecutive members to a fold, on their way through a plan. Folded,
-// where regrouping changes no bit; side by side, where it might. Private to core/collective.
+// Partial: the partial result of a reduction over consecutive members, as it moves through a plan.
+// The plan folds contributions at once where regrouping changes no bit of the result, and otherwise
+// keeps them side by side until the end. Private to core/collective.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +11,10 @@
 
 namespace weft::collective {
 
+/// Appends steps to `plan`, which must outlive the object.
 class Partial {
  public:
-  /// This member's own contribution, to which those of members in [lowest, highest) may come.
+  /// Begins with this member's own contribution. Members in [lowest, highest) may join.
   Partial(const Request& r, PlanBuilder& plan, std::uint32_t lowest, std::uint32_t highest)
       : plan_(plan),
         bytes_(r.bytes),
@@ -29,20 +31,21 @@ class Partial {
     ready_ = plan.copy(own_input(r), folds_ ? held_ : slots(r.rank, r.rank + 1));
   }
 
-  /// To be sent: all that it stands for.
+  /// Returns the memory with the contributions joined so far.
   Piece content() const { return folds_ ? held_ : slots(first_, last_); }
-  /// The step after which `content` is complete.
+  /// Returns the step after which `content` is complete.
   StepIndex ready() const { return ready_; }
 
+  /// Sends the content to a member.
   void send(std::uint32_t to) { sent_ = plan_.send(to, content(), ready_); }
 
-  /// Receives the contributions of members [first, last), next to these, and joins them.
+  /// Receives the contributions of members [first, last), which must adjoin these, and joins them.
   void receive_and_join(std::uint32_t from, std::uint32_t first, std::uint32_t last) {
     const StepIndex got =
         plan_.receive(from, folds_ ? room_ : slots(first, last), room_free_, ready_);
     join(got, first, last);
   }
-  /// Sends the content to a member and joins the content of that one.
+  /// Sends the content to a member and joins that member's content, of members [first, last).
   void exchange(std::uint32_t with, std::uint32_t first, std::uint32_t last) {
     const StepIndex got =
         plan_.receive(with, folds_ ? room_ : slots(first, last), room_free_, ready_);
@@ -50,7 +53,7 @@ class Partial {
     join(got, first, last);
   }
 
-  /// Writes the fold of all that it stands for.
+  /// Writes the fold of all contributions to `out` and returns the last step.
   StepIndex write_result(Piece out) {
     if (folds_) return plan_.copy(held_, out, ready_);
     StepIndex done = plan_.copy(slots(first_, first_ + 1), out, ready_);
@@ -63,12 +66,12 @@ class Partial {
  private:
   void join(StepIndex got, std::uint32_t first, std::uint32_t last) {
     if (folds_) {
-      // Not before the target of the fold has been sent.
+      // The fold overwrites `held_`, so it waits until `held_` has been sent.
       ready_ = first < first_ ? plan_.fold_left(room_, held_, got, sent_)
                               : plan_.fold_right(room_, held_, got, sent_);
       room_free_ = ready_;
     } else {
-      // Messages are received in turn: when this one is there, earlier ones are, too.
+      // Messages arrive in order: after this one, all earlier ones have arrived.
       ready_ = got;
     }
     first_ = std::min(first_, first);
@@ -91,24 +94,25 @@ class Partial {
   StepIndex room_free_ = no_step;
 };
 
-/// Members beyond the largest power of two: the first ones pair up, neighbours with neighbours, so
-/// that each pair stands for consecutive members and a power of two of parties is left.
+/// Groups the members of a communicator into a power of two of parties. The first members pair up
+/// with their neighbours, so that each party covers consecutive members.
 class Parties {
  public:
   explicit Parties(std::uint32_t members);
 
   std::uint32_t count() const { return count_; }
   bool is_paired(std::uint32_t member) const { return member < 2 * pairs_; }
-  /// The member of a pair that only hands its contribution to the next and gets the result.
+  /// True for the member of a pair that only sends its contribution to the other one and receives
+  /// the result.
   bool is_guest(std::uint32_t member) const { return is_paired(member) && member % 2 == 0; }
   std::uint32_t party_of(std::uint32_t member) const {
     return is_paired(member) ? member / 2 : member - pairs_;
   }
-  /// The member that acts for a party.
+  /// Returns the member that acts for a party.
   std::uint32_t member_of(std::uint32_t party) const {
     return party < pairs_ ? 2 * party + 1 : party + pairs_;
   }
-  /// The first member of a party; of `count()`: the end of all members.
+  /// Returns the first member of a party; the number of members for party `count()`.
   std::uint32_t first_of(std::uint32_t party) const {
     return party < pairs_ ? 2 * party : party + pairs_;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matcher: which receive takes which message, by the rules of MPI: messages of one sender and
-// context do not overtake each other, and a receive may leave the sender, the tag or both open.
+// Matcher: matches receives and messages by MPI's rules: messages of one source and context do not
+// overtake each other, and a receive may use wildcards for the source, the tag or both.
 #pragma once
 
 #include <array>
@@ -14,71 +14,72 @@
 
 namespace weft::match {
 
-/// Names a receive or a message of the caller's. The matcher only gives it back.
+/// The caller's name for a receive or a message. The matcher returns it and never interprets it.
 using Token = std::uint64_t;
 
-/// A message that has arrived and that no receive has taken.
+/// An unexpected message: it has arrived, and no receive has matched it.
 struct Message {
   Envelope envelope;
   Token token = 0;
   friend bool operator==(const Message&, const Message&) = default;
 };
 
-/// A receive that waits, for `cancel`. Never reused within 2^32 receives in its place.
+/// Names a waiting receive for `cancel`. Each place gives a name again only after 2^32 receives.
 struct WaitingReceive {
   std::uint32_t place = 0;
   std::uint32_t life = 0;
 };
 
-/// The outcome of posting a receive: it took a message, or it waits.
+/// The result of posting a receive: the message that it took, or its name while it waits.
 struct Posted {
   std::optional<Message> message;
   WaitingReceive waiting;  ///< valid if there is no message
 };
 
-/// The posted receives and the unexpected messages of one process. Every call takes constant time
-/// for any number of them, apart from growth. Memory is that of the most that waited at once. One
-/// thread.
+/// The posted receives and the unexpected messages of one process. Every call takes constant time,
+/// however many of them wait, except when the tables grow. Memory grows with the largest number
+/// that ever waited at once. One thread.
 ///
 /// A message goes to the oldest waiting receive whose pattern fits; a receive takes the oldest
 /// waiting message that fits.
 class Matcher {
  public:
-  /// A receive of messages that fit `pattern`, whose source and tag may be wildcards.
+  /// Posts a receive of messages that fit `pattern`, whose source and tag may be wildcards.
   Posted post(const Envelope& pattern, Token receive);
-  /// A message arrives. Messages of one source and context arrive in the order of their sending.
-  /// Returns the receive that takes it; none: the message waits. No wildcards.
+  /// Delivers a message to the receive that matches it and returns that receive. Without one,
+  /// returns nothing, and the message waits. The caller must deliver messages of one source and
+  /// context in the order in which they were sent. The envelope must not contain wildcards.
   std::optional<Token> arrive(const Envelope& envelope, Token message) {
     const auto receive = take_receive(envelope);
     if (!receive) keep_message(envelope, message);
     return receive;
   }
-  /// The two parts of `arrive`. A message is kept only when no receive takes it.
+  /// The two parts of `arrive`: call `keep_message` only when `take_receive` returned nothing.
   std::optional<Token> take_receive(const Envelope& envelope);
   void keep_message(const Envelope& envelope, Token message);
-  /// The message that a receive of that pattern would take now. It goes on waiting.
+  /// Returns the message that a receive of that pattern would take, and leaves it waiting.
   std::optional<Message> probe(const Envelope& pattern) const;
-  /// The same, and no other receive can take it any more (MPI_Mprobe).
+  /// Returns that message and removes it, so that no other receive can take it (MPI_Mprobe).
   std::optional<Message> extract(const Envelope& pattern);
-  /// The receive waits no more. False: it took a message before.
+  /// Removes a waiting receive. Returns false when the receive has already taken a message.
   bool cancel(WaitingReceive receive);
 
   std::size_t waiting_receives() const { return receives_; }
   std::size_t waiting_messages() const { return messages_; }
 
  private:
-  /// A receive is in the queue of its pattern. A message is in four: as all receives that could
-  /// take it look into one queue each.
+  /// A receive is in one queue, that of its pattern. A message is in four queues, one for each kind
+  /// of pattern that matches it, so that every receive finds it in the queue of its own pattern.
   struct Node {
     Envelope envelope;
     Token token = 0;
-    std::uint64_t sequence = 0;  // of receives: which waits longer
+    std::uint64_t sequence = 0;  // the order in which receives were posted
     std::array<Links, patterns> links;
     std::uint32_t life = 0;
     bool is_waiting_receive = false;
   };
 
-  /// A receive is in one queue only.
+  /// Receives use only the first of a node's links.
   static constexpr std::size_t receive_link = 0;
 
   void grow();
@@ -100,7 +101,7 @@ class Matcher {
   std::uint64_t next_sequence_ = 0;
 };
 
-// In the header: each message pays for them.
+// These functions are inline because every message calls them.
 
 inline std::uint32_t Matcher::take_place(const Envelope& envelope, Token token) {
   if (free_ == none) grow();
@@ -168,7 +169,7 @@ inline Posted Matcher::post(const Envelope& pattern, Token receive) {
 
 inline std::optional<Token> Matcher::take_receive(const Envelope& envelope) {
   WEFT_CHECK(kind_of(envelope) == 0);
-  // As mostly: none of the receives has a wildcard.
+  // Only receives with wildcards need the search; most programs have none.
   if (receives_ != receives_of_[0]) return take_oldest_receive(envelope);
   if (receives_ == 0) return std::nullopt;
   Queues* const queues = queues_.find(envelope);

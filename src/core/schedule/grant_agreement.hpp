@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GrantAgreement: compute nodes that have different numbers of grants out get different shares of
-// the input nodes. Those with more get ahead, the others hold up the stream, and everybody loses.
-// So each grant says how many its compute node would like to have out, the input nodes hear all of
-// them, and each tells some compute nodes the median, as a whole number.
+// GrantAgreement: makes all compute nodes keep the same number of grants in flight. Compute nodes
+// with different numbers get different shares of the input nodes' links: those with more run ahead,
+// and the slower ones hold up the stream. Each grant therefore carries the number that its compute
+// node wishes for, every input node receives the wishes of all compute nodes, and each input node
+// sends the median, rounded to a whole number, to some compute nodes.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +14,26 @@
 
 namespace weft::schedule {
 
-/// A number of grants that a compute node would like, in sixteenths. Zero: it does not know.
+/// The number of grants in flight that a compute node wishes for, in sixteenths. Zero: no wish.
 using Wish = std::uint32_t;
 inline constexpr double wish_unit = 16;
 
-/// The agreement as an input node knows it. A machine without I/O.
+/// An input node's view of the agreement. A machine without I/O; one thread.
 class GrantAgreement {
  public:
-  /// For at most so many compute nodes.
+  /// Allocates memory for at most `computes_max` compute nodes.
   explicit GrantAgreement(std::uint32_t computes_max);
 
-  /// Other compute nodes, [0, computes), which is at most the largest number: all starts anew.
+  /// Forgets all wishes and listeners, and continues with compute nodes [0, computes).
   void restart(std::uint32_t computes);
-  /// A grant of that compute node said so. Unknown compute nodes are ignored.
+  /// Records the wish in a grant of that compute node. Ignores unknown compute nodes.
   void on_wish(std::uint32_t compute, Wish wish);
-  /// That compute node wants to be told, from now on.
+  /// Registers a compute node as a listener, to which this input node sends the median.
   void on_listener(std::uint32_t compute);
-  /// The median wish, looked at anew once in a round of grants, in whole grants; zero as long as
-  /// there is none.
+  /// Returns the median wish in whole grants, which the machine computes once per round of grants;
+  /// zero while no compute node has a wish.
   std::uint32_t agreed() const { return agreed_; }
-  /// A compute node that has to be told that now; it counts as told then.
+  /// Returns a listener that does not know the present median yet, and marks it as informed.
   std::optional<std::uint32_t> take_untold();
 
  private:
@@ -42,10 +43,10 @@ class GrantAgreement {
   };
   std::vector<Wish> wishes_;  // by compute node
   std::vector<Wish> sorted_;
-  std::size_t heard_ = 0;  // since then
+  std::size_t heard_ = 0;  // wishes since the last median
   std::uint32_t agreed_ = 0;
   FixedVec<Listener> listeners_;
-  std::size_t untold_ = 0;  // listeners before it have been told
+  std::size_t untold_ = 0;  // all listeners before this index know the median
 };
 
 }  // namespace weft::schedule

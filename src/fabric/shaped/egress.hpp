@@ -17,71 +17,79 @@
 namespace weft::shaped {
 
 /// Decides when each operation passes the link and turns it into operations of the inner fabric:
-/// for each chunk a marker that says when the chunk is at the receiver's port. A write's bytes are
-/// handed over with its first chunk (nobody may look at them before the message that follows), a
-/// message's with its last.
+/// one marker per chunk, which carries the chunk's arrival time at the receiver's port. The inner
+/// fabric gets the bytes of a write with its first chunk (the peer may not read them before the
+/// message that follows) and those of a message with its last chunk.
 ///
-/// An operation is done when its last byte has left the link and the inner fabric is done with it.
-/// A peer that the inner fabric cannot get rid of bytes to is passed over, so that it does not use
-/// up the inner fabric's operations of all others.
+/// An operation completes when its last byte has left the link and the inner fabric has completed
+/// its part. The link skips a peer to which the inner fabric cannot send, so that this peer does
+/// not use up the inner fabric's operations.
 ///
-/// Makes no calls: `fill` names the operations to post, the owner posts and reports back.
+/// The class calls no fabric: `fill` yields the operations to post, and the owner posts them and
+/// reports their completions. One thread at a time.
 class Egress {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  /// One peer's operations, in the order posted. Owned by the caller, at a fixed address.
+  /// The operations of one peer, in the order posted. The caller owns the queue, which must not
+  /// move.
   struct Queue {
     NodeId peer{};
     std::uint32_t first = kNone;
     std::uint32_t last = kNone;
     std::uint32_t in_flight = 0;  ///< inner operations made and not completed
-    bool listed = false;          ///< in the round of queues to serve
+    bool listed = false;          ///< the queue is in the round of queues to serve
   };
 
+  /// Capacities, fixed at the start; sizes are in bytes.
   struct Limits {
-    std::size_t operations = 0;        ///< taken and not yet yielded as completions
-    std::size_t inner_operations = 0;  ///< the most that the inner fabric takes
+    std::size_t operations = 0;        ///< taken, with completions not yet yielded
+    std::size_t inner_operations = 0;  ///< in flight in the inner fabric at most
     std::size_t message_bytes = 0;
     std::size_t largest_message = 0;
   };
   Egress(const LinkShape& shape, ByteCount chunk, Duration catch_up, const Limits& limits);
 
+  /// Starts the link's clock; before all other calls.
   void start(Instant epoch) { link_.start(epoch); }
-  /// Tells the time, which never decreases; before `fill` and `advance`.
+  /// Sets the time, which must not decrease; before `fill` and `advance`.
   void see(Instant now);
 
-  /// Takes an operation, copying a message; false when there is no room for it. It counts as posted
-  /// at the time of the next `see`, so that nothing is ever faster than the link.
+  /// Takes an operation and copies the bytes of a message; returns false when there is no room. The
+  /// operation counts as posted at the time of the next `see`, so that none is faster than the
+  /// link.
   bool take(Queue& queue, const TxOp& op);
-  /// Takes an operation that cannot be carried out and fails it.
+  /// Takes an invalid operation, which completes as failed; returns false when there is no room.
   bool take_failed(const TxOp& op);
 
-  /// Operations for the inner fabric, in order, as far as the link had time until `now`. They stay
-  /// valid until the next `fill` and must be posted, or dropped by `end_peer`, before it.
+  /// Returns operations for the inner fabric, in order, for all chunks that begin to pass the link
+  /// by `now`. The caller must post them, or drop them by `end_peer`, before the next `fill`, which
+  /// invalidates them.
   std::span<const TxOp> fill(Instant now);
-  /// The inner fabric has completed one of them.
+  /// Records that the inner fabric completed an operation of `fill`.
   void on_inner_completion(Queue& queue, std::uint64_t context, bool failed);
-  /// The inner fabric reported the end of a peer: its operations are done, failed unless all their
-  /// bytes had passed. Results of `fill` for it that were not posted must be forgotten: `unposted`
-  /// is all that remains to be posted, in place; returns it without that peer's.
+  /// Ends a peer that the inner fabric reported as down: completes its operations, as failed unless
+  /// all their bytes have passed the link. `unposted` are the results of `fill` that the caller has
+  /// not posted yet; the function removes the peer's operations in place and returns the rest.
   std::span<TxOp> end_peer(Queue& queue, std::span<TxOp> unposted);
 
-  /// Finds the operations that have left the link by `now`.
+  /// Completes the operations whose last byte left the link by `now`.
   void advance(Instant now);
   bool has_completion() const { return !done_.empty(); }
+  /// Returns the oldest completion; only if `has_completion`.
   Completion take_completion();
 
-  /// When `fill` will find something to do.
+  /// Returns when `fill` has work next; never when no operation waits.
   Instant next_fill() const;
-  /// When `advance` will.
+  /// Returns when `advance` has work next; never when no operation is on the link.
   Instant next_departure() const {
     return leaving_.empty() ? Instant::never() : leaving_.front().departs;
   }
+  /// Changes the link's rate and latency at `now`.
   void set_shape(Instant now, const LinkShape& shape) { link_.set_shape(now, shape); }
-  /// Bytes taken and not yet departed.
+  /// Returns the bytes taken that have not left the link.
   ByteCount backlog(Instant now) const { return ByteCount(waiting_bytes_) + link_.backlog(now); }
-  /// The result of `fill`.
+  /// Returns the result of the last `fill` again.
   std::span<TxOp> filled() { return std::span(made_).first(made_count_); }
 
  private:
@@ -91,9 +99,9 @@ class Egress {
     TxOp op{};
     Queue* queue = nullptr;  // null: free, or done
     Instant posted{};
-    std::uint64_t passed = 0;    // bytes that were given to the link
-    std::uint32_t pending = 0;   // inner operations that carry its bytes
-    std::uint32_t next = kNone;  // behind it in its queue
+    std::uint64_t passed = 0;    // bytes handed to the link
+    std::uint32_t pending = 0;   // inner operations in flight that carry its bytes
+    std::uint32_t next = kNone;  // the slot behind it in its queue
     bool departed = false;
     bool failed = false;
     Buffer buffer;  // of a message: the header, then the bytes
@@ -121,8 +129,8 @@ class Egress {
   std::vector<Operation> operations_;
   std::vector<std::uint32_t> free_slots_;
   std::vector<std::uint32_t> fresh_;  // slots taken since the last `see`
-  std::vector<Queue*> round_;         // the front one has its turn
-  bool served_last_ = false;          // the last of the round has just had its turn
+  std::vector<Queue*> round_;         // the link serves the front queue next
+  bool served_last_ = false;          // the link served the last queue of the round last
   RingQueue<Leaving> leaving_;
   RingQueue<std::uint32_t> done_;
   std::uint64_t waiting_bytes_ = 0;

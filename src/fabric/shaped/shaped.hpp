@@ -24,42 +24,45 @@ struct ShapeOptions {
   /// interleave, the counterpart of a packet. Zero: 20 µs worth of the egress rate, within [8 KiB,
   /// 64 KiB].
   ByteCount chunk{};
-  /// How much of a link's time that passed unused while bytes were waiting may be caught up with,
-  /// because this process was not running. Idle time is never caught up with.
+  /// When this process gets no processor while bytes wait, the link may make up for at most this
+  /// much lost time by sending faster than its rate. A link never makes up for time without bytes.
   Duration catch_up = Duration::milliseconds(20);
-  /// A chunk passes both links at once, as through a switch that begins to send a packet before it
-  /// has all of it; without, one link and then the other. The other end's egress link counts as no
-  /// faster than this node's ingress link.
+  /// True: a chunk passes both links at the same time, as through a cut-through switch, and the
+  /// sender's egress link counts as no faster than this node's ingress link. False: a chunk passes
+  /// one link after the other (store and forward).
   bool cut_through = false;
 };
 
-/// The same rate in both directions and `latency` from node to node: the meaning of `--link
-/// RATE,LATENCY` on the command line. The latency is put on the egress links.
+/// Returns the shape that `--link RATE,LATENCY` means on the command line: the same rate in both
+/// directions and `latency` from node to node, all of it on the egress links.
 ShapeOptions symmetric_shape(Bandwidth rate, Duration latency);
 
-/// Reads "200Mbit,20us", "200Mbit" or "200Mbit,20us,cut-through"; errors name `option` and show a
-/// form that works.
+/// Parses "200Mbit,20us", "200Mbit" or "200Mbit,20us,cut-through". Errors: invalid_argument, whose
+/// text names `option` and shows a form that works.
 Result<ShapeOptions> parse_shape(std::string_view option, std::string_view text);
 
-/// Bytes that wait for or pass a node's links.
+/// The bytes in the queues and on the transmitters of a node's two links.
 struct ShapeBacklog {
   ByteCount egress{};
-  ByteCount ingress{};  ///< arrived at the port and not yet delivered: incast builds it up
+  ByteCount ingress{};  ///< bytes at the switch port, not yet delivered: incast makes them grow
 };
 
-/// A fabric with links of its own; see the file comment. Threads: as Fabric.
+/// A fabric whose traffic passes two modelled links per node; see the file comment. Threads follow
+/// the rules of Fabric.
 class ShapedFabric : public Fabric {
  public:
-  /// Changes rates and latencies from the time of the last `poll` on; `chunk` and `catch_up` stay
-  /// as they were. Bytes that are queued go on at the new rates.
+  /// Changes the links' rates and latencies from the time of the last `poll` on. Queued bytes
+  /// continue at the new rates; `chunk` and `catch_up` do not change.
   virtual void set_links(const LinkShape& egress, const LinkShape& ingress) = 0;
+  /// Returns the backlog of both links at the time of the last `poll`.
   virtual ShapeBacklog backlog() const = 0;
 };
 
-/// Shapes `inner`. All nodes of a job must be shaped (with any parameters), or none: a shaped node
-/// refuses peers that are not. All nodes are driven by one clock, as processes of one host are:
-/// times of arrival are told on it. Aborts when `options` are impossible (negative latency, a rate
-/// below 1 kB/s) or when the inner fabric cannot carry messages of 4 KiB and a header.
+/// Wraps `inner`, which the shaped fabric then owns. Either all nodes of a job are shaped, with any
+/// parameters, or none: a shaped node refuses unshaped peers. All nodes must share one clock, as
+/// processes of one host do, because markers carry arrival times on it. Aborts when `options` are
+/// impossible (negative latency, a rate below 1 kB/s) or when the inner fabric cannot carry
+/// messages of 4 KiB and a header.
 std::unique_ptr<ShapedFabric> shape(std::unique_ptr<Fabric> inner, const ShapeOptions& options);
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of calls of collective communication. Each operation is written once: it runs to
-// its end, or goes on as a request, or is kept to be started again and again. Data travel packed:
-// contiguous data are sent from, and received at, their place in the caller's memory.
+// The common part of MPI's collective calls. Each operation is written once and serves the
+// blocking, the nonblocking and the persistent function. Data travel packed: the library sends
+// contiguous data from the caller's buffer and receives them into it, and copies other layouts.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,12 @@
 
 namespace weft::mpi {
 
-/// Elements of the caller's, as consecutive bytes.
+/// One buffer of the caller as consecutive bytes: the buffer itself when its layout is contiguous,
+/// else a copy. The datatype and the buffer must outlive the object.
 class Packed {
  public:
   Packed() = default;
+  /// Packs the elements into the copy when `reads` is true and the layout needs one.
   Packed(const void* address, std::uint64_t count, const Datatype& type, bool reads)
       : address_(const_cast<void*>(address)), count_(count), type_(&type) {
     if (type.is_contiguous()) return;
@@ -34,7 +36,7 @@ class Packed {
     return type_ == nullptr || type_->is_contiguous() ? static_cast<std::byte*>(address_)
                                                       : copy_.data();
   }
-  /// Unpacks the received bytes into the caller's buffer.
+  /// Unpacks the received bytes into the caller's buffer, unless they were received in place.
   void write_back() {
     if (!copy_.empty()) type_->unpack(copy_, address_);
   }
@@ -46,7 +48,7 @@ class Packed {
   std::vector<std::byte> copy_;
 };
 
-/// A block of the caller's for each member, each with a place of its own.
+/// One block of the caller's buffer for each member: offset, count and datatype.
 struct BlockList {
   struct One {
     std::int64_t offset = 0;  ///< from the base, in bytes
@@ -56,18 +58,22 @@ struct BlockList {
   void* base = nullptr;
   std::vector<One> blocks;
 
+  /// Returns the sum of the blocks' sizes.
   std::uint64_t bytes() const;
 };
 
-/// Such blocks, as they travel: where they lie, or one behind the other in a copy.
+/// The blocks of a BlockList as bytes: in the caller's buffer when all blocks are contiguous, else
+/// consecutively in a copy.
 class PackedBlocks {
  public:
   PackedBlocks() = default;
+  /// Packs the blocks into the copy when `reads` is true and there is a copy.
   PackedBlocks(BlockList list, bool reads, bool always_copies = false);
   std::byte* data() { return is_copy_ ? copy_.data() : static_cast<std::byte*>(list_.base); }
   std::uint64_t bytes(std::size_t i) const { return bytes_[i]; }
   std::byte* at(std::size_t i) { return data() + offsets_[i]; }
   collective::Blocks blocks() const { return collective::Blocks::listed(bytes_, offsets_); }
+  /// Unpacks the copy, if there is one, into the caller's buffer.
   void write_back();
 
  private:
@@ -78,19 +84,20 @@ class PackedBlocks {
   std::vector<std::uint64_t> offsets_;
 };
 
-/// All that one member's part of an operation works on.
+/// The plan, the buffers and the fold of one member's part of a collective operation.
 struct CollectiveJob {
   collective::Request request;
-  std::optional<collective::Plan> plan;  ///< in place of the request's
+  std::optional<collective::Plan> plan;  ///< replaces the plan of `request`
   Packed in, out;
   PackedBlocks in_blocks, out_blocks;
   std::vector<std::byte> extra;
-  std::vector<std::uint64_t> sizes, offsets;  ///< of blocks
+  std::vector<std::uint64_t> sizes, offsets;  ///< of the blocks, in bytes
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
   FoldBytes fold;
-  std::function<void()> at_end;  ///< once the plan is done; may be empty
+  std::function<void()> at_end;  ///< called after the plan's last step; may be empty
 
+  /// Moves the results to the caller's buffers after the plan's last step.
   void finish() {
     out.write_back();
     out_blocks.write_back();
@@ -98,19 +105,20 @@ struct CollectiveJob {
   }
 };
 
-/// A reduction's operation.
+/// The operation of a reduction, applied to bytes.
 struct Folding {
   FoldBytes fold;
   std::uint64_t element_bytes = 1;
   bool may_regroup = true;
 };
 
-/// One collective call: its communicator and its arguments, checked.
+/// One collective call: its communicator and its checked arguments. A member that finds an invalid
+/// argument sets `error` and returns an empty object.
 struct Collective {
   Call call;
   Communicator* communicator = nullptr;
   Request* request = nullptr;  ///< null: the call returns when the operation is done
-  /// Of a persistent operation. Null: it takes its turn with others.
+  /// The flows of a persistent operation; null: the operation takes the communicator's next flows.
   CollectiveFlows* own_flows = nullptr;
   int error = MPI_SUCCESS;
 
@@ -121,38 +129,47 @@ struct Collective {
   bool ok() const { return error == MPI_SUCCESS; }
   const Group& group() const { return communicator->group; }
   bool is_root(int root) const { return group().rank == static_cast<std::uint32_t>(root); }
-  /// The types of the blocks of all members are one.
+  /// Makes the list of blocks that have one datatype; displacements count in its extent.
   BlockList list(const void* base, Integers counts, Integers displacements, MPI_Datatype type);
-  /// Displacements are in bytes.
+  /// Makes the list of blocks with a datatype each; displacements are in bytes.
   BlockList list(const void* base, Integers counts, Integers displacements,
                  const MPI_Datatype* types, std::size_t blocks);
 
+  /// Packs `count` · `times` elements; `reads` as in Packed.
   Packed pack(const void* address, std::int64_t count, MPI_Datatype type, bool reads,
               std::uint64_t times = 1);
+  /// Sets `error` when `root` is no rank of the communicator.
   void check_root(int root);
+  /// Sets `error` and returns false when the count is negative.
   bool check_count(std::int64_t count);
-  /// Runs it to its end, with bytes that lie where they are to be. The call's result.
+  /// Runs the operation to its end on packed bytes and returns MPI's error code.
   int run_now(const collective::Request& what, const std::byte* input, std::byte* output,
               const FoldBytes& fold);
-  /// The call's result.
+  /// Runs the operation to its end, or starts it when `request` is set. Returns MPI's error code.
   int run(std::unique_ptr<CollectiveJob> job);
 
  private:
   CollectiveFlows& next_flows();
 };
 
-/// A predefined operation.
+/// Returns the fold of a predefined operation; nothing for an operation of the program.
 std::optional<Fold> fold_of(MPI_Op op);
-/// Of an operation on elements of a datatype, both checked.
+/// Checks an operation and a datatype and returns the fold of such elements; sets `c.error` when
+/// they do not fit.
 Folding folding(Collective& c, MPI_Op op, MPI_Datatype type);
 
-/// The operation goes on as a request.
+/// Calls one of the operations below with its arguments.
 using StartCollective = std::function<int(Collective&)>;
+/// Starts a nonblocking operation, stores its request in `*handle` and returns MPI's error code.
 int start_collective(const char* function, MPI_Comm comm, MPI_Request* handle,
                      const StartCollective& start);
-/// Nothing happens before MPI_Start.
+/// Makes a persistent operation, which MPI_Start starts, and stores its request in `*handle`.
+/// Returns MPI's error code.
 int prepare_collective(const char* function, MPI_Comm comm, MPI_Request* handle,
                        StartCollective start);
+
+// Each function below checks the arguments of the MPI function of its name, runs the operation or
+// starts it as `c.request` says, and returns MPI's error code.
 
 int barrier(Collective& c);
 int bcast(Collective& c, void* buffer, std::int64_t count, MPI_Datatype type, int root);

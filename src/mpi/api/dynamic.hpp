@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that are started, and groups that meet, while the job runs.
+// Dynamic processes: worlds that MPI_Comm_spawn starts, and groups that connect through ports.
 #pragma once
 
 #include "mpi/api/library.hpp"
 
 namespace weft::mpi {
 
-/// At the beginning of a process that others had started: makes the communicator to them.
+/// Makes the intercommunicator to the parents in a spawned process; MPI_Init calls it. Does nothing
+/// in a process without parents.
 void meet_parents();
-/// No communicator has processes of other worlds any more: this world may leave by itself.
+/// True when no communicator includes processes of other worlds: MPI_Finalize then waits for the
+/// processes of this world only.
 bool is_world_alone();
 
-/// Asks the launcher and waits for its answer. Errors: none is there; it refuses; the job is over.
+/// Sends a question to `weft run` and blocks until its answer arrives. Errors: the process has no
+/// launcher, the launcher refuses, or the job has ended.
 Result<LauncherAnswer> ask_launcher(const LauncherQuestion& question);
 
 }  // namespace weft::mpi

@@ -6,15 +6,18 @@
 
 namespace weft::mpi {
 
-/// The largest code of an error, of MPI's or of the program's.
+/// Returns the largest error code in use, counting the classes and codes that the program added.
 int last_used_code();
-/// Makes it the communicator's.
+/// Attaches the error handler to the communicator. Returns MPI_SUCCESS, or the error of a handle
+/// that names no error handler.
 int set_handler(const Call& call, Communicator& communicator, MPI_Errhandler handler);
-/// The program's own; null: a predefined one, or none. `error` is set when there is none.
+/// Finds the program's error handler of that handle. Returns null for a predefined handler; null
+/// with `error` set for a handle that names none.
 std::shared_ptr<ErrorHandler> find_handler(const Call& call, MPI_Errhandler handle, int& error);
-/// Its handle, for one that was found so.
+/// Returns a new handle of a communicator's, window's or file's error handler; `returns_errors`
+/// tells MPI_ERRORS_RETURN from MPI_ERRORS_ARE_FATAL when `handler` is null.
 MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler, bool returns_errors);
-/// Its handle is the program's to free.
+/// Stores the handler and returns its handle, which the program frees by MPI_Errhandler_free.
 MPI_Errhandler keep_handler(ErrorHandler handler);
 
 }  // namespace weft::mpi

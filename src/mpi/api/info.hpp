@@ -15,10 +15,14 @@ struct Info {
   std::vector<std::pair<std::string, std::string>> entries;
 };
 
-/// Null, with `error` set: there is no such object.
+/// Returns the info object of that handle, which the library owns; null with `error` set when the
+/// handle names none.
 Info* find_info(const Call& call, MPI_Info handle, int& error);
-/// A copy; of MPI_INFO_NULL an empty one.
+/// Copies the info object and returns the copy's handle; MPI_INFO_NULL counts as an empty object.
+/// Returns MPI_INFO_NULL with `error` set when the handle names no object.
 MPI_Info copy_info(const Call& call, MPI_Info handle, int& error);
+/// Stores the object in the library and returns its handle, which the program frees by
+/// MPI_Info_free.
 MPI_Info keep_info(Info info);
 
 }  // namespace weft::mpi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The faults of a simulated program's processes, and of their network.
+// Draws and reads the faults of a simulated program: of its processes and of their network.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,17 @@
 
 namespace weft {
 
-/// Reads the scenario's faults and draws its random ones; hosts of faults are ranks, of which `n`
-/// runs on host `hosts[n]`, and times count from the programs' beginning. Errors have the
-/// scenario's line.
+/// Reads the scenario's faults and draws its random ones, those of `draw_crashes` among them. The
+/// hosts in the result are ranks, rank n runs on host `hosts[n]`, and times count from the
+/// programs' beginning. Errors name the scenario's line.
 Result<std::vector<faults::Fault>> program_faults(sim::World& world,
                                                   std::span<const std::uint32_t> hosts);
 
-/// 1 to `programs.crashes` of the scenario: a process is killed, any of them, at any time within
-/// `programs.crash_within`; now and then two at once, those of one host at once, or one again while
-/// it begins anew. Rank n runs on host `hosts[n]`.
+/// Draws 1 to `programs.crashes` crashes from the scenario's seed; none when the option is 0. Each
+/// kills a random process at a random time within `programs.crash_within`. Some crashes follow
+/// another one: at the same time, in the same process during its restart, in another process before
+/// the first one has caught up, or in a second process of the same host. Rank n runs on host
+/// `hosts[n]`.
 std::vector<faults::Fault> draw_crashes(const sim::Scenario& scenario,
                                         std::span<const std::uint32_t> hosts);
 

@@ -11,6 +11,7 @@
 
 namespace weft {
 
+/// Times of simulated processes; all durations are simulated time.
 struct ProgramReport {
   struct Fault {
     Duration at{};  ///< since the programs' beginning
@@ -19,20 +20,20 @@ struct ProgramReport {
 
   std::uint32_t processes = 0;
   std::uint64_t seed = 0;
-  Duration simulated{};  ///< from the programs' beginning to the last one's end
-  Duration start_up{};   ///< until all processes were connected, before that
+  Duration simulated{};  ///< from the programs' beginning to the end of the last process
+  Duration start_up{};   ///< until all processes are connected; precedes `simulated`
   std::uint32_t crashes = 0;
   std::uint32_t restarts = 0;
   std::uint64_t events = 0;
   std::uint64_t packet_hops = 0;
-  std::uint64_t trace_hash = 0;  ///< equal: the same has happened at the same times
+  std::uint64_t trace_hash = 0;  ///< equal hashes: the same events at the same times
   std::vector<Fault> faults;
-  std::vector<RankTimes> ranks;   ///< by rank; all its lives together
-  std::vector<std::string> jobs;  ///< that ran beside it, each a JSON object
+  std::vector<RankTimes> ranks;   ///< by rank; sums over all lives of the rank
+  std::vector<std::string> jobs;  ///< jobs of the same simulation, each as a JSON object
 };
 
-/// One JSON object: times in seconds, of each kind the least, the median and the most of all
-/// processes, of the whole and of each phase.
+/// Formats the report as one JSON object, with times in seconds: minimum, median and maximum over
+/// all processes of each kind of time, for the whole run and for each phase.
 std::string to_json(const ProgramReport& report);
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process of a cluster's job: `weft stream node`.
+// Runs one process of a stream job on a cluster: `weft stream node`.
 #pragma once
 
 #include <functional>
@@ -14,29 +14,31 @@
 
 namespace weft::stream {
 
+/// The settings of this process that the other nodes need not share.
 struct ClusterRun {
   std::string log_level = "warning";
-  std::string metrics;  ///< "[HOST]:PORT" of an OpenMetrics endpoint of node 0; empty: none
-  /// Called about twice a second at node 0.
+  std::string metrics;  ///< "[HOST]:PORT" of node 0's OpenMetrics endpoint; empty: no endpoint
+  /// Node 0 calls this about twice a second, in the thread of `run_cluster_node`.
   std::function<void(const StreamProgress&)> on_progress;
 };
 
-/// How a node's part ended.
+/// The result of one node's participation.
 struct ClusterOutcome {
-  /// At node 0: the record of all nodes.
+  /// The record of all nodes; only node 0 has it.
   std::optional<report::RunRecord> record;
-  /// At node 0: why nodes could not go on, "node 3: …", and which of them are missing.
+  /// The reasons why nodes failed, "node 3: …", and the missing nodes; only node 0 has them.
   std::vector<std::string> failures;
 };
 
-/// Takes part in a job until its end. Counts SIGINT and SIGTERM meanwhile: the first ends the
-/// stream in agreement, the second this process. Errors: options that differ from another node's
-/// (invalid_argument), nobody there (timed_out), node 0 lost (unavailable), interrupted
-/// (cancelled), and those of this node's source, sink or fabric.
+/// Runs this node until the job ends, and blocks meanwhile. Counts SIGINT and SIGTERM: the first
+/// signal ends the stream on all nodes in agreement, the second one kills this process. Errors:
+/// invalid_argument when options differ from another node's, timed_out when no other node appears,
+/// unavailable when node 0 is lost, cancelled after a signal, and the errors of this node's source,
+/// sink or fabric.
 ///
-/// Takes the rendezvous out of `joined`. Its session stays, for the caller to end when all is
-/// written: a launcher that was told to end the job gives a process that leaves the session no
-/// answer, and kills it.
+/// The function moves the rendezvous out of `joined` and leaves the launcher's session in it. The
+/// caller must end that session after it has written its results: a launcher that is ending the job
+/// kills a process that leaves the session.
 Result<ClusterOutcome> run_cluster_node(const StreamOptions& options, const ClusterRun& run,
                                         JoinedCluster& joined);
 

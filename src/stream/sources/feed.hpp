@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A feed yields microslices one after another and knows nothing of time, loops or buffers: that is
-// FeedSource's part, the same for all.
+// MicrosliceFeed: a sequence of microslices without time, loops or buffers. FeedSource adds those
+// to any feed.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,34 @@
 
 namespace weft {
 
-/// The facts about a microslice before its content is written.
+/// The size and start time of the next microslice, known before its content is written.
 struct NextMicroslice {
   std::uint64_t size = 0;   ///< content bytes
   std::uint64_t index = 0;  ///< start time, nanoseconds
 };
 
-/// One thread at a time. Errors name the file.
+/// Yields microslices in order. One thread at a time. The text of an error names the file.
 class MicrosliceFeed {
  public:
   virtual ~MicrosliceFeed() = default;
-  /// Whether `peek` knows the answer now. If not, ask again when `descriptor` is readable. Feeds
-  /// that do the work in `peek` itself always say yes.
+  /// True when `peek` can answer without waiting. When it is false, call again once `descriptor` is
+  /// readable. Feeds that read within `peek` always return true.
   virtual bool is_ready() { return true; }
+  /// Returns the file descriptor to poll, which the feed owns; -1 when the feed is always ready.
   virtual int descriptor() const { return -1; }
-  /// The next microslice, or nothing at the end. The same one until `take` or `drop`.
+  /// Describes the next microslice; nothing at the end. Repeated calls return the same microslice
+  /// until `take` or `drop`. Errors: the file cannot be read, or its data are damaged.
   virtual Result<std::optional<NextMicroslice>> peek() = 0;
-  /// Writes the content of the microslice that `peek` described and goes on to the next.
-  /// `content` has its size. Offset and size of the descriptor are not looked at.
+  /// Writes the content of the microslice that `peek` described and advances to the next one.
+  /// `content` must have the size that `peek` returned. The caller ignores the offset and size of
+  /// the returned descriptor. Errors as `peek`.
   virtual Result<MicrosliceDescriptor> take(std::span<std::byte> content) = 0;
-  /// Goes on to the next one without the content.
+  /// Skips the microslice that `peek` described. Errors as `peek`.
   virtual Result<void> drop() = 0;
-  /// Back to the first microslice.
+  /// Returns to the first microslice. Errors as `peek`.
   virtual Result<void> rewind() = 0;
-  /// Makes microslice number `n` the next one and returns true; false: only `drop` gets there.
+  /// Makes microslice `n`, counted from 0, the next one. Returns false, without a change, when the
+  /// feed can only skip forward by `drop`.
   virtual bool jump(std::uint64_t n) {
     (void)n;
     return false;

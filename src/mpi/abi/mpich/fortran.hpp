@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPICH's handles in Fortran are those of C, but for files, whose handles in C are pointers. Its
-// sentinels are common blocks, of which a program and the library have one copy.
+// Fortran under MPICH's ABI. A Fortran handle equals the C handle, except for files, whose C
+// handles are pointers. Sentinels such as MPI_BOTTOM are addresses in common blocks that the
+// program and the library share.
 #pragma once
 
 #include <type_traits>
@@ -8,14 +9,15 @@
 #include "mpi/abi/mpich/abi.hpp"
 
 extern "C" {
-/// MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE.
+/// The common block that holds MPI_BOTTOM, MPI_IN_PLACE and MPI_STATUS_IGNORE.
 extern int mpipriv1_[7];
-/// MPI_STATUSES_IGNORE, MPI_ERRCODES_IGNORE.
+/// The common block that holds MPI_STATUSES_IGNORE and MPI_ERRCODES_IGNORE.
 extern int mpipriv2_[6];
 }
 
 namespace weft::mpi::abi {
 
+/// Converts a Fortran handle to the C handle. File handles count from 1; 0 is the null handle.
 template <class Handle>
 Handle from_fortran(int handle) {
   if constexpr (std::is_pointer_v<Handle>) {
@@ -24,6 +26,7 @@ Handle from_fortran(int handle) {
     return handle;
   }
 }
+/// Converts a C handle to the Fortran handle: the inverse of `from_fortran`.
 template <class Handle>
 int to_fortran(Handle handle) {
   if constexpr (std::is_pointer_v<Handle>) {
@@ -33,6 +36,7 @@ int to_fortran(Handle handle) {
   }
 }
 
+// Each function returns the address that a Fortran program passes for that sentinel.
 inline void* fortran_bottom() {
   return &mpipriv1_[0];
 }
@@ -46,7 +50,8 @@ inline void* fortran_statuses_ignore() {
   return &mpipriv2_[0];
 }
 
-/// Predefined keys of attributes are one more in Fortran.
+/// Converts an attribute key of a Fortran program to C's: MPICH's predefined keys are one larger in
+/// Fortran; keys of the program are the same.
 inline int key_from_fortran(int key) {
   const bool is_predefined = key > MPI_TAG_UB && key <= MPI_APPNUM + 1;
   return is_predefined ? key - 1 : key;
