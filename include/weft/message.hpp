@@ -21,7 +21,7 @@ namespace weft {
 using Rank = StrongId<struct RankTag, std::uint32_t>;
 /// Tells flows between the same two processes apart; any value.
 using Tag = StrongId<struct MessageTagTag, std::uint32_t>;
-/// Which group a message belongs to. Unique within a job (paper 4, 4.5.4).
+/// Names the group that a message belongs to. Unique within a job (paper 4, 4.5.4).
 using Generation = StrongId<struct GenerationTag, std::uint64_t>;
 
 /// Names an operation under way, for `wait`. Each must be waited for exactly once.

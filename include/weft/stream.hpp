@@ -45,7 +45,8 @@ struct GrantParameters {
   std::uint32_t open_timeslices = 16;
 };
 
-/// Which parts of a job go on when its input nodes lose each other.
+/// The rule that decides which parts of a job continue after a network partition between its input
+/// nodes.
 enum class Quorum : std::uint8_t {
   /// The part with more than half of the job's input nodes, or with half of them and input 0. Other
   /// parts wait, as does a job whose other input nodes died.

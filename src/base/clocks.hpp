@@ -37,9 +37,9 @@ class InstantOf {
 
 /// The monotonic clock that all processes of one host share; another host has another one.
 struct HostClock {};
-/// That of the node that asked for the time.
+/// The clock of the node that asked for the time.
 struct AskingClock {};
-/// That of node 0, by which a job's reports tell their times.
+/// The clock of node 0, on which a job's reports state their times.
 struct LeaderClock {};
 
 using HostInstant = InstantOf<HostClock>;

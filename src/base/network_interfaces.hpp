@@ -16,9 +16,9 @@ struct InterfaceAddress {
   int family() const { return storage.ss_family; }
 };
 
-/// Of interfaces that are up, best first: IPv4 of real interfaces, then their IPv6, then loopback,
-/// then bridges and interfaces of virtual machines, which lead to no other host; addresses of one
-/// link alone last. Empty when the system does not tell; errno says why.
+/// Returns the addresses of interfaces that are up, best first: IPv4 of real interfaces, then their
+/// IPv6, then loopback, then bridges and interfaces of virtual machines, which lead to no other
+/// host; addresses of one link alone last. Empty when the system does not tell; errno says why.
 std::vector<InterfaceAddress> interface_addresses();
 
 }  // namespace weft

@@ -86,7 +86,7 @@ void read_config_file(CLI::App& command, const std::string& path) {
   for (const auto& [key, node] : table) apply(command, path, std::string(key.str()), node);
 }
 
-/// Those that are hidden are not for this command (ignore_options).
+/// Refuses options that the command ignores: those that `ignore_options` has hidden.
 void refuse_ignored(const CLI::App& command) {
   std::vector<std::string> useful;
   for (const CLI::Option* option : command.get_options([](const CLI::Option*) { return true; })) {

@@ -33,7 +33,7 @@ struct StreamSettings {
   /// Options of schedules that the command line has, each with its schedule. Files may have some of
   /// schedules that are not chosen, as several commands may share a file.
   std::vector<std::pair<std::string, std::string>> schedule_options;
-  /// Of a simulation: its scenario's keys and values, for the record.
+  /// The keys and values of a simulation's scenario, for the record.
   std::vector<std::pair<std::string, std::string>> scenario;
 };
 

@@ -39,10 +39,10 @@ class Team {
 
   Result<void> start();
 
-  /// Of this process, and how many there are.
+  /// The rank of this process, and the number of processes.
   std::uint32_t rank() const { return rank_; }
   std::uint32_t processes() const { return processes_; }
-  /// Parts that a simulation is divided into.
+  /// Returns the number of parts of a divided simulation.
   std::uint32_t parts() const { return processes_ > 1 ? processes_ : threads_; }
   /// Whether this process prints, and writes files.
   bool leads() const { return rank_ == 0; }

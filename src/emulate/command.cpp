@@ -60,7 +60,7 @@ Linking linking_of(const fs::path& path) {
   return Linking::fixed;
 }
 
-/// That modules can be loaded into the program.
+/// Checks that the dynamic linker can load modules into the program.
 Result<void> check_loadable(const std::string& program) {
   struct stat status {};
   if (::stat(program.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0) {

@@ -29,13 +29,13 @@ Result<Command> inspect_command(const std::vector<std::string>& words);
 /// Variables for the ranks only: not for the launcher, whose own messages are not the program's.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// Those that make Open MPI use UCX.
+/// Returns the variables that make Open MPI use UCX.
 Variables ucx_variables();
 
-/// Those that make Open MPI's one-sided operations messages, where it does not use UCX: by itself
-/// it does them in shared memory, past libfabric. None for other MPIs, nor where the command or the
-/// environment choose components that an emulation sees. Errors (invalid_argument): they choose
-/// others.
+/// Returns the variables that make Open MPI without UCX carry out one-sided operations by messages;
+/// by default it uses shared memory, past libfabric. Returns none for other MPIs, and none where
+/// the command or the environment choose components that an emulation sees. Errors:
+/// invalid_argument when they choose components that it does not see.
 Result<Variables> one_sided_variables(const Command& command);
 
 struct Ended {

@@ -92,7 +92,7 @@ Result<EmulatedRun> run_sockets(const EmulationRequest& request) {
   return ran;
 }
 
-/// That the layer, which is known only now, can do what was asked for.
+/// Checks that the layer, known only now, supports the requested options.
 Result<void> check_layer(const EmulationRequest& request, const std::string& layer) {
   if (!request.links.empty() && layer == "libfabric") {
     return Error{ErrorCode::invalid_argument,

@@ -39,7 +39,7 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// That it still runs, or has gone into the background.
+  /// Checks that the server still runs, or has gone into the background.
   Result<void> check(const char* when);
   /// Waits until `listens`, 10 s at most; `where` says what it should have done.
   Result<void> await(const std::function<bool()>& listens, const std::string& where);

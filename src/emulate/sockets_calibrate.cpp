@@ -83,7 +83,7 @@ bool read_all(int socket, std::byte* to, std::size_t size) {
   ::_exit(::write(second, "", 1) == 1 ? 0 : 1);
 }
 
-/// That process, until it has ended: the hosts end with the last of theirs.
+/// Owns the peer process and waits for its end: the hosts end with their last process.
 class Peer {
  public:
   Peer(const LinkedHosts& hosts, int ready) : pid_(::fork()) {

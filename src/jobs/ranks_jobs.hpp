@@ -37,7 +37,7 @@ class RanksJobs {
   std::size_t size() const { return plans_.size(); }
   /// For one simulation after the other; refers to this object.
   std::vector<sim::JobBeside> beside();
-  /// Of the latest simulation, in the scenario's order.
+  /// Returns the jobs of the latest simulation, in the scenario's order.
   const std::vector<RanksRun>& runs() const { return runs_; }
   /// How many of the scenario's streams stand before it.
   std::size_t streams_before(const RanksRun& run) const { return plan_of(run).streams_before; }

@@ -24,9 +24,9 @@ class HostListener {
   virtual void on_message(std::uint32_t rank, Channel::Message message) = 0;
   /// `status` is waitpid(2)'s. All messages of the process were delivered before.
   virtual void on_end(std::uint32_t rank, int status) = 0;
-  /// Of a process whose standard output is not the launcher's own.
+  /// Receives output of a process whose standard output is not the launcher's own.
   virtual void on_output(std::uint32_t rank, std::string_view bytes) = 0;
-  /// There is so much output that no more is wanted for now.
+  /// True when the host must not read more output for now.
   virtual bool output_full() const = 0;
   /// It has answered.
   virtual void on_up(Host& host) = 0;

@@ -38,8 +38,8 @@ class Lease {
   Instant from_;
 };
 
-/// Of a launcher that considers an agent that is silent for longer than `patience` gone. The rest
-/// is for the processes to end in, and for clocks that do not go alike.
+/// Returns the lease that a launcher gives which considers an agent gone after `patience` of
+/// silence. The remaining third lets the processes end and allows for clocks of different rates.
 inline Duration lease_within(Duration patience) {
   return patience * 2 / 3;
 }

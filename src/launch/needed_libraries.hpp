@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which shared libraries a program names: for MPI, whose ABI it was compiled for.
+// Reads which shared libraries a program names, to find out whose MPI's ABI it was compiled for.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@ class Ports {
     return question.kind >= LauncherQuestion::Kind::open_port;
   }
   LauncherAnswer answer(const LauncherQuestion& question, std::uint32_t asked_by);
-  /// That process accepts nobody any more.
+  /// Closes all ports of that process.
   void close_all_of(std::uint32_t rank);
 
  private:

@@ -26,7 +26,7 @@ struct World {
   bool is_refused = false;   ///< the latter
   std::uint32_t alone = 0;   ///< have returned, and communicate with none but this world
 
-  /// Which of its programs.
+  /// Returns the index of the rank's program among the world's programs.
   std::uint32_t program_of(std::uint32_t rank) const;
 };
 

@@ -31,8 +31,8 @@ class JobLevels {
   }
   void set_job(std::optional<std::uint8_t> level) { of_job_ = checked(level); }
 
-  /// Of a message that the sender would send on the level `asked_for`: the network's last one if it
-  /// has fewer.
+  /// Returns the level of a message for which the sender asks for the level `asked_for`, at most
+  /// the network's last level.
   std::uint8_t of(std::uint32_t sender, std::uint32_t receiver, std::uint8_t asked_for = 0) const {
     if (of_process_[sender] != none) return of_process_[sender];
     if (of_process_[receiver] != none) return of_process_[receiver];

@@ -142,7 +142,7 @@ Error JobFileWatch::all_taken(const Error& last) const {
 Result<void> JobFileWatch::add_peers(Fabric& fabric) {
   for (std::uint32_t rank = 0; rank < addresses_.size(); ++rank) {
     if (NodeId(rank) == self_) continue;
-    // Which life of it answers is not known; any is later than none.
+    // The peer's incarnation is unknown; every incarnation is later than 0.
     auto added = add_peer(fabric, rank, Incarnation(0));
     if (!added) {
       return Error{added.error().code,

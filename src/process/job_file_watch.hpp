@@ -29,7 +29,7 @@ class JobFileWatch final : public NewsSource {
   const JobFile& file() const { return file_; }
   /// The ranks that this process may be, in order: those of this machine, or its own.
   const std::vector<std::uint32_t>& candidates() const { return candidates_; }
-  /// Of this machine.
+  /// Returns the number of ranks on this machine.
   std::uint32_t ranks_here() const { return ranks_here_; }
 
   /// The place that this process took, and an endpoint that listens there.

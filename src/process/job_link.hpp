@@ -50,7 +50,7 @@ inline constexpr const char* returned_alone = "alone";
 
 /// Name of the environment's variable with the channel's descriptor.
 inline constexpr const char* channel_variable = "WEFT_CHANNEL";
-/// Of those with the job's file, and with this process's rank in it, where nobody launches.
+/// The variables that name the job's file, and this process's rank in it, without a launcher.
 inline constexpr const char* file_variable = "WEFT_CONFIG";
 inline constexpr const char* rank_variable = "WEFT_RANK";
 
@@ -84,7 +84,7 @@ struct JobDescription {
   bool tells_progress = false;    ///< the launcher hears of iterations, a millisecond apart
   std::string file;  ///< of the job, with all addresses; empty: the launcher hands them around
 
-  // Of a job whose processes are simulated all in one; `self` is its first one.
+  // Set only in jobs whose processes are all simulated in one; `self` is its first process.
   std::optional<std::uint64_t> seed;  ///< in place of the scenario's
   bool faults = true;                 ///< those of the scenario happen
   std::uint32_t most_restarts = 0;    ///< of all processes together

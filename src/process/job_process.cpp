@@ -22,7 +22,7 @@
 namespace weft {
 namespace {
 
-/// Which fabric the processes of mpirun and srun use; those of weft run are told by it.
+/// Names the fabric of processes that mpirun or srun started; `weft run` sends the name to its own.
 constexpr const char* fabric_variable = "WEFT_FABRIC";
 
 /// A controller's periods are hundreds of times as long.
@@ -291,7 +291,7 @@ Result<void> JobProcess::open_fabric_for_job() {
   }
   JobSecret secret{.job_id = job_.job_id, .secret = job_.secret};
   if (file_ != nullptr) {
-    // Those that use another fabric would not be understood.
+    // Processes with another fabric must not join: they could not talk to this one.
     secret.job_id += " over " + job_.fabric;
     auto place = file_->take_place(choice, secret);
     if (!place) return std::move(place).error();

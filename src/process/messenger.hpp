@@ -96,9 +96,9 @@ class Messenger final : private MessageHistory {
   /// programs are over. Errors: word from outside.
   Result<void> serve_until_over();
 
-  /// Of a sink that failed, of messages of that peer.
+  /// Returns the error of a failed sink of that peer's messages.
   Error failure_of(message::Failure failure, NodeId peer) const;
-  /// All programs of the job are over.
+  /// True when all programs of the job are over.
   bool is_over() const { return machine_.all_finished() || waiter_.is_over(); }
   message::MessageMachine& machine() { return machine_; }
   MessageHistory* history() { return is_stored_ ? this : nullptr; }
@@ -143,7 +143,7 @@ class Messenger final : private MessageHistory {
   Error failure(const message::OperationState& state) const;
   void close_region(Operation operation);
   Operation refuse(NodeId from, const message::FlowKey& flow, std::size_t size, const Error& why);
-  /// Of an operation that was refused: why, once.
+  /// Returns the reason why an operation was refused, once.
   std::optional<Error> take_refusal(Operation operation);
   bool is_refused(Operation operation) const;
   void cancel_all();

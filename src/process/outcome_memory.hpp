@@ -15,7 +15,7 @@ namespace weft {
 
 /// Name of the environment's variable with the memory's descriptor.
 inline constexpr const char* outcomes_variable = "WEFT_OUTCOMES";
-/// Of the one with the log's limit, in units of weft's options ("64MiB"). Default: 256 MiB.
+/// The variable with the log's limit, in units of weft's options ("64MiB"). Default: 256 MiB.
 inline constexpr const char* outcomes_limit_variable = "WEFT_OUTCOMES_LIMIT";
 
 /// The holder's side: a memory file without a name. Move only.

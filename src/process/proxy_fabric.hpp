@@ -25,7 +25,7 @@ class ProxyFabric final : public Fabric {
   /// Tells the simulation that the process has left.
   ~ProxyFabric() override;
 
-  /// What the process is told of its job, as text (process/job_link.hpp).
+  /// Returns the description of the job, as text (process/job_link.hpp).
   const std::string& job() const { return job_; }
   /// Time, as the simulation lets it pass. Valid as long as this.
   Waiter& waiter() { return waiter_; }

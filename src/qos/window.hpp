@@ -29,7 +29,7 @@ struct JobWork {
   std::vector<std::uint64_t> iterations;
   std::vector<PicoDuration> waited;
 
-  /// Of the slowest process.
+  /// Returns the work of the slowest process.
   std::uint64_t work() const { return JobWindow{.iterations = iterations}.work(); }
 };
 using WindowWork = std::vector<JobWork>;

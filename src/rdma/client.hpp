@@ -26,7 +26,7 @@ class Client {
 
   /// Posts, or keeps until the bound on queue pairs per page admits it. `request.id` is below 2^62.
   void post(std::uint32_t queue_pair, const net::rc::WorkRequest& request);
-  /// Of each operation, once; the last argument is false when its retries were exceeded.
+  /// Called once for each operation; the last argument is false when it exceeded its retries.
   std::function<void(Instant, std::uint64_t id, bool good)> completed;
   std::uint64_t dummies() const { return dummies_; }
   std::uint64_t reissued() const { return reissued_; }

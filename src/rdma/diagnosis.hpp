@@ -42,7 +42,7 @@ struct Finding {
 /// Feed it the frames of a capture in order, then ask. One thread.
 class Diagnosis {
  public:
-  /// Of a queue pair that is kept: about 2 KiB, its latest requests included.
+  /// The most queue pairs to keep; each takes about 2 KiB, its latest requests included.
   static constexpr std::size_t most_queue_pairs = std::size_t{1} << 17;
 
   /// Keeps at most `queue_pairs` (2 or more) at a time. Beyond them it forgets the half that has

@@ -14,7 +14,7 @@
 
 namespace weft::rdma {
 
-/// Of one device, all its ports together.
+/// The counters of one device, summed over its ports.
 struct DeviceCounters {
   std::uint64_t timeouts = 0;
   std::uint64_t sequence_naks = 0;  ///< received, those that are implied too

@@ -16,7 +16,7 @@ namespace weft::rdma {
 struct MachineSource {
   std::string sys = "/sys";
   std::string proc = "/proc";
-  /// Of the environment; none: not set.
+  /// Looks up a variable of the environment; none: not set.
   std::function<std::optional<std::string>(const char* name)> environment;
   /// RLIMIT_MEMLOCK, bytes; none: unlimited.
   std::optional<std::uint64_t> locked_memory;

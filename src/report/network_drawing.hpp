@@ -12,9 +12,9 @@ namespace weft::report {
 
 /// Hosts are drawn up to so many; networks of more are drawn without.
 inline constexpr std::size_t most_drawn_hosts = 256;
-/// Of the cables, so many with the highest load.
+/// The most cables to draw: those with the highest load.
 inline constexpr std::size_t most_drawn_cables = 4000;
-/// Rows of a picture over time, and steps of it.
+/// The most rows of a picture over time, and the most of its steps.
 inline constexpr std::size_t most_drawn_rows = 24;
 inline constexpr std::size_t most_drawn_steps = 100;
 

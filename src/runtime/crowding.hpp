@@ -33,7 +33,7 @@ class Crowding {
     if (moves) interval_ = std::min(interval_ * 2, last_interval);
     return moves;
   }
-  /// Which of `cores` others.
+  /// Draws one of `cores` other cores.
   std::uint64_t pick(std::uint64_t cores) { return draw() % cores; }
 
  private:

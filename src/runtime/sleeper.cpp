@@ -61,7 +61,7 @@ void move_to(int core, const cpu_set_t& allowed) {
   }
 }
 
-/// Which one is as good as another.
+/// Moves this thread to a random other core; no core is better than another.
 void move_to_another_core(Crowding& crowding) {
   cpu_set_t allowed;
   if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;

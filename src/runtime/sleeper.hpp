@@ -87,7 +87,7 @@ class Sleeper {
   std::optional<Instant> yielded_;  // a yield began, and no turn has been seen since
   Instant crowded_until_{};
   std::optional<Instant> had_core_since_;  // the end of the last long yield
-  // Of drivers that share cores.
+  // The state of drivers that share cores.
   Patience patience_;
   std::optional<Instant> waits_since_;
   Duration looks_for_{};   // of this wait

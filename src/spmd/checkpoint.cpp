@@ -91,7 +91,8 @@ class CheckpointFile {
     if (std::fread(into.data(), 1, into.size(), file_.get()) == into.size()) return {};
     return damaged();
   }
-  /// That it is whole, and of the shape of the containers; then it is read on behind its head.
+  /// Checks that the file is complete and has the containers' shape, and leaves the position behind
+  /// its head.
   Result<void> check(const ContainerList& containers, Rank rank) {
     Image head(checkpoint_head(containers, rank, 0).size());
     head.resize(std::fread(head.data(), 1, head.size(), file_.get()));

@@ -31,8 +31,8 @@ struct Block {
   }
 };
 
-/// Of `part` where `whole` begins at `first` and lies densely; both in elements of that size. Rows
-/// that follow each other without a gap become one.
+/// Returns the block of `part` within `whole`, which begins at `first` and lies densely in elements
+/// of that size. Rows that follow each other without a gap become one row.
 Block block_in(std::byte* first, const Box& whole, const Box& part, std::size_t element_size);
 /// Appends the block's bytes at `out`; returns the end.
 std::byte* pack(const Block& block, std::byte* out);

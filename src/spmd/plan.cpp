@@ -30,7 +30,7 @@ bool has_one_mapping(std::span<const Slice> slices) {
                      [&](const Slice& slice) { return slice.mapping == slices[0].mapping; });
 }
 
-/// Which elements of a target were contributed to so far.
+/// The set of a target's elements that have a contribution so far.
 class Coverage {
  public:
   explicit Coverage(bool is_line) : is_line_(is_line) {}

@@ -142,7 +142,7 @@ Result<void> in_child(std::string_view what, Body body) {
   return Error{ErrorCode::io, fmt::format("testbed: {}: {}", what, std::strerror(error))};
 }
 
-// Which congestion control a host has, told through a pipe by a child that looks.
+// Returns a host's congestion control, which a child process reads and sends through a pipe.
 std::string ask_first_host(const Spaces& spaces) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};

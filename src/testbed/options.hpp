@@ -29,8 +29,8 @@ struct LevelClass {
 struct TestbedOptions {
   std::uint32_t hosts = 16;  ///< 1 … 64
   Bandwidth link{};          ///< of each link, each way; zero: not limited
-  /// Of the link between two switches, each way; hosts 0 … hosts/2 - 1 are at the first one, the
-  /// others at the second. Zero: there is one switch.
+  /// The rate of the link between two switches, each way; hosts 0 … hosts/2 - 1 are at the first
+  /// switch, the others at the second. Zero: there is one switch.
   Bandwidth uplink{};
   ByteCount queue = ByteCount::kib(128);  ///< of each switch port; excess frames are dropped
   /// Levels with a queue of their own, of that size each, at every limited port. Frames with none

@@ -71,7 +71,7 @@ Partitioning master(const Space& space, std::uint32_t ranks, Rank root = Rank(0)
 
 /// How `block` divides.
 struct BlockOptions {
-  /// Which dimension is divided; the others stay whole. By default the last one that the space has.
+  /// The dimension to divide; the others stay whole. By default the space's last dimension.
   unsigned dimension = max_dimensions;
   /// How often every rank gets its turn; each turn is a mapping of its own.
   std::uint32_t cycles = 1;

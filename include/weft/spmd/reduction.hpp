@@ -57,7 +57,7 @@ class Reduction {
     return of(
         T{1}, [](const T& a, const T& b) { return static_cast<T>(a * b); }, exact());
   }
-  /// Of equal values, and of values that do not compare, the lower rank's is kept.
+  /// Keeps the lower rank's value when two values are equal or do not compare.
   static Reduction min() {
     using Limits = std::numeric_limits<T>;
     const T top = Limits::has_infinity ? Limits::infinity() : Limits::max();

@@ -21,7 +21,7 @@ class View {
   View(T* first, const Box& box, std::array<std::ptrdiff_t, max_dimensions> strides)
       : first_(first), box_(box), strides_(strides) {}
 
-  /// Which indices of the space it shows.
+  /// Returns the indices of the space that the view shows.
   const Box& box() const { return box_; }
   std::int64_t extent(unsigned dimension) const { return box_.extent(dimension); }
   std::int64_t size() const { return box_.size(); }

@@ -49,7 +49,8 @@ class OutcomeLog {
   };
   /// Numbers the receive that is posted now.
   std::uint64_t post() { return ++posted_; }
-  /// Of that receive in the earlier life; empty: it had none when that life ended.
+  /// Returns the fate of that receive in the earlier life; empty when it had none at that life's
+  /// end.
   Fate fate_of_last_post();
   /// A receive whose source is open and whose fate was empty takes a message.
   void match(std::uint64_t number, std::uint32_t source);
@@ -112,7 +113,7 @@ class OutcomeLog {
   std::uint64_t posted_ = 0;
   std::uint64_t last_time_ = 0;
 
-  // Of the earlier life.
+  // The log of the earlier life.
   std::vector<FateOf> fates_;  // by number
   std::size_t next_fate_ = 0;
   bool replays_ = false;

@@ -10,8 +10,8 @@ namespace weft::match {
 inline constexpr std::uint32_t any_source = 0xffff'ffff;
 inline constexpr std::int32_t any_tag = -1;
 
-/// Of a message: its context (one for each communicator and purpose), its sender's rank there and
-/// its tag, which is not negative. Of a receive, a pattern: source and tag may be wildcards.
+/// A message's context (one for each communicator and purpose), its sender's rank there and its
+/// tag, which is not negative; or a receive's pattern, whose source and tag may be wildcards.
 struct Envelope {
   std::uint64_t context = 0;
   std::uint32_t source = 0;

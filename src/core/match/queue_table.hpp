@@ -19,7 +19,7 @@ struct Links {
   std::uint32_t previous = none;
 };
 
-/// Of a queue, the oldest first.
+/// The ends of a queue; `first` is the oldest node.
 struct Ends {
   std::uint32_t first = none;
   std::uint32_t last = none;

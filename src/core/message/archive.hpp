@@ -28,7 +28,7 @@ class Archive {
   static constexpr std::size_t most_shared = 1024;
 
   bool empty() const { return runs_.empty(); }
-  /// Of the pool's memory that it uses.
+  /// Returns the bytes of the pool's memory that the archive uses.
   std::uint64_t bytes() const;
   /// Appends the message `serial`, which follows the last one. `digest`: of the flow before and
   /// after it. A large body is taken over. False: the pool has no memory; nothing has changed.
@@ -37,7 +37,7 @@ class Archive {
   /// A message that nobody can have any more.
   void add_gone(Serial serial);
   std::optional<Message> find(Serial serial);
-  /// Of the messages that are there: the first, and the flow's digest before it. Not when empty.
+  /// Returns the first archived message, and the flow's digest before it. Not of an empty archive.
   Serial first() const { return runs_[0].first; }
   std::uint64_t digest_before() const { return runs_[0].digest_before; }
   /// Nobody asks for messages before that one. Those that the fabric still reads stay.

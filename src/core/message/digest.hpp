@@ -14,11 +14,12 @@
 
 namespace weft::message {
 
-/// Of no message yet.
+/// The digest of a flow without messages.
 inline constexpr std::uint64_t first_digest = 0x9e37'79b9'7f4a'7c15;
 
-/// Of one more message: its serial, its length, and its bytes, which are `head` and those of `body`
-/// behind it; of more than 1 KiB 128 words spread over them. Never 0, which stands for unknown.
+/// Returns the digest after one more message. It covers the message's serial, its length and its
+/// bytes, which are `head` and `body`; of more than 1 KiB it covers 128 words spread over them.
+/// Never returns 0, which stands for unknown.
 inline std::uint64_t digest_after(std::uint64_t digest, Serial serial,
                                   std::span<const std::byte> head,
                                   std::span<const std::byte> body) {

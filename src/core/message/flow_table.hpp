@@ -75,7 +75,7 @@ class FlowTable {
 
   std::size_t active() const { return active_.size(); }
   std::size_t resting() const { return resting_.size(); }
-  /// Of those that are not at rest.
+  /// Calls `visit(flow)` for each flow that is not at rest.
   template <class Visit>
   void for_each_active(Visit&& visit) {
     for (auto& [key, flow] : active_) visit(flow);
@@ -88,7 +88,7 @@ class FlowTable {
   void for_each_resting(Visit&& visit) const {
     for (const auto& [key, place] : resting_) visit(key, place);
   }
-  /// Of those at rest: `visit(const FlowKey&, FlowPlace&)`.
+  /// Calls `visit(const FlowKey&, FlowPlace&)` for each flow at rest.
   template <class Visit>
   void for_each_resting(Visit&& visit) {
     for (auto& [key, place] : resting_) visit(key, place);

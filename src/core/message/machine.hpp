@@ -60,7 +60,7 @@ class MessageMachine {
     PairOut* const out = idle_pair(to);
     return out != nullptr && out->send_in(lane, flow, head, bytes);
   }
-  /// Of operations to that peer.
+  /// Returns the service level of operations to that peer.
   ServiceLevel level_to(NodeId peer) const { return options_.level_to(peer); }
   /// From now on the flow's messages, all of at most `eager_limit` bytes, go to `sink` as they
   /// come: nothing else receives from the flow. `sink` outlives this. `is_awaited`: a peer that was
@@ -79,7 +79,7 @@ class MessageMachine {
   Operation receive(NodeId from, const FlowKey& flow, std::span<std::byte> into,
                     const RemoteRegion& region = {});
   bool is_done(Operation operation) const { return operations_.is_done(operation); }
-  /// Of one that is under way; none when it was done when it was started.
+  /// Returns the peer of an operation under way; nothing when the operation completed at its start.
   std::optional<NodeId> peer_of(Operation operation) const {
     return operations_.peer_of(operation);
   }

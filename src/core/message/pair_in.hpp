@@ -244,8 +244,8 @@ class PairIn {
   bool owes_diverged_ = false;
   bool has_begun_ = false;
   Incarnation life_{};  // of the peer
-  /// Which message it has said otherwise than an earlier life of it: it is not listened to any
-  /// more.
+  /// The first message that differs from the one an earlier life of the peer sent; the pair then
+  /// ignores the peer.
   std::optional<Name> diverged_;
 };
 

@@ -26,9 +26,9 @@
 
 namespace weft::message {
 
-/// Of bytes that a caller puts in front of a message.
+/// The most bytes that a caller may put in front of a message.
 inline constexpr std::size_t longest_head = 32;
-/// In the context of the fabric's operations: it is a write; the rest is its slot.
+/// Marks the context of a write among the fabric's operations; the other bits are its slot.
 inline constexpr std::uint64_t write_context = std::uint64_t{1} << 63;
 
 /// Messages leave in the order sent, as far as the receiver's credit goes; those that it asks for

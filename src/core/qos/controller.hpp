@@ -50,9 +50,10 @@ class Controller {
   virtual void on_jobs(std::span<const JobFacts> jobs) = 0;
   /// The configuration of the next window. Valid until the next call of another function.
   virtual const Configuration& configuration() const = 0;
-  /// That window is over: one entry for every job, in the order of `on_jobs`.
+  /// Reports a completed window: one entry for every job, in the order of `on_jobs`.
   virtual void on_window(std::span<const JobWindow> jobs) = 0;
-  /// The controller tries nothing out any more: the configuration stays as long as the jobs do.
+  /// True when the controller has finished its search: the configuration changes only with the
+  /// jobs.
   virtual bool is_settled() const = 0;
   /// Configurations since the last `on_jobs` that were better than all before them (6.8).
   virtual std::uint32_t accepted() const = 0;

@@ -16,8 +16,9 @@ namespace weft::qos {
 /// "best" is the one that proved itself; "none" leaves all on the default level.
 std::vector<std::string_view> controller_names();
 
-/// Of Algorithm 1's options others take the number of levels and the largest weight. Errors: no
-/// controller has that name; the message lists those that there are.
+/// Makes the controller of that name. Controllers other than Algorithm 1 use only the number of
+/// levels and the largest weight of its options. Errors: no controller has that name; the message
+/// lists the names.
 Result<std::unique_ptr<Controller>> make_controller(std::string_view name,
                                                     const Algorithm1Options& options,
                                                     std::uint64_t seed);

@@ -299,9 +299,10 @@ GrantCompute::Level GrantCompute::lowest_level(Instant now, const Standing& stan
   return level;
 }
 
-/// Those that are furthest behind first; as many rounds at once as there are places for. When the
-/// window has shrunk, grants beyond the oldest timeslice may take all of it and wait for room that
-/// only that timeslice makes: one of those who hold it up is asked all the same.
+/// Grants to the input nodes that are furthest behind first, and as many rounds at once as the
+/// window has places for. After the window has shrunk, grants beyond the oldest timeslice may fill
+/// it while they wait for room that only that timeslice frees: one of the input nodes that hold it
+/// up then gets a grant beyond the window.
 bool GrantCompute::grant(Instant now, std::uint64_t window, Standing& standing) {
   const auto may_be_more = [&](std::uint64_t round) {
     return standing.out < window || (!standing.is_lowest_asked && round == standing.lowest);

@@ -147,8 +147,8 @@ class GrantCompute final : public ComputeSchedule {
   Duration late_after() const;
   bool is_late(const Input& input, Instant now, const Standing& standing) const;
   std::uint32_t rings_hold() const;
-  /// Of the input nodes that hold up the oldest timeslice: the first. The number of inputs when
-  /// everybody has ended or left.
+  /// Returns the first of the input nodes that hold up the oldest timeslice; the number of inputs
+  /// when every input node has ended or left.
   std::size_t furthest_behind();
   Standing standing(Instant now, std::uint64_t lowest);
   /// How many rounds more that input node may be granted.

@@ -190,7 +190,7 @@ class GrantPace {
   double places_taken_ = 0;  // by absent senders, smoothed
   double absent_share_ = 0;  // of the node itself, smoothed
   double absence_ = 0;       // the mean length of one, beyond the grants in flight, seconds
-  // Of this period.
+  // Counts of the present period.
   Instant since_{};
   std::uint32_t arrivals_ = 0;
   std::uint32_t wanted_ = 0;  // arrivals

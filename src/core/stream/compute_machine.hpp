@@ -141,8 +141,9 @@ class ComputeMachine {
   bool remembers_ = false;    // see Promise
   bool is_outside_ = false;   // of the view, and has not told the input nodes
   bool awaits_sink_ = false;  // before it offers memory in this view
-  // Of its own timeslices in this view: the sink has done with all below `consumed_`, all below
-  // `next_` were delivered, in ascending order, and none from `begun_below_` on has begun.
+  // Progress through this node's timeslices in the present view: the sink has consumed all below
+  // `consumed_`, the machine has delivered all below `next_`, in ascending order, and no
+  // contribution has begun to arrive for those from `begun_below_` on.
   TimesliceIndex consumed_{};
   TimesliceIndex next_{};
   TimesliceIndex begun_below_{};

@@ -217,7 +217,7 @@ std::optional<View> ViewLeader::decide(const View& current) {
             .forgotten = pending_->forgotten};
   // While a view had no majority other parts may have gone on as well. Each such part had at least
   // one of a majority's input nodes, and that one knows how far it got.
-  // Those that were born again before this leader heard of the view: they do not say what is done.
+  // Compute nodes that restarted before this leader heard of the view do not say what is done.
   for (std::uint32_t c = 0; c < roster_.computes; ++c) {
     if (!current.computes.contains(c) || !pending_->computes.contains(c)) continue;
     const auto& done = promises_[roster_.compute_node(c).value()]->done;

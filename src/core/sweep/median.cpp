@@ -23,8 +23,8 @@ double quantile(std::span<const double> values, double share) {
   return values[below] + (values[above] - values[below]) * (place - std::floor(place));
 }
 
-/// That the interval from the k-th least to the k-th largest of n values (k from 1) covers the
-/// median: each value is below it with probability one half.
+/// Returns the probability that the interval from the k-th smallest to the k-th largest of n values
+/// (k from 1) covers the median: each value is below it with probability one half.
 double coverage(std::size_t n, std::size_t k) {
   double outside = 0;
   for (std::size_t i = 0; i < k; ++i) {

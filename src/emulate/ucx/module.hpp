@@ -80,7 +80,7 @@ Value* PointerTable<Value>::remove(const void* key) {
   Value* const value = slots_[i].value;
   slots_[i] = {};
   --used_;
-  // Those behind it that had to give way to it come back to where they are looked for.
+  // Entries behind the removed one that a collision had displaced move back to their place.
   for (std::size_t j = (i + 1) & (capacity_ - 1); slots_[j].key != nullptr;
        j = (j + 1) & (capacity_ - 1)) {
     const Slot moved = slots_[j];

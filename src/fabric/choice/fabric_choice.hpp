@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which fabric a process uses: from the names that users write to an open endpoint.
+// Chooses a process's fabric: from the name that users write to an open endpoint.
 #pragma once
 
 #include <cstddef>
@@ -57,8 +57,8 @@ struct FabricPlace {
   /// Takes the place of `incarnation` over "tcp", "shm" and "auto", and is raised when a peer knows
   /// a life of this node that is not lower. Null: the number stays.
   std::shared_ptr<OwnLife> life;
-  /// Of TCP, and of libfabric's providers that use the host's network (`listens_at_address`);
-  /// empty: loopback, any port.
+  /// The address to listen on with TCP and with libfabric's providers that use the host's network
+  /// (`listens_at_address`); empty: loopback, any port.
   std::string listen;
   std::string advertise;  ///< numeric host to tell peers, when not the one listened on
   /// The address that all peers know this endpoint by without having been told by it. Those of this

@@ -39,7 +39,7 @@ struct Operation : Tracked {
   std::span<std::byte> buffer;  ///< room for a whole frame
   std::size_t frame_size = 0;   ///< of a send: used bytes of `buffer`
 
-  // Of a write.
+  // The progress of a write.
   std::array<iovec, 2> segments{};
   std::size_t segment_count = 0;
   std::size_t segments_issued = 0;

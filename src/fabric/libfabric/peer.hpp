@@ -44,7 +44,7 @@ struct RegionFrame {
   RegionGrant grant;
 };
 
-/// Which life of the peer, and where.
+/// Names a life of the peer and its address.
 struct Life {
   Incarnation incarnation{};
   std::string address;  ///< as add_peer was given it
@@ -68,7 +68,7 @@ struct Peer {
   std::uint64_t their_attempt = 0;  ///< the latest that this life of it was heard to make
   bool refusal_reported = false;    ///< that its proof is wrong was logged
 
-  // Of the session.
+  // The state of the session.
   std::uint64_t token_out = 0;
   std::uint64_t token_in = 0;
   std::uint32_t frames_out = 0;

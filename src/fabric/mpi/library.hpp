@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which MPI this process was started by, and the library of weft that is linked with it. weft
-// itself knows nothing of MPI.
+// Finds the MPI whose mpirun started this process, and weft's library that is linked with that MPI.
+// weft itself links with no MPI.
 #pragma once
 
 #include <string>

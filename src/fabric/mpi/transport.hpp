@@ -8,7 +8,7 @@
 
 namespace weft::mpi {
 
-/// Which process of how many this is.
+/// The rank of this process and the number of processes.
 struct World {
   std::uint32_t rank;
   std::uint32_t size;

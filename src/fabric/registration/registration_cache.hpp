@@ -36,7 +36,7 @@ class Registrar {
 };
 
 struct RegistrationLimits {
-  /// Of kept and used regions together, and of those that the registrar has not removed yet.
+  /// The most bytes of unused and used regions together, with those not yet removed.
   std::uint64_t bytes = std::uint64_t{1} << 30;
   std::uint64_t regions = 4096;  ///< the cache allocates 48 bytes for each at once
 };

@@ -63,7 +63,7 @@ std::optional<PullRequest> decode_pull(std::span<const std::byte> payload);
 /// The job's host as far as shared memory is concerned: the same number in all processes that can
 /// reach each other's sockets and /proc entries and have the same user. Never 0.
 std::uint64_t host_identity();
-/// Which numbering of processes this one lives in; 0 when unknown.
+/// Returns an identity of this process's PID namespace; 0 when unknown.
 std::uint64_t process_namespace();
 
 }  // namespace weft::shm

@@ -42,7 +42,7 @@ struct ShmOptions {
   /// sender free, which need not poll meanwhile, but is slower where entering the kernel and
   /// looking up pages is: docs/shm-fabric.md has figures.
   std::size_t pull_from = 0;
-  /// Those writes are fetched only as long as that turns out to be faster than copying.
+  /// The receiver fetches such writes only while measurements show that to be faster than copying.
   bool pull_when_faster = false;
 
   /// For connecting and for proving each other; then the attempt starts anew.

@@ -129,8 +129,8 @@ TEST_F(Eviction, a_peer_that_dies_without_a_connection_is_noticed) {
   EXPECT_EQ(hub_.count(CompletionKind::peer_down), 1u);
 }
 
-/// Which of the spokes, by number, have a TCP connection: only the hub knows how to make one, so
-/// each has a spoke's own port at one end. Connections being closed do not count.
+/// Returns the numbers of the spokes that have a TCP connection. Only the hub can make one, so each
+/// connection has a spoke's own port at one end. Connections being closed do not count.
 std::vector<std::uint32_t> connected(std::span<Party* const> spokes) {
   std::vector<std::uint32_t> numbers;
   std::ifstream table("/proc/self/net/tcp");

@@ -52,7 +52,7 @@ class FrameReader {
 
   /// Consumes buffered bytes up to the next event. After `bad` or `drain` nothing may follow.
   Event next();
-  /// Of the last `Event::message`; valid until `release`.
+  /// Returns the bytes of the last `Event::message`; valid until `release`.
   std::span<const std::byte> message() const { return message_; }
   std::string_view complaint() const { return complaint_; }
 

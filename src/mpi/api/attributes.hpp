@@ -12,7 +12,7 @@
 
 namespace weft::mpi {
 
-/// Of one object, in the order in which they were set.
+/// The attributes of one object, in the order in which they were set.
 struct Attributes {
   struct Value {
     int key = 0;
@@ -79,7 +79,7 @@ class Keys {
     }
     return 0;
   }
-  /// What the keys' functions copy of `from`'s.
+  /// Copies the attributes of `from` for which the keys' copy functions allow it.
   int copy_all(Handle from, const Attributes& of, Attributes& to) {
     for (const Attributes::Value value : of.values) {
       const Key key = at(value.key);

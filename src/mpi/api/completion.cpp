@@ -130,7 +130,7 @@ bool all_idle(const Call& call, std::span<const MPI_Request> requests) {
                      [&](const MPI_Request& r) { return is_idle(call, r); });
 }
 
-/// Those that are done, or the first of them.
+/// Returns the indices of the completed requests: all of them, or the first.
 std::span<const std::uint32_t> ask(const Call& call, std::span<const MPI_Request> requests,
                                    bool all, bool waits) {
   return library().questions->some(requests.size(), all, waits, [&](std::size_t i) {

@@ -27,7 +27,7 @@ struct TypeNotes {
   Attributes attributes;
 };
 
-/// Of a datatype of the program's or a predefined one.
+/// Returns the notes of a datatype, predefined or not.
 TypeNotes& notes_of(const Datatype& type);
 void drop_notes(const Datatype& type);
 /// Null: it is predefined, or none.

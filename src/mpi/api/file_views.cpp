@@ -152,7 +152,7 @@ int MPI_File_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype ele
   const int failed = set_view(call, *file, displacement, element, tile, representation);
   if (info != MPI_INFO_NULL && (error = MPI_File_set_info(handle, info)) != MPI_SUCCESS)
     return error;
-  // Whoever used the shared pointer before has done so, and nobody does before it is set.
+  // The barrier separates earlier uses of the shared pointer, and later ones, from its reset.
   if ((error = MPI_Barrier(file->comm)) != MPI_SUCCESS) return error;
   int rank = 0;
   (void)MPI_Comm_rank(file->comm, &rank);

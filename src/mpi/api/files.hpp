@@ -46,7 +46,7 @@ struct FileObject {
 
   ~FileObject();
   int fail(const Call& call, int error, const std::string& what) const;
-  /// Of a system call that just failed.
+  /// Reports the error of a system call that just failed.
   int fail_errno(const Call& call, const std::string& what) const;
 };
 

@@ -8,7 +8,7 @@
 
 namespace weft::mpi {
 
-/// Of either width: int, or 64 bits.
+/// An array argument whose elements are int or 64 bits wide.
 class Integers {
  public:
   template <class T>

@@ -46,8 +46,8 @@ int reduce(Collective& c, const void* input, void* output, std::int64_t count, M
            MPI_Op op, int root);
 int allreduce(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
               MPI_Op op);
-/// Of the other group's folded vectors each process keeps its own block; `counts` has one for each
-/// process of this group.
+/// Folds the other group's vectors and gives each process of this group its own block; `counts` has
+/// one entry for each process of this group.
 int reduce_scatter(Collective& c, const void* input, void* output,
                    const std::vector<std::int64_t>& counts, MPI_Datatype type, MPI_Op op);
 /// A block for each process of the other group, and one from each. Blocks that are not sent to

@@ -25,7 +25,7 @@ struct MatchedMessage;
 struct Topology;
 struct WindowObject;
 
-/// Of the program's own.
+/// An error handler that the program made.
 struct ErrorHandler {
   MPI_Comm_errhandler_function* communicator = nullptr;
   MPI_Win_errhandler_function* window = nullptr;
@@ -44,7 +44,8 @@ struct Communicator {
   bool returns_errors = false;
   std::shared_ptr<ErrorHandler> handler;  ///< null: a predefined one, as `returns_errors` says
   MPI_Comm handle = MPI_COMM_NULL;
-  /// Of an intercommunicator: the communicator of this process's group, and `group` is the other.
+  /// In an intercommunicator: the communicator of this process's group; `group` is the remote
+  /// group.
   MPI_Comm local = MPI_COMM_NULL;
   std::string name;
   Attributes attributes;
@@ -70,7 +71,7 @@ struct MadeType : Datatype {
   bool is_listed = false;  ///< in Library::freed_types
 };
 
-/// Of the program's own.
+/// A reduction operation that the program made.
 struct UserOperation {
   MPI_User_function* function = nullptr;
   bool commutes = false;
@@ -142,7 +143,7 @@ class Requests {
     });
   }
   std::unique_ptr<Request> remove(int number) { return objects_.remove(number); }
-  /// Of a message that is done, not persistent.
+  /// Ends the request of a completed message that is not persistent.
   void end(int number) {
     if (spares_ == most_spare) return void(objects_.remove(number));
     Request& request = *objects_.find(number);
@@ -259,7 +260,7 @@ struct Call {
   /// Ends the program with one line, unless the communicator returns errors: then that error, or
   /// another one that its handler makes of it. Never success, so that nothing wrong goes on.
   int fail(const Communicator* communicator, int error, const std::string& what) const;
-  /// What the program gets for it.
+  /// Returns the code that the program sees for that error.
   int result(int error) const { return is_forgiven ? MPI_SUCCESS : error; }
   /// Null, with `error` set.
   Communicator* communicator(MPI_Comm handle, int& error) const {
@@ -305,9 +306,9 @@ inline MPI_Request sent_request() {
   const MPI_Request made = library().sent;
   return made != MPI_REQUEST_NULL ? made : make_sent_request();
 }
-/// Of one that MPI_Start starts.
+/// Stores a persistent request, which MPI_Start starts, and returns its handle.
 MPI_Request keep_prepared(std::unique_ptr<Request> request);
-/// Of requests that are no messages, and of those that are null.
+/// Returns the status of a request that is no message, and of a null request.
 inline Status empty_status() {
   return {.source = static_cast<std::uint32_t>(MPI_ANY_SOURCE), .tag = MPI_ANY_TAG};
 }

@@ -42,7 +42,7 @@ struct Message {
 
  private:
   int fail();
-  /// Of one that has a wildcard or no peer, or is wrong.
+  /// Checks a call that has a wildcard or no peer, or is erroneous.
   int check_otherwise(bool sends);
 };
 
@@ -69,7 +69,7 @@ struct Plain {
 int wait_for(const Call& call, const Communicator* communicator, Request& request,
              MPI_Status* status);
 int fail_truncated(const Call& call, const Communicator* communicator, const Request& request);
-/// Of a request that is done.
+/// Writes the status of a completed request and returns its error code.
 inline int take_result(const Call& call, const Communicator* communicator, const Request& request,
                        MPI_Status* status) {
   write_status(status, request.status);

@@ -163,7 +163,7 @@ int meet_at_port(const char* function, const char* name, int root, MPI_Comm comm
     if (!why.empty()) return call.fail(local, MPI_ERR_PORT, why);
     const int tag = static_cast<int>(port.number) * tags_per_port;
     int peer = accepts ? MPI_ANY_SOURCE : static_cast<int>(port.node);
-    // Who connects speaks first: the other one learns only so who it is.
+    // The connecting side sends first, because the accepting side does not know it before.
     int problem = accepts ? receive_side(other, peer, tag) : send_side(own, peer, tag);
     if (problem == MPI_SUCCESS && !accepts) {
       problem = await_acceptance(call, name, port, tag + 2, why);

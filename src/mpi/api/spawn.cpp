@@ -37,7 +37,7 @@ Members members_of_world(std::uint32_t first, std::uint32_t size) {
   return members;
 }
 
-/// What all processes of the parents' communicator have to know.
+/// The result of a spawn, which the root sends to all processes of the parents' communicator.
 struct Spawned {
   std::uint32_t first = 0;
   std::uint32_t processes = 0;  ///< as asked for

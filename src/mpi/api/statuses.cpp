@@ -9,7 +9,7 @@
 namespace weft::mpi {
 namespace {
 
-/// What MPI calls basic elements: numbers, of which a pair has two.
+/// The number of MPI's basic elements in some bytes; a pair, such as MPI_DOUBLE_INT, has two.
 struct Elements {
   std::uint64_t number = 0;
   std::uint64_t bytes = 0;

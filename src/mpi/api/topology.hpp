@@ -11,13 +11,13 @@ namespace weft::mpi {
 /// Immutable.
 struct Topology {
   int kind = MPI_CART;
-  // Of a grid. The last dimension is the fastest.
+  // A Cartesian grid, whose last dimension varies fastest.
   std::vector<int> sizes;
   std::vector<int> periods;
-  // Of a graph that all processes know: the neighbours of rank i end at ends[i].
+  // A graph that all processes know: the neighbours of rank i end at ends[i].
   std::vector<int> ends;
   std::vector<int> edges;
-  // Of a graph of which each process knows its own part.
+  // A distributed graph, of which each process knows its own part.
   std::vector<int> sources, source_weights;
   std::vector<int> destinations, destination_weights;
   bool is_weighted = false;

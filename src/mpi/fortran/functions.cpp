@@ -144,7 +144,7 @@ extern "C" {
 #undef WEFT_MPI_FORTRAN_TEXT
 #undef WEFT_MPI_FORTRAN
 
-// Those whose arguments are not C's.
+// Functions whose arguments differ from C's.
 void mpi_init_(int* error) {
   *error = MPI_Init(nullptr, nullptr);
 }

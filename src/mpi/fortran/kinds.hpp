@@ -14,7 +14,7 @@
 
 namespace weft::mpi::fortran {
 
-/// What kinds know of a call besides their own argument.
+/// The parts of a call that a kind may use besides its own argument.
 struct Context {
   const void* first;        ///< the address of the first argument: of arrays, their length
   std::size_t text_length;  ///< of a function's string

@@ -42,9 +42,9 @@ enum class Basic : std::uint8_t {
   pair_float_float,
   pair_double_double,
 };
-/// Of one value in memory, with its gap; 1 for `none`.
+/// Returns the size of one value in memory with its padding; 1 for `none`.
 std::uint64_t bytes_of(Basic basic);
-/// The same without the gap, as it travels.
+/// Returns the size without padding, as a value travels.
 std::uint64_t value_bytes_of(Basic basic);
 
 /// Consecutive bytes, from an element's beginning.
@@ -77,7 +77,7 @@ class Datatype {
   std::uint64_t size() const { return size_; }
   std::int64_t lower() const { return lower_; }
   std::int64_t extent() const { return extent_; }
-  /// Of the bytes that are there, whatever bounds were set.
+  /// The bounds of the bytes in the layout, without the bounds that the program set.
   std::int64_t true_lower() const;
   std::int64_t true_extent() const;
   Basic basic() const { return basic_; }
@@ -111,7 +111,7 @@ class Datatype {
   bool is_contiguous_ = true;
 };
 
-/// Of bytes that are no numbers.
+/// Returns the datatype of bytes without a number type.
 const Datatype& plain_bytes();
 
 }  // namespace weft::mpi

@@ -29,14 +29,14 @@ struct Group {
   Generation generation_for(Purpose purpose) const;
 };
 
-/// Of the job's processes, and of this one alone.
+/// Returns the group of the job's processes, and the group of this process alone.
 Group world_group(std::uint32_t processes, NodeId self);
 Group self_group(NodeId self);
-/// Of a world that others had started, from that node on.
+/// Returns the group of a spawned world, whose first process is node `first`.
 Group spawned_group(std::uint32_t first, std::uint32_t processes, NodeId self);
-/// Of the communicator between that world and those that had it started.
+/// Names the intercommunicator between a spawned world and its parents.
 Generation spawned_generation(std::uint32_t first);
-/// Of all nodes that the job may ever have, by their numbers.
+/// Returns the group of all nodes that the job may ever have, ordered by their numbers.
 Group everybody_group(std::uint32_t nodes, NodeId self);
 
 /// The n-th communicator made of `parent`, by all of its processes, members or not: different for

@@ -39,7 +39,8 @@ class Questions {
   void receive(const Group& group, std::uint32_t from, std::int32_t tag, const Buffer& buffer,
                Request& request);
   void cancel(Request& request);
-  /// Of the message that a receive would take now. `waits`: until there is one; else it turns once.
+  /// Returns the status of the message that a receive would take. With `waits` it blocks until
+  /// there is one; else it turns the driver loop once.
   std::optional<Status> probe(const Group& group, std::uint32_t from, std::int32_t tag, bool waits);
 
   /// Whether it is done, after one turn if it is not.

@@ -42,8 +42,7 @@ struct Buffer {
 struct Request {
   bool done = false;
   Status status;
-  /// Of a persistent request: starts it anew, and returns an error of MPI's. Empty: it is started
-  /// once.
+  /// Starts a persistent request again and returns MPI's error code. Empty in other requests.
   std::function<int(Request&)> starts;
   bool is_active = true;        ///< false: a persistent one that is not started
   bool is_shared = false;       ///< by several operations, all of them done
@@ -51,7 +50,7 @@ struct Request {
   bool is_generalized = false;  ///< of the API: see mpi/api/generalized.hpp
   bool is_special = false;      ///< of the API: generalized, persistent or shared
 
-  // Of Transfer.
+  // Transfer's own state.
   const Group* group = nullptr;
   Buffer buffer;
   match::WaitingReceive waiting;
@@ -115,7 +114,7 @@ class Transfer {
                Request& request);
   /// A receive that takes no message, and is under way until somebody sets it done.
   static void hold(const Group& group, const Buffer& buffer, Request& request);
-  /// Of the message that a receive would take now. Turns once when there is none.
+  /// Returns the status of the message that a receive would take; turns once when there is none.
   std::optional<Status> probe(const Group& group, std::uint32_t from, std::int32_t tag);
   /// The same without a turn.
   std::optional<Status> waiting(const Group& group, std::uint32_t from, std::int32_t tag) const;
@@ -166,8 +165,8 @@ class Transfer {
   void fail(Error why) {
     if (!failure_) failure_ = std::move(why);
   }
-  /// Of messages that came from others, or from this process. Those that wait for a receive are
-  /// among them.
+  /// Counts of messages that arrived, from others or from this process; they include messages that
+  /// still wait for a receive.
   struct Counts {
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;  ///< of their content, bodies included

@@ -118,7 +118,7 @@ class Window {
   std::byte* base_;
   bool is_closed_ = false;
 
-  // Of the origin, by target.
+  // The origin's state, by target.
   std::vector<GrowingRing<Expected>> expected_;  // the first has not come, or was not looked at
   std::vector<std::uint32_t> asked_;             // targets with something expected, and others
   std::vector<bool> is_asked_;                   // in `asked_`
@@ -128,7 +128,7 @@ class Window {
   std::vector<bool> is_dirty_;  // accessed since the last flush
   std::vector<std::uint32_t> started_;
 
-  // Of the target.
+  // The target's state.
   std::unique_ptr<Incoming> incoming_;
   std::vector<GrowingRing<std::unique_ptr<Outgoing>>> outgoing_;  // by receiver, likewise
   struct Waiter {

@@ -55,7 +55,7 @@ class HostedLife {
   virtual int live() = 0;
   /// Computing is measured from now on.
   virtual void begin_to_measure() {}
-  /// What the host's processor has computed for it since the last call, ns.
+  /// Returns the processor time that the process used since the last call, in ns.
   virtual std::int64_t take_computed_ns() = 0;
   void measure();
   void sleep(PicoDuration& account);

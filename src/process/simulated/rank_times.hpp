@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// Of one phase of one process. Plain data.
+/// The times of one phase of one process. Plain data.
 struct PhaseTimes {
   std::string name;
   PicoDuration computing{};

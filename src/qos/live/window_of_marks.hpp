@@ -15,7 +15,7 @@ namespace weft::qos {
 /// before the window to the last one in it counts, by the process's own clock: a share of an
 /// iteration is neither lost nor counted twice, so that short windows are as good as long ones.
 struct MarkedWindow {
-  /// Of an iteration: a controller counts in whole numbers.
+  /// Parts of an iteration: controllers count in whole numbers.
   static constexpr double parts = 1000;
 
   std::vector<std::uint64_t> iterations;  ///< in `1 / parts`, as for the whole period; by process

@@ -45,8 +45,8 @@ struct BenchOutcome {
   Duration execution;        ///< from the first post to the last completion
   std::uint64_t failed = 0;  ///< operations that did not complete well
   std::string failure;       ///< of the first of them, as verbs calls it
-  /// Of the client's device while the benchmark ran, other traffic included; none where its driver
-  /// shows none.
+  /// The counters of the client's device during the benchmark, other traffic included; none where
+  /// its driver shows none.
   std::optional<DeviceCounters> counters;
   std::optional<std::uint64_t> packets;  ///< sent and received by the client's port
   std::vector<Duration> completed_at;    ///< of each operation, since the first post

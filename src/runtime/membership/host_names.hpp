@@ -31,7 +31,7 @@ bool is_loopback(std::string_view numeric_host);
 Result<std::string> address_in_network(std::string_view network,
                                        std::span<const std::string> addresses);
 
-/// Which of `hosts` (numeric) are this machine, by index.
+/// Returns the indices of those `hosts` (numeric) that are this machine.
 std::vector<std::uint32_t> hosts_here(std::span<const std::string> hosts,
                                       std::span<const std::string> addresses);
 

@@ -11,7 +11,7 @@ namespace weft {
 /// The number of a life that began at `time` (CLOCK_REALTIME): tenths of seconds since 2025, so
 /// that a later life has a higher one wherever it runs, as far as clocks agree. At least 1.
 Incarnation incarnation_at(timespec time);
-/// Of a life that begins now.
+/// Returns the incarnation of a life that begins now.
 Incarnation incarnation_now();
 /// Returns once a life with this number could have begun: at once, but for numbers of the future. A
 /// process that takes the number after `incarnation_now` and waits for it before it sends cannot be

@@ -18,7 +18,7 @@ class EventWheel {
  public:
   EventWheel(unsigned slot_bits, unsigned count_bits) { reset(slot_bits, count_bits); }
 
-  /// Of an instant: which slot, since the beginning of time.
+  /// Returns the number of an instant's slot, counted from time 0.
   std::int64_t slot_of(PicoInstant time) const { return time.ticks() >> slot_bits_; }
   std::int64_t slots() const { return std::int64_t{1} << count_bits_; }
   unsigned slot_bits() const { return slot_bits_; }

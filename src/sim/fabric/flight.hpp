@@ -36,7 +36,7 @@ struct Flight {
   RemoteRegion region{};
   std::uint64_t region_offset = 0;
   std::uint64_t bytes = 0;
-  /// Of a write: the poster's memory, or its copy in `data`, perhaps a part.
+  /// The bytes of a write: in the poster's memory or in `data`, which may hold a part of them.
   std::array<std::span<const std::byte>, 2> segments{};
   std::vector<std::byte> data;
 

@@ -73,9 +73,9 @@ class SimHub final : public NetworkUser, public Agent, private RcUser {
   /// A node that is not here begins a life, or its last one ends: now, as all parts say.
   void begin_elsewhere(NodeId node, Incarnation incarnation);
   void end_elsewhere(NodeId node);
-  /// Of the node's latest life; it has had one.
+  /// Returns the incarnation of the node's latest life, of which there must be one.
   Incarnation incarnation_of(NodeId node) const;
-  /// Of the node's latest life, as its endpoint would say.
+  /// Returns the address of the node's latest life, as its endpoint reports it.
   std::string address_of(NodeId node) const;
 
   /// A node that does not run (stopped), or whose host has no link: reported down to its peers, and
@@ -112,7 +112,7 @@ class SimHub final : public NetworkUser, public Agent, private RcUser {
     bool runs = true;
     SimEndpoint* endpoint = nullptr;  // null: elsewhere, or gone
   };
-  /// Of a process's end, or of its end of a connection.
+  /// Announces the end of a process, or of its side of a connection.
   struct Notice {
     Process to{};
     Process about{};
@@ -138,7 +138,7 @@ class SimHub final : public NetworkUser, public Agent, private RcUser {
   std::uint32_t make_notice(Process to, Process about, std::uint32_t attempt);
   /// The receiver has taken the flight.
   void acknowledge(std::uint32_t flight);
-  /// Of its connections with `to` those up to that attempt are over for `from`.
+  /// Announces that `from` ended its connections with `to` up to that attempt.
   void notify_quit(Process from, Process to, std::uint32_t attempt);
   // sim_hub_rc.cpp: reliable connections
   struct EndOfLink {
@@ -198,7 +198,8 @@ class SimHub final : public NetworkUser, public Agent, private RcUser {
   PicoInstant partitioned_since_{};
   std::vector<PicoInstant> unreachable_since_;  // by node; never: reachable
   Pool<Notice> notices_;
-  // Of other parts. Messages to them have tags that are no numbers of `flights_` but with this bit.
+  // State shared with other parts. Messages to them have tags with this bit, which are no indices
+  // of `flights_`.
   static constexpr std::uint64_t foreign_tag = std::uint64_t{1} << 63;
   std::uint64_t next_tag_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> foreign_;  // flights from there, by their tag

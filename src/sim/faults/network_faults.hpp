@@ -15,7 +15,8 @@
 
 namespace weft::sim {
 
-/// What happens to processes is for who knows them. The world outlives it.
+/// Applies the faults of cables and hosts; faults of processes are the caller's task. The world
+/// must outlive it.
 class NetworkFaults : public faults::FaultTarget {
  public:
   /// Host n of faults is the network's `hosts[n]`; several may be the same.

@@ -45,7 +45,7 @@ class HostedProcess : public Agent {
   bool alive() const { return alive_; }
   bool paused() const { return paused_; }
   NodeId self() const { return self_; }
-  /// Of its latest life.
+  /// Returns the incarnation of the process's latest life.
   Incarnation incarnation() const { return incarnation_; }
 
   /// Overridden by classes with timers of their own, from `own_timer` on; passes on all others.

@@ -169,7 +169,7 @@ void Network::fetch(const Event& event, bool is_next) const {
   }
 }
 
-/// What a transmitter will look at that is in the cache, with the first of its lanes.
+/// Prefetches the state that a transmitter will read, for the first of its lanes.
 void Network::fetch_waiting(const Transmitter& t, const Lane* lanes) const {
   // The lane whose turn may come is among the first behind that of the last turn.
   std::uint64_t waiting = t.waiting;

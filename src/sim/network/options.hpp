@@ -35,10 +35,12 @@ struct NetworkOptions {
 
   std::uint32_t mtu = 4096;           ///< payload bytes of a packet at most
   std::uint32_t packet_overhead = 0;  ///< header bytes that each packet has on links and in buffers
-  /// Of each input port and channel class: the room of one level when no other uses any. At least
-  /// one packet. Levels share it; for each level but one the port has a reserve more.
+  /// The buffer of each input port and channel class that one level may fill when no other level
+  /// uses it; at least one packet. The levels share it, and every level but one has a reserve
+  /// besides.
   std::uint32_t buffer_bytes = 65536;
-  /// Of it, for each level alone: at least one packet. 0: two packets, or all if that is less.
+  /// The part of the buffer reserved for each level; at least one packet. 0: two packets, or all of
+  /// the buffer if that is less.
   std::uint32_t reserve_bytes = 0;
   PicoDuration switch_delay = PicoDuration::nanoseconds(100);
   /// A packet may leave a switch before all of it has come in.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which part of a divided simulation has which hosts and switches.
+// Partition: assigns hosts and switches to the parts of a divided simulation.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ std::vector<std::uint32_t> neighbours_of(const Topology& topology,
 /// How many cables have their ends in different parts.
 std::uint32_t cables_cut(const Topology& topology, const std::vector<std::uint32_t>& owners);
 
-/// Of hosts, switches and cables: topologies that have the same one are the same.
+/// Returns a digest of the hosts, switches and cables: topologies with equal digests are equal.
 std::uint64_t digest(const Topology& topology);
 
 }  // namespace weft::sim

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t most_levels = 3;
 
-/// Which hosts lie below a switch, and where its ports up begin.
+/// The hosts below a switch, and the first of its ports that lead up.
 struct TreeSwitch {
   std::uint32_t first_host = 0;
   std::uint32_t hosts = 0;

@@ -24,7 +24,7 @@ struct FlowSample {
   PicoInstant end{};
 };
 
-/// Of one user of the network: a job, or one kind of traffic.
+/// The figures of one user of the network: a job, or one kind of traffic.
 class FlowFigures {
  public:
   static constexpr std::size_t most_samples = 2000;
@@ -36,7 +36,8 @@ class FlowFigures {
   const LatencyHistogram& latencies() const { return latencies_; }
   PicoDuration shortest() const { return shortest_; }  ///< exactly; 0 when there is none
   PicoDuration longest() const { return longest_; }
-  /// Of messages of 2^size_class bytes or more and less than twice that; null when there was none.
+  /// Returns the latencies of messages of [2^size_class, 2^(size_class + 1)) bytes; null when there
+  /// was none.
   const LatencyHistogram* of_size(std::size_t size_class) const {
     return by_size_[size_class].get();
   }

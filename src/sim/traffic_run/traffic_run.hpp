@@ -15,7 +15,7 @@
 
 namespace weft::sim {
 
-/// Of one traffic, or of all.
+/// The figures of one traffic, or of all together.
 struct TrafficFigures {
   TrafficPattern pattern{};  ///< of one
   std::uint64_t messages = 0;

@@ -27,8 +27,8 @@ struct Action {
   std::uint64_t match = 0;
   std::uint64_t bytes = 0;
   PicoDuration time{};
-  /// Of a send or receive: a number that no other open one of this rank has, if it is waited for by
-  /// its number.
+  /// Names a send or receive that the program waits for by number; unique among the rank's open
+  /// operations.
   std::uint32_t request = 0;
 };
 

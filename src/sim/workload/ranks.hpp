@@ -48,7 +48,7 @@ class Ranks final : public Agent, public NetworkUser {
   void set_level(std::uint32_t rank, std::optional<std::uint8_t> level) {
     levels_.set(rank, level);
   }
-  /// Of all ranks that have none of their own, from now on.
+  /// Sets the service level of all ranks without a level of their own, from now on.
   void set_job_level(std::uint8_t level) { levels_.set_job(level); }
 
   /// From now on ranks post and compute nothing; messages in the network arrive unheard.

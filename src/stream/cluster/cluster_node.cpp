@@ -35,7 +35,7 @@ constexpr Duration parting_patience = Duration::seconds(2);
 constexpr Duration longest_end = Duration::seconds(5);
 /// Agreeing on an end takes a few messages, and rings to be emptied.
 constexpr Duration agreement_patience = Duration::seconds(1);
-/// What the nodes get to connect after all have been heard of.
+/// The time that nodes get to connect after every node has said hello.
 constexpr Duration shortest_start = Duration::seconds(2);
 
 class ClusterNode {
@@ -300,7 +300,7 @@ class ClusterNode {
     }
     if (signals_.count() == 0) return;
     if (!std::exchange(hurried_, true)) node_->hurry();
-    // Those who wait for a majority, say, agree on nothing.
+    // Nodes that wait for a majority, for instance, agree on nothing.
     if (signals_.since_first() > agreement_patience && !std::exchange(says_second_, true)) {
       spdlog::warn(
           "the stream ends when its nodes agree on that; a second signal ends this one "

@@ -55,7 +55,7 @@ Result<void> add_all(const JoinedCluster& joined, const std::vector<std::string>
                      Fabric& rendezvous) {
   for (std::uint32_t node = 0; node < joined.nodes; ++node) {
     if (node == joined.self.value()) continue;
-    // Which life of it answers is not known yet; any is later than none.
+    // The peer's incarnation is unknown yet; every incarnation is later than 0.
     auto added = rendezvous.add_peer(NodeId(node), Incarnation(0), addresses[node]);
     if (!added) {
       return Error{added.error().code, fmt::format("node {}: {}", node, added.error().message)};

@@ -54,14 +54,14 @@ struct TimeReply {
 
 /// Longest text in a hello; longer ones cannot be encoded and are refused when decoded.
 constexpr std::size_t longest_hello_text = 4096;
-/// Of a clock's name.
+/// The longest name of a clock, in bytes.
 constexpr std::size_t longest_clock_name = 256;
 /// A hello with three of them and a clock, and every other message, fits.
 constexpr std::size_t largest_rendezvous_message = 16 * 1024;
 constexpr std::size_t report_piece = 15 * 1024;
 constexpr std::uint64_t largest_report = 64u << 20;
 
-/// Of a message's first byte; none when it is empty or of no such kind.
+/// Returns the kind in a message's first byte; none when the message is empty or the kind unknown.
 std::optional<RendezvousKind> rendezvous_kind(std::span<const std::byte> message);
 
 /// Messages that are nothing but their kind: stop, leave.

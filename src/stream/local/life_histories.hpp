@@ -18,7 +18,7 @@ class LifeHistories {
 
   /// Sums of the node's present life. Those of input nodes are not kept.
   void hear(NodeId node, std::uint64_t bytes, Instant now);
-  /// Of all lives but the last ones of the nodes that have reported.
+  /// Returns the reports of all lives except the last lives of the nodes that have reported.
   std::vector<NodeReport> remains(const std::vector<NodeReport>& reports, Duration bucket) const;
 
  private:

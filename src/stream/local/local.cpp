@@ -145,7 +145,7 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
   return report;
 }
 
-/// Which faults happen to a job's nodes.
+/// The faults to carry out: none, or those of the options.
 enum class Mishaps : bool { none, as_said };
 
 Result<JobReport> run_processes(const StreamOptions& options, const LocalOptions& local,

@@ -209,7 +209,7 @@ double spread_floor_us(const StreamOptions& options, const report::RunRecord& re
 
 namespace {
 
-/// Which of the timeslices came out, unless it says otherwise of those below `end`.
+/// Counts of delivered timeslices; unless a member says otherwise, of those below `end`.
 struct Outcome {
   std::uint64_t distinct = 0;    ///< also above `end`, of which input nodes have not heard
   std::uint64_t deliveries = 0;  ///< reported ones, each time that they were delivered

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which options of a job make sense in a simulation.
+// Refuses options of a job that make no sense in a simulation.
 #pragma once
 
 #include "sim/scenario/scenario.hpp"

@@ -34,7 +34,7 @@ static_assert(sizeof(PatternHeader) == 48);
 inline constexpr std::uint64_t pattern_magic = 0x3154'4150'5446'4557;  // "WEFTPAT1"
 inline constexpr std::uint32_t pattern_filled = 1;
 
-/// Which microslice a content belongs to.
+/// Identifies the microslice that a content belongs to.
 struct PatternIdentity {
   std::uint64_t seed = 0;       ///< the run's
   std::uint64_t timeslice = 0;  ///< it is part of this one's core

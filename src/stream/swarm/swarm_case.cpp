@@ -163,7 +163,7 @@ Duration draw_contents(Rng rng, StreamOptions& o, SwarmExpectation& expected) {
   constexpr std::array<std::uint64_t, 5> rooms = {1, 2, 3, 8, 32};
   o.buffer = ByteCount(std::min<std::uint64_t>(largest * one_of(rng, rooms),
                                                std::max<std::uint64_t>(largest, 256 << 10)));
-  // Those that send in an order of their own need a round of timeslices in their buffer.
+  // Schedules with a sending order of their own need a round of timeslices in the buffer.
   if (chance(rng, 0.3)) o.input_buffer = ByteCount(largest * (2 * o.computes + rng.below(4)));
   return length;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which faults a swarm case gets. Left out on purpose, because weft promises nothing there: the
-// loss of every input node, or of every compute node for good.
+// Draws the faults of a swarm case. It never draws the permanent loss of every input node or of
+// every compute node, because weft promises nothing in these cases.
 #include <algorithm>
 #include <array>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which send belongs to which receive: the n-th send with one key to the n-th receive with it.
-// Holds only sides that have not found their counterpart yet, so that its size does not grow with
-// the trace.
+// Pairing: matches sends and receives of a trace: the n-th send with a key belongs to the n-th
+// receive with that key. It holds only unmatched sides, so that its size does not grow with the
+// trace.
 #pragma once
 
 #include <cstddef>

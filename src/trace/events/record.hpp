@@ -29,8 +29,8 @@ struct Record {
     end,              ///< the program has ended in order
   };
   std::uint64_t time_ns = 0;
-  /// Of a collective: the bytes that this rank sends, in OTF2's way: summed over all members,
-  /// itself included.
+  /// In a collective: the bytes that this rank sends, summed over all members, itself included, as
+  /// OTF2 counts them.
   std::uint64_t bytes = 0;
   std::uint64_t more = 0;  ///< of a collective: received, counted alike
   std::uint32_t peer = 0;  ///< within the communicator

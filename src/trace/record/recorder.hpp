@@ -36,7 +36,7 @@ class Recorder {
     if (file_ >= 0) ::close(file_);
   }
 
-  /// Of the clock that MPI programs are recorded with. Times of one rank are of one clock.
+  /// Reads the clock of recordings of MPI programs. All times of a rank are on this clock.
   static std::uint64_t now_ns() {
     timespec t{};
     clock_gettime(CLOCK_MONOTONIC, &t);

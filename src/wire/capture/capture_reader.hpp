@@ -53,7 +53,8 @@ class CaptureReader {
   };
   Position position() const { return {packets_ + 1, begin_}; }
 
-  /// Of the file, or of its first interface: 0 as long as a pcapng file has named none.
+  /// Returns the link type of the file, or of its first interface; 0 before a pcapng file names
+  /// one.
   std::uint32_t link_type() const { return link_; }
 
  private:

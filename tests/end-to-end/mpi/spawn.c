@@ -15,7 +15,7 @@ static void check(int good, const char* what) {
   fflush(stdout);
 }
 
-// What parents and children do together: both kinds of messages and a merged communicator.
+// Parents and children exchange both kinds of messages and use a merged communicator.
 static int work(MPI_Comm between, int is_parent) {
   int rank, size, remote;
   MPI_Comm_rank(between, &rank);
@@ -181,7 +181,7 @@ int main(int argc, char** argv) {
     MPI_Comm_disconnect(&children);
     MPI_Allreduce(&own, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     int met = size > 1 ? meet(rank, size) : 0;
-    // What cannot be started, and what no process is asked for: all processes learn of it.
+    // All processes learn of a program that cannot start, and of a spawn of no processes.
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     int error = MPI_Comm_spawn("/no/such/program", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0,
                                MPI_COMM_WORLD, &children, codes);

@@ -63,7 +63,7 @@ inline void* const in_place = reinterpret_cast<void*>(-1);
 /// The function that copies an attribute as it is has an address.
 inline constexpr std::uintptr_t dup_function = 0;
 
-/// Of handles: kinds of objects, made by the program.
+/// The kinds of objects that the program makes, in the high bits of their handles.
 inline constexpr unsigned made_comm = 0x84000000;
 inline constexpr unsigned made_type = 0x8c000000;
 inline constexpr unsigned made_op = 0x98000000;
