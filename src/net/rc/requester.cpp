@@ -81,7 +81,7 @@ bool Adapter::wait_for_local_pages(Instant now, std::uint32_t number, Request& r
   if (request.work.bytes == 0) return true;
   const std::uint64_t last = (request.work.local + request.work.bytes - 1) / page_bytes;
   for (std::uint64_t page = request.work.local / page_bytes; page <= last; ++page) {
-    if (pages_.is_there(page)) continue;
+    if (pages_.is_resident(page)) continue;
     QueuePair& qp = queue_pairs_[number];
     qp.wait = Wait::local_page;
     request.ticket = next_ticket_++;
@@ -207,7 +207,7 @@ void Adapter::on_read_response(Instant now, std::uint32_t number, const Packet& 
   }
   if (!finds_pages(now, number, front, packet)) {
     ++counters_.discarded;
-    const bool is_late = pages_.is_there(front.waits_for) && ++front.refused == late_retries;
+    const bool is_late = pages_.is_resident(front.waits_for) && ++front.refused == late_retries;
     if (is_late) ++counters_.flooded;
     pages_.discarded();
     return wait_again(now, number, profile_.client_retry, now + profile_.fault_detection);
@@ -232,7 +232,7 @@ bool Adapter::finds_pages(Instant now, std::uint32_t number, Request& request,
   const std::uint64_t from = request.work.local + request.done * options_.mtu;
   const std::uint64_t last = (from + std::max(packet.payload, 1U) - 1) / page_bytes;
   for (std::uint64_t page = from / page_bytes; page <= last; ++page) {
-    if (pages_.is_there(page)) continue;
+    if (pages_.is_resident(page)) continue;
     request.ticket = next_ticket_++;
     request.waits_for = page;
     pages_.fault(now, page, {number, request.ticket});
@@ -341,7 +341,7 @@ void Adapter::fail(std::uint32_t number, Outbox& out) {
 }
 
 void Adapter::on_told(Instant now, Outbox& out) {
-  for (const Waiter& waiter : pages_.take_told()) {
+  for (const Waiter& waiter : pages_.take_notified()) {
     QueuePair& qp = queue_pairs_[waiter.queue_pair];
     for (Request& request : qp.requests) {
       if (request.ticket != waiter.ticket) continue;

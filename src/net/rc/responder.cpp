@@ -43,7 +43,7 @@ bool Adapter::reaches_memory(Instant now, const Packet& packet) {
   const std::uint64_t last = (packet.address + bytes - 1) / page_bytes;
   bool all = true;
   for (std::uint64_t page = packet.address / page_bytes; page <= last; ++page) {
-    if (pages_.is_there(page)) continue;
+    if (pages_.is_resident(page)) continue;
     pages_.fault(now, page);
     all = false;
   }
