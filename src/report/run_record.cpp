@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -22,217 +23,117 @@ double interpolate(const std::vector<double>& sorted, double fraction) {
   return sorted[below] + (sorted[above] - sorted[below]) * (position - std::floor(position));
 }
 
-Json number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
-template <class T>
-Json optional_number(const std::optional<T>& value) {
-  if (!value.has_value()) return nullptr;
-  if constexpr (std::is_same_v<T, double>) return number(*value);
-  return *value;
-}
-
-Json optional_quantiles(const std::optional<Quantiles>& q) {
-  if (!q.has_value()) return nullptr;
-  return Json{{"min", number(q->min)},
-              {"p10", number(q->p10)},
-              {"median", number(q->median)},
-              {"p90", number(q->p90)},
-              {"max", number(q->max)}};
-}
-
-template <class Row, class Write>
-Json array_of(const std::vector<Row>& rows, Write write) {
-  Json array = Json::array();
-  for (const Row& row : rows) array.push_back(write(row));
-  return array;
-}
-
-/// As array_of, without the rows whose `value` is not finite: there is nothing to draw for them.
-template <class Row, class Value, class Write>
-Json finite_array_of(const std::vector<Row>& rows, Value value, Write write) {
-  Json array = Json::array();
-  for (const Row& row : rows) {
-    if (std::isfinite(value(row))) array.push_back(write(row));
+/// Writes the members of one JSON object, with the verbs of JsonReader.
+class JsonWriter {
+ public:
+  void member(const char* name, double value) {
+    is_finite_ = is_finite_ && std::isfinite(value);
+    object_[name] = number(value);
   }
-  return array;
-}
+  void member(const char* name, const std::optional<double>& value) {
+    object_[name] = value ? number(*value) : Json(nullptr);
+  }
+  template <class T>
+  void member(const char* name, const std::optional<T>& value) {
+    object_[name] = value ? Json(*value) : Json(nullptr);
+  }
+  template <class T>
+  void member(const char* name, const T& value) {
+    object_[name] = value;
+  }
+  template <class T>
+  void later(const char* name, const T& value) {
+    member(name, value);
+  }
+  void texts(const char* name, const std::vector<std::pair<std::string, std::string>>& texts) {
+    Json& object = object_[name] = Json::object();
+    for (const auto& [key, value] : texts) object[key] = value;
+  }
+  template <class Row, class Write>
+  void rows(const char* name, const std::vector<Row>& rows, const Write& write) {
+    Json array = Json::array();
+    for (const Row& row : rows) array.push_back(written(row, write).object_);
+    object_[name] = std::move(array);
+  }
+  /// Leaves out the rows with a figure that is not finite: there is nothing to draw for them.
+  template <class Row, class Write>
+  void samples(const char* name, const std::vector<Row>& rows, const Write& write) {
+    Json array = Json::array();
+    for (const Row& row : rows) {
+      JsonWriter writer = written(row, write);
+      if (writer.is_finite_) array.push_back(std::move(writer.object_));
+    }
+    object_[name] = std::move(array);
+  }
+  template <class T, class Write>
+  void part(const char* name, const T& value, const Write& write) {
+    object_[name] = written(value, write).object_;
+  }
+  template <class T, class Write>
+  void part(const char* name, const std::optional<T>& value, const Write& write) {
+    object_[name] = value ? written(*value, write).object_ : Json(nullptr);
+  }
+  const Json& object() const { return object_; }
 
-Json write_interval(const IntervalRow& row) {
-  return Json{{"id", row.id},
-              {"start_us", number(row.start_us)},
-              {"proposed_us", optional_number(row.proposed_us)},
-              {"actual_us", number(row.actual_us)}};
-}
+ private:
+  static Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+  template <class T, class Write>
+  static JsonWriter written(const T& value, const Write& write) {
+    JsonWriter writer;
+    write(writer, value);
+    return writer;
+  }
 
-Json write_series(const Series& series) {
-  Json timeslices = finite_array_of(
-      series.timeslices, [](const TimesliceSample& s) { return s.t_us + s.spread_us; },
-      [](const TimesliceSample& s) {
-        return Json{{"t_us", s.t_us},
-                    {"index", s.index},
-                    {"compute", s.compute},
-                    {"spread_us", s.spread_us}};
-      });
-  Json goodput = finite_array_of(
-      series.goodput, [](const GoodputSample& s) { return s.t_us + s.bytes_per_s; },
-      [](const GoodputSample& s) {
-        return Json{{"t_us", s.t_us}, {"bytes_per_s", s.bytes_per_s}};
-      });
-  Json fill = finite_array_of(
-      series.buffer_fill, [](const FillSample& s) { return s.t_us + s.fill; },
-      [](const FillSample& s) {
-        return Json{{"t_us", s.t_us},
-                    {"compute", s.compute},
-                    {"input", optional_number(s.input)},
-                    {"fill", s.fill}};
-      });
-  return Json{{"timeslices", std::move(timeslices)},
-              {"goodput", std::move(goodput)},
-              {"buffer_fill", std::move(fill)}};
-}
-
-Json write_published(const PublishedFigure& figure) {
-  return Json{{"metric", figure.metric},
-              {"bound", figure.bound},
-              {"value", number(figure.value)},
-              {"source", figure.source},
-              {"ours", optional_number(figure.ours)}};
-}
-
-Json write_limit(const LimitRow& row) {
-  return Json{{"message_bytes", row.message_bytes},
-              {"mix", row.mix},
-              {"round_us", number(row.round_us)},
-              {"bandwidth_per_sender_bytes_per_s", number(row.bandwidth_per_sender_bytes_per_s)},
-              {"aggregate_bytes_per_s", number(row.aggregate_bytes_per_s)},
-              {"limit_bytes_per_s", optional_number(row.limit_bytes_per_s)}};
-}
-
-Json write_summary(const RunRecord& r) {
-  Json j = Json::object();
-  j["schedule"] = r.schedule;
-  j["fabric"] = r.fabric;
-  j["inputs"] = r.inputs;
-  j["computes"] = r.computes;
-  j["timeslices_sent"] = r.timeslices_sent;
-  j["timeslices_complete"] = r.timeslices_complete;
-  j["timeslices_incomplete"] = r.timeslices_incomplete;
-  j["timeslices_lost"] = r.timeslices_lost;
-  j["bytes"] = r.bytes;
-  j["seconds"] = number(r.seconds);
-  j["goodput_bytes_per_s"] = number(r.goodput_bytes_per_s);
-  j["limit_bytes_per_s"] = optional_number(r.limit_bytes_per_s);
-  j["goodput_of_limit"] = optional_number(r.goodput_of_limit);
-  j["spread_us"] = optional_quantiles(r.spread_us);
-  j["spread_floor_us"] = optional_number(r.spread_floor_us);
-  j["buffer_fill"] = optional_quantiles(r.buffer_fill);
-  j["credit_waits"] = r.credit_waits;
-  j["quorum_wait_s"] = number(r.quorum_wait_s);
-  j["intervals"] = finite_array_of(
-      r.intervals, [](const IntervalRow& row) { return row.start_us + row.actual_us; },
-      write_interval);
-  j["seed"] = r.seed;
-  j["version"] = r.version;
-  j["checks"] = Json{{"errors", r.checks.errors},
-                     {"first_error", r.checks.first_error},
-                     {"dropped", r.checks.dropped},
-                     {"repeated", r.checks.repeated},
-                     {"late", r.checks.late}};
-  j["interrupted"] = r.interrupted;
-  j["published"] = array_of(r.published, write_published);
-  return j;
-}
-
-Json write_full(const RunRecord& r) {
-  Json j = write_summary(r);
-  Json parameters = Json::object();
-  for (const auto& [name, value] : r.parameters) parameters[name] = value;
-  j["parameters"] = std::move(parameters);
-  j["machine"] = Json{{"host", r.machine.host},
-                      {"cpus", r.machine.cpus},
-                      {"model", r.machine.model},
-                      {"kernel", r.machine.kernel},
-                      {"memory_bytes", r.machine.memory_bytes}};
-  j["command"] = r.command;
-  j["series"] = write_series(r.series);
-  j["faults"] = finite_array_of(
-      r.faults, [](const FaultMark& mark) { return mark.t_us; },
-      [](const FaultMark& mark) {
-        return Json{{"t_us", mark.t_us}, {"what", mark.what}};
-      });
-  j["by_compute"] = array_of(r.by_compute, [](const ComputeRow& row) {
-    return Json{{"compute", row.compute},
-                {"timeslices", row.timeslices},
-                {"repeated", row.repeated},
-                {"reported", row.reported}};
-  });
-  if (!r.job.empty()) j["job"] = r.job;
-  j["limit"] = array_of(r.limit, write_limit);
-  return j;
-}
-
-std::string dump(const Json& j) {
-  return j.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+  Json object_ = Json::object();
+  bool is_finite_ = true;
+};
 
 /// Reads members of one JSON object and remembers the first thing that is wrong, with its path.
-class Reader {
+class JsonReader {
  public:
-  Reader(const Json& object, std::string path, std::string& error)
+  JsonReader(const Json& object, std::string path, std::string& error)
       : object_(object), path_(std::move(path)), error_(error) {
     if (!object_.is_object()) fail("", "is not an object");
   }
 
-  const Json* find(const char* name) const {
-    if (!object_.is_object()) return nullptr;
-    const auto it = object_.find(name);
-    return it == object_.end() || it->is_null() ? nullptr : &*it;
+  /// Each `member` reads a required member into `out`. Errors: it is missing or of another type.
+  template <std::unsigned_integral T>
+  void member(const char* name, T& out) const {
+    const Json* j = need(name);
+    if (j == nullptr) return;
+    if (!j->is_number_unsigned()) return fail(name, "is not a whole number of 0 or more");
+    const auto value = j->get<std::uint64_t>();
+    if (value > std::numeric_limits<T>::max()) return fail(name, "is too large");
+    out = static_cast<T>(value);
   }
-  /// As find, but a missing member is an error.
-  const Json* need(const char* name) const {
-    const Json* member = find(name);
-    if (member == nullptr) fail(name, "is missing");
-    return member;
-  }
-
-  template <class T>
-  void integer(const char* name, T& out) const {
-    if (const Json* j = need(name)) read_integer(name, *j, out);
-  }
-  /// A figure that was not finite is written as null.
-  void real(const char* name, double& out) const {
+  /// Reads null as NaN: a writer has no other form for a figure that is not finite.
+  void member(const char* name, double& out) const {
     if (object_.is_object() && object_.contains(name) && object_[name].is_null()) {
       out = std::numeric_limits<double>::quiet_NaN();
     } else if (const Json* j = need(name)) {
-      read_real(name, *j, out);
+      if (!j->is_number()) return fail(name, "is not a number");
+      out = j->get<double>();
     }
   }
-  void real(const char* name, std::optional<double>& out) const {
-    if (const Json* j = find(name)) read_real(name, *j, out.emplace());
+  void member(const char* name, std::string& out) const {
+    const Json* j = need(name);
+    if (j != nullptr && !j->is_string()) return fail(name, "is not text");
+    if (j != nullptr) out = j->get<std::string>();
   }
-  void text(const char* name, std::string& out) const {
-    if (const Json* j = need(name)) read_text(name, *j, out);
-  }
-  void boolean(const char* name, bool& out) const {
+  void member(const char* name, bool& out) const {
     const Json* j = need(name);
     if (j != nullptr && !j->is_boolean()) return fail(name, "is not true or false");
     if (j != nullptr) out = j->get<bool>();
   }
-  void optional_integer(const char* name, std::optional<std::uint32_t>& out) const {
-    if (const Json* j = find(name)) read_integer(name, *j, out.emplace());
+  /// A member without a value is missing or null.
+  template <class T>
+  void member(const char* name, std::optional<T>& out) const {
+    if (find(name) != nullptr) member(name, out.emplace());
   }
-  void optional_quantiles(const char* name, std::optional<Quantiles>& out) const {
-    const Json* j = find(name);
-    if (j == nullptr) return;
-    const Reader r = child(name, *j);
-    Quantiles& q = out.emplace();
-    r.real("min", q.min);
-    r.real("p10", q.p10);
-    r.real("median", q.median);
-    r.real("p90", q.p90);
-    r.real("max", q.max);
+  /// Reads a member that files of earlier versions do not have.
+  template <class T>
+  void later(const char* name, T& out) const {
+    if (find(name) != nullptr) member(name, out);
   }
   void texts(const char* name, std::vector<std::pair<std::string, std::string>>& out) const {
     const Json* j = find(name);
@@ -243,42 +144,52 @@ class Reader {
       out.emplace_back(key, value.get<std::string>());
     }
   }
-  /// Calls read(Reader, row) for each element of a member that may be missing.
+  /// Calls read(reader, row) for each element of a member that may be missing.
   template <class Row, class Read>
-  void rows(const char* name, std::vector<Row>& out, Read read) const {
+  void rows(const char* name, std::vector<Row>& out, const Read& read) const {
     const Json* j = find(name);
     if (j == nullptr) return;
     if (!j->is_array()) return fail(name, "is not an array");
     out.reserve(j->size());
     for (std::size_t i = 0; i < j->size() && error_.empty(); ++i) {
-      read(child(fmt::format("{}[{}]", name, i), (*j)[i]), out.emplace_back());
+      const JsonReader row((*j)[i], fmt::format("{}{}[{}].", path_, name, i), error_);
+      read(row, out.emplace_back());
     }
   }
-  Reader child(const std::string& name, const Json& j) const {
-    return Reader(j, path_ + name + ".", error_);
+  template <class Row, class Read>
+  void samples(const char* name, std::vector<Row>& out, const Read& read) const {
+    rows(name, out, read);
+  }
+  /// Calls read(reader, out) for an object that may be missing.
+  template <class T, class Read>
+  void part(const char* name, T& out, const Read& read) const {
+    const Json* j = find(name);
+    if (j == nullptr) return;
+    const JsonReader in(*j, fmt::format("{}{}.", path_, name), error_);
+    read(in, out);
+  }
+  template <class T, class Read>
+  void part(const char* name, std::optional<T>& out, const Read& read) const {
+    if (find(name) != nullptr) part(name, out.emplace(), read);
+  }
+  /// Returns a member; null, with an error, when it is missing.
+  const Json* need(const char* name) const {
+    const Json* member = find(name);
+    if (member == nullptr) fail(name, "is missing");
+    return member;
   }
 
  private:
+  const Json* find(const char* name) const {
+    if (!object_.is_object()) return nullptr;
+    const auto it = object_.find(name);
+    return it == object_.end() || it->is_null() ? nullptr : &*it;
+  }
   void fail(std::string_view name, std::string_view what) const {
     if (!error_.empty()) return;
     std::string member = path_ + std::string(name);
     if (name.empty() && !member.empty()) member.pop_back();
     error_ = member.empty() ? fmt::format("it {}", what) : fmt::format("\"{}\" {}", member, what);
-  }
-  template <class T>
-  void read_integer(const char* name, const Json& j, T& out) const {
-    if (!j.is_number_unsigned()) return fail(name, "is not a whole number of 0 or more");
-    const auto value = j.get<std::uint64_t>();
-    if (value > std::numeric_limits<T>::max()) return fail(name, "is too large");
-    out = static_cast<T>(value);
-  }
-  void read_real(const char* name, const Json& j, double& out) const {
-    if (!j.is_number()) return fail(name, "is not a number");
-    out = j.get<double>();
-  }
-  void read_text(const char* name, const Json& j, std::string& out) const {
-    if (!j.is_string()) return fail(name, "is not text");
-    out = j.get<std::string>();
   }
 
   const Json& object_;
@@ -286,104 +197,138 @@ class Reader {
   std::string& error_;
 };
 
-void read_figures(const Reader& in, RunRecord& r) {
-  in.text("schedule", r.schedule);
-  in.text("fabric", r.fabric);
-  in.integer("inputs", r.inputs);
-  in.integer("computes", r.computes);
-  in.integer("timeslices_sent", r.timeslices_sent);
-  in.integer("timeslices_complete", r.timeslices_complete);
-  in.integer("timeslices_incomplete", r.timeslices_incomplete);
-  in.integer("timeslices_lost", r.timeslices_lost);
-  in.integer("bytes", r.bytes);
-  in.real("seconds", r.seconds);
-  in.real("goodput_bytes_per_s", r.goodput_bytes_per_s);
-  in.real("limit_bytes_per_s", r.limit_bytes_per_s);
-  in.real("goodput_of_limit", r.goodput_of_limit);
-  in.optional_quantiles("spread_us", r.spread_us);
-  in.real("spread_floor_us", r.spread_floor_us);
-  in.optional_quantiles("buffer_fill", r.buffer_fill);
-  in.integer("credit_waits", r.credit_waits);
-  in.real("quorum_wait_s", r.quorum_wait_s);
-  in.integer("seed", r.seed);
-  in.text("version", r.version);
+/// The members of each object in their order in the JSON. `v` is a JsonWriter or a JsonReader.
+namespace members {
+
+constexpr auto quantiles = [](auto& v, auto& q) {
+  v.member("min", q.min);
+  v.member("p10", q.p10);
+  v.member("median", q.median);
+  v.member("p90", q.p90);
+  v.member("max", q.max);
+};
+
+constexpr auto interval = [](auto& v, auto& row) {
+  v.member("id", row.id);
+  v.member("start_us", row.start_us);
+  v.member("proposed_us", row.proposed_us);
+  v.member("actual_us", row.actual_us);
+};
+
+constexpr auto checks = [](auto& v, auto& c) {
+  v.member("errors", c.errors);
+  v.member("first_error", c.first_error);
+  v.member("dropped", c.dropped);
+  v.member("repeated", c.repeated);
+  v.member("late", c.late);
+};
+
+constexpr auto machine = [](auto& v, auto& m) {
+  v.member("host", m.host);
+  v.member("cpus", m.cpus);
+  v.member("model", m.model);
+  v.member("kernel", m.kernel);
+  v.member("memory_bytes", m.memory_bytes);
+};
+
+constexpr auto series = [](auto& v, auto& s) {
+  v.samples("timeslices", s.timeslices, [](auto& w, auto& row) {
+    w.member("t_us", row.t_us);
+    w.member("index", row.index);
+    w.member("compute", row.compute);
+    w.member("spread_us", row.spread_us);
+  });
+  v.samples("goodput", s.goodput, [](auto& w, auto& row) {
+    w.member("t_us", row.t_us);
+    w.member("bytes_per_s", row.bytes_per_s);
+  });
+  v.samples("buffer_fill", s.buffer_fill, [](auto& w, auto& row) {
+    w.member("t_us", row.t_us);
+    w.member("compute", row.compute);
+    w.member("input", row.input);
+    w.member("fill", row.fill);
+  });
+};
+
+constexpr auto published = [](auto& v, auto& figure) {
+  v.member("metric", figure.metric);
+  v.member("bound", figure.bound);
+  v.member("value", figure.value);
+  v.member("source", figure.source);
+  v.member("ours", figure.ours);
+};
+
+constexpr auto limit = [](auto& v, auto& row) {
+  v.member("message_bytes", row.message_bytes);
+  v.member("mix", row.mix);
+  v.member("round_us", row.round_us);
+  v.member("bandwidth_per_sender_bytes_per_s", row.bandwidth_per_sender_bytes_per_s);
+  v.member("aggregate_bytes_per_s", row.aggregate_bytes_per_s);
+  v.member("limit_bytes_per_s", row.limit_bytes_per_s);
+};
+
+constexpr auto summary = [](auto& v, auto& r) {
+  v.member("schedule", r.schedule);
+  v.member("fabric", r.fabric);
+  v.member("inputs", r.inputs);
+  v.member("computes", r.computes);
+  v.member("timeslices_sent", r.timeslices_sent);
+  v.member("timeslices_complete", r.timeslices_complete);
+  v.member("timeslices_incomplete", r.timeslices_incomplete);
+  v.member("timeslices_lost", r.timeslices_lost);
+  v.member("bytes", r.bytes);
+  v.member("seconds", r.seconds);
+  v.member("goodput_bytes_per_s", r.goodput_bytes_per_s);
+  v.member("limit_bytes_per_s", r.limit_bytes_per_s);
+  v.member("goodput_of_limit", r.goodput_of_limit);
+  v.part("spread_us", r.spread_us, quantiles);
+  v.member("spread_floor_us", r.spread_floor_us);
+  v.part("buffer_fill", r.buffer_fill, quantiles);
+  v.member("credit_waits", r.credit_waits);
+  v.member("quorum_wait_s", r.quorum_wait_s);
+  v.samples("intervals", r.intervals, interval);
+  v.member("seed", r.seed);
+  v.member("version", r.version);
+  v.part("checks", r.checks, checks);
+  v.later("interrupted", r.interrupted);
+  v.rows("published", r.published, published);
+};
+
+/// The members of files only.
+constexpr auto details = [](auto& v, auto& r) {
+  v.texts("parameters", r.parameters);
+  v.part("machine", r.machine, machine);
+  v.later("command", r.command);
+  v.part("series", r.series, series);
+  v.samples("faults", r.faults, [](auto& w, auto& mark) {
+    w.member("t_us", mark.t_us);
+    w.member("what", mark.what);
+  });
+  v.rows("by_compute", r.by_compute, [](auto& w, auto& row) {
+    w.member("compute", row.compute);
+    w.member("timeslices", row.timeslices);
+    w.member("repeated", row.repeated);
+    w.member("reported", row.reported);
+  });
+};
+
+}  // namespace members
+
+void write_details(JsonWriter& v, const RunRecord& r) {
+  members::details(v, r);
+  if (!r.job.empty()) v.member("job", r.job);
+  v.rows("limit", r.limit, members::limit);
 }
 
-void read_checks(const Reader& in, Checks& checks) {
-  in.integer("errors", checks.errors);
-  in.text("first_error", checks.first_error);
-  in.integer("dropped", checks.dropped);
-  in.integer("repeated", checks.repeated);
-  in.integer("late", checks.late);
+void read_run_record(const JsonReader& v, RunRecord& r) {
+  members::summary(v, r);
+  members::details(v, r);
+  v.later("job", r.job);
+  v.rows("limit", r.limit, members::limit);
 }
 
-void read_machine(const Reader& in, Machine& machine) {
-  in.text("host", machine.host);
-  in.integer("cpus", machine.cpus);
-  in.text("model", machine.model);
-  in.text("kernel", machine.kernel);
-  in.integer("memory_bytes", machine.memory_bytes);
-}
-
-void read_series(const Reader& in, Series& series) {
-  in.rows("timeslices", series.timeslices, [](const Reader& row, TimesliceSample& s) {
-    row.real("t_us", s.t_us);
-    row.integer("index", s.index);
-    row.integer("compute", s.compute);
-    row.real("spread_us", s.spread_us);
-  });
-  in.rows("goodput", series.goodput, [](const Reader& row, GoodputSample& s) {
-    row.real("t_us", s.t_us);
-    row.real("bytes_per_s", s.bytes_per_s);
-  });
-  in.rows("buffer_fill", series.buffer_fill, [](const Reader& row, FillSample& s) {
-    row.real("t_us", s.t_us);
-    row.integer("compute", s.compute);
-    row.optional_integer("input", s.input);
-    row.real("fill", s.fill);
-  });
-}
-
-void read_run_record(const Reader& in, RunRecord& r) {
-  read_figures(in, r);
-  in.rows("intervals", r.intervals, [](const Reader& row, IntervalRow& i) {
-    row.integer("id", i.id);
-    row.real("start_us", i.start_us);
-    row.real("proposed_us", i.proposed_us);
-    row.real("actual_us", i.actual_us);
-  });
-  if (const Json* j = in.find("checks")) read_checks(in.child("checks", *j), r.checks);
-  in.rows("published", r.published, [](const Reader& row, PublishedFigure& f) {
-    row.text("metric", f.metric);
-    row.text("bound", f.bound);
-    row.real("value", f.value);
-    row.text("source", f.source);
-    row.real("ours", f.ours);
-  });
-  in.texts("parameters", r.parameters);
-  if (const Json* j = in.find("machine")) read_machine(in.child("machine", *j), r.machine);
-  if (in.find("command") != nullptr) in.text("command", r.command);
-  if (const Json* j = in.find("series")) read_series(in.child("series", *j), r.series);
-  if (in.find("interrupted") != nullptr) in.boolean("interrupted", r.interrupted);
-  in.rows("faults", r.faults, [](const Reader& row, FaultMark& mark) {
-    row.real("t_us", mark.t_us);
-    row.text("what", mark.what);
-  });
-  in.rows("by_compute", r.by_compute, [](const Reader& row, ComputeRow& c) {
-    row.integer("compute", c.compute);
-    row.integer("timeslices", c.timeslices);
-    row.integer("repeated", c.repeated);
-    row.boolean("reported", c.reported);
-  });
-  if (in.find("job") != nullptr) in.text("job", r.job);
-  in.rows("limit", r.limit, [](const Reader& row, LimitRow& l) {
-    row.integer("message_bytes", l.message_bytes);
-    row.boolean("mix", l.mix);
-    row.real("round_us", l.round_us);
-    row.real("bandwidth_per_sender_bytes_per_s", l.bandwidth_per_sender_bytes_per_s);
-    row.real("aggregate_bytes_per_s", l.aggregate_bytes_per_s);
-    row.real("limit_bytes_per_s", l.limit_bytes_per_s);
-  });
+std::string dump(const Json& j) {
+  return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Error malformed(std::string_view origin, std::string_view what) {
@@ -413,7 +358,10 @@ std::optional<Quantiles> quantiles_of(std::vector<double> samples) {
 }
 
 std::string to_json(const RunRecord& record, RecordForm form) {
-  return dump(form == RecordForm::summary ? write_summary(record) : write_full(record));
+  JsonWriter writer;
+  members::summary(writer, record);
+  if (form == RecordForm::full) write_details(writer, record);
+  return dump(writer.object());
 }
 
 std::string json_text_array(std::span<const std::string> texts) {
@@ -427,7 +375,7 @@ Result<std::vector<RunRecord>> runs_from_json(std::string_view text, std::string
   if (!parsed) return parsed.error();
   std::string error;
   std::vector<RunRecord> runs;
-  const Reader top(*parsed, "", error);
+  const JsonReader top(*parsed, "", error);
   if (error.empty() && top.need("runs") != nullptr) top.rows("runs", runs, read_run_record);
   if (error.empty() && runs.empty()) error = "\"runs\" is empty";
   if (!error.empty()) return malformed(origin, error);
@@ -439,7 +387,7 @@ Result<RunRecord> from_json(std::string_view text, std::string_view origin) {
   if (!parsed) return parsed.error();
   std::string error;
   RunRecord record;
-  const Reader top(*parsed, "", error);
+  const JsonReader top(*parsed, "", error);
   if (error.empty()) read_run_record(top, record);
   if (!error.empty()) return malformed(origin, error);
   return record;
