@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HugePages: an allocator for vectors of many records that are looked at in no order. Large ones
-// begin at a boundary of 2 MiB, and the kernel is asked for pages of that size: otherwise nearly
-// every look at another record is one at the page tables too.
+// begin at a boundary of 2 MiB, and the allocator asks the kernel for pages of that size: otherwise
+// nearly every look at another record is one at the page tables too.
 #pragma once
 
 #include <sys/mman.h>

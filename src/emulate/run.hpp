@@ -62,7 +62,7 @@ struct EmulatedRun {
   /// Between MPI_Init and MPI_Finalize, of all ranks; of sockets: IP packets, both ways.
   std::uint64_t operations = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t padding_bytes = 0;               ///< beside them, where padding was asked for
+  std::uint64_t padding_bytes = 0;               ///< beside them, where the request has padding
   NativeAndAsked<double> latency_ns;             ///< one way, 8 bytes
   NativeAndAsked<double> bandwidth_bytes_per_s;  ///< messages of 1 MiB
   Duration wall_time{};                          ///< of the command, launcher included

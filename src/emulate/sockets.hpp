@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emulation for programs that use sockets: a server and a client, each in a namespace of its own,
-// joined by one link of the latency and rate that are asked for. Coarse: the kernel's own timers
+// joined by one link of the requested latency and rate. Coarse: the kernel's own timers
 // and wake-ups are in every message's way.
 #pragma once
 
@@ -34,7 +34,7 @@ Result<EmulatedRun> run_with_unix_server(const EmulationRequest& request, const 
 /// Measures a link of these options by TCP between two processes of its own: for a second at most.
 struct LinkMeasured {
   double one_way_ns = 0;             ///< half a round trip of 8 bytes, median
-  double bandwidth_bytes_per_s = 0;  ///< of a stream; 0: not asked for
+  double bandwidth_bytes_per_s = 0;  ///< of a stream; 0: not requested
 };
 Result<LinkMeasured> measure_link(const testbed::LinkOptions& link, bool with_bandwidth);
 

@@ -48,7 +48,7 @@ class StreamRelay {
   struct Direction {
     std::deque<Chunk> held;
     bool at_end = false;  ///< nothing more can be read
-    bool shut = false;    ///< and the other side was told
+    bool shut = false;    ///< the relay has passed the end to the other side
     bool stuck = false;   ///< the receiver's socket is full
   };
   struct Connection {

@@ -51,7 +51,7 @@ struct ProgramSwarmOutcome {
 };
 
 /// Runs the program without faults first. Then every seed must end with code 0 and print the same
-/// lines with the word "checksum" in them, and no other such lines; `on_run` is told after each.
+/// lines with the word "checksum" in them, and no other such lines; calls `on_run` after each.
 /// Errors: the run without faults fails; those of `launch_simulated`.
 Result<ProgramSwarmOutcome> launch_swarm(
     const ProgramSwarm& options, const std::function<void(const ProgramSwarmOutcome&)>& on_run);

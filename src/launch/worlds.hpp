@@ -22,7 +22,7 @@ struct World {
   std::uint32_t asked_by = 0;          ///< one of them
   std::vector<std::uint32_t> ends;     ///< behind each program's last rank
   std::uint32_t joined = 0;
-  bool is_answered = false;  ///< `asked_by` was told that they have joined, or cannot any more
+  bool is_answered = false;  ///< `asked_by` knows that they have joined, or cannot any more
   bool is_refused = false;   ///< the latter
   std::uint32_t alone = 0;   ///< have returned, and communicate with none but this world
 

@@ -21,8 +21,8 @@ Result<JobSecret> secret_of(const JobFile& file);
 
 class JobFileWatch final : public NewsSource {
  public:
-  /// Reads the file, and looks its hosts up. `rank`: this process's, when it was told. Errors: one
-  /// line with the file's.
+  /// Reads the file, and looks its hosts up. `rank`: this process's, when the environment names it.
+  /// Errors: one line with the file's.
   static Result<std::unique_ptr<JobFileWatch>> open(const std::string& path,
                                                     std::optional<std::uint32_t> rank);
 

@@ -73,7 +73,7 @@ struct JobDescription {
   /// Names this run of the job, in which lives are counted from 1. Empty: they are not.
   std::string run;
   Duration peer_timeout = Duration::seconds(10);  ///< until a silent host counts as gone
-  Duration heartbeat{};  ///< until a silent host is asked; zero: the fabric's default
+  Duration heartbeat{};  ///< silence before the fabric probes a host; zero: its default
   Duration timeout = Duration::seconds(10);  ///< until operations that wait for a process fail
   ByteCount inbox = ByteCount::mib(16);
   ByteCount outbox;               ///< zero: no limit

@@ -60,7 +60,7 @@ class JobProcess final : public JoinedProcess {
   Result<bool> may_begin() override;
   Result<void> leave() override { return leave(false); }
   /// `is_alone`: this process communicates with none but those of its world, which may leave when
-  /// they all have returned, whatever the rest of the job does.
+  /// all of them have returned, independently of the rest of the job.
   Result<void> leave(bool is_alone);
   /// Asks the launcher, one question at a time. The answer comes while this process lets time pass.
   /// False: no launcher is there that would answer.

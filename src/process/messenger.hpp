@@ -34,7 +34,7 @@ class Waiter {
   virtual void idle(Instant now, Fabric& fabric, Instant deadline) = 0;
   /// How often a turn looks at the fabric before it does the rest of its work.
   virtual int looks_per_turn() const { return 16; }
-  /// Word from outside of the fabric, asked for now and then: an error ends every wait.
+  /// A source of news from outside the fabric, which the messenger polls; an error ends every wait.
   virtual Result<void> news(Instant) { return {}; }
   /// It said that all programs are over, and everybody may go.
   virtual bool is_over() const { return false; }
@@ -83,7 +83,7 @@ class Messenger final : private MessageHistory {
   Result<void> wait_any(std::span<const Operation> operations, const bool& also = never);
   /// Turns once, and does all that `wait` does in a turn but sleep.
   bool is_done(Operation operation);
-  /// The same, whatever is under way.
+  /// Turns once in the same way, independently of any operation.
   Result<void> turn_once();
   /// Before the program begins, where an earlier life of this process may have got through: asks
   /// node 0. False: all programs are over. Errors: node 0 is gone for good; word from outside.
@@ -158,7 +158,7 @@ class Messenger final : private MessageHistory {
   std::vector<SendLane*> lanes_;  // by node; null: it is not up, or has none
   std::array<Completion, 64> completions_;
   bool misses_senders_ = false;  // it waits for messages that go to sinks
-  bool has_moved_ = false;       // in a turn of which the waiter has not been told
+  bool has_moved_ = false;       // in a turn that was not reported to the waiter yet
   std::vector<std::pair<Operation, Region>> regions_;  // of receives under way
   std::vector<std::pair<Operation, Error>> refused_;   // not started, and not waited for yet
   std::uint64_t refusals_ = 0;

@@ -48,7 +48,7 @@ class RealWaiter final : public Waiter {
   Fabric& fabric_;
   struct Source {
     NewsSource* source;
-    Instant next;  // when it is asked
+    Instant next;  // when to poll it
   };
   std::vector<Source> sources_;
   Instant next_news_;     // the first of them

@@ -35,7 +35,7 @@ class Track {
   Track(const ExperimentOptions& options, const std::vector<jobs::WorkloadJob>& jobs,
         const Placement& placement, std::uint32_t index, Kind kind);
 
-  /// `go_on` is asked after each window. ErrorCode::cancelled when it says no.
+  /// Calls `go_on` after each window. Errors: cancelled when it returns false.
   Result<void> run(const std::function<bool()>& go_on);
 
   const std::vector<KeptWindow>& windows() const { return windows_; }

@@ -147,7 +147,7 @@ struct NetworkRecord {
   bool operator==(const NetworkRecord&) const = default;
 };
 
-/// Series are told of so many links at most.
+/// A record has series of at most so many links.
 inline constexpr std::size_t most_link_series = 256;
 
 /// One JSON object. Figures have six significant digits; those that are not finite become 0.

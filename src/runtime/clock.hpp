@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's clock. Machines never see it: they are told the time.
+// The driver's clock. Machines never read it: their drivers pass them the time.
 #pragma once
 
 #include <time.h>

@@ -10,9 +10,10 @@
 namespace weft {
 
 /// A peer that runs at the same moment, on another core, answers within less than a switch between
-/// processes takes: whoever looks for it that long spares both of them a switch, and the two go on
-/// for a whole timeslice. Where the peer waits for a core itself each look takes time away from it.
-/// Waits of late show which it is. One that looks in vain loses about what it could have won.
+/// processes takes: a driver that polls for that long spares both of them a switch, and both
+/// continue for a whole timeslice. Where the peer waits for a core itself each look takes time away
+/// from it. Waits of late show which it is. One that looks in vain loses about what it could have
+/// won.
 class Patience {
  public:
   /// A wait begins.

@@ -32,7 +32,7 @@ class StopSignals {
   /// made.
   static int number();
 
-  /// For a forked process that is told by its parent when to end: it ignores both signals, which a
+  /// For a forked process whose parent tells it when to end: it ignores both signals, which a
   /// terminal or a service manager sends to all processes at once.
   static void ignore();
 

@@ -19,7 +19,7 @@ class ToldSteps {
  public:
   /// A file that is missing, unreadable, or of another run than `run` has told nothing yet.
   ToldSteps(std::string path, std::string_view run);
-  /// At that place among the process's messages; none: nothing was told there.
+  /// Returns the steps recorded at that place among the process's messages; none: no record.
   std::optional<std::vector<std::uint64_t>> at(std::uint64_t place) const;
   /// Errors: it cannot be written.
   Result<void> add(std::uint64_t place, std::vector<std::uint64_t> steps);

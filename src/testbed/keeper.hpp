@@ -24,7 +24,7 @@ inline constexpr const char* kSwitchNamespace = "sw";
 
 struct KeeperOptions {
   std::uint32_t hosts = 1;
-  /// Make a user namespace first: for callers who are not root.
+  /// Make a user namespace first; needed by callers without root rights.
   bool user_namespace = false;
   /// End when the caller's `alive` descriptor is closed, that is, when the caller is gone too.
   bool end_with_caller = true;

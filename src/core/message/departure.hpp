@@ -25,7 +25,7 @@ class Departure {
     finished_ = true;
     decide();
   }
-  /// Node 0, once all programs are over: now others may be told.
+  /// Node 0 calls this after all programs have ended, and may then notify the others.
   void let_go() { lets_go_ = true; }
   void on_done(NodeId from) {
     peers_[from.value()].done = true;

@@ -28,7 +28,7 @@ inline std::uint64_t credit_cost(std::uint64_t eager_bytes) {
 enum class FrameKind : std::uint8_t {
   hello = 1,      ///< first on each connection: version, credit
   eager = 2,      ///< a message (paper 4, TRY; with `asked` the answer to a GET)
-  announce = 3,   ///< there is a message, to be asked for
+  announce = 3,   ///< names a message that the receiver must request
   get = 4,        ///< asks for a message, which may not exist yet (4.4.3)
   written = 5,    ///< the message is in the memory that `get` named
   credit = 6,     ///< how much may be sent unasked, and how much has arrived
@@ -42,7 +42,7 @@ enum class FrameKind : std::uint8_t {
   begin = 14,     ///< it may: not all programs are over; from node 0
   forget = 15,    ///< no life of the receiver asks for messages before that one
   diverged = 16,  ///< an earlier life of the message's sender sent something else up to it
-  pull = 17,      ///< messages sent before this connection come only when asked for
+  pull = 17,      ///< the sender repeats messages of earlier connections only on request
 };
 
 /// Any frame; which fields count depends on its kind.

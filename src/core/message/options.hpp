@@ -23,11 +23,11 @@ struct MessageOptions {
   std::vector<ServiceLevel> levels;
   ServiceLevel level_to(NodeId peer) const { return levels.empty() ? level : levels[peer.value()]; }
 
-  /// Bodies of at most so many bytes are sent without being asked for; others are announced, and
-  /// written into the receiver's memory when it has told where.
+  /// The sender sends bodies of at most so many bytes without a request. It announces longer ones,
+  /// and writes them into the receiver's memory after the receiver's request.
   std::size_t eager_limit = 32 << 10;
-  /// For messages that arrive before they are asked for, all peers together (paper 4, 4.2.1). Each
-  /// peer may use its share, at least room for two eager messages.
+  /// The bytes for unexpected messages, of all peers together (paper 4, 4.2.1). Each peer may use
+  /// its share, at least room for two eager messages.
   ByteCount inbox = ByteCount::mib(16);
   /// Keep everything that was sent, so that a peer's next life can ask for it again (4.5.7).
   bool retain = false;

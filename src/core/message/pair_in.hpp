@@ -57,7 +57,7 @@ class PairIn {
     std::memcpy(header.data(), frame.data(), sizeof header);
     Flow& from = *hot_;
     const std::uint64_t cost = credit_cost(frame.size() - sizeof header);
-    // One is posted, and was not asked for.
+    // A receive is posted, and its message was not requested.
     const bool is_next = header[0] == hot_start_ && header[1] == from.key.generation.value() &&
                          header[2] + 1 == from.next && from.connection == connection_ &&
                          header[2] >= from.pushed_from && from.has_unasked &&
@@ -156,7 +156,7 @@ class PairIn {
     Serial unasked_from = 0;       // with `has_unasked`: those before have been asked for
     Serial digest_of = 0;          // messages before this one
     std::uint64_t digest = 0;      // as their sender said; 0: unknown
-    Serial forgotten = 0;          // the peer was told so
+    Serial forgotten = 0;          // as last reported to the peer
     Sink* sink = nullptr;          // with it, one is posted, again and again
     bool is_awaited = false;       // with a sink: see `listens`
     GrowingRing<Posted> posted;    // those before `next`; the first is not over
@@ -221,7 +221,7 @@ class PairIn {
   FlowTable<Flow> flows_;
   Flow* hot_ = nullptr;                // its sink had the last message, and waits for another
   std::uint64_t hot_start_ = 0;        // the first word of the header of its messages
-  std::vector<Flow*> unasked_flows_;   // with receives that were not asked for
+  std::vector<Flow*> unasked_flows_;   // with receives whose messages were not requested
   GrowingRing<Place> pending_gets_;    // to be sent
   GrowingRing<Place> pending_acks_;    // likewise
   GrowingRing<Name> pending_forgets_;  // likewise
@@ -233,7 +233,7 @@ class PairIn {
   std::uint64_t spent_ = 0;  // by the peer, in this connection
   std::uint64_t freed_ = 0;
   std::uint64_t base_ = 0;     // granted when the connection began
-  std::uint64_t granted_ = 0;  // as the peer was told
+  std::uint64_t granted_ = 0;  // as last reported to the peer
   std::uint64_t received_ = 0;
   std::uint64_t received_told_ = 0;
   std::uint64_t held_ = 0;  // credit's worth of the messages in the inbox, of all connections

@@ -70,7 +70,7 @@ class GrantInput final : public InputSchedule {
     std::uint64_t order = 0;     // among others of the same round
     std::uint64_t passed = 0;    // rounds below are done already and will not be sent
     std::uint64_t ended = none;  // the stream ends before it
-    bool declines = false;       // has to be told one of these
+    bool declines = false;       // a decline is to be sent
   };
   bool skip_over(Compute& compute, Readiness readiness);
   static bool is_before(const Compute& a, const Compute& b);
@@ -168,7 +168,7 @@ class GrantCompute final : public ComputeSchedule {
   bool active_ = false;
   std::uint32_t self_ = 0;
   std::vector<Input> inputs_;
-  std::size_t next_ = 0;              // the walk over the inputs goes on here
+  std::size_t next_ = 0;              // where the next walk over the inputs begins
   std::size_t teller_ = 0;            // the input that announces the agreed number
   std::size_t behind_ = 0;            // which input held up the oldest timeslice last
   std::uint64_t behind_arrived_ = 0;  // how far it was: nobody can be further back

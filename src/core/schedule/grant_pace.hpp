@@ -29,7 +29,7 @@ struct PaceOptions {
 };
 
 /// A number that grows as soon as it has to and shrinks in times of calm. Growing again after
-/// having shrunk means that it was too early: twice the calm is asked for then.
+/// having shrunk means that it was too early: the machine then requires twice the calm.
 class ReluctantNumber {
  public:
   ReluctantNumber(std::uint32_t least, std::uint32_t most);
@@ -42,7 +42,7 @@ class ReluctantNumber {
   void busy() { calm_ = 0; }
   /// Growing to more than `to` was of no use.
   void take_back(std::uint32_t to) { value_ = std::clamp(to, least_, value_); }
-  /// The longest calm that is ever asked for, in periods; 48 if that is more.
+  /// The longest calm that the machine ever requires, in periods; 48 if that is more.
   void set_most_patience(std::uint32_t periods) {
     most_patience_ = std::max(periods, usual_most_patience);
   }

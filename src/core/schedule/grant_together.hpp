@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GrantTogether: when one input node is slow, the others are asked so late that their contributions
-// to a timeslice arrive together with the slow one's. Nothing is lost by that, since the timeslice
-// has to wait for it anyway, and the spread stays near the floor.
+// GrantTogether: when one input node is slow, the others get grants so late that their
+// contributions to a timeslice arrive together with the slow one's. Nothing is lost by that, since
+// the timeslice has to wait for it anyway, and the spread stays near the floor.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ class GrantTogether {
   /// The slow input's contribution of that round, later than its last one, has arrived. Those of
   /// rounds in between have not, and never will.
   void on_slow_arrival(Instant now, std::uint64_t round);
-  /// Another input was asked for, or has delivered, its contribution of that round.
+  /// Records that another input got a grant for that round, or delivered its contribution.
   void on_grant(Instant now, std::uint64_t round);
   void on_arrival(Instant now, std::uint64_t round);
-  /// Others are not asked for contributions of that round before this.
+  /// Returns the time before which the others get no grants for that round.
   Instant opens(std::uint64_t round) const;
 
  private:
@@ -28,7 +28,7 @@ class GrantTogether {
   std::uint64_t slow_round_ = none;  // of the slow one's last contribution
   Instant arrived_{};                // and when it came
   Duration interval_{};              // from one round of them to the next, smoothed
-  std::uint64_t round_ = none;       // that others are asked for
+  std::uint64_t round_ = none;       // the round of the others' latest grants
   Instant opened_{};
   Duration collected_{};   // from then to the last arrival so far
   Duration collecting_{};  // smoothed

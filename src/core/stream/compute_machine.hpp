@@ -68,7 +68,7 @@ class ComputeMachine {
   TimesliceView view(TimesliceIndex t, std::span<ComponentView> components);
   /// One line that says where this node stands, for logs and failed tests.
   std::string describe() const;
-  /// Everybody said bye and was told bye.
+  /// True when this node and all others have said bye to each other.
   bool finished() const { return said_bye_ && debtors_.empty(); }
   const ComputeCounters& counters() const { return counters_; }
   /// Timeslices that are begun, or that the sink holds.

@@ -78,9 +78,9 @@ class InputMachine final : public schedule::SendState {
   /// `turn` wants to be called then, even if nothing happens.
   Instant next_deadline() const { return deadline_; }
 
-  /// Everything was consumed and everybody else said bye.
+  /// True when all timeslices are consumed and all other nodes have said bye.
   bool finished() const;
-  /// A node that joins late learns here where its source must go on; answers once.
+  /// Returns, once, the position at which the source of a node that joins late must continue.
   std::optional<std::uint64_t> take_seek();
   /// The source may fill the buffer: at once, or for a restarted node when it knows where to begin.
   /// Not while writes of an earlier view are under way either: their bytes lie in the buffer,

@@ -69,7 +69,7 @@ class LimitSender {
   std::vector<Receiver> receivers_;
   std::uint32_t ready_senders_ = 0;  // sender 0 counts them
   std::uint32_t next_ = 0;
-  bool sees_first_ = false;  // sender 0 is connected, so that it can be told
+  bool sees_first_ = false;  // sender 0 is connected and can receive messages
   bool said_ready_ = false;
   bool running_ = false;
   bool finished_ = false;

@@ -68,7 +68,7 @@ class IndexSet {
 
  private:
   std::uint32_t size_ = 0;
-  std::uint32_t count_ = 0;  // of the members: asked for with each contribution
+  std::uint32_t count_ = 0;  // of the members: each contribution reads it
   std::vector<std::uint64_t> words_;
 };
 

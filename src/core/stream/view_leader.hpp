@@ -21,7 +21,7 @@ class ViewLeader {
  public:
   /// `end`: where the stream ends if nobody stops it earlier. Before `start_by` a first view needs
   /// every node of the roster; after it, those that are there (at least one of each kind).
-  /// A member that has not promised `promise_timeout` after it was asked is left out.
+  /// The new view excludes a member that sends no promise within `promise_timeout`.
   /// `majority_only`: there are no views but those with a majority of the roster's input nodes.
   ViewLeader(const Roster& roster, std::uint32_t self, TimesliceIndex end, Instant start_by,
              Duration promise_timeout, bool majority_only = false);
@@ -80,7 +80,7 @@ class ViewLeader {
   Instant asked_at_{};
   Duration patience_;  // with the silent: the promise timeout, longer when it was too short of late
   Instant left_out_at_{};
-  IndexSet fresh_;  // connected since it was asked: the question may not have come through
+  IndexSet fresh_;  // connected since the last prepare message, which may have been lost
   std::vector<std::optional<Promise>> promises_;  // by node while one is pending, else empty
 };
 

@@ -11,7 +11,7 @@
 
 namespace weft::sweep {
 
-/// The slow-downs that tolerance and headroom are told for.
+/// The slow-downs for which the analysis states tolerance and headroom.
 inline constexpr std::array<double, 3> slow_downs{0.01, 0.05, 0.10};
 
 struct Analysis {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One-sided writes behind a link. Their target sees nothing of them, so the writer keeps each until
-// it would have left: the program is told to try again (-FI_EAGAIN), as by a full queue.
+// it would have left: the module returns -FI_EAGAIN to the program, as a full queue does.
 #pragma once
 
 #include <pthread.h>

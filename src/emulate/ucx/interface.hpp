@@ -110,7 +110,7 @@ inline Picoseconds started(const Worker& worker, Picoseconds now) {
 /// Added latency from one rank to another.
 Picoseconds added_latency(unsigned from, unsigned to);
 
-/// Whether messages pass as they are: nothing is asked for.
+/// True when messages pass unchanged because the run requests no emulation.
 inline bool is_native() {
   return process.block->pair_count == 0 && process.block->knobs.is_native();
 }

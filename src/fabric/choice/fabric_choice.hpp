@@ -61,7 +61,7 @@ struct FabricPlace {
   /// (`listens_at_address`); empty: loopback, any port.
   std::string listen;
   std::string advertise;  ///< numeric host to tell peers, when not the one listened on
-  /// The address that all peers know this endpoint by without having been told by it. Those of this
+  /// The address by which all peers know this endpoint without a message from it. Those of this
   /// host then work out where its shared memory is (`address_here`). Empty: it tells them.
   std::string known_as;
 };

@@ -41,7 +41,7 @@ struct LibfabricOptions {
   /// Receive buffers of max_message bytes that are posted at all times; 8 … 65536.
   std::size_t receive_buffers = 128;
 
-  /// A peer that said nothing for this long is told that we are here.
+  /// The endpoint sends a heartbeat to a peer that was silent for this long.
   Duration heartbeat_interval = Duration::seconds(1);
   /// A peer that was not heard for this long is down. Longer than any pause that shall be harmless.
   Duration peer_timeout = Duration::seconds(10);

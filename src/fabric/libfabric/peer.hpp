@@ -77,7 +77,7 @@ struct Peer {
   std::size_t credits_due = 0;  ///< messages received whose room was not given back yet
   PeerRegions regions;
   std::unordered_set<std::uint64_t> granted;  ///< keys of ours that it may write to
-  std::uint64_t announced = 0;                ///< of our regions, counted: it was told of the new
+  std::uint64_t announced = 0;                ///< number of our regions that the peer knows of
   std::vector<EarlyFrame> early;
   Dues dues;
   GrowingRing<RegionFrame> region_frames;

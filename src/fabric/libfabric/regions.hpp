@@ -63,7 +63,7 @@ class PeerRegions {
   Permission permission(std::uint64_t key) const;
   /// Whether a write of `size` bytes at `offset` is inside of the peer's grant for `region`.
   bool allows(const RemoteRegion& region, std::uint64_t offset, std::size_t size) const;
-  /// False when more is asked than a sane job has.
+  /// Returns false when the peer requests more than a sane job has.
   bool note_asked(std::uint64_t key);
   /// Asked for or not.
   void note_open(const RegionGrant& grant);

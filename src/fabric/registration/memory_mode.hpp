@@ -13,7 +13,7 @@ namespace weft::fabric {
 enum class MemoryMode : std::uint8_t {
   pinned,     ///< all pages are there, and stay
   paged,      ///< the network asks for a page when it needs one
-  prefetched  ///< paged, and asked for in advance; the kernel may take a page away again
+  prefetched  ///< paged, and prefetched by the program; the kernel may reclaim a page again
 };
 constexpr std::size_t memory_modes = 3;
 

@@ -73,7 +73,7 @@ struct Peer {
   OtherMemory memory;     ///< its, for fetches
   bool may_pull = false;  ///< it can fetch from our memory
 
-  bool is_up = false;                  ///< the user was told so; in the endpoint's list
+  bool is_up = false;                  ///< peer_up was reported; in the endpoint's list
   Incarnation reported_incarnation{};  ///< of the link
   WriteWay way;
   Trial trial;
@@ -203,7 +203,7 @@ class Endpoint final : public ShmFabric {
   std::vector<std::unique_ptr<Peer>> peers_;  // by node id
   std::vector<Peer*> up_;
   std::vector<Peer*> busy_;     // of those: something came or went of late; each poll looks at them
-  std::size_t next_quiet_ = 0;  // in up_: the look at the others goes on here
+  std::size_t next_quiet_ = 0;  // in up_: the next quiet peer to look at
   std::uint32_t polls_ = 0;
   Peer* touched_ = nullptr;         // by the current batch of `post`
   std::vector<Segment> graveyard_;  // messages in them stay valid until the next poll
@@ -218,7 +218,7 @@ class Endpoint final : public ShmFabric {
   PollingPace control_pace_{Duration::microseconds(20), Duration::microseconds(500)};
   bool is_said_asleep_ = false;  // to peers, and not taken back
   Instant said_asleep_at_{};     // to the last of them
-  bool has_moved_ = false;       // parts of writes, since a driver was told
+  bool has_moved_ = false;       // parts of writes were copied since the last report to a driver
   Instant fetching_since_{};     // the last fetch of a peer's began to be waited for, or ended
   Instant now_{};
 };

@@ -133,14 +133,14 @@ class Endpoint final : public Fabric {
   TcpOptions options_;
   FabricLimits limits_;
   JobKey key_;
-  Incarnation incarnation_;  // that peers are told
+  Incarnation incarnation_;  // this endpoint's, as its handshakes state it
   std::uint64_t process_;    // random; see Hello
   SocketSettings settings_;
   Descriptor listener_;
   Descriptor epoll_;
   SocketAddress bound_;
   SocketAddress advertised_;
-  Instant listener_again_ = Instant::never();  // no descriptor was left: accepting goes on then
+  Instant listener_again_ = Instant::never();  // when to accept again after descriptors ran out
 
   RegionTable regions_;
   BufferPool buffers_;

@@ -20,7 +20,7 @@ struct SocketSettings {
   std::size_t send_buffer = 0;     ///< bytes, 0: the kernel's choice
   std::size_t receive_buffer = 0;  ///< bytes, 0: the kernel's choice
   Duration keepalive{};            ///< silence after which the peer's kernel has to have answered
-  Duration heartbeat{};            ///< silence after which it is asked; zero: half of `keepalive`
+  Duration heartbeat{};            ///< silence before a probe; zero: half of `keepalive`
 };
 
 /// Binds and listens. `address` becomes the one bound to. A Unix socket's path that a dead process

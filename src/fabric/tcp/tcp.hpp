@@ -57,7 +57,7 @@ struct TcpOptions {
   /// goes on answering. (That is why TCP_USER_TIMEOUT is not used: it also ends connections to a
   /// live peer that just does not read.) Does not concern Unix sockets.
   Duration peer_timeout = Duration::seconds(10);
-  /// A kernel from which nothing came for so long is asked whether it is there, in whole seconds,
+  /// The kernel probes a peer's kernel that was silent for so long, in whole seconds,
   /// at least one. Shorter than `peer_timeout`; zero: half of it.
   Duration heartbeat{};
   /// For connecting and for proving each other; then the attempt starts anew.

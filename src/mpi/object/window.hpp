@@ -92,7 +92,7 @@ class Window {
   struct Incoming;
   struct Outgoing;
   class Service;
-  /// The answer of a target. It answers in the order in which it was asked.
+  /// Takes the answer of a target, which answers in the order of the requests.
   struct Expected {
     std::unique_ptr<Request> answer;
     Request* request = nullptr;  // the caller's; null: it has none

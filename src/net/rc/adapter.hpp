@@ -89,7 +89,7 @@ class Adapter {
     std::uint32_t psn = 0;  // of its first packet
     std::uint32_t packets = 1;
     std::uint32_t done = 0;       // packets answered or acknowledged, in order
-    std::uint64_t ticket = 0;     // waits to be told of a page
+    std::uint64_t ticket = 0;     // names its wait for a page
     std::uint64_t waits_for = 0;  // that page
     std::uint32_t refused = 0;    // times in a row that it was not told, and the page was there
     bool lost = false;            // counts as sent, but never went out

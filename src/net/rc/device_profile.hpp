@@ -27,7 +27,7 @@ struct DeviceProfile {
   bool adaptive_timeout = false;
   Duration first_adaptive_timeout = Duration::milliseconds(1);
 
-  /// The wait after an RNR NAK as a multiple of the one asked for: 4.5 ms of 1.28 ms
+  /// The wait after an RNR NAK as a multiple of the delay that the NAK names: 4.5 ms of 1.28 ms
   /// (Fig. 1).
   double rnr_wait_factor = 3.5;
   /// After a response that found no page, until the request goes out again (Fig. 1).

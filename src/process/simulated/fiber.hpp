@@ -46,7 +46,7 @@ class Fiber {
     void* caught = nullptr;
     unsigned int uncaught = 0;
   };
-  /// A stack as the address sanitizer is told of it.
+  /// A stack, described for the address sanitizer.
   struct StackView {
     const void* bottom = nullptr;
     std::size_t size = 0;

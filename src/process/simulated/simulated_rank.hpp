@@ -24,7 +24,7 @@ using LifeMaker = std::function<std::unique_ptr<HostedLife>(SimulatedRank& rank,
 /// The data that the processes of a job share. Owned by the job, outlives them.
 struct ProgramPlace {
   const sim::Scenario& scenario;
-  const JobDescription& job;  ///< as all of them are told
+  const JobDescription& job;  ///< the same for all ranks
   /// Makes a rank's next life. Throws std::bad_alloc when there is no memory for a stack.
   LifeMaker make_life;
   bool over = false;  ///< the launcher has said that all programs are over

@@ -24,7 +24,8 @@ enum class EndWish : std::uint8_t {
 /// make the same calls. Endless jobs end when all others are over.
 class JobDriver {
  public:
-  /// `wish` may be empty; it is asked every few simulated microseconds, once in each process.
+  /// The driver calls `wish`, which may be empty, every few simulated microseconds, once per
+  /// process.
   JobDriver(World& world, Exchange& exchange, std::function<EndWish()> wish);
 
   /// Jobs have begun, or wait for their time, when `run` is called.

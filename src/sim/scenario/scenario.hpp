@@ -130,7 +130,7 @@ struct Scenario {
   std::uint64_t seed = 1;
   std::vector<ScenarioEntry> entries;  ///< everything that the file says, in its order of keys
 
-  /// There is one job, and it need not be told from others.
+  /// True when there is one job, whose results need no name.
   bool has_single_job() const { return jobs.size() == 1 && jobs[0].key == "job"; }
 
   /// The error with file and line of `key` in front, and "KEY = VALUE" where it has one; with the

@@ -35,7 +35,7 @@ std::optional<std::string> scalar_text(const toml::node& node);
 /// A value for messages: short, and on one line.
 std::string shown(const toml::node& node);
 
-/// One table of a file, key by key. Keys that were not asked for are unknown and refused.
+/// Reads one table of a file, key by key. Refuses keys that the reader did not name, as unknown.
 class TomlSection {
  public:
   /// `path` is the section's name for messages: "network", or empty for the whole file. All are
@@ -158,12 +158,12 @@ class TomlSection {
     return all;
   }
 
-  /// Whether a key was asked for.
+  /// True when the reader named the key.
   bool knows(std::string_view key) const {
     return std::find(known_.begin(), known_.end(), key) != known_.end();
   }
 
-  /// After the last key: refuses all that was not asked for.
+  /// Refuses the keys that the reader did not name; after the last key.
   void finish() const {
     for (const auto& [key, node] : table_) {
       const std::string_view name = key.str();

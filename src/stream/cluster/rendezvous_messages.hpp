@@ -48,7 +48,7 @@ struct ReportPiece {
 };
 
 struct TimeReply {
-  InstantOf<AskingClock> asked{};  ///< as it was asked with
+  InstantOf<AskingClock> asked{};  ///< copied from the request
   InstantOf<LeaderClock> answered{};
 };
 

@@ -15,7 +15,7 @@
 
 namespace weft::stream {
 
-/// How a peer is reached, as the fabric was told.
+/// A peer's address and incarnation, as the node gave them to the fabric.
 struct PeerPlace {
   Incarnation incarnation{};
   std::string address;

@@ -77,7 +77,7 @@ class Board {
   std::optional<SlotNumber> free_slot() const;
   /// A timeslice lies in `slot`, a free one.
   void publish(SlotNumber slot, BoardOutbox& out);
-  /// The copy asked for could not be made: counts as missed.
+  /// Counts a timeslice as missed because its copy could not be made.
   void no_room_for_copy(MemberId member, std::uint64_t delivery);
 
   std::uint64_t missed_by(MemberId member) const { return members_.at(member).missed; }

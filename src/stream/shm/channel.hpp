@@ -48,7 +48,7 @@ Transfer send_message(int socket, std::span<const std::byte> message, int attach
 struct Received {
   Transfer state = Transfer::closed;
   std::size_t size = 0;  ///< larger than the buffer: the message was cut
-  Descriptor attached;   ///< when one was asked for and came
+  Descriptor attached;   ///< a descriptor that came with the message, if the caller wants one
 };
 /// Receives one message, not blocking. Descriptors that come unasked never enter this process.
 Received receive_message(int socket, std::span<std::byte> buffer, bool with_descriptor);

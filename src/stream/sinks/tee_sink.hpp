@@ -19,7 +19,7 @@ class TeeSink final : public Sink {
   Result<void> consume_held(const TimesliceView& timeslice, HeldTimeslice held) override;
   void interrupt() override;
   void stop_waiting() override;
-  /// Finishes all of them, whatever the others say; the first error.
+  /// Finishes all sinks, even after an error of one, and returns the first error.
   Result<void> finish() override;
   /// True where one of them does.
   bool blocks() const override;

@@ -21,14 +21,14 @@ struct Rate {
   static Result<Rate> parse(std::string_view text);
 };
 
-/// Says when each microslice is due. The plan is fixed when the first one is asked about: a source
-/// that was held up catches up, so that the rate over a long time is the one asked for.
+/// Says when each microslice is due. The first call fixes the plan: a source that was held up
+/// catches up, so that its rate over a long time is the requested one.
 class Pace {
  public:
   explicit Pace(Rate rate) : rate_(rate) {}
   /// When the next microslice, which starts at `index`, is due; `now` for the first.
   Instant due(Instant now, std::uint64_t index);
-  /// The microslice that `due` was asked about was produced.
+  /// Records that the source has produced the microslice of the last `due`.
   void advance() { ++produced_; }
   /// Starts a new plan.
   void restart();

@@ -140,7 +140,7 @@ class CallScope {
   explicit operator bool() const { return records_; }
   MpiSession* operator->() { return &session_; }
   std::uint64_t entered_ns() const { return entered_ns_; }
-  /// When MPI's function returned: the first time that this is asked.
+  /// Returns the time at which MPI's function returned, which is that of the first call.
   std::uint64_t returned_ns() {
     if (returned_ns_ == 0) returned_ns_ = session_.now_ns();
     return returned_ns_;

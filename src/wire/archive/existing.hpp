@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The treatment of an existing file whose name is asked for, and files that must never be written
+// Decides about an existing file of the requested name, and about files that must never be written
 // over.
 #pragma once
 
