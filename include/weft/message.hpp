@@ -49,8 +49,8 @@ class MessageHistory {
   virtual bool has_begun() const = 0;
   /// Names this run of the job.
   virtual std::string_view run() const = 0;
-  /// How many sends and receives all lives of this process together have started by this point of
-  /// the program. A later life has the same number at the same point.
+  /// Returns how many sends and receives all lives of this process together have started by this
+  /// point of the program. A later life has the same number at the same point.
   virtual std::uint64_t place() const = 0;
   /// This process's place in all flows of all groups, and the messages that it keeps for others.
   /// Errors: operations under way.
@@ -59,7 +59,7 @@ class MessageHistory {
   /// life goes on from it or a newer one: the others need not keep messages received by then. A
   /// process that begins at its beginning when it is started anew never calls it.
   virtual void commit() = 0;
-  /// Whether an earlier life of this process stored this state in this run of the job.
+  /// Returns whether an earlier life of this process stored this state in this run of the job.
   virtual bool knows(std::span<const std::byte> stored) const = 0;
   /// In a later life, before anything is sent or received: goes on from that state. Errors:
   /// not_found when another run stored it; damaged; something was sent already; the outbox is full.
@@ -93,8 +93,8 @@ class Communicator {
   /// Errors: a peer that is gone for good (the error names its rank and the operation), a message
   /// longer than its buffer, a job that is being aborted.
   virtual Result<std::size_t> wait(Operation operation) = 0;
-  /// Whether `wait` would return at once, with the bytes or with an error. Makes progress and
-  /// notices errors, as `wait` does: a loop of this call ends when a wait would.
+  /// Returns whether `wait` would return at once, with the bytes or with an error. Makes progress
+  /// and notices errors, as `wait` does: a loop of this call ends when a wait would.
   virtual bool is_done(Operation operation) = 0;
 
   /// A group of some of this one's processes, ranked in the order given; null in a process that is

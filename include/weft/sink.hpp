@@ -90,9 +90,10 @@ class Sink {
   virtual void stop_waiting() {}
   /// Flushes and closes; nothing follows. Called once, from the same thread.
   virtual Result<void> finish() { return {}; }
-  /// Whether `consume` or `finish` may wait or take longer than a microsecond. A sink of which
-  /// neither is true returns false: each timeslice is then spared two switches of threads. Such a
-  /// sink releases each timeslice before `consume` or `consume_held` returns. Always the same.
+  /// Returns whether `consume` or `finish` may wait or take longer than a microsecond. A sink of
+  /// which neither is true returns false: each timeslice is then spared two switches of threads.
+  /// Such a sink releases each timeslice before `consume` or `consume_held` returns. Always the
+  /// same.
   virtual bool blocks() const { return true; }
   virtual SinkSummary summary() const = 0;
 };

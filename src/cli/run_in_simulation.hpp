@@ -19,7 +19,7 @@ struct SimulationOptions {
 };
 
 void add_simulation_options(CLI::App& command, SimulationOptions& options);
-/// Whether the fabric is one of these; the options have no meaning for others.
+/// Returns whether the fabric is one of these; the options have no meaning for others.
 bool is_of_scenario(const LaunchOptions& launch);
 /// Errors: an option that is given and has no meaning for real processes.
 Result<void> refuse_simulation_options(const SimulationOptions& options);

@@ -18,7 +18,7 @@ std::size_t contribution_bytes(const report::RunRecord& record);
 Result<void> measure_limit(const StreamSettings& settings, std::vector<report::RunRecord>& runs);
 /// Adds parameters, machine and command to the record of a run.
 void describe(const StreamSettings& settings, report::RunRecord& record);
-/// Whether a run delivered everything without errors.
+/// Returns whether a run delivered everything without errors.
 bool is_sound(const report::RunRecord& record);
 
 }  // namespace weft::cli

@@ -44,10 +44,10 @@ class Team {
   std::uint32_t processes() const { return processes_; }
   /// Returns the number of parts of a divided simulation.
   std::uint32_t parts() const { return processes_ > 1 ? processes_ : threads_; }
-  /// Whether this process prints, and writes files.
+  /// Returns whether this process prints, and writes files.
   bool leads() const { return rank_ == 0; }
 
-  /// Whether all processes are `good` and were started alike: the same error in all of them
+  /// Checks whether all processes are `good` and were started alike: the same error in all of them
   /// otherwise. `read`: the text that they have read, which must be the same too.
   Result<void> agree(const Result<void>& good, std::string_view read = {});
   /// Calls `body` in every part. Returns the result of this process's first part; parts that add up

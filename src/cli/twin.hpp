@@ -11,7 +11,7 @@
 
 namespace weft::cli {
 
-/// Whether the settings allow a twin. Errors name the option that is missing.
+/// Checks whether the settings allow a twin. Errors name the option that is missing.
 Result<void> check_twin(const StreamSettings& settings);
 /// Runs the job of `settings` in the simulated counterpart of their testbed.
 Result<report::RunRecord> run_twin(const StreamSettings& settings);

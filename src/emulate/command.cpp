@@ -45,7 +45,7 @@ bool is_program(const fs::path& path) {
 
 enum class Linking { dynamic, fixed, no_elf };
 
-/// Whether a file names a dynamic linker, without which no module is loaded.
+/// Returns whether a file names a dynamic linker, without which no module is loaded.
 Linking linking_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header{};

@@ -29,7 +29,8 @@ std::string with_addresses(const std::string& text) {
                               {"{client}", LinkedHosts::address(kClientHost)}});
 }
 
-/// Whether a line of /proc/net/tcp tells of a socket that listens: its fourth word is the state.
+/// Returns whether a line of /proc/net/tcp tells of a socket that listens: its fourth word is the
+/// state.
 bool anyone_listens() {
   for (const char* table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
     std::ifstream file(table);

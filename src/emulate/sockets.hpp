@@ -25,7 +25,7 @@ inline constexpr Duration kSocketsError = Duration::microseconds(20);
 Result<EmulatedRun> run_with_server(const EmulationRequest& request,
                                     const testbed::LinkOptions& link);
 
-/// Whether the server listens at {socket}, a Unix-domain socket.
+/// Returns whether the server listens at {socket}, a Unix-domain socket.
 bool is_for_unix_socket(const EmulationRequest& request);
 /// Likewise for such a server; client and server stay on this host, and a relay is between their
 /// sockets. `client`'s {socket} is the relay's.

@@ -46,7 +46,8 @@ class Directory {
   std::string path_;
 };
 
-/// Whether a socket of that path accepts connections: the fourth word of its line are its flags.
+/// Returns whether a socket of that path accepts connections: the fourth word of its line are its
+/// flags.
 bool listens_at(const std::string& path) {
   std::ifstream file("/proc/net/unix");
   for (std::string line; std::getline(file, line);) {

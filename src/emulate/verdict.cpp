@@ -101,7 +101,7 @@ Error ended_badly(const Seen& seen, const Command& command, const Ended& ended) 
   return no_result(fmt::format("{} ended with code {}", command.words.front(), ended.exit_code));
 }
 
-/// Why nothing, or not every rank, was interposed.
+/// Returns why nothing, or not every rank, was interposed.
 Error not_interposed(const Seen& seen, const Command& command, unsigned interposed) {
   const std::string& program = command.program.empty() ? command.words.front() : command.program;
   if (seen.ranks.empty()) {

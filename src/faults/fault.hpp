@@ -88,7 +88,7 @@ class FaultPlayer {
  public:
   FaultPlayer(std::vector<Fault> faults, Instant start);
 
-  /// When `play` has something to do; never: when all is done.
+  /// Returns when `play` has something to do; never: when all is done.
   Instant next_deadline() const;
 
   struct Played {
@@ -99,7 +99,7 @@ class FaultPlayer {
   /// Carries out due actions and appends them to `log`. A failure does not stop the rest.
   void play(Instant now, FaultTarget& target, std::vector<Played>& log);
 
-  /// Whether a restart of this host is still to come.
+  /// Returns whether a restart of this host is still to come.
   bool will_restart(std::uint32_t host) const;
 
  private:

@@ -39,7 +39,7 @@ class RanksJobs {
   std::vector<sim::JobBeside> beside();
   /// Returns the jobs of the latest simulation, in the scenario's order.
   const std::vector<RanksRun>& runs() const { return runs_; }
-  /// How many of the scenario's streams stand before it.
+  /// Returns how many of the scenario's streams stand before it.
   std::size_t streams_before(const RanksRun& run) const { return plan_of(run).streams_before; }
   /// As one JSON object.
   std::string to_json(const RanksRun& run) const;

@@ -11,14 +11,14 @@
 
 namespace weft {
 
-/// How long a process may be gone until what waits for it fails.
+/// Returns how long a process may be gone until what waits for it fails.
 Duration timeout_of(const LaunchOptions& options);
 
-/// How long a host may answer nothing until it counts as gone.
+/// Returns how long a host may answer nothing until it counts as gone.
 Duration peer_timeout_of(const LaunchOptions& options);
 
-/// Whether connections are proved alive in time for that. Errors name `asked_by`: the option, or
-/// the file and its key.
+/// Checks whether connections are proved alive in time for that. Errors name `asked_by`: the
+/// option, or the file and its key.
 Result<void> check_heartbeat(std::string_view asked_by, const LaunchOptions& options);
 
 /// The part of the job's description that all its processes share. The caller adds each process's

@@ -122,7 +122,7 @@ const MpiLibrary* find_mpi_library(std::string_view name) {
   return found != mpi_libraries.end() ? &*found : nullptr;
 }
 
-/// Where in the file an address of the loaded program lies.
+/// Returns where in the file an address of the loaded program lies.
 std::optional<std::uint64_t> offset_of(const std::vector<Elf64_Phdr>& segments,
                                        std::uint64_t address) {
   for (const Elf64_Phdr& s : segments) {

@@ -26,8 +26,8 @@ MpiChoice choose_mpi(std::span<const std::byte> image);
 /// The path by which execvp(3) finds a program; the name itself when it finds none.
 std::string place_of_program(const std::string& program);
 
-/// Whether a program was compiled for an MPI, or for something that `prefer_own_mpi` refuses. It is
-/// found as execvp(3) does.
+/// Returns whether a program was compiled for an MPI, or for something that `prefer_own_mpi`
+/// refuses. It is found as execvp(3) does.
 bool names_mpi(const std::string& program);
 
 /// The environment names by it a module to load into programs of MPI before their MPI: "libNAME"

@@ -40,7 +40,7 @@ class Worlds {
   std::uint32_t room() const { return worlds_.front().size + most_spawned; }
   World& of(std::uint32_t rank);
   const World& of(std::uint32_t rank) const;
-  /// Why the programs are not started; empty: they can be.
+  /// Returns why the programs are not started; empty: they can be.
   std::string refusal(const LauncherQuestion& question) const;
   /// The new world, whose processes are to be started.
   const World& add(const LauncherQuestion& question, std::uint32_t asked_by);

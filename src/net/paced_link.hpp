@@ -23,7 +23,7 @@ class PacedLink {
 
   void start(Instant epoch) { epoch_ = epoch; }
 
-  /// When a piece offered next may start; in the past when the link is idle.
+  /// Returns when a piece offered next may start; in the past when the link is idle.
   Instant free_from() const { return outside(model_.idle_from()); }
 
   /// The time that so many bytes take to pass; rounded down.

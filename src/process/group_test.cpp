@@ -131,7 +131,7 @@ class WatchingWaiter final : public Waiter {
   Instant now_{};
 };
 
-/// Whether a loop of `is_done` ends, within more turns than it needs.
+/// Returns whether a loop of `is_done` ends, within more turns than it needs.
 bool ends_when_polled(Communicator& world, Operation operation) {
   for (int i = 0; i < 3000; ++i) {
     if (world.is_done(operation)) return true;

@@ -13,13 +13,14 @@
 
 namespace weft {
 
-/// How long a host may answer nothing until it counts as gone: as `asked`; when that is zero, as
-/// long as a process may be gone, or 10 s where that is for ever. At least the second that fabrics
-/// want.
+/// Returns how long a host may answer nothing until it counts as gone: as `asked`; when that is
+/// zero, as long as a process may be gone, or 10 s where that is for ever. At least the second that
+/// fabrics want.
 Duration peer_timeout_of(Duration asked, Duration timeout);
 
-/// Whether a connection is proved alive (`heartbeat`; zero: as the fabric does by itself) in time
-/// for a host to count as gone. Errors name `asked_by`: the option, or the file and its key.
+/// Checks whether a connection is proved alive (`heartbeat`; zero: as the fabric does by itself)
+/// in time for a host to count as gone. Errors name `asked_by`: the option, or the file and its
+/// key.
 Result<void> check_heartbeat(std::string_view asked_by, Duration heartbeat, Duration peer_timeout,
                              std::string_view fabric);
 

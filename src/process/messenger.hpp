@@ -32,7 +32,7 @@ class Waiter {
   virtual void busy(Instant now) = 0;
   /// A turn did nothing: returns when the fabric may have something, at `deadline`, or earlier.
   virtual void idle(Instant now, Fabric& fabric, Instant deadline) = 0;
-  /// How often a turn looks at the fabric before it does the rest of its work.
+  /// Returns how often a turn looks at the fabric before it does the rest of its work.
   virtual int looks_per_turn() const { return 16; }
   /// A source of news from outside the fabric, which the messenger polls; an error ends every wait.
   virtual Result<void> news(Instant) { return {}; }
@@ -74,7 +74,7 @@ class Messenger final : private MessageHistory {
   Operation start_receive(NodeId from, const message::FlowKey& flow, std::span<std::byte> into);
   /// Turns until it is done; see Communicator::wait.
   Result<std::size_t> wait(Operation operation);
-  /// Whether `wait` would return at once. Without a turn.
+  /// Returns whether `wait` would return at once. Without a turn.
   bool is_ready(Operation operation) const {
     return (!refused_.empty() && is_refused(operation)) || machine_.is_done(operation);
   }
@@ -104,7 +104,7 @@ class Messenger final : private MessageHistory {
   MessageHistory* history() { return is_stored_ ? this : nullptr; }
   Waiter& waiter() { return waiter_; }
   Duration give_up_after() const { return give_up_after_; }
-  /// Why nothing works any more.
+  /// Returns why nothing works any more.
   const std::optional<Error>& end() const { return failure_; }
 
  private:

@@ -19,7 +19,7 @@ class NewsSource {
     (void)now;
     (void)peer;
   }
-  /// How long news may wait.
+  /// Returns how long news may wait.
   virtual Duration period() const = 0;
   /// Readable when there is news; -1: there is no descriptor, only `take_news` shows it.
   virtual int descriptor() const { return -1; }

@@ -45,8 +45,8 @@ class OutcomeMemory {
 
   bool is_open() const { return !bytes_.empty(); }
   std::span<std::byte> bytes() const { return bytes_; }
-  /// How many lives of the process were given the memory: less than it has had when those before
-  /// had another, which is lost.
+  /// Returns how many lives of the process were given the memory: less than it has had when those
+  /// before had another, which is lost.
   std::uint64_t lives() const;
 
  private:

@@ -10,7 +10,7 @@
 namespace weft::qos {
 namespace {
 
-/// How many cables each vertex is from the nearest host.
+/// Returns how many cables each vertex is from the nearest host.
 std::vector<std::uint32_t> heights_of(const sim::Topology& t) {
   std::vector<std::uint32_t> heights(t.vertices(), 0);
   std::vector<bool> seen(t.vertices(), false);

@@ -28,7 +28,8 @@ constexpr std::size_t most_waits = 8;
 constexpr std::int64_t soonest_retry_ns = 150'000;
 constexpr std::int64_t latest_retry_ns = 5'000'000;
 
-/// Whether two requests with the same PSN are not the same. A capture may have cut their headers.
+/// Returns whether two requests with the same PSN are not the same. A capture may have cut their
+/// headers.
 bool differ(const std::optional<wire::Reth>& a, const std::optional<wire::Reth>& b) {
   return a && b && (a->address != b->address || a->key != b->key || a->length != b->length);
 }

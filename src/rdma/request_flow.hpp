@@ -51,15 +51,16 @@ class RequestFlow {
                        std::size_t most = most_unanswered);
   FlowEvent on_response(const Seen& seen, const wire::TransportPacket& packet);
 
-  /// Whether a response with this PSN answers one of the requests that has no answer yet; the time
-  /// when that was sent.
+  /// Returns whether a response with this PSN answers one of the requests that has no answer yet;
+  /// the time when that was sent.
   std::optional<std::int64_t> waits_for(std::uint32_t psn) const;
-  /// Whether a response that it waits for is of the kind and size that the request asks for.
+  /// Returns whether a response that it waits for is of the kind and size that the request asks
+  /// for.
   bool fits(const wire::TransportPacket& response) const;
-  /// Whether a NAK for this PSN may be for a request that was lost before the capture saw it, in
-  /// front of or between those that it saw; the time when its neighbour was sent.
+  /// Returns whether a NAK for this PSN may be for a request that was lost before the capture saw
+  /// it, in front of or between those that it saw; the time when its neighbour was sent.
   std::optional<std::int64_t> lacks(std::uint32_t psn) const;
-  /// Whether a request has no answer yet, or a wait has not ended.
+  /// Returns whether a request has no answer yet, or a wait has not ended.
   bool is_open() const;
   /// Requests that are kept.
   std::size_t kept() const { return requests_.size(); }

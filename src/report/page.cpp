@@ -117,7 +117,7 @@ std::string faults_of(const RunRecord& run, std::uint32_t compute) {
   return text;
 }
 
-/// Whether compute nodes came and went, or built timeslices again.
+/// Returns whether compute nodes came and went, or built timeslices again.
 bool has_rebuilt(const RunRecord& run) {
   return !run.by_compute.empty() &&
          (!run.faults.empty() ||

@@ -10,8 +10,8 @@
 namespace weft::report {
 namespace {
 
-/// Whether the runs' command simulated it, as far as they say. A directory may hold the files of
-/// several commands.
+/// Returns whether the runs' command simulated it, as far as they say. A directory may hold the
+/// files of several commands.
 bool is_of(const NetworkRecord& network, const std::vector<RunRecord>& runs) {
   return std::any_of(runs.begin(), runs.end(), [&](const RunRecord& run) {
     return run.command.empty() || run.command == network.command;

@@ -22,7 +22,7 @@ inline bool is_limit_run(const RunRecord& run) {
   return !run.limit.empty();
 }
 
-/// Whether a sink of the run looks at contents.
+/// Returns whether a sink of the run looks at contents.
 bool was_checked(const RunRecord& run);
 
 std::string title_of(std::span<const RunRecord> runs);

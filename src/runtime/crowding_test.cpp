@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-/// How often it moves in `times` yields of that length.
+/// Returns how often it moves in `times` yields of that length.
 int moves(Crowding& crowding, Instant& now, int times, Duration took) {
   int count = 0;
   for (int i = 0; i < times; ++i) {

@@ -99,7 +99,7 @@ class Sleeper {
   std::vector<int> watched_;
 };
 
-/// Whether that many drivers have to share this machine's cores.
+/// Returns whether that many drivers have to share this machine's cores.
 bool share_cores(unsigned processes);
 /// A spin time that suits a machine on which `processes` drivers run: none when they have to share
 /// cores.

@@ -74,7 +74,7 @@ TEST(sleeper, spins_anew_in_each_wait_where_drivers_share_cores) {
 // The turns' times are invented, so that the yields seem to last as long as a test says.
 class SharedCore : public testing::Test {
  protected:
-  /// Whether a driver that finds nothing to do at `now` is about to sleep.
+  /// Returns whether a driver that finds nothing to do at `now` is about to sleep.
   bool sleeps_at(Instant now) {
     const int before = fabric.asked;
     sleeper.idle(now, fabric, Instant::never());

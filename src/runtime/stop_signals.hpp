@@ -23,7 +23,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  /// How many came since the outermost one was made.
+  /// Returns how many came since the outermost one was made.
   int count() const;
   bool came() const { return count() > 0; }
   /// For how long it has been known; only when one came.

@@ -28,7 +28,7 @@ std::uint64_t checkpoint_size(const ContainerList& containers, Rank rank);
 /// This rank's, piece by piece.
 Result<void> write_checkpoint(const ContainerList& containers, Rank rank, std::uint64_t step,
                               const std::function<Result<void>(std::span<const std::byte>)>& write);
-/// Whether `head`, the beginning of a checkpoint called `name`, belongs to this shape.
+/// Checks whether `head`, the beginning of a checkpoint called `name`, belongs to this shape.
 Result<void> check_head(const std::string& name, std::span<const std::byte> head,
                         const ContainerList& containers, Rank rank);
 std::uint64_t step_of(std::span<const std::byte> head);

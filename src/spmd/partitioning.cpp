@@ -82,7 +82,7 @@ unsigned sharpest_dimension(const Space& space, std::span<const Slice> slices) {
   return best;
 }
 
-/// Whether any element is in two of the slices; true as soon as one is found.
+/// Returns whether any element is in two of the slices; true as soon as one is found.
 bool any_twice(const Space& space, std::vector<Slice> slices) {
   const unsigned d = sharpest_dimension(space, slices);
   std::sort(slices.begin(), slices.end(),

@@ -69,7 +69,7 @@ class Uri {
 /// stay as they are.
 std::string expand_placeholders(std::string_view text,
                                 std::initializer_list<std::pair<char, std::string>> values);
-/// Whether `expand_placeholders` would replace "%LETTER" in `text`.
+/// Returns whether `expand_placeholders` would replace "%LETTER" in `text`.
 bool has_placeholder(std::string_view text, char letter);
 
 }  // namespace weft

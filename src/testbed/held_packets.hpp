@@ -17,7 +17,7 @@ namespace weft::testbed {
 class HeldPackets {
  public:
   bool empty() const { return packets_.empty(); }
-  /// When the first packet may leave; never when there is none.
+  /// Returns when the first packet may leave; never when there is none.
   Instant next_due() const { return empty() ? Instant::never() : packets_.front().due; }
   std::span<const std::byte> first() const { return packets_.front().bytes; }
 

@@ -42,7 +42,7 @@ struct TestbedOptions {
   Duration lifetime = Duration::seconds(12 * 3600);  ///< the testbed ends after this long
 };
 
-/// Whether they are possible; the error names the command line's option.
+/// Checks whether they are possible; the error names the command line's option.
 Result<void> check(const TestbedOptions& options);
 
 }  // namespace weft::testbed

@@ -37,7 +37,7 @@ Result<Record> read_record(std::string_view name);
 Result<void> remove_record(std::string_view name);
 std::vector<std::string> record_names();
 
-/// Whether the keeper of a record is still the process it was.
+/// Returns whether the keeper of a record is still the process it was.
 bool is_alive(const Record& record);
 
 }  // namespace weft::testbed

@@ -38,9 +38,9 @@ class FabricFactory {
   virtual Result<std::unique_ptr<Fabric>> open(NodeId self, Incarnation incarnation) = 0;
   /// Ends an endpoint without any farewell, as SIGKILL would. Destroying it does that for most.
   virtual void kill(std::unique_ptr<Fabric> endpoint) { endpoint.reset(); }
-  /// Whether `add_peer` of the endpoint itself and operations to it work.
+  /// Returns whether `add_peer` of the endpoint itself and operations to it work.
   virtual bool reaches_itself() const { return false; }
-  /// Whether a connection that was taken down by a bad write is made again, with the same
+  /// Returns whether a connection that was taken down by a bad write is made again, with the same
   /// incarnation, without another `add_peer`.
   virtual bool reconnects() const { return true; }
 };

@@ -49,7 +49,8 @@ class Group {
   /// All processes of the communicator, which outlives the group.
   explicit Group(Communicator& communicator);
 
-  /// Whether this process is a member. All other calls but `size`, `root` and `members` need it.
+  /// Returns whether this process is a member. All other calls but `size`, `root` and `members`
+  /// need it.
   bool is_member() const;
   Rank rank() const;
   std::uint32_t size() const;

@@ -46,11 +46,11 @@ class Partitioning {
   /// The box that the memory of each of a rank's mappings reaches over, by mapping number; empty
   /// ones where a number is not used.
   std::vector<Box> mappings(Rank rank) const;
-  /// Whether no element is held twice, by two ranks or in two mappings.
+  /// Returns whether no element is held twice, by two ranks or in two mappings.
   bool is_disjoint() const;
-  /// Whether each element of the space is held by some rank.
+  /// Returns whether each element of the space is held by some rank.
   bool is_complete() const;
-  /// Whether it is the very same one (a copy), not one that is equal.
+  /// Returns whether it is the very same one (a copy), not one that is equal.
   bool is(const Partitioning& other) const { return state_ == other.state_; }
   /// Differs between partitionings that exist at the same time.
   const void* identity() const { return state_.get(); }

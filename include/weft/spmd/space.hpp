@@ -53,7 +53,7 @@ struct Box {
   constexpr std::int64_t extent(unsigned dimension) const {
     return to[dimension] > from[dimension] ? to[dimension] - from[dimension] : 0;
   }
-  /// How many indices it has.
+  /// Returns how many indices it has.
   constexpr std::int64_t size() const { return extent(0) * extent(1) * extent(2); }
   constexpr bool contains(Index i) const {
     for (unsigned d = 0; d < max_dimensions; ++d) {

@@ -46,7 +46,7 @@ class View {
     if (box.is_empty()) return View(first_, box, strides_);
     return View(&(*this)[box.from], box, strides_);
   }
-  /// Whether all its elements are consecutive.
+  /// Returns whether all its elements are consecutive.
   bool is_contiguous() const {
     return (extent(1) <= 1 || strides_[1] == extent(0)) &&
            (extent(2) <= 1 || strides_[2] == extent(0) * extent(1));

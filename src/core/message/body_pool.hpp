@@ -60,7 +60,7 @@ class BodyPool {
   BodyPool(const BodyPool&) = delete;
   BodyPool& operator=(const BodyPool&) = delete;
 
-  /// Whether the limit leaves room for a small body, even if the memory below is exhausted.
+  /// Returns whether the limit leaves room for a small body, even if the memory below is exhausted.
   bool has_block(std::size_t bytes) const {
     return class_of(bytes) < classes && in_use_ + rounded(bytes) <= limit_;
   }

@@ -78,7 +78,7 @@ class Departure {
   bool decided() const { return decided_; }
   bool finished() const { return finished_; }
   bool over() const { return decided_ && (leads() ? left_ + 1 >= peers_.size() : peers_[0].left); }
-  /// Whether this process waits for that one to say something.
+  /// Returns whether this process waits for that one to say something.
   bool waits_for(NodeId peer) const {
     if (peer == self_) return false;
     if (awaits_begin_) return peer == NodeId(0);

@@ -106,7 +106,7 @@ class MessageMachine {
   /// Service levels of the job's processes from now on, by their numbers; none: a process has none
   /// of its own. Operations handed to the fabric later use the level that JobLevels gives.
   void set_levels(std::span<const std::optional<std::uint8_t>> of_processes);
-  /// How many peers were looked at for deadlines so far.
+  /// Returns how many peers were looked at for deadlines so far.
   std::uint64_t deadline_looks() const { return deadline_looks_; }
   /// And how many messages, to find those that came or are wanted.
   std::uint64_t looks() const;
@@ -119,7 +119,7 @@ class MessageMachine {
   /// Something was sent or received.
   bool has_begun() const;
   const std::string& run() const { return options_.run; }
-  /// How many sends and receives were started, those before the place that it went on from
+  /// Returns how many sends and receives were started, those before the place that it went on from
   /// included.
   std::uint64_t place() const;
   /// An earlier life of this process stored that in this run of the job.

@@ -96,7 +96,7 @@ class PairIn {
 
   /// Puts frames into the queue while there is room. False when room was short.
   bool pump(TransmitQueue& out);
-  /// Whether there is anything to say.
+  /// Returns whether there is anything to say.
   bool has_word() const {
     return owes_credit_ || !pending_gets_.empty() || !pending_acks_.empty() ||
            !pending_forgets_.empty() || owes_diverged_;
@@ -106,7 +106,7 @@ class PairIn {
   bool waits() const { return posted_ > sinks_; }
   /// Sinks that are awaited do.
   bool listens() const { return awaited_sinks_ > 0; }
-  /// How many messages were looked at to find others: nearly none.
+  /// Returns how many messages were looked at to find others: nearly none.
   std::uint64_t looks() const { return looks_; }
   std::size_t active_flows() const { return flows_.active(); }
 

@@ -100,7 +100,7 @@ class PairOut {
 
   /// Puts frames to send into the queue while there is room. False when room was short.
   bool pump(TransmitQueue& out);
-  /// Whether there is anything to send, if there is credit for it.
+  /// Returns whether there is anything to send, if there is credit for it.
   bool has_work() const { return !answers_.empty() || !pushes_.empty(); }
   /// Adds the kept messages and the places of flows. They refer to memory of this object.
   void store(StoredPair& into);

@@ -151,7 +151,7 @@ class GrantCompute final : public ComputeSchedule {
   /// when every input node has ended or left.
   std::size_t furthest_behind();
   Standing standing(Instant now, std::uint64_t lowest);
-  /// How many rounds more that input node may be granted.
+  /// Returns how many rounds more that input node may be granted.
   std::uint64_t may_grant(std::size_t input, Instant now, const Standing& standing) const;
   Level lowest_level(Instant now, const Standing& standing) const;
   /// Grants until `window` contributions are out, and the oldest timeslice's in any case. False: no

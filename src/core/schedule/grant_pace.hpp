@@ -88,7 +88,7 @@ class GrantPace {
   /// Contributions that the path holds when nothing queues; 1 before anything is known.
   double path_holds() const { return path_; }
   std::uint32_t ahead() const { return any_slow() ? 1 : ahead_.value(); }
-  /// How many the node would like to have in flight; zero before anything is known.
+  /// Returns how many the node would like to have in flight; zero before anything is known.
   Wish wish() const { return wish_; }
   /// With fewer than that a message would be for too few.
   void set_least(std::uint32_t grants) { least_ = grants; }

@@ -117,7 +117,7 @@ class ComputeSchedule {
   virtual void on_given_up(Instant now, std::uint32_t input, TimesliceIndex below) = 0;
   virtual void on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) = 0;
   virtual void write_messages(Instant now, MessageBox& out) = 0;
-  /// When write_messages wants to be called even if nothing happens.
+  /// Returns when write_messages wants to be called even if nothing happens.
   virtual Instant next_deadline() const { return Instant::never(); }
 };
 

@@ -173,7 +173,7 @@ class InputMachine final : public schedule::SendState {
   std::uint64_t whole_contribution() const {
     return std::uint64_t{config_.microslices_per_timeslice} + config_.overlap_microslices;
   }
-  /// Whether the buffer holds all of the contribution.
+  /// Returns whether the buffer holds all of the contribution.
   bool has_data(TimesliceIndex t) const;
   /// The contribution, of which there must be data.
   MicrosliceRun content(TimesliceIndex t) const;

@@ -56,8 +56,8 @@ enum class MessageType : std::uint8_t {
 constexpr std::size_t max_message_bytes(const Roster& roster) {
   return 2048 + roster.nodes() / 4 + std::size_t{16} * roster.computes;
 }
-/// How many words of View::done a message can hold. An input node has no more timeslices under way
-/// than their bits: others would be built again.
+/// Returns how many words of View::done a message can hold. An input node has no more timeslices
+/// under way than their bits: others would be built again.
 constexpr std::size_t max_done_words(const Roster& roster) {
   return 192 + std::size_t{2} * roster.computes;
 }

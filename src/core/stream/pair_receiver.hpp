@@ -33,7 +33,7 @@ class PairReceiver {
     std::uint64_t position = 0;  ///< absolute position in the data ring
   };
 
-  /// Whether nothing of the ring is in use, so that the pair may start afresh.
+  /// Returns whether nothing of the ring is in use, so that the pair may start afresh.
   bool drained() const { return released_ == seen_; }
   /// Starts afresh in view `view` (drained only): `hello` goes to the input node.
   void restart(std::uint32_t view);

@@ -55,7 +55,7 @@ class IndexSet {
   }
   std::uint32_t count() const { return count_; }
   bool empty() const { return count_ == 0; }
-  /// How many members are smaller than i: the position of i among the members.
+  /// Returns how many members are smaller than i: the position of i among the members.
   std::uint32_t rank(std::uint32_t i) const;
   /// The n-th smallest member; n < count().
   std::uint32_t nth(std::uint32_t n) const;

@@ -31,7 +31,8 @@ class TimesliceSet {
   std::vector<TimesliceRun> runs_;
 };
 
-/// How many different timeslices below `end` the runs contain. Takes time in proportion to `end`.
+/// Returns how many different timeslices below `end` the runs contain. Takes time in proportion to
+/// `end`.
 std::uint64_t count_distinct(std::span<const TimesliceRun> runs, TimesliceIndex end);
 
 }  // namespace weft::stream

@@ -16,8 +16,8 @@
 
 namespace weft::stream {
 
-/// Whether these of the roster's input nodes are more than half of them, or half with input 0. Two
-/// sets that have no node in common never both are.
+/// Returns whether these of the roster's input nodes are more than half of them, or half with input
+/// 0. Two sets that have no node in common never both are.
 inline bool is_majority(const IndexSet& inputs) {
   const std::uint64_t twice = std::uint64_t{2} * inputs.count();
   return twice > inputs.size() || (twice == inputs.size() && inputs.contains(0));

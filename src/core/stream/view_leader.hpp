@@ -40,7 +40,7 @@ class ViewLeader {
   const std::optional<Prepare>& pending() const { return pending_; }
   /// A new view is needed, and too few input nodes are there for one.
   bool waits_for_majority() const { return waits_for_majority_; }
-  /// When `propose` has something to find out.
+  /// Returns when `propose` has something to find out.
   Instant next_deadline() const;
   void on_promise(NodeId node, const Promise& promise);
   /// The view, once every member of it has promised.
@@ -49,7 +49,8 @@ class ViewLeader {
   void on_view(const View& view);
   /// Memory of promises that it keeps: none unless a question is pending.
   std::size_t promises_kept() const { return promises_.capacity(); }
-  /// How often `propose` has looked at a node so far: at all of them after something happened.
+  /// Returns how often `propose` has looked at a node so far: at all of them after something
+  /// happened.
   std::uint64_t nodes_looked_at() const { return nodes_looked_at_; }
 
  private:

@@ -69,8 +69,8 @@ class SweepPlan {
   /// Points without an accepted run.
   std::size_t missing() const;
   std::uint64_t runs() const { return runs_; }
-  /// How much of the work is done, 0 to 1: by runs that settled points need, or by the budget,
-  /// whichever is further.
+  /// Returns how much of the work is done, 0 to 1: by runs that settled points need, or by the
+  /// budget, whichever is further.
   double progress(Duration elapsed) const;
 
  private:

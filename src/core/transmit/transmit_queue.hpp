@@ -19,7 +19,7 @@ struct TransmitQueue {
 
   FixedVec<TxOp> tx;
 
-  /// Whether `operations` more, messages of `bytes` together among them, fit.
+  /// Returns whether `operations` more, messages of `bytes` together among them, fit.
   bool has_room(std::size_t operations, std::size_t bytes) const {
     return tx.room() >= operations && message_bytes_.room() >= bytes;
   }

@@ -54,7 +54,7 @@ struct Knobs {
   std::atomic<std::uint32_t> method{0};  ///< a Method
   std::atomic<PaddingRatio> padding{0};  ///< instead of `rate`, for comparison; 0: none
 
-  /// Whether there is nothing to do: messages pass as if weft were not there.
+  /// Returns whether there is nothing to do: messages pass as if weft were not there.
   bool is_native() const {
     return latency.load(std::memory_order_relaxed) == 0 &&
            rate.load(std::memory_order_relaxed) == 0 &&
@@ -167,8 +167,8 @@ struct RankHere {
 };
 RankHere rank_from_environment();
 
-/// Whether an MPI is loaded into this process. Its beginning and end are not asked for: the module
-/// for UCX defines those itself.
+/// Returns whether an MPI is loaded into this process. Its beginning and end are not asked for: the
+/// module for UCX defines those itself.
 bool is_mpi_program();
 
 /// The calibrated rate of a memory-resident clock: ticks in a second, measured over `nanoseconds`.

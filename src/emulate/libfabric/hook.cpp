@@ -115,8 +115,8 @@ Kind kind_of(const fi_cq_tagged_entry& entry) {
   return one_sided ? kind_acknowledged : kind_local;
 }
 
-/// When a completion may be seen: a received message has travelled once; a read, and a write that
-/// was acknowledged, twice.
+/// Returns when a completion may be seen: a received message has travelled once; a read, and a
+/// write that was acknowledged, twice.
 Picoseconds due_time(const fi_cq_tagged_entry& entry, Kind kind, const Look& look) {
   const Picoseconds seen = look.seen;
   if (kind == kind_local) return seen;

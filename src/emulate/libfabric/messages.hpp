@@ -19,7 +19,7 @@ struct Look {
   Picoseconds looked;
   Picoseconds seen;
 };
-/// When a message that arrived may be seen.
+/// Returns when a message that arrived may be seen.
 Picoseconds due_of_message(const NoteKey& key, const Look& look);
 
 }  // namespace weft::emulate::libfabric

@@ -44,7 +44,8 @@ PaddingDebt* debt_of(const fid_ep* endpoint) {
 /// A program that offers a write so soon after the one before had it ready all the time.
 constexpr Picoseconds kNextAtOnce = 50'000'000;
 
-/// Whether a refused write waits. The program gave one up that it has not offered again for long.
+/// Returns whether a refused write waits. The program gave one up that it has not offered again for
+/// long.
 bool still_waits(Picoseconds now) {
   return waits && now - departure < kCatchUp;
 }

@@ -23,14 +23,15 @@ struct Write {
 
 /// Held by callers of `may_write` and `note_taken`.
 extern pthread_mutex_t offering;
-/// Whether the provider may have the write now: its last bit has left the link.
+/// Returns whether the provider may have the write now: its last bit has left the link.
 bool may_write(const Write& write);
 /// The provider has it. `context` is the program's, which its completion will have.
 void note_taken(const Write& write, const void* context);
 
-/// When the provider took the write that has completed; `otherwise` where nobody knows any more.
+/// Returns when the provider took the write that has completed; `otherwise` where nobody knows any
+/// more.
 Picoseconds when_taken(const void* context, Picoseconds otherwise);
-/// When the program has to offer a write again; 0: none waits.
+/// Returns when the program has to offer a write again; 0: none waits.
 Picoseconds next_write();
 
 /// The context of writes that are padding (paper 3); their completions are not the program's.

@@ -40,7 +40,7 @@ class alignas(16) SharedLink {
     }
   }
 
-  /// When a message offered next may start; in the past for an idle link. Rounded up.
+  /// Returns when a message offered next may start; in the past for an idle link. Rounded up.
   Picoseconds free_from() const { return round_up(unpack(load())); }
 
  private:
@@ -112,9 +112,9 @@ struct Observation {
 /// Looks that lie closer together than this are polling without pause.
 inline constexpr Picoseconds kPolling = 500'000;
 
-/// When it arrived. A receiver that polls in vain and then finds it sees it then, with the jitter
-/// that messages have here by themselves. For one that computed meanwhile, or was busy with others,
-/// it arrived between the two looks, and there where such messages usually do.
+/// Returns when it arrived. A receiver that polls in vain and then finds it sees it then, with the
+/// jitter that messages have here by themselves. For one that computed meanwhile, or was busy with
+/// others, it arrived between the two looks, and there where such messages usually do.
 inline Picoseconds arrival(const Observation& message) {
   if (message.seen - message.looked <= kPolling) return message.seen;
   return std::clamp(message.sent + message.native, message.looked, message.seen);

@@ -102,8 +102,8 @@ class TransportForMeasuring {
   Worker* worker_;
 };
 
-/// When an operation that the calling code starts now counts as started: within a delivery, when
-/// that was due.
+/// Returns when an operation that the calling code starts now counts as started: within a delivery,
+/// when that was due.
 inline Picoseconds started(const Worker& worker, Picoseconds now) {
   return worker.delivering ? caught_up(now, worker.logical, kCatchUp) : now;
 }

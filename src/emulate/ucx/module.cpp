@@ -29,7 +29,7 @@ void enrol() {
 
 namespace {
 
-/// Whether the UCX here is one whose tables this module was compiled for.
+/// Returns whether the UCX here is one whose tables this module was compiled for.
 bool is_known_version() {
   using GetVersion = void (*)(unsigned*, unsigned*, unsigned*);
   void* const library = ::dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);

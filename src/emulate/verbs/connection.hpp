@@ -120,12 +120,12 @@ void begin(Connection& connection, const Work& work);
 /// The adapter refused one of the last operations that were begun. Call it for each of them.
 void take_back(Connection& connection, const Work& work);
 
-/// When the completion that the adapter showed at `seen` may be seen by the program. `looked`: the
-/// look before, which did not find it.
+/// Returns when the completion that the adapter showed at `seen` may be seen by the program.
+/// `looked`: the look before, which did not find it.
 Picoseconds due_time(Connection& connection, const ibv_wc& completion, Picoseconds looked,
                      Picoseconds seen);
 
-/// Whether messages pass as they are.
+/// Returns whether messages pass as they are.
 bool is_native();
 
 }  // namespace weft::emulate::verbs

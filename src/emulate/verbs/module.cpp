@@ -25,7 +25,7 @@ Function* real_function(const char* name) {
   return reinterpret_cast<Function*>(function);
 }
 
-/// Whether the code at `address` is of a library whose traffic another module emulates.
+/// Returns whether the code at `address` is of a library whose traffic another module emulates.
 bool is_emulated_above(const void* address) {
   Dl_info where{};
   if (::dladdr(address, &where) == 0 || where.dli_fname == nullptr) return false;

@@ -20,8 +20,8 @@ namespace weft {
 /// that mpirun starts) is chosen by WEFT_FABRIC and not among them.
 std::span<const std::string_view> fabric_names();
 
-/// Whether `open_fabric` knows a fabric of that name. Opening it shows whether the machine has all
-/// it needs.
+/// Checks whether `open_fabric` knows a fabric of that name. Opening it shows whether the machine
+/// has all it needs.
 Result<void> check_fabric(const std::string& name);
 
 /// As `check_fabric`, and whether this machine has the library and the provider that it needs. For
@@ -72,8 +72,8 @@ struct OpenedFabric {
   ShapedFabric* shaped = nullptr;
 };
 
-/// Whether endpoints of the fabric of that name listen at an address of the host's network, where
-/// anybody may knock: "tcp", "auto", "libfabric:tcp", not "libfabric:verbs".
+/// Returns whether endpoints of the fabric of that name listen at an address of the host's network,
+/// where anybody may knock: "tcp", "auto", "libfabric:tcp", not "libfabric:verbs".
 bool listens_at_address(std::string_view fabric);
 
 /// Does the work needed once for all processes that a launcher is about to fork. Errors: a library

@@ -19,7 +19,8 @@ int widen_receive_buffers(std::span<const std::byte> own, std::span<const std::b
 
 /// Calls `with` for each open descriptor of this process.
 void for_each_descriptor(const std::function<void(int descriptor)>& with);
-/// Whether a socket is bound to `own`, a `sockaddr`: the listener and the connections it accepted.
+/// Returns whether a socket is bound to `own`, a `sockaddr`: the listener and the connections it
+/// accepted.
 bool is_bound_to(int descriptor, std::span<const std::byte> own);
 
 }  // namespace weft::ofi

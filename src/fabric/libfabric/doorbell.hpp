@@ -80,7 +80,7 @@ class PeerDoorbell {
   static Result<PeerDoorbell> open(const std::string& name);
   /// To be called after something was sent to the peer.
   void ring_if_asleep(const Doorbell& mine);
-  /// Whether the peer's process still holds its doorbell.
+  /// Returns whether the peer's process still holds its doorbell.
   bool alive() const;
 
  private:

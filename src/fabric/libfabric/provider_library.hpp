@@ -15,7 +15,7 @@ namespace weft::ofi {
 /// not_found with the dynamic linker's message.
 Result<void> load_library();
 
-/// Whether the loaded library has a provider of that name at all, as users write it ("tcp",
+/// Checks whether the loaded library has a provider of that name at all, as users write it ("tcp",
 /// "verbs"). Opening an endpoint shows its abilities.
 Result<void> check_provider(const std::string& name);
 

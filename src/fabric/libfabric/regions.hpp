@@ -33,7 +33,7 @@ class LocalRegions {
   /// Releases all registrations.
   void clear() { regions_.clear(); }
 
-  /// How many were ever exposed.
+  /// Returns how many were ever exposed.
   std::uint64_t exposed() const { return exposed_; }
   /// Regions to announce to a peer unasked: those exposed after the first `count` that are still
   /// there. Of many only the newest: peers ask for the others.
@@ -61,7 +61,8 @@ enum class Permission : std::uint8_t {
 class PeerRegions {
  public:
   Permission permission(std::uint64_t key) const;
-  /// Whether a write of `size` bytes at `offset` is inside of the peer's grant for `region`.
+  /// Returns whether a write of `size` bytes at `offset` is inside of the peer's grant for
+  /// `region`.
   bool allows(const RemoteRegion& region, std::uint64_t offset, std::size_t size) const;
   /// Returns false when the peer requests more than a sane job has.
   bool note_asked(std::uint64_t key);

@@ -8,8 +8,8 @@
 
 namespace weft::ofi {
 
-/// Whether libraries of this program get the lock that yields. False in a plugin, whose symbols
-/// nobody else sees, and under ThreadSanitizer, which has a lock of its own.
+/// Returns whether libraries of this program get the lock that yields. False in a plugin, whose
+/// symbols nobody else sees, and under ThreadSanitizer, which has a lock of its own.
 bool spin_locks_yield();
 
 }  // namespace weft::ofi

@@ -31,7 +31,7 @@ class Visitors {
 
   /// Looks at all descriptors of the process. Returns how many it ended.
   std::size_t look(Instant now);
-  /// When to look again.
+  /// Returns when to look again.
   Instant next_look() const { return next_look_; }
 
  private:

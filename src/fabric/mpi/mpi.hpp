@@ -22,7 +22,7 @@ class MpiFabric : public Fabric {
   virtual std::uint32_t size_here() const = 0;  ///< on this machine
 };
 
-/// Whether `name` is "mpi", "mpi:openmpi" or "mpi:mpich".
+/// Returns whether `name` is "mpi", "mpi:openmpi" or "mpi:mpich".
 bool is_mpi(const std::string& name);
 /// The address of that rank, for `add_peer`.
 std::string mpi_address(NodeId rank);

@@ -25,8 +25,8 @@ class MemoryMonitor {
   /// From now on changes of these pages are noticed. Whole pages. Errors: memory of another kind;
   /// memory that cannot be watched must not stay registered.
   virtual Result<void> watch(std::uint64_t address, std::uint64_t bytes) = 0;
-  /// Whether `take` has something. True before the call that changed the memory returns to its
-  /// caller.
+  /// Returns whether `take` has something. True before the call that changed the memory returns to
+  /// its caller.
   virtual bool has_changes() const = 0;
   /// Fills `changes` from the front; returns how many. Call it until it returns 0.
   virtual std::size_t take(std::span<MemoryChange> changes) = 0;

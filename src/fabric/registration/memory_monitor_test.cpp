@@ -31,7 +31,7 @@ class memory_monitor : public testing::Test {
     return static_cast<std::byte*>(memory);
   }
   static std::uint64_t address(const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at); }
-  /// Whether a change of that page has been noticed.
+  /// Returns whether a change of that page has been noticed.
   bool noticed(const std::byte* at) {
     bool found = false;
     std::array<MemoryChange, 4> changes;

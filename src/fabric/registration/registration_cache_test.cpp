@@ -20,7 +20,8 @@ MemoryMode random_mode(Rng& rng) {
   return static_cast<MemoryMode>(rng.below(memory_modes));
 }
 
-/// Whether a region that was asked for in one mode, and is in another, may answer a request.
+/// Returns whether a region that was asked for in one mode, and is in another, may answer a
+/// request.
 bool may_answer(MemoryMode asked, MemoryMode is, MemoryMode wanted) {
   switch (wanted) {
     case MemoryMode::pinned:
@@ -64,14 +65,14 @@ class FakeNetwork final : public Registrar {
     const std::lock_guard lock(mutex_);
     for (std::uint64_t p = begin; p < end; ++p) ++versions_[p];
   }
-  /// Whether a region's mode is the one that the cache reports, and answers the request.
+  /// Returns whether a region's mode is the one that the cache reports, and answers the request.
   bool is_in_mode(const RegistrationCache::Use& use, MemoryMode wanted) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(use.handle);
     return found != entries_.end() && found->second.is == use.mode &&
            may_answer(found->second.asked, found->second.is, wanted);
   }
-  /// Whether a region holds the requested bytes, in pages as they are now.
+  /// Returns whether a region holds the requested bytes, in pages as they are now.
   bool is_right(std::uint64_t handle, std::uint64_t begin, std::uint64_t end) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(handle);
@@ -82,7 +83,7 @@ class FakeNetwork final : public Registrar {
     }
     return true;
   }
-  /// Whether a region holds that page as it was after so many changes, or later.
+  /// Returns whether a region holds that page as it was after so many changes, or later.
   bool is_as_new(std::uint64_t handle, std::uint64_t page, std::uint64_t version) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(handle);

@@ -31,7 +31,7 @@ class BufferPool {
   /// An empty Buffer when the limit is reached. Sizes above `largest` abort.
   Buffer take(std::size_t size);
   void give_back(Buffer buffer);
-  /// How many `take(largest)` are sure to succeed now.
+  /// Returns how many `take(largest)` are sure to succeed now.
   std::size_t room() const { return (limit_ - in_use_) / capacity_for(largest_); }
 
  private:

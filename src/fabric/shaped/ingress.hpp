@@ -47,7 +47,7 @@ class Ingress {
   Ingress(const LinkShape& shape, Duration catch_up, bool cut_through, const Limits& limits);
 
   void start(Instant epoch) { link_.start(epoch); }
-  /// How many more arrivals of any kind can be added for sure.
+  /// Returns how many more arrivals of any kind can be added for sure.
   std::size_t room() const;
   /// Memory for a message to be added.
   Buffer take_buffer(std::size_t size) { return pool_.take(size); }
@@ -60,7 +60,7 @@ class Ingress {
   Arrival take_delivery();
   void give_back(Buffer buffer) { pool_.give_back(std::move(buffer)); }
 
-  /// When `advance` will find something to do.
+  /// Returns when `advance` will find something to do.
   Instant next_deadline() const;
   void set_shape(Instant now, const LinkShape& shape) { link_.set_shape(now, shape); }
   /// Bytes at the port, the piece on the link included.

@@ -122,12 +122,12 @@ class Producer {
   /// Reads how far the consumer is. False from the moment on when that was impossible.
   bool refresh();
   bool is_valid() const { return valid_; }
-  /// How far the consumer was when last looked at, and where the next record will begin.
+  /// Returns how far the consumer was when last looked at, and where the next record will begin.
   std::uint64_t consumed() const { return consumed_; }
   std::uint64_t position() const { return position_; }
 
-  /// Whether the consumer is to be woken for published records; then true once. May look before the
-  /// other sees them; see Consumer::say_sleeping.
+  /// Returns whether the consumer is to be woken for published records; then true once. May look
+  /// before the other sees them; see Consumer::say_sleeping.
   bool must_wake() { return takes_wish(ring_.control->sleeps[0]); }
   /// Says that progress of the consumer shall wake this side; as Consumer::say_sleeping.
   bool say_space_wanted();

@@ -57,7 +57,7 @@ class Segment {
   SegmentName name_;
 };
 
-/// Whether this process can make a segment and find it again; the error names the obstacle.
+/// Checks whether this process can make a segment and find it again; the error names the obstacle.
 Result<void> check_segments();
 
 /// Another process's memory, and how to see that it is still that one's: numbers of processes are

@@ -58,8 +58,8 @@ class ShmFabric : public Fabric {
   /// As `expose`, but peers use `remote.key`, which must not be in use here; `remote.base` is
   /// ignored. `retract` ends it.
   virtual void expose_as(std::span<std::byte> memory, const RemoteRegion& remote) = 0;
-  /// Whether `address` is of an endpoint that shared memory may reach: one of this host, of this
-  /// user and in the same namespaces. `add_peer` refuses all others.
+  /// Returns whether `address` is of an endpoint that shared memory may reach: one of this host, of
+  /// this user and in the same namespaces. `add_peer` refuses all others.
   virtual bool may_reach(std::string_view address) const = 0;
 };
 

@@ -13,7 +13,7 @@ namespace weft::shm {
 /// it changes as processes move. So both ways are tried, and the slower one now and then again.
 class WriteWay {
  public:
-  /// Whether the next write is to be fetched.
+  /// Returns whether the next write is to be fetched.
   bool fetches() const {
     if (cost_[kRing] == kUnknown) return false;
     if (cost_[kFetch] == kUnknown) return true;

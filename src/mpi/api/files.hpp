@@ -22,7 +22,7 @@ struct FileView {
   MPI_Datatype tile = MPI_BYTE;
   std::string representation = "native";
 
-  /// Where a byte of the stream is in the file.
+  /// Returns where a byte of the stream is in the file.
   std::int64_t place_of(std::uint64_t byte) const;
   /// Bytes of the stream that lie before that place of the file.
   std::uint64_t bytes_before(std::int64_t place) const;

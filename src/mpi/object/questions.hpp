@@ -43,7 +43,7 @@ class Questions {
   /// there is one; else it turns the driver loop once.
   std::optional<Status> probe(const Group& group, std::uint32_t from, std::int32_t tag, bool waits);
 
-  /// Whether it is done, after one turn if it is not.
+  /// Returns whether it is done, after one turn if it is not.
   template <class Done>
   bool is(Done&& done);
   /// Places of the requests that are done: all, or the first one. `waits`: until there is one; else

@@ -76,7 +76,7 @@ class Window {
 
   /// Elements of a get may still come.
   bool expects() const;
-  /// How many accesses were looked at, to find those that have taken place.
+  /// Returns how many accesses were looked at, to find those that have taken place.
   std::uint64_t looks() const { return looks_; }
 
   /// An exposure epoch for those ranks; and the access epoch of an origin.

@@ -47,7 +47,7 @@ class SimulatedRank final : public sim::HostedProcess {
   void wake() { wake_at(now()); }
 
   Fabric& fabric() { return *fabric_; }
-  /// How often its fabric has said that there is something.
+  /// Returns how often its fabric has said that there is something.
   std::uint64_t calls() const { return calls_; }
   const RankTimes& times() const { return times_; }
 

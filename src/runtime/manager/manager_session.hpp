@@ -16,8 +16,8 @@ namespace weft {
 /// launcher not to take its end for an accident. One at a time, one thread.
 class ManagerSession {
  public:
-  /// Whether a launcher started this process that speaks PMIx (mpirun of Open MPI, prterun, srun
-  /// --mpi=pmix) or PMI-1 (mpirun of MPICH, srun --mpi=pmi2).
+  /// Returns whether a launcher started this process that speaks PMIx (mpirun of Open MPI, prterun,
+  /// srun --mpi=pmix) or PMI-1 (mpirun of MPICH, srun --mpi=pmi2).
   static bool offered();
   /// Errors: no launcher, or one that refuses.
   static Result<std::unique_ptr<ManagerSession>> open();
@@ -26,7 +26,7 @@ class ManagerSession {
   const std::string& job_id() const { return job_id_; }
   std::uint32_t rank() const { return rank_; }
   std::uint32_t size() const { return size_; }
-  /// How many of the job's processes run on this machine; 0 when the launcher does not say.
+  /// Returns how many of the job's processes run on this machine; 0 when the launcher does not say.
   std::uint32_t size_here() const { return size_here_; }
 
   /// All processes of the job call this with the same key, and get everybody's text, by rank. Any

@@ -54,7 +54,7 @@ struct JobFile {
 
 /// A fabric that a job by a file can use: "auto" or "tcp".
 Result<std::string> parse_file_fabric(std::string_view text);
-/// How long a connection may be silent until it is proved alive: at least 1 ms.
+/// Returns how long a connection may be silent until it is proved alive: at least 1 ms.
 Result<Duration> parse_heartbeat(std::string_view text);
 
 /// `path` is for error messages, and for files named relative to this one. Errors: one line,

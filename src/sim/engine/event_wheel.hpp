@@ -43,8 +43,8 @@ class EventWheel {
     ++size_;
   }
 
-  /// How many slots behind `slot` the next one is that has an event. Not empty, nothing is in
-  /// `slot`.
+  /// Returns how many slots behind `slot` the next one is that has an event. Not empty, nothing is
+  /// in `slot`.
   std::int64_t distance_from(std::int64_t slot) const {
     const std::size_t first = index(slot + 1);
     std::size_t word = first / 64;

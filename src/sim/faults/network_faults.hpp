@@ -39,8 +39,8 @@ class NetworkFaults : public faults::FaultTarget {
   std::vector<std::uint32_t> hosts_;
 };
 
-/// Whether a network has what the fault happens to, and declares lossy what loses packets. Node n
-/// of faults is on host `hosts[n]`. Errors begin with the fault, and say what to write.
+/// Checks whether a network has what the fault happens to, and declares lossy what loses packets.
+/// Node n of faults is on host `hosts[n]`. Errors begin with the fault, and say what to write.
 Result<void> check_fault(World& world, const faults::Fault& fault,
                          std::span<const std::uint32_t> hosts);
 

@@ -78,7 +78,7 @@ class HostedProcess : public Agent {
   }
 
  private:
-  /// Whether there is something in it that would do something with the processor.
+  /// Returns whether there is something in it that would do something with the processor.
   virtual bool can_work() const = 0;
   /// It has the processor now.
   virtual void turn() = 0;

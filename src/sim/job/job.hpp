@@ -58,10 +58,10 @@ class Job {
   virtual Result<void> conclude(Exchange& exchange) = 0;
   /// Takes the processes away, once they have been concluded: other jobs may still run.
   virtual void retire() = 0;
-  /// How often to look around, in simulated time.
+  /// Returns how often to look around, in simulated time.
   virtual PicoDuration slice() const = 0;
-  /// Whether somebody is to hear how far it is, now. Asked of the first job, in the first part; if
-  /// so, `tell_progress` is called in all parts.
+  /// Returns whether somebody is to hear how far it is, now. Asked of the first job, in the first
+  /// part; if so, `tell_progress` is called in all parts.
   virtual bool wants_progress() const { return false; }
   virtual void tell_progress(Exchange&) {}
 };

@@ -99,7 +99,7 @@ struct Guarantees {
   /// duration there is: users send none.
   PicoDuration words_matter_after = PicoDuration::max();
 
-  /// Whether parts that no cable connects have something for each other.
+  /// Returns whether parts that no cable connects have something for each other.
   bool everybody_talks() const { return lossy || words_matter_after != PicoDuration::max(); }
 };
 

@@ -92,7 +92,7 @@ class Network final : public EventHandler {
   /// From now on only the border's own vertices are simulated here, before anything is sent: hosts
   /// of other parts must not send here. The border outlives the network.
   void set_border(Border& border);
-  /// Whether this part of a divided network keeps the vertex; one that is whole keeps all.
+  /// Returns whether this part of a divided network keeps the vertex; one that is whole keeps all.
   bool owns(Vertex v) const { return border_ == nullptr || border_->is_own(v); }
   /// This part's number, 0 of a whole network.
   std::uint32_t part() const { return border_ == nullptr ? 0 : border_->self(); }

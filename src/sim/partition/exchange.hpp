@@ -21,7 +21,7 @@ class Exchange {
   virtual ~Exchange() = default;
   virtual std::uint32_t rank() const = 0;  ///< 0 … size−1
   virtual std::uint32_t size() const = 0;
-  /// Whether no lower rank is in this process.
+  /// Returns whether no lower rank is in this process.
   virtual bool first_of_process() const { return true; }
 
   /// Sends `outgoing[r]` to each rank r of `neighbours`, and receives theirs into `incoming[r]`,
@@ -57,9 +57,9 @@ inline std::int64_t greatest(Exchange& exchange, std::int64_t value) {
   return -exchange.turn({}, {}, {}, -value);
 }
 
-/// Whether all ranks are `good` and have the same `digest`: the same error on all of them, that of
-/// the lowest rank which has one, otherwise. `what` names the thing that should be the same: "the
-/// scenario".
+/// Checks whether all ranks are `good` and have the same `digest`: the same error on all of them,
+/// that of the lowest rank which has one, otherwise. `what` names the thing that should be the
+/// same: "the scenario".
 Result<void> agree(Exchange& exchange, const Result<void>& good, std::uint64_t digest,
                    std::string_view what);
 

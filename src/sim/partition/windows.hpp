@@ -31,9 +31,10 @@ class Windows {
   /// everywhere. Engines must not be stopped meanwhile.
   void run_until(PicoInstant end);
 
-  /// How long a window is; the longest duration there is: ranks need not wait for each other.
+  /// Returns how long a window is; the longest duration there is: ranks need not wait for each
+  /// other.
   PicoDuration length() const { return length_; }
-  /// How many there have been.
+  /// Returns how many there have been.
   std::uint64_t count() const { return count_; }
   /// Bytes sent to other ranks.
   std::uint64_t bytes_sent() const { return bytes_sent_; }

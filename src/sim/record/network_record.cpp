@@ -30,7 +30,7 @@ const char* to_text(CableKind kind) {
   return "local";
 }
 
-/// How many cables each switch is from the nearest host.
+/// Returns how many cables each switch is from the nearest host.
 std::vector<std::uint32_t> levels_of(const Topology& t) {
   constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
   std::vector<std::uint32_t> levels(t.vertices(), unknown);

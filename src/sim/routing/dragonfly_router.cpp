@@ -122,7 +122,7 @@ class DragonflyRouter final : public Router {
     }
   };
 
-  /// Whether there is a third group (or within a group a third router) to go by.
+  /// Returns whether there is a third group (or within a group a third router) to go by.
   bool can_detour(std::uint32_t from, std::uint32_t to) const {
     const DragonflyShape& shape = tables_.shape();
     if (tables_.router(from).group != tables_.router(to).group) return shape.groups > 2;

@@ -94,7 +94,7 @@ TEST(valiant, goes_by_way_of_a_third_router_within_a_group) {
   EXPECT_EQ(by, (std::set<std::uint32_t>{1, 2}));
 }
 
-/// How many of 1000 packets from host 0 to `to` leave router 0 by the port.
+/// Returns how many of 1000 packets from host 0 to `to` leave router 0 by the port.
 int leave_by(std::uint16_t port, std::uint32_t to, const std::vector<std::uint32_t>& queued) {
   const Topology t = topology_of(textbook);
   const auto router = router_of("ugal", t);

@@ -92,7 +92,7 @@ TEST(tree_ecmp, keeps_a_flow_on_its_path_and_spreads_flows) {
   for (const auto& [path, count] : paths) EXPECT_NEAR(count, 100, 45);
 }
 
-/// How often each port up of leaf 0 is taken when so much is queued at them.
+/// Returns how often each port up of leaf 0 is taken when so much is queued at them.
 std::vector<int> adaptive_choices(const std::vector<std::uint32_t>& queued_up, int draws) {
   const Topology t = topology_of("fat-tree:1024");
   const auto router = router_of("adaptive", t);

@@ -87,7 +87,7 @@ class Router {
  public:
   virtual ~Router() = default;
   virtual std::string_view name() const = 0;
-  /// How many virtual-channel classes each service level needs, at least 1.
+  /// Returns how many virtual-channel classes each service level needs, at least 1.
   virtual std::uint8_t channels() const = 0;
   /// A packet of `flow` (same number for packets that must keep one path, see `ecmp`) is about to
   /// leave `source`. Fills the state. The host's only port is its hop, in class 0.

@@ -61,7 +61,7 @@ class World {
   /// Zero gives each link the scenario's rate back.
   void set_rate(std::span<const LinkId> links, Bandwidth rate);
   void set_loss(std::span<const LinkId> links, std::uint32_t parts_per_million);
-  /// Whether the scenario declares all of them lossy.
+  /// Returns whether the scenario declares all of them lossy.
   bool are_lossy(std::span<const LinkId> links) const;
 
   std::array<LinkId, 2> host_links(std::uint32_t host) const;

@@ -39,7 +39,7 @@ Result<void> check_reliable(const Scenario& s) {
   return {};
 }
 
-/// Whether the network has the levels that traffic, jobs and programs send on.
+/// Checks whether the network has the levels that traffic, jobs and programs send on.
 Result<void> check_levels(const Scenario& s) {
   const std::size_t levels = s.network.levels.size();
   const auto check = [levels](const std::string& key, std::uint8_t level) -> Result<void> {

@@ -41,7 +41,8 @@ class TraceFile {
   /// Begins the summary, for which a tenth of the events is reserved, even if others were left out.
   void begin_summary();
 
-  /// Whether an event at `at` is taken: asked first, it saves making one that is left out anyway.
+  /// Returns whether an event at `at` is taken: asked first, it saves making one that is left out
+  /// anyway.
   bool takes(PicoInstant at, std::uint64_t events = 1);
   /// From then on events are left out, spans by their end; none: all are there.
   std::optional<PicoInstant> cut_at() const { return cut_at_; }

@@ -64,7 +64,7 @@ class Ranks final : public Agent, public NetworkUser {
   /// All ranks have come to the end of their programs.
   bool ended() const { return ended_ == ranks_.size(); }
   bool ended(std::uint32_t rank) const { return ranks_[rank].ended; }
-  /// When the last of those that have ended did.
+  /// Returns when the last of those that have ended did.
   PicoInstant last_end() const { return last_end_; }
   /// Sends and receives that do not fit each other, the first of them; empty: none. The job stands
   /// still then.

@@ -72,7 +72,7 @@ constexpr std::int64_t way_ns(std::int64_t bytes) {
   return 2 * (bytes + 10) + 100;
 }
 
-/// How long the slowest rank waited in a script.
+/// Returns how long the slowest rank waited in a script.
 std::int64_t waited_ns(const Script& script, std::uint32_t rank, const RankOptions& options) {
   const auto world = star(script.ranks());
   Ranks ranks(script, options, first_hosts(script.ranks()), world->network(), world->agents());

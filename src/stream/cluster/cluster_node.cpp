@@ -389,7 +389,7 @@ class ClusterNode {
     return true;
   }
 
-  /// Whether node 0 still waits for this node's report.
+  /// Returns whether node 0 still waits for this node's report.
   bool awaited(Instant now, std::uint32_t node) const {
     const auto& peer = rendezvous_.peer(NodeId(node));
     if (peer.report || !expected_[node]) return false;

@@ -47,7 +47,8 @@ struct JoinedCluster {
   std::shared_ptr<Incarnation> outlived_by = std::make_shared<Incarnation>();
 };
 
-/// Whether `config` or a launcher says who the other nodes are; if not, why there is no cluster.
+/// Checks whether `config` or a launcher says who the other nodes are; if not, why there is no
+/// cluster.
 Result<void> check_cluster(const ClusterConfig& config);
 /// Errors name the option, its value and the fix. Blocks for names to be looked up, and with PMIx
 /// until all processes of the job have come here.

@@ -50,7 +50,7 @@ class Rendezvous {
 
   const Peer& peer(NodeId node) const { return peers_[node.value()].known; }
   std::uint32_t nodes() const { return static_cast<std::uint32_t>(peers_.size()); }
-  /// How many other nodes have said hello, in any life.
+  /// Returns how many other nodes have said hello, in any life.
   std::uint32_t heard() const;
   /// Calls `with` for each node whose hello came since the last time: it can be reached now at
   /// `hello->address`.

@@ -38,7 +38,7 @@ Result<std::optional<testbed::Testbed>> make_testbed(const StreamOptions& option
   return std::optional<testbed::Testbed>(std::move(up).value());
 }
 
-/// Whether the job will have what the fault happens to.
+/// Checks whether the job will have what the fault happens to.
 Result<void> admit(const faults::Fault& fault, const StreamOptions& options,
                    const LocalOptions& local) {
   using Kind = faults::Fault::Kind;

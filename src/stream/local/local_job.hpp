@@ -76,7 +76,7 @@ class LocalJob final : private faults::FaultTarget {
   /// Every node that lives has reported.
   bool all_reported() const;
   bool all_dead() const;
-  /// Whether any of the nodes [first, last) runs.
+  /// Returns whether any of the nodes [first, last) runs.
   bool any_lives(std::uint32_t first, std::uint32_t last) const;
   /// Tells everybody to end the stream.
   void stop();
@@ -87,7 +87,7 @@ class LocalJob final : private faults::FaultTarget {
   std::vector<NodeReport> finish(Duration patience = Duration::seconds(5));
   /// The first failure that a node reported.
   const std::optional<Error>& failure() const { return failure_; }
-  /// Whether the stream flows; faults count their times from then on.
+  /// Returns whether the stream flows; faults count their times from then on.
   bool started() const { return faults_.has_value(); }
   /// Kills nodes that said nothing for `patience` (a stopped process does not even do that) and,
   /// when all others have reported, those that have not for as long and wait for no sink.

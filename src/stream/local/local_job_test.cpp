@@ -47,8 +47,9 @@ class LeftBehind : public testing::Test {
                [&](NodeId from, const auto&...) { heard += from == node ? 1 : 0; });
     }
   }
-  /// Whether node 1 still runs when it alone has not reported for longer than `patience`. Times are
-  /// invented: the second look comes after something was heard, and that much later than the first.
+  /// Returns whether node 1 still runs when it alone has not reported for longer than `patience`.
+  /// Times are invented: the second look comes after something was heard, and that much later than
+  /// the first.
   bool outlives_the_others(LocalJob& job) {
     constexpr int more_than_are_under_way = 200;
     EXPECT_TRUE(job.start());

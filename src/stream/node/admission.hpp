@@ -37,7 +37,7 @@ struct MachineLimits {
 };
 MachineLimits limits_of_this_machine();
 
-/// Whether there are nodes of both kinds, and not more than a job can have.
+/// Checks whether there are nodes of both kinds, and not more than a job can have.
 Result<void> check_nodes(const StreamOptions& options);
 
 /// Refuses needs that exceed the limits; the error has both figures.

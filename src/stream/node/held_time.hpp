@@ -10,8 +10,8 @@ namespace weft::stream {
 
 class HeldTime {
  public:
-  /// Whether it holds from now on; until now it was as it was heard last, since a node that nothing
-  /// happens to sleeps. Whether that is news.
+  /// Returns whether it holds from now on; until now it was as it was heard last, since a node that
+  /// nothing happens to sleeps. Whether that is news.
   bool hear(Instant now, bool holds) {
     if (holds_) total_ = total_ + std::max(Duration{}, now - since_);
     since_ = now;

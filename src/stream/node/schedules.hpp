@@ -14,7 +14,7 @@ namespace weft::stream {
 
 /// All of them.
 std::span<const std::string_view> schedule_names();
-/// Whether `options.schedule` is known and its parameters are possible.
+/// Checks whether `options.schedule` is known and its parameters are possible.
 Result<void> check_schedule(const StreamOptions& options);
 /// The parts of a schedule that was checked.
 std::unique_ptr<schedule::InputSchedule> make_input_schedule(const StreamOptions& options,

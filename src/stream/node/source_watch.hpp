@@ -17,7 +17,7 @@ class SourceWatch {
   int descriptor() const { return poll_; }
   /// Waits for `descriptor` to become readable, once; −1: for nothing.
   void wait_for(int descriptor);
-  /// Whether it has. Costs a system call only while something is waited for.
+  /// Returns whether it has. Costs a system call only while something is waited for.
   bool has_news();
 
  private:

@@ -38,7 +38,7 @@ class StreamNode {
   /// The job has begun: this node knows its first view.
   virtual bool started() const = 0;
   virtual bool finished() const = 0;
-  /// Why the run cannot go on, if it cannot.
+  /// Returns why the run cannot go on, if it cannot.
   virtual const std::optional<Error>& failure() const = 0;
   /// Takes a sample of the figures reported over time.
   virtual void sample(Instant now) = 0;

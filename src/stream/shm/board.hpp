@@ -71,7 +71,7 @@ class Board {
   /// False when the member has no such delivery.
   bool release(MemberId member, std::uint64_t delivery, BoardOutbox& out);
 
-  /// Whether there is a group that would hold a timeslice: otherwise publish needs no slot.
+  /// Returns whether there is a group that would hold a timeslice: otherwise publish needs no slot.
   bool holds() const;
   /// A slot not in use, or nothing: then wait for one to be freed.
   std::optional<SlotNumber> free_slot() const;

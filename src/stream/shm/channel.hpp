@@ -31,7 +31,7 @@ Result<Descriptor> listen_at(const Address& address);
 void unlink_address(const Address& address);
 /// Errors: not_found when nobody listens, unauthorised when the listener is another user's.
 Result<Descriptor> connect_to(const Address& address);
-/// Whether the process at the other end runs as this one's user.
+/// Returns whether the process at the other end runs as this one's user.
 bool belongs_to_us(int socket);
 
 /// How many connections one call of `accept_from` closes at most.

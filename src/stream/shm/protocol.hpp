@@ -117,7 +117,8 @@ void write_header(std::span<std::byte> table, const TimesliceHeader& header);
 std::optional<TimesliceHeader> read_header(std::span<const std::byte> table);
 /// `component` is less than the header's count.
 ComponentEntry read_entry(std::span<const std::byte> table, std::size_t component);
-/// Whether a piece's own numbers can be true: its bytes lie in the double mapping of its ring.
+/// Returns whether a piece's own numbers can be true: its bytes lie in the double mapping of its
+/// ring.
 bool plausible(const Piece& piece);
 
 }  // namespace weft::shm

@@ -29,7 +29,7 @@ class SimulatedNode final : public sim::HostedProcess {
  public:
   SimulatedNode(SimulatedPlace& shared, const sim::ProcessPlace& place);
 
-  /// Whether this part has its machine. If not, no state of the machine is known here.
+  /// Returns whether this part has its machine. If not, no state of the machine is known here.
   bool is_here() const { return here_; }
   /// Starts the node's next life. Errors, in the node's own part: those of the factory.
   Result<void> start();

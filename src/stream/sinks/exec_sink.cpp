@@ -172,7 +172,7 @@ class ExecSink final : public Sink {
   bool interrupted_ = false;
 };
 
-/// Whether posix_spawnp would find the program.
+/// Returns whether posix_spawnp would find the program.
 bool program_exists(const std::string& program) {
   if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0;
   const char* const path = getenv("PATH");

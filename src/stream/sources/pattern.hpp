@@ -45,7 +45,7 @@ struct PatternIdentity {
 /// Writes header and, with `fill`, all other bytes. `content` has at least 48 bytes.
 void write_pattern(const PatternIdentity& identity, bool fill, std::span<std::byte> content);
 
-/// Whether `content` starts with the magic number of a pattern.
+/// Returns whether `content` starts with the magic number of a pattern.
 bool is_pattern(std::span<const std::byte> content);
 
 /// Checks header and fill of anything; the error names the difference, and its place, in one line.

@@ -31,7 +31,7 @@ class Interpreter {
   Result<void> add(const Record& record, std::uint64_t number);
   /// No more will come.
   void finish();
-  /// Whether `take` has an event, now that so much has been added.
+  /// Returns whether `take` has an event, now that so much has been added.
   bool is_ready() const;
   /// The next event; `end` if there is none and will be none.
   Event take();

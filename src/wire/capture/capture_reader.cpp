@@ -91,7 +91,7 @@ const char* foreign_format(Bytes head) {
   return nullptr;
 }
 
-/// Whether a record of ERF may begin so, about a year apart from `first_second` at most.
+/// Returns whether a record of ERF may begin so, about a year apart from `first_second` at most.
 bool may_be_erf(Bytes head, std::uint32_t first_second) {
   constexpr std::uint32_t year = 1U << 25;
   const unsigned type = static_cast<unsigned>(head[8]) & 0x7FU;

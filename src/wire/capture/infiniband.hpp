@@ -63,7 +63,7 @@ constexpr bool has_aeth(Opcode opcode) {
 std::string_view to_text(Opcode opcode);
 
 constexpr std::uint32_t psn_mask = 0xFF'FFFF;
-/// How far PSN `a` is ahead of `b`, in [-2^23, 2^23): sequence numbers wrap around at 2^24.
+/// Returns how far PSN `a` is ahead of `b`, in [-2^23, 2^23): sequence numbers wrap around at 2^24.
 constexpr std::int32_t psn_distance(std::uint32_t a, std::uint32_t b) {
   const std::uint32_t ahead = (a - b) & psn_mask;
   return ahead < 0x80'0000 ? static_cast<std::int32_t>(ahead)

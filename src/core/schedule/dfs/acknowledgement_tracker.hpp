@@ -36,7 +36,7 @@ class AcknowledgementTracker {
   void all_started(IntervalId id, std::uint64_t expected, bool whole);
   void acknowledged(Instant now, IntervalId id, std::uint32_t compute, Duration latency);
 
-  /// Whether theta lets interval `next` start, and there is a place for it.
+  /// Returns whether theta lets interval `next` start, and there is a place for it.
   bool may_start(IntervalId next) const;
 
   /// The completed interval with the lowest id, or nullptr.

@@ -28,9 +28,9 @@ class RoundClock {
     round_ = round;
     round_began_ = now;
   }
-  /// When contribution `step` of `steps` of a round is due. The first: at the round's start. The
-  /// others: the time from then to the next round's start is divided fairly, so a round that began
-  /// late is squeezed, and one that began after its end is sent at once.
+  /// Returns when contribution `step` of `steps` of a round is due. The first: at the round's
+  /// start. The others: the time from then to the next round's start is divided fairly, so a round
+  /// that began late is squeezed, and one that began after its end is sent at once.
   Instant due(std::uint32_t round, std::uint32_t step, std::uint32_t steps) const {
     if (step == 0 || round != round_) return round_start(round);
     const Duration left = std::max(round_start(round + 1) - round_began_, Duration{});
