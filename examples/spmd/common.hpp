@@ -43,9 +43,9 @@ class Arguments {
   Arguments(std::span<const std::string> given, std::string usage);
 
   bool option(const std::string& name);
-  /// Of an option with a number: that number, else `otherwise`.
+  /// Returns the number of an option, or `otherwise` when the option is not given.
   std::int64_t option(const std::string& name, std::int64_t least, std::int64_t otherwise);
-  /// Of an option with a text: that text, else nothing.
+  /// Returns the text of an option, or an empty text when the option is not given.
   std::string text(const std::string& name);
   /// The next number, at least `least`.
   std::int64_t number(const std::string& name, std::int64_t least);
@@ -70,7 +70,7 @@ class ExactSum {
   double value() const;
   bool operator==(const ExactSum&) const = default;
 
-  /// Of all ranks' sums, on all ranks.
+  /// Adds all ranks' sums, on all ranks.
   static spmd::Reduction<ExactSum> reduction();
 
  private:
@@ -78,8 +78,8 @@ class ExactSum {
   std::int64_t fine_ = 0;    // steps of 2^-50, less than one of the coarse
 };
 
-/// Of an element's place and value: summed up without regard to order, modulo 2^64, they are the
-/// checksum of an array.
+/// Returns the hash of an element's place and value. The sum of all hashes modulo 2^64, in any
+/// order, is the checksum of an array.
 std::uint64_t element_hash(spmd::Index at, std::uint64_t value);
 std::uint64_t element_hash(spmd::Index at, double value);
 

@@ -49,7 +49,7 @@ Result<const void*> load_module_table(const ModuleRequest& request) {
     void* loaded = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (loaded == nullptr) {
       const char* said = dlerror();
-      // Of a library that is there it matters why it is not loaded.
+      // The error names the reason for a library that exists, rather than for a missing one.
       if (why.empty() || is_file(place)) why = said != nullptr ? said : request.library;
       continue;
     }

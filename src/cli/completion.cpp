@@ -75,7 +75,7 @@ const std::vector<std::string>& offered_values(const OptionDescription& option) 
   return option.choices.empty() ? option.suggestions : option.choices;
 }
 
-// Those of the suggestions that go on with the name of a file, without their colon.
+// Returns the suggestions that a file name completes, such as "pcap:", without their colon.
 std::string file_schemes(const OptionDescription& option) {
   std::string out;
   for (const std::string& word : option.suggestions) {

@@ -125,8 +125,8 @@ void add_help_command(CLI::App& app, Outcome& outcome) {
   });
 }
 
-/// Of standard input, output and error those that are closed fail as before, but no file that weft
-/// opens gets their number, and with it what is meant for them.
+/// Occupies the numbers of closed standard streams, so that no file that weft opens gets such a
+/// number and receives the stream's output. Reads and writes of these streams still fail.
 void occupy_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) >= 0) continue;

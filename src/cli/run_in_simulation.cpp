@@ -27,7 +27,7 @@ using Json = nlohmann::ordered_json;
 
 /// Failures that are printed; all are counted.
 constexpr std::size_t most_printed = 10;
-/// Of a seed; simulations of a few processes take milliseconds.
+/// The longest simulation of one seed; simulations of a few processes take milliseconds.
 constexpr Duration longest_run = Duration::seconds(300);
 
 std::string seconds(const Json& value) {

@@ -183,7 +183,7 @@ class JobsCommand {
     return {};
   }
 
-  /// Of the first run alone.
+  /// Ends the packet capture, which covers only the first run.
   Result<void> end_capture() {
     if (!capture_) return {};
     auto written = capture_->commit();
@@ -346,7 +346,7 @@ class JobsCommand {
     return {};
   }
 
-  /// Of the only job, as `weft stream` measures it: the better one of two patterns.
+  /// Measures the only job's limit as `weft stream` does: the better one of two patterns.
   Result<double> best_limit(const sim::Scenario& quiet, stream::LimitConfig partners) {
     partners.duration = partners.duration / 2;
     stream::LimitConfig everybody = partners;

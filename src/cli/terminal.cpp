@@ -48,7 +48,7 @@ std::string fitting(const std::vector<std::string>& parts, std::size_t columns) 
   }
   if (!line.empty() || parts.empty()) return line;
   line = parts.front();
-  // Of a character of UTF-8 all bytes go, not the last one alone.
+  // width_of counts UTF-8 characters, so that the loop removes all bytes of the last one.
   while (width_of(line) > columns) line.pop_back();
   return line;
 }

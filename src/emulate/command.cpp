@@ -136,8 +136,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
-/// Of `weft run`: lets its processes communicate by libfabric, whose operations can be held, and
-/// finds the program.
+/// Completes a `weft run` command: makes its processes communicate by libfabric, whose operations
+/// the module can hold, and finds the program.
 Result<void> complete_own_launch(Command& command) {
   auto& words = command.words;
   const auto options_end = std::find(words.begin(), words.end(), "--");

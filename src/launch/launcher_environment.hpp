@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// Those of its variables that do not belong to one process.
+/// Returns the launcher's environment variables, except those that belong to one process.
 std::vector<std::pair<std::string, std::string>> environment_to_pass();
 /// The program that this process runs.
 std::string own_path();

@@ -101,7 +101,7 @@ constexpr std::array mpi_libraries{
     MpiLibrary{"libmpifort.so.", {}, no_binding},
     MpiLibrary{"libmpichcxx.so.", {}, no_binding},
     MpiLibrary{"libmpicxx.so.", {}, no_binding},
-    // Of Open MPI itself, which calls those of libmpi_mpifh.so.40.
+    // This library is Open MPI's own, and calls functions of libmpi_mpifh.so.40.
     MpiLibrary{"libmpi_usempif08.so.40", "openmpi", {}, "libmpi_mpifh.so.40"},
     MpiLibrary{"libmpi_usempif08.so.", {}, no_binding},
     MpiLibrary{"libmpi_cxx.so.", {}, no_binding},
@@ -161,7 +161,7 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-/// Of a list of paths in the environment.
+/// Puts a path at the front of a list of paths in the environment.
 void put_first(const char* variable, std::string path) {
   if (const char* others = std::getenv(variable); others != nullptr && *others != '\0') {
     path += fmt::format(":{}", others);

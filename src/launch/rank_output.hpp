@@ -11,8 +11,8 @@
 
 namespace weft {
 
-/// Of programs that repeat themselves from their beginning, a later life's output is dropped as far
-/// as an earlier one's was passed on.
+/// Drops the beginning of a later life's output that repeats the output of an earlier life, for
+/// programs that repeat themselves from their beginning.
 class RankOutput {
  public:
   /// A process of the rank starts. `repeats`: it prints again what the lives before it have

@@ -153,7 +153,8 @@ Result<void> JobFileWatch::add_peers(Fabric& fabric) {
   return {};
 }
 
-/// Those of this machine share memory with this process, where its fabric does that.
+/// Adds a rank to the fabric; ranks of this machine share memory with this process if the fabric
+/// can.
 Result<void> JobFileWatch::add_peer(Fabric& fabric, std::uint32_t rank, Incarnation incarnation) {
   const std::string& address = addresses_[rank];
   return fabric.add_peer(

@@ -13,7 +13,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
-/// Of blocks, so that copies are as fast as they can be.
+/// The alignment of blocks, for the fastest copies.
 constexpr std::size_t alignment = 64;
 
 std::size_t rounded(std::size_t bytes, std::size_t to) {

@@ -18,7 +18,7 @@ constexpr std::size_t queued_bytes = 64 << 10;
 constexpr Duration full_without_a_word = Duration::seconds(2);
 /// A limit that large is none.
 constexpr ByteCount unlimited_outbox(std::uint64_t{1} << 60);
-/// Of operations that the machine does not know of: no number of its own has this bit.
+/// Marks the numbers of operations that the machine does not know; its own numbers lack this bit.
 constexpr std::uint64_t refused_bit = std::uint64_t{1} << 62;
 
 message::MessageOptions with_limits(message::MessageOptions options, const Fabric& fabric) {

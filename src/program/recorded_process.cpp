@@ -16,7 +16,7 @@ namespace {
 
 /// Looks that are so close to each other that the program did nothing in between.
 constexpr std::uint64_t looks_apart_ns = 1000;
-/// Of the first record, so that a clock which is put back has room.
+/// The time of the first record, so that a clock which is set back has room.
 constexpr std::uint64_t clock_begins_ns = 1'000'000'000;
 /// In the flow between rank 0 and each other.
 constexpr Tag clock_tag{0xfffffffe};
@@ -153,7 +153,8 @@ void RecordedProcess::measure_clocks() {
   for (std::uint32_t other = 1; other < world.size(); ++other) measure_clock_of(other);
 }
 
-/// Of several answers the one that came soonest says best how far rank 0's clock is ahead.
+/// Measures the clock offset of a rank by several round trips, of which the shortest is the most
+/// accurate.
 void RecordedProcess::measure_clock_of(std::uint32_t rank) {
   constexpr int rounds = 8;
   Communicator& world = process_.world();

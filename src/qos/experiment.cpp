@@ -96,7 +96,7 @@ Result<void> run_all(const std::vector<Track*>& tracks, unsigned threads, Progre
   return worst;
 }
 
-/// Those of this process; then the first one reads the others' windows from the directory.
+/// Runs this process's tracks; the first process then reads the others' windows from the directory.
 Result<void> run_share(const ExperimentOptions& options,
                        const std::vector<std::unique_ptr<Track>>& tracks,
                        const ExperimentProgress& tell) {

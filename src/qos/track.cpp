@@ -63,7 +63,8 @@ std::string Track::path() const {
       .string();
 }
 
-/// Of everything that decides the outcome of a window. Iterations do not: more of them go on.
+/// Returns the fingerprint of everything that decides a window's outcome. The number of iterations
+/// does not: a longer run continues a shorter one.
 std::string Track::fingerprint() const {
   std::string text = fmt::format("2 {} {} {} {}\n", options_.scenario.seed, options_.period.ticks(),
                                  options_.variants, options_.algorithm_1.levels);

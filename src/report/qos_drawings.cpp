@@ -106,7 +106,7 @@ void add_drawing(Page& page, const QosNetwork& network, const std::string& title
   page.raw("</svg></figure>\n");
 }
 
-/// Of one level, or of all together.
+/// Returns the links' loads of one level, or of all levels together.
 std::vector<double> loads_of(const QosNetwork& network, std::optional<std::size_t> level,
                              std::vector<double> QosLink::*when) {
   std::vector<double> loads;

@@ -17,7 +17,7 @@ bool has_all(const Group& larger, const Group& smaller) {
                      [&](Rank rank) { return std::find(in.begin(), in.end(), rank) != in.end(); });
 }
 
-/// Of both groups' processes.
+/// Returns a group that contains the processes of both groups.
 Group wide_group(const Group& from, const Group& to) {
   if (has_all(from, to)) return from;
   return has_all(to, from) ? to : from.root();

@@ -47,7 +47,7 @@ class Partial {
     first_ = std::min(first_, first);
     last_ = std::max(last_, last);
   }
-  /// Of all members.
+  /// Writes the result over all members.
   void write_result(Bytes out) {
     std::memcpy(out.data(), slot(folds_ ? held_ : 0).data(), bytes_);
     if (folds_) return;

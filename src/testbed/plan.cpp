@@ -31,7 +31,7 @@ std::uint64_t burst(const TestbedOptions& options, Bandwidth rate) {
                                  rate.bytes_per_second() / 10'000);
 }
 
-// Of a level's class; 1 is that of the port.
+// Returns the minor number of a level's class; 1 is that of the port.
 constexpr std::size_t level_minor(std::size_t level) {
   return 16 + level;
 }

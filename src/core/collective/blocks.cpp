@@ -8,8 +8,8 @@
 namespace weft::collective {
 namespace {
 
-/// Of a binomial tree over members in the order of a ring that begins at the root: the places whose
-/// blocks pass through this member, [place, end).
+/// The places [place, end) whose blocks pass through this member, in a binomial tree over members
+/// in the order of a ring that begins at the root.
 struct Subtree {
   std::uint32_t place = 0;
   std::uint32_t end = 0;

@@ -11,7 +11,8 @@
 namespace weft::message {
 namespace {
 
-/// Of a run. It begins with the smallest block of the pool and doubles: most flows are short.
+/// The most bytes of a run, which begins with the pool's smallest block and doubles: most flows are
+/// short.
 constexpr std::size_t largest_run = 64 << 10;
 static_assert(Archive::most_shared < 1u << 14);
 

@@ -480,7 +480,7 @@ Duration MessageMachine::patience() const {
                               : options_.give_up_after;
 }
 
-/// Of a peer that has no connection: fails operations that wait for it in time.
+/// Schedules the failure of operations that wait for a peer without a connection.
 void MessageMachine::miss(NodeId id) {
   Peer& peer = peers_[id.value()];
   if (peer.missing || id == options_.self || !is_waited_for(id)) return;

@@ -35,8 +35,8 @@ PairIn::Posted* PairIn::find_posted(Flow& flow, Serial serial) {
   return posted.operation == Operation{} ? nullptr : &posted;
 }
 
-/// Of the first that is not before `serial`. Mostly messages come in their order, and are wanted in
-/// it.
+/// Returns the place of the first early message that is not before `serial`. Messages mostly
+/// arrive, and are mostly requested, in their order.
 std::size_t PairIn::place_of_early(Flow& flow, Serial serial) {
   const auto& early = flow.early;
   ++looks_;

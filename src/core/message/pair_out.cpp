@@ -62,8 +62,8 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   return operation;
 }
 
-/// Of messages on their way over a connection that loses nothing no copies are needed. While there
-/// is one, those behind it are kept, too. The queue of the fabric is empty.
+/// Releases the copies of messages in flight over a lossless connection, which needs none. A copy
+/// that is still needed keeps those behind it, too. The queue of the fabric is empty.
 void PairOut::let_go(Flow& flow) {
   while (!flow.kept.empty()) {
     const Kept& front = flow.kept.front();
@@ -164,7 +164,7 @@ void PairOut::answer(Flow& from, Serial serial, const RemoteRegion& region) {
   answers_.push_back({.place = {&from, serial}, .region = region});
 }
 
-/// Of messages that exist by now.
+/// Answers the requests for messages that exist by now.
 void PairOut::answer_what_was_asked(Flow& flow) {
   while (!flow.asked.empty() && flow.asked.front().serial < flow.next()) {
     const Asked asked = flow.asked.front();

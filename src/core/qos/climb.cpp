@@ -309,7 +309,7 @@ double Climb::score_of(const std::vector<double>& work) const {
   return work.empty() ? 0 : sum / static_cast<double>(work.size());
 }
 
-/// Of one window's score, from those on default.
+/// Estimates the noise of one window's score from the windows on default.
 double Climb::noise() const {
   std::vector<double> scores;
   for (const auto& window : default_work_) scores.push_back(score_of(window));

@@ -143,7 +143,7 @@ void GrantCompute::on_given_up(Instant, std::uint32_t input, TimesliceIndex belo
   const TimesliceIndex own = grid_.first.plus(self_);
   if (!active_ || input >= inputs_.size() || below <= own) return;
   out_fills_rings_ = false;
-  // Of its own timeslices, those of the rounds before this one are below.
+  // The compute node's own timeslices below are those of the rounds before this one.
   settle(inputs_[input], (below.value() - own.value() - 1) / grid_.computes + 1);
 }
 

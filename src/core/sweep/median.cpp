@@ -15,7 +15,7 @@ constexpr std::size_t fewest_for_fence = 6;
 constexpr double fence_distances = 3;
 constexpr double fence_floor = 0.005;
 
-/// Of sorted values.
+/// Interpolates a quantile of sorted values.
 double quantile(std::span<const double> values, double share) {
   const double place = share * static_cast<double>(values.size() - 1);
   const auto below = static_cast<std::size_t>(place);

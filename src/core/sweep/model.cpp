@@ -128,7 +128,7 @@ Row non_negative(const Normal& n, const Equations& equations) {
     if (std::any_of(x.begin(), x.end(), [](double v) { return v < 0; })) continue;
     double loss = static_cast<double>(n.count) - 2 * dot(x, n.right);
     for (std::size_t i = 0; i < terms; ++i) loss += x[i] * dot(n.matrix[i], x);
-    // Of sets that are as good the smaller one comes first, and stays.
+    // Smaller sets come first, so that the smallest of equally good sets stays.
     if (loss < least - 1e-13) {
       least = loss;
       best = x;

@@ -14,7 +14,8 @@ namespace {
 
 /// Baselines of tasks that differ more than the precision so many times over are worth a warning.
 constexpr double alike = 3;
-/// Of an interval; and the error of a model that does not describe the program.
+/// The least confidence of an interval, and the error beyond which a model does not describe the
+/// program.
 constexpr double enough_confidence = 0.95;
 constexpr double poor_model = 0.2;
 

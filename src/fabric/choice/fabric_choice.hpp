@@ -80,8 +80,8 @@ bool listens_at_address(std::string_view fabric);
 /// that the fabric needs is not there.
 Result<void> prepare_fabric(const FabricChoice& choice);
 
-/// Of the endpoint that all know as `known_as`, on the host of the one whose whole address is
-/// `own`: with its shared memory's where `own` has one.
+/// Returns the address of the endpoint known as `known_as`, on the host of the endpoint with
+/// address `own`. It includes a shared-memory address where `own` has one.
 std::string address_here(std::string_view own, const std::string& known_as, const JobSecret& job);
 
 /// Errors name --fabric, the value and the choices. Unavailable: an address is taken.

@@ -33,7 +33,7 @@ void LocalRegistration::reset() {
 LocalMemory::LocalMemory(Endpoint& endpoint, std::unique_ptr<fabric::MemoryMonitor> monitor)
     : endpoint_(endpoint), monitor_(std::move(monitor)), cache_(*this, {}) {}
 
-/// Of pages that have changed nothing is found any more.
+/// Forgets the registrations of pages that have changed.
 void LocalMemory::forget_changes() {
   std::array<fabric::MemoryChange, 16> changes;
   while (const std::size_t n = monitor_->take(changes)) {

@@ -55,7 +55,7 @@ bool Endpoint::is_to_fetch(const Peer& peer, const TxOp& op) const {
   return may_fetch(peer, op) && (!options_.pull_when_faster || peer.way.fetches());
 }
 
-// Of writes that nothing else of this side delays.
+// Begins to time a write that no other work of this side delays.
 void Endpoint::begin_trial(Peer& peer, const TxOp& op) {
   if (!options_.pull_when_faster || peer.trial.bytes > 0 || !peer.fetching.empty() ||
       !may_fetch(peer, op)) {

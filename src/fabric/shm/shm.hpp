@@ -27,8 +27,8 @@ struct ShmOptions {
   std::string job_id;
   /// At least 16 bytes, the same in all processes of the job.
   std::vector<std::byte> secret;
-  /// Of this endpoint among all of this host, at most 64 letters and digits, by which processes
-  /// that know it work out its address (`address_beside`). Empty: a random one.
+  /// The endpoint's name, unique on this host, of at most 64 letters and digits. Processes that
+  /// know it derive its address from it (`address_beside`). Empty: a random one.
   std::string name;
 
   std::size_t max_outstanding = 1024;            ///< operations, all peers together

@@ -137,7 +137,8 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
   peer.hung_up = peer.turned_away = false;
   peer.backoff = Duration();
   peer.unreachable_since = Instant::never();
-  // Of two that add each other at the same time, one tries first: fewer attempts cross.
+  // When two endpoints add each other at the same time, the lower one tries first, so that fewer
+  // attempts cross.
   peer.next_attempt = options_.self < id ? now_ : now_ + options_.retry_first;
   need_attention(peer);
   return {};

@@ -67,7 +67,7 @@ int finish_special(const Call& call, Request& request, MPI_Request& handle, MPI_
   return error != MPI_SUCCESS ? error : freed;
 }
 
-/// Of one that is done or null.
+/// Finishes a request that is complete or null.
 int finish(const Call& call, MPI_Request& handle, MPI_Status* status) {
   Request* const kept = find(call, handle);
   if (kept == nullptr) {

@@ -55,7 +55,7 @@ int true_extent_of(const char* function, MPI_Datatype type, Number* lower, Numbe
   return MPI_SUCCESS;
 }
 
-/// Of each request under way or prepared, when it was kept: in order.
+/// Returns when each request under way or prepared was kept, in order.
 std::vector<std::uint64_t> requests_under_way() {
   const Library& mpi = library();
   std::vector<std::uint64_t> kept;

@@ -108,7 +108,8 @@ int check(const Call& call, const FileObject& file, const Access& access, std::u
   return MPI_SUCCESS;
 }
 
-/// Of an access of all processes, in the order of ranks. −1: an error.
+/// Returns where this process's part of a collective access in the order of ranks begins; −1 after
+/// an error.
 std::int64_t begin_in_order(FileObject& file, std::int64_t elements) {
   int rank = 0, size = 1;
   (void)MPI_Comm_rank(file.comm, &rank);

@@ -61,7 +61,7 @@ int combine(const Call& call, MPI_Group a, MPI_Group b, MPI_Group* made, Make&& 
   return MPI_SUCCESS;
 }
 
-/// Those of a group that are named by their ranks, or all others.
+/// Makes the group of the members with these ranks, or of all others.
 int select(const Call& call, MPI_Group group, const std::vector<int>& ranks, bool excludes,
            MPI_Group* made) {
   int error = MPI_SUCCESS;

@@ -252,7 +252,7 @@ void rest();
 /// No other thread is in a call.
 bool is_alone();
 
-/// Of the call that is made: found or, after an error that does not return, not.
+/// The MPI call under way, which finds its objects and reports its errors.
 struct Call {
   const char* function;
   Held held{};

@@ -28,7 +28,7 @@ std::vector<Side> exchange_sides(const Group& group, const Side& own) {
   return sides;
 }
 
-/// Those of the same color, by key and then by rank.
+/// Returns the ranks of that color, ordered by key and then by rank.
 std::vector<std::uint32_t> ranks_of(const std::vector<Side>& sides, int color) {
   std::vector<std::uint32_t> ranks;
   for (std::uint32_t rank = 0; rank < sides.size(); ++rank) {

@@ -90,7 +90,7 @@ struct External {
     }
     return 4;
   }
-  /// Of packed elements, with their numbers' highest bytes first.
+  /// Converts packed elements to MPI's external32, with each number's highest byte first.
   void to_external(const std::vector<std::byte>& packed, std::byte* to) const {
     for (std::size_t i = 0; i < packed.size(); i += number, to += outside) {
       std::reverse_copy(packed.data() + i, packed.data() + i + outside, to);

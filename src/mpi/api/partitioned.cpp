@@ -89,7 +89,7 @@ void Partitioned::send(int part) {
   library().transfer->send_plain(group, peer(), part, {from, size}, done[part]);
 }
 
-/// Of a receiver's part: all of the sender's parts that it consists of.
+/// True when all parts of the sender that make up this part of the receiver have arrived.
 bool Partitioned::has_arrived(int part) {
   if (!are_posted) return false;
   const auto i = static_cast<std::size_t>(part);

@@ -26,7 +26,7 @@ struct Parts {
     if (type != nullptr) recipe = &notes_of(*type).recipe;
   }
   bool is_named() const { return recipe->types.empty(); }
-  /// Of a predefined one: the bytes of the first number, and of a pair's second.
+  /// Returns the bytes of a predefined datatype's first number, and of a pair's second number.
   std::array<std::uint64_t, 2> numbers() const {
     const Basic basic = type->basic();
     if (basic < Basic::pair_int_int) return {type->size(), 0};

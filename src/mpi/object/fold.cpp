@@ -75,7 +75,7 @@ struct Placed {
   Place place;
 };
 
-/// Of equal values the one of the lower place.
+/// Keeps the value with the lower place when two values are equal.
 template <class T, class Place = int>
 bool fold_placed(Fold operation, const void* in, void* inout, std::uint64_t n) {
   if (operation != Fold::min_place && operation != Fold::max_place) return false;

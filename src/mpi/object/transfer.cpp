@@ -15,7 +15,8 @@
 namespace weft::mpi {
 namespace {
 
-/// Of messages that travel in their envelope. Each peer of each communicator has a buffer of it.
+/// The most bytes of a message that travels in its envelope. Each peer of each communicator has a
+/// buffer of this size.
 constexpr std::size_t most_inline = 8 << 10;
 /// Envelopes for which their receivers have no room yet: a sender of more waits, and takes the
 /// messages that come to it meanwhile.
@@ -52,7 +53,7 @@ class Transfer::Lane final : public message::Sink {
     std::span<std::byte> into;
     bool* done = nullptr;
   };
-  /// Of short messages: receives that wait, or those that came before their receives.
+  /// Short messages: receives that wait, or messages that arrived before their receives.
   GrowingRing<Wanted> wanted;
   GrowingRing<std::vector<std::byte>> early;
 

@@ -155,7 +155,7 @@ bool Window::has_answered(std::uint32_t target) {
   return true;
 }
 
-/// Those of the caller whose answers have come.
+/// Finishes the caller's requests whose answers have arrived.
 void Window::finish_requests() {
   if (requests_ == 0) return;
   std::erase_if(asked_, [&](std::uint32_t target) {

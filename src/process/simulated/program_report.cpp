@@ -34,7 +34,7 @@ void add_times(const std::vector<PhaseTimes>& of_ranks, Json& json) {
   json["bytes"] = bytes;
 }
 
-/// Of all ranks that have been in the phase.
+/// Returns the times of all ranks that have been in the phase.
 std::vector<PhaseTimes> times_in(const ProgramReport& report, const std::string& phase) {
   std::vector<PhaseTimes> all;
   for (const RankTimes& rank : report.ranks) {

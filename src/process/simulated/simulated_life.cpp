@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-/// Of the thread that all simulated processes share.
+/// Returns the processor time of the thread that all simulated processes share.
 std::int64_t processor_time_ns() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -18,7 +18,7 @@ namespace {
 
 using Kind = sim::Action::Kind;
 
-/// Of all messages between two ranks: they come in order.
+/// The tag of all messages between two ranks, which arrive in order.
 constexpr Tag only_tag{0};
 
 class Player {

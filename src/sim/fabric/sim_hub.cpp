@@ -265,7 +265,7 @@ void SimHub::relaunch_parked() {
   std::vector<std::pair<std::uint32_t, std::uint8_t>> waiting;
   waiting.swap(parked_);
   for (const auto& [f, level] : waiting) {
-    // Of a connection that is over, or a process that is gone and its memory with it, nothing goes.
+    // An ended connection, or a dead process, whose memory is gone, sends nothing.
     const SimEndpoint* from = find(flights_[f].from);
     if (from != nullptr && from->is_current(flights_[f])) {
       launch(f, level);

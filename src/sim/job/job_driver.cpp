@@ -155,7 +155,7 @@ Result<void> JobDriver::hear_of_each_other() {
   return {};
 }
 
-/// Of those of all parts, the first job's first one.
+/// Returns the first failure of the first job that failed, over all parts.
 Error JobDriver::first_failure() const {
   std::optional<PartFailure> own;
   for (std::size_t i = 0; i < jobs_.size() && !own; ++i) {

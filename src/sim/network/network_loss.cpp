@@ -55,7 +55,7 @@ void Network::lose(LinkId l, std::uint32_t lane_index, std::uint32_t p, PicoInst
                               .record = message.record,
                               .user = request.user,
                               .level = request.level};
-  // Of a message that came back here it is not this record from which it was sent.
+  // A message that came back to its part was sent from another record than this one.
   if (owns(host)) {
     receive_loss(crossing);
   } else {

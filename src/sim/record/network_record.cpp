@@ -106,7 +106,8 @@ report::LatencyQuantiles quantiles_of(const LatencyHistogram& h, double min, dou
           .mean = h.mean_ns() / 1e3};
 }
 
-/// Of a histogram alone: the ends of its outermost buckets stand for the extremes.
+/// Estimates the quantiles of a histogram; the ends of its outermost buckets stand for the
+/// extremes.
 report::LatencyQuantiles quantiles_of(const LatencyHistogram& h) {
   std::size_t last = 0;
   for (std::size_t b = 0; b < h.buckets.size(); ++b) {

@@ -52,7 +52,7 @@ class Tree {
     return PortNumber(
         static_cast<std::uint16_t>(below_[here.level].quotient(offset) * here.cables));
   }
-  /// Of the parallel cables down, the one of the same number as the cable up.
+  /// Returns the number of the parallel cable down, which is that of the cable up.
   std::uint32_t parallel(const TreeSwitch& here, std::uint32_t destination) const {
     const std::size_t below = std::max<std::size_t>(here.level, 1) - 1;
     return digit_[below].remainder(digit_weight_[below].quotient(destination)) % here.cables;

@@ -6,9 +6,9 @@
 namespace weft::stream {
 namespace {
 
-/// Of a life. When there are more, every second one goes: sums stay true.
+/// The most samples of a life. When there are more, every second one is dropped; sums stay exact.
 constexpr std::size_t most_samples = 4096;
-/// Of a node that is started again and again.
+/// The most lives of a node that restarts again and again.
 constexpr std::size_t most_lives = 256;
 
 void thin_out(std::vector<ProgressSample>& samples) {

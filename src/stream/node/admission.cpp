@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of a process that is a node, besides its rings.
+/// The memory and descriptors of a node's process, besides its rings.
 constexpr std::uint64_t bytes_of_a_process = 4 << 20;
 constexpr std::uint64_t descriptors_of_a_process = 64;
 /// Files of a directory that are looked at; it is read whole soon anyway.
@@ -89,7 +89,7 @@ Result<void> check_file(const std::string& path, const Uri& uri, const StreamOpt
   return {};
 }
 
-/// Of a pipe that several nodes read each gets the bytes that the others have left.
+/// Refuses a pipe as the source of several nodes: each would get the bytes that the others left.
 Result<void> check_pipe(const StreamOptions& options) {
   if (options.make_source || options.inputs < 2) return {};
   const auto uri = Uri::parse(options.source);

@@ -191,7 +191,7 @@ class ArchiveFeed final : public MicrosliceFeed {
   ArchiveType type_;
   SourcePlace place_;
   std::optional<wire::MicrosliceView> current_;
-  // Of the timeslice that is being taken apart; valid until the recording's next item.
+  // The components of the present timeslice; valid until the recording's next item.
   std::optional<ComponentReader> component_;  ///< this input's
   std::optional<ComponentReader> times_;      ///< of the component with most core microslices
   CoreRange core_;

@@ -62,7 +62,8 @@ std::string Ledger::judge(const SwarmExpectation& expected, std::uint64_t end) c
   for (std::uint64_t t = 0; t < end; ++t) {
     const Entry entry = t < entries_.size() ? entries_[t] : Entry{};
     if (entry.deliveries == 0) return fmt::format("timeslice {} of {} was never delivered", t, end);
-    // Of one that was given up on a node that is gone nobody else may have sent anything before.
+    // A timeslice may have been given up on a node that died before any other node sent a part of
+    // it.
     const bool given_up = expected.may_miss_components && entry.incomplete > 0;
     if (entry.unflagged > 1 + (given_up ? entry.incomplete : 0)) {
       return fmt::format("timeslice {} was delivered {} times, {} of them not flagged as repeated",

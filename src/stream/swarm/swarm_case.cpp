@@ -15,7 +15,7 @@
 namespace weft::stream {
 namespace {
 
-/// Of all contributions of a job: few enough for some ten milliseconds of computing.
+/// The most bytes of all contributions of a job: few enough for some ten milliseconds of computing.
 constexpr std::uint64_t most_bytes = 2 << 20;
 
 enum Aspect : std::uint64_t {
