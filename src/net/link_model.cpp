@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/link_model.hpp"
 
-#include <algorithm>
-
 #include "base/check.hpp"
 
 namespace weft::net {
@@ -38,10 +36,6 @@ PicoInstant LinkModel::admits_from(PicoInstant now, ByteCount bytes) const {
 
 PicoInstant LinkModel::idle_from() const {
   return clock_.free_at();
-}
-
-PicoDuration LinkModel::backlog_time(PicoInstant now) const {
-  return std::max(PicoDuration{}, idle_from() - now);
 }
 
 ByteCount LinkModel::backlog(PicoInstant now) const {

@@ -49,17 +49,16 @@ class LinkModel {
   /// begun to pass on a packet whose end is still to come.
   void occupy_until(PicoInstant until);
 
-  /// Whether the queue has room at `now`: its bytes and the message stay within the limit, or it is
-  /// empty (so that a message larger than the limit can pass at all).
+  /// Returns whether the queue has room at `now`: its bytes and the message stay within the limit,
+  /// or it is empty (so that a message larger than the limit can pass at all).
   bool admits(PicoInstant now, ByteCount bytes) const { return admits_from(now, bytes) <= now; }
   /// The first instant ≥ `now` at which `admits` holds if nothing else is sent: how long a lossless
   /// sender has to wait.
   PicoInstant admits_from(PicoInstant now, ByteCount bytes) const;
 
-  /// When the transmitter will have nothing left to send; in the past for an idle link. Rounded up.
+  /// Returns when the transmitter will have nothing left to send; in the past for an idle link.
+  /// Rounded up.
   PicoInstant idle_from() const;
-  /// Time until a message sent at `now` would start.
-  PicoDuration backlog_time(PicoInstant now) const;
   /// Bytes accepted and not yet departed at `now`, overhead included, a byte begun counts whole.
   ByteCount backlog(PicoInstant now) const;
 

@@ -107,9 +107,8 @@ TEST(link_model, backlog_shrinks_at_the_rate) {
   EXPECT_EQ(l.backlog(at(0)), ByteCount(100));
   EXPECT_EQ(l.backlog(at(40'000)), ByteCount(60));
   EXPECT_EQ(l.backlog(at(40'001)), ByteCount(60));  // the 41st byte has not departed whole
-  EXPECT_EQ(l.backlog_time(at(40'000)), PicoDuration(60'000));
+  EXPECT_EQ(l.idle_from(), at(100'000));
   EXPECT_EQ(l.backlog(at(100'000)), ByteCount(0));
-  EXPECT_EQ(l.backlog_time(at(200'000)), PicoDuration(0));
 }
 
 TEST(link_model, a_new_rate_holds_for_what_has_not_departed) {

@@ -116,17 +116,4 @@ BenchmarkResult run_benchmark(const BenchmarkOptions& o,
   return collect(hosts, std::move(result));
 }
 
-Duration measure_timeout(const net::rc::DeviceProfile& profile, std::uint8_t ack_timeout) {
-  TwoHostsOptions options;
-  options.profile = profile;
-  options.connected = false;
-  options.adapters[0].ack_timeout = ack_timeout;
-  TwoHosts hosts(options);
-  Instant failed{};
-  hosts.completed = [&](Instant now, int, const net::rc::Completion&) { failed = now; };
-  hosts.post(0, 0, {.id = 0, .local = local_buffer, .remote = remote_buffer, .bytes = 100});
-  hosts.run(Instant::never() - Duration(1), [&] { return failed != Instant(); });
-  return (failed - Instant()) / (options.adapters[0].retry_count + 1);
-}
-
 }  // namespace weft::rdma

@@ -60,7 +60,4 @@ constexpr Duration longest_posting = Duration::seconds(250'000);
 BenchmarkResult run_benchmark(const BenchmarkOptions& options,
                               const std::function<void(const TappedPacket&)>& tap = {});
 
-/// T_o as paper 2 measures it: one request without a peer, until it fails, divided by the tries.
-Duration measure_timeout(const net::rc::DeviceProfile& profile, std::uint8_t ack_timeout);
-
 }  // namespace weft::rdma

@@ -62,6 +62,21 @@ TEST(figure_1, a_read_with_a_fault_on_the_client_goes_out_again_after_half_a_mil
   EXPECT_NEAR((requests[1] - requests[0]).to_seconds(), 0.5e-3, 0.02e-3);
 }
 
+/// Measures T_o as paper 2 (IV-B) does: the time until a request without a peer fails, divided by
+/// the tries.
+Duration measure_timeout(const net::rc::DeviceProfile& profile, std::uint8_t ack_timeout) {
+  TwoHostsOptions options;
+  options.profile = profile;
+  options.connected = false;
+  options.adapters[0].ack_timeout = ack_timeout;
+  TwoHosts hosts(options);
+  Instant failed{};
+  hosts.completed = [&](Instant now, int, const net::rc::Completion&) { failed = now; };
+  hosts.post(0, 0, {.id = 0, .local = 0x10'0000'0000, .remote = 0x20'0000'0000, .bytes = 100});
+  hosts.run(Instant::never() - Duration(1), [&] { return failed != Instant(); });
+  return (failed - Instant()) / (options.adapters[0].retry_count + 1);
+}
+
 TEST(figure_2, timeouts_have_their_floors_and_double_with_each_code_above) {
   for (const auto& [device, floor_ms, code] : {std::tuple("connectx-3", 500.0, 16),
                                                {"connectx-4", 500.0, 16},

@@ -167,7 +167,6 @@ void Client::reissue_next() {
     if (found == running_.end()) continue;  // complete meanwhile
     net::rc::WorkRequest request = found->second.request;
     request.id |= again_bit;
-    ++reissued_;
     is_spare_busy_ = true;
     hosts_.post(0, spare_, request);
   }

@@ -29,7 +29,6 @@ class Client {
   /// Called once for each operation; the last argument is false when it exceeded its retries.
   std::function<void(Instant, std::uint64_t id, bool good)> completed;
   std::uint64_t dummies() const { return dummies_; }
-  std::uint64_t reissued() const { return reissued_; }
 
  private:
   struct Operation {
@@ -80,7 +79,6 @@ class Client {
   std::deque<std::uint64_t> to_reissue_;
   bool is_spare_busy_ = false;
   std::uint64_t dummies_ = 0;
-  std::uint64_t reissued_ = 0;
 };
 
 }  // namespace weft::rdma

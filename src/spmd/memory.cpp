@@ -94,13 +94,4 @@ Block LocalMemory::block(std::uint32_t mapping, const Box& box) const {
   return block_in(memory.bytes.get(), memory.bounds, box, element_size_);
 }
 
-bool LocalMemory::shares_with(const LocalMemory& other) const {
-  for (const MappingMemory& mine : mappings_) {
-    for (const MappingMemory& theirs : other.mappings_) {
-      if (mine.bytes == theirs.bytes) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace weft::spmd

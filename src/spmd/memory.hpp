@@ -74,7 +74,6 @@ class LocalMemory {
 
   const MappingMemory& mapping(std::uint32_t number) const { return mappings_.at(number); }
   Block block(std::uint32_t mapping, const Box& box) const;
-  bool shares_with(const LocalMemory& other) const;
 
  private:
   std::vector<MappingMemory> mappings_;

@@ -154,10 +154,6 @@ void OutcomeLog::record(const Record& outcome) {
   append(outcome);
 }
 
-void OutcomeLog::record_place(std::uint32_t place) {
-  record_places({&place, 1});
-}
-
 void OutcomeLog::record_places(std::span<const std::uint32_t> places) {
   own_.kind = Kind::some;
   own_.places.assign(places.begin(), places.end());

@@ -71,7 +71,6 @@ class OutcomeLog {
   /// The question has that outcome. `places` of a Kind::some are ascending.
   void record(const Record& outcome);
   /// The same for requests by their places in the question.
-  void record_place(std::uint32_t place);
   void record_places(std::span<const std::uint32_t> places);
   /// The clock's value, in ns, whichever life it is.
   std::uint64_t tell_time(std::uint64_t now_ns);

@@ -61,12 +61,11 @@ class Endpoint {
   const Traits& traits() const { return traits_; }
   /// Before anything is posted.
   void restrict_to(const Restrictions& restrictions);
-  const std::string& provider_name() const { return provider_name_; }
   /// The endpoint's own address, as peers insert it.
   std::span<const std::byte> name() const { return name_; }
   /// Readable when events wait; −1 when the provider has nothing of the kind or options.spin.
   int descriptor() const { return descriptor_; }
-  /// Whether it is safe to sleep on `descriptor` now.
+  /// Returns whether it is safe to sleep on `descriptor` now.
   bool may_sleep();
 
   Result<fi_addr_t> insert(std::span<const std::byte> name);

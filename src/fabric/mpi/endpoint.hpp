@@ -95,7 +95,6 @@ class Endpoint final : public MpiFabric {
   void begin_write(Peer& peer, NodeId from, const Frame& frame);
   void receive_more(Peer& peer, NodeId from);
   void end_receive(NodeId from);
-  void say_hello(Peer& peer, NodeId to);
   void say_bye(Peer& peer, NodeId to);
   void say(NodeId to, const Frame& frame);
   void look_up(Peer& peer, NodeId id);

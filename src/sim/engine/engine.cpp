@@ -33,12 +33,6 @@ void Engine::fetch_ahead() {
   queue_.look_beyond(fetch(false));
 }
 
-std::uint32_t Engine::add_sources(std::uint32_t count) {
-  const auto first = static_cast<std::uint32_t>(sequences_.size());
-  sequences_.resize(sequences_.size() + count, 0);
-  return first;
-}
-
 void Engine::run_until(PicoInstant end) {
   stopping_ = false;
   while (!queue_.empty() && queue_.front().time < end) {

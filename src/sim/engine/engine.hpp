@@ -38,8 +38,6 @@ class Engine {
   /// Whether handlers are to fetch the data of the next events: worth it where records do not fit
   /// into caches.
   void fetch_ahead_if(bool large) { fetches_ = large; }
-  /// Adds agents behind the sources that there are; the first one's number.
-  std::uint32_t add_sources(std::uint32_t count);
 
   /// `at` is not before now.
   void schedule(std::uint32_t source, PicoInstant at, EventKind kind, std::uint32_t target,
@@ -109,12 +107,12 @@ class Engine {
   /// Ends `run_until` after the event at hand.
   void stop() { stopping_ = true; }
   bool idle() const { return queue_.empty(); }
-  /// When the next event is; never: there is none.
+  /// Returns when the next event is; never: there is none.
   PicoInstant next_time() { return queue_.empty() ? PicoInstant::never() : queue_.front().time; }
 
   /// The handler of a wake-up says that it was of use.
   void count_wake() { ++events_; }
-  /// When the last of `events` was that is no wake-up. Depends on nothing but the seed.
+  /// Returns when the last of `events` was that is no wake-up. Depends on nothing but the seed.
   PicoInstant last_event() const { return last_; }
   /// Events handled; of the wake-ups those that were of use. Depends on nothing but the seed.
   std::uint64_t events() const { return events_; }

@@ -46,7 +46,7 @@ class SimEndpoint final : public Fabric {
   /// Ends every connection that has been blocked for the peer timeout. The other end does so too.
   void drop_unreachable();
   bool is_connecting_to(Process peer) const;
-  /// Whether the flight is of a connection, or an attempt at one, that there is.
+  /// Returns whether the flight is of a connection, or an attempt at one, that there is.
   bool is_current(const Flight& flight) const;
   void peer_died(Process peer);
   /// Connections with the peer up to its attempt of that number are over.
@@ -102,7 +102,6 @@ class SimEndpoint final : public Fabric {
 
     /// The connection as this end numbers it; 0: none.
     std::uint64_t link() const { return theirs == 0 ? 0 : std::uint64_t{mine} << 32 | theirs; }
-    std::uint64_t link_at_other_end() const { return std::uint64_t{theirs} << 32 | mine; }
   };
   struct Queued {
     Completion completion;

@@ -63,7 +63,7 @@ class SimHub final : public NetworkUser, public Agent, private RcUser {
          Agents& agents);
   ~SimHub() override;
 
-  /// Whether this part has the node's host.
+  /// Returns whether this part has the node's host.
   bool is_here(NodeId node) const { return here_[node.value()]; }
   /// An endpoint without peers, of a node that is here. Destroying it acts like killing a process.
   /// `on_ready` is called, during events, whenever `poll` would yield something that it would not
@@ -90,9 +90,6 @@ class SimHub final : public NetworkUser, public Agent, private RcUser {
 
   const SimFabricOptions& options() const { return options_; }
   PicoInstant now() const { return agents_.engine().now(); }
-  /// The earliest instant at which anything at all happens in the simulation; for drivers in real
-  /// time.
-  PicoInstant next_event() { return agents_.engine().next_time(); }
 
   /// Null without `SimFabricOptions::rc`.
   const ReliableConnections* reliable() const { return rc_ ? &*rc_ : nullptr; }
@@ -130,7 +127,7 @@ class SimHub final : public NetworkUser, public Agent, private RcUser {
   PicoInstant blocked_since(NodeId a, NodeId b) const;
   /// Blocked for the peer timeout.
   bool given_up(NodeId a, NodeId b) const;
-  /// Whether it is in the network now; if not, its host's memory or a blockade has it.
+  /// Returns whether it is in the network now; if not, its host's memory or a blockade has it.
   bool launch(std::uint32_t flight, std::uint8_t level);
   void arrive(std::uint32_t flight);
   void relaunch_parked();

@@ -152,10 +152,4 @@ std::uint64_t digest(const Topology& topology) {
   return hash;
 }
 
-std::uint32_t cables_cut(const Topology& topology, const std::vector<std::uint32_t>& owners) {
-  return static_cast<std::uint32_t>(std::count_if(
-      topology.cables().begin(), topology.cables().end(),
-      [&](const Cable& c) { return owners[c.a.vertex.value()] != owners[c.b.vertex.value()]; }));
-}
-
 }  // namespace weft::sim

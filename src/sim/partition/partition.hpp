@@ -21,9 +21,6 @@ std::vector<std::uint32_t> neighbours_of(const Topology& topology,
                                          const std::vector<std::uint32_t>& owners,
                                          std::uint32_t self);
 
-/// How many cables have their ends in different parts.
-std::uint32_t cables_cut(const Topology& topology, const std::vector<std::uint32_t>& owners);
-
 /// Returns a digest of the hosts, switches and cables: topologies with equal digests are equal.
 std::uint64_t digest(const Topology& topology);
 

@@ -22,7 +22,14 @@ constexpr const char* topologies[] = {"star:8",
                                       "torus:4x4x4",
                                       "torus:3x5,hosts=2"};
 
-/// How many hosts each part has.
+/// The number of cables whose ends are in different parts.
+std::uint32_t cables_cut(const Topology& topology, const std::vector<std::uint32_t>& owners) {
+  return static_cast<std::uint32_t>(std::count_if(
+      topology.cables().begin(), topology.cables().end(),
+      [&](const Cable& c) { return owners[c.a.vertex.value()] != owners[c.b.vertex.value()]; }));
+}
+
+/// Returns how many hosts each part has.
 std::vector<std::uint32_t> hosts_of(const Topology& topology,
                                     const std::vector<std::uint32_t>& owners, std::uint32_t parts) {
   std::vector<std::uint32_t> hosts(parts, 0);
