@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include "base/number_text.hpp"
 
 namespace weft {
 
@@ -18,11 +18,9 @@ std::optional<HostPort> split_host_port(std::string_view text) {
     return std::nullopt;
   }
   const std::string_view port = text.substr(colon + 1);
-  std::uint16_t number = 0;
-  const char* const end = port.data() + port.size();
-  const auto read = std::from_chars(port.data(), end, number);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-  return HostPort{.host = std::string(host), .port = number};
+  const auto number = parse_number<std::uint16_t>(port);
+  if (!number) return std::nullopt;
+  return HostPort{.host = std::string(host), .port = *number};
 }
 
 std::string join_host_port(std::string_view host, std::uint16_t port) {

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
+#include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "wire/capture/infiniband.hpp"
 
@@ -16,10 +16,8 @@ namespace {
 
 std::optional<std::uint8_t> code_in(std::string_view text) {
   constexpr std::uint8_t longest = 31;
-  std::uint8_t code = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), code);
-  const bool good = read.ec == std::errc() && read.ptr == text.data() + text.size();
-  return good && code >= 1 && code <= longest ? std::optional(code) : std::nullopt;
+  const auto code = parse_number<std::uint8_t>(text);
+  return code && *code >= 1 && *code <= longest ? code : std::nullopt;
 }
 
 }  // namespace

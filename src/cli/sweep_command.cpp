@@ -4,12 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
+#include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/output_directory.hpp"
@@ -85,23 +85,13 @@ Result<SweepQuestion> question_of(const SweepCommand& command) {
   return question;
 }
 
-std::optional<std::uint32_t> number_from(const char* variable) {
-  const char* const text = std::getenv(variable);
-  if (text == nullptr) return std::nullopt;
-  const std::string_view word = text;
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  return number;
-}
-
 /// The share of a task of a Slurm array; all of the sweep elsewhere.
 emulate::SweepShare share_of_array() {
-  const auto id = number_from("SLURM_ARRAY_TASK_ID");
-  const auto count = number_from("SLURM_ARRAY_TASK_COUNT");
+  const auto id = environment_number("SLURM_ARRAY_TASK_ID");
+  const auto count = environment_number("SLURM_ARRAY_TASK_COUNT");
   if (!id || !count || *count < 2) return {};
-  const std::uint32_t first = number_from("SLURM_ARRAY_TASK_MIN").value_or(0);
-  const std::uint32_t step = std::max(1U, number_from("SLURM_ARRAY_TASK_STEP").value_or(1));
+  const std::uint32_t first = environment_number("SLURM_ARRAY_TASK_MIN").value_or(0);
+  const std::uint32_t step = std::max(1U, environment_number("SLURM_ARRAY_TASK_STEP").value_or(1));
   return {(*id - first) / step % *count, *count};
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "emulate/run.hpp"
 
@@ -16,14 +15,6 @@ Error refused(std::string_view option, std::string_view text, std::string_view w
               std::string_view form) {
   return {ErrorCode::invalid_argument,
           fmt::format("{} '{}': {}; write {}", option, text, why, form)};
-}
-
-/// "50" of "50%"; empty where that is no number.
-std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return {};
-  return value;
 }
 
 }  // namespace
@@ -45,7 +36,7 @@ Result<LatencyAsked> parse_latency(std::string_view option, std::string_view tex
 Result<BandwidthAsked> parse_emulated_bandwidth(std::string_view option, std::string_view text) {
   constexpr std::string_view kForm = "50% (of the calibrated bandwidth) or 100MB/s";
   if (text.ends_with('%')) {
-    const auto percent = number(text.substr(0, text.size() - 1));
+    const auto percent = parse_number<double>(text.substr(0, text.size() - 1));
     if (!percent || !(*percent > 0) || *percent > 100) {
       return refused(option, text, "the percentage is not above 0 and at most 100", kForm);
     }

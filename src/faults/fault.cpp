@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
+#include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "faults/host_list.hpp"
 
@@ -140,14 +140,12 @@ class Parser {
   }
 
   Result<void> loss(std::string_view word) {
-    double percent = 0;
-    const auto* end = word.data() + word.size();
-    const auto read = std::from_chars(word.data(), end, percent);
-    if (read.ec != std::errc{} || read.ptr + 1 != end || *read.ptr != '%' || !(percent > 0) ||
-        percent > 100) {
+    const bool is_percent = word.ends_with('%');
+    const auto percent = parse_number<double>(word.substr(0, word.size() - (is_percent ? 1 : 0)));
+    if (!is_percent || !percent || !(*percent > 0) || *percent > 100) {
       return refused(fmt::format("'{}' is not a share of packets: write 0.0001% to 100%", word));
     }
-    fault_.parts_per_million = std::max(1u, static_cast<std::uint32_t>(percent * 10'000 + 0.5));
+    fault_.parts_per_million = std::max(1u, static_cast<std::uint32_t>(*percent * 10'000 + 0.5));
     return {};
   }
 

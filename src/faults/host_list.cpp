@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string>
+
+#include "base/number_text.hpp"
 
 namespace weft::faults {
 namespace {
@@ -19,14 +20,9 @@ Error not_a_host(std::string_view text, std::uint32_t hosts) {
 
 Result<std::uint32_t> parse_host(std::string_view text, std::uint32_t hosts) {
   if (!text.starts_with("host")) return not_a_host(text, hosts);
-  const auto digits = text.substr(4);
-  const auto* end = digits.data() + digits.size();
-  std::uint32_t host = 0;
-  const auto read = std::from_chars(digits.data(), end, host);
-  if (digits.empty() || read.ec != std::errc{} || read.ptr != end || host >= hosts) {
-    return not_a_host(text, hosts);
-  }
-  return host;
+  const auto host = parse_number<std::uint32_t>(text.substr(4));
+  if (!host || *host >= hosts) return not_a_host(text, hosts);
+  return *host;
 }
 
 Result<std::vector<std::uint32_t>> parse_hosts(std::string_view text, std::uint32_t hosts) {

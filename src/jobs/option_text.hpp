@@ -2,10 +2,10 @@
 // Values of a scenario's options, from their words.
 #pragma once
 
-#include <charconv>
 #include <string>
 #include <utility>
 
+#include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
@@ -18,12 +18,8 @@ inline Error refuse(std::string text) {
 
 template <class T>
 Result<T> number_of(const std::string& text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return refuse("it is not a number in range; write one");
-  }
-  return value;
+  if (const auto value = parse_number<T>(text)) return *value;
+  return refuse("it is not a number in range; write one");
 }
 
 template <class T, class From>

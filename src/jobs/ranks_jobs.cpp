@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "jobs/option_text.hpp"
 #include "jobs/workload_job.hpp"
@@ -31,13 +31,11 @@ std::optional<std::string> take_option(sim::ScenarioJob& job, std::string_view n
 }
 
 Result<std::uint64_t> count_of(const std::string& text) {
-  std::uint64_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error == std::errc() && end == text.data() + text.size()) return count;
+  if (const auto count = parse_number<std::uint64_t>(text)) return *count;
   return refuse("it is not a whole number; write one, 0 for a job without an end");
 }
 
-/// When a job is to depart.
+/// Returns when a job is to depart.
 Result<PicoInstant> end_of(const std::string& text, Duration start) {
   const auto end = parse_duration(text);
   if (!end) return end.error();

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/number_text.hpp"
 #include "launch/agent_guard.hpp"
 #include "launch/agent_protocol.hpp"
 #include "launch/frame_pipe.hpp"
@@ -130,9 +130,7 @@ class Agent {
   }
 
   static std::int64_t number_in(const std::string& text) {
-    std::int64_t number = 0;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
+    return parse_number<std::int64_t>(text).value_or(0);
   }
 
   Result<void> describe(const std::string& text) {

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <optional>
+
+#include "base/number_text.hpp"
 
 namespace weft {
 namespace {
@@ -38,11 +39,8 @@ bool is_host(std::string_view word) {
 std::optional<std::uint32_t> parse_slots(std::string_view word) {
   constexpr std::string_view key = "slots=";
   if (word.starts_with(key)) word.remove_prefix(key.size());
-  std::uint32_t slots = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), slots);
-  const bool good = error == std::errc{} && end == word.data() + word.size();
-  if (!good || slots == 0 || slots > most_slots) return std::nullopt;
-  return slots;
+  const auto slots = parse_number<std::uint32_t>(word);
+  return slots && *slots > 0 && *slots <= most_slots ? slots : std::nullopt;
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <csignal>
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 #include <set>
 #include <utility>
 
+#include "base/number_text.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "launch/agent_protocol.hpp"
 #include "launch/host.hpp"
@@ -364,9 +364,9 @@ class Launcher final : private HostListener {
 
   /// `text` names a rank that died after its program had returned: its messages are needed again.
   void bring_back(const std::string& text, std::uint32_t asked_by) {
-    std::uint32_t rank = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
-    if (error != std::errc{} || rank >= ranks_.size() || ending_) return;
+    const auto needed = parse_number<std::uint32_t>(text);
+    if (!needed || *needed >= ranks_.size() || ending_) return;
+    const std::uint32_t rank = *needed;
     const RankLives::Next next = lives_->on_needed(rank);
     if (next == RankLives::Next::nothing) return;
     const std::string what = fmt::format("rank {} is needed by rank {}", rank, asked_by);

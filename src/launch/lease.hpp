@@ -4,10 +4,10 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <string_view>
 
+#include "base/number_text.hpp"
 #include "weft/time.hpp"
 
 namespace weft {
@@ -25,10 +25,8 @@ class Lease {
   static std::string word(Instant now) { return std::to_string((now - Instant{}).ticks()); }
   /// It has returned that. Nonsense renews nothing.
   void on_return(std::string_view word, Instant now) {
-    std::int64_t ticks = 0;
-    const auto [end, error] = std::from_chars(word.begin(), word.end(), ticks);
-    if (error != std::errc{} || end != word.end()) return;
-    from_ = std::max(from_, std::min(now, Instant{} + Duration(ticks)));
+    const auto ticks = parse_number<std::int64_t>(word);
+    if (ticks) from_ = std::max(from_, std::min(now, Instant{} + Duration(*ticks)));
   }
   void set_length(Duration length) { length_ = length; }
   Instant ends() const { return from_ + length_; }

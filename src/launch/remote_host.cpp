@@ -10,10 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 
+#include "base/number_text.hpp"
 #include "launch/agent_protocol.hpp"
 #include "launch/program_exec.hpp"
 #include "runtime/clock.hpp"
@@ -201,12 +201,9 @@ void RemoteHost::on_frame(FramePipe::Frame frame, HostListener& listener) {
       if (frame.text.empty()) return;
       listener.on_message(frame.rank, {.kind = frame.text[0], .text = frame.text.substr(1)});
       break;
-    case agent_message::ended: {
-      int status = 0;
-      std::from_chars(frame.text.data(), frame.text.data() + frame.text.size(), status);
-      listener.on_end(frame.rank, status);
+    case agent_message::ended:
+      listener.on_end(frame.rank, parse_number<int>(frame.text).value_or(0));
       break;
-    }
     case agent_message::output:
       owed_output_ += static_cast<std::int64_t>(frame.text.size());
       listener.on_output(frame.rank, frame.text);

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/number_text.hpp"
 #include "net/job_levels.hpp"
 
 namespace weft {
@@ -43,11 +43,9 @@ Result<ProcessLevels> read_process_levels(const std::string& text, std::uint32_t
   std::istringstream words(text);
   ProcessLevels levels;
   for (std::string word; words >> word;) {
-    unsigned level = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), level);
-    const bool is_number = error == std::errc{} && end == word.data() + word.size();
-    if (word != "-" && (!is_number || level >= net::service_levels)) break;
-    levels.push_back(word == "-" ? std::nullopt : std::optional(static_cast<std::uint8_t>(level)));
+    const auto level = parse_number<std::uint8_t>(word);
+    if (word != "-" && (!level || *level >= net::service_levels)) break;
+    levels.push_back(level);
   }
   if (levels.size() == processes) return levels;
   return Error{ErrorCode::corrupt,

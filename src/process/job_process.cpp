@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
 
 #include "base/log.hpp"
+#include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "fabric/loopback/loopback.hpp"
@@ -60,10 +60,7 @@ JobDescription describe_by(const MpiFabric& fabric) {
 Result<std::optional<std::uint32_t>> rank_of_environment() {
   const char* text = std::getenv(rank_variable);
   if (text == nullptr) return std::optional<std::uint32_t>();
-  const std::string_view digits = text;
-  std::uint32_t rank = 0;
-  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), rank);
-  if (error == std::errc{} && end == digits.end()) return std::optional(rank);
+  if (const auto rank = parse_number<std::uint32_t>(text)) return rank;
   return Error{
       ErrorCode::invalid_argument,
       fmt::format("{}='{}' is no rank; give a number from 0, or unset it to take the first "
@@ -107,7 +104,8 @@ Result<JobDescription> describe_by(const JobFileWatch& watch) {
   return job;
 }
 
-/// Of TCP. If all processes are on one machine, no stranger can even connect.
+/// Returns the address to listen on with TCP: a loopback address if all processes are on one
+/// machine, so that no stranger can connect.
 Result<std::string> listening_address(const JobDescription& job) {
   if (!job.network.empty()) {
     auto host = address_in_network(job.network, local_addresses());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weft/spmd/checkpoint.hpp"
+#include "base/number_text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -45,10 +45,8 @@ std::vector<std::uint64_t> steps_in(const std::string& directory, Rank rank,
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;
     if (name.size() <= prefix.size() + suffix.size()) continue;
-    const char* const end = name.data() + name.size() - suffix.size();
-    std::uint64_t step = 0;
-    const auto parsed = std::from_chars(name.data() + prefix.size(), end, step);
-    if (parsed.ec == std::errc() && parsed.ptr == end) steps.push_back(step);
+    const auto digits = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+    if (const auto step = parse_number<std::uint64_t>(digits)) steps.push_back(*step);
   }
   std::sort(steps.begin(), steps.end(), std::greater<>());
   return steps;

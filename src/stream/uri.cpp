@@ -5,8 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/number_text.hpp"
 #include "base/units.hpp"
 
 namespace weft {
@@ -81,13 +81,9 @@ Result<std::uint64_t> Uri::number(std::string_view key, std::uint64_t fallback, 
                                   std::uint64_t most) const {
   const Pair* const pair = find(key);
   if (!pair) return fallback;
-  std::uint64_t value = 0;
-  const char* const end = pair->value.data() + pair->value.size();
-  const auto [stop, problem] = std::from_chars(pair->value.data(), end, value);
-  if (problem != std::errc{} || stop != end || value < least || value > most) {
-    return key_error(key, fmt::format("must be a whole number from {} to {}", least, most));
-  }
-  return value;
+  const auto value = parse_number<std::uint64_t>(pair->value);
+  if (value && *value >= least && *value <= most) return *value;
+  return key_error(key, fmt::format("must be a whole number from {} to {}", least, most));
 }
 
 Result<ByteCount> Uri::bytes(std::string_view key, ByteCount fallback, ByteCount least,

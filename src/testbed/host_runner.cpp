@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -22,6 +21,7 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/number_text.hpp"
 #include "testbed/clock.hpp"
 #include "testbed/line_forwarder.hpp"
 
@@ -353,13 +353,8 @@ std::string replace_placeholders(std::string_view argument, std::uint32_t host, 
     if (name == "address") return addresses[host];
     if (name == "addresses") return fmt::format("{}", fmt::join(addresses, ","));
     if (name.starts_with("addresses[") && name.ends_with(']')) {
-      const auto digits = name.substr(10, name.size() - 11);
-      std::size_t index = 0;
-      const auto* end = digits.data() + digits.size();
-      const auto read = std::from_chars(digits.data(), end, index);
-      if (read.ec == std::errc{} && read.ptr == end && index < addresses.size()) {
-        return addresses[index];
-      }
+      const auto index = parse_number<std::size_t>(name.substr(10, name.size() - 11));
+      if (index && *index < addresses.size()) return addresses[*index];
     }
     return {};
   };

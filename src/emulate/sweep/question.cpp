@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/number_text.hpp"
 #include "base/units.hpp"
 
 namespace weft::emulate {
@@ -33,13 +33,12 @@ std::vector<std::string_view> words_of(std::string_view text) {
 }
 
 Result<double> parse_percent(std::string_view text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest + 1 != end || *rest != '%' || !(value > 0)) {
+  const bool is_percent = text.ends_with('%');
+  const auto value = parse_number<double>(text.substr(0, text.size() - (is_percent ? 1 : 0)));
+  if (!is_percent || !value || !(*value > 0)) {
     return wrong(fmt::format("'{}' is no share of the bandwidth: give percent, as 50%", text));
   }
-  return value / 100;
+  return *value / 100;
 }
 
 template <class T>
@@ -119,15 +118,10 @@ Result<sweep::Point> parse_prediction(std::string_view text) {
 }
 
 Result<SweepShare> parse_share(std::string_view text) {
-  SweepShare share;
-  const std::size_t slash = text.find('/');
-  const auto read = [](std::string_view part, std::uint32_t& value) {
-    const char* const end = part.data() + part.size();
-    return !part.empty() && std::from_chars(part.data(), end, value).ptr == end;
-  };
-  const bool good = slash != std::string_view::npos && read(text.substr(0, slash), share.task) &&
-                    read(text.substr(slash + 1), share.of) && share.task < share.of;
-  if (good) return share;
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const auto task = parse_number<std::uint32_t>(text.substr(0, slash));
+  const auto of = parse_number<std::uint32_t>(text.substr(std::min(slash + 1, text.size())));
+  if (task && of && *task < *of) return SweepShare{.task = *task, .of = *of};
   return wrong(fmt::format("'{}' is no share: give task/tasks, as 0/4 to 3/4", text));
 }
 

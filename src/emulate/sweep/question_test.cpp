@@ -46,7 +46,9 @@ TEST(sweep_share, divides_points_and_gives_every_task_the_baseline) {
   }
   EXPECT_TRUE((SweepShare{3, 4}.has(0)));
   EXPECT_EQ(parse_share("2/4")->task, 2U);
-  for (const char* text : {"4/4", "1", "/2", "1/", "-1/2", "1/0"}) EXPECT_FALSE(parse_share(text));
+  for (const char* text : {"4/4", "1", "/2", "1/", "-1/2", "1/0", "99999999999/4"}) {
+    EXPECT_FALSE(parse_share(text)) << text;
+  }
 }
 
 TEST(sweep_question, reads_back_what_it_wrote) {

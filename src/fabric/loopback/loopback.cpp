@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/number_text.hpp"
 
 namespace weft {
 namespace {
@@ -124,11 +124,10 @@ class LoopbackFabric final : public Fabric {
 
 Result<void> LoopbackFabric::add_peer(NodeId id, Incarnation incarnation,
                                       std::string_view address) {
-  std::uint64_t serial = 0;
   const std::string_view digits =
       address.starts_with(kScheme) ? address.substr(kScheme.size()) : std::string_view();
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), serial);
-  if (digits.empty() || parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size()) {
+  const auto serial = parse_number<std::uint64_t>(digits);
+  if (!serial) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("peer address '{}': expected {}NUMBER", address, kScheme)};
   }
@@ -137,7 +136,7 @@ Result<void> LoopbackFabric::add_peer(NodeId id, Incarnation incarnation,
   if (peer.link != 0 && incarnation != peer.incarnation) disconnect(peer);
   peer.id = id;
   peer.incarnation = incarnation;
-  peer.serial = serial;
+  peer.serial = *serial;
   peer.removed = false;
   connect_all();
   return {};

@@ -12,24 +12,12 @@
 #include <cstring>
 #include <optional>
 
+#include "base/number_text.hpp"
+
 namespace weft {
 namespace {
 
 constexpr std::size_t longest_line = 64 << 10;
-
-std::optional<std::uint32_t> number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return value;
-}
-
-std::optional<std::uint32_t> environment_number(const char* name) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? std::nullopt : number(text);
-}
 
 /// The value of `key=` in a line of such pairs.
 std::string_view value_of(std::string_view line, std::string_view key) {
@@ -98,7 +86,7 @@ Result<void> Pmi1Session::introduce() {
   }
   auto longest = ask("cmd=get_maxes", "maxes");
   if (!longest) return std::move(longest).error();
-  longest_value_ = number(value_of(*longest, "vallen_max")).value_or(256) - 1;
+  longest_value_ = parse_number<std::uint32_t>(value_of(*longest, "vallen_max")).value_or(256) - 1;
   auto space = ask("cmd=get_my_kvsname", "my_kvsname");
   if (!space) return std::move(space).error();
   space_ = value_of(*space, "kvsname");
@@ -170,7 +158,7 @@ Result<std::vector<std::string>> Pmi1Session::exchange(const std::string& key,
     auto count = get(fmt::format("{}-{}", key, rank));
     if (!count) return std::move(count).error();
     std::string theirs;
-    for (std::uint32_t i = 0; i < number(*count).value_or(0); ++i) {
+    for (std::uint32_t i = 0; i < parse_number<std::uint32_t>(*count).value_or(0); ++i) {
       auto piece = get(fmt::format("{}-{}-{}", key, rank, i));
       if (!piece) return std::move(piece).error();
       theirs += *piece;

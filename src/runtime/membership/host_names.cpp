@@ -11,21 +11,19 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <memory>
 
 #include "base/network_interfaces.hpp"
+#include "base/number_text.hpp"
 
 namespace weft {
 namespace {
 
 std::optional<unsigned> number_up_to(std::string_view text, unsigned most) {
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value > most) return std::nullopt;
-  return value;
+  const auto value = parse_number<unsigned>(text);
+  return value && *value <= most ? value : std::nullopt;
 }
 
 /// The bytes of a numeric address: 4 or 16, none when it is no address.

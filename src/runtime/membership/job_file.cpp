@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <unordered_map>
 
+#include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "runtime/membership/life.hpp"
 
@@ -31,14 +31,6 @@ std::string_view trim(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   return text;
-}
-
-template <class Number>
-std::optional<Number> number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 /// Values that only have a meaning together, collected while reading.
@@ -149,7 +141,7 @@ class Parser {
     if (rank == most_ranks) return wrong(fmt::format("has more than {} addresses", most_ranks));
     const std::size_t last_other = key.find_last_not_of("0123456789");
     const std::size_t digits = last_other == std::string_view::npos ? 0 : last_other + 1;
-    if (digits < key.size() && number<std::uint64_t>(key.substr(digits)) != rank) {
+    if (digits < key.size() && parse_number<std::uint64_t>(key.substr(digits)) != rank) {
       return wrong(
           fmt::format("'{0}' is the address of rank {1}, since ranks count the lines from "
                       "0; put the lines in order, or name it {2}{1}",
@@ -186,7 +178,7 @@ class Parser {
     if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
       host = host.substr(1, host.size() - 2);
     }
-    const auto n = number<std::uint16_t>(port);
+    const auto n = parse_number<std::uint16_t>(port);
     if (!is_word(host) || host.size() > 255 || !n || *n == 0) return std::nullopt;
     return RankPlace{.host = std::string(host), .port = *n, .unix_name = {}, .line = 0};
   }
@@ -223,21 +215,21 @@ std::string set(std::optional<Value>& target, std::string_view text, Read read) 
 }
 
 std::string set_count(std::uint32_t& target, std::string_view text) {
-  const auto n = number<std::uint32_t>(text);
+  const auto n = parse_number<std::uint32_t>(text);
   if (!n || *n == 0 || *n > most_connections) return "is no number of at least 1";
   target = *n;
   return good;
 }
 
 std::string set_seconds(double& target, std::string_view text) {
-  const auto n = number<double>(text);
+  const auto n = parse_number<double>(text);
   if (!n || !std::isfinite(*n) || *n < 0 || *n > 1e9) return "is no number of seconds";
   target = *n;
   return good;
 }
 
 std::string set_attempts(std::optional<std::int64_t>& target, std::string_view text) {
-  const auto n = number<std::int64_t>(text);
+  const auto n = parse_number<std::int64_t>(text);
   if (!n || *n < -1 || *n > 1'000'000'000) return "is no number of attempts; -1 is for ever";
   target = *n;
   return good;
@@ -264,7 +256,7 @@ std::string ignore_truth(Parser&, std::string_view text) {
 }
 
 std::string set_inbox_size(Parser& p, std::string_view text) {
-  const auto n = number<std::uint64_t>(text);
+  const auto n = parse_number<std::uint64_t>(text);
   if (!n) return "is no number of bytes";
   p.file.inbox = ByteCount(*n);
   return good;
@@ -273,7 +265,7 @@ std::string set_inbox_size(Parser& p, std::string_view text) {
 // Without a limit nothing is ever removed (paper 4, 4.5.7). A limited one blocks its senders there;
 // here messages that nobody keeps need no room of their own.
 std::string set_outbox_size(Parser& p, std::string_view text) {
-  const auto n = number<std::int64_t>(text);
+  const auto n = parse_number<std::int64_t>(text);
   if (!n || *n < -1) return "is no number of bytes; -1 keeps everything";
   p.file.retain = *n == -1;
   return good;

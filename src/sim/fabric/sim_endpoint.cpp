@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <iterator>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/number_text.hpp"
 
 namespace weft::sim {
 namespace {
@@ -43,18 +43,17 @@ SimEndpoint::Peer& SimEndpoint::peer(NodeId id) {
 }
 
 Result<void> SimEndpoint::add_peer(NodeId id, Incarnation incarnation, std::string_view address) {
-  std::uint64_t number = 0;
   const std::string_view digits =
       address.starts_with(kScheme) ? address.substr(kScheme.size()) : std::string_view();
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (digits.empty() || parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size() ||
-      id.value() >= hub_.hosts_.size() || id == self() || (number & 0xffff'ffff) != id.value()) {
+  const auto number = parse_number<std::uint64_t>(digits);
+  if (!number || id.value() >= hub_.hosts_.size() || id == self() ||
+      (*number & 0xffff'ffff) != id.value()) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("peer {} at '{}': expected another node of the job at the address "
                              "that it says",
                              id.value(), address)};
   }
-  const auto life = static_cast<std::uint32_t>(number >> 32);
+  const auto life = static_cast<std::uint32_t>(*number >> 32);
   Peer& p = peer(id);
   if (p.life != 0 && incarnation < p.incarnation) return {};
   if (p.life != life) quit(id, p);
@@ -292,7 +291,7 @@ void SimEndpoint::take(std::uint32_t f) {
   const bool is_for_this = is_greeting || p.mine == flight.to_attempt;
   hear(p, flight.from.life);
   const bool is_over = p.heard_life == flight.from.life && attempt <= p.over;
-  // Of a process that is gone, and its memory with it, or of a connection that is over.
+  // Drops a flight of a dead process, whose memory is gone, or of an ended connection.
   if (!hub_.runs(flight.from) || !is_wanted || !is_for_this || is_over || attempt < p.theirs) {
     const bool is_early = is_greeting && !is_wanted && p.heard_life == flight.from.life;
     if (is_early && !is_over) p.heard = std::max(p.heard, attempt);

@@ -3,28 +3,18 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
 
 #include "base/module_loader.hpp"
+#include "base/number_text.hpp"
 
 namespace weft::sim {
 namespace {
 
-std::optional<std::uint32_t> number_in(const char* variable) {
-  const char* text = std::getenv(variable);
-  if (text == nullptr) return std::nullopt;
-  const std::string_view digits(text);
-  std::uint32_t number = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (read.ec != std::errc() || read.ptr != digits.data() + digits.size()) return std::nullopt;
-  return number;
-}
-
 std::optional<std::uint32_t> first_of(std::initializer_list<const char*> variables) {
   for (const char* variable : variables) {
-    if (const auto number = number_in(variable)) return number;
+    if (const auto number = environment_number(variable)) return number;
   }
   return std::nullopt;
 }

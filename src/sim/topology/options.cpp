@@ -3,23 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <functional>
 #include <optional>
 #include <utility>
+
+#include "base/number_text.hpp"
 
 namespace weft::sim {
 namespace {
 
 using Setters =
     std::vector<std::pair<std::string_view, std::function<std::string(std::string_view)>>>;
-
-std::optional<std::uint32_t> number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 Error wrong(std::string_view text, std::string_view why) {
   return {ErrorCode::invalid_argument, fmt::format("topology '{}': {}", text, why)};
@@ -28,7 +22,7 @@ Error wrong(std::string_view text, std::string_view why) {
 /// Reads a number between 1 and `most` into `target`. Yields what is wrong, or nothing.
 std::string take_count(std::string_view name, std::string_view value, std::uint32_t most,
                        std::uint32_t& target) {
-  const auto count = number(value);
+  const auto count = parse_number<std::uint32_t>(value);
   if (!count || *count == 0 || *count > most) {
     return fmt::format("{} '{}' is no number from 1 to {}", name, value, most);
   }
@@ -80,8 +74,9 @@ std::string take_taper(std::string_view value, Taper& taper) {
   std::string_view rest = value;
   const char separator = value.find('.') != std::string_view::npos ? '.' : ':';
   const bool has_separator = value.find(separator) != std::string_view::npos;
-  const auto down = number(cut(rest, separator));
-  const auto second = has_separator ? number(rest) : std::optional<std::uint32_t>(1);
+  const auto down = parse_number<std::uint32_t>(cut(rest, separator));
+  const auto second =
+      has_separator ? parse_number<std::uint32_t>(rest) : std::optional<std::uint32_t>(1);
   if (!down || !second || *down > 1000 || *second > 1000 || rest.size() > 3) return why;
   taper = {.down = *down, .up = *second};
   if (separator == '.') {
@@ -110,7 +105,7 @@ std::string read_star(std::string_view words, StarOptions& options) {
 std::string read_fat_tree(std::string_view words, FatTreeOptions& options) {
   std::string why = take_count("the number of hosts", cut(words, ','), most_hosts, options.hosts);
   const auto levels = [&](std::string_view value) -> std::string {
-    const auto count = number(value);
+    const auto count = parse_number<std::uint32_t>(value);
     if (!count || *count < 2 || *count > 3) return fmt::format("levels is 2 or 3, not {}", value);
     options.levels = *count;
     return {};

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <numeric>
 #include <unordered_map>
 
+#include "base/number_text.hpp"
 #include "base/rng.hpp"
 
 namespace weft::sim {
@@ -19,12 +19,6 @@ using Hosts = std::vector<std::uint32_t>;
 template <class... Args>
 Error invalid(fmt::format_string<Args...> format, Args&&... args) {
   return {ErrorCode::invalid_argument, fmt::format(format, std::forward<Args>(args)...)};
-}
-
-template <class Number>
-bool read_number(std::string_view text, Number& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size();
 }
 
 Hosts random_hosts(std::uint64_t seed, std::span<const std::uint32_t> free, std::uint32_t count) {
@@ -80,10 +74,11 @@ Result<Hosts> hosts_from_file(const std::string& path, const Topology& topology,
   for (std::size_t number = 1; hosts.size() < count && std::getline(in, line); ++number) {
     const std::string name(content(line));
     if (name.empty()) continue;
-    std::uint32_t host = 0;
-    if (const auto found = by_label.find(name); found != by_label.end()) {
-      host = found->second;
-    } else if (!read_number(name, host) || host >= topology.hosts()) {
+    const auto found = by_label.find(name);
+    const std::uint32_t host = found != by_label.end()
+                                   ? found->second
+                                   : parse_number<std::uint32_t>(name).value_or(topology.hosts());
+    if (host >= topology.hosts()) {
       return invalid("{}:{}: '{}' is no host; use a label or a number from 0 to {}", path, number,
                      name, topology.hosts() - 1);
     }
@@ -112,7 +107,9 @@ Result<PlacementOptions> parse_placement(std::string_view text) {
     options.kind = PlacementKind::round_robin;
     return options;
   }
-  if (kind == "random" && (!has_value || read_number(value, options.seed))) {
+  const auto seed = parse_number<std::uint64_t>(value);
+  if (kind == "random" && (!has_value || seed)) {
+    options.seed = seed.value_or(options.seed);
     options.kind = PlacementKind::random;
     return options;
   }

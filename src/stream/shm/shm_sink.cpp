@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/number_text.hpp"
 #include "stream/shm/server.hpp"
 #include "stream/sinks/counting.hpp"
 #include "stream/uri.hpp"
@@ -91,12 +91,8 @@ class ShmSink final : public Sink {
 };
 
 std::optional<std::uint32_t> parse_count(std::string_view text, std::uint32_t most) {
-  std::uint32_t n = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (failure != std::errc() || end != text.data() + text.size() || n == 0 || n > most) {
-    return std::nullopt;
-  }
-  return n;
+  const auto n = parse_number<std::uint32_t>(text);
+  return n && *n > 0 && *n <= most ? n : std::nullopt;
 }
 
 // The part of `text` before `separator`, which is taken off together with it.

@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+
+#include "base/number_text.hpp"
 
 namespace weft {
 namespace {
@@ -13,11 +14,8 @@ namespace {
 constexpr double longest_plan_ns = 4e18;  // 126 years, within Instant's range
 
 std::optional<double> parse_positive(std::string_view text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, problem] = std::from_chars(text.data(), end, value);
-  if (problem != std::errc{} || stop != end || !std::isfinite(value) || value < 1e-9) return {};
-  return value;
+  const auto value = parse_number<double>(text);
+  return value && std::isfinite(*value) && *value >= 1e-9 ? value : std::nullopt;
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/number_text.hpp"
 #include "base/whole_file.hpp"
 
 namespace weft::trace {
@@ -121,12 +121,12 @@ class Parser {
   bool read_number(T& value, std::string_view name, std::string_view unit = {}) {
     std::string_view text = now_.text;
     if (!unit.empty() && text.ends_with(unit)) text.remove_suffix(unit.size());
-    const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, value);
-    if (text.empty() || error != std::errc() || rest != end) {
+    const auto number = parse_number<T>(text);
+    if (!number) {
       return fail(now_.line, fmt::format("{} is no {}: write a whole number of 0 or more",
                                          shown(now_.text), name));
     }
+    value = *number;
     advance();
     return true;
   }
@@ -313,7 +313,7 @@ class Parser {
   GoalTrace trace_;
   std::vector<bool> is_there_;
   std::optional<Error> error_;
-  // Of the rank that is being read.
+  // The rank that the parser is reading.
   GoalRank* rank_ = nullptr;
   std::uint32_t own_ = 0;
   std::unordered_map<std::string_view, std::uint32_t> labels_;
