@@ -6,8 +6,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 
+#include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "cli/config_file.hpp"
 #include "cli/parsed_option.hpp"
@@ -19,11 +19,10 @@
 namespace weft::cli {
 namespace {
 
-/// How many a stream is to have: at least one.
+/// Returns how many a stream is to have: at least one.
 Result<std::uint64_t> parse_timeslices(const std::string& text) {
-  std::uint64_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error == std::errc() && end == text.data() + text.size() && count > 0) return count;
+  const auto count = parse_number<std::uint64_t>(text);
+  if (count && *count > 0) return *count;
   return Error{ErrorCode::invalid_argument,
                fmt::format("'{}' is not a number from 1 to 18446744073709551615; leave the option "
                            "out for a stream that ends with its sources",
@@ -57,60 +56,37 @@ void add_link_option(CLI::App& command, StreamSettings& s) {
       ->type_name("RATE[,LATENCY]");
 }
 
+/// Adds an option below a heading of the help, which shows its default.
+template <class T>
+void add_with_default(CLI::App& command, const char* group, const char* name, T& value,
+                      const char* text) {
+  command.add_option(name, value, text)->group(group)->capture_default_str();
+}
+
 void add_schedule_options(CLI::App& command, StreamSettings& s) {
   auto& dfs = s.stream.dfs;
   auto& grant = s.stream.grant;
   const char* group = "Schedule dfs (Salem et al. 2019, Table I)";
-  command
-      .add_option("--timeslices-per-interval", dfs.timeslices_per_interval,
-                  "ts_per_intvl: timeslices per interval")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--history", dfs.history_length, "hist_cnt: intervals remembered")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--speed-up-threshold", dfs.speed_up_threshold_percent,
-                  "ssu_TH: largest variance that allows a speed-up, percent")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--speed-up", dfs.speed_up_percent, "ssu_pct: speed-up, percent")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--acknowledgement-threshold", dfs.acknowledgement_threshold_percent,
-                  "theta: acknowledged share of an interval before the next begins, percent")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--engines", dfs.engines, "compute nodes with an engine; 0: all")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--request-distance", dfs.request_distance,
-                  "intervals that are requested in advance")
-      ->group(group)
-      ->capture_default_str();
+  const auto add = [&](const char* name, auto& value, const char* text) {
+    add_with_default(command, group, name, value, text);
+  };
+  add("--timeslices-per-interval", dfs.timeslices_per_interval,
+      "ts_per_intvl: timeslices per interval");
+  add("--history", dfs.history_length, "hist_cnt: intervals remembered");
+  add("--speed-up-threshold", dfs.speed_up_threshold_percent,
+      "ssu_TH: largest variance that allows a speed-up, percent");
+  add("--speed-up", dfs.speed_up_percent, "ssu_pct: speed-up, percent");
+  add("--acknowledgement-threshold", dfs.acknowledgement_threshold_percent,
+      "theta: acknowledged share of an interval before the next begins, percent");
+  add("--engines", dfs.engines, "compute nodes with an engine; 0: all");
+  add("--request-distance", dfs.request_distance, "intervals that are requested in advance");
   group = "Schedule grant";
-  command
-      .add_option("--grant-min-in-flight", grant.min_in_flight,
-                  "fewest outstanding grants per node")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--grant-max-in-flight", grant.max_in_flight,
-                  "most outstanding grants per pair of nodes")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--grant-late-factor", grant.late_factor,
-                  "a grant is late after this multiple of the usual time")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--grant-open-timeslices", grant.open_timeslices,
-                  "largest number of timeslices that a node grants at once")
-      ->group(group)
-      ->capture_default_str();
+  add("--grant-min-in-flight", grant.min_in_flight, "fewest outstanding grants per node");
+  add("--grant-max-in-flight", grant.max_in_flight, "most outstanding grants per pair of nodes");
+  add("--grant-late-factor", grant.late_factor,
+      "a grant is late after this multiple of the usual time");
+  add("--grant-open-timeslices", grant.open_timeslices,
+      "largest number of timeslices that a node grants at once");
 }
 
 void note_schedule_options(const CLI::App& command, StreamSettings& s) {
@@ -127,26 +103,19 @@ void note_schedule_options(const CLI::App& command, StreamSettings& s) {
 void add_data_options(CLI::App& command, StreamSettings& s) {
   auto& o = s.stream;
   const char* group = "Data";
-  command
-      .add_option("--source", o.source,
-                  "where microslices come from: pattern:, msa:, tsa:, file:, pcap:")
-      ->group(group)
-      ->capture_default_str();
+  const auto add = [&](const char* name, auto& value, const char* text) {
+    add_with_default(command, group, name, value, text);
+  };
+  add("--source", o.source, "where microslices come from: pattern:, msa:, tsa:, file:, pcap:");
   command
       .add_option("--sink", o.sinks,
                   "where timeslices go (several allowed): check:, tsa:, file:, null:, exec:, shm:")
       ->group(group);
   command.add_flag("--force", o.replaces_files, "overwrite existing files")->group(group);
-  command
-      .add_option("--microslices-per-timeslice", o.microslices_per_timeslice,
-                  "core microslices of a timeslice")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--overlap", o.overlap_microslices,
-                  "microslices of the next timeslice that each also contains")
-      ->group(group)
-      ->capture_default_str();
+  add("--microslices-per-timeslice", o.microslices_per_timeslice,
+      "core microslices of a timeslice");
+  add("--overlap", o.overlap_microslices,
+      "microslices of the next timeslice that each also contains");
   add_parsed(command, "--buffer", o.buffer, parse_byte_count, "size of each pair's ring", "1MiB")
       ->group(group);
   command
@@ -154,15 +123,11 @@ void add_data_options(CLI::App& command, StreamSettings& s) {
                 "save memory: the pairs of a node share one ring's memory, so contents are lost "
                 "and no sink may read them")
       ->group(group);
-  command.add_option("--descriptors", o.descriptors, "most contributions that a pair can hold")
-      ->group(group)
-      ->capture_default_str();
+  add("--descriptors", o.descriptors, "most contributions that a pair can hold");
   add_parsed(command, "--input-buffer", o.input_buffer, parse_byte_count,
              "memory for microslices at each input node; by default what its pairs can hold")
       ->group(group);
-  command.add_option("--sink-depth", o.sink_depth, "timeslices that the sink may hold")
-      ->group(group)
-      ->capture_default_str();
+  add("--sink-depth", o.sink_depth, "timeslices that the sink may hold");
   command
       .add_flag("--skip-when-slow", o.skip_when_sink_is_slow,
                 "drop and count timeslices when the sink is full, instead of waiting for it")
