@@ -7,7 +7,7 @@
 namespace weft::emulate {
 namespace {
 
-constexpr int kTriesPerRun = 3;
+constexpr int kTriesPerRun = 2;
 
 template <class Figure>
 double median(const PairedRuns& paired, Figure figure) {

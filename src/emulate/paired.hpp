@@ -25,7 +25,7 @@ struct PairedRuns {
 };
 
 struct PairingLimits {
-  int runs = 9;                ///< wanted; three times as many are tried
+  int runs = 9;                ///< wanted; twice as many are tried
   double least_bandwidth = 0;  ///< bytes a second that both native runs have to reach; 0: any
   double near_latency = 0;     ///< ns; both least latencies are at most a third off; 0: any
 };
