@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <unordered_set>
+#include <utility>
 
 #include "base/check.hpp"
+#include "base/huge_pages.hpp"
 #include "sim/routing/arithmetic.hpp"
 
 namespace weft::sim {
@@ -24,18 +25,87 @@ struct Waiting {
 };
 
 struct SameWay {
-  bool operator()(const Waiting& a, const Waiting& b) const {
+  static Waiting nothing() { return {.came_over = LinkId(~0U), .state = {}}; }
+  static bool equal(const Waiting& a, const Waiting& b) {
     return a.came_over == b.came_over && a.state.waypoint == b.state.waypoint &&
            a.state.phase == b.state.phase && a.state.channel == b.state.channel &&
            a.state.spare == b.state.spare;
   }
-  std::size_t operator()(const Waiting& w) const {
+  static std::uint64_t hash(const Waiting& w) {
     const std::uint64_t place = std::uint64_t{w.came_over.value()} << 32 | w.state.waypoint;
     const std::uint64_t rest =
         std::uint64_t{w.state.phase} << 24 | std::uint64_t{w.state.channel} << 16 | w.state.spare;
     return mix(mix(place) ^ rest);
   }
 };
+
+struct SameDependency {
+  static Dependency nothing() { return ~std::uint64_t{0}; }
+  static bool equal(Dependency a, Dependency b) { return a == b; }
+  static std::uint64_t hash(Dependency d) { return mix(d); }
+};
+
+/// A set with open addressing, at most half full: a million insertions take some hundredths of a
+/// second, which one with a node for each value does not reach.
+template <class T, class Same>
+class FlatSet {
+ public:
+  std::size_t size() const { return size_; }
+  /// Whether it is new.
+  bool insert(const T& value) {
+    if (2 * (size_ + 1) > places_.size()) grow();
+    T& place = find(value);
+    if (Same::equal(place, value)) return false;
+    place = value;
+    ++size_;
+    return true;
+  }
+  void clear() {
+    std::fill(places_.begin(), places_.end(), Same::nothing());
+    size_ = 0;
+  }
+  /// Calls `see(value)` for each, in no order.
+  template <class See>
+  void look(See see) const {
+    for (const T& place : places_) {
+      if (!Same::equal(place, Same::nothing())) see(place);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kFewest = 1024;
+
+  /// Where the value is, or would be.
+  T& find(const T& value) {
+    const std::size_t mask = places_.size() - 1;
+    std::size_t i = Same::hash(value) & mask;
+    while (!Same::equal(places_[i], value) && !Same::equal(places_[i], Same::nothing())) {
+      i = (i + 1) & mask;
+    }
+    return places_[i];
+  }
+  void grow() {
+    const std::size_t more = std::max(kFewest, 2 * places_.size());
+    const auto before = std::exchange(places_, HugeVector<T>(more, Same::nothing()));
+    for (const T& place : before) {
+      if (!Same::equal(place, Same::nothing())) find(place) = place;
+    }
+  }
+
+  HugeVector<T> places_;
+  std::size_t size_ = 0;
+};
+
+/// Sorts by a key below `keys`, stably and in linear time.
+template <class Key>
+std::vector<Dependency> sorted(const std::vector<Dependency>& from, std::size_t keys, Key key) {
+  std::vector<std::uint32_t> first(keys + 1);
+  for (const Dependency d : from) ++first[key(d) + 1];
+  for (std::size_t k = 0; k < keys; ++k) first[k + 1] += first[k];
+  std::vector<Dependency> to(from.size());
+  for (const Dependency d : from) to[first[key(d)]++] = d;
+  return to;
+}
 
 class Explorer {
  public:
@@ -66,13 +136,16 @@ class Explorer {
       open_.pop_back();
       go_on(waiting);
     }
-    if (dependencies_.size() > 2 * unique_) tidy();
   }
 
   /// Ascending, each once.
-  std::vector<Dependency> dependencies() && {
-    tidy();
-    return std::move(dependencies_);
+  std::vector<Dependency> dependencies() const {
+    std::vector<Dependency> all;
+    all.reserve(dependencies_.size());
+    dependencies_.look([&all](Dependency d) { all.push_back(d); });
+    const std::size_t channels = std::size_t{topology_.links()} * classes_;
+    all = sorted(all, channels, [](Dependency d) { return d & 0xffff'ffff; });
+    return sorted(all, channels, [](Dependency d) { return d >> 32; });
   }
 
  private:
@@ -81,7 +154,7 @@ class Explorer {
   }
 
   void arrive(const Waiting& waiting) {
-    if (seen_.insert(waiting).second) open_.push_back(waiting);
+    if (seen_.insert(waiting)) open_.push_back(waiting);
   }
 
   void go_on(const Waiting& waiting) {
@@ -100,29 +173,21 @@ class Explorer {
       WEFT_CHECK(choice.hop.port.value() < topology_.ports(here.vertex) &&
                  choice.hop.channel < classes_);
       const LinkId out = topology_.link({here.vertex, choice.hop.port});
-      dependencies_.push_back(number(waiting.came_over, waiting.state.channel) << 32 |
-                              number(out, choice.hop.channel));
+      dependencies_.insert(number(waiting.came_over, waiting.state.channel) << 32 |
+                           number(out, choice.hop.channel));
       arrive({out, choice.after});
     }
-  }
-
-  void tidy() {
-    std::sort(dependencies_.begin(), dependencies_.end());
-    dependencies_.erase(std::unique(dependencies_.begin(), dependencies_.end()),
-                        dependencies_.end());
-    unique_ = std::max<std::size_t>(dependencies_.size(), 1u << 16);
   }
 
   const Topology& topology_;
   const Router& router_;
   std::uint32_t classes_;
   std::vector<std::uint32_t> sources_;  // one host per edge switch
-  std::unordered_set<Waiting, SameWay, SameWay> seen_;
+  FlatSet<Waiting, SameWay> seen_;
   std::vector<Waiting> open_;
   std::vector<RouteState> starts_;
   std::vector<Router::Choice> choices_;
-  std::vector<Dependency> dependencies_;
-  std::size_t unique_ = 1u << 16;
+  FlatSet<Dependency, SameDependency> dependencies_;
   std::uint64_t steps_ = 0;
 };
 
@@ -210,7 +275,7 @@ DeadlockCheck check_deadlock(const Topology& topology, const Router& router,
     explorer.follow_to(static_cast<std::uint32_t>(place * topology.hosts() / wanted));
     ++result.destinations;
   }
-  const std::vector<Dependency> dependencies = std::move(explorer).dependencies();
+  const std::vector<Dependency> dependencies = explorer.dependencies();
   result.dependencies = dependencies.size();
   for (const std::uint32_t c : CycleSearch(dependencies, channels).find()) {
     result.cycle.push_back({.link = LinkId(c / router.channels()),
