@@ -31,6 +31,7 @@ void Engine::fetch_ahead() {
   };
   queue_.look_near(fetch(true));
   queue_.look_beyond(fetch(false));
+  queue_.fetch_later();
 }
 
 void Engine::run_until(PicoInstant end) {

@@ -19,8 +19,8 @@ enum class EventKind : std::uint16_t {
 };
 
 /// Plain data. Events at the same time are ordered by their source and its own order, never by when
-/// they entered the queue: the order does not depend on how the work is split.
-struct Event {
+/// they entered the queue: the order does not depend on how the work is split. Half a cache line.
+struct alignas(32) Event {
   PicoInstant time{};
   std::uint32_t source = 0;    ///< vertex or agent that caused it
   std::uint32_t sequence = 0;  ///< how many events the source had caused before

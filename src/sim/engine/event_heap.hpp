@@ -31,20 +31,30 @@ class EventHeap {
     events_[hole] = event;
   }
 
+  /// Adds an event in no order: `order` must follow before anything else.
+  void append(const Event& event) { events_.push_back(event); }
+  /// Puts appended events in order.
+  void order() {
+    const std::size_t n = events_.size();
+    if (n <= 1) return;
+    for (std::size_t parent = (n - 2) / kFanOut + 1; parent-- > 0;) {
+      sift_down(parent, Event(events_[parent]));
+    }
+  }
+
   Event pop() {
     const Event first = events_.front();
     const Event last = events_.back();
     events_.pop_back();
-    if (!events_.empty()) sift_down(last);
+    if (!events_.empty()) sift_down(0, last);
     return first;
   }
 
  private:
   static constexpr std::size_t kFanOut = 4;
 
-  void sift_down(const Event& event) {
+  void sift_down(std::size_t hole, const Event& event) {
     const std::size_t n = events_.size();
-    std::size_t hole = 0;
     for (;;) {
       const std::size_t child = hole * kFanOut + 1;
       if (child >= n) break;

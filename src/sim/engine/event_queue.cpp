@@ -2,7 +2,6 @@
 #include "sim/engine/event_queue.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace weft::sim {
 namespace {
@@ -10,7 +9,6 @@ namespace {
 constexpr unsigned fewest_count_bits = 8;
 constexpr unsigned most_count_bits = 16;
 constexpr unsigned most_slot_bits = 40;
-constexpr std::uint64_t least_refills = 1024;
 /// A slot should hold no more on average, if narrower ones hold fewer.
 constexpr std::uint64_t most_events_in_slot = 3;
 
@@ -18,22 +16,24 @@ constexpr std::uint64_t most_events_in_slot = 3;
 
 /// The next slot with events in it moves to the near heap.
 void EventQueue::refill() {
-  constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-  const std::int64_t far = far_.empty() ? none : wheel_.slot_of(far_.front().time);
-  const std::int64_t soon = wheel_.size() == 0 ? none : slot_ + wheel_.distance_from(slot_);
-  const std::int64_t slot = std::min(far, soon);
-  if (slot == none) return;
+  const std::int64_t slot = std::min(far_slot_, beyond_);
+  if (slot == kNoSlot) return;
   seen_slots_ += static_cast<std::uint64_t>(slot - slot_);
   slot_ = slot;
-  if (soon == slot) wheel_.take(slot, [this](const Event& event) { near_.push(event); });
-  while (!far_.empty() && wheel_.slot_of(far_.front().time) == slot) {
-    near_.push(far_.pop());
-    ++seen_far_;
+  if (beyond_ == slot) {
+    wheel_.take(slot, [this](const Event& event) { near_.append(event); });
+    beyond_ = wheel_.size() == 0 ? kNoSlot : slot + wheel_.distance_from(slot);
   }
+  while (far_slot_ == slot) {
+    near_.append(far_.pop());
+    ++seen_far_;
+    far_slot_ = far_.empty() ? kNoSlot : wheel_.slot_of(far_.front().time);
+  }
+  near_.order();
   most_near_ = std::max(kMostNear, 2 * near_.size());
   ++refills_;
   seen_events_ += near_.size();
-  if (++seen_refills_ >= std::max<std::uint64_t>(least_refills, size())) adapt();
+  if (--left_ == 0) adapt();
 }
 
 /// Wide slots make large heaps, narrow ones are many to pass over, and events beyond the wheel cost
@@ -41,11 +41,12 @@ void EventQueue::refill() {
 void EventQueue::adapt() {
   unsigned slot_bits = wheel_.slot_bits();
   unsigned count_bits = wheel_.count_bits();
-  const bool full = seen_events_ > most_events_in_slot * seen_refills_;
-  const bool dense = seen_slots_ < 4 * seen_refills_;  // else events come at the same instants
-  const bool sparse = seen_slots_ > 16 * seen_refills_;
+  const bool full = seen_events_ > most_events_in_slot * period_;
+  const bool dense = seen_slots_ < 4 * period_;  // else events come at the same instants
+  const bool sparse = seen_slots_ > 16 * period_;
   const bool short_of = 8 * seen_far_ > seen_events_;
-  seen_refills_ = seen_slots_ = seen_events_ = seen_far_ = 0;
+  seen_slots_ = seen_events_ = seen_far_ = 0;
+  period_ = left_ = std::max<std::uint64_t>(kLeastRefills, size());
   const std::size_t slots_per_event = (std::size_t{1} << count_bits) / (size() + 1);
   if (full && dense && slot_bits > 0) {
     --slot_bits;
@@ -67,6 +68,7 @@ void EventQueue::rebuild(unsigned slot_bits, unsigned count_bits) {
   for (const Event& event : far_.events()) events.push_back(event);
   near_.clear();
   far_.clear();
+  far_slot_ = beyond_ = kNoSlot;
   wheel_.reset(slot_bits, count_bits, [&](const Event& event) { events.push_back(event); });
   slot_ = wheel_.slot_of(events.front().time);
   most_near_ = events.size();  // the pushes below are no reason to spread them

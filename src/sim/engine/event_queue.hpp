@@ -5,8 +5,10 @@
 // slots and their number adapt to the events.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "sim/engine/event.hpp"
@@ -31,8 +33,10 @@ class EventQueue {
       if (near_.size() > most_near_) rebuild(wheel_.slot_bits(), wheel_.count_bits());
     } else if (slot - slot_ < wheel_.slots()) {
       wheel_.push(slot, event);
+      beyond_ = std::min(beyond_, slot);
     } else {
       far_.push(event);
+      far_slot_ = wheel_.slot_of(far_.front().time);
     }
   }
 
@@ -53,11 +57,17 @@ class EventQueue {
   /// Calls `see(event)` for those that are likely to come behind them.
   template <class See>
   void look_beyond(See see) const {
-    if (wheel_.size() > 0) wheel_.look(slot_ + wheel_.distance_from(slot_), see);
+    if (beyond_ != kNoSlot) wheel_.look(beyond_, see);
+  }
+  /// Fetches into the cache what is likely to come behind those.
+  void fetch_later() const {
+    if (beyond_ != kNoSlot) wheel_.fetch(beyond_ + wheel_.distance_from(beyond_));
   }
 
  private:
   static constexpr std::size_t kMostNear = 64;
+  static constexpr std::uint64_t kLeastRefills = 1024;
+  static constexpr std::int64_t kNoSlot = std::numeric_limits<std::int64_t>::max();
 
   void refill();
   void adapt();
@@ -67,10 +77,13 @@ class EventQueue {
   EventWheel wheel_{10, 10};
   EventHeap far_;  // beyond the wheel when they were pushed
   std::int64_t slot_ = 0;
+  std::int64_t beyond_ = kNoSlot;      // the first slot of the wheel that has events
+  std::int64_t far_slot_ = kNoSlot;    // of the first event in far_
   std::size_t most_near_ = kMostNear;  // so many are worth a look whether they are
   std::uint64_t refills_ = 0;
-  // Since the last look at how wide slots should be:
-  std::uint64_t seen_refills_ = 0;
+  // Between looks at how wide slots should be:
+  std::uint64_t period_ = kLeastRefills;  // in refills
+  std::uint64_t left_ = kLeastRefills;    // refills until the next look
   std::uint64_t seen_slots_ = 0;
   std::uint64_t seen_events_ = 0;
   std::uint64_t seen_far_ = 0;  // of these

@@ -20,7 +20,7 @@ class EventWheel {
 
   /// Returns the number of an instant's slot, counted from time 0.
   std::int64_t slot_of(PicoInstant time) const { return time.ticks() >> slot_bits_; }
-  std::int64_t slots() const { return std::int64_t{1} << count_bits_; }
+  std::int64_t slots() const { return static_cast<std::int64_t>(mask_) + 1; }
   unsigned slot_bits() const { return slot_bits_; }
   unsigned count_bits() const { return count_bits_; }
   std::size_t size() const { return size_; }
@@ -43,18 +43,18 @@ class EventWheel {
     ++size_;
   }
 
-  /// Returns how many slots behind `slot` the next one is that has an event. Not empty, nothing is
-  /// in `slot`.
+  /// Returns how many slots behind `slot` the next one is that has an event: a whole turn of the
+  /// wheel if only `slot` has. Not empty.
   std::int64_t distance_from(std::int64_t slot) const {
     const std::size_t first = index(slot + 1);
     std::size_t word = first / 64;
     std::uint64_t bits = bits_[word] & ~std::uint64_t{0} << (first % 64);
     while (bits == 0) {
-      word = (word + 1) & (bits_.size() - 1);
+      word = (word + 1) & (mask_ / 64);
       bits = bits_[word];
     }
     const std::size_t at = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-    return static_cast<std::int64_t>((at - first) & (heads_.size() - 1)) + 1;
+    return static_cast<std::int64_t>((at - first) & mask_) + 1;
   }
 
   /// Calls `see(event)` for every event of the slot.
@@ -64,21 +64,23 @@ class EventWheel {
       see(events_[node]);
     }
   }
-  /// The same, and takes them out.
+  /// Fetches the slot's first event into the cache. The slot is not empty.
+  void fetch(std::int64_t slot) const { __builtin_prefetch(&events_[heads_[index(slot)]]); }
+  /// Calls `see(event)` for every event of the slot, and takes them out. The slot is not empty.
   template <class See>
   void take(std::int64_t slot, See see) {
     const std::size_t at = index(slot);
-    std::uint32_t node = heads_[at];
+    const std::uint32_t first = heads_[at];
     heads_[at] = kNothing;
     bits_[at / 64] &= ~(std::uint64_t{1} << (at % 64));
-    while (node != kNothing) {
+    std::uint32_t last = first;
+    for (std::uint32_t node = first; node != kNothing; node = next_[node]) {
       see(events_[node]);
       --size_;
-      const std::uint32_t next = next_[node];
-      next_[node] = free_;
-      free_ = node;
-      node = next;
+      last = node;
     }
+    next_[last] = free_;
+    free_ = first;
   }
   /// Calls `see(event)` for all events; then it is empty, and its slots are others.
   template <class See>
@@ -97,13 +99,13 @@ class EventWheel {
     count_bits_ = count_bits;
     heads_.assign(std::size_t{1} << count_bits, kNothing);
     bits_.assign(heads_.size() / 64, 0);
+    mask_ = heads_.size() - 1;
   }
-  std::size_t index(std::int64_t slot) const {
-    return static_cast<std::size_t>(slot) & (heads_.size() - 1);
-  }
+  std::size_t index(std::int64_t slot) const { return static_cast<std::size_t>(slot) & mask_; }
 
   unsigned slot_bits_ = 0;           // of ps in a slot
   unsigned count_bits_ = 0;          // at least 6
+  std::size_t mask_ = 0;             // slots less one
   HugeVector<std::uint32_t> heads_;  // by slot
   std::vector<std::uint64_t> bits_;
   HugeVector<Event> events_;

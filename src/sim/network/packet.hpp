@@ -42,8 +42,8 @@ struct MessageRequest {
   bool may_be_lost = false;
 };
 
-/// A message from its posting to its arrival.
-struct Message {
+/// A message from its posting to its arrival. Two cache lines.
+struct alignas(64) Message {
   MessageRequest request;
   std::uint64_t to_send = 0;    ///< payload bytes not yet in packets
   std::uint64_t to_arrive = 0;  ///< payload bytes not yet at the destination
@@ -58,5 +58,6 @@ struct Message {
   bool foreign = false;      ///< came from another part
   bool listed = false;       ///< is found by its serial
 };
+static_assert(sizeof(Message) == 128);
 
 }  // namespace weft::sim
