@@ -37,7 +37,7 @@ void Network::add_message(std::uint32_t m) {
   flow.tail = m;
   line_up(adapter, m);
   admit(adapter);
-  serve(topology_.link({topology_.host(request.source), PortNumber(0)}));
+  serve(port(topology_.link({topology_.host(request.source), PortNumber(0)})));
 }
 
 /// A flow's first message takes its place: among those that have their turns, or that wait for one.
@@ -81,12 +81,15 @@ void Network::end_turns(std::uint32_t m) {
 void Network::join_round(std::uint32_t m) {
   const MessageRequest& request = messages_[m].request;
   const LinkId l = topology_.link({topology_.host(request.source), PortNumber(0)});
-  const std::uint32_t lane_index = request.level * channels_;  // hosts send in class 0
-  Round& round = lane(l, lane_index).round;
+  join_round(port(l), request.level * channels_, m);  // hosts send in class 0
+}
+
+void Network::join_round(Port port, std::uint32_t lane_index, std::uint32_t m) {
+  Round& round = port.lanes[lane_index].round;
   messages_[m].next = kNone;
   if (round.head == kNone) {
     round.head = m;
-    transmitters_[l.value()].waiting |= std::uint64_t{1} << lane_index;
+    port.transmitter.waiting |= std::uint64_t{1} << lane_index;
   } else {
     messages_[round.tail].next = m;
   }
@@ -95,17 +98,17 @@ void Network::join_round(std::uint32_t m) {
 
 /// LogGP's g: between the first packets of two messages of a host lies at least the gap. Asked of
 /// every lane that might be chosen; `make_packet` charges the one that is.
-bool Network::gap_is_over(LinkId l, std::uint32_t lane_index) {
+bool Network::gap_is_over(Port port, std::uint32_t lane_index) {
   if (options_.injection_gap == PicoDuration{}) return true;
-  const Message& message = messages_[lane(l, lane_index).round.head];
+  const Message& message = messages_[port.lanes[lane_index].round.head];
   if (message.to_send < message.request.bytes || message.request.skips_gap) return true;
   const PicoInstant next_start = next_starts_[message.request.source];
-  if (next_start > engine_.now()) wake_at(l, next_start);
+  if (next_start > engine_.now()) wake_at(port, next_start);
   return next_start <= engine_.now();
 }
 
-std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
-  Round& round = lane(l, lane_index).round;
+std::uint32_t Network::make_packet(Port port, std::uint32_t lane_index) {
+  Round& round = port.lanes[lane_index].round;
   const std::uint32_t m = round.head;
   Message& message = messages_[m];
   const MessageRequest& request = message.request;
@@ -114,7 +117,7 @@ std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
   if (message.to_send >= request.bytes && !request.skips_gap) {  // its first packet
     next_starts_[request.source] = engine_.now() + options_.injection_gap;
   }
-  lane(l, lane_index).level.waited += ticks_of(engine_.now()) - ticks_of(message.posted);
+  port.lanes[lane_index].level.waited += ticks_of(engine_.now()) - ticks_of(message.posted);
   message.to_send -= payload;
   ++message.packets;
   const std::uint32_t p = packets_.take();
@@ -124,7 +127,7 @@ std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
                 rngs_[request.source]);
   round.head = message.next;
   if (round.head == kNone) {
-    transmitters_[l.value()].waiting &= ~(std::uint64_t{1} << lane_index);
+    port.transmitter.waiting &= ~(std::uint64_t{1} << lane_index);
   }
   if (packet.last) {
     end_turns(m);
@@ -133,7 +136,7 @@ std::uint32_t Network::make_packet(LinkId l, std::uint32_t lane_index) {
     message.next = round.head;  // once more
     round.head = m;
   } else {
-    join_round(m);
+    join_round(port, lane_index, m);
   }
   return p;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Building the network, packets' arrivals, and calls of users. network_serve.cpp has the
-// transmitters.
+// Building the network, deliveries, and calls of users. network_serve.cpp has the transmitters.
 #include "sim/network/network.hpp"
 
 #include <algorithm>
@@ -78,7 +77,7 @@ void Network::build_transmitters() {
     if (!t.at_host) t.queue_kind = queues_.kind(inputs);
     transmitters_.push_back(t);
     for (std::uint32_t channel = 0; channel < channels_; ++channel) {
-      Room& room = lane(l, channel).room;
+      Room& room = port(l).lanes[channel].room;
       room.shared = options_.buffer_bytes - reserve_;
       room.kind = static_cast<std::uint32_t>(topology_.kind(l)) & 3;
       latencies_[room.kind] = like.latency;
@@ -137,22 +136,6 @@ void Network::send(const MessageRequest& request) {
     observer_->on_queued(engine_.now(), link, request.level, request.bytes);
   }
   add_message(m);
-}
-
-void Network::on_event(const Event& event) {
-  if (event.kind == EventKind::packet_arrives) {
-    on_arrival(event);
-    return;
-  }
-  if (event.kind == EventKind::packet_lost) {
-    send_again(event);
-    return;
-  }
-  const LinkId l(event.target);
-  Transmitter& t = transmitters_[l.value()];
-  if (t.wake != event.time) return;  // something earlier happened in between
-  t.wake = PicoInstant::never();
-  if (serve(l)) engine_.count_wake();
 }
 
 void Network::fetch(const Event& event, bool is_next) const {
@@ -219,26 +202,6 @@ void Network::fetch_for(const Packet& packet, Vertex at) const {
   __builtin_prefetch(lanes + level * channels_, 1);
 }
 
-void Network::on_arrival(const Event& event) {
-  const auto p = static_cast<std::uint32_t>(event.payload);
-  const Vertex at(event.target);
-  ++hops_;
-  if (topology_.is_host(at)) {
-    deliver(p);
-    return;
-  }
-  Packet& packet = packets_[p];
-  const PortNumber in(event.detail);
-  const LinkId first = topology_.link({at, PortNumber(0)});
-  const std::uint32_t level = level_of_[packet.lane];
-  const Transmitter& t = transmitters_[first.value()];
-  const PortLoad load({&lane(first, level * channels_).level.queued, lane_count_ * sizeof(Lane)},
-                      {&t.clock.free_at(), sizeof t}, {&t.rate, sizeof t}, engine_.now());
-  const Hop hop = router_.next(at, in, packet.route, load, rngs_[at.value()]);
-  packet.route.channel = hop.channel;
-  enqueue(LinkId(first.value() + hop.port.value()), level * channels_ + hop.channel, in, p);
-}
-
 void Network::deliver(std::uint32_t p) {
   const std::uint32_t m = packets_[p].message;
   const std::uint64_t payload = packets_[p].bytes - header_of(messages_[m].request);
@@ -254,43 +217,11 @@ void Network::deliver(std::uint32_t p) {
   users_[done.request.user]->on_arrived(done);
 }
 
-void Network::enqueue(LinkId out, std::uint32_t lane_index, PortNumber in, std::uint32_t p) {
-  Packet& packet = packets_[p];
-  const std::uint8_t level = level_of_[lane_index];
-  if (observer_ != nullptr) observer_->on_queued(engine_.now(), out, level, packet.bytes);
-  if (passes_at_once(out, lane_index, packet.bytes)) return transmit(out, lane_index, p);
-  Transmitter& t = transmitters_[out.value()];
-  Round& round = lane(out, lane_index).round;
-  if (round.queues == kNone) round.queues = queues_.take(t.queue_kind);
-  packet.queue = options_.output_queues ? std::uint16_t{0} : in.value();
-  const std::uint32_t q = round.queues + packet.queue;
-  InputQueue& queue = queues_[q];
-  packet.next = kNone;
-  LevelState& of_level = level_state(out, level);
-  of_level.queued += packet.bytes;
-  of_level.waited -= ticks_of(engine_.now());
-  if (queue.head != kNone) {
-    packets_[queue.tail].next = p;
-    queue.tail = p;
-    return;  // the queue has its place in the round already
-  }
-  queue.head = queue.tail = p;
-  queue.next = kNone;
-  if (round.head == kNone) {
-    round.head = p;
-  } else {
-    queues_[round.tail].next = q;
-  }
-  round.tail = q;
-  t.waiting |= std::uint64_t{1} << lane_index;
-  serve(out);
-}
-
 void Network::set_rate(LinkId link, Bandwidth rate) {
   Transmitter& t = transmitters_[link.value()];
   t.clock.change_rate(engine_.now(), t.rate, rate);
   t.rate = rate;
-  serve(link);
+  serve(port(link));
 }
 
 Bandwidth Network::rate(LinkId link) const {
@@ -299,7 +230,7 @@ Bandwidth Network::rate(LinkId link) const {
 
 void Network::set_up(LinkId link, bool up) {
   transmitters_[link.value()].up = up;
-  if (up) serve(link);
+  if (up) serve(port(link));
 }
 
 std::uint32_t Network::links_down() const {

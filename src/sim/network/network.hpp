@@ -159,6 +159,11 @@ class Network final : public EventHandler {
     bool to_host : 1 = false;
   };
   static_assert(sizeof(Transmitter) == 64);
+  /// A link's transmitter and the first of its lanes, looked up once for all that happens there.
+  struct Port {
+    Transmitter& transmitter;
+    Lane* lanes;
+  };
   /// Levels of one priority.
   struct Priority {
     std::uint64_t lanes = 0;
@@ -176,50 +181,59 @@ class Network final : public EventHandler {
     return request.header != 0 ? request.header : options_.packet_overhead;
   }
   std::size_t first_lane(LinkId l) const { return std::size_t{l.value()} * lane_count_; }
-  Lane& lane(LinkId l, std::uint32_t index) { return lanes_[first_lane(l) + index]; }
-  LevelState& level_state(LinkId l, std::uint32_t level) {
-    return lane(l, level * channels_).level;
+  Port port(LinkId l) { return {transmitters_[l.value()], &lanes_[first_lane(l)]}; }
+  LinkId link(const Port& port) const {
+    return LinkId(static_cast<std::uint32_t>(&port.transmitter - transmitters_.data()));
+  }
+  LevelState& level_state(const Port& port, std::uint32_t level) const {
+    return port.lanes[level * channels_].level;
   }
   PicoDuration latency(CableKind kind) const { return latencies_[static_cast<std::size_t>(kind)]; }
-  Room& room(LinkId l, std::uint32_t lane_index) {
-    return lane(l, lane_index - level_of_[lane_index] * channels_).room;
+  Room& room(const Port& port, std::uint32_t lane_index) const {
+    return port.lanes[lane_index - level_of_[lane_index] * channels_].room;
   }
 
   void fetch_for(const Packet& packet, Vertex at) const;
   void fetch_waiting(const Transmitter& t, const Lane* lanes) const;
   void fetch_message(std::uint32_t message) const;
-  void on_arrival(const Event& event);
   void deliver(std::uint32_t packet);
   void build_transmitters();
   std::uint64_t packets_waiting(LinkId link, std::uint32_t level) const;
-  void enqueue(LinkId out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
-  // network_serve.cpp: the work of a transmitter
-  bool serve(LinkId l);  // true: sent something
-  void wake_at(LinkId l, PicoInstant at);
-  bool passes_at_once(LinkId l, std::uint32_t lane_index, std::uint32_t bytes);
-  std::uint32_t head_bytes(const Transmitter& t, const Lane& lane) const;
-  void take_returns(LinkId l, Room& room);
-  bool has_credit(LinkId l, std::uint32_t lane_index);
+  // network_serve.cpp: packets' arrivals, and the work of a transmitter. What each hop takes is
+  // inline there: calls that looked everything up again took a tenth of a hop's instructions.
+  void on_arrival(const Event& event);
+  void enqueue(Port out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
+  bool serve(Port port);  // true: sent something
+  void wake_at(Port port, PicoInstant at);
+  inline bool passes_at_once(Port port, std::uint32_t lane_index, std::uint32_t bytes);
+  inline std::uint32_t head_bytes(Port port, std::uint32_t lane_index) const;
+  inline void take_returns(Port port, Room& room);
+  inline bool has_credit(Port port, std::uint32_t lane_index);
   std::uint16_t waiting_levels(std::uint64_t lanes) const;
-  std::uint32_t able_lane(LinkId l, std::uint32_t level);
-  std::uint32_t pick(LinkId l);
-  std::uint32_t choose(LinkId l, std::uint32_t priority, std::uint16_t waiting);
-  void charge(LinkId l, std::uint32_t priority, std::uint32_t lane_index, std::uint16_t waiting,
-              std::uint32_t bytes);
-  void pass(LinkId l, std::uint32_t level, bool starved);
-  void move_turn(LinkId l, std::uint32_t priority, std::uint32_t level, std::uint16_t waiting);
+  inline std::uint32_t able_lane(Port port, std::uint32_t level);
+  std::uint32_t able_class(Port port, std::uint32_t level);
+  inline std::uint32_t pick(Port port);
+  std::uint32_t choose(Port port, std::uint32_t priority, std::uint16_t waiting);
+  inline void charge(Port port, std::uint32_t priority, std::uint32_t lane_index,
+                     std::uint16_t waiting, std::uint32_t bytes);
+  void charge_level(Port port, std::uint32_t priority, std::uint32_t level, std::uint16_t waiting,
+                    std::uint32_t bytes);
+  void pass(Port port, std::uint32_t level, bool starved);
+  void move_turn(Port port, std::uint32_t priority, std::uint32_t level, std::uint16_t waiting);
   /// The level whose turn it is.
   static std::uint32_t turn_of(const Transmitter& t, std::uint32_t priority) {
     return static_cast<std::uint32_t>(t.turns >> (4 * priority) & 15);
   }
-  std::uint32_t take_packet(LinkId l, std::uint32_t lane_index);
-  void transmit(LinkId l, std::uint32_t lane_index, std::uint32_t packet);
-  void return_credit(LinkId l, std::uint32_t lane_index, std::uint32_t bytes, PicoInstant at);
+  inline std::uint32_t take_packet(Port port, std::uint32_t lane_index);
+  inline void transmit(Port port, std::uint32_t lane_index, std::uint32_t packet);
+  inline void leave_buffer(const Packet& packet, PicoInstant departure);
+  inline void take_room(Port port, std::uint32_t lane_index, std::uint32_t bytes);
+  void return_credit(Port port, std::uint32_t lane_index, std::uint32_t bytes, PicoInstant at);
   void add_return(Room& to, const CreditReturn& more, bool is_first);
   void advance_returns(Room& of);
   static void set_next(Room& of, const CreditReturn& earliest);
   // network_border.cpp: several processes
-  void send_across(LinkId l, PicoInstant at, std::uint32_t packet);
+  void send_across(Port port, PicoInstant at, std::uint32_t packet);
   void release(std::uint32_t message);
   void forget(std::uint32_t message);
   std::uint32_t adopt(const PacketCrossing& crossing);
@@ -231,7 +245,7 @@ class Network final : public EventHandler {
   PicoDuration time_of_sending(LinkId l, const Guarantees& expected) const;
   // network_loss.cpp: lossy links
   bool loses(LinkId l);
-  void lose(LinkId l, std::uint32_t lane_index, std::uint32_t packet, PicoInstant arrival);
+  void lose(Port port, std::uint32_t lane_index, std::uint32_t packet, PicoInstant arrival);
   void send_again(const Event& event);
   // adapter.cpp: hosts
   Adapter& adapter_of(const MessageRequest& request);
@@ -241,8 +255,9 @@ class Network final : public EventHandler {
   void admit(Adapter& adapter);
   void end_turns(std::uint32_t message);
   void join_round(std::uint32_t message);
-  bool gap_is_over(LinkId l, std::uint32_t lane_index);
-  std::uint32_t make_packet(LinkId l, std::uint32_t lane_index);
+  void join_round(Port port, std::uint32_t lane_index, std::uint32_t message);
+  bool gap_is_over(Port port, std::uint32_t lane_index);
+  std::uint32_t make_packet(Port port, std::uint32_t lane_index);
 
   static constexpr int kSerialBits = 44;  // of Message::serial; above is the part
 

@@ -74,12 +74,12 @@ PicoDuration Network::lookahead(const Guarantees& expected) const {
 
 /// Hands the packet over, which arrives at `at`. A host's message stays until the host has been
 /// told of its departure.
-void Network::send_across(LinkId l, PicoInstant at, std::uint32_t p) {
-  const Transmitter& t = transmitters_[l.value()];
+void Network::send_across(Port port, PicoInstant at, std::uint32_t p) {
+  const Transmitter& t = port.transmitter;
   const Packet& packet = packets_[p];
   const std::uint32_t m = packet.message;
   Message& message = messages_[m];
-  const std::uint32_t source = topology_.port(l).vertex.value();
+  const std::uint32_t source = t.own.value();
   const MessageRequest& request = message.request;
   border_->send(t.peer, PacketCrossing{.bytes = packet.bytes,
                                        .time = at,
@@ -185,7 +185,7 @@ void Network::receive_credit(const CreditCrossing& c) {
   WEFT_CHECK(c.link < topology_.links() && owns(topology_.port(LinkId(c.link)).vertex) &&
                  c.lane < lane_count_,
              "room for link {} lane {}", c.link, c.lane);
-  return_credit(LinkId(c.link), c.lane, c.bytes, c.at);
+  return_credit(port(LinkId(c.link)), c.lane, c.bytes, c.at);
 }
 
 /// The record of a message of which something is to be sent again. When all of it had left, it was

@@ -20,11 +20,12 @@ bool Network::loses(LinkId l) {
   return at->second.rng.below(million) < at->second.parts_per_million;
 }
 
-void Network::lose(LinkId l, std::uint32_t lane_index, std::uint32_t p, PicoInstant arrival) {
+void Network::lose(Port port, std::uint32_t lane_index, std::uint32_t p, PicoInstant arrival) {
   const Packet packet = packets_[p];
   packets_.give_back(p);
   ++lost_;
-  return_credit(l, lane_index, packet.bytes, arrival + latency(transmitters_[l.value()].kind));
+  const Transmitter& t = port.transmitter;
+  return_credit(port, lane_index, packet.bytes, arrival + latency(t.kind));
   const Message& message = messages_[packet.message];
   const MessageRequest& request = message.request;
   if (request.may_be_lost) {
@@ -33,7 +34,7 @@ void Network::lose(LinkId l, std::uint32_t lane_index, std::uint32_t p, PicoInst
     return users_[gone.request.user]->on_lost(gone);
   }
   const Vertex host = topology_.host(request.source);
-  const std::uint32_t source = topology_.port(l).vertex.value();
+  const std::uint32_t source = t.own.value();
   const std::uint32_t payload = packet.bytes - header_of(request);
   const PicoInstant again = arrival + options_.retransmit_after;
   if (owns(host) && !message.foreign) {
