@@ -18,6 +18,7 @@
 #include "base/number_text.hpp"
 #include "launch/agent_guard.hpp"
 #include "launch/agent_protocol.hpp"
+#include "launch/commands.hpp"
 #include "launch/frame_pipe.hpp"
 #include "launch/lease.hpp"
 #include "launch/process_output.hpp"
@@ -101,12 +102,20 @@ class Agent {
   void on_frame(Instant now, const FramePipe::Frame& frame) {
     if (frame.kind == agent_message::alive) return lease_.on_return(frame.text, now);
     if (!processes_ && frame.kind != agent_message::program) return;
-    const bool is_rank = frame.rank < program_.ranks;
+    const bool is_rank = commands_ && frame.rank < commands_->ranks();
     switch (frame.kind) {
       case agent_message::program:
         if (auto good = describe(frame.text); !good) {
           pipe_.send(agent_message::failed, 0, good.error().message);
         }
+        break;
+      case agent_message::grow:
+        if (auto good = grow(frame); !good) {
+          pipe_.send(agent_message::failed, 0, good.error().message);
+        }
+        break;
+      case agent_message::kill:
+        if (is_rank) processes_->signal(frame.rank, SIGKILL);
         break;
       case agent_message::start:
         if (is_rank) start(frame.rank, frame.text);
@@ -152,6 +161,18 @@ class Agent {
       ::setenv(name.c_str(), value.c_str(), 1);
     }
     processes_.emplace(program_.ranks);
+    commands_.emplace(program_.ranks, program_.command);
+    return {};
+  }
+
+  Result<void> grow(const FramePipe::Frame& frame) {
+    auto command = read_command(frame.text);
+    if (!command) return std::move(command).error();
+    if (frame.rank <= commands_->ranks() || frame.rank > most_ranks) {
+      return Error{ErrorCode::corrupt, "the launcher gives a command to no further ranks"};
+    }
+    processes_->grow(frame.rank);
+    commands_->add(frame.rank, std::move(command).value());
     return {};
   }
 
@@ -166,7 +187,7 @@ class Agent {
     auto end = output->second.open_pipe();
     if (!end) return pipe_.send(agent_message::failed, rank, end.error().message);
     auto started = processes_->start(rank, [&](Channel channel) {
-      return execute_program(program_.command, signals_, std::move(channel),
+      return execute_program(commands_->of(rank), signals_, std::move(channel),
                              {.output = end->get(), .outcomes = outcomes.descriptor()});
     });
     end->reset();
@@ -211,6 +232,7 @@ class Agent {
   ProgramDescription program_;
   AgentGuard guard_;  // given up when no process is left
   std::optional<ProcessSet> processes_;
+  std::optional<Commands> commands_;                // as `processes_`
   std::map<std::uint32_t, ProcessOutput> outputs_;  // by rank
   std::map<std::uint32_t, HeldOutcomes> outcomes_;
   std::string refused_;  // why there can be no processes

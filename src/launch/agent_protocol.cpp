@@ -6,11 +6,6 @@
 #include <nlohmann/json.hpp>
 
 namespace weft {
-namespace {
-
-constexpr std::uint32_t most_ranks = 1u << 20;
-
-}  // namespace
 
 std::string to_text(const ProgramDescription& program) {
   nlohmann::json json = {{"ranks", program.ranks},
@@ -45,6 +40,22 @@ Result<ProgramDescription> read_program_description(const std::string& text) {
     return Error{ErrorCode::corrupt, "the launcher describes no program"};
   }
   return program;
+}
+
+std::string command_to_text(const std::vector<std::string>& command) {
+  return nlohmann::json(command).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<std::vector<std::string>> read_command(const std::string& text) {
+  std::vector<std::string> command;
+  try {
+    command = nlohmann::json::parse(text).get<std::vector<std::string>>();
+  } catch (const nlohmann::json::exception& e) {
+    return Error{ErrorCode::corrupt,
+                 fmt::format("the launcher's command cannot be read ({})", e.what())};
+  }
+  if (command.empty()) return Error{ErrorCode::corrupt, "the launcher gives an empty command"};
+  return command;
 }
 
 }  // namespace weft

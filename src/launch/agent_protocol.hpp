@@ -16,6 +16,8 @@ namespace agent_message {
 // Launcher → agent.
 inline constexpr char program = 'P';  ///< first: ProgramDescription
 inline constexpr char start = 'S';    ///< a rank: its JobDescription
+inline constexpr char grow = 'G';     ///< so many ranks: the command of those that are new
+inline constexpr char kill = 'Q';     ///< a rank's process
 inline constexpr char tell = 'M';     ///< a rank's process: a kind, and text
 inline constexpr char signal = 'K';   ///< all processes: a number
 inline constexpr char took = 'T';     ///< so many bytes of output: as many more may follow
@@ -30,7 +32,7 @@ inline constexpr char alive = 'b';  ///< every second: a Lease's word; back: the
 }  // namespace agent_message
 
 /// The number changes with the protocol.
-inline constexpr const char* agent_greeting = "weft launch 2";
+inline constexpr const char* agent_greeting = "weft launch 3";
 
 inline constexpr Duration alive_every = Duration::seconds(1);
 
@@ -40,7 +42,7 @@ inline constexpr std::int64_t output_window = 1 << 20;
 
 /// The same for all processes of a job.
 struct ProgramDescription {
-  std::uint32_t ranks = 0;  ///< of the whole job
+  std::uint32_t ranks = 0;  ///< that the whole job begins with
   std::vector<std::string> command;
   std::string directory;  ///< to run in
   std::vector<std::pair<std::string, std::string>> environment;
@@ -50,5 +52,10 @@ struct ProgramDescription {
 
 std::string to_text(const ProgramDescription& program);
 Result<ProgramDescription> read_program_description(const std::string& text);
+std::string command_to_text(const std::vector<std::string>& command);
+Result<std::vector<std::string>> read_command(const std::string& text);
+
+/// No job has more ranks.
+inline constexpr std::uint32_t most_ranks = 1u << 20;
 
 }  // namespace weft

@@ -29,5 +29,13 @@ TEST(agent_protocol, nonsense_is_no_program) {
   }
 }
 
+TEST(agent_protocol, a_command_of_further_ranks_gets_through) {
+  const std::vector<std::string> command{"./worker", "a b", "\"'\n", ""};
+  const auto read = read_command(command_to_text(command));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, command);
+  for (const char* text : {"", "[]", "{}", "[1]"}) EXPECT_FALSE(read_command(text)) << text;
+}
+
 }  // namespace
 }  // namespace weft

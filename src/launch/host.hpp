@@ -44,6 +44,10 @@ class Host {
   virtual const std::string& name() const = 0;
   /// `description`: the first message to the process.
   virtual Result<void> start(std::uint32_t rank, const std::string& description) = 0;
+  /// The job has so many ranks now, and those that are new run `command`.
+  virtual void grow(std::uint32_t ranks, const std::vector<std::string>& command) = 0;
+  /// Ends a rank's process, if there is one.
+  virtual void kill(std::uint32_t rank) = 0;
   virtual void send(std::uint32_t rank, char kind, std::string_view text) = 0;
   virtual void signal_all(int number) = 0;
   /// No process runs any more, and none will.

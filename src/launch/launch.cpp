@@ -96,15 +96,11 @@ class Launcher final : private HostListener {
     if (!options_.file.empty()) return prepare_file();
     secret_ = make_job_secret();
     ranks_.resize(options_.processes);
+    // Lives that repeat themselves would start programs again.
+    if (!options_.restart) worlds_.emplace(options_.processes);
     if (options_.hosts.empty()) {
-      auto here = std::make_unique<LocalHost>(options_.processes, options_.command, signals_,
-                                              options_.restart);
-      // Lives that repeat themselves would start programs again.
-      if (!options_.restart) {
-        worlds_.emplace(options_.processes);
-        grows_on_ = here.get();
-      }
-      hosts_.push_back(std::move(here));
+      hosts_.push_back(std::make_unique<LocalHost>(options_.processes, options_.command, signals_,
+                                                   options_.restart));
       for (Rank& rank : ranks_) rank.host = hosts_[0].get();
     } else {
       prepare_hosts();
@@ -299,8 +295,7 @@ class Launcher final : private HostListener {
     if (Ports::is_about_port(*question)) return tell_answer(rank, ports_.answer(*question, rank));
     if (!worlds_) {
       return tell_answer(rank, {.refusal = "weft run starts further processes, and keeps names, "
-                                           "on its own host and without --restart; leave --hosts, "
-                                           "--config and --restart out"});
+                                           "without --restart and --config alone; leave them out"});
     }
     if (question->kind != LauncherQuestion::Kind::spawn) {
       return tell_answer(rank, worlds_->answer_about_name(*question));
@@ -321,10 +316,10 @@ class Launcher final : private HostListener {
     directory_.grow(all);
     lives_->grow(all);
     for (std::size_t i = 0; i < question.programs.size(); ++i) {
-      grows_on_->grow(world.ends[i], question.programs[i].command);
+      for (const auto& host : hosts_) host->grow(world.ends[i], question.programs[i].command);
     }
     for (std::uint32_t rank = world.first; rank < all; ++rank) {
-      ranks_[rank].host = grows_on_;
+      ranks_[rank].host = &freest_host();
       if (auto started = start(rank); !started) {
         for (std::uint32_t i = rank; i < all; ++i) lives_->skip(i);
         return refuse(*worlds_->on_ended(rank), started.error().message);
@@ -332,10 +327,26 @@ class Launcher final : private HostListener {
     }
   }
 
+  /// With the most free slots.
+  Host& freest_host() const {
+    const auto free = [this](std::size_t i) {
+      std::int64_t slots = i < options_.hosts.size() ? options_.hosts[i].slots : 0;
+      for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+        if (ranks_[rank].host == hosts_[i].get() && lives_->runs(rank)) --slots;
+      }
+      return slots;
+    };
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < hosts_.size(); ++i) best = free(i) > free(best) ? i : best;
+    return *hosts_[best];
+  }
+
   /// The processes of a world that another one waits for in vain: nobody needs them.
   void refuse(const World& world, const std::string& why) {
     tell_answer(world.asked_by, {.refusal = why});
-    for (std::uint32_t i = 0; i < world.size; ++i) grows_on_->kill(world.first + i);
+    for (std::uint32_t rank = world.first; rank < world.first + world.size; ++rank) {
+      if (ranks_[rank].host != nullptr) ranks_[rank].host->kill(rank);
+    }
   }
 
   /// Null: none of them yet.
@@ -513,15 +524,8 @@ class Launcher final : private HostListener {
   /// Others count on a process that is not there any more, and that has not failed.
   void end_without(std::uint32_t rank) {
     if (ending_) return;
-    const char* how =
-        !lives_->needs_all()
-            ? "before its program had returned, and others count on it; return from the function "
-              "that run_program is given instead"
-        : lives_->has_joined(rank)
-            ? "before it had called MPI_Finalize, and others count on it; call that in all "
-              "processes"
-            : "and never called MPI_Init, as others did; start programs of MPI alone";
-    const std::string what = fmt::format("rank {} exited with code 0 {}", rank, how);
+    const std::string what =
+        fmt::format("rank {} exited with code 0 {}", rank, lives_->why_missed(rank));
     say_(what);
     count(1);
     end_all(what);
@@ -571,16 +575,14 @@ class Launcher final : private HostListener {
   std::set<const Host*> given_up_;     // could not be reached again
   std::optional<RankLives> lives_;
   Ports ports_;
-  std::optional<Worlds> worlds_;   // none: no process can be started while the job runs
-  LocalHost* grows_on_ = nullptr;  // where they are
+  std::optional<Worlds> worlds_;  // none: no process can be started while the job runs
   std::vector<std::pair<std::uint32_t, std::string>> questions_;  // of ranks
   std::map<std::uint32_t, Instant> waiting_;  // ranks that are to be started, and when
   LaunchOutcome outcome_;
   std::optional<Error> error_;
   Instant kill_at_ = Instant::never();
   bool repeats_ = false;  // lives of this program repeat themselves
-  bool told_over_ = false;
-  bool ending_ = false;
+  bool told_over_ = false, ending_ = false;
 };
 
 }  // namespace

@@ -8,13 +8,6 @@
 
 namespace weft {
 
-const std::vector<std::string>& LocalHost::command_of(std::uint32_t rank) const {
-  if (rank < ranks_at_first_) return command_;
-  return std::find_if(spawned_.begin(), spawned_.end(),
-                      [&](const Spawned& each) { return rank < each.end; })
-      ->command;
-}
-
 Result<void> LocalHost::start(std::uint32_t rank, const std::string& description) {
   ProgramFiles files;
   Descriptor output;
@@ -27,7 +20,7 @@ Result<void> LocalHost::start(std::uint32_t rank, const std::string& description
     files = {.output = output.get(), .outcomes = kept.outcomes.descriptor()};
   }
   auto started = processes_.start(rank, [&](Channel channel) {
-    return execute_program(command_of(rank), signals_, std::move(channel), files);
+    return execute_program(commands_.of(rank), signals_, std::move(channel), files);
   });
   if (!started) return started;
   const auto at = std::lower_bound(started_.begin(), started_.end(), rank);

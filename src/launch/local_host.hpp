@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/commands.hpp"
 #include "launch/host.hpp"
 #include "launch/process_output.hpp"
 #include "launch/signal_file.hpp"
@@ -18,25 +19,20 @@ namespace weft {
 class LocalHost final : public Host {
  public:
   /// `ranks`: of the whole job. `restarts`: a rank may have several lives, so that their output
-  /// goes through the launcher, and their outcomes are kept. The command and signals outlive it.
+  /// goes through the launcher, and their outcomes are kept. Signals outlive it.
   LocalHost(std::uint32_t ranks, const std::vector<std::string>& command, const SignalFile& signals,
             bool restarts)
-      : processes_(ranks),
-        ranks_at_first_(ranks),
-        command_(command),
-        signals_(signals),
-        restarts_(restarts) {}
+      : processes_(ranks), commands_(ranks, command), signals_(signals), restarts_(restarts) {}
 
-  /// There are more ranks, and those from the last one so far on run `command`.
-  void grow(std::uint32_t ranks, const std::vector<std::string>& command) {
+  void grow(std::uint32_t ranks, const std::vector<std::string>& command) override {
     processes_.grow(ranks);
-    spawned_.push_back({.end = ranks, .command = command});
+    commands_.add(ranks, command);
   }
   const std::string& name() const override { return name_; }
   Result<void> start(std::uint32_t rank, const std::string& description) override;
   void send(std::uint32_t rank, char kind, std::string_view text) override;
   void signal_all(int number) override { processes_.signal_all(number); }
-  void kill(std::uint32_t rank) { processes_.signal(rank, SIGKILL); }
+  void kill(std::uint32_t rank) override { processes_.signal(rank, SIGKILL); }
   void add_to(std::vector<pollfd>& files) const override;
   void step(Instant now, HostListener& listener) override;
 
@@ -45,17 +41,10 @@ class LocalHost final : public Host {
     ProcessOutput output;
     HeldOutcomes outcomes;
   };
-  struct Spawned {
-    std::uint32_t end = 0;  // behind the last rank
-    std::vector<std::string> command;
-  };
   void hear(std::uint32_t rank, HostListener& listener);
-  const std::vector<std::string>& command_of(std::uint32_t rank) const;
 
   ProcessSet processes_;
-  const std::uint32_t ranks_at_first_;
-  const std::vector<std::string>& command_;
-  std::vector<Spawned> spawned_;  // in the order of ranks
+  Commands commands_;
   const SignalFile& signals_;
   const bool restarts_;
   bool output_full_ = false;

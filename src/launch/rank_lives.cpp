@@ -98,6 +98,17 @@ std::optional<std::uint32_t> RankLives::left_early() const {
   return static_cast<std::uint32_t>(found - ranks_.begin());
 }
 
+const char* RankLives::why_missed(std::uint32_t rank) const {
+  if (!needs_all_) {
+    return "before its program had returned, and others count on it; return from the function that "
+           "run_program is given instead";
+  }
+  return has_joined(rank)
+             ? "before it had called MPI_Finalize, and others count on it; call that in all "
+               "processes"
+             : "and never called MPI_Init, as others did; start programs of MPI alone";
+}
+
 void RankLives::decide() {
   if (!options_.decides) return;
   over_ = over_ || std::all_of(ranks_.begin(), ranks_.end(),

@@ -60,12 +60,13 @@ class RankLives {
   std::optional<std::uint32_t> lost() const;
   /// A process that others may count on left with code 0 before its program returned.
   std::optional<std::uint32_t> left_early() const;
+  /// What such a process should have done, for a message that it exited.
+  const char* why_missed(std::uint32_t rank) const;
   /// All programs have returned. Nothing is started any more.
   bool over() const { return over_; }
   std::uint32_t running() const { return running_; }
   bool runs(std::uint32_t rank) const { return ranks_[rank].state == State::runs; }
   bool has_joined(std::uint32_t rank) const { return ranks_[rank].joined; }
-  bool needs_all() const { return needs_all_; }
   std::uint32_t restarts() const { return restarts_; }
 
  private:

@@ -79,6 +79,7 @@ Result<void> RemoteHost::connect() {
   owed_output_ = 0;
   heard_ = next_beat_ = monotonic_now();
   pipe_->send(agent_message::program, 0, options_.program);
+  for (const auto& [ranks, command] : grown_) pipe_->send(agent_message::grow, ranks, command);
   return {};
 }
 
@@ -116,6 +117,16 @@ Result<void> RemoteHost::start(std::uint32_t rank, const std::string& descriptio
     starts_.emplace_back(rank, description);
   }
   return {};
+}
+
+void RemoteHost::grow(std::uint32_t ranks, const std::vector<std::string>& command) {
+  grown_.emplace_back(ranks, command_to_text(command));
+  if (pipe_ != nullptr) pipe_->send(agent_message::grow, ranks, grown_.back().second);
+}
+
+void RemoteHost::kill(std::uint32_t rank) {
+  std::erase_if(starts_, [&](const auto& each) { return each.first == rank; });
+  if (pipe_ != nullptr) pipe_->send(agent_message::kill, rank, "");
 }
 
 void RemoteHost::send(std::uint32_t rank, char kind, std::string_view text) {

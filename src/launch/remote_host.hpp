@@ -35,6 +35,8 @@ class RemoteHost final : public Host {
 
   const std::string& name() const override { return options_.host; }
   Result<void> start(std::uint32_t rank, const std::string& description) override;
+  void grow(std::uint32_t ranks, const std::vector<std::string>& command) override;
+  void kill(std::uint32_t rank) override;
   void send(std::uint32_t rank, char kind, std::string_view text) override;
   void signal_all(int number) override;
   void finish() override;
@@ -62,6 +64,7 @@ class RemoteHost final : public Host {
   std::string why_;         // it is given up
   /// Processes that are to be started when it has answered.
   std::vector<std::pair<std::uint32_t, std::string>> starts_;
+  std::vector<std::pair<std::uint32_t, std::string>> grown_;  // for each agent: ranks, command
   std::int64_t owed_output_ = 0;  // bytes that were heard, and that the agent does not know of yet
   Instant heard_{};
   Instant next_beat_{};

@@ -17,12 +17,24 @@ for n in 1 2 3 4; do
   done
 done
 
+# Processes of --hosts: those that are started later go to the free slots of other hosts. A stand-in for ssh.
+printf '#!/usr/bin/env bash\necho "$1" >>%q\nshift\nexec bash -c "$*"\n' "$dir/reached" >"$dir/ssh"
+chmod +x "$dir/ssh"
+printf 'alpha 2\nbeta 3\n' >"$dir/hosts"
+for fabric in auto tcp; do
+  got=$("$weft" run -n 2 --hosts "$dir/hosts" --ssh "$dir/ssh" --remote-weft "$weft" --timeout 20s --fabric "$fabric" \
+    -- "$program" 2>"$dir/err") || fail "--hosts $fabric ended with $?: $(cat "$dir/err")"
+  [[ $got == "2 processes, sums ${result[2]}"* ]] || fail "--hosts $fabric prints '$got'"
+  [[ $(sort -u "$dir/reached") == $'alpha\nbeta' ]] || fail "--hosts reached $(cat "$dir/reached")"
+  rm "$dir/reached"
+done
+
 # refused TEXT COMMAND…: it ends badly, and one line has the text.
 refused() {
   ! "${@:2}" >"$dir/out" 2>&1 || fail "${*:2} ends well"
   grep -q -- "$1" "$dir/out" || fail "${*:2}: no line '$1': $(cat "$dir/out")"
 }
-refused 'MPI_Comm_spawn: weft run starts further processes.*without --restart' \
+refused 'MPI_Comm_spawn: weft run starts further processes.*without --restart and --config' \
   "$weft" run -n 2 --restart on-failure -- "$program"
 # Those of the standard's ABI find weft's library by themselves.
 [[ $program != */standard_* ]] || refused 'MPI_Comm_spawn: it needs weft run' "$program"
