@@ -41,13 +41,15 @@ class Image {
   bool is_64_bit() const { return is_elf(ELFCLASS64); }
   bool is_32_bit() const { return is_elf(ELFCLASS32); }
   /// The name of MPI's first function is somewhere: in a table of symbols, or in a message.
-  bool names_mpi() const {
-    static constexpr std::string_view name = "MPI_Init";
+  bool names_mpi() const { return has("MPI_Init"); }
+  /// That of MPI_Init in MPICH's module of Fortran 2008 is.
+  bool names_module_of_mpich() const { return has("mpi_init_f08_") || has("mpi_init_thread_f08_"); }
+
+ private:
+  bool has(std::string_view name) const {
     return !bytes_.empty() &&
            ::memmem(bytes_.data(), bytes_.size(), name.data(), name.size()) != nullptr;
   }
-
- private:
   bool is_elf(unsigned char size) const {
     const auto ident = at<std::array<unsigned char, EI_NIDENT>>(0);
     return ident && std::memcmp(ident->data(), ELFMAG, SELFMAG) == 0 && (*ident)[EI_CLASS] == size;
@@ -229,8 +231,14 @@ MpiChoice choose_mpi(std::span<const std::byte> bytes) {
                               choice.library, library)};
     }
     if (!choice.abi.empty()) continue;
-    choice = {.abi = std::string(known->abi), .library = library, .wrong = {}};
+    const std::string abi(known->abi);
+    choice = {.abi = abi, .folder = abi, .library = library, .wrong = {}};
     if (!known->own.empty()) choice.library = known->own;
+  }
+  // MPICH's own library of Fortran has that module, and calls weft's of C.
+  if (choice.abi == "mpich" && image.names_module_of_mpich()) {
+    choice.folder = "mpich-own-fortran";
+    choice.library = "libmpich.so.12";
   }
   return choice;
 }
@@ -246,7 +254,7 @@ std::string prefer_own_mpi(const std::string& program) {
   const MpiChoice choice = choose_mpi(file.bytes());
   if (!choice.wrong.empty()) return fmt::format("cannot start '{}': {}", program, choice.wrong);
   if (choice.abi.empty()) return {};
-  const std::string name = fmt::format("weft-mpi/{}/{}", choice.abi, choice.library);
+  const std::string name = fmt::format("weft-mpi/{}/{}", choice.folder, choice.library);
   const auto own = find_module(name);
   if (!own) {
     return fmt::format(

@@ -15,7 +15,8 @@ std::vector<std::string> needed_libraries(std::span<const std::byte> image);
 
 /// The MPI of a program, as far as weft takes its place.
 struct MpiChoice {
-  std::string abi;      ///< the folder of weft's libraries; empty: the program is of no MPI
+  std::string abi;      ///< empty: the program is of no MPI
+  std::string folder;   ///< of weft's libraries for it
   std::string library;  ///< the first that it needs
   std::string wrong;    ///< why it cannot run, and how it could; empty: it can
 };

@@ -35,12 +35,15 @@ class Keys {
  public:
   using Copy = int(Handle, int, void*, void*, void*, int*);
   using Delete = int(Handle, int, void*, void*);
+  /// How a language calls functions of its own: those are the first argument.
+  using CopyProxy = int(Copy*, Handle, int, void*, int kind, void*, void*, int*);
+  using DeleteProxy = int(Delete*, Handle, int, int kind, void*, void*);
 
   /// The keys of different kinds are different numbers.
   explicit Keys(int first) : first_(first) {}
 
   int add(Copy* copies, Delete* deletes, void* extra) {
-    keys_.push_back({copies, deletes, extra, true});
+    keys_.push_back({.copies = copies, .deletes = deletes, .extra = extra});
     return first_ + static_cast<int>(keys_.size()) - 1;
   }
   /// False: there is no such key.
@@ -48,6 +51,14 @@ class Keys {
     Key* const found = find(key);
     if (found != nullptr) found->is_open = false;
     return found != nullptr;
+  }
+  /// False: there is no such key.
+  bool set_proxies(int key, CopyProxy* copy, DeleteProxy* remove) {
+    Key* const found = find(key);
+    if (found == nullptr) return false;
+    found->copy_proxy = copy;
+    found->delete_proxy = remove;
+    return true;
   }
   bool is_open(int key) { return find(key) != nullptr; }
 
@@ -90,20 +101,25 @@ class Keys {
       }
       void* copied = nullptr;
       int flag = 0;
-      if (const int error = key.copies(from, value.key, key.extra, value.value, &copied, &flag);
-          error != 0) {
-        return error;
-      }
+      const int error = key.copy_proxy != nullptr
+                            ? key.copy_proxy(key.copies, from, value.key, key.extra, proxied_kind,
+                                             value.value, &copied, &flag)
+                            : key.copies(from, value.key, key.extra, value.value, &copied, &flag);
+      if (error != 0) return error;
       if (flag != 0) keep(to, value.key, copied);
     }
     return 0;
   }
 
  private:
+  /// Of values, as proxies are told it: an integer of the size of addresses.
+  static constexpr int proxied_kind = 1;
   struct Key {
     Copy* copies = nullptr;
     Delete* deletes = nullptr;
     void* extra = nullptr;
+    CopyProxy* copy_proxy = nullptr;  ///< null: the functions are called themselves
+    DeleteProxy* delete_proxy = nullptr;
     bool is_open = true;
     int uses = 0;  ///< values under it
   };
@@ -119,7 +135,9 @@ class Keys {
   }
   int call_delete(Handle handle, const Attributes::Value& value) {
     const Key key = at(value.key);  // the function may make keys
-    return key.deletes != nullptr ? key.deletes(handle, value.key, value.value, key.extra) : 0;
+    if (key.deletes == nullptr) return 0;
+    if (key.delete_proxy == nullptr) return key.deletes(handle, value.key, value.value, key.extra);
+    return key.delete_proxy(key.deletes, handle, value.key, proxied_kind, value.value, key.extra);
   }
 
   int first_;

@@ -154,6 +154,13 @@ void mpi_type_create_keyval_(NewKey::Copy* copy, NewKey::Delete* remove, int* ke
       keep_key(NewKey{.copy = copy, .remove = remove, .state = *state}));
 }
 
+void mpi_win_create_keyval_(NewKey::Copy* copy, NewKey::Delete* remove, int* key,
+                            const MPI_Aint* state, int* error) {
+  *error =
+      MPI_Win_create_keyval(copy_attribute<MPI_Win, MPI_Aint>, delete_attribute<MPI_Win, MPI_Aint>,
+                            key, keep_key(NewKey{.copy = copy, .remove = remove, .state = *state}));
+}
+
 void mpi_keyval_create_(OldKey::Copy* copy, OldKey::Delete* remove, int* key, const int* state,
                         int* error) {
   *error =
@@ -177,6 +184,24 @@ void mpi_type_get_attr_(void* type, const int* key, MPI_Aint* value, int* flag, 
   void* found = nullptr;
   *error = MPI_Type_get_attr(Type(type, {}).c(), *key, &found, flag);
   if (*error == MPI_SUCCESS && *flag != 0) *value = reinterpret_cast<MPI_Aint>(found);
+}
+
+void mpi_win_set_attr_(void* window, const int* key, const MPI_Aint* value, int* error) {
+  *error = MPI_Win_set_attr(Win(window, {}).c(), *key, reinterpret_cast<void*>(*value));
+}
+
+/// MPI's own are numbers here, to which C gets pointers; but the address of the window.
+void mpi_win_get_attr_(void* window, const int* fortran_key, MPI_Aint* value, int* flag,
+                       int* error) {
+  const int key = abi::key_from_fortran(*fortran_key);
+  void* found = nullptr;
+  *error = MPI_Win_get_attr(Win(window, {}).c(), key, &found, flag);
+  if (*error != MPI_SUCCESS || *flag == 0) return;
+  const bool is_small =
+      key == MPI_WIN_DISP_UNIT || key == MPI_WIN_CREATE_FLAVOR || key == MPI_WIN_MODEL;
+  *value = is_small              ? *static_cast<const int*>(found)
+           : key == MPI_WIN_SIZE ? *static_cast<const MPI_Aint*>(found)
+                                 : reinterpret_cast<MPI_Aint>(found);
 }
 
 void mpi_comm_create_errhandler_(ErrorFunction* function, int* made, int* error) {
@@ -223,6 +248,7 @@ void mpi_grequest_start_(Generalized::Query* query, Generalized::Free* free,
 WEFT_ATTRIBUTE_FUNCTIONS(, int)
 WEFT_ATTRIBUTE_FUNCTIONS(comm_, MPI_Aint)
 WEFT_ATTRIBUTE_FUNCTIONS(type_, MPI_Aint)
+WEFT_ATTRIBUTE_FUNCTIONS(win_, MPI_Aint)
 #undef WEFT_ATTRIBUTE_FUNCTIONS
 
 }  // extern "C"

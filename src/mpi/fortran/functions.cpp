@@ -63,11 +63,6 @@ MPI_User_function* c_function_for(Operation* operation) {
   return operates[static_cast<std::size_t>(found - operations.begin())];
 }
 
-/// Of a string: Open MPI's library of `use mpi_f08` passes an int.
-std::size_t length_of(std::size_t passed) {
-  return static_cast<unsigned>(passed);
-}
-
 /// Ends the job with one line that names the function.
 void absent(std::string_view symbol) {
   symbol.remove_suffix(1);
@@ -111,6 +106,7 @@ namespace abi = weft::mpi::abi;
 #define WEFT_P10 WEFT_P9, void* a10
 #define WEFT_P11 WEFT_P10, void* a11
 #define WEFT_P12 WEFT_P11, void* a12
+#define WEFT_P13 WEFT_P12, void* a13
 #define WEFT_A1 a1
 #define WEFT_A2 WEFT_A1, a2
 #define WEFT_A3 WEFT_A2, a3
@@ -123,8 +119,9 @@ namespace abi = weft::mpi::abi;
 #define WEFT_A10 WEFT_A9, a10
 #define WEFT_A11 WEFT_A10, a11
 #define WEFT_A12 WEFT_A11, a12
-#define WEFT_NTH(a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
-#define WEFT_COUNT(...) WEFT_NTH(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
+#define WEFT_A13 WEFT_A12, a13
+#define WEFT_NTH(a, b, c, d, e, f, g, h, i, j, k, l, m, n, ...) n
+#define WEFT_COUNT(...) WEFT_NTH(__VA_ARGS__, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
 #define WEFT_JOIN_(a, b) a##b
 #define WEFT_JOIN(a, b) WEFT_JOIN_(a, b)
 #define WEFT_P(...) WEFT_JOIN(WEFT_P, WEFT_COUNT(__VA_ARGS__))
@@ -199,6 +196,26 @@ void mpi_info_get_(void* info, void* key, int* most, char* value, int* flag, int
   if (*error != MPI_SUCCESS || *flag == 0) return;
   found.resize(std::min(std::strlen(found.c_str()), value_length));
   std::fill(std::copy(found.begin(), found.end(), value), value + value_length, ' ');
+}
+
+/// Programs know where their buffer is.
+void mpi_buffer_detach_(void*, int* bytes, int* error) {
+  void* buffer = nullptr;
+  *error = MPI_Buffer_detach(&buffer, bytes);
+}
+
+void mpi_pcontrol_(const int* level) {
+  (void)MPI_Pcontrol(*level);
+}
+
+void mpi_type_get_contents_(void* type, const int* integers, const int* addresses, const int* types,
+                            int* all_integers, MPI_Aint* all_addresses, int* all_types,
+                            int* error) {
+  std::vector<MPI_Datatype> found(static_cast<std::size_t>(std::max(*types, 0)), MPI_DATATYPE_NULL);
+  *error = MPI_Type_get_contents(Type(type, {}).c(), *integers, *addresses, *types, all_integers,
+                                 all_addresses, found.data());
+  if (*error != MPI_SUCCESS) return;
+  std::transform(found.begin(), found.end(), all_types, abi::to_fortran<MPI_Datatype>);
 }
 
 /// Keeps a compiler from moving a buffer's accesses across it.

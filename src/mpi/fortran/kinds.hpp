@@ -41,6 +41,8 @@ using Ints = InPlace<int>;
 using AintOut = InPlace<MPI_Aint>;
 using Aints = InPlace<MPI_Aint>;
 using Address = InPlace<void>;  // where C writes a pointer
+using CountOut = InPlace<MPI_Count>;
+using Ranges = InPlace<int[3]>;
 
 template <class T>
 class Value {
@@ -54,6 +56,7 @@ class Value {
 };
 using Int = Value<int>;
 using Aint = Value<MPI_Aint>;
+using Count = Value<MPI_Count>;
 
 /// Memory of the program, MPI_BOTTOM or MPI_IN_PLACE.
 class Buffer {
@@ -67,6 +70,20 @@ class Buffer {
 
  private:
   void* address_;
+};
+
+/// Weights of a graph's edges, or one of the words for none.
+class Weights {
+ public:
+  Weights(void* address, const Context&) : weights_(static_cast<int*>(address)) {
+    if (address == abi::fortran_unweighted()) weights_ = MPI_UNWEIGHTED;
+    if (address == abi::fortran_weights_empty()) weights_ = MPI_WEIGHTS_EMPTY;
+  }
+  int* c() { return weights_; }
+  void done(int) {}
+
+ private:
+  int* weights_;
 };
 
 template <class Handle>
@@ -161,6 +178,7 @@ class Handles {
 };
 using Requests = Handles<MPI_Request, true>;
 using Types = Handles<MPI_Datatype, false>;
+using Infos = Handles<MPI_Info, false>;
 
 /// A datatype for each process that the communicator's collectives reach. The communicator is the
 /// argument of that number, from 1.
@@ -261,6 +279,11 @@ class IndicesOut {
   int* fortran_;
   std::vector<int> values_;
 };
+
+/// Of a string: Open MPI's library of `use mpi_f08` passes an int.
+inline std::size_t length_of(std::size_t passed) {
+  return static_cast<unsigned>(passed);
+}
 
 /// A string without a terminator; blanks at its end do not count.
 class TextIn {

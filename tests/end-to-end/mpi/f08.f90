@@ -38,7 +38,7 @@ program f08
   type(MPI_Info) :: info
   type(MPI_Errhandler) :: handler
   character(len=20) :: value
-  character(len=MPI_MAX_ERROR_STRING) :: text
+  character(len=MPI_MAX_PROCESSOR_NAME) :: text
   logical :: flag
   call MPI_Init()
   call MPI_Comm_rank(MPI_COMM_WORLD, rank)

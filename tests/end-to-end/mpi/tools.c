@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
   expect(waiting == 0 && variables >= 3, "none waits any more");
   expect(MPI_T_pvar_write(session, handles[0], &messages) == MPI_T_ERR_PVAR_NO_WRITE,
          "a variable cannot be written");
+  expect(MPIX_Query_cuda_support() == 0, "memory of GPUs is not sent");
   MPI_T_pvar_handle_free(session, &handles[0]);
   MPI_T_pvar_session_free(&session);
   printf("%d failures\n", failures);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The symbols of MPICH's ABI that are no functions of MPI: programs use them through its header.
+// The symbols of MPICH's ABI that are none of MPI: programs use them through its header.
 #include <cstring>
 
 #include "mpi/abi/mpich/abi.hpp"
@@ -15,6 +15,25 @@ extern int* const MPI_UNWEIGHTED = &unweighted;
 extern int* const MPI_WEIGHTS_EMPTY = &weights_empty;
 extern MPI_T_pvar_handle const MPI_T_PVAR_ALL_HANDLES =
     reinterpret_cast<MPI_T_pvar_handle>(&all_handles);
+
+#define WEFT_MPI_FUNCTION(result, name, parameters) result name parameters;
+#include "mpi/abi/mpich/functions.def"
+#undef WEFT_MPI_FUNCTION
+
+/// No memory of a GPU can be sent.
+int MPIX_Query_cuda_support() {
+  return 0;
+}
+int MPIX_Query_hip_support() {
+  return 0;
+}
+int MPIX_Query_ze_support() {
+  return 0;
+}
+int MPIX_GPU_query_support(int, int* is_supported) {
+  *is_supported = 0;
+  return MPI_SUCCESS;
+}
 
 /// MPI_COMM_DUP_FN and the like: copies an attribute as it is.
 int MPIR_Dup_fn(MPI_Comm, int, void*, void* value, void* copied, int* flag) {

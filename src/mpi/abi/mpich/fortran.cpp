@@ -3,3 +3,6 @@
 
 int mpipriv1_[7];
 int mpipriv2_[6];
+char mpiprivc_[2];
+int mpifcmb5_;
+int mpifcmb9_;

@@ -13,6 +13,12 @@ extern "C" {
 extern int mpipriv1_[7];
 /// The common block that holds MPI_STATUSES_IGNORE and MPI_ERRCODES_IGNORE.
 extern int mpipriv2_[6];
+/// The common block that holds MPI_ARGVS_NULL and MPI_ARGV_NULL.
+extern char mpiprivc_[2];
+/// The common block of MPI_UNWEIGHTED.
+extern int mpifcmb5_;
+/// The common block of MPI_WEIGHTS_EMPTY.
+extern int mpifcmb9_;
 }
 
 namespace weft::mpi::abi {
@@ -50,10 +56,27 @@ inline void* fortran_statuses_ignore() {
   return &mpipriv2_[0];
 }
 
+inline void* fortran_unweighted() {
+  return &mpifcmb5_;
+}
+inline void* fortran_weights_empty() {
+  return &mpifcmb9_;
+}
+inline void* fortran_errcodes_ignore() {
+  return &mpipriv2_[5];
+}
+inline void* fortran_argv_null() {
+  return &mpiprivc_[1];
+}
+inline void* fortran_argvs_null() {
+  return &mpiprivc_[0];
+}
+
 /// Converts an attribute key of a Fortran program to C's: MPICH's predefined keys are one larger in
 /// Fortran; keys of the program are the same.
 inline int key_from_fortran(int key) {
-  const bool is_predefined = key > MPI_TAG_UB && key <= MPI_APPNUM + 1;
+  const bool is_predefined = (key > MPI_TAG_UB && key <= MPI_APPNUM + 1) ||
+                             (key > MPI_WIN_BASE && key <= MPI_WIN_MODEL + 1);
   return is_predefined ? key - 1 : key;
 }
 

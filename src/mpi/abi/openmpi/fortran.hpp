@@ -10,6 +10,11 @@ extern int mpi_fortran_bottom_;
 extern int mpi_fortran_in_place_;
 extern double mpi_fortran_status_ignore_;
 extern double mpi_fortran_statuses_ignore_;
+extern int mpi_fortran_errcodes_ignore_;
+extern int mpi_fortran_unweighted_;
+extern int mpi_fortran_weights_empty_;
+extern char mpi_fortran_argv_null_;
+extern char mpi_fortran_argvs_null_;
 }
 
 namespace weft::mpi::abi {
@@ -34,6 +39,22 @@ inline void* fortran_status_ignore() {
 }
 inline void* fortran_statuses_ignore() {
   return &mpi_fortran_statuses_ignore_;
+}
+
+inline void* fortran_unweighted() {
+  return &mpi_fortran_unweighted_;
+}
+inline void* fortran_weights_empty() {
+  return &mpi_fortran_weights_empty_;
+}
+inline void* fortran_errcodes_ignore() {
+  return &mpi_fortran_errcodes_ignore_;
+}
+inline void* fortran_argv_null() {
+  return &mpi_fortran_argv_null_;
+}
+inline void* fortran_argvs_null() {
+  return &mpi_fortran_argvs_null_;
 }
 
 inline int key_from_fortran(int key) {

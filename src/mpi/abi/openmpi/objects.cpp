@@ -7,6 +7,23 @@
 #include "mpi/abi/openmpi/objects.def"
 #undef WEFT_MPI_OBJECT
 
+// What Fortran passes for no status: of whatever has that common block.
+extern "C" {
+[[gnu::weak]] extern double mpi_fortran_status_ignore_;
+[[gnu::weak]] extern double mpi_fortran_statuses_ignore_;
+void* MPI_F_STATUS_IGNORE = &mpi_fortran_status_ignore_;
+void* MPI_F_STATUSES_IGNORE = &mpi_fortran_statuses_ignore_;
+
+#define WEFT_MPI_FUNCTION(result, name, parameters) result name parameters;
+#include "mpi/abi/openmpi/functions.def"
+#undef WEFT_MPI_FUNCTION
+
+/// No memory of a GPU can be sent.
+int MPIX_Query_cuda_support() {
+  return 0;
+}
+}
+
 // The copy and delete functions of attributes that mpi.h names. They have one form for all kinds of
 // objects, whose handles are pointers.
 extern "C" {

@@ -76,6 +76,22 @@ inline void* fortran_statuses_ignore() {
   return &mpi_weft_statuses_ignore_[0];
 }
 
+inline void* fortran_unweighted() {
+  return &mpi_weft_unweighted_;
+}
+inline void* fortran_weights_empty() {
+  return &mpi_weft_weights_empty_;
+}
+inline void* fortran_errcodes_ignore() {
+  return &mpi_weft_errcodes_ignore_;
+}
+inline void* fortran_argv_null() {
+  return &mpi_weft_argv_null_;
+}
+inline void* fortran_argvs_null() {
+  return &mpi_weft_argvs_null_;
+}
+
 inline int key_from_fortran(int key) {
   return key;
 }
