@@ -103,6 +103,9 @@ std::size_t write(const Record& record, Differences& before, std::byte* to) {
       at = put(folded(record.value - before.time), at);
       before.time = record.value;
       break;
+    case Kind::number:
+      at = put(folded(record.value), at);
+      break;
   }
   return static_cast<std::size_t>(at - to);
 }
@@ -139,6 +142,9 @@ std::size_t read(std::span<const std::byte> from, Differences& before, Record& r
       break;
     case Kind::time:
       record.value = before.time + unfolded(numbers.next());
+      break;
+    case Kind::number:
+      record.value = unfolded(numbers.next());
       break;
     default:
       return 0;

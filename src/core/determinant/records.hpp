@@ -18,6 +18,7 @@ enum class Kind : std::uint8_t {
   cancel = 6,   ///< `value` is the number of the receive that was cancelled
   kept = 7,     ///< a receive was to be cancelled, and had taken a message
   time = 8,     ///< the clock, in ns: `value`
+  number = 9,   ///< what something that is done once gave: `value`
 };
 
 struct Record {

@@ -12,7 +12,7 @@ namespace {
 
 Record draw(Rng& rng) {
   Record record;
-  record.kind = static_cast<Kind>(1 + rng.below(8));
+  record.kind = static_cast<Kind>(1 + rng.below(9));
   const auto wide = [&] { return rng.next() >> rng.below(64); };
   switch (record.kind) {
     case Kind::misses:
@@ -33,6 +33,7 @@ Record draw(Rng& rng) {
       break;
     case Kind::cancel:
     case Kind::time:
+    case Kind::number:
       record.value = wide();
       break;
     default:

@@ -75,14 +75,14 @@ MPI_Comm make_of(const Communicator& parent, const Members& members, Generation 
       {.generation = generation, .members = members, .rank = static_cast<std::uint32_t>(rank)});
 }
 
-/// A number that all processes of a host have, and others hardly.
+}  // namespace
+
 int host_color() {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
   return static_cast<int>(std::hash<std::string_view>{}(host)&0x7fff'ffff);
 }
 
-}  // namespace
 }  // namespace weft::mpi
 
 using namespace weft::mpi;

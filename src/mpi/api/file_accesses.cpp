@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chapter on I/O: reading and writing. Every process accesses the file itself, also in
-// collective calls. Calls that do not block have done all when they return.
+// The chapter on I/O: reading and writing. Every process accesses the file itself but in collective
+// calls that block. Calls that do not block have done all when they return.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <numeric>
 #include <span>
 #include <vector>
 
-#include "mpi/api/files.hpp"
+#include "mpi/api/collective_io.hpp"
 
 namespace weft::mpi {
 namespace {
 
-enum class Direction : std::uint8_t { read, write };
 /// The pointer that says where an access begins.
 enum class Pointer : std::uint8_t {
   none,     ///< the offset that the caller gives
@@ -23,68 +19,33 @@ enum class Pointer : std::uint8_t {
   shared,   ///< that of all, in any order
   ordered,  ///< that of all, in the order of ranks
 };
+/// Who accesses the file.
+enum class Who : std::uint8_t {
+  each,  ///< every process its own part, when it likes
+  all,   ///< all at the same time, for each other
+};
 
 struct Access {
   const char* function;
   MPI_File handle;
   Direction direction;
   Pointer pointer;
+  Who who;
   MPI_Offset offset;
   const void* address;
   std::int64_t count;
   MPI_Datatype type;
 };
 
-/// Bytes that were accessed, fewer at the end of a file; −1: an error of the system.
-std::int64_t access_piece(int descriptor, Direction direction, std::byte* memory,
-                          std::uint64_t bytes, std::int64_t place) {
-  std::uint64_t done = 0;
-  while (done < bytes) {
-    const auto at = place + static_cast<std::int64_t>(done);
-    const ssize_t n = direction == Direction::read
-                          ? ::pread(descriptor, memory + done, bytes - done, at)
-                          : ::pwrite(descriptor, memory + done, bytes - done, at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return -1;
-    if (n == 0) break;
-    done += static_cast<std::uint64_t>(n);
+/// Sets the type of what is in memory.
+int check(const Call& call, const FileObject& file, const Access& access, const Datatype*& type) {
+  int error = MPI_SUCCESS;
+  type = call.communicated(access.type, error);
+  if (type == nullptr) return error;
+  if (access.count < 0) {
+    return file.fail(call, MPI_ERR_COUNT, fmt::format("the count is {}", access.count));
   }
-  return static_cast<std::int64_t>(done);
-}
-
-/// The same for consecutive bytes of the view.
-std::int64_t access_view(const FileObject& file, Direction direction, std::span<std::byte> memory,
-                         std::uint64_t begin) {
-  const Datatype& layout = file.view.layout;
-  if (memory.empty()) return 0;
-  if (layout.is_contiguous()) {
-    return access_piece(file.descriptor, direction, memory.data(), memory.size(),
-                        file.view.place_of(begin));
-  }
-  std::int64_t tile =
-      file.view.displacement + static_cast<std::int64_t>(begin / layout.size()) * layout.extent();
-  std::uint64_t skip = begin % layout.size();
-  std::size_t done = 0;
-  for (;; tile += layout.extent()) {
-    for (const Run& run : layout.runs()) {
-      if (skip >= run.bytes) {
-        skip -= run.bytes;
-        continue;
-      }
-      const std::uint64_t bytes = std::min<std::uint64_t>(run.bytes - skip, memory.size() - done);
-      const std::int64_t n = access_piece(file.descriptor, direction, memory.data() + done, bytes,
-                                          tile + run.offset + static_cast<std::int64_t>(skip));
-      if (n < 0) return -1;
-      done += static_cast<std::size_t>(n);
-      skip = 0;
-      if (done == memory.size() || static_cast<std::uint64_t>(n) < bytes) {
-        return static_cast<std::int64_t>(done);
-      }
-    }
-  }
-}
-
-int check(const Call& call, const FileObject& file, const Access& access, std::uint64_t bytes) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(access.count) * type->size();
   const bool writes = access.direction == Direction::write;
   if (writes && (file.mode & MPI_MODE_RDONLY) != 0) {
     return file.fail(call, MPI_ERR_READ_ONLY, file.path + " was opened with MPI_MODE_RDONLY");
@@ -141,16 +102,22 @@ std::int64_t begin_of(FileObject& file, const Access& access, std::int64_t eleme
   return -1;
 }
 
+/// Reads or writes bytes of the view's stream. −1: an error of the system.
+std::int64_t access_bytes(const FileObject& file, const Access& access, std::span<std::byte> memory,
+                          std::uint64_t begin) {
+  if (access.who == Who::all) return access_together(file, access.direction, memory, begin);
+  return access_view(file, access.direction, memory, begin);
+}
+
 int run(const Call& call, FileObject& file, const Access& access, Status& status) {
-  int error = MPI_SUCCESS;
-  const Datatype* const type = call.communicated(access.type, error);
-  if (type == nullptr) return error;
-  if (access.count < 0) {
-    return file.fail(call, MPI_ERR_COUNT, fmt::format("the count is {}", access.count));
+  const Datatype* type = nullptr;
+  if (const int error = check(call, file, access, type); error != MPI_SUCCESS) {
+    if (access.pointer == Pointer::ordered) (void)begin_in_order(file, 0);
+    if (access.who == Who::all) miss_together(file, access.direction);
+    return error;
   }
   const auto count = static_cast<std::uint64_t>(access.count);
   const std::uint64_t bytes = count * type->size();
-  if ((error = check(call, file, access, bytes)) != MPI_SUCCESS) return error;
   const auto elements = static_cast<std::int64_t>(bytes / file.view.element_bytes);
   const std::int64_t begin = begin_of(file, access, elements);
   if (begin < 0) return file.fail_errno(call, "its shared pointer cannot be used");
@@ -163,8 +130,8 @@ int run(const Call& call, FileObject& file, const Access& access, Status& status
   std::int64_t done = 0;
   {
     const FileLock lock(file.descriptor, writes, file.is_atomic);
-    done = access_view(file, access.direction, memory,
-                       static_cast<std::uint64_t>(begin) * file.view.element_bytes);
+    done = access_bytes(file, access, memory,
+                        static_cast<std::uint64_t>(begin) * file.view.element_bytes);
   }
   if (done < 0) return file.fail_errno(call, writes ? "it cannot be written" : "it cannot be read");
   if (!writes && !packed.empty()) {
@@ -233,38 +200,43 @@ int end(const char* function, MPI_File handle, MPI_Status* status) {
 using namespace weft::mpi;
 
 // Functions whose counts have 32 bits, and those whose counts have 64 bits.
-#define WEFT_MPI_ACCESS(NAME, direction, pointer) \
-  { "MPI_File_" #NAME, file, Direction::direction, Pointer::pointer, 0, buffer, count, type }
-#define WEFT_MPI_ACCESS_AT(NAME, direction) \
-  { "MPI_File_" #NAME, file, Direction::direction, Pointer::none, offset, buffer, count, type }
-#define WEFT_MPI_BLOCKING_OF(NAME, Count, Buffer, direction, pointer)               \
+#define WEFT_MPI_ACCESS_OF(NAME, direction, pointer, who, place)                              \
+  {                                                                                           \
+    "MPI_File_" #NAME, file, Direction::direction, Pointer::pointer, Who::who, place, buffer, \
+        count, type                                                                           \
+  }
+#define WEFT_MPI_ACCESS(NAME, direction, pointer, who) \
+  WEFT_MPI_ACCESS_OF(NAME, direction, pointer, who, 0)
+#define WEFT_MPI_ACCESS_AT(NAME, direction, who) \
+  WEFT_MPI_ACCESS_OF(NAME, direction, none, who, offset)
+#define WEFT_MPI_BLOCKING_OF(NAME, Count, Buffer, direction, pointer, who)          \
   int MPI_File_##NAME(MPI_File file, Buffer buffer, Count count, MPI_Datatype type, \
                       MPI_Status* status) {                                         \
-    return block(WEFT_MPI_ACCESS(NAME, direction, pointer), status);                \
+    return block(WEFT_MPI_ACCESS(NAME, direction, pointer, who), status);           \
   }
 #define WEFT_MPI_STARTING_OF(NAME, Count, Buffer, direction, pointer)               \
   int MPI_File_##NAME(MPI_File file, Buffer buffer, Count count, MPI_Datatype type, \
                       MPI_Request* request) {                                       \
-    return start(WEFT_MPI_ACCESS(NAME, direction, pointer), request);               \
+    return start(WEFT_MPI_ACCESS(NAME, direction, pointer, each), request);         \
   }
 #define WEFT_MPI_BEGINNING_OF(NAME, Count, Buffer, direction, pointer)                \
   int MPI_File_##NAME(MPI_File file, Buffer buffer, Count count, MPI_Datatype type) { \
-    return begin(WEFT_MPI_ACCESS(NAME, direction, pointer));                          \
+    return begin(WEFT_MPI_ACCESS(NAME, direction, pointer, all));                     \
   }
-#define WEFT_MPI_BLOCKING_AT_OF(NAME, Count, Buffer, direction)                     \
+#define WEFT_MPI_BLOCKING_AT_OF(NAME, Count, Buffer, direction, who)                \
   int MPI_File_##NAME(MPI_File file, MPI_Offset offset, Buffer buffer, Count count, \
                       MPI_Datatype type, MPI_Status* status) {                      \
-    return block(WEFT_MPI_ACCESS_AT(NAME, direction), status);                      \
+    return block(WEFT_MPI_ACCESS_AT(NAME, direction, who), status);                 \
   }
 #define WEFT_MPI_STARTING_AT_OF(NAME, Count, Buffer, direction)                     \
   int MPI_File_##NAME(MPI_File file, MPI_Offset offset, Buffer buffer, Count count, \
                       MPI_Datatype type, MPI_Request* request) {                    \
-    return start(WEFT_MPI_ACCESS_AT(NAME, direction), request);                     \
+    return start(WEFT_MPI_ACCESS_AT(NAME, direction, each), request);               \
   }
 #define WEFT_MPI_BEGINNING_AT_OF(NAME, Count, Buffer, direction)                    \
   int MPI_File_##NAME(MPI_File file, MPI_Offset offset, Buffer buffer, Count count, \
                       MPI_Datatype type) {                                          \
-    return begin(WEFT_MPI_ACCESS_AT(NAME, direction));                              \
+    return begin(WEFT_MPI_ACCESS_AT(NAME, direction, all));                         \
   }
 #define WEFT_MPI_ENDING(NAME, Buffer)                              \
   int MPI_File_##NAME(MPI_File file, Buffer, MPI_Status* status) { \
@@ -274,18 +246,18 @@ using namespace weft::mpi;
   WEFT_MPI_##FORM##_OF(NAME, int, __VA_ARGS__) \
       WEFT_MPI_##FORM##_OF(NAME##_c, MPI_Count, __VA_ARGS__)
 
-WEFT_MPI_TWICE(BLOCKING, read, void*, read, own)
-WEFT_MPI_TWICE(BLOCKING, read_all, void*, read, own)
-WEFT_MPI_TWICE(BLOCKING, read_shared, void*, read, shared)
-WEFT_MPI_TWICE(BLOCKING, read_ordered, void*, read, ordered)
-WEFT_MPI_TWICE(BLOCKING, write, const void*, write, own)
-WEFT_MPI_TWICE(BLOCKING, write_all, const void*, write, own)
-WEFT_MPI_TWICE(BLOCKING, write_shared, const void*, write, shared)
-WEFT_MPI_TWICE(BLOCKING, write_ordered, const void*, write, ordered)
-WEFT_MPI_TWICE(BLOCKING_AT, read_at, void*, read)
-WEFT_MPI_TWICE(BLOCKING_AT, read_at_all, void*, read)
-WEFT_MPI_TWICE(BLOCKING_AT, write_at, const void*, write)
-WEFT_MPI_TWICE(BLOCKING_AT, write_at_all, const void*, write)
+WEFT_MPI_TWICE(BLOCKING, read, void*, read, own, each)
+WEFT_MPI_TWICE(BLOCKING, read_all, void*, read, own, all)
+WEFT_MPI_TWICE(BLOCKING, read_shared, void*, read, shared, each)
+WEFT_MPI_TWICE(BLOCKING, read_ordered, void*, read, ordered, all)
+WEFT_MPI_TWICE(BLOCKING, write, const void*, write, own, each)
+WEFT_MPI_TWICE(BLOCKING, write_all, const void*, write, own, all)
+WEFT_MPI_TWICE(BLOCKING, write_shared, const void*, write, shared, each)
+WEFT_MPI_TWICE(BLOCKING, write_ordered, const void*, write, ordered, all)
+WEFT_MPI_TWICE(BLOCKING_AT, read_at, void*, read, each)
+WEFT_MPI_TWICE(BLOCKING_AT, read_at_all, void*, read, all)
+WEFT_MPI_TWICE(BLOCKING_AT, write_at, const void*, write, each)
+WEFT_MPI_TWICE(BLOCKING_AT, write_at_all, const void*, write, all)
 WEFT_MPI_TWICE(STARTING, iread, void*, read, own)
 WEFT_MPI_TWICE(STARTING, iread_all, void*, read, own)
 WEFT_MPI_TWICE(STARTING, iread_shared, void*, read, shared)

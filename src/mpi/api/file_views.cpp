@@ -83,9 +83,9 @@ std::int64_t target_of(const FileObject& file, std::int64_t current, MPI_Offset 
   if (whence == MPI_SEEK_SET) return offset;
   if (whence == MPI_SEEK_CUR) return current + offset;
   if (whence != MPI_SEEK_END) return -1;
-  struct stat about {};
-  if (::fstat(file.descriptor, &about) != 0) return -1;
-  const std::uint64_t bytes = file.view.bytes_before(about.st_size);
+  const std::int64_t size = told_size(file);
+  if (size < 0) return -1;
+  const std::uint64_t bytes = file.view.bytes_before(size);
   return static_cast<std::int64_t>(bytes / file.view.element_bytes) + offset;
 }
 
@@ -126,17 +126,21 @@ int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Da
 
 std::int64_t add_to_shared(FileObject& file, std::int64_t elements) {
   if (!open_shared(file)) return -1;
-  const FileLock lock(file.shared_descriptor, true);
-  std::int64_t value = 0;
-  if (::pread(file.shared_descriptor, &value, sizeof value, 0) < 0) return -1;
-  if (elements != 0 && !write_shared_value(file, value + elements)) return -1;
-  return value;
+  return once([&]() -> std::int64_t {
+    const FileLock lock(file.shared_descriptor, true);
+    std::int64_t value = 0;
+    if (::pread(file.shared_descriptor, &value, sizeof value, 0) < 0) return -1;
+    if (elements != 0 && !write_shared_value(file, value + elements)) return -1;
+    return value;
+  });
 }
 
 bool set_shared(FileObject& file, std::int64_t element) {
   if (!open_shared(file)) return false;
-  const FileLock lock(file.shared_descriptor, true);
-  return write_shared_value(file, element);
+  return once([&] {
+           const FileLock lock(file.shared_descriptor, true);
+           return write_shared_value(file, element) ? 0 : -1;
+         }) == 0;
 }
 
 }  // namespace weft::mpi
@@ -150,13 +154,14 @@ int MPI_File_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype ele
   FileObject* const file = find_file(call, handle, error);
   if (file == nullptr) return error;
   const int failed = set_view(call, *file, displacement, element, tile, representation);
-  if (info != MPI_INFO_NULL && (error = MPI_File_set_info(handle, info)) != MPI_SUCCESS)
-    return error;
+  if ((error = add_hints(call, *file, info)) != MPI_SUCCESS) return error;
+  if ((error = agree_on_hints(call, *file)) != MPI_SUCCESS) return error;
   // The barrier separates earlier uses of the shared pointer, and later ones, from its reset.
   if ((error = MPI_Barrier(file->comm)) != MPI_SUCCESS) return error;
   int rank = 0;
   (void)MPI_Comm_rank(file->comm, &rank);
-  if (rank == 0 && ::access(file->shared_path.c_str(), F_OK) == 0) (void)set_shared(*file, 0);
+  const auto is_used = [&] { return ::access(file->shared_path.c_str(), F_OK); };
+  if (rank == 0 && once(is_used) == 0) (void)set_shared(*file, 0);
   if ((error = MPI_Barrier(file->comm)) != MPI_SUCCESS) return error;
   return failed;
 }

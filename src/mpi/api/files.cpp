@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,21 +59,33 @@ std::string shared_path_of(const std::string& path, Generation generation) {
                      generation.value());
 }
 
+int open_own(FileObject& file, bool is_first) {
+  const auto open = [&](int flags) {
+    file.descriptor = ::open(file.path.c_str(), flags, 0666);
+    return file.descriptor < 0 ? class_of(errno) : MPI_SUCCESS;
+  };
+  const int flags = system_flags(file.mode, is_first);
+  const auto error = static_cast<int>(once([&] {
+    if (is_first) ::unlink(file.shared_path.c_str());  // of a job that did not close it
+    return open(flags);
+  }));
+  if (error != MPI_SUCCESS || file.descriptor >= 0) return error;
+  // An earlier life has opened it. Where it was deleted since, nobody reads what is written now.
+  if (open(flags & ~(O_CREAT | O_EXCL)) == MPI_SUCCESS) return error;
+  file.descriptor = ::memfd_create("deleted", MFD_CLOEXEC);
+  return error;
+}
+
 /// The first process creates the file; then the others open it. The largest error of all.
 int open_everywhere(FileObject& file, std::uint32_t rank) {
   std::array<int, 2> first{0, file.mode};
-  const auto open_own = [&](bool is_first) {
-    file.descriptor = ::open(file.path.c_str(), system_flags(file.mode, is_first), 0666);
-    return file.descriptor < 0 ? class_of(errno) : MPI_SUCCESS;
-  };
-  if (rank == 0) {
-    first[0] = open_own(true);
-    ::unlink(file.shared_path.c_str());  // of a job that did not close it
-  }
+  if (rank == 0) first[0] = open_own(file, true);
   int error = MPI_Bcast(first.data(), 2, MPI_INT, 0, file.comm);
   if (error != MPI_SUCCESS) return error;
   if (first[0] != MPI_SUCCESS) return first[0];
-  int own = first[1] != file.mode ? MPI_ERR_NOT_SAME : rank != 0 ? open_own(false) : MPI_SUCCESS;
+  int own = first[1] != file.mode ? MPI_ERR_NOT_SAME
+            : rank != 0           ? open_own(file, false)
+                                  : MPI_SUCCESS;
   int worst = MPI_SUCCESS;
   error = MPI_Allreduce(&own, &worst, 1, MPI_INT, MPI_MAX, file.comm);
   return error != MPI_SUCCESS ? error : worst;
@@ -104,7 +117,9 @@ int change_once(const Call& call, MPI_File handle, const char* what, Change&& ch
   FileObject* const file = find_file(call, handle, error);
   if (file == nullptr) return error;
   int failed = MPI_SUCCESS;
-  if (rank_in(*file) == 0 && !change(*file)) failed = class_of(errno);
+  if (rank_in(*file) == 0) {
+    failed = static_cast<int>(once([&] { return change(*file) ? MPI_SUCCESS : class_of(errno); }));
+  }
   error = MPI_Bcast(&failed, 1, MPI_INT, 0, file->comm);
   if (error != MPI_SUCCESS || failed == MPI_SUCCESS) return error;
   return file->fail(call, failed, fmt::format("{}: {}", file->path, what));
@@ -170,6 +185,10 @@ int class_of(int system_error) {
   }
 }
 
+std::int64_t told_size(const FileObject& file) {
+  return once([&] { return size_of(file); });
+}
+
 }  // namespace weft::mpi
 
 using namespace weft::mpi;
@@ -197,8 +216,9 @@ int MPI_File_open(MPI_Comm comm, const char* path, int mode, MPI_Info info, MPI_
     release(*file);
     return no_file().fail(call, error, fmt::format("{} cannot be opened", path));
   }
+  if ((error = agree_on_hints(call, *file)) != MPI_SUCCESS) return error;
   if ((mode & MPI_MODE_APPEND) != 0) {
-    file->position = size_of(*file);
+    file->position = told_size(*file);
     if (group.rank == 0) (void)set_shared(*file, file->position);
     if ((error = MPI_Barrier(file->comm)) != MPI_SUCCESS) return error;
   }
@@ -213,10 +233,12 @@ int MPI_File_close(MPI_File* handle) {
   FileObject* const file = find_file(call, *handle, error);
   if (file == nullptr) return error;
   if ((error = MPI_Barrier(file->comm)) != MPI_SUCCESS) return error;
-  if (rank_in(*file) == 0) {
+  const auto clean_up = [&] {
     ::unlink(file->shared_path.c_str());
     if ((file->mode & MPI_MODE_DELETE_ON_CLOSE) != 0) ::unlink(file->path.c_str());
-  }
+    return 0;
+  };
+  if (rank_in(*file) == 0) (void)once(clean_up);
   release(*file);
   (void)files().remove(number_of(*handle));
   *handle = MPI_FILE_NULL;
@@ -225,7 +247,9 @@ int MPI_File_close(MPI_File* handle) {
 
 int MPI_File_delete(const char* path, MPI_Info) {
   const Call call{"MPI_File_delete"};
-  if (::unlink(path) == 0) return MPI_SUCCESS;
+  const auto failed = once([&] { return ::unlink(path) == 0 ? 0 : errno; });
+  if (failed == 0) return MPI_SUCCESS;
+  errno = static_cast<int>(failed);
   return no_file().fail_errno(call, fmt::format("{} cannot be deleted", path));
 }
 
@@ -247,7 +271,7 @@ int MPI_File_get_size(MPI_File handle, MPI_Offset* size) {
   int error = MPI_SUCCESS;
   const FileObject* const file = find_file(call, handle, error);
   if (file == nullptr) return error;
-  *size = size_of(*file);
+  *size = told_size(*file);
   return *size >= 0 ? MPI_SUCCESS : file->fail_errno(call, "its size cannot be read");
 }
 
@@ -280,11 +304,8 @@ int MPI_File_set_info(MPI_File handle, MPI_Info info) {
   const Call call{"MPI_File_set_info"};
   FileObject* const file = find_file(call, handle, error);
   if (file == nullptr) return error;
-  const MPI_Info copy = copy_info(call, info, error);
-  if (error != MPI_SUCCESS) return error;
-  (void)MPI_Info_free(&file->info);
-  file->info = copy;
-  return MPI_SUCCESS;
+  if ((error = add_hints(call, *file, info)) != MPI_SUCCESS) return error;
+  return agree_on_hints(call, *file);
 }
 
 int MPI_File_get_info(MPI_File handle, MPI_Info* info) {

@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "mpi/api/errors.hpp"
+#include "mpi/api/file_hints.hpp"
 #include "mpi/api/library.hpp"
 
 namespace weft::mpi {
@@ -38,6 +40,7 @@ struct FileObject {
   std::int64_t position = 0;  ///< this process's, in elements of the view
   bool is_atomic = false;
   MPI_Info info = MPI_INFO_NULL;  ///< this file's own
+  FileHints hints;                ///< of it, as all processes agreed on them
   std::optional<Status> begun;    ///< of a split collective access
   std::shared_ptr<ErrorHandler> handler;
   bool returns_errors = true;
@@ -56,6 +59,14 @@ FileObject* find_file(const Call& call, MPI_File handle, int& error);
 FileObject& no_file();
 /// The class of an error of the system.
 int class_of(int system_error);
+/// As of `Questions`: a process that is started anew does not change files again where others have
+/// gone on, and is told what its earlier life was told.
+template <class Act>
+std::int64_t once(Act&& act) {
+  return library().questions->once(std::forward<Act>(act));
+}
+/// Its size when it was asked first; −1: an error of the system.
+std::int64_t told_size(const FileObject& file);
 
 /// The shared pointer is the content of a small file beside the file, whose name begins with a dot.
 /// Adds elements to it and returns its value before that; −1: an error of the system.

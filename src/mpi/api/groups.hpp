@@ -17,5 +17,7 @@ MPI_Group keep_group(Members members);
 int rank_of(const Members& members, NodeId process);
 /// MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL.
 int compare_members(const Members& a, const Members& b);
+/// A number that all processes of a host have, and others hardly.
+int host_color();
 
 }  // namespace weft::mpi

@@ -9,6 +9,20 @@
 
 namespace weft::mpi {
 
+const std::string* Info::find(std::string_view key) const {
+  for (const auto& [name, value] : entries) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+void Info::set(std::string_view key, std::string_view value) {
+  for (auto& entry : entries) {
+    if (entry.first == key) return void(entry.second = value);
+  }
+  entries.emplace_back(key, value);
+}
+
 Info* find_info(const Call& call, MPI_Info handle, int& error) {
   static Info environment;
   if (handle == MPI_INFO_ENV) return &environment;
@@ -32,21 +46,16 @@ MPI_Info copy_info(const Call& call, MPI_Info handle, int& error) {
 
 namespace {
 
-auto entry_of(Info& info, const char* key) {
-  return std::find_if(info.entries.begin(), info.entries.end(),
-                      [&](const auto& entry) { return entry.first == key; });
-}
-
 /// Copies a value to `to`, which has room for `length` characters and a zero byte.
 int get_value(const Call& call, MPI_Info handle, const char* key, int length, char* to, int* flag,
               int* needed) {
   int error = MPI_SUCCESS;
-  Info* const info = find_info(call, handle, error);
+  const Info* const info = find_info(call, handle, error);
   if (info == nullptr) return error;
-  const auto found = entry_of(*info, key);
-  *flag = found != info->entries.end() ? 1 : 0;
+  const std::string* const found = info->find(key);
+  *flag = found != nullptr ? 1 : 0;
   if (*flag == 0) return MPI_SUCCESS;
-  const std::string& value = found->second;
+  const std::string& value = *found;
   if (needed != nullptr) *needed = static_cast<int>(value.size());
   if (to == nullptr || length < 0) return MPI_SUCCESS;
   const std::size_t n = std::min(value.size(), static_cast<std::size_t>(length));
@@ -104,12 +113,7 @@ int MPI_Info_set(MPI_Info info, const char* key, const char* value) {
         &library().world, MPI_ERR_INFO_VALUE,
         fmt::format("a value has up to {} characters, not {}", MPI_MAX_INFO_VAL, length));
   }
-  const auto entry = entry_of(*found, key);
-  if (entry != found->entries.end()) {
-    entry->second = value;
-  } else {
-    found->entries.emplace_back(key, value);
-  }
+  found->set(key, value);
   return MPI_SUCCESS;
 }
 
@@ -118,11 +122,9 @@ int MPI_Info_delete(MPI_Info info, const char* key) {
   int error = MPI_SUCCESS;
   Info* const found = find_info(call, info, error);
   if (found == nullptr) return error;
-  const auto entry = entry_of(*found, key);
-  if (entry == found->entries.end()) {
+  if (std::erase_if(found->entries, [&](const auto& entry) { return entry.first == key; }) == 0) {
     return call.fail(&library().world, MPI_ERR_INFO_NOKEY, fmt::format("there is no key {}", key));
   }
-  found->entries.erase(entry);
   return MPI_SUCCESS;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Info: keys and values that a program passes to the library. weft heeds none of them.
+// Info: keys and values that a program passes to the library. weft heeds those of files alone.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,10 @@ namespace weft::mpi {
 /// Keys in the order in which they were set first.
 struct Info {
   std::vector<std::pair<std::string, std::string>> entries;
+
+  /// Null: there is no such key.
+  const std::string* find(std::string_view key) const;
+  void set(std::string_view key, std::string_view value);
 };
 
 /// Returns the info object of that handle, which the library owns; null with `error` set when the

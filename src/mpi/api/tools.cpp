@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_T: variables of this process for tools. There are none that control anything, and a few that
-// tell of its messages. They are read only, and count from the moment at which a handle is made or
-// reset.
+// tell of its messages and files. They are read only, and count from the moment at which a handle
+// is made or reset.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <string_view>
 
+#include "mpi/api/file_pieces.hpp"
 #include "mpi/api/library.hpp"
 
 namespace weft::mpi {
@@ -18,7 +19,7 @@ struct Variable {
   bool is_counter;  // else a level
   std::uint64_t (*value)(const Transfer::Counts&);
 };
-constexpr std::array<Variable, 4> variables{{
+constexpr std::array<Variable, 6> variables{{
     {"weft_messages_received", "point-to-point messages that arrived", true,
      [](const Transfer::Counts& c) { return c.messages; }},
     {"weft_bytes_received", "bytes of their content", true,
@@ -27,6 +28,10 @@ constexpr std::array<Variable, 4> variables{{
      [](const Transfer::Counts& c) { return c.waiting; }},
     {"weft_most_unexpected_messages", "the most of them at a time", false,
      [](const Transfer::Counts& c) { return c.most_waiting; }},
+    {"weft_file_reads", "system calls that read files", true,
+     [](const Transfer::Counts&) { return file_counts().reads; }},
+    {"weft_file_writes", "system calls that wrote files", true,
+     [](const Transfer::Counts&) { return file_counts().writes; }},
 }};
 
 int tool_uses = 0;  // of MPI_T_init_thread, not yet finalized

@@ -52,6 +52,10 @@ class Questions {
   template <class StateAt>
   std::span<const std::uint32_t> some(std::size_t count, bool all, bool waits, StateAt&& state);
 
+  /// What `act` gives, which changes, or depends on, what outlives this process: the next life gets
+  /// the same, and does not do it again.
+  template <class Act>
+  std::int64_t once(Act&& act);
   /// The clock for the program.
   std::uint64_t tell_time(std::uint64_t now_ns);
   /// No other life can do better: the program does not repeat itself, or its log is lost.
@@ -149,6 +153,21 @@ std::span<const std::uint32_t> Questions::some(std::size_t count, bool all, bool
     if (log->is_full()) say_full();
   }
   return places_;
+}
+
+template <class Act>
+std::int64_t Questions::once(Act&& act) {
+  determinant::OutcomeLog* const log = this->log();
+  if (log != nullptr && log->replays()) {
+    const determinant::Record* const found = replay(determinant::Kind::number, false);
+    return found != nullptr ? static_cast<std::int64_t>(found->value) : -1;
+  }
+  if (log != nullptr && options_.is_lost) need_log();
+  const std::int64_t gave = act();
+  if (log != nullptr) {
+    record({.kind = determinant::Kind::number, .value = static_cast<std::uint64_t>(gave)});
+  }
+  return gave;
 }
 
 }  // namespace weft::mpi

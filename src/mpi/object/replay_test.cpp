@@ -62,9 +62,11 @@ struct Content {
 class Life {
  public:
   Life(LoopbackHub& hub, std::uint32_t self, std::uint32_t number, std::uint64_t seed,
-       std::vector<std::uint64_t>& memory, std::vector<std::uint64_t>& sent, const Instant& now)
+       std::vector<std::uint64_t>& memory, std::vector<std::uint64_t>& sent, std::int64_t& counter,
+       const Instant& now)
       : seed_(seed),
         sent_(sent),
+        counter_(counter),
         waiter_(seed * 100 + self * 10 + number, now),
         now_(now),
         fabric_(std::move(hub.open(NodeId(self), Incarnation(number))).value()),
@@ -108,6 +110,8 @@ class Life {
     }
     for (int i = 0; i < sends_per_rank && good(); ++i) {
       state_ = mixed(state_, questions_.tell_time((now_ - Instant{}).to_nanoseconds()));
+      const std::int64_t ticket = questions_.once([this] { return counter_++; });
+      state_ = mixed(state_, static_cast<std::uint64_t>(ticket));
       send(static_cast<std::uint32_t>(state_ >> 20) % ranks, 1 + state_ % 2);
       look(false);
     }
@@ -197,6 +201,7 @@ class Life {
 
   std::uint64_t seed_;
   std::vector<std::uint64_t>& sent_;  // states of the sender, by number of the message
+  std::int64_t& counter_;             // of all processes; outlives them
   FiberWaiter waiter_;
   const Instant& now_;
   std::unique_ptr<Fabric> fabric_;
@@ -257,6 +262,7 @@ class Job {
     return all;
   }
   int restarts() const { return restarts_; }
+  std::int64_t counter() const { return counter_; }
 
  private:
   void kill() {
@@ -267,7 +273,8 @@ class Job {
   }
   void restart(std::uint32_t i) {
     ++numbers_[i];
-    lives_[i] = std::make_unique<Life>(hub_, i, numbers_[i], seed_, logs_[i], sent_[i], now_);
+    lives_[i] =
+        std::make_unique<Life>(hub_, i, numbers_[i], seed_, logs_[i], sent_[i], counter_, now_);
     for (std::uint32_t k = 0; k < ranks; ++k) {
       if (k == i || lives_[k] == nullptr) continue;
       Fabric &ours = lives_[i]->fabric(), &theirs = lives_[k]->fabric();
@@ -287,6 +294,7 @@ class Job {
   Instant now_{};
   LoopbackHub hub_;
   std::array<std::vector<std::uint64_t>, ranks> logs_, sent_;
+  std::int64_t counter_ = 0;
   std::array<std::uint32_t, ranks> numbers_{};
   std::array<std::unique_ptr<Life>, ranks> lives_;
   int restarts_ = 0;
@@ -307,6 +315,7 @@ TEST(replay, a_killed_process_goes_through_what_its_earlier_life_went_through) {
     ASSERT_EQ(job.trouble(), "") << again;
     ASSERT_TRUE(got_through) << "it did not end" << again;
     ASSERT_EQ(job.received(), ranks * (sends_per_rank + ranks)) << again;
+    ASSERT_EQ(job.counter(), ranks * sends_per_rank) << "not once" << again;
     restarts += job.restarts();
   }
   fmt::print("{} processes were started anew\n", restarts);

@@ -14,8 +14,8 @@ prefix=mpi
 trap 'kill -9 $(jobs -p) 2>/dev/null || true; rm -rf -- "$dir"' EXIT
 ranks=3
 
-list=("search 24 4000" "gradient 500 32")
-search=$programs/${prefix}_search gradient=$programs/${prefix}_gradient
+list=("search 24 4000" "search 24 4000" "gradient 500 32" "ledger $dir/ledger 300")
+search=$programs/${prefix}_search gradient=$programs/${prefix}_gradient ledger=$programs/${prefix}_ledger
 
 milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 
@@ -30,14 +30,13 @@ for program in "${list[@]}"; do
   # shellcheck disable=SC2046
   expected[$program]=$("$weft" run -n $ranks --restart on-failure -- $(command_of "$program"))
   lasts[$program]=$(($(milliseconds) - begun))
-  [[ ${expected[$program]} == *distances* || ${expected[$program]} == *norm* ]] ||
+  [[ ${expected[$program]} =~ distances|norm|"ledger of 300 rounds, 0 wrong" ]] ||
     fail "$program prints ${expected[$program]}"
 done
 
 for ((round = 0; round < rounds; ++round, ++seed)); do
   RANDOM=$seed again="$weft $programs $abi 1 $seed"
-  # Two of three rounds are the search's.
-  program=${list[seed % 3 / 2]}
+  program=${list[seed % ${#list[@]}]}
   # shellcheck disable=SC2046
   killed_run "$program" 60 "${lasts[$program]}" "$weft" run -n $ranks --restart on-failure -- $(command_of "$program")
   [[ $(cat "$dir/out") == "${expected[$program]}" ]] ||
