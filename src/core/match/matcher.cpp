@@ -23,8 +23,8 @@ void Matcher::remove_message(std::uint32_t place) {
   free_place(place);
 }
 
-// Compares the oldest receive of each kind of pattern, and takes the oldest of these.
-std::optional<Token> Matcher::take_oldest_receive(const Envelope& envelope) {
+// Of each kind of pattern the oldest; of these the oldest.
+bool Matcher::take_oldest_receive(const Envelope& envelope, Token& receive) {
   std::uint32_t oldest = none;
   Queues* its = nullptr;
   for (std::size_t kind = 0; kind < patterns; ++kind) {
@@ -36,10 +36,10 @@ std::optional<Token> Matcher::take_oldest_receive(const Envelope& envelope) {
     oldest = place;
     its = queues;
   }
-  if (oldest == none) return std::nullopt;
-  const Token receive = nodes_[oldest].token;
+  if (oldest == none) return false;
+  receive = nodes_[oldest].token;
   remove_receive(oldest, *its);
-  return receive;
+  return true;
 }
 
 void Matcher::keep_message(const Envelope& envelope, Token message) {
@@ -59,7 +59,7 @@ std::optional<Message> Matcher::probe(const Envelope& pattern) const {
 bool Matcher::cancel(WaitingReceive receive) {
   WEFT_CHECK(receive.place < nodes_.size());
   const Node& node = nodes_[receive.place];
-  if (!node.is_waiting_receive || node.life != receive.life) return false;
+  if (receive.sequence == 0 || node.sequence != receive.sequence) return false;
   remove_receive(receive.place, *queues_.find(node.envelope));
   return true;
 }

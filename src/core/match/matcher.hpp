@@ -24,10 +24,10 @@ struct Message {
   friend bool operator==(const Message&, const Message&) = default;
 };
 
-/// Names a waiting receive for `cancel`. Each place gives a name again only after 2^32 receives.
+/// A receive that waits, for `cancel`. Never reused.
 struct WaitingReceive {
   std::uint32_t place = 0;
-  std::uint32_t life = 0;
+  std::uint64_t sequence = 0;
 };
 
 /// The result of posting a receive: the message that it took, or its name while it waits.
@@ -50,12 +50,14 @@ class Matcher {
   /// returns nothing, and the message waits. The caller must deliver messages of one source and
   /// context in the order in which they were sent. The envelope must not contain wildcards.
   std::optional<Token> arrive(const Envelope& envelope, Token message) {
-    const auto receive = take_receive(envelope);
-    if (!receive) keep_message(envelope, message);
-    return receive;
+    Token receive = 0;
+    if (take_receive(envelope, receive)) return receive;
+    keep_message(envelope, message);
+    return std::nullopt;
   }
-  /// The two parts of `arrive`: call `keep_message` only when `take_receive` returned nothing.
-  std::optional<Token> take_receive(const Envelope& envelope);
+  /// The two parts of `arrive`. A message is kept only when no receive takes it: then `take_receive`
+  /// returns false, else it sets `receive`.
+  bool take_receive(const Envelope& envelope, Token& receive);
   void keep_message(const Envelope& envelope, Token message);
   /// Returns the message that a receive of that pattern would take, and leaves it waiting.
   std::optional<Message> probe(const Envelope& pattern) const;
@@ -64,26 +66,30 @@ class Matcher {
   /// Removes a waiting receive. Returns false when the receive has already taken a message.
   bool cancel(WaitingReceive receive);
 
-  std::size_t waiting_receives() const { return receives_; }
+  std::size_t waiting_receives() const { return receives_of_[0] + open_receives(); }
   std::size_t waiting_messages() const { return messages_; }
 
  private:
-  /// A receive is in one queue, that of its pattern. A message is in four queues, one for each kind
-  /// of pattern that matches it, so that every receive finds it in the queue of its own pattern.
-  struct Node {
+  /// A receive is in the queue of its pattern. A message is in four: as all receives that could
+  /// take it look into one queue each. A cache line holds one node.
+  struct alignas(64) Node {
     Envelope envelope;
     Token token = 0;
-    std::uint64_t sequence = 0;  // the order in which receives were posted
+    std::uint64_t sequence = 0;  // of receives that wait: which waits longer; 0: it is another node
     std::array<Links, patterns> links;
-    std::uint32_t life = 0;
-    bool is_waiting_receive = false;
   };
+  static_assert(sizeof(Node) == 64);
 
   /// Receives use only the first of a node's links.
   static constexpr std::size_t receive_link = 0;
 
+  /// With wildcards.
+  std::size_t open_receives() const {
+    static_assert(patterns == 4);
+    return receives_of_[1] + receives_of_[2] + receives_of_[3];
+  }
   void grow();
-  std::optional<Token> take_oldest_receive(const Envelope& envelope);
+  bool take_oldest_receive(const Envelope& envelope, Token& receive);
   std::uint32_t take_place(const Envelope& envelope, Token token);
   void free_place(std::uint32_t place);
   void append(Ends& ends, std::uint32_t place, std::size_t link);
@@ -96,9 +102,8 @@ class Matcher {
   std::uint32_t free_ = none;
   QueueTable queues_;
   std::array<std::size_t, patterns> receives_of_{};  // by kind of pattern
-  std::size_t receives_ = 0;
   std::size_t messages_ = 0;
-  std::uint64_t next_sequence_ = 0;
+  std::uint64_t last_sequence_ = 0;
 };
 
 // These functions are inline because every message calls them.
@@ -115,8 +120,7 @@ inline std::uint32_t Matcher::take_place(const Envelope& envelope, Token token) 
 
 inline void Matcher::free_place(std::uint32_t place) {
   Node& node = nodes_[place];
-  ++node.life;
-  node.is_waiting_receive = false;
+  node.sequence = 0;
   node.links[0].next = free_;
   free_ = place;
 }
@@ -137,7 +141,6 @@ inline void Matcher::remove_receive(std::uint32_t place, Queues& queues) {
   --receives_of_[kind_of(nodes_[place].envelope)];
   unlink(queues.receives, place, receive_link);
   queues_.drop_if_empty(queues);
-  --receives_;
   free_place(place);
 }
 
@@ -156,28 +159,34 @@ inline std::optional<Message> Matcher::extract(const Envelope& pattern) {
 }
 
 inline Posted Matcher::post(const Envelope& pattern, Token receive) {
-  if (auto message = extract(pattern)) return {.message = message, .waiting = {}};
+  if (messages_ > 0) {
+    if (auto message = extract(pattern)) return {.message = message, .waiting = {}};
+  }
   const std::uint32_t place = take_place(pattern, receive);
-  Node& node = nodes_[place];
-  node.sequence = next_sequence_++;
-  node.is_waiting_receive = true;
+  const std::uint64_t sequence = ++last_sequence_;
+  nodes_[place].sequence = sequence;
   append(queues_.find_or_make(pattern).receives, place, receive_link);
   ++receives_of_[kind_of(pattern)];
-  ++receives_;
-  return {.message = std::nullopt, .waiting = {place, node.life}};
+  return {.message = std::nullopt, .waiting = {place, sequence}};
 }
 
-inline std::optional<Token> Matcher::take_receive(const Envelope& envelope) {
+inline bool Matcher::take_receive(const Envelope& envelope, Token& receive) {
   WEFT_CHECK(kind_of(envelope) == 0);
-  // Only receives with wildcards need the search; most programs have none.
-  if (receives_ != receives_of_[0]) return take_oldest_receive(envelope);
-  if (receives_ == 0) return std::nullopt;
+  // As mostly: none of the receives has a wildcard.
+  if (open_receives() > 0) return take_oldest_receive(envelope, receive);
+  if (receives_of_[0] == 0) return false;
   Queues* const queues = queues_.find(envelope);
-  if (queues == nullptr || queues->receives.first == none) return std::nullopt;
+  if (queues == nullptr || queues->receives.first == none) return false;
   const std::uint32_t place = queues->receives.first;
-  const Token receive = nodes_[place].token;
-  remove_receive(place, *queues);
-  return receive;
+  const Node& node = nodes_[place];
+  receive = node.token;
+  const std::uint32_t next = node.links[receive_link].next;
+  queues->receives.first = next;
+  (next == none ? queues->receives.last : nodes_[next].links[receive_link].previous) = none;
+  --receives_of_[0];
+  queues_.drop_if_empty(*queues);
+  free_place(place);
+  return true;
 }
 
 }  // namespace weft::match

@@ -77,7 +77,7 @@ int finish(const Call& call, MPI_Request& handle, MPI_Status* status) {
   if (kept->is_special) return finish_special(call, *kept, handle, status);
   const int number = number_of(std::exchange(handle, MPI_REQUEST_NULL));
   const int error = take_result(call, &library().world, *kept, status);
-  library().requests.end(number);
+  library().requests.end(number, *kept);
   return error;
 }
 
@@ -89,10 +89,10 @@ int finish_all(const Call& call, std::span<MPI_Request> requests, MPI_Status* st
     // As mostly: a message that came whole, and nobody asks for its status.
     if (ignored && is_of(abi::made_request, requests[i])) {
       const int number = number_of(requests[i]);
-      const Request* const request = kept.find(number);
+      Request* const request = kept.find(number);
       if (request != nullptr && !request->is_special && !request->status.is_truncated) {
         requests[i] = MPI_REQUEST_NULL;
-        kept.end(number);
+        kept.end(number, *request);
         continue;
       }
     }

@@ -143,10 +143,9 @@ class Requests {
     });
   }
   std::unique_ptr<Request> remove(int number) { return objects_.remove(number); }
-  /// Ends the request of a completed message that is not persistent.
-  void end(int number) {
+  /// Of that one, which is done and not special.
+  void end(int number, Request& request) {
     if (spares_ == most_spare) return void(objects_.remove(number));
-    Request& request = *objects_.find(number);
     request.reset();
     request.kept = 0;
     spare_[spares_++] = number;

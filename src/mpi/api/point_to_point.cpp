@@ -172,7 +172,7 @@ int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI
     library().questions->receive(*plain.group, static_cast<std::uint32_t>(from), tag, plain.buffer,
                                  *made.request);
     *handle = handle_of(abi::made_request, made.number);
-    return Call{"MPI_Irecv"}.settle(&library().world);
+    return library().transfer->failure() ? Call{"MPI_Irecv"}.settle(&library().world) : MPI_SUCCESS;
   }
   Message message{{"MPI_Irecv"}, buffer, count, type, from, tag, comm};
   if (const int error = message.check(false); error != MPI_SUCCESS) return error;

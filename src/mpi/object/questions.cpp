@@ -22,8 +22,8 @@ void Questions::stop() {
   transfer_.set_log(nullptr);
 }
 
-void Questions::receive(const Group& group, std::uint32_t from, std::int32_t tag,
-                        const Buffer& buffer, Request& request) {
+void Questions::receive_by_log(const Group& group, std::uint32_t from, std::int32_t tag,
+                               const Buffer& buffer, Request& request) {
   request.is_recorded = false;
   determinant::OutcomeLog* const log = this->log();
   if (log == nullptr) return transfer_.receive(group, from, tag, buffer, request);
@@ -50,7 +50,7 @@ void Questions::cancel(Request& request) {
       return transfer_.until([&] { return request.is_matched || request.done; });
     }
     if (found->value != request.number) return diverge();
-    request.status.is_cancelled = true;
+    request.status = {.is_cancelled = true};
     request.done = true;
     return;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <iterator>
 #include <utility>
@@ -41,7 +42,7 @@ class Transfer::Lane final : public message::Sink {
   const Group& group() const { return group_; }
   std::uint32_t source() const { return source_; }
   NodeId sender() const { return group_.members[source_]; }
-  void take(std::span<const std::byte> bytes) override { transfer_.arrive(*this, bytes); }
+  void take(std::span<const std::byte> bytes) override;
   void fail(message::Failure failure) override {
     transfer_.has_arrived_ = true;
     wanted.clear();
@@ -220,17 +221,8 @@ void Transfer::send(const Group& group, std::uint32_t to, std::int32_t tag, cons
   if (request.open == 0) request.done = true;
 }
 
-void Transfer::receive(const Group& group, std::uint32_t from, std::int32_t tag,
-                       const Buffer& buffer, Request& request) {
-  request.group = &group;
-  request.buffer = buffer;
-  request.is_receive = true;
-  if (!matched_.empty()) take_matched();  // those before this one come first
-  const match::Envelope pattern{group.generation.value(), from, tag};
-  const auto posted = matcher_.post(pattern, reinterpret_cast<match::Token>(&request));
-  request.waiting = posted.waiting;
-  if (!posted.message) return;
-  const auto* message = reinterpret_cast<const Unexpected*>(posted.message->token);
+void Transfer::take_unexpected(match::Token token, Request& request) {
+  const auto* message = reinterpret_cast<const Unexpected*>(token);
   deliver(request, *message);
   unexpected_.erase(message->self);
 }
@@ -241,20 +233,31 @@ void Transfer::hold(const Group& group, const Buffer& buffer, Request& request) 
   request.is_receive = true;
 }
 
+// Its content is here, and its sender does not wait.
+inline void Transfer::match_whole(Request& receive, std::uint32_t source, std::int32_t tag,
+                                  std::span<const std::byte> content) {
+  const std::uint64_t room = receive.buffer.bytes();
+  // Before anything that depends on it is sent.
+  if (receive.is_recorded && log_ != nullptr) log_->match(receive.number, source);
+  receive.is_matched = true;
+  receive.status = {.source = source,
+                    .tag = tag,
+                    .bytes = std::min<std::uint64_t>(content.size(), room),
+                    .is_truncated = content.size() > room};
+  receive.buffer.type->unpack(content.first(receive.status.bytes), receive.buffer.address);
+  receive.done = true;
+}
+
 // False: something is to be sent or received for it.
 inline bool Transfer::fill(Request& receive, const Arrived& message) {
   const Header& header = message.header;
-  const std::uint64_t room = receive.buffer.bytes();
-  // Before anything that depends on it is sent.
-  if (receive.is_recorded && log_ != nullptr) log_->match(receive.number, message.source);
-  receive.is_matched = true;
-  receive.status = {.source = message.source,
-                    .tag = header.tag,
-                    .bytes = std::min(header.bytes, room),
-                    .is_truncated = header.bytes > room};
-  if (header.has_body == 1) return false;
-  receive.buffer.type->unpack(message.content.first(receive.status.bytes), receive.buffer.address);
-  receive.done = header.wants_match == 0;
+  match_whole(receive, message.source, header.tag, message.content);
+  if (header.has_body == 1) {
+    const std::uint64_t room = receive.buffer.bytes();
+    receive.status.bytes = std::min(header.bytes, room);
+    receive.status.is_truncated = header.bytes > room;
+  }
+  receive.done = header.has_body == 0 && header.wants_match == 0;
   return receive.done;
 }
 
@@ -266,33 +269,48 @@ void Transfer::refuse(const Lane& lane, std::size_t bytes) {
 }
 
 // Called by the message layer, which is not to be called meanwhile.
-void Transfer::arrive(Lane& lane, std::span<const std::byte> all) {
+inline void Transfer::arrive(Lane& lane, std::span<const std::byte> all) {
   has_arrived_ = true;
   if (failure_) return;  // receives may be gone
-  Arrived message{.group = &lane.group(), .source = lane.source(), .header = {}, .content = {}};
-  Header& header = message.header;
-  if (all.size() < sizeof header) return refuse(lane, all.size());
-  std::memcpy(&header, all.data(), sizeof header);
-  message.content = all.subspan(sizeof header);
+  std::array<std::uint64_t, 2> words;
+  if (all.size() < sizeof words) return refuse(lane, all.size());
+  std::memcpy(words.data(), all.data(), sizeof words);
+  const auto content = all.subspan(sizeof words);
+  const auto header = std::bit_cast<Header>(words);
+  // As mostly: a message with a receive, all of it is here, and there is nothing to answer.
+  const bool is_whole = words[0] >> 31 == 0 && words[1] == content.size();
+  const match::Envelope envelope{lane.group().generation.value(), lane.source(), header.tag};
+  match::Token receive = 0;
+  if (!is_whole || !matcher_.take_receive(envelope, receive)) return take_in(lane, header, content);
+  ++counts_.messages;
+  counts_.bytes += content.size();
+  match_whole(*reinterpret_cast<Request*>(receive), lane.source(), header.tag, content);
+}
+
+void Transfer::Lane::take(std::span<const std::byte> bytes) {
+  transfer_.arrive(*this, bytes);
+}
+
+void Transfer::take_in(Lane& lane, const Header& header, std::span<const std::byte> content) {
   const bool is_sound = header.tag >= 0 && header.has_body <= 1 && header.wants_match <= 1 &&
-                        message.content.size() == (header.has_body == 1 ? 0 : header.bytes);
-  if (!is_sound) return refuse(lane, all.size());
-  if (header.is_short != 0) return take_short(lane, message.content);
+                        content.size() == (header.has_body == 1 ? 0 : header.bytes);
+  if (!is_sound) return refuse(lane, sizeof header + content.size());
+  if (header.is_short != 0) return take_short(lane, content);
   ++counts_.messages;
   counts_.bytes += header.bytes;
+  const Arrived message{&lane.group(), lane.source(), header, content};
   const match::Envelope envelope{lane.group().generation.value(), lane.source(), header.tag};
-  if (const auto receive = matcher_.take_receive(envelope)) {
-    auto& request = *reinterpret_cast<Request*>(*receive);
+  if (match::Token receive = 0; matcher_.take_receive(envelope, receive)) {
+    auto& request = *reinterpret_cast<Request*>(receive);
     if (!fill(request, message)) {
-      message.content = {};
-      matched_.emplace_back(&request, message);
+      matched_.emplace_back(&request, message).second.content = {};
     }
     return;
   }
   Unexpected& kept = unexpected_.emplace_back();
   static_cast<Arrived&>(kept) = message;
   kept.self = std::prev(unexpected_.end());
-  kept.kept.assign(message.content.begin(), message.content.end());
+  kept.kept.assign(content.begin(), content.end());
   kept.content = kept.kept;
   counts_.most_waiting = std::max<std::uint64_t>(counts_.most_waiting, unexpected_.size());
   matcher_.keep_message(envelope, reinterpret_cast<match::Token>(&kept));
@@ -374,7 +392,7 @@ bool Transfer::extract(const Group& group, std::uint32_t from, std::int32_t tag,
 void Transfer::cancel(Request& request) {
   if (!request.is_receive || request.is_matched || request.done) return;
   if (!matcher_.cancel(request.waiting)) return;
-  request.status.is_cancelled = true;
+  request.status = {.is_cancelled = true};
   request.done = true;
 }
 

@@ -38,40 +38,37 @@ struct Buffer {
   std::uint64_t bytes() const { return count * type->size(); }
 };
 
-/// A send or a receive under way. The caller owns it, and keeps it where it is until `done`.
+/// A send or a receive under way. The caller owns it, and keeps it where it is until `done`. What
+/// each message needs comes first: it lies on few cache lines.
 struct Request {
   bool done = false;
-  Status status;
-  /// Starts a persistent request again and returns MPI's error code. Empty in other requests.
-  std::function<int(Request&)> starts;
+  bool is_special = false;   ///< of the API: generalized, persistent or shared
+  // Of Transfer.
+  bool is_receive = false;
+  bool is_matched = false;   ///< of a receive: a message is its own
+  bool is_recorded = false;  ///< of a receive: its sender, when it is matched
+  // Of the API, of special ones.
   bool is_active = true;        ///< false: a persistent one that is not started
   bool is_shared = false;       ///< by several operations, all of them done
-  std::uint64_t kept = 0;       ///< of the API: how many were kept when this one was; 0: it is not
-  bool is_generalized = false;  ///< of the API: see mpi/api/generalized.hpp
-  bool is_special = false;      ///< of the API: generalized, persistent or shared
+  bool is_generalized = false;  ///< see mpi/api/generalized.hpp
+  Status status;
+  Buffer buffer;           // of Transfer
+  std::uint64_t kept = 0;  ///< of the API: how many were kept when this one was; 0: it is not
 
   // Transfer's own state.
   const Group* group = nullptr;
-  Buffer buffer;
   match::WaitingReceive waiting;
-  bool is_receive = false;
-  bool is_matched = false;        ///< of a receive: a message is its own
   int open = 0;                   ///< operations of the message layer
-  bool wants_match = false;       ///< of a receive: its sender waits for the match
-  bool is_recorded = false;       ///< of a receive: its sender, when it is matched
   std::uint64_t number = 0;       ///< of a receive, in the log of outcomes
   std::vector<std::byte> packed;  ///< a body that does not go from or to where it lies
+  /// Of a persistent request: starts it anew, and returns an error of MPI's. Empty: it is started
+  /// once.
+  std::function<int(Request&)> starts;
 
-  /// As new, when it is done.
+  /// As new, of one that is done and not special. What each send and receive sets stays as it is.
   void reset() {
-    done = is_receive = is_matched = wants_match = is_shared = false;
-    is_active = true;
-    status = {};
-    if (starts) starts = nullptr;
-    group = nullptr;
-    buffer = {};
-    open = 0;
-    packed.clear();
+    done = is_receive = is_matched = false;
+    status.is_truncated = status.is_cancelled = false;
   }
 };
 
@@ -258,10 +255,27 @@ class Transfer {
   void take_matched();
   void post_envelope(const Group& group, std::uint32_t to, const Header& header,
                      const Buffer* whole);
+  void take_unexpected(match::Token message, Request& request);
+  void take_in(Lane& lane, const Header& header, std::span<const std::byte> content);
+  void match_whole(Request& receive, std::uint32_t source, std::int32_t tag,
+                   std::span<const std::byte> content);
   bool fill(Request& receive, const Arrived& message);
   void deliver(Request& receive, const Arrived& message);
   void go_on(Request& receive, const Arrived& message);
   void finish(Request& request);
 };
+
+// In the header: each message pays for it.
+inline void Transfer::receive(const Group& group, std::uint32_t from, std::int32_t tag,
+                              const Buffer& buffer, Request& request) {
+  request.group = &group;
+  request.buffer = buffer;
+  request.is_receive = true;
+  if (!matched_.empty()) take_matched();  // those before this one come first
+  const auto posted = matcher_.post({group.generation.value(), from, tag},
+                                    reinterpret_cast<match::Token>(&request));
+  request.waiting = posted.waiting;
+  if (posted.message) take_unexpected(posted.message->token, request);
+}
 
 }  // namespace weft::mpi
