@@ -24,17 +24,17 @@ inline constexpr std::size_t open_source = 1;
 inline constexpr std::size_t open_tag = 2;
 inline constexpr std::size_t patterns = 4;
 
-constexpr std::size_t kind_of(const Envelope& pattern) {
+constexpr std::size_t kind_of(Envelope pattern) {
   return (pattern.source == any_source ? open_source : 0) | (pattern.tag == any_tag ? open_tag : 0);
 }
 
 /// The pattern of that kind that fits the message.
-constexpr Envelope pattern_of(const Envelope& message, std::size_t kind) {
+constexpr Envelope pattern_of(Envelope message, std::size_t kind) {
   return {message.context, (kind & open_source) != 0 ? any_source : message.source,
           (kind & open_tag) != 0 ? any_tag : message.tag};
 }
 
-constexpr bool fits(const Envelope& pattern, const Envelope& message) {
+constexpr bool fits(Envelope pattern, Envelope message) {
   return pattern == pattern_of(message, kind_of(pattern));
 }
 

@@ -24,7 +24,7 @@ void Matcher::remove_message(std::uint32_t place) {
 }
 
 // Of each kind of pattern the oldest; of these the oldest.
-bool Matcher::take_oldest_receive(const Envelope& envelope, Token& receive) {
+bool Matcher::take_oldest_receive(Envelope envelope, Token& receive) {
   std::uint32_t oldest = none;
   Queues* its = nullptr;
   for (std::size_t kind = 0; kind < patterns; ++kind) {
@@ -42,7 +42,7 @@ bool Matcher::take_oldest_receive(const Envelope& envelope, Token& receive) {
   return true;
 }
 
-void Matcher::keep_message(const Envelope& envelope, Token message) {
+void Matcher::keep_message(Envelope envelope, Token message) {
   const std::uint32_t place = take_place(envelope, message);
   for (std::size_t kind = 0; kind < patterns; ++kind) {
     append(queues_.find_or_make(pattern_of(envelope, kind)).messages, place, kind);
@@ -50,7 +50,7 @@ void Matcher::keep_message(const Envelope& envelope, Token message) {
   ++messages_;
 }
 
-std::optional<Message> Matcher::probe(const Envelope& pattern) const {
+std::optional<Message> Matcher::probe(Envelope pattern) const {
   const std::uint32_t place = oldest_message(pattern);
   if (place == none) return std::nullopt;
   return Message{nodes_[place].envelope, nodes_[place].token};

@@ -44,26 +44,27 @@ struct Posted {
 /// waiting message that fits.
 class Matcher {
  public:
-  /// Posts a receive of messages that fit `pattern`, whose source and tag may be wildcards.
-  Posted post(const Envelope& pattern, Token receive);
-  /// Delivers a message to the receive that matches it and returns that receive. Without one,
-  /// returns nothing, and the message waits. The caller must deliver messages of one source and
-  /// context in the order in which they were sent. The envelope must not contain wildcards.
-  std::optional<Token> arrive(const Envelope& envelope, Token message) {
+  /// A receive of messages that fit `pattern`, whose source and tag may be wildcards.
+  Posted post(Envelope pattern, Token receive);
+  /// The second part of `post`, where `extract` found no message.
+  WaitingReceive wait(Envelope pattern, Token receive);
+  /// A message arrives. Messages of one source and context arrive in the order of their sending.
+  /// Returns the receive that takes it; none: the message waits. No wildcards.
+  std::optional<Token> arrive(Envelope envelope, Token message) {
     Token receive = 0;
     if (take_receive(envelope, receive)) return receive;
     keep_message(envelope, message);
     return std::nullopt;
   }
-  /// The two parts of `arrive`. A message is kept only when no receive takes it: then `take_receive`
-  /// returns false, else it sets `receive`.
-  bool take_receive(const Envelope& envelope, Token& receive);
-  void keep_message(const Envelope& envelope, Token message);
-  /// Returns the message that a receive of that pattern would take, and leaves it waiting.
-  std::optional<Message> probe(const Envelope& pattern) const;
-  /// Returns that message and removes it, so that no other receive can take it (MPI_Mprobe).
-  std::optional<Message> extract(const Envelope& pattern);
-  /// Removes a waiting receive. Returns false when the receive has already taken a message.
+  /// The two parts of `arrive`. A message is kept only when no receive takes it: then
+  /// `take_receive` returns false, else it sets `receive`.
+  bool take_receive(Envelope envelope, Token& receive);
+  void keep_message(Envelope envelope, Token message);
+  /// The message that a receive of that pattern would take now. It goes on waiting.
+  std::optional<Message> probe(Envelope pattern) const;
+  /// The same, and no other receive can take it any more (MPI_Mprobe).
+  std::optional<Message> extract(Envelope pattern);
+  /// The receive waits no more. False: it took a message before.
   bool cancel(WaitingReceive receive);
 
   std::size_t waiting_receives() const { return receives_of_[0] + open_receives(); }
@@ -89,14 +90,14 @@ class Matcher {
     return receives_of_[1] + receives_of_[2] + receives_of_[3];
   }
   void grow();
-  bool take_oldest_receive(const Envelope& envelope, Token& receive);
-  std::uint32_t take_place(const Envelope& envelope, Token token);
+  bool take_oldest_receive(Envelope envelope, Token& receive);
+  std::uint32_t take_place(Envelope envelope, Token token);
   void free_place(std::uint32_t place);
   void append(Ends& ends, std::uint32_t place, std::size_t link);
   void unlink(Ends& ends, std::uint32_t place, std::size_t link);
   void remove_receive(std::uint32_t place, Queues& queues);
   void remove_message(std::uint32_t place);
-  std::uint32_t oldest_message(const Envelope& pattern) const;
+  std::uint32_t oldest_message(Envelope pattern) const;
 
   std::vector<Node> nodes_;
   std::uint32_t free_ = none;
@@ -108,7 +109,7 @@ class Matcher {
 
 // These functions are inline because every message calls them.
 
-inline std::uint32_t Matcher::take_place(const Envelope& envelope, Token token) {
+inline std::uint32_t Matcher::take_place(Envelope envelope, Token token) {
   if (free_ == none) grow();
   const std::uint32_t place = free_;
   Node& node = nodes_[place];
@@ -144,13 +145,13 @@ inline void Matcher::remove_receive(std::uint32_t place, Queues& queues) {
   free_place(place);
 }
 
-inline std::uint32_t Matcher::oldest_message(const Envelope& pattern) const {
+inline std::uint32_t Matcher::oldest_message(Envelope pattern) const {
   if (messages_ == 0) return none;
   const Queues* queues = queues_.find(pattern);
   return queues != nullptr ? queues->messages.first : none;
 }
 
-inline std::optional<Message> Matcher::extract(const Envelope& pattern) {
+inline std::optional<Message> Matcher::extract(Envelope pattern) {
   const std::uint32_t place = oldest_message(pattern);
   if (place == none) return std::nullopt;
   const Message message{nodes_[place].envelope, nodes_[place].token};
@@ -158,19 +159,23 @@ inline std::optional<Message> Matcher::extract(const Envelope& pattern) {
   return message;
 }
 
-inline Posted Matcher::post(const Envelope& pattern, Token receive) {
+inline Posted Matcher::post(Envelope pattern, Token receive) {
   if (messages_ > 0) {
     if (auto message = extract(pattern)) return {.message = message, .waiting = {}};
   }
+  return {.message = std::nullopt, .waiting = wait(pattern, receive)};
+}
+
+inline WaitingReceive Matcher::wait(Envelope pattern, Token receive) {
   const std::uint32_t place = take_place(pattern, receive);
   const std::uint64_t sequence = ++last_sequence_;
   nodes_[place].sequence = sequence;
   append(queues_.find_or_make(pattern).receives, place, receive_link);
   ++receives_of_[kind_of(pattern)];
-  return {.message = std::nullopt, .waiting = {place, sequence}};
+  return {place, sequence};
 }
 
-inline bool Matcher::take_receive(const Envelope& envelope, Token& receive) {
+inline bool Matcher::take_receive(Envelope envelope, Token& receive) {
   WEFT_CHECK(kind_of(envelope) == 0);
   // As mostly: none of the receives has a wildcard.
   if (open_receives() > 0) return take_oldest_receive(envelope, receive);

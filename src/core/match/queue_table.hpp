@@ -34,21 +34,22 @@ struct Queues {
 
 /// Hashed by pattern, with open addressing. Empty queues, but for the last, have no place in it:
 /// its memory is bounded by waiting entries, for any number of tags used in the course of time.
+/// Patterns are passed as values: put together in memory, they would be read back in other pieces.
 /// References are valid until the next call that is not const.
 class QueueTable {
  public:
   QueueTable();
   /// Null: both queues are empty.
-  const Queues* find(const Envelope& pattern) const {
+  const Queues* find(Envelope pattern) const {
     const Slot& slot = slots_[place_of(pattern)];
     return slot.used ? &slot.queues : nullptr;
   }
-  Queues* find(const Envelope& pattern) {
+  Queues* find(Envelope pattern) {
     Slot& slot = slots_[place_of(pattern)];
     return slot.used ? &slot.queues : nullptr;
   }
   /// The caller puts something into one of them.
-  Queues& find_or_make(const Envelope& pattern) {
+  Queues& find_or_make(Envelope pattern) {
     const std::size_t place = place_of(pattern);
     return slots_[place].used ? slots_[place].queues : make(pattern, place);
   }
@@ -64,17 +65,17 @@ class QueueTable {
     Queues queues;
     bool used = false;
   };
-  std::size_t home(const Envelope& pattern) const;
+  std::size_t home(Envelope pattern) const;
   /// The slot of the pattern's queues, or the free one that they would take.
-  std::size_t place_of(const Envelope& pattern) const {
+  std::size_t place_of(Envelope pattern) const {
     const Slot& last = slots_[last_place_];
     return last.used && last.queues.pattern == pattern ? last_place_ : search(pattern);
   }
-  std::size_t search(const Envelope& pattern) const;
-  Queues& make(const Envelope& pattern, std::size_t place);
+  std::size_t search(Envelope pattern) const;
+  Queues& make(Envelope pattern, std::size_t place);
   void grow();
   void drop_other(Envelope last);
-  void drop(const Envelope& pattern);
+  void drop(Envelope pattern);
 
   Envelope empty_{};  // of queues that were empty and are still there
   bool has_empty_ = false;

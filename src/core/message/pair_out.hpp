@@ -72,7 +72,8 @@ class PairOut {
     if (place == nullptr) return false;
     const std::uint64_t digest = digest_with(*to, head, bytes);
     // Word by word from registers: loads of what was just stored in other pieces would wait.
-    for (const std::uint64_t word : eager_header(key, to->next(), digest)) {
+    for (std::uint64_t word : eager_header(key, to->next(), digest)) {
+      asm("" : "+r"(word));  // else the compiler joins it with its neighbour
       std::memcpy(place, &word, sizeof word);
       place += sizeof word;
     }

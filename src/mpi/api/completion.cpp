@@ -85,8 +85,13 @@ int finish_all(const Call& call, std::span<MPI_Request> requests, MPI_Status* st
   int result = MPI_SUCCESS;
   const bool ignored = statuses == abi::status_ignore;
   Requests& kept = library().requests;
+  const MPI_Request sent = library().sent;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    // As mostly: a message that came whole, and nobody asks for its status.
+    // As mostly: a message that came whole or is sent, and nobody asks for its status.
+    if (ignored && requests[i] == sent) {
+      requests[i] = MPI_REQUEST_NULL;
+      continue;
+    }
     if (ignored && is_of(abi::made_request, requests[i])) {
       const int number = number_of(requests[i]);
       Request* const request = kept.find(number);
@@ -162,7 +167,9 @@ int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   const Call call{"MPI_Waitall"};
   const auto all = span_of(call, count, requests);
   // Most are done by the time they are looked at.
+  const MPI_Request sent = library().sent;
   for (const MPI_Request handle : all) {
+    if (handle == sent) continue;
     const Request* const request = find(call, handle);
     if (request == nullptr || request->done) continue;
     library().transfer->until([&] { return request->done; });

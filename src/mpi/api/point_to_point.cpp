@@ -168,11 +168,12 @@ int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI
               MPI_Request* handle) {
   const Held held;
   if (const Plain plain(buffer, count, type, from, tag, comm); plain.group != nullptr) {
-    const Requests::Made made = library().requests.make();
-    library().questions->receive(*plain.group, static_cast<std::uint32_t>(from), tag, plain.buffer,
-                                 *made.request);
+    Library& mpi = library();
+    const Requests::Made made = mpi.requests.make();
+    mpi.questions->receive(*plain.group, static_cast<std::uint32_t>(from), tag, plain.buffer,
+                           *made.request);
     *handle = handle_of(abi::made_request, made.number);
-    return library().transfer->failure() ? Call{"MPI_Irecv"}.settle(&library().world) : MPI_SUCCESS;
+    return mpi.transfer->failure() ? Call{"MPI_Irecv"}.settle(&library().world) : MPI_SUCCESS;
   }
   Message message{{"MPI_Irecv"}, buffer, count, type, from, tag, comm};
   if (const int error = message.check(false); error != MPI_SUCCESS) return error;

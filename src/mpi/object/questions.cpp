@@ -23,7 +23,7 @@ void Questions::stop() {
 }
 
 void Questions::receive_by_log(const Group& group, std::uint32_t from, std::int32_t tag,
-                               const Buffer& buffer, Request& request) {
+                               Buffer buffer, Request& request) {
   request.is_recorded = false;
   determinant::OutcomeLog* const log = this->log();
   if (log == nullptr) return transfer_.receive(group, from, tag, buffer, request);

@@ -36,7 +36,7 @@ class Questions {
 
   /// The same as of `Transfer`. A receive of any source is one of the sender whose message it took
   /// in the earlier life.
-  void receive(const Group& group, std::uint32_t from, std::int32_t tag, const Buffer& buffer,
+  void receive(const Group& group, std::uint32_t from, std::int32_t tag, Buffer buffer,
                Request& request) {
     if (log_ != nullptr) return receive_by_log(group, from, tag, buffer, request);
     transfer_.receive(group, from, tag, buffer, request);
@@ -74,8 +74,8 @@ class Questions {
     return &here;
   }
   void stop();
-  void receive_by_log(const Group& group, std::uint32_t from, std::int32_t tag,
-                      const Buffer& buffer, Request& request);
+  void receive_by_log(const Group& group, std::uint32_t from, std::int32_t tag, Buffer buffer,
+                      Request& request);
   /// The outcome that is replayed. Null: none, as in the earlier life, or the program diverges.
   const determinant::Record* replay(determinant::Kind kind, bool may_miss);
   void record(const determinant::Record& outcome) {

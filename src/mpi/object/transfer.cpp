@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <iterator>
 #include <utility>
@@ -276,25 +275,28 @@ inline void Transfer::arrive(Lane& lane, std::span<const std::byte> all) {
   if (all.size() < sizeof words) return refuse(lane, all.size());
   std::memcpy(words.data(), all.data(), sizeof words);
   const auto content = all.subspan(sizeof words);
-  const auto header = std::bit_cast<Header>(words);
   // As mostly: a message with a receive, all of it is here, and there is nothing to answer.
   const bool is_whole = words[0] >> 31 == 0 && words[1] == content.size();
-  const match::Envelope envelope{lane.group().generation.value(), lane.source(), header.tag};
+  const auto tag = static_cast<std::int32_t>(words[0]);
+  const match::Envelope envelope{lane.group().generation.value(), lane.source(), tag};
   match::Token receive = 0;
-  if (!is_whole || !matcher_.take_receive(envelope, receive)) return take_in(lane, header, content);
+  if (!is_whole || !matcher_.take_receive(envelope, receive)) return arrive_otherwise(lane, all);
   ++counts_.messages;
   counts_.bytes += content.size();
-  match_whole(*reinterpret_cast<Request*>(receive), lane.source(), header.tag, content);
+  match_whole(*reinterpret_cast<Request*>(receive), lane.source(), tag, content);
 }
 
 void Transfer::Lane::take(std::span<const std::byte> bytes) {
   transfer_.arrive(*this, bytes);
 }
 
-void Transfer::take_in(Lane& lane, const Header& header, std::span<const std::byte> content) {
+void Transfer::arrive_otherwise(Lane& lane, std::span<const std::byte> all) {
+  Header header;
+  std::memcpy(&header, all.data(), sizeof header);
+  const auto content = all.subspan(sizeof header);
   const bool is_sound = header.tag >= 0 && header.has_body <= 1 && header.wants_match <= 1 &&
                         content.size() == (header.has_body == 1 ? 0 : header.bytes);
-  if (!is_sound) return refuse(lane, sizeof header + content.size());
+  if (!is_sound) return refuse(lane, all.size());
   if (header.is_short != 0) return take_short(lane, content);
   ++counts_.messages;
   counts_.bytes += header.bytes;

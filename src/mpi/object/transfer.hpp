@@ -42,7 +42,7 @@ struct Buffer {
 /// each message needs comes first: it lies on few cache lines.
 struct Request {
   bool done = false;
-  bool is_special = false;   ///< of the API: generalized, persistent or shared
+  bool is_special = false;  ///< of the API: generalized, persistent or shared
   // Of Transfer.
   bool is_receive = false;
   bool is_matched = false;   ///< of a receive: a message is its own
@@ -107,7 +107,7 @@ class Transfer {
   /// A short message that leaves at once: it needs no request. False: nothing has happened.
   bool send_now(const Group& group, std::uint32_t to, std::int32_t tag, const Buffer& buffer);
   /// Source and tag may be wildcards of core/match.
-  void receive(const Group& group, std::uint32_t from, std::int32_t tag, const Buffer& buffer,
+  void receive(const Group& group, std::uint32_t from, std::int32_t tag, Buffer buffer,
                Request& request);
   /// A receive that takes no message, and is under way until somebody sets it done.
   static void hold(const Group& group, const Buffer& buffer, Request& request);
@@ -256,7 +256,7 @@ class Transfer {
   void post_envelope(const Group& group, std::uint32_t to, const Header& header,
                      const Buffer* whole);
   void take_unexpected(match::Token message, Request& request);
-  void take_in(Lane& lane, const Header& header, std::span<const std::byte> content);
+  void arrive_otherwise(Lane& lane, std::span<const std::byte> all);
   void match_whole(Request& receive, std::uint32_t source, std::int32_t tag,
                    std::span<const std::byte> content);
   bool fill(Request& receive, const Arrived& message);
@@ -267,15 +267,18 @@ class Transfer {
 
 // In the header: each message pays for it.
 inline void Transfer::receive(const Group& group, std::uint32_t from, std::int32_t tag,
-                              const Buffer& buffer, Request& request) {
+                              Buffer buffer, Request& request) {
   request.group = &group;
   request.buffer = buffer;
   request.is_receive = true;
   if (!matched_.empty()) take_matched();  // those before this one come first
-  const auto posted = matcher_.post({group.generation.value(), from, tag},
-                                    reinterpret_cast<match::Token>(&request));
-  request.waiting = posted.waiting;
-  if (posted.message) take_unexpected(posted.message->token, request);
+  const match::Envelope pattern{group.generation.value(), from, tag};
+  if (matcher_.waiting_messages() > 0) {
+    if (const auto message = matcher_.extract(pattern)) {
+      return take_unexpected(message->token, request);
+    }
+  }
+  request.waiting = matcher_.wait(pattern, reinterpret_cast<match::Token>(&request));
 }
 
 }  // namespace weft::mpi
