@@ -4,23 +4,34 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 
 #include "weft/time.hpp"
 
 namespace weft {
 
 /// A peer that runs at the same moment, on another core, answers within less than a switch between
-/// processes takes: a driver that polls for that long spares both of them a switch, and both
-/// continue for a whole timeslice. Where the peer waits for a core itself each look takes time away
-/// from it. Waits of late show which it is. One that looks in vain loses about what it could have
-/// won.
+/// processes takes: whoever looks for it that long spares both of them a switch, and the two go on
+/// for a whole timeslice. Where the peer waits for a core itself each look takes time away from it.
+/// Waits of late show which it is. One that looks in vain loses about what it could have won.
+///
+/// The first waits after a switch are judged apart from later ones, each by its like: in a barrier
+/// of more processes than cores the first is for those that run now, on other cores, and the last
+/// for one that needs this core.
 class Patience {
  public:
   /// A wait begins.
-  Duration begin(Instant now) const { return score_ >= 0 || is_trial(now) ? a_switch : Duration{}; }
+  Duration begin(Instant now) {
+    latest_ = waits_;
+    waits_ = std::min(waits_ + 1, last);
+    return scores_[latest_] >= 0 || is_trial(now) ? a_switch : Duration{};
+  }
   /// A wait ended before the core was given away, or the core was given away after having looked.
-  void paid() { score_ = std::min(score_ + 1, most); }
-  void failed() { score_ = std::max(score_ - 3, -most); }
+  void paid() { score() = std::min(score() + 1, most); }
+  void failed() { score() = std::max(score() - 3, -most); }
+  /// The core was given away: a switch.
+  void gave_way() { waits_ = 0; }
 
  private:
   /// From one process to another and back, with what the caches lose.
@@ -28,13 +39,17 @@ class Patience {
   static constexpr int most = 32;
   static constexpr Duration trial = Duration::microseconds(64);
   static constexpr Duration between_trials = Duration::milliseconds(1);
+  static constexpr std::size_t last = 3;
 
   /// It pays only where both look: trials are at the same time in all processes of a machine.
   static bool is_trial(Instant now) {
     return (now - Instant{}).ticks() % between_trials.ticks() < trial.ticks();
   }
+  int& score() { return scores_[latest_]; }
 
-  int score_ = most;
+  std::array<int, last + 1> scores_{most, most, most, most};  // by waits since the last switch
+  std::size_t waits_ = 0;   // since the last switch, those beyond `last` not counted
+  std::size_t latest_ = 0;  // whose score the latest wait has
 };
 
 }  // namespace weft

@@ -9,7 +9,8 @@ namespace {
 // Not at a time of trials.
 constexpr Instant between = Instant{} + Duration::seconds(1) + Duration::microseconds(500);
 
-bool looks(const Patience& patience, Instant now) {
+/// In a wait that would begin now.
+bool looks(Patience patience, Instant now) {
   return patience.begin(now) > Duration{};
 }
 
@@ -47,6 +48,20 @@ TEST(patience, tries_again_at_the_same_time_in_all_processes_and_looks_on_where_
   for (int i = 0; i < 32; ++i) one.paid();
   EXPECT_TRUE(looks(one, between));
   EXPECT_FALSE(looks(other, between));
+}
+
+TEST(patience, judges_the_first_waits_after_a_switch_apart) {
+  Patience patience;
+  for (int i = 0; i < 20; ++i) {
+    patience.gave_way();
+    (void)patience.begin(between);
+    patience.paid();
+    if (patience.begin(between) > Duration{}) patience.failed();
+  }
+  patience.gave_way();
+  EXPECT_GT(patience.begin(between), Duration{});
+  EXPECT_EQ(patience.begin(between), Duration{});
+  for (int i = 0; i < 10; ++i) EXPECT_GT(patience.begin(between), Duration{}) << i;
 }
 
 }  // namespace

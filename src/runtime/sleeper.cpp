@@ -128,6 +128,7 @@ bool Sleeper::looks_on(Instant now) {
   }
   if (now - *waits_since_ < looks_for_) return true;
   if (!std::exchange(gave_way_, true) && looks_for_ > Duration{}) patience_.failed();
+  patience_.gave_way();
   return false;
 }
 
