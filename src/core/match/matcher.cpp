@@ -23,7 +23,7 @@ void Matcher::remove_message(std::uint32_t place) {
   free_place(place);
 }
 
-// Of each kind of pattern the oldest; of these the oldest.
+// Compares the oldest receive of each kind of pattern, and takes the oldest of these.
 bool Matcher::take_oldest_receive(Envelope envelope, Token& receive) {
   std::uint32_t oldest = none;
   Queues* its = nullptr;

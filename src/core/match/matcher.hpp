@@ -24,7 +24,7 @@ struct Message {
   friend bool operator==(const Message&, const Message&) = default;
 };
 
-/// A receive that waits, for `cancel`. Never reused.
+/// Names a waiting receive for `cancel`; no name is given twice.
 struct WaitingReceive {
   std::uint32_t place = 0;
   std::uint64_t sequence = 0;
@@ -71,12 +71,13 @@ class Matcher {
   std::size_t waiting_messages() const { return messages_; }
 
  private:
-  /// A receive is in the queue of its pattern. A message is in four: as all receives that could
-  /// take it look into one queue each. A cache line holds one node.
+  /// A receive is in one queue, that of its pattern. A message is in four queues, one for each kind
+  /// of pattern that matches it, so that every receive finds it in the queue of its own pattern. A
+  /// cache line holds one node.
   struct alignas(64) Node {
     Envelope envelope;
     Token token = 0;
-    std::uint64_t sequence = 0;  // of receives that wait: which waits longer; 0: it is another node
+    std::uint64_t sequence = 0;  // the order of waiting receives; 0: no receive
     std::array<Links, patterns> links;
   };
   static_assert(sizeof(Node) == 64);
@@ -84,7 +85,7 @@ class Matcher {
   /// Receives use only the first of a node's links.
   static constexpr std::size_t receive_link = 0;
 
-  /// With wildcards.
+  /// Returns the number of receives with wildcards.
   std::size_t open_receives() const {
     static_assert(patterns == 4);
     return receives_of_[1] + receives_of_[2] + receives_of_[3];
@@ -177,7 +178,7 @@ inline WaitingReceive Matcher::wait(Envelope pattern, Token receive) {
 
 inline bool Matcher::take_receive(Envelope envelope, Token& receive) {
   WEFT_CHECK(kind_of(envelope) == 0);
-  // As mostly: none of the receives has a wildcard.
+  // Only receives with wildcards need the search; most programs have none.
   if (open_receives() > 0) return take_oldest_receive(envelope, receive);
   if (receives_of_[0] == 0) return false;
   Queues* const queues = queues_.find(envelope);

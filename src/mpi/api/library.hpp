@@ -143,7 +143,7 @@ class Requests {
     });
   }
   std::unique_ptr<Request> remove(int number) { return objects_.remove(number); }
-  /// Of that one, which is done and not special.
+  /// Ends the request of that number, which is done and not special.
   void end(int number, Request& request) {
     if (spares_ == most_spare) return void(objects_.remove(number));
     request.reset();

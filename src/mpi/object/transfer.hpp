@@ -43,11 +43,11 @@ struct Buffer {
 struct Request {
   bool done = false;
   bool is_special = false;  ///< of the API: generalized, persistent or shared
-  // Of Transfer.
+  // Transfer's own state.
   bool is_receive = false;
-  bool is_matched = false;   ///< of a receive: a message is its own
-  bool is_recorded = false;  ///< of a receive: its sender, when it is matched
-  // Of the API, of special ones.
+  bool is_matched = false;   ///< a message belongs to this receive
+  bool is_recorded = false;  ///< the match of this receive records its sender
+  // The API uses these in special requests.
   bool is_active = true;        ///< false: a persistent one that is not started
   bool is_shared = false;       ///< by several operations, all of them done
   bool is_generalized = false;  ///< see mpi/api/generalized.hpp
@@ -55,17 +55,16 @@ struct Request {
   Buffer buffer;           // of Transfer
   std::uint64_t kept = 0;  ///< of the API: how many were kept when this one was; 0: it is not
 
-  // Transfer's own state.
   const Group* group = nullptr;
   match::WaitingReceive waiting;
   int open = 0;                   ///< operations of the message layer
   std::uint64_t number = 0;       ///< of a receive, in the log of outcomes
   std::vector<std::byte> packed;  ///< a body that does not go from or to where it lies
-  /// Of a persistent request: starts it anew, and returns an error of MPI's. Empty: it is started
-  /// once.
+  /// Starts a persistent request again and returns MPI's error code. Empty in other requests.
   std::function<int(Request&)> starts;
 
-  /// As new, of one that is done and not special. What each send and receive sets stays as it is.
+  /// Makes a done request that is not special as good as new. Fields that each send and receive
+  /// sets keep their values.
   void reset() {
     done = is_receive = is_matched = false;
     status.is_truncated = status.is_cancelled = false;
