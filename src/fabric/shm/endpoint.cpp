@@ -294,8 +294,8 @@ void Endpoint::wake_quiet_peers_if_few() {
 void Endpoint::leave_quiet_peers() {
   std::erase_if(busy_, [](Peer* peer) {
     const std::uint64_t moved = peer->consumer.position() + peer->producer.position();
-    const bool has_work = !peer->queue.empty() || !peer->fetching.empty() ||
-                          peer->trial.bytes > 0 || peer->consumer.unreleased() > 0;
+    const bool has_work = !peer->queue.empty() || !peer->fetching.empty() || peer->trial.is_open ||
+                          peer->consumer.unreleased() > 0;
     const bool has_moved = std::exchange(peer->moved, moved) != moved;
     peer->quiet_for = has_work || has_moved ? 0 : peer->quiet_for + kLeaveEvery;
     if (peer->quiet_for <= kQuietAfter) return false;

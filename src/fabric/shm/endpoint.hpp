@@ -30,11 +30,13 @@
 
 namespace weft::shm {
 
-/// A write whose time is taken.
+/// Writes, one right behind the other, whose time is taken. One alone would not do: many that are
+/// posted at once overlap, and each waits for those before it.
 struct Trial {
-  std::size_t bytes = 0;  ///< 0: none is under way
+  bool is_open = false;
   bool fetched = false;
-  std::uint64_t end = 0;  ///< in the ring, once it is there
+  std::size_t bytes = 0;  ///< of those that are in the ring
+  std::uint64_t end = 0;  ///< of the last one, in the ring
   std::chrono::steady_clock::time_point begun{};
 };
 
@@ -89,6 +91,7 @@ struct Peer {
 
   // A `pull` record that is carried out in several steps.
   bool is_pulling = false;
+  bool owes_release = false;  ///< of one that is done, behind a message that is still being read
   PullRequest pull;
   std::uint64_t pulled = 0;
 };
@@ -165,10 +168,7 @@ class Endpoint final : public ShmFabric {
   bool may_fetch(const Peer& peer, const TxOp& op) const;
   bool is_to_fetch(const Peer& peer, const TxOp& op) const;
   void begin_trial(Peer& peer, const TxOp& op);
-  /// Its write is in the ring: it ends when the receiver is as far.
-  static void end_of_trial_is_here(Peer& peer) {
-    if (peer.trial.bytes > 0 && peer.trial.end == 0) peer.trial.end = peer.producer.position();
-  }
+  static void add_to_trial(Peer& peer, const TxOp& op);
   static void end_trial(Peer& peer);
   void await_fetch(Peer& peer, Operation& operation);
   bool start(Peer& peer, const TxOp& op);

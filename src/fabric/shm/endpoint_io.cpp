@@ -20,6 +20,8 @@ constexpr std::size_t kChunk = 16 * 1024;
 constexpr std::size_t kBytesPerServe = std::size_t{1} << 20;
 // The producer learns of free space when so much of the ring is free: a fraction of it.
 constexpr std::uint64_t kReleaseFraction = 8;
+// A trial ends when its writes have arrived, and takes no more of them than this.
+constexpr std::size_t kLargestTrial = std::size_t{16} << 20;
 
 // `size` bytes of the operation from `from` on.
 void gather(const TxOp& op, std::uint64_t from, std::byte* to, std::size_t size) {
@@ -55,13 +57,21 @@ bool Endpoint::is_to_fetch(const Peer& peer, const TxOp& op) const {
   return may_fetch(peer, op) && (!options_.pull_when_faster || peer.way.fetches());
 }
 
-// Begins to time a write that no other work of this side delays.
+// With a write that nothing else of this side delays.
 void Endpoint::begin_trial(Peer& peer, const TxOp& op) {
-  if (!options_.pull_when_faster || peer.trial.bytes > 0 || !peer.fetching.empty() ||
+  if (!options_.pull_when_faster || peer.trial.is_open || !peer.fetching.empty() ||
       !may_fetch(peer, op)) {
     return;
   }
-  peer.trial = {op.size(), is_to_fetch(peer, op), 0, std::chrono::steady_clock::now()};
+  peer.trial = {
+      .is_open = true, .fetched = is_to_fetch(peer, op), .begun = std::chrono::steady_clock::now()};
+}
+
+// A write that is in the ring: its receiver has it when it is as far.
+void Endpoint::add_to_trial(Peer& peer, const TxOp& op) {
+  if (!peer.trial.is_open || peer.trial.bytes >= kLargestTrial) return;
+  peer.trial.bytes += op.size();
+  peer.trial.end = peer.producer.position();
 }
 
 void Endpoint::end_trial(Peer& peer) {
@@ -152,7 +162,7 @@ bool Endpoint::put_chunks(Peer& peer, const TxOp& op, std::uint64_t& done) {
     has_moved_ = true;
     done += size;
   } while (done < op.size());
-  end_of_trial_is_here(peer);
+  add_to_trial(peer, op);
   return true;
 }
 
@@ -166,7 +176,7 @@ bool Endpoint::put_pull(Peer& peer, const TxOp& op) {
   }
   std::memcpy(place, &request, sizeof request);
   peer.producer.publish(RecordKind::pull);
-  end_of_trial_is_here(peer);
+  add_to_trial(peer, op);
   return true;
 }
 
@@ -211,7 +221,8 @@ void Endpoint::serve(Peer& peer, Yield& yield) {
   // Messages of earlier polls are read by now.
   const bool has_next = peer.consumer.has_next();
   if (const std::uint64_t unreleased = peer.consumer.unreleased();
-      unreleased > 0 && (!has_next || unreleased >= options_.ring_size / kReleaseFraction)) {
+      unreleased > 0 &&
+      (!has_next || peer.owes_release || unreleased >= options_.ring_size / kReleaseFraction)) {
     release(peer);
   }
   if (has_next && !yield.full()) receive(peer, yield);
@@ -252,6 +263,7 @@ void Endpoint::receive(Peer& peer, Yield& yield) {
     budget -= std::min(budget, is_pull ? kBytesPerServe / 4 : record.payload.size());
     // The sender waits for the end of a pull.
     const std::uint64_t enough = is_pull ? 1 : options_.ring_size / kReleaseFraction;
+    peer.owes_release |= is_held && is_pull;
     if (!is_held && peer.is_linked && peer.consumer.unreleased() >= enough) release(peer);
   }
 }
@@ -324,6 +336,7 @@ bool Endpoint::take_pull(Peer& peer, std::span<const std::byte> payload) {
 }
 
 void Endpoint::release(Peer& peer) {
+  peer.owes_release = false;
   if (peer.consumer.release()) wake(peer);
 }
 

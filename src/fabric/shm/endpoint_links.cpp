@@ -161,7 +161,7 @@ bool Endpoint::end_link(Peer& peer, Yield& yield) {
     yield.push(CompletionKind::peer_down, peer.id).incarnation = peer.reported_incarnation;
   }
   if (peer.owes_wake) --owed_wakes_;
-  peer.owes_wake = peer.is_pulling = peer.may_pull = false;
+  peer.owes_wake = peer.is_pulling = peer.owes_release = peer.may_pull = false;
   peer.trial = {};
   if (peer.inbound.is_open()) graveyard_.push_back(std::move(peer.inbound));
   peer.inbound = Segment();

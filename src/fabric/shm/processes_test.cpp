@@ -300,6 +300,27 @@ std::size_t open_descriptors() {
   return count;
 }
 
+// Its sender would wait for all of them, and think that the first one took so long.
+TEST(shm_fetching, is_told_one_by_one_even_between_messages) {
+  constexpr std::size_t kWrites = 8, kSize = 64 << 10;
+  Party sender(options_for(kParent, kSize)), receiver(options_for(kChild, kSize));
+  ASSERT_TRUE(sender.fabric->add_peer(kChild, Incarnation(1), receiver.fabric->address()).ok());
+  ASSERT_TRUE(receiver.fabric->add_peer(kParent, Incarnation(1), sender.fabric->address()).ok());
+  ASSERT_TRUE(sender.until([&] { return receiver.step(), sender.is_up && receiver.is_up; }));
+  const std::vector<std::byte> data(kSize, std::byte{1});
+  std::vector<std::byte> area(kSize);
+  const auto region = receiver.fabric->expose(area);
+  ASSERT_TRUE(region.ok());
+  for (std::size_t i = 0; i < kWrites; ++i) {
+    ASSERT_TRUE(sender.post(OpKind::send, kChild, {}));
+    ASSERT_TRUE(sender.post(OpKind::write, kChild, data, region->remote));
+  }
+  ASSERT_TRUE(receiver.until([&] { return receiver.received == kWrites; }));
+  sender.step();
+  EXPECT_LE(sender.outstanding, kWrites / 2);
+  EXPECT_TRUE(sender.until([&] { return receiver.step(), sender.outstanding == 0; }));
+}
+
 // A driver that slept in the middle of a write had to be woken for its next part.
 TEST(shm_waiting, tells_once_that_parts_of_a_write_have_moved) {
   Party parent(options_for(kParent, 0));
