@@ -205,6 +205,27 @@ void pass(StoredMember& from, StoredMember& to, std::string_view words) {
   EXPECT_EQ(got, sent);
 }
 
+// To keep a message takes as long as to send one, and nothing else looks at the fabric meanwhile.
+TEST(kept_messages, are_given_to_those_who_asked_while_another_one_is_kept) {
+  LoopbackHub hub;
+  StoredMember a(hub, 0, 1), b(hub, 1, 1);
+  a.meet(b, 1, 1);
+  b.meet(a, 0, 1);
+  pass(a, b, "one");
+  const std::vector<std::byte> first(1 << 20, std::byte{1}), second(1 << 20, std::byte{2});
+  std::vector<std::byte> got(1 << 20);
+  const Operation sends_first = a.world->start_send(Rank(1), Tag(2), first);
+  const Operation receives = b.world->start_receive(Rank(0), Tag(2), got);
+  const Operation sends_second = a.world->start_send(Rank(1), Tag(2), second);
+  bool is_there = false;
+  for (int i = 0; i < 1000 && !is_there; ++i) is_there = b.world->is_done(receives);
+  ASSERT_TRUE(is_there);
+  EXPECT_TRUE(b.world->wait(receives).ok());
+  EXPECT_EQ(got, first);
+  EXPECT_TRUE(a.world->wait(sends_first).ok());
+  EXPECT_TRUE(a.world->wait(sends_second).ok());
+}
+
 TEST(message_history, takes_a_later_life_to_where_an_earlier_one_was_stored) {
   LoopbackHub hub;
   StoredMember a(hub, 0, 1);

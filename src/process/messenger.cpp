@@ -34,6 +34,7 @@ Messenger::Messenger(Fabric& fabric, Waiter& waiter, message::MessageOptions opt
       waiter_(waiter),
       give_up_after_(options.give_up_after),
       incarnation_(options.incarnation),
+      keeps_(options.retain),
       is_stored_(options.retain && !options.run.empty()),
       machine_(with_limits(options, fabric), waiter.now(), outbox),
       out_(queued_operations, queued_bytes),
@@ -49,6 +50,9 @@ Operation Messenger::start_send(NodeId to, const message::FlowKey& flow,
   const Operation operation = machine_.send(to, flow, bytes);
   if (machine_.waits_for_room() && !has_said_full_) look_for_whole_outbox(to, bytes.size());
   post_what_can_go();
+  // Keeping a long message takes as long as sending one: meanwhile receivers have asked for earlier
+  // ones, and they would wait until this process looks.
+  if (keeps_ && bytes.size() > machine_.eager_limit()) has_moved_ |= turn(waiter_.now(), 1);
   return operation;
 }
 

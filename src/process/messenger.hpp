@@ -152,6 +152,7 @@ class Messenger final : private MessageHistory {
   Waiter& waiter_;
   Duration give_up_after_;
   Incarnation incarnation_;
+  bool keeps_;  // sent messages, for later lives of their receivers
   bool is_stored_;
   message::MessageMachine machine_;
   TransmitQueue out_;
