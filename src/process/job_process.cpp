@@ -280,6 +280,7 @@ Result<void> JobProcess::open_fabric_for_job() {
   FabricChoice choice{.name = job_.fabric,
                       .peer_timeout = job_.peer_timeout,
                       .heartbeat = job_.heartbeat,
+                      .processes_here = job_.nodes_here,
                       .shares_cores = share_cores(job_.nodes_here)};
   if (job_.connections != 0) choice.max_connections = job_.connections;
   if (!job_.link.empty()) {

@@ -30,6 +30,16 @@ std::vector<std::byte> bytes_of(const std::string& text) {
 /// (docs/shm-fabric.md).
 constexpr std::size_t pull_from_when_sharing = 64 * 1024;
 constexpr std::size_t pull_from_else = 128 * 1024;
+/// A ring as large as the second-level cache of a core: what is read has left the writer's cache by
+/// then, and reading it from there takes twice as long. That is memory per pair of processes.
+constexpr std::size_t large_ring = 1024 * 1024;
+constexpr std::size_t small_ring = 256 * 1024;
+constexpr unsigned most_with_large_rings = 16;
+
+bool has_large_rings(const FabricChoice& choice) {
+  return !choice.shares_cores && choice.processes_here > 0 &&
+         choice.processes_here <= most_with_large_rings;
+}
 
 /// Nobody without the secret can take it before.
 std::string shm_name(const std::string& known_as, const JobSecret& job) {
@@ -50,6 +60,7 @@ Result<std::unique_ptr<ShmFabric>> open_shm_fabric(const FabricChoice& choice,
                    .secret = bytes_of(job.secret),
                    .name = shm_name(place.known_as, job),
                    .max_outstanding = choice.max_outstanding,
+                   .ring_size = has_large_rings(choice) ? large_ring : small_ring,
                    .pull_from = choice.shares_cores ? pull_from_when_sharing : pull_from_else,
                    .pull_when_faster = !choice.shares_cores});
 }

@@ -46,6 +46,7 @@ struct FabricChoice {
   ServiceLevel service_level{};        ///< of bulk data, where a fabric asks for it beforehand
   std::size_t max_outstanding = 4096;  ///< operations
   std::size_t max_connections = 4096;  ///< of TCP, at a time; see TcpOptions
+  unsigned processes_here = 0;         ///< of the job, on this host; 0: unknown
   /// Processes of the job wait for each other's cores: large writes through shared memory are then
   /// fetched by their receivers, which takes no turns of the two.
   bool shares_cores = false;
