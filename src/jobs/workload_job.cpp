@@ -105,27 +105,45 @@ class JobReader {
   bool is_trace_ = false;
 };
 
-/// Opens and examines the job's traces. Errors are about its files.
-Result<void> open_traces(const sim::Scenario& scenario, WorkloadJob& job) {
-  if (job.files.empty()) return refuse("write the trace's file, as in file = \"ring-8.goal\"");
+/// The scenario's key of a job's file: those of a list have lines of their own.
+std::string key_of_file(const sim::Scenario& scenario, const std::string& job, std::size_t index) {
+  const std::string listed = fmt::format("{}.file[{}]", job, index);
+  const bool is_listed = std::any_of(scenario.entries.begin(), scenario.entries.end(),
+                                     [&](const auto& entry) { return entry.key == listed; });
+  return is_listed ? listed : job + ".file";
+}
+
+/// Opens and examines one more of the job's traces.
+Result<trace::Summary> open_trace(const sim::Scenario& scenario, const std::string& file,
+                                       WorkloadJob& job) {
+  // Like other files that the scenario names, it is looked for in the scenario's directory.
+  const auto path = std::filesystem::path(scenario.name).parent_path() / file;
+  auto trace = trace::open_trace(path.string());
+  if (!trace) return std::move(trace).error();
+  auto summary = (*trace)->examine();
+  if (!summary) return summary;
+  if (!summary->problem.empty()) return refuse(summary->problem);
+  if (!job.traces.empty() && summary->ranks != job.pattern.ranks) {
+    return refuse(fmt::format("{} has {} ranks and {} {}; traces of one job have the same", file,
+                              summary->ranks, job.files.front(), job.pattern.ranks));
+  }
+  job.traces.push_back(std::move(trace).value());
+  return summary;
+}
+
+/// All traces of the job, which has the key `key`.
+Result<void> open_traces(const sim::Scenario& scenario, const std::string& key, WorkloadJob& job) {
+  if (job.files.empty()) {
+    return scenario.located(key, refuse("write the trace's file, as in file = \"ring-8.goal\""));
+  }
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  for (const std::string& file : job.files) {
-    // Like other files that the scenario names, it is looked for in the scenario's directory.
-    const auto path = std::filesystem::path(scenario.name).parent_path() / file;
-    auto trace = trace::open_trace(path.string());
-    if (!trace) return std::move(trace).error();
-    const auto summary = (*trace)->examine();
-    if (!summary) return summary.error();
-    if (!summary->problem.empty()) return refuse(summary->problem);
-    if (!job.traces.empty() && summary->ranks != job.pattern.ranks) {
-      return refuse(fmt::format("{} has {} ranks and {} {}; traces of one job have the same", file,
-                                summary->ranks, job.files.front(), job.pattern.ranks));
-    }
+  for (std::size_t i = 0; i < job.files.size(); ++i) {
+    const auto summary = open_trace(scenario, job.files[i], job);
+    if (!summary) return scenario.located(key_of_file(scenario, key, i), summary.error());
     job.pattern.ranks = summary->ranks;
     messages += summary->messages;
     bytes += summary->bytes;
-    job.traces.push_back(std::move(trace).value());
   }
   job.pattern.message_bytes = messages == 0 ? 0 : bytes / messages;
   return {};
@@ -187,10 +205,7 @@ Result<std::vector<WorkloadJob>> workloads_of(const sim::Scenario& scenario) {
       }
     }
     if (reader.is_trace()) {
-      if (auto opened = open_traces(scenario, job); !opened) {
-        return scenario.located(job.files.empty() ? given.key : given.key + ".file",
-                                opened.error());
-      }
+      if (auto opened = open_traces(scenario, given.key, job); !opened) return opened.error();
     } else if (!job.files.empty()) {
       return scenario.located(given.key + ".file", refuse("a workload has none; write kind = "
                                                           "\"trace\""));

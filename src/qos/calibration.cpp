@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "qos/calibration.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace weft::qos {
@@ -47,12 +45,7 @@ Result<void> calibrate(jobs::WorkloadJob& job, const sim::Scenario& scenario,
                    levels, window);
     if (!seen) return seen.error();
     const std::uint64_t work = seen->front().work();
-    if (work == 0) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("job {}: no iteration ends within {} ms; use a longer period or "
-                               "shorter messages",
-                               job.name, window.to_seconds() * 1e3)};
-    }
+    if (work == 0) return no_iteration(job, window);
     const double iteration = window.to_seconds() / static_cast<double>(work);
     const double communication = std::max(iteration - longest.to_seconds(), 1e-9);
     const double factor = aimed * communication / longest.to_seconds();

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "qos/calibration.hpp"
 #include "qos/placement.hpp"
@@ -337,6 +338,58 @@ TEST(workloads, are_refused_with_line_key_and_fix) {
             "eager, compute-factor, noise, arrives, leaves");
   EXPECT_NE(error_of(job + "file = \"ring-8.goal\"\n").find("a workload has none"),
             std::string::npos);
+}
+
+/// Writes a trace whose first rank computes for 1 ms and sends to `peer`; the second receives.
+void write_trace(const std::filesystem::path& file, std::uint32_t ranks, std::uint32_t peer) {
+  std::ofstream out(file);
+  out << "num_ranks " << ranks << "\nrank 0 {\nc: calc 1000000\ns: send 64b to " << peer
+      << " tag 0\ns requires c\n}\nrank 1 {\nr: recv 64b from 0 tag 0\n}\n";
+  for (std::uint32_t r = 2; r < ranks; ++r) out << "rank " << r << " {\nc: calc 1\n}\n";
+}
+
+TEST(experiments, refuse_traces_that_do_not_fit_with_the_line_of_their_name) {
+  const Directory directory;
+  const std::filesystem::path at = directory.path();
+  write_trace(at / "two.goal", 2, 1);
+  write_trace(at / "three.goal", 3, 1);
+  write_trace(at / "nobody.goal", 2, 7);
+  const auto error = [&](const std::string& other) {
+    const auto scenario = sim::parse_scenario(
+        "[network]\ntopology = \"star:4\"\n[[jobs]]\nname = \"a\"\nkind = \"trace\"\n"
+        "file = [\n  \"two.goal\",\n  \"" +
+            other + "\",\n]\n",
+        (at / "test.toml").string());
+    if (!scenario) return scenario.error().message;
+    const auto jobs = jobs::workloads_of(*scenario);
+    return jobs ? std::string() : jobs.error().message.substr(at.string().size() + 1);
+  };
+  EXPECT_EQ(error("two.goal"), "");
+  EXPECT_EQ(error("three.goal"),
+            "test.toml:8: jobs[0].file[1] = three.goal: three.goal has 3 ranks and two.goal 2; "
+            "traces of one job have the same");
+  EXPECT_NE(error("nobody.goal").find("test.toml:8: jobs[0].file[1] = nobody.goal: "),
+            std::string::npos);
+  EXPECT_NE(error("nobody.goal").find("rank 7 does not exist: num_ranks is 2; use 0 to 1"),
+            std::string::npos);
+}
+
+TEST(experiment, refuses_windows_that_are_too_short_for_an_iteration) {
+  const Directory directory;
+  write_trace(std::filesystem::path(directory.path()) / "two.goal", 2, 1);
+  auto scenario = sim::parse_scenario(
+      "[network]\ntopology = \"star:4\"\n[[jobs]]\nname = \"a\"\nkind = \"trace\"\n"
+      "file = \"two.goal\"\n",
+      directory.path() + "/test.toml");
+  ASSERT_TRUE(scenario.ok()) << scenario.error().message;
+  auto options = options_of(std::move(scenario).value());
+  ASSERT_TRUE(options.ok());
+  options->period = Duration::microseconds(500);
+  options->iterations = options->placements = 1;
+  const auto outcome = run_experiment(*options);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().message,
+            "job a: no iteration ends within 0.5 ms; use a longer period or a shorter trace");
 }
 
 TEST(experiments, repeat_traces_beside_workloads) {

@@ -210,14 +210,17 @@ Result<KeptWindow> Track::simulate(const std::vector<Presence>& present,
 
 /// Alone on its nodes a job does the same whenever its variant and its age are the same.
 Result<void> Track::add_isolated(const std::vector<Presence>& present, KeptWindow& window) {
+  const PicoDuration period = to_pico(options_.period);
   for (const Presence& p : present) {
     const auto key = std::tuple{p.job, p.variant, p.placed.first_iteration};
     auto known = isolated_.find(key);
     if (known == isolated_.end()) {
       const auto alone = run_window(options_.scenario, {p.placed}, nullptr,
-                                    options_.algorithm_1.levels, to_pico(options_.period));
+                                    options_.algorithm_1.levels, period);
       if (!alone) return alone.error();
-      known = isolated_.emplace(key, alone->front().work()).first;
+      const std::uint64_t work = alone->front().work();
+      if (work == 0) return no_iteration(*p.placed.job, period);
+      known = isolated_.emplace(key, work).first;
     }
     window.isolated.push_back(known->second);
   }

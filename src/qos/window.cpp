@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "qos/window.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "sim/run/world.hpp"
@@ -59,6 +61,13 @@ Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<P
     }
   }
   return work;
+}
+
+Error no_iteration(const jobs::WorkloadJob& job, PicoDuration window) {
+  const char* shorter = job.is_trace() ? "a shorter trace" : "shorter messages";
+  return {ErrorCode::invalid_argument,
+          fmt::format("job {}: no iteration ends within {} ms; use a longer period or {}", job.name,
+                      window.to_seconds() * 1e3, shorter)};
 }
 
 }  // namespace weft::qos

@@ -12,6 +12,7 @@
 #include "qos/link_loads.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/workload/program.hpp"
+#include "weft/result.hpp"
 
 namespace weft::qos {
 
@@ -40,5 +41,8 @@ using WindowWork = std::vector<JobWork>;
 Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<PlacedJob>& jobs,
                               const Configuration* configuration, std::uint32_t levels,
                               PicoDuration period, NetworkLoads* loads = nullptr);
+
+/// The error that no iteration of a job ends within a window, even though the job is alone.
+Error no_iteration(const jobs::WorkloadJob& job, PicoDuration window);
 
 }  // namespace weft::qos
