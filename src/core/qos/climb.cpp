@@ -12,7 +12,7 @@ namespace weft::qos {
 namespace {
 
 /// Level and weight of each rung: all that nobody decided about is on the default level.
-constexpr std::array<Level, 4> level_of_rung = {1, 0, 2, 3};
+constexpr std::array<Level, climb_levels> level_of_rung = {1, 0, 2, 3};
 const std::vector<std::uint8_t> weights = {2, 1, 4, 8};
 
 constexpr double busy = 0.05;  ///< slack of a process that others wait for

@@ -19,6 +19,9 @@
 
 namespace weft::qos {
 
+/// Levels that a network needs for it: the default one, one below and two above.
+inline constexpr std::uint32_t climb_levels = 4;
+
 struct ClimbOptions {
   std::uint32_t default_windows = 4;  ///< observed first; at least 2
   std::uint32_t windows_each = 3;     ///< of a trial that is not worse

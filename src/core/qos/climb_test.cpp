@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/qos/controllers.hpp"
+
 namespace weft::qos {
 namespace {
 
@@ -97,6 +99,18 @@ TEST(climb, starts_anew_when_the_mix_of_jobs_changes) {
   climb.on_jobs(one);
   EXPECT_FALSE(climb.is_settled());
   EXPECT_EQ(climb.configuration().level_of, std::vector<Level>(3, default_level));
+}
+
+TEST(climb, is_refused_for_a_network_with_too_few_levels) {
+  for (const char* name : {"climb", "best"}) {
+    const auto refused = make_controller(name, {.levels = 3}, 1);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().message,
+              std::string(name) +
+                  " needs 4 levels and the network has 3: use qos.levels = 4 or the "
+                  "controller algorithm-1");
+    EXPECT_TRUE(make_controller(name, {.levels = 4}, 1).ok());
+  }
 }
 
 }  // namespace

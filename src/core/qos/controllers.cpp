@@ -39,7 +39,15 @@ Result<std::unique_ptr<Controller>> make_controller(std::string_view name,
   std::unique_ptr<Controller> made;
   if (name == "none") made = std::make_unique<NoController>();
   if (name == "algorithm-1") made = std::make_unique<Algorithm1>(options, seed);
-  if (name == "climb" || name == "best") made = std::make_unique<Climb>(ClimbOptions());
+  if (name == "climb" || name == "best") {
+    if (options.levels < climb_levels) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("{} needs {} levels and the network has {}: use qos.levels = {} or "
+                               "the controller algorithm-1",
+                               name, climb_levels, options.levels, climb_levels)};
+    }
+    made = std::make_unique<Climb>(ClimbOptions());
+  }
   if (made) return made;
   return Error{ErrorCode::invalid_argument,
                fmt::format("no controller is called '{}': there are {}", name,
