@@ -115,7 +115,7 @@ std::string key_of_file(const sim::Scenario& scenario, const std::string& job, s
 
 /// Opens and examines one more of the job's traces.
 Result<trace::Summary> open_trace(const sim::Scenario& scenario, const std::string& file,
-                                       WorkloadJob& job) {
+                                  WorkloadJob& job) {
   // Like other files that the scenario names, it is looked for in the scenario's directory.
   const auto path = std::filesystem::path(scenario.name).parent_path() / file;
   auto trace = trace::open_trace(path.string());

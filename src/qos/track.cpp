@@ -215,8 +215,8 @@ Result<void> Track::add_isolated(const std::vector<Presence>& present, KeptWindo
     const auto key = std::tuple{p.job, p.variant, p.placed.first_iteration};
     auto known = isolated_.find(key);
     if (known == isolated_.end()) {
-      const auto alone = run_window(options_.scenario, {p.placed}, nullptr,
-                                    options_.algorithm_1.levels, period);
+      const auto alone =
+          run_window(options_.scenario, {p.placed}, nullptr, options_.algorithm_1.levels, period);
       if (!alone) return alone.error();
       const std::uint64_t work = alone->front().work();
       if (work == 0) return no_iteration(*p.placed.job, period);
