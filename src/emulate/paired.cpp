@@ -13,9 +13,9 @@ template <class Figure>
 double median(const PairedRuns& paired, Figure figure) {
   std::vector<double> values;
   for (const PairedRun& run : paired.runs) values.push_back(figure(run));
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 bool is_within(const Figures& figures, const PairingLimits& limits) {

@@ -111,10 +111,9 @@ Plan plan_message(ControlBlock& block, unsigned from, unsigned to, Picoseconds r
                   std::uint64_t bytes) {
   const std::uint64_t rate = block.knobs.rate.load(std::memory_order_relaxed);
   Plan plan{ready, block.knobs.latency.load(std::memory_order_relaxed)};
-  Picoseconds head = ready;
   const auto pass = [&](unsigned link, std::uint64_t link_rate) {
-    const Passage passage = block.links[link].send(head, bytes, link_rate);
-    head = passage.start;
+    if (bytes == 0) return;
+    const Passage passage = block.links[link].send(ready, bytes, link_rate);
     plan.departure = std::max(plan.departure, passage.departure);
   };
   if (from < block.pair_count && to < block.pair_count) {

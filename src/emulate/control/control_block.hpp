@@ -150,10 +150,31 @@ struct Plan {
   Picoseconds latency;    ///< added behind that, until it may be seen
 };
 
-/// Sends the message over the links of its path, cut through: the next link begins with the first
-/// bit, not the last.
+/// Sends the message over the links of its path, cut through. Each link is charged from `ready` on:
+/// a link that began only when the one before it is free would be idle for all others until then. A
+/// message of no bytes passes no link.
 Plan plan_message(ControlBlock& block, unsigned from, unsigned to, Picoseconds ready,
                   std::uint64_t bytes);
+
+/// Times of a request that was ready at some instant, and of its answer.
+struct RoundTrip {
+  Plan out;            ///< of the request
+  Picoseconds due;     ///< when the answer may be seen
+  Picoseconds travel;  ///< added latency there and back
+};
+
+/// Plans a request of so many bytes and its answer. `plan(is_answer, ready, bytes)` plans one of
+/// the two. The links back are charged when the request has left, not when it has arrived: they
+/// would be idle for all others until then.
+template <class PlanOne>
+RoundTrip plan_round_trip(Picoseconds ready, std::uint64_t request, std::uint64_t answer,
+                          PlanOne plan) {
+  const Plan out = plan(false, ready, request);
+  const Picoseconds left = std::max(ready, out.departure);
+  const Plan back = plan(true, left, answer);
+  const Picoseconds travel = out.latency + back.latency;
+  return {out, std::max(left, back.departure) + travel, travel};
+}
 
 /// Maps the block that `path` names. nullptr when there is none or of another layout. The mapping
 /// lives as long as the process.

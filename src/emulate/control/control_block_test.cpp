@@ -37,6 +37,49 @@ TEST_F(control_block, two_senders_share_the_link_into_their_receiver) {
   EXPECT_EQ(plan_message(*block_, 2, 0, 0, 1'000).departure, 1'000'000);
 }
 
+TEST_F(control_block, a_message_that_queues_at_its_sender_keeps_no_other_sender_from_its_receiver) {
+  block_->knobs.rate = 1'000'000'000;
+  EXPECT_EQ(plan_message(*block_, 0, 1, 0, 100'000'000).departure, 100'000'000'000);
+  EXPECT_EQ(plan_message(*block_, 0, 2, 0, 1'000).departure, 100'001'000'000);
+  // A microsecond for the other's thousand bytes, which came first, and one for its own.
+  EXPECT_EQ(plan_message(*block_, 3, 2, 0, 1'000).departure, 2'000'000);
+}
+
+TEST_F(control_block, a_message_of_no_bytes_passes_no_link) {
+  block_->knobs.rate = 1'000'000'000;
+  (void)plan_message(*block_, 0, 1, 0, 1'000);
+  EXPECT_EQ(plan_message(*block_, 0, 1, 0, 0).departure, 0);
+  EXPECT_EQ(plan_message(*block_, 0, 1, 0, 1'000).departure, 2'000'000);
+}
+
+TEST_F(control_block, an_answer_under_way_leaves_the_links_free_for_others_until_it_leaves) {
+  block_->knobs.rate = 1'000'000'000;
+  block_->knobs.latency = 5'000'000'000;
+  const auto plan = [&](bool is_answer, Picoseconds ready, std::uint64_t bytes) {
+    return plan_message(*block_, is_answer ? 1 : 0, is_answer ? 0 : 1, ready, bytes);
+  };
+  const RoundTrip read = plan_round_trip(0, 0, 100'000, plan);
+  EXPECT_EQ(read.due, 100'000'000 + 2 * 5'000'000'000);
+  EXPECT_EQ(read.travel, 2 * 5'000'000'000);
+  // The peer's own message waits for the answer's bytes, not for the answer's latency.
+  EXPECT_EQ(plan_message(*block_, 1, 0, 0, 1'000).departure, 101'000'000);
+}
+
+TEST_F(control_block, writes_in_both_directions_do_not_wait_for_each_others_acknowledgements) {
+  block_->knobs.rate = 1'000'000'000;
+  block_->knobs.latency = 20'000'000'000;
+  RoundTrip last{};
+  for (int i = 0; i < 200; ++i) {
+    for (const unsigned from : {0U, 1U}) {
+      last = plan_round_trip(0, 65'536, 0, [&](bool is_answer, Picoseconds ready, auto bytes) {
+        return plan_message(*block_, is_answer ? 1 - from : from, is_answer ? from : 1 - from,
+                            ready, bytes);
+      });
+    }
+  }
+  EXPECT_EQ(last.due, Picoseconds{200} * 65'536'000 + Picoseconds{2} * 20'000'000'000);
+}
+
 TEST_F(control_block, the_slowest_link_of_a_path_decides) {
   block_->pair_count = 2;
   block_->link_rates[7] = 1'000'000'000;

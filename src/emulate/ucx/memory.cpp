@@ -17,10 +17,12 @@ Answer round_trip(Interface& interface, Endpoint& endpoint, std::size_t request,
   ControlBlock& block = *process.block;
   const Picoseconds now = block.clock.now();
   const Picoseconds from = started(*interface.worker, now);
-  const Plan out = plan_message(block, process.rank, endpoint.peer, from, request);
-  const Picoseconds there = std::max(from, out.departure) + out.latency;
-  const Plan back = plan_message(block, endpoint.peer, process.rank, there, answer);
-  return {std::max(there, back.departure) + back.latency, out.latency + back.latency};
+  const RoundTrip trip =
+      plan_round_trip(from, request, answer, [&](bool is_answer, Picoseconds ready, auto bytes) {
+        return is_answer ? plan_message(block, endpoint.peer, process.rank, ready, bytes)
+                         : plan_message(block, process.rank, endpoint.peer, ready, bytes);
+      });
+  return {trip.due, trip.travel};
 }
 
 /// An operation whose answer brings bytes: it completes a round trip later, or blocks for one.

@@ -97,15 +97,15 @@ bool keep(Handler& handler, const char* data, std::size_t length, Picoseconds du
   return false;
 }
 
-/// The native time of messages of this size on this interface: the least seen.
+/// Returns the native time of messages of this size on this interface: the least seen, or the least
+/// of all sizes where no poll has begun with one of this size.
 Picoseconds native_time(Interface& interface, std::size_t length, Picoseconds took) {
   Picoseconds& least = interface.native[std::min<unsigned>(
       kSizeClasses - 1, 64U - static_cast<unsigned>(__builtin_clzll(length | 1U)))];
   if (took > 0 && (least == 0 || took < least)) least = took;
-  if (interface.least_native == 0 || least < interface.least_native) {
-    interface.least_native = least;
-  }
-  return least;
+  const bool is_least = interface.least_native == 0 || least < interface.least_native;
+  if (least > 0 && is_least) interface.least_native = least;
+  return least > 0 ? least : interface.least_native;
 }
 
 /// `is_first`: the first message that a poll found, seen at `now` itself.

@@ -68,7 +68,7 @@ Plan plan(unsigned from, unsigned to, Picoseconds ready, std::uint64_t bytes) {
   Plan own = plan_message(block, kMostRanks, kMostRanks, ready, 0);
   const std::uint64_t rate = block.knobs.rate.load(std::memory_order_relaxed);
   const unsigned link = from < kMostRanks ? 2 * from : 2 * std::min(to, kMostRanks - 1) + 1;
-  own.departure = block.links[link].send(ready, bytes, rate).departure;
+  if (bytes > 0) own.departure = block.links[link].send(ready, bytes, rate).departure;
   return own;
 }
 
@@ -165,14 +165,17 @@ void begin(Connection& connection, const Work& work) {
     const std::uint64_t request = work.way == Way::read ? 0 : work.bytes;
     const std::uint64_t paid = std::min(connection.prepaid, request);
     connection.prepaid -= paid;
-    const Plan out = plan(process.rank, peer, now, request - paid);
-    const Picoseconds there = std::max(now, out.departure) + out.latency;
     const std::uint64_t answer = work.way == Way::read ? work.bytes : 0;
-    const Plan back = plan(peer, process.rank, there, answer);
-    posted.due = std::max(there, back.departure) + back.latency;
-    posted.travel = out.latency + back.latency;
-    stamp.departure = out.departure;
+    const auto one = [&](bool is_answer, Picoseconds ready, std::uint64_t bytes) {
+      return is_answer ? plan(peer, process.rank, ready, bytes)
+                       : plan(process.rank, peer, ready, bytes);
+    };
+    const RoundTrip trip = plan_round_trip(now, request - paid, answer, one);
+    posted.due = trip.due;
+    posted.travel = trip.travel;
+    stamp.departure = trip.out.departure;
     if (is_spinning()) {
+      const Picoseconds there = std::max(now, trip.out.departure) + trip.out.latency;
       while (process.block->clock.now() < there) {
       }
       posted.travel = 0;
