@@ -19,7 +19,8 @@ struct Unit {
 };
 
 /// Splits "12.5MiB" and looks the unit up; nothing when number or unit are not understood, or when
-/// the amount is negative. One that no double holds is infinite.
+/// the amount is negative. One that is too large for a double is infinite; one that is too small is
+/// the least above 0.
 std::optional<double> parse_amount(std::string_view text, std::span<const Unit> units) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -27,7 +28,8 @@ std::optional<double> parse_amount(std::string_view text, std::span<const Unit> 
   if (error == std::errc::result_out_of_range) {
     const bool is_tiny = text.substr(0, digits).find("e-") != std::string_view::npos;
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    number = is_tiny ? 0 : text.starts_with('-') ? -infinity : infinity;
+    constexpr double least = std::numeric_limits<double>::min();
+    number = is_tiny ? least : text.starts_with('-') ? -infinity : infinity;
   } else if (error != std::errc{} || !std::isfinite(number)) {
     return std::nullopt;
   }
@@ -124,6 +126,11 @@ Result<Bandwidth> parse_bandwidth(std::string_view text) {
   const auto amount = parse_amount(rate, rate_units);
   if (!amount) return not_understood("bandwidth", text, "200Mbit, 10Gbit or 1.2GB/s");
   if (*amount > most) return too_large(text, "8000000000GB/s");
+  // Rounded to 0 it would mean no limit to callers that know such a thing.
+  if (*amount > 0 && *amount < 1) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("'{}' is below one byte per second: write at least 8bit/s", text)};
+  }
   return Bandwidth::bytes_per_second(static_cast<std::uint64_t>(*amount));
 }
 

@@ -59,6 +59,10 @@ TEST(units, amounts_that_are_too_large_are_told_the_limit_and_not_that_they_are_
   EXPECT_EQ(rate.error().message,
             "'99999999999999999999Gbit' is too large: write at most 8000000000GB/s");
   EXPECT_TRUE(parse_bandwidth("8000000000GB/s"));
+  EXPECT_FALSE(parse_bandwidth("7bit/s"));
+  EXPECT_FALSE(parse_bandwidth("1e-400GB/s"));
+  EXPECT_EQ(parse_bandwidth("8bit/s")->bytes_per_second(), 1u);
+  EXPECT_EQ(parse_bandwidth("0")->bytes_per_second(), 0u);
   EXPECT_FALSE(parse_byte_count("-1e999"));
   EXPECT_EQ(parse_duration("1e-999s")->ticks(), 0);
 }

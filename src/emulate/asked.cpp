@@ -8,9 +8,6 @@
 namespace weft::emulate {
 namespace {
 
-constexpr Duration kLongest = Duration::seconds(10);
-constexpr auto kSlowest = Bandwidth::bytes_per_second(1'000);
-
 Error refused(std::string_view option, std::string_view text, std::string_view why,
               std::string_view form) {
   return {ErrorCode::invalid_argument,
@@ -28,7 +25,7 @@ Result<LatencyAsked> parse_latency(std::string_view option, std::string_view tex
   if (*value == Duration{} && text.find_first_of("123456789") != std::string_view::npos) {
     return refused(option, text, "the latency is below a nanosecond", kForm);
   }
-  if (*value > kLongest) return refused(option, text, "the latency is above 10 s", kForm);
+  if (*value > kLongestLatency) return refused(option, text, "the latency is above 10 s", kForm);
   asked.value = *value;
   return asked;
 }
@@ -44,7 +41,9 @@ Result<BandwidthAsked> parse_emulated_bandwidth(std::string_view option, std::st
   }
   const auto rate = parse_bandwidth(text);
   if (!rate) return refused(option, text, rate.error().message, kForm);
-  if (*rate < kSlowest) return refused(option, text, "the rate is below 1 kB/s", kForm);
+  const auto bytes_per_s = static_cast<double>(rate->bytes_per_second());
+  if (bytes_per_s < kSlowestRate) return refused(option, text, "the rate is below 1 kB/s", kForm);
+  if (bytes_per_s > kFastestRate) return refused(option, text, "the rate is above 1 TB/s", kForm);
   return BandwidthAsked{.fraction = {}, .rate = *rate};
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "emulate/run.hpp"
+#include "emulate/setting.hpp"
 
 namespace weft::emulate {
 namespace {
@@ -30,10 +31,23 @@ TEST(asked, wrong_units_are_refused_with_a_form_that_works) {
     EXPECT_NE(asked.error().message.find("--latency"), std::string::npos);
     EXPECT_NE(asked.error().message.find("+2us"), std::string::npos);
   }
-  for (const char* wrong : {"0%", "101%", "-5%", "nan%", "%", "5us", "100", "1B/s", ""}) {
+  for (const char* wrong : {"0%", "101%", "-5%", "nan%", "%", "5us", "100", "1B/s", "7bit/s", "2000GB/s", ""}) {
     const auto asked = parse_emulated_bandwidth("--bandwidth", wrong);
     ASSERT_FALSE(asked.ok()) << wrong;
     EXPECT_NE(asked.error().message.find("100MB/s"), std::string::npos);
+  }
+}
+
+TEST(asked, a_part_that_rounds_to_no_limit_is_refused) {
+  const Calibration calibration{{"ucx-mpich", {.latency_ns = 200, .bandwidth_bytes_per_s = 1e10}}};
+  for (const char* tiny : {"1e-10%", "5e-324%"}) {
+    EmulationRequest request;
+    request.bandwidth = *parse_emulated_bandwidth("--bandwidth", tiny);
+    Knobs knobs;
+    const auto setting = set_knobs(request, "ucx-mpich", calibration, knobs);
+    ASSERT_FALSE(setting.ok()) << tiny;
+    EXPECT_EQ(setting.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(setting.error().message.find("1 kB/s"), std::string::npos);
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/rng.hpp"
 #include "base/units.hpp"
+#include "emulate/run.hpp"
 #include "sim/routing/routers.hpp"
 #include "sim/topology/builders.hpp"
 
@@ -52,6 +53,12 @@ Result<std::uint64_t> LinksFile::rate(std::string_view text) const {
   if (text == "0") return std::uint64_t{0};
   const auto value = parse_bandwidth(text);
   if (!value) return wrong(fmt::format("bandwidth '{}': {}", text, value.error().message));
+  const auto bytes_per_s = static_cast<double>(value->bytes_per_second());
+  if (bytes_per_s < kSlowestRate || bytes_per_s > kFastestRate) {
+    return wrong(fmt::format("bandwidth '{}': lies not between 1 kB/s and 1 TB/s; write \"0\" for a "
+                             "link without a limit",
+                             text));
+  }
   return value->bytes_per_second();
 }
 

@@ -60,6 +60,11 @@ TEST_F(links_file, what_is_wrong_is_named) {
     EXPECT_EQ(loaded.error().code, ErrorCode::invalid_argument);
     EXPECT_NE(loaded.error().message.find("links.toml"), std::string::npos) << wrong;
   }
+  for (const char* rate : {"7bit/s", "0bit/s", "1e-400GB/s", "999B/s", "8000000000GB/s"}) {
+    const auto loaded = load("bandwidth = [['0', '" + std::string(rate) + "'], ['0', '0']]");
+    ASSERT_FALSE(loaded.ok()) << rate;
+    EXPECT_NE(loaded.error().message.find(rate), std::string::npos);
+  }
   for (const char* nothing : {"/nowhere.toml", "/"}) {
     const auto loaded = load_links(nothing, *block_);
     ASSERT_FALSE(loaded.ok());

@@ -15,6 +15,12 @@
 
 namespace weft::emulate {
 
+/// The limits of what an emulation is asked for, in whichever form: a slower rate or a longer latency
+/// is a mistake, and a rate that rounds to 0 would be no limit at all.
+inline constexpr Duration kLongestLatency = Duration::seconds(10);
+inline constexpr double kSlowestRate = 1e3;   ///< bytes/s
+inline constexpr double kFastestRate = 1e12;  ///< bytes/s
+
 /// "+2us" on top of the native latency, "=5us" in all; "0" is native. Nanoseconds, ≥ 0, ≤ 10 s.
 struct LatencyAsked {
   bool in_all = false;
@@ -74,7 +80,8 @@ struct EmulatedRun {
 };
 
 /// The requested bandwidth on a calibrated layer, bytes/s; 0: native. Error (not_found): a
-/// percentage of a layer that was not calibrated.
+/// percentage of a layer that was not calibrated; a percentage that is out of the limits
+/// (invalid_argument).
 Result<double> asked_rate(const EmulationRequest& request, const std::string& layer);
 
 /// Runs the command and waits for it. Errors (no result then): a launcher that is unknown, a static

@@ -23,7 +23,12 @@ Result<double> rate_of(const BandwidthAsked& asked, const std::string& layer,
   if (asked.fraction.value_or(1) == 1) return 0.0;
   const auto found = calibration.find(layer);
   if (found == calibration.end()) return uncalibrated("--bandwidth", layer);
-  return *asked.fraction * found->second.bandwidth_bytes_per_s;
+  const double rate = *asked.fraction * found->second.bandwidth_bytes_per_s;
+  if (rate >= kSlowestRate && rate <= kFastestRate) return rate;
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("--bandwidth {}%: is {:.3g} B/s of {}, and an emulated rate lies between "
+                           "1 kB/s and 1 TB/s; ask for another percentage",
+                           *asked.fraction * 100, rate, layer)};
 }
 
 /// Padding that leaves the program the part of the bandwidth that was asked for.

@@ -18,7 +18,8 @@ struct Setting {
 };
 
 /// Sets latency, overhead, rate and method. Errors: a percentage or a latency in all of a layer
-/// that was not calibrated (not_found); a latency below the native one (invalid_argument).
+/// that was not calibrated (not_found); a latency below the native one, a percentage that
+/// is a rate below 1 kB/s or above 1 TB/s (invalid_argument).
 Result<Setting> set_knobs(const EmulationRequest& request, const std::string& layer,
                           const Calibration& calibration, Knobs& knobs);
 
