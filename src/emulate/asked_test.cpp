@@ -31,7 +31,8 @@ TEST(asked, wrong_units_are_refused_with_a_form_that_works) {
     EXPECT_NE(asked.error().message.find("--latency"), std::string::npos);
     EXPECT_NE(asked.error().message.find("+2us"), std::string::npos);
   }
-  for (const char* wrong : {"0%", "101%", "-5%", "nan%", "%", "5us", "100", "1B/s", "7bit/s", "2000GB/s", ""}) {
+  for (const char* wrong :
+       {"0%", "101%", "-5%", "nan%", "%", "5us", "100", "1B/s", "7bit/s", "2000GB/s", ""}) {
     const auto asked = parse_emulated_bandwidth("--bandwidth", wrong);
     ASSERT_FALSE(asked.ok()) << wrong;
     EXPECT_NE(asked.error().message.find("100MB/s"), std::string::npos);

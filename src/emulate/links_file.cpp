@@ -46,6 +46,7 @@ class LinksFile {
 Result<Picoseconds> LinksFile::latency(std::string_view text) const {
   const auto value = parse_duration(text);
   if (!value) return wrong(fmt::format("latency '{}': {}", text, value.error().message));
+  if (*value > kLongestLatency) return wrong(fmt::format("latency '{}': is above 10 s", text));
   return static_cast<Picoseconds>(value->ticks() * 1'000);
 }
 
@@ -55,9 +56,10 @@ Result<std::uint64_t> LinksFile::rate(std::string_view text) const {
   if (!value) return wrong(fmt::format("bandwidth '{}': {}", text, value.error().message));
   const auto bytes_per_s = static_cast<double>(value->bytes_per_second());
   if (bytes_per_s < kSlowestRate || bytes_per_s > kFastestRate) {
-    return wrong(fmt::format("bandwidth '{}': lies not between 1 kB/s and 1 TB/s; write \"0\" for a "
-                             "link without a limit",
-                             text));
+    return wrong(
+        fmt::format("bandwidth '{}': lies not between 1 kB/s and 1 TB/s; write \"0\" for a "
+                    "link without a limit",
+                    text));
   }
   return value->bytes_per_second();
 }
@@ -132,6 +134,9 @@ Result<void> LinksFile::follow(const sim::Topology& topology, const sim::Router&
     }
     path.links[path.hops++] = static_cast<std::uint16_t>(topology.link(out).value());
     path.latency += latency;
+    if (path.latency > kLongestLatency.ticks() * 1'000) {
+      return wrong(fmt::format("the path from host {} to {} has a latency above 10 s", from, to));
+    }
     const sim::PortRef at = topology.peer(topology.link(out));
     if (topology.is_host(at.vertex)) return {};
     const sim::Hop hop = router.next(at.vertex, at.port, state, sim::PortLoad(idle), rng);

@@ -50,6 +50,10 @@ TEST_F(links_file, ranks_share_the_cables_of_a_topology) {
   EXPECT_EQ(plan(4, 1).departure, 2 * alone);
 }
 
+TEST_F(links_file, a_path_has_at_most_the_longest_latency) {
+  EXPECT_TRUE(load("topology = 'star:2'\nlatency = '5s'").ok());
+}
+
 TEST_F(links_file, what_is_wrong_is_named) {
   for (const char* wrong :
        {"", "latency = [['0', '2us']]", "latency = [['2']]", "speed = '1'", "latency = [[1]]",
@@ -64,6 +68,11 @@ TEST_F(links_file, what_is_wrong_is_named) {
     const auto loaded = load("bandwidth = [['0', '" + std::string(rate) + "'], ['0', '0']]");
     ASSERT_FALSE(loaded.ok()) << rate;
     EXPECT_NE(loaded.error().message.find(rate), std::string::npos);
+  }
+  for (const char* long_latency :
+       {"latency = [['0', '11s'], ['0', '0']]", "latency = [['0', '5000000min'], ['0', '0']]",
+        "topology = 'star:2'\nlatency = '6s'"}) {
+    EXPECT_FALSE(load(long_latency).ok()) << long_latency;
   }
   for (const char* nothing : {"/nowhere.toml", "/"}) {
     const auto loaded = load_links(nothing, *block_);

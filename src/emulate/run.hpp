@@ -15,8 +15,8 @@
 
 namespace weft::emulate {
 
-/// The limits of what an emulation is asked for, in whichever form: a slower rate or a longer latency
-/// is a mistake, and a rate that rounds to 0 would be no limit at all.
+/// The limits of what an emulation is asked for, in whichever form: a slower rate or a longer
+/// latency is a mistake, and a rate that rounds to 0 would be no limit at all.
 inline constexpr Duration kLongestLatency = Duration::seconds(10);
 inline constexpr double kSlowestRate = 1e3;   ///< bytes/s
 inline constexpr double kFastestRate = 1e12;  ///< bytes/s

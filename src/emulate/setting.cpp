@@ -25,10 +25,11 @@ Result<double> rate_of(const BandwidthAsked& asked, const std::string& layer,
   if (found == calibration.end()) return uncalibrated("--bandwidth", layer);
   const double rate = *asked.fraction * found->second.bandwidth_bytes_per_s;
   if (rate >= kSlowestRate && rate <= kFastestRate) return rate;
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("--bandwidth {}%: is {:.3g} B/s of {}, and an emulated rate lies between "
-                           "1 kB/s and 1 TB/s; ask for another percentage",
-                           *asked.fraction * 100, rate, layer)};
+  return Error{
+      ErrorCode::invalid_argument,
+      fmt::format("--bandwidth {}%: is {:.3g} B/s of {}, and an emulated rate lies between "
+                  "1 kB/s and 1 TB/s; ask for another percentage",
+                  *asked.fraction * 100, rate, layer)};
 }
 
 /// Padding that leaves the program the part of the bandwidth that was asked for.
