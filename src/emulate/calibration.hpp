@@ -23,7 +23,8 @@ using Calibration = std::map<std::string, LayerCalibration>;
 /// $WEFT_CALIBRATION, or weft/calibration-HOST.json in $XDG_CACHE_HOME or ~/.cache.
 std::string calibration_path();
 
-/// Empty when nothing was stored. Error: the file is damaged; names it.
+/// Empty when nothing was stored. Error: the file is damaged, or has figures that no machine has;
+/// names it.
 Result<Calibration> load_calibration(const std::string& path);
 Result<void> store_calibration(const std::string& path, const Calibration& calibration);
 

@@ -3,16 +3,32 @@
 #include <unistd.h>
 
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "emulate/calibration.hpp"
+#include "emulate/run.hpp"
 
 namespace weft::emulate {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// Returns whether a machine can have these figures. NaN is in no range.
+bool is_plausible(const LayerCalibration& layer) {
+  constexpr double kFastest = 1e13;
+  constexpr double kMostOverhead_ns = 1e6;
+  const auto longest_ns = static_cast<double>(kLongestLatency.to_nanoseconds());
+  return layer.bandwidth_bytes_per_s >= kSlowestRate && layer.bandwidth_bytes_per_s <= kFastest &&
+         layer.latency_ns >= 0 && layer.latency_ns <= longest_ns &&
+         std::abs(layer.overhead_ns) <= kMostOverhead_ns;
+}
+
+}  // namespace
 
 std::string calibration_path() {
   if (const char* path = std::getenv("WEFT_CALIBRATION"); path != nullptr && *path != '\0') {
@@ -37,6 +53,11 @@ Result<Calibration> load_calibration(const std::string& path) {
     for (const auto& [layer, values] : json.at("layers").items()) {
       calibration[layer] = {values.at("latency_ns"), values.at("bandwidth_bytes_per_s"),
                             values.at("overhead_ns")};
+      if (is_plausible(calibration[layer])) continue;
+      return Error{
+          ErrorCode::corrupt,
+          fmt::format("{}: no machine has its figures of {}; make them anew by weft calibrate",
+                      path, layer)};
     }
   } catch (const nlohmann::json::exception&) {
     return Error{ErrorCode::corrupt,
