@@ -204,6 +204,10 @@ SweepLedger::~SweepLedger() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+std::string SweepLedger::file() const {
+  return fs::path(path_).filename().string();
+}
+
 Result<void> SweepLedger::add(const SweepRun& run) {
   const std::string line = to_line(run);
   // One write, at the end of the file: a line is there whole or was cut at its end.

@@ -47,6 +47,8 @@ class SweepLedger {
 
   /// Runs that are there: of all tasks, or only this task's own when it has a share.
   const std::vector<SweepRun>& runs() const { return runs_; }
+  /// The file that `add` appends to, without its directory, as SweepRun::file names it.
+  std::string file() const;
   /// On the disk when it returns.
   Result<void> add(const SweepRun& run);
 

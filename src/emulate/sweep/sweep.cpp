@@ -111,7 +111,7 @@ class Sweep {
                                .stolen = run->stolen,
                                .waiting = run->waiting},
                     .ground = run->ground,
-                    .file = {}};
+                    .file = ledger_ ? ledger_->file() : std::string()};
   }
 
   std::string goes_on_from() const {

@@ -169,6 +169,21 @@ TEST(sweep, goes_on_where_it_was_stopped) {
   EXPECT_EQ(third.runs(), 0);
 }
 
+TEST(sweep, takes_no_resumed_run_for_another_task) {
+  const DirectoryForTest directory;
+  SweepRequest asked = request();
+  asked.directory = directory.path();
+  Synthetic first(overlapping, 1);
+  first.stops_after = 100;
+  ASSERT_FALSE(run_sweep(asked, first.driver()));
+  Synthetic later([](double l, double g) { return 1.2 * overlapping(l, g); }, 2);
+  const auto outcome = run_sweep(asked, later.driver());
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  for (const std::string& warning : outcome->warnings) {
+    EXPECT_EQ(warning.find("tasks disagree"), std::string::npos) << warning;
+  }
+}
+
 TEST(sweep, is_divided_among_tasks_and_merged) {
   const DirectoryForTest directory;
   SweepRequest asked = request();
