@@ -28,6 +28,10 @@ constexpr std::array known_units{
 constexpr std::size_t longest_line = 4096;
 constexpr std::size_t shown_of_line = 80;
 
+/// Seconds of which the analysis can form squares and ratios without an overflow.
+constexpr double least_seconds = 1e-100;
+constexpr double most_seconds = 1e100;
+
 Error wrong(const Metric& metric, const std::string& what) {
   return {ErrorCode::invalid_argument, fmt::format("--metric '{}': {}", metric.pattern, what)};
 }
@@ -110,6 +114,12 @@ Result<double> find_metric(const Metric& metric, std::string_view output) {
   if (!std::isfinite(value) || value <= 0) {
     return wrong(metric,
                  fmt::format("is {}, which cannot be compared: it must be above 0", *found));
+  }
+  const double seconds = metric.to_seconds(value);
+  if (!(seconds >= least_seconds && seconds <= most_seconds)) {
+    return wrong(metric, fmt::format("is {} {}, which is {:.3g} s and cannot be compared: it must "
+                                     "lie between 1e-100 s and 1e100 s; is the --unit right?",
+                                     *found, metric.unit.name, seconds));
   }
   return value;
 }

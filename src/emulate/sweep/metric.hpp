@@ -36,7 +36,7 @@ Result<std::string> parse_metric(std::string_view text);
 
 /// The metric's number in a program's output or file: of the last line that matches, the first
 /// group in parentheses, or without one the match. Errors (invalid_argument): no line matches; the
-/// match is no number above 0.
+/// match is no number above 0, or one of so many or so few seconds that they cannot be compared.
 Result<double> find_metric(const Metric& metric, std::string_view output);
 
 }  // namespace weft::emulate

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace weft::emulate {
 namespace {
 
@@ -32,6 +34,15 @@ TEST(sweep_metric, refuses_what_is_no_number) {
             std::string::npos);
   EXPECT_FALSE(find_metric(metric("Time ([-0-9.]*)"), "Time -3\n"));
   EXPECT_FALSE(find_metric(metric("Time ([-0-9.]*)"), "Time \n"));
+}
+
+TEST(sweep_metric, refuses_a_number_that_overflows_as_a_time) {
+  for (const auto& [text, unit] :
+       {std::pair{"T=1e-320", "/s"}, {"T=1e308", "G/s"}, {"T=1e-320", "ns"}, {"T=1e300", "s"}}) {
+    const auto found = find_metric(metric("T=([-0-9.e]+)", unit), text);
+    ASSERT_FALSE(found) << text;
+    EXPECT_NE(found.error().message.find("cannot be compared"), std::string::npos);
+  }
 }
 
 TEST(sweep_metric, reads_long_lines_without_recursing_through_them) {
