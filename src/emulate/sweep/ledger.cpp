@@ -53,7 +53,7 @@ std::string to_line(const SweepRun& run) {
                      {"ranks", ground.ranks},
                      {"native_latency_ns", known(ground.latency_ns)},
                      {"native_bandwidth_bytes_per_s", known(ground.bandwidth_bytes_per_s)}};
-  return json.dump() + "\n";
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 SweepRun from_line(const std::string& line) {
@@ -116,9 +116,11 @@ Result<void> agree_on_question(const std::string& directory, const SweepQuestion
                              "directory",
                              directory, differs)};
   }
+  const auto text = to_json_text(question);
+  if (!text) return text.error();
   auto file = WholeFile::create(path);
   if (!file) return file.error();
-  if (auto written = file->write(to_json_text(question)); !written) return written;
+  if (auto written = file->write(*text); !written) return written;
   return file->commit();
 }
 

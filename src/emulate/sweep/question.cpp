@@ -125,7 +125,7 @@ Result<SweepShare> parse_share(std::string_view text) {
   return wrong(fmt::format("'{}' is no share: give task/tasks, as 0/4 to 3/4", text));
 }
 
-std::string to_json_text(const SweepQuestion& question) {
+Result<std::string> to_json_text(const SweepQuestion& question) {
   Json latencies = Json::array();
   for (const Duration latency : question.latencies) latencies.push_back(latency.to_nanoseconds());
   const Json json = {{"weft_sweep", 1},
@@ -137,7 +137,13 @@ std::string to_json_text(const SweepQuestion& question) {
                      {"links", question.links},
                      {"server", question.server},
                      {"command", question.command}};
-  return json.dump() + "\n";
+  try {
+    return json.dump() + "\n";
+  } catch (const Json::type_error&) {
+    return wrong(
+        "--resume: a word of the command or of an option is not UTF-8, so question.json cannot "
+        "keep it; rename it, or leave --resume out");
+  }
 }
 
 Result<SweepQuestion> question_from_json(std::string_view text) {

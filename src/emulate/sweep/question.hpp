@@ -59,8 +59,9 @@ struct SweepShare {
 /// "2/8": the third of eight tasks.
 Result<SweepShare> parse_share(std::string_view text);
 
-/// JSON text of a question, for the directory of a sweep.
-std::string to_json_text(const SweepQuestion& question);
+/// JSON text of a question, for the directory of a sweep. Error (invalid_argument): a word of it is
+/// not UTF-8.
+Result<std::string> to_json_text(const SweepQuestion& question);
 /// Errors (corrupt) name the missing or wrong field.
 Result<SweepQuestion> question_from_json(std::string_view text);
 /// The difference that keeps runs of one from being used for the other, as "the command"; empty

@@ -51,6 +51,15 @@ TEST(sweep_share, divides_points_and_gives_every_task_the_baseline) {
   }
 }
 
+TEST(sweep_question, with_words_that_are_not_utf8_is_refused) {
+  const SweepQuestion question{
+      .metric = {}, .links = {}, .server = {}, .command = {"mpirun", "./pl\xff"}};
+  const auto text = to_json_text(question);
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(text.error().message.find("not UTF-8"), std::string::npos);
+}
+
 TEST(sweep_question, reads_back_what_it_wrote) {
   SweepQuestion question{.latencies = *parse_latencies("0,1500ns"),
                          .bandwidths = *parse_bandwidths("100%,33.3%"),
@@ -58,7 +67,7 @@ TEST(sweep_question, reads_back_what_it_wrote) {
                          .links = "links.toml",
                          .server = "memcached -l {server}",
                          .command = {"mpirun", "-n", "2", "./a b"}};
-  const auto back = question_from_json(to_json_text(question));
+  const auto back = question_from_json(*to_json_text(question));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(back->points(), question.points());
   EXPECT_EQ(difference(*back, question), "");

@@ -158,7 +158,8 @@ std::string to_json_text(const SweepOutcome& outcome, std::string_view command_l
   }
   json["predictions"] = std::move(predictions);
   json["warnings"] = outcome.warnings;
-  return json.dump();
+  // Words of a command need not be UTF-8, and a sweep that is measured is not lost for them.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string needs_of(const SweepOutcome& outcome) {

@@ -58,6 +58,14 @@ TEST(sweep_record, has_the_fields_that_scripts_read) {
   EXPECT_EQ(json["interposer"], "ucx");
 }
 
+TEST(sweep_record, of_a_command_that_is_not_utf8_is_written) {
+  SweepQuestion odd = question();
+  odd.command.emplace_back("./pl\xff");
+  const auto outcome = outcome_of([](double, double) { return 3.0; }, odd);
+  const auto json = nlohmann::json::parse(to_json_text(outcome, "weft sweep ./pl\xff"));
+  EXPECT_EQ(json["command"].back(), "./pl\xef\xbf\xbd");
+}
+
 TEST(sweep_record, says_null_where_no_network_was_slow_enough) {
   const auto outcome = outcome_of([](double, double) { return 3.0; }, question());
   const auto json = nlohmann::json::parse(to_json_text(outcome, "weft sweep"));
