@@ -16,7 +16,8 @@ namespace weft {
 Result<ByteCount> parse_byte_count(std::string_view text);
 /// "20us", "1.5ms", "2s", "300ns", "1min"; a number without a unit is refused, except 0.
 Result<Duration> parse_duration(std::string_view text);
-/// "200Mbit", "10Gbit/s", "1.2GB/s", "125MB", "100MiB/s": bit, or byte with B. 0, or 1 B/s and more.
+/// "200Mbit", "10Gbit/s", "1.2GB/s", "125MB", "100MiB/s": bit, or byte with B. 0, or 1 B/s and
+/// more.
 Result<Bandwidth> parse_bandwidth(std::string_view text);
 
 /// Shortest readable form with at most four digits: "64 KiB", "1.5 MiB".
