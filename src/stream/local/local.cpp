@@ -92,19 +92,19 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
   LifeHistories histories({options.inputs, options.computes}, progress_every);
   bool stopping = false, hurried = false;
   while (!job.all_reported()) {
-    job.step(next_progress, [&](NodeId node, Incarnation life, const std::string& text) {
-      const auto p = decode_progress(text);
-      if (!p) return;
-      progress.set(node, life, *p);
-      histories.hear(node, p->bytes, monotonic_now());
-    });
-    const Instant now = monotonic_now();
+    const Instant now =
+        job.step(next_progress, [&](NodeId node, Incarnation life, const std::string& text) {
+          const auto p = decode_progress(text);
+          if (!p) return;
+          progress.set(node, life, *p);
+          histories.hear(node, p->bytes, monotonic_now());
+        });
     metrics.serve(now);
     if (job.failure()) return *job.failure();
     if (!flows) {
       start = now;  // starting up does not count
       flows = job.started();
-      if (!flows && now - begun > options.start_timeout * 2) {
+      if (!flows && now - begun - job.stood_still() > options.start_timeout * 2) {
         return Error{ErrorCode::timed_out,
                      fmt::format("the job did not start within {}: see --start-timeout and --log "
                                  "info",

@@ -7,13 +7,20 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.hpp"
 #include "base/units.hpp"
-#include "runtime/clock.hpp"
 #include "runtime/stop_signals.hpp"
 
 namespace weft::stream {
+namespace {
+
+constexpr Duration longest_wait = Duration::milliseconds(50);
+/// A loaded machine lets a process wait as well, but not for so long.
+constexpr Duration longest_delay = Duration::seconds(1);
+
+}  // namespace
 
 LocalJob::LocalJob(JobOptions options, NodeBody body)
     : options_(std::move(options)),
@@ -42,6 +49,20 @@ Error decode_failure(const std::string& text) {
   const int code = text.empty() ? codes : text[0] - '0';
   if (code < 0 || code >= codes) return {ErrorCode::io, "a node failed without saying why"};
   return {static_cast<ErrorCode>(code), text.substr(1)};
+}
+
+void LocalJob::look_at_clock(Instant now) {
+  const Instant before = std::exchange(looked_at_clock_, now);
+  if (before == Instant::never() || now - before <= longest_wait + longest_delay) return;
+  // What stops this process stops the nodes as a rule.
+  const Duration missed = now - before;
+  spdlog::info("the job stood still for {}", to_text(missed));
+  stood_still_ = stood_still_ + missed;
+  for (Node& node : nodes_) {
+    node.heard = node.heard + missed;
+    if (node.sink) node.sink = *node.sink + missed;
+  }
+  if (only_silent_since_ != Instant::never()) only_silent_since_ = only_silent_since_ + missed;
 }
 
 void LocalJob::give_up_on_silent_nodes(Instant now, Duration patience) {
@@ -89,7 +110,7 @@ Result<void> LocalJob::spawn(std::uint32_t index) {
     return body_(std::move(place));
   });
   if (!started) return started;
-  nodes_[index] = Node{.report = {}, .heard = monotonic_now()};
+  nodes_[index] = Node{.report = {}, .heard = options_.clock()};
   return {};
 }
 
@@ -100,7 +121,7 @@ void LocalJob::send_to(std::uint32_t index, char kind, const std::string& text) 
 void LocalJob::on_message(std::uint32_t index, Channel::Message message,
                           const OnProgress& on_progress) {
   Node& node = nodes_[index];
-  node.heard = monotonic_now();
+  node.heard = options_.clock();
   switch (message.kind) {
     case job_message::started:
       if (!faults_) faults_.emplace(options_.faults, node.heard);
@@ -164,22 +185,26 @@ void LocalJob::play_faults(Instant now) {
   }
 }
 
-void LocalJob::step(Instant until, const OnProgress& on_progress) {
-  const Instant now = monotonic_now();
+Instant LocalJob::step(Instant until, const OnProgress& on_progress) {
+  const Instant now = options_.clock();
+  look_at_clock(now);
   play_faults(now);
   reap();
   processes_.flush();
   std::vector<pollfd> descriptors;
   processes_.add_to(descriptors);
-  until = std::min(until, now + Duration::milliseconds(50));
+  until = std::min(until, now + longest_wait);
   if (faults_ && !ending_) until = std::min(until, faults_->next_deadline());
   const std::int64_t left = std::max<std::int64_t>(0, (until - now).ticks());
   const timespec timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
   (void)ppoll(descriptors.data(), descriptors.size(), &timeout, nullptr);
+  const Instant listened = options_.clock();
+  look_at_clock(listened);
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     processes_.hear(i, [&](Channel::Message m) { on_message(i, std::move(m), on_progress); });
   }
   reap();
+  return listened;
 }
 
 bool LocalJob::all_reported() const {
@@ -211,10 +236,12 @@ void LocalJob::hurry() {
 void LocalJob::let_go(Duration patience) {
   ending_ = true;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::leave, "");
-  const Instant until = monotonic_now() + patience;
-  while (!all_dead() && monotonic_now() < until) {
+  Instant now = options_.clock();
+  const Instant until = now + patience;
+  const Duration before = stood_still_;
+  while (!all_dead() && now < until + (stood_still_ - before)) {
     processes_.signal_all(SIGCONT);  // a stopped process would not hear that it may leave
-    step(until, {});
+    now = step(now + longest_wait, {});
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "faults/fault.hpp"
 #include "runtime/channel.hpp"
+#include "runtime/clock.hpp"
 #include "runtime/directory.hpp"
 #include "runtime/process_set.hpp"
 #include "stream/node/node_report.hpp"
@@ -57,6 +58,7 @@ struct JobOptions {
   bool restart = false;
   std::vector<faults::Fault> faults;    ///< of links only where there are links to change
   testbed::Testbed* testbed = nullptr;  ///< one host per node
+  Instant (*clock)() = monotonic_now;
 };
 
 class LocalJob final : private faults::FaultTarget {
@@ -71,8 +73,8 @@ class LocalJob final : private faults::FaultTarget {
   /// Called with a progress message and the life of the node that sent it.
   using OnProgress = std::function<void(NodeId, Incarnation life, const std::string&)>;
   /// Waits for messages, deaths and faults, at most until `until`. Calls `on_progress` for each
-  /// progress message.
-  void step(Instant until, const OnProgress& on_progress);
+  /// progress message. Returns the time at which it listened.
+  Instant step(Instant until, const OnProgress& on_progress);
   /// Every node that lives has reported.
   bool all_reported() const;
   bool all_dead() const;
@@ -90,11 +92,15 @@ class LocalJob final : private faults::FaultTarget {
   /// Returns whether the stream flows; faults count their times from then on.
   bool started() const { return faults_.has_value(); }
   /// Kills nodes that said nothing for `patience` (a stopped process does not even do that) and,
-  /// when all others have reported, those that have not for as long and wait for no sink.
+  /// when all others have reported, those that have not for as long and wait for no sink. `now` is
+  /// when `step` listened last. Time in which this process stood still does not count.
   void give_up_on_silent_nodes(Instant now, Duration patience);
   /// The faults played so far.
   const std::vector<faults::FaultPlayed>& faults_played() const { return faults_played_; }
   std::uint32_t deaths() const { return deaths_; }
+  /// The time in which this process stood still: in the background, in a frozen control group, on
+  /// a virtual machine that was paused.
+  Duration stood_still() const { return stood_still_; }
   pid_t process(NodeId node) const { return processes_.pid(node.value()); }
 
  private:
@@ -105,6 +111,8 @@ class LocalJob final : private faults::FaultTarget {
     bool expected_death = false;
   };
   Result<void> spawn(std::uint32_t index);
+  /// Called often. After a long time without a call nobody was heard since nobody listened.
+  void look_at_clock(Instant now);
   void on_message(std::uint32_t index, Channel::Message message, const OnProgress& on_progress);
   void reap();
   void send_to(std::uint32_t index, char kind, const std::string& text);
@@ -133,6 +141,8 @@ class LocalJob final : private faults::FaultTarget {
   std::vector<faults::FaultPlayed> faults_played_;
   std::optional<Error> failure_;
   Instant only_silent_since_ = Instant::never();
+  Instant looked_at_clock_ = Instant::never();
+  Duration stood_still_{};
   std::uint32_t deaths_ = 0;
   bool ending_ = false;
 };

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <functional>
+#include <vector>
 
 #include "runtime/clock.hpp"
 
@@ -72,6 +73,57 @@ TEST_F(LeftBehind, a_node_that_waits_for_its_sink_is_waited_for) {
 TEST_F(LeftBehind, a_node_that_is_cut_off_is_not) {
   LocalJob job = job_of(job_message::progress);
   EXPECT_FALSE(outlives_the_others(job));
+}
+
+Duration passed_over{};  // by the job's clock while nobody ran
+Instant clock_with_pauses() {
+  return monotonic_now() + passed_over;
+}
+
+/// The first of two nodes reports. The other one is in the job, and says something when it is told
+/// to stop only.
+LocalJob job_that_waits_for_a_quiet_node() {
+  return {JobOptions{.nodes = 2,
+                     .restart = false,
+                     .faults = {},
+                     .testbed = nullptr,
+                     .clock = clock_with_pauses},
+          [](NodePlace place) {
+            (void)place.channel.send(job_message::address, "somewhere");
+            if (place.self == NodeId(0)) {
+              (void)place.channel.send(job_message::report, encode_report(NodeReport{}));
+            }
+            (void)place.channel.send(job_message::progress, "here");
+            while (place.channel.open()) {
+              const auto message = place.channel.receive();
+              if (message && message->kind == job_message::leave) return 0;
+              if (message && message->kind == job_message::stop) {
+                (void)place.channel.send(job_message::progress, "still here");
+              }
+              ::usleep(1000);
+            }
+            return 0;
+          }};
+}
+
+TEST(local_job, nodes_that_stood_still_with_the_job_are_not_given_up) {
+  constexpr Duration step = Duration::milliseconds(20);
+  LocalJob job = job_that_waits_for_a_quiet_node();
+  ASSERT_TRUE(job.start());
+  std::vector<int> words(2);
+  const LocalJob::OnProgress count = [&](NodeId from, const auto&...) { ++words[from.value()]; };
+  Instant listened{};
+  while (words[0] < 1 || words[1] < 1) listened = job.step(clock_with_pauses() + step, count);
+  job.give_up_on_silent_nodes(listened, patience);
+
+  passed_over = patience * 2;
+  listened = job.step(clock_with_pauses() + step, count);
+  EXPECT_GE(job.stood_still(), patience * 2);
+  job.give_up_on_silent_nodes(listened, patience);
+  job.stop();
+  while (words[1] < 2 && job.any_lives(1, 2)) job.step(clock_with_pauses() + step, count);
+  EXPECT_EQ(words[1], 2) << "it was killed";
+  EXPECT_EQ(job.deaths(), 0u);
 }
 
 /// One node, which reports and then does `more`.
