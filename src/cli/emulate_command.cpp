@@ -157,7 +157,7 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
   emulate->add_option("--json", s.json, "write the run's record to this file")->type_name("FILE");
   emulate->positionals_at_end();
   emulate->footer(
-      "Examples:\n  weft emulate --latency +2us --bandwidth 50% -- mpirun -n 2 ./my-program\n"
+      "Examples:\n  weft emulate --latency +2us --bandwidth 50% -- mpirun.mpich -n 2 ./my-program\n"
       "  weft emulate --latency +50us --bandwidth 100Mbit --server 'memcached -u nobody -l "
       "{server}' -- "
       "./my-client {server}");

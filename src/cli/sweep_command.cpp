@@ -58,7 +58,7 @@ Result<SweepQuestion> question_of(const SweepCommand& command) {
   SweepQuestion question;
   if (command.command.empty()) {
     if (command.directory.empty()) {
-      return usage("COMMAND: is missing: name a program after --, as -- mpirun -n 2 ./program");
+      return usage("COMMAND: is missing: name a program after --, as -- mpirun.mpich -n 2 ./program");
     }
     auto stored = emulate::SweepLedger::question_of(command.directory);
     if (!stored) return stored;
@@ -291,9 +291,9 @@ void add_sweep_command(CLI::App& root, Outcome& outcome) {
   sweep->positionals_at_end();
   sweep->footer(
       "Examples:\n"
-      "  weft sweep --latency 0,1us,2us,5us,10us -- mpirun -n 2 ./my-program\n"
+      "  weft sweep --latency 0,1us,2us,5us,10us -- mpirun.mpich -n 2 ./my-program\n"
       "  weft sweep --latency 0,2us,10us --bandwidth 100%,50%,20%,5% --report out/sweep "
-      "--resume out/runs -- mpirun -n 2 ./my-program\n"
+      "--resume out/runs -- mpirun.mpich -n 2 ./my-program\n"
       "  weft sweep --resume out/runs --merge --predict -0.2us,200%");
   sweep->callback(
       [state, &outcome] { run_stoppable(outcome, [&] { run_sweep_command(*state, outcome); }); });

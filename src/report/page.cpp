@@ -180,7 +180,8 @@ constexpr Figure figures[] = {
      [](const RunRecord& r) { return r.spread_us.has_value() || !r.series.timeslices.empty(); }},
     {"goodput", "Goodput against the limit", "Fig. 7",
      "Content of delivered timeslices per second, all compute nodes together. The upright mark is "
-     "what plain one-sided writes reach without any schedule or credit (weft stream limit).",
+     "the limit: what plain one-sided writes reach without any schedule or credit (weft stream "
+     "limit), or the best schedule's goodput, if that is more.",
      [](const RunRecord& r) { return !is_limit_run(r); }},
     {"progress", "Goodput over time", "",
      "The same, as each run went on. A steady line means that nobody had to wait for long.",
