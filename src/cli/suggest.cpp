@@ -137,6 +137,10 @@ std::string explain_unknown(const CLI::App& root) {
     return explain(command, word, options, "option");
   }
   if (!commands.empty()) return explain(command, word, commands, "command");
+  if (command.get_option_no_throw("--scenario") != nullptr) {
+    return fmt::format("'{}' is one word too many for {}: write --scenario {}", word,
+                       full_name(command), word);
+  }
   return fmt::format("'{}' is one word too many for {}; see {} --help", word, full_name(command),
                      full_name(command));
 }

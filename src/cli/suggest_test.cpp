@@ -38,6 +38,8 @@ std::string said(const std::string& line) {
   CLI::App* runs = root.add_subcommand("run", "");
   std::vector<std::string> command;
   runs->add_option("COMMAND", command, "")->required();
+  std::string scenario;
+  root.add_subcommand("qos", "")->add_option("--scenario", scenario, "");
   CLI::App* hidden = root.add_subcommand("strean", "");
   hidden->group("");
   try {
@@ -78,6 +80,8 @@ TEST(suggest, names_the_command_that_does_not_know_a_word) {
             "stream local --help");
   EXPECT_EQ(said("stream local here"),
             "'here' is one word too many for weft stream local; see weft stream local --help");
+  EXPECT_EQ(said("qos a.toml"),
+            "'a.toml' is one word too many for weft qos: write --scenario a.toml");
   EXPECT_EQ(said("run --"),
             "nothing follows '--' of weft run: write a program there; see weft run --help");
 }
