@@ -58,7 +58,8 @@ Result<SweepQuestion> question_of(const SweepCommand& command) {
   SweepQuestion question;
   if (command.command.empty()) {
     if (command.directory.empty()) {
-      return usage("COMMAND: is missing: name a program after --, as -- mpirun.mpich -n 2 ./program");
+      return usage(
+          "COMMAND: is missing: name a program after --, as -- mpirun.mpich -n 2 ./program");
     }
     auto stored = emulate::SweepLedger::question_of(command.directory);
     if (!stored) return stored;
