@@ -5,6 +5,7 @@
 // that weft did not start has no block and is left alone.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
