@@ -92,13 +92,19 @@ Result<EmulatedRun> run_sockets(const EmulationRequest& request) {
   return ran;
 }
 
+/// Checks that each operation passed the links between its two ranks.
+Result<void> check_places(const EmulationRequest& request, const ControlBlock& block) {
+  std::uint64_t unplaced = 0;
+  for (const ProcessRecord& process : block.process) unplaced += process.unplaced.load();
+  if (request.links.empty() || unplaced == 0) return {};
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("--links: of {} operations nobody knows between which ranks they were, "
+                           "so they passed no link; ask for --latency and --bandwidth instead",
+                           unplaced)};
+}
+
 /// Checks that the layer, known only now, supports the requested options.
 Result<void> check_layer(const EmulationRequest& request, const std::string& layer) {
-  if (!request.links.empty() && layer == "libfabric") {
-    return Error{ErrorCode::invalid_argument,
-                 "--links: the program uses libfabric, whose one-sided writes do not tell their "
-                 "way; ask for --latency and --bandwidth instead"};
-  }
   const bool is_part = request.bandwidth.fraction.value_or(1) < 1 && !request.padding;
   if (layer != "ucx" && (request.latency.in_all || is_part)) {
     return Error{ErrorCode::invalid_argument,
@@ -150,6 +156,7 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
   }
   auto judged = judge(**block, *command, *ended);
   if (!judged) return judged;
+  if (auto good = check_places(request, **block); !good) return good.error();
   if (auto good = check_layer(request, judged->interposer); !good) return good.error();
   if (judged->interposer != "ucx") {
     setting->latency_ns = {};

@@ -130,6 +130,18 @@ Plan plan_message(ControlBlock& block, unsigned from, unsigned to, Picoseconds r
   return plan;
 }
 
+unsigned links_between(const ControlBlock& block, unsigned from, unsigned to) {
+  if (from < block.pair_count && to < block.pair_count) {
+    const Path& path = block.paths[from * block.pair_count + to];
+    const unsigned hops = std::min<unsigned>(path.hops, kMostHops);
+    return static_cast<unsigned>(std::count_if(path.links, path.links + hops, [&](unsigned link) {
+      return block.link_rates[link % kMostLinks] != 0;
+    }));
+  }
+  const bool has_links = block.knobs.rate.load(std::memory_order_relaxed) != 0;
+  return has_links && from < kMostRanks && to < kMostRanks ? 2 : 0;
+}
+
 ControlBlock* attach_block(const char* path) {
   if (path == nullptr || *path == '\0') return nullptr;
   const int file = ::open(path, O_RDWR | O_CLOEXEC);

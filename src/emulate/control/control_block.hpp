@@ -19,7 +19,7 @@ namespace weft::emulate {
 
 /// The environment variable that holds the block's path.
 inline constexpr char kBlockVariable[] = "WEFT_EMULATE";
-inline constexpr std::uint64_t kBlockMagic = 0x7765667432303034;  // changes with the layout
+inline constexpr std::uint64_t kBlockMagic = 0x7765667432303035;  // changes with the layout
 inline constexpr unsigned kMostRanks = 256;
 inline constexpr unsigned kMostProcesses = 2 * kMostRanks;  // launchers and shells register too
 inline constexpr unsigned kMostLinks = 2'048;
@@ -92,9 +92,10 @@ struct alignas(64) ProcessRecord {
   std::atomic<Picoseconds> ended{0};    ///< MPI_Finalize was called
   std::atomic<std::uint64_t> operations[op_count] = {};
   std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> padding{0};  ///< bytes, beside `bytes`
-  std::atomic<std::uint64_t> held{0};     ///< messages that waited for their time
-  std::atomic<std::uint64_t> late{0};     ///< were due before they could be seen
+  std::atomic<std::uint64_t> padding{0};   ///< bytes, beside `bytes`
+  std::atomic<std::uint64_t> held{0};      ///< messages that waited for their time
+  std::atomic<std::uint64_t> late{0};      ///< were due before they could be seen
+  std::atomic<std::uint64_t> unplaced{0};  ///< operations with a peer that nobody knows
 
   void count(Operation operation, std::uint64_t size) {
     if ((stage.load(std::memory_order_relaxed) & (stage_running | stage_finished)) !=
@@ -105,6 +106,7 @@ struct alignas(64) ProcessRecord {
     add(bytes, size);
   }
   void count_padding(std::uint64_t size) { add(padding, size); }
+  void count_unplaced() { add(unplaced, 1); }
 
  private:
   // One writer: a load and a store, without the bus lock of an addition.
@@ -156,6 +158,10 @@ struct Plan {
 /// message of no bytes passes no link.
 Plan plan_message(ControlBlock& block, unsigned from, unsigned to, Picoseconds ready,
                   std::uint64_t bytes);
+
+/// Returns how many links of a limited rate a message of one byte or more passes from one rank to
+/// another: each costs its sender some time to charge.
+unsigned links_between(const ControlBlock& block, unsigned from, unsigned to);
 
 /// Times of a request that was ready at some instant, and of its answer.
 struct RoundTrip {

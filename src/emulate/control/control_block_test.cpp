@@ -30,6 +30,17 @@ TEST_F(control_block, a_message_passes_two_links_of_one_rate_in_the_time_of_one)
   EXPECT_EQ(plan.latency, 2'000'000);
 }
 
+TEST_F(control_block, links_between_ranks_are_those_of_a_rate) {
+  EXPECT_EQ(links_between(*block_, 0, 1), 0U);
+  block_->knobs.rate = 1'000'000'000;
+  EXPECT_EQ(links_between(*block_, 0, 1), 2U);
+  EXPECT_EQ(links_between(*block_, 0, kMostRanks), 0U);
+  block_->pair_count = 2;
+  block_->paths[1] = {.latency = 0, .links = {4, 5, 6}, .hops = 3};
+  block_->link_rates[4] = block_->link_rates[6] = 1'000;
+  EXPECT_EQ(links_between(*block_, 0, 1), 2U);
+}
+
 TEST_F(control_block, two_senders_share_the_link_into_their_receiver) {
   block_->knobs.rate = 1'000'000'000;
   EXPECT_EQ(plan_message(*block_, 0, 2, 0, 1'000).departure, 1'000'000);

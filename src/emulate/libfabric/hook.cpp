@@ -5,7 +5,7 @@
 // no logging, no aborts, no C++ library.
 //
 // Senders leave notes of messages, see messages.hpp. Of one-sided writes their targets see nothing
-// at all: see writes.hpp.
+// at all: see one_sided.hpp.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <rdma/fabric.h>
@@ -13,7 +13,6 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
-#include <rdma/fi_rma.h>
 #include <rdma/providers/fi_prov.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +26,10 @@
 #include "emulate/control/control_block.hpp"
 #include "emulate/libfabric/addresses.hpp"
 #include "emulate/libfabric/messages.hpp"
+#include "emulate/libfabric/one_sided.hpp"
 #include "emulate/libfabric/process.hpp"
+#include "emulate/libfabric/rma.hpp"
 #include "emulate/libfabric/tables.hpp"
-#include "emulate/libfabric/writes.hpp"
 
 namespace weft::emulate::libfabric {
 namespace {
@@ -129,12 +129,10 @@ Picoseconds due_time(const fi_cq_tagged_entry& entry, Kind kind, const Look& loo
     const bool is_tagged = (entry.flags & FI_TAGGED) != 0;
     return due_of_message({entry.len, is_tagged ? entry.tag : 0, is_tagged}, look);
   }
+  // A write's peer may have answered before this process looked: no answer comes before the
+  // completion.
   const Picoseconds travel = 2 * block.knobs.latency.load(std::memory_order_relaxed);
-  // The peer may have answered before this process looked: no answer comes before the completion.
-  if (was_written) return std::max(seen, when_taken(entry.op_context, seen) + travel);
-  const std::uint64_t rate = block.knobs.rate.load(std::memory_order_relaxed);
-  SharedLink& link = block.links[(2 * process.rank + 1) % kMostLinks];
-  return link.send(seen, entry.len, rate).departure + travel;
+  return due_of_completed(entry.op_context, seen, seen + travel);
 }
 
 /// Takes the provider's completions. Its errors are for the program, behind earlier completions.
@@ -288,68 +286,6 @@ bool take_over(fid_cq* handle, fi_cq_format format, bool tells_by_descriptor) {
 Taken<fi_ops_fabric> fabrics[kMostTables];
 Taken<fi_ops_domain> domains[kMostTables];
 Taken<fi_ops> endpoint_ops[kMostTables];
-Taken<fi_ops_rma> rmas[kMostTables];
-
-/// The first segment of a write, which padding ahead of it repeats.
-struct Start {
-  const void* from;
-  std::size_t bytes;
-  void* desc;
-  fi_addr_t to;
-};
-
-template <class Post>
-ssize_t write_behind_link(const Write& write, const void* context, const Start& start, Post post) {
-  return write_when_due(write, context, start.bytes, post, [&](std::size_t bytes) {
-    auto* const ep = const_cast<fid_ep*>(write.endpoint);
-    return real_of(ep->rma).write(ep, start.from, bytes, start.desc, start.to, write.address,
-                                  write.key, &padding_context);
-  });
-}
-
-ssize_t write(fid_ep* ep, const void* from, std::size_t bytes, void* desc, fi_addr_t to,
-              std::uint64_t address, std::uint64_t key, void* context) {
-  return write_behind_link({ep, address, key, bytes}, context, {from, bytes, desc, to}, [=] {
-    return real_of(ep->rma).write(ep, from, bytes, desc, to, address, key, context);
-  });
-}
-
-Start start_of(const iovec* from, void** desc, std::size_t count, fi_addr_t to) {
-  if (count == 0) return {nullptr, 0, nullptr, to};
-  return {from[0].iov_base, from[0].iov_len, desc != nullptr ? desc[0] : nullptr, to};
-}
-
-ssize_t write_segments(fid_ep* ep, const iovec* from, void** desc, std::size_t count, fi_addr_t to,
-                       std::uint64_t address, std::uint64_t key, void* context) {
-  return write_behind_link(
-      {ep, address, key, total(from, count)}, context, start_of(from, desc, count, to),
-      [=] { return real_of(ep->rma).writev(ep, from, desc, count, to, address, key, context); });
-}
-
-ssize_t write_message(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
-  const bool has_target = message->rma_iov_count > 0;
-  const std::uint64_t address = has_target ? message->rma_iov[0].addr : 0;
-  const std::uint64_t key = has_target ? message->rma_iov[0].key : 0;
-  return write_behind_link(
-      {ep, address, key, total(message->msg_iov, message->iov_count)}, message->context,
-      start_of(message->msg_iov, message->desc, message->iov_count, message->addr),
-      [=] { return real_of(ep->rma).writemsg(ep, message, flags); });
-}
-
-ssize_t write_injected(fid_ep* ep, const void* from, std::size_t bytes, fi_addr_t to,
-                       std::uint64_t address, std::uint64_t key) {
-  return write_behind_link({ep, address, key, bytes}, nullptr, {}, [=] {
-    return real_of(ep->rma).inject(ep, from, bytes, to, address, key);
-  });
-}
-
-ssize_t write_with_data(fid_ep* ep, const void* from, std::size_t bytes, void* desc,
-                        std::uint64_t data, fi_addr_t to, std::uint64_t address, std::uint64_t key,
-                        void* context) {
-  return write_behind_link({ep, address, key, bytes}, context, {from, bytes, desc, to}, [=] {
-    return real_of(ep->rma).writedata(ep, from, bytes, desc, data, to, address, key, context);
-  });
-}
 
 /// Providers choose an endpoint's tables when it is enabled.
 int control_endpoint(fid* handle, int command, void* argument) {
@@ -359,16 +295,7 @@ int control_endpoint(fid* handle, int command, void* argument) {
   pthread_mutex_lock(&opening);
   publish_address(endpoint);
   take_over_messages(endpoint);
-  if (endpoint->rma != nullptr) {
-    if (Taken<fi_ops_rma>* const taken = copy_of(rmas, endpoint->rma)) {
-      taken->table.write = write;
-      taken->table.writev = write_segments;
-      taken->table.writemsg = write_message;
-      taken->table.inject = write_injected;
-      taken->table.writedata = write_with_data;
-      endpoint->rma = &taken->table;
-    }
-  }
+  take_over_rma(endpoint);
   pthread_mutex_unlock(&opening);
   return code;
 }

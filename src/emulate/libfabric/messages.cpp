@@ -8,6 +8,7 @@
 
 #include "emulate/libfabric/addresses.hpp"
 #include "emulate/libfabric/tables.hpp"
+#include "emulate/policy/least_times.hpp"
 
 namespace weft::emulate::libfabric {
 namespace {
@@ -55,6 +56,7 @@ void begin(const Message& message) {
   draft.prepaid -= paid;
   const Picoseconds now = block.clock.now();
   const Plan plan = plan_message(block, process.rank, rank, now, message.key.bytes - paid);
+  if (rank >= kMostRanks) process.record->count_unplaced();
   draft.is_there = true;
   draft.message = message;
   draft.rank = rank;
@@ -168,19 +170,8 @@ ssize_t tagged_inject_with_data(fid_ep* ep, const void* from, std::size_t bytes,
 /// calls of the kernel.
 constexpr Picoseconds kLooksOften = 20'000'000;
 
-constexpr unsigned kSizeClasses = 48;
-std::atomic<Picoseconds>
-    natives[kSizeClasses];  // least time on the way, by the size's bits; 0: unknown
-
-/// The native time of messages of this size: the least seen.
-Picoseconds native_time(std::uint64_t bytes, Picoseconds took) {
-  std::atomic<Picoseconds>& least = natives[std::min<unsigned>(
-      kSizeClasses - 1, 64U - static_cast<unsigned>(__builtin_clzll(bytes | 1U)))];
-  const Picoseconds before = least.load(std::memory_order_relaxed);
-  if (took <= 0 || (before != 0 && before <= took)) return before;
-  least.store(took, std::memory_order_relaxed);
-  return took;
-}
+/// How long messages are on the way natively.
+LeastTimes natives;
 
 }  // namespace
 
@@ -215,12 +206,14 @@ Picoseconds due_of_message(const NoteKey& key, const Look& look) {
   SentNote note{};
   if (!block.notes[process.rank % kMostRanks].take(key, note)) {
     // A message of an unknown sender passes the link in when it is seen.
+    process.record->count_unplaced();
     SharedLink& link = block.links[(2 * process.rank + 1) % kMostLinks];
     const std::uint64_t rate = block.knobs.rate.load(std::memory_order_relaxed);
     return link.send(look.seen, key.bytes, rate).departure + latency;
   }
   const bool often = look.seen - look.looked <= kLooksOften;
-  const Picoseconds native = native_time(key.bytes, often ? look.seen - note.sent : 0);
+  if (often) natives.note(key.bytes, look.seen - note.sent);
+  const Picoseconds native = natives.least(key.bytes);
   // For a process that slept, or computed, it came between its two looks, and there where such
   // messages usually do.
   const Picoseconds arrived =

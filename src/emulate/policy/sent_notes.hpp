@@ -30,7 +30,7 @@ struct SentNote {
 /// never wait: notes that the receiver does not take are lost, and it does without.
 class SentNotes {
  public:
-  static constexpr std::uint64_t kPlaces = 256;
+  static constexpr std::uint64_t kPlaces = 1'024;
 
   /// Puts a note behind all others; its number takes it back.
   std::uint64_t add(const NoteKey& key, const SentNote& note) {

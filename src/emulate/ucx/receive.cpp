@@ -119,9 +119,9 @@ Picoseconds due_time(Interface& interface, const Sending& sending, std::size_t l
                                        .looked = interface.worker->in_vain,
                                        .seen = std::max(now, sent + native)}) -
                               lag;
-  // The emulation's own cost on the way here: holding, and the sender's two links.
-  Picoseconds own = knobs.overhead.load(std::memory_order_relaxed);
-  if (knobs.rate.load(std::memory_order_relaxed) != 0) own += 2 * process.link_cost;
+  // The emulation's own cost on the way here: holding, and the sender's time for its links.
+  const Picoseconds own = knobs.overhead.load(std::memory_order_relaxed) +
+                          links_between(*process.block, from, process.rank) * process.link_cost;
   const Picoseconds due = emulate::due({.sent = sent - lag,
                                         .arrived = arrived,
                                         .drained = sent - lag + drain,

@@ -12,14 +12,15 @@ namespace {
 constexpr std::size_t kMostIov = 16;
 
 /// The stamp of a message that goes out now. A message that was refused for want of resources and
-/// comes again has paid its link already.
+/// comes again has paid its link already, and its sender has spun.
 Stamp stamp(Interface& interface, Endpoint& endpoint, std::size_t bytes) {
   if (is_native()) return {0, 0};
   const Picoseconds now = process.block->clock.now();
   SenderLag& lag = interface.worker->lag;
   const Picoseconds unhindered = now - lag.value();
+  const bool is_again = endpoint.refused && endpoint.refused_size == bytes;
   Plan plan = endpoint.refused_plan;
-  if (!endpoint.refused || endpoint.refused_size != bytes) {
+  if (!is_again) {
     plan = plan_message(*process.block, process.rank, endpoint.peer,
                         started(*interface.worker, unhindered), bytes);
   }
@@ -27,14 +28,16 @@ Stamp stamp(Interface& interface, Endpoint& endpoint, std::size_t bytes) {
   endpoint.refused_plan = plan;
   endpoint.refused_size = bytes;
   if (is_spinning()) {
-    spin_until(std::max(now, plan.departure) + plan.latency);
+    if (!is_again) spin_until(std::max(now, plan.departure) + plan.latency);
     return {0, 0};
   }
   const Stamp mark = emulate::pack({.sent = now,
                                     .rank = process.rank,
                                     .lag = lag.value(),
                                     .drain = plan.departure - unhindered});
-  lag.sent(process.send_cost);
+  // Its own links delay this message, and all of it the next ones.
+  lag.sent(process.send_cost +
+           links_between(*process.block, process.rank, endpoint.peer) * process.link_cost);
   return mark;
 }
 

@@ -174,12 +174,13 @@ void begin(Connection& connection, const Work& work) {
     posted.due = trip.due;
     posted.travel = trip.travel;
     stamp.departure = trip.out.departure;
-    if (is_spinning()) {
+    const bool is_again = paid > 0 && paid == request;
+    if (is_spinning() && !is_again) {
       const Picoseconds there = std::max(now, trip.out.departure) + trip.out.latency;
       while (process.block->clock.now() < there) {
       }
-      posted.travel = 0;
     }
+    if (is_spinning()) posted.travel = 0;
   }
   connection.posted.push(posted);
   if (work.way == Way::message && connection.out != nullptr) connection.out->push(stamp);

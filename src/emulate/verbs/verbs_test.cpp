@@ -293,6 +293,18 @@ TEST_F(verbs, spinning_takes_the_senders_time_instead) {
   EXPECT_EQ(poll(1), Ids{7});
 }
 
+TEST_F(verbs, spinning_is_over_once_when_the_adapter_refuses_the_message_at_first) {
+  block_->knobs.latency = kLatency;
+  block_->knobs.method = static_cast<std::uint32_t>(Method::spin);
+  accepts = 0;
+  ASSERT_EQ(post(IBV_WR_SEND, 7), ENOMEM);
+  accepts = -1;
+  // A sender that spun again would do so for the hour that the knob says by now.
+  block_->knobs.latency = 3'600'000'000'000'000;
+  ASSERT_EQ(post(IBV_WR_SEND, 7), 0);
+  EXPECT_EQ(poll(1), Ids{7});
+}
+
 // ---- ibv_wr_…
 std::vector<std::string> calls;
 

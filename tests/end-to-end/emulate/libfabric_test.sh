@@ -26,6 +26,19 @@ bytes=$(sed -n 's/.*"bytes": \([0-9]*\).*/\1/p' "$dir/run.json")
 seconds=$(sed -n 's/.*"program_time_s": \([0-9.]*\).*/\1/p' "$dir/run.json")
 awk -v s="$seconds" 'BEGIN { exit !(s >= 5 * 0.002) }' || fail "$seconds s are too few"
 
+# Links of a file are those of each pair: writes pass them, and so does what acknowledges them.
+cat >"$dir/links.toml" <<'TOML'
+latency = [['0', '2ms'], ['2ms', '0']]
+bandwidth = [['0', '10MB/s'], ['10MB/s', '0']]
+TOML
+"$weft" emulate --links "$dir/links.toml" --json "$dir/links.json" -- "${program[@]}" \
+  >"$dir/linked" || fail "the program fails behind links of a file"
+[[ $(grep checksum "$dir/native") == "$(grep checksum "$dir/linked")" ]] ||
+  fail "another result behind links: $(cat "$dir/native" "$dir/linked")"
+# A halo takes 3.3 ms at 10 MB/s and 2 ms on the way.
+seconds=$(sed -n 's/.*"program_time_s": \([0-9.]*\).*/\1/p' "$dir/links.json")
+awk -v s="$seconds" 'BEGIN { exit !(s >= 5 * 0.0052) }' || fail "$seconds s are too few for links"
+
 # Padding, as in paper 3, goes ahead of the writes, to the same place.
 "$weft" emulate --method padding --bandwidth 10% --json "$dir/padded.json" -- "${program[@]}" \
   >"$dir/padded" || fail "the program fails behind padding"
