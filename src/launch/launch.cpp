@@ -470,7 +470,7 @@ class Launcher final : private HostListener {
         count(end.code);
         break;
       case Next::end_job:
-        say_(what);
+        say_(what + (lives_->fails_alike(rank) ? RankLives::alike : ""));
         count(end.code);
         return end_all(what);
     }

@@ -11,7 +11,7 @@ void RankLives::begin(std::uint32_t index) {
   Rank& rank = ranks_[index];
   WEFT_CHECK(rank.state == State::not_ours || rank.state == State::to_start,
              "rank {} is not to be started", index);
-  rank = {.state = State::runs};
+  rank = {.state = State::runs, .code = rank.code, .alike = rank.alike};
   ++running_;
 }
 
@@ -55,12 +55,15 @@ RankLives::Next RankLives::on_end(std::uint32_t index, const End& end) {
 }
 
 RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
+  const bool by_itself = !end.was_killed || end.crashed;
+  rank.alike = !by_itself ? 0 : end.code == rank.code ? rank.alike + 1 : 1;
+  rank.code = by_itself ? end.code : 0;
   // One that had returned is needed only if others say so: that takes no restart.
   if (options_.restart && options_.decides && rank.returned && end.was_killed) {
     rank.state = State::resting;
     return Next::rest;
   }
-  if (may_restart(end)) {
+  if (may_restart(rank, end)) {
     rank.state = State::to_start;
     ++restarts_;
     return Next::start_anew;

@@ -53,6 +53,11 @@ class RankLives {
     left_early,  ///< it exited with code 0, and others count on it: ends the job
   };
   Next on_end(std::uint32_t rank, const End& end);
+  /// A rank that repeats itself fails again: after so many lives in a row that ended by themselves
+  /// in the same way, it is not started anew.
+  static constexpr std::uint32_t most_alike = 10;
+  static constexpr const char* alike = " ten times in a row; another life would do the same";
+  bool fails_alike(std::uint32_t rank) const { return ranks_[rank].alike >= most_alike; }
   /// A rank waits for that one. A resting one is started anew; if no restart is left, the job ends.
   Next on_needed(std::uint32_t rank);
 
@@ -75,13 +80,16 @@ class RankLives {
     State state = State::not_ours;
     bool joined = false;
     bool returned = false;
-    bool exited = false;  // with code 0, before its program returned
-    bool lost = false;    // was killed, and the others go on
+    bool exited = false;      // with code 0, before its program returned
+    bool lost = false;        // was killed, and the others go on
+    int code = 0;             // of the life before, where that ended by itself
+    std::uint32_t alike = 0;  // lives in a row that ended by themselves with that code
   };
 
   Next after_failure(Rank& rank, const End& end);
-  bool may_restart(const End& end) const {
-    return options_.restart && end.can_start && restarts_ < options_.most_restarts;
+  bool may_restart(const Rank& rank, const End& end) const {
+    return options_.restart && end.can_start && restarts_ < options_.most_restarts &&
+           rank.alike < most_alike;
   }
   void decide();
 

@@ -57,6 +57,35 @@ TEST(rank_lives, a_rank_that_dies_whenever_it_is_needed_again_uses_up_the_restar
   EXPECT_EQ(lives.on_needed(1), Next::end_job);
 }
 
+TEST(rank_lives, a_rank_that_fails_in_the_same_way_ten_times_in_a_row_is_not_started_again) {
+  constexpr RankLives::End failed{.code = 7};
+  constexpr RankLives::End failed_otherwise{.code = 8};
+  RankLives lives = running(2, {.restart = true, .most_restarts = 1000});
+  const auto dies = [&](const RankLives::End& end) {
+    const Next next = lives.on_end(0, end);
+    if (next == Next::start_anew) lives.begin(0);
+    return next;
+  };
+  // A kill or another failure in between: it went on since.
+  for (const RankLives::End& other : {killed, failed_otherwise, crashed}) {
+    for (int i = 0; i < 9; ++i) EXPECT_EQ(dies(failed), Next::start_anew);
+    EXPECT_EQ(dies(other), Next::start_anew);
+  }
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(dies(failed), Next::start_anew);
+  EXPECT_FALSE(lives.fails_alike(0));
+  EXPECT_EQ(dies(failed), Next::end_job);
+  EXPECT_TRUE(lives.fails_alike(0));
+  EXPECT_FALSE(lives.fails_alike(1));
+}
+
+TEST(rank_lives, a_rank_may_be_killed_any_number_of_times) {
+  RankLives lives = running(2, {.restart = true, .most_restarts = 1000});
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(lives.on_end(0, killed), Next::start_anew);
+    lives.begin(0);
+  }
+}
+
 TEST(rank_lives, the_job_is_over_when_all_have_returned_and_nothing_is_started_then) {
   RankLives lives = running(2, {.restart = true, .most_restarts = 10});
   lives.on_returned(1);

@@ -63,6 +63,9 @@ says "rank 1 ended with code 3"
 start --restart on-failure --most-restarts 2 -- "$endings" "$files" 50 code 2
 ends_with 3 "main's code, with restarts"
 (($(grep -c 'starting it anew' "$dir/err") == 2)) || fail "no restarts: $(cat "$dir/err")"
+start --restart on-failure -- bash -c 'exit 3'
+ends_with 3 "a program that always fails"
+says "ended with code 3 ten times in a row"
 start --restart never -- "$endings" "$files" 50 crash 0
 ends_with 139 "a crash behind run_program"
 
