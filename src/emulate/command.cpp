@@ -22,6 +22,7 @@
 #include <fstream>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/mpi_launcher.hpp"
 #include "emulate/rank_watch.hpp"
@@ -216,27 +217,46 @@ bool read_part(int output, std::string& text) {
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/// Waits until the child ends, and reads its output meanwhile. Returns waitpid's status.
-int await_end(pid_t child, int output, std::string& text, RankWatch* ranks) {
+/// Returns whether the child has ended, and sets `status` then.
+bool has_ended(pid_t child, bool waits, int& status) {
+  return ::waitpid(child, &status, waits ? 0 : WNOHANG) == child;
+}
+
+/// Waits until the child ends, and reads its output meanwhile. A process that the child left in the
+/// background may hold the output open for ever: reading ends half a second after the child. Sets
+/// wall_time and stdout_text, and returns waitpid's status.
+int await_end(pid_t child, int output, Ended& ended, RankWatch* ranks) {
+  using Clock = std::chrono::steady_clock;
   constexpr int kLookEvery_ms = 50;
   constexpr int kUntilTheFirst_ms = 10;  // a rank that dies at once shall have been seen
+  constexpr auto kReadOnFor = std::chrono::milliseconds(500);
+  const auto start = Clock::now();
   StopPassedOn stop(child);
-  const int ended = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  int end = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  const bool is_told_of_end = end >= 0;
   int status = 0;
+  std::optional<Clock::time_point> ended_at;
   std::vector<pollfd> polled;
-  while (output >= 0 || ::waitpid(child, &status, ended >= 0 ? WNOHANG : 0) != child) {
-    polled.assign(1, {output >= 0 ? output : ended, POLLIN, 0});
+  for (;;) {
+    if (!ended_at && has_ended(child, output < 0 && !is_told_of_end, status)) {
+      ended_at = Clock::now();
+      if (end >= 0) ::close(std::exchange(end, -1));
+    }
+    if (ended_at && (output < 0 || Clock::now() - *ended_at > kReadOnFor)) break;
+    polled.assign({{output, POLLIN, 0}, {end, POLLIN, 0}});
     if (ranks != nullptr) ranks->add_to(polled);
     const bool waits_for_first = ranks != nullptr && !ranks->knows_any();
-    stop.look();
+    if (!ended_at) stop.look();
     if (::poll(polled.data(), polled.size(), waits_for_first ? kUntilTheFirst_ms : kLookEvery_ms) <=
         0) {
       continue;
     }
-    if (ranks != nullptr) ranks->take(std::span(polled).subspan(1));
-    if (output >= 0 && polled.front().revents != 0 && !read_part(output, text)) output = -1;
+    if (ranks != nullptr) ranks->take(std::span(polled).subspan(2));
+    if (output >= 0 && polled.front().revents != 0 && !read_part(output, ended.stdout_text)) {
+      output = -1;
+    }
   }
-  if (ended >= 0) ::close(ended);
+  ended.wall_time = Duration(std::chrono::nanoseconds(*ended_at - start).count());
   return status;
 }
 
@@ -303,7 +323,6 @@ Result<Ended> run_command(const Command& command, const Variables& variables, bo
   }
   const std::vector<char*> arguments = pointers(words);
   const std::vector<char*> own_environment = pointers(variables_of_all);
-  const auto start = std::chrono::steady_clock::now();
   pid_t child = -1;
   {
     const StopsBlocked stops;
@@ -314,16 +333,13 @@ Result<Ended> run_command(const Command& command, const Variables& variables, bo
   Ended ended;
   std::optional<RankWatch> ranks;
   if (block != nullptr) ranks.emplace(*block);
-  const int status =
-      child < 0 ? 0 : await_end(child, ends[0], ended.stdout_text, ranks ? &*ranks : nullptr);
+  const int status = child < 0 ? 0 : await_end(child, ends[0], ended, ranks ? &*ranks : nullptr);
   if (ranks) ended.processes = ranks->ended();
   if (ends[0] >= 0) ::close(ends[0]);
   if (child < 0) {
     return Error{ErrorCode::io, fmt::format("{}: no process could be started: {}", words.front(),
                                             std::strerror(errno))};
   }
-  ended.wall_time =
-      Duration(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
   ended.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   ended.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   return ended;

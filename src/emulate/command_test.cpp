@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -131,6 +132,17 @@ TEST(command, its_output_and_its_code_come_back) {
   ASSERT_TRUE(ended.ok());
   EXPECT_EQ(ended->stdout_text, "hello\n");
   EXPECT_EQ(ended->exit_code, 3);
+}
+
+TEST(command, what_it_left_in_the_background_is_not_waited_for) {
+  const auto command = inspect_command({"sh", "-c", "sleep 1000 & echo $!"});
+  ASSERT_TRUE(command) << command.error().message;
+  const auto ended = run_command(*command, {}, true);
+  ASSERT_TRUE(ended) << ended.error().message;
+  const auto left = static_cast<pid_t>(std::strtol(ended->stdout_text.c_str(), nullptr, 10));
+  ASSERT_GT(left, 1) << ended->stdout_text;
+  // It holds the output open to this day.
+  EXPECT_EQ(::kill(left, SIGKILL), 0);
 }
 
 TEST(emulated_command, ends_when_weft_is_told_to_end) {
