@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/needed_libraries.hpp"
+
 namespace weft::emulate {
 namespace {
 
@@ -152,13 +154,8 @@ void add_counters(const ControlBlock& block, EmulatedRun& run) {
   run.program_time = Duration(longest / 1'000);
 }
 
-}  // namespace
-
-Error no_result(std::string text) {
-  return {ErrorCode::unavailable, fmt::format("{}; no result", text)};
-}
-
-Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, const Ended& ended) {
+Result<EmulatedRun> result_of(const ControlBlock& block, const Command& command,
+                              const Ended& ended) {
   const Seen seen = look(block, command);
   if (ended.exit_code != 0) return ended_badly(seen, command, ended);
   EmulatedRun run;
@@ -197,6 +194,37 @@ Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, con
   }
   run.wall_time = ended.wall_time;
   return run;
+}
+
+const char* name_of(const std::string& mpi) {
+  return mpi == "mpich" ? "MPICH" : "Open MPI";
+}
+
+/// Returns that the launcher is of another MPI than the program; empty: it is not. Each rank is
+/// then a program of one rank, unless both speak PMIx, and fails in a way of its own.
+std::string other_launcher(const Command& command) {
+  if (command.mpi.empty() || command.program.empty()) return {};
+  const MpiChoice needed = choose_mpi_of(command.program);
+  const bool is_known = needed.abi == "mpich" || needed.abi == "openmpi";
+  if (!is_known || needed.abi == command.mpi) return {};
+  return fmt::format(
+      "{}: needs {} of {}, but {}, which started it, is the launcher of {}; start it with {}'s own "
+      "mpirun",
+      command.program, needed.library, name_of(needed.abi), command.words.front(),
+      name_of(command.mpi), name_of(needed.abi));
+}
+
+}  // namespace
+
+Error no_result(std::string text) {
+  return {ErrorCode::unavailable, fmt::format("{}; no result", text)};
+}
+
+Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, const Ended& ended) {
+  auto result = result_of(block, command, ended);
+  if (result) return result;
+  const std::string why = other_launcher(command);
+  return why.empty() ? result : no_result(why);
 }
 
 }  // namespace weft::emulate

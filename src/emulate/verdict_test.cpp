@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <memory>
+
+#include "base/program_for_test.hpp"
 
 namespace weft::emulate {
 namespace {
@@ -56,6 +59,26 @@ TEST_F(verdict, open_mpi_without_ucx_is_told_how_to_switch) {
   add_rank(0, stage_loaded | stage_finished);
   add_rank(1, stage_loaded | stage_finished);
   EXPECT_NE(refusal().find("OMPI_MCA_pml=ucx"), std::string::npos);
+}
+
+TEST_F(verdict, a_program_of_another_mpi_than_its_launcher_is_told_so_however_it_failed) {
+  command_.program = ::testing::TempDir() + "/program_of_another_mpi";
+  const auto program = program_with({"libmpi.so.40"});
+  std::ofstream(command_.program, std::ios::binary)
+      .write(reinterpret_cast<const char*>(program.data()),
+             static_cast<std::streamsize>(program.size()));
+  const std::string why = command_.program +
+                          ": needs libmpi.so.40 of Open MPI, but mpirun, which started it, is the "
+                          "launcher of MPICH; start it with Open MPI's own mpirun; no result";
+  EXPECT_EQ(refusal(), why);
+  EXPECT_EQ(refusal({.exit_code = 1}), why);
+  command_.mpi = "openmpi";
+  EXPECT_NE(refusal().find("nothing was interposed"), std::string::npos);
+  // Both may speak PMIx.
+  command_.mpi = "mpich";
+  add_rank(0, kComplete);
+  add_rank(1, kComplete);
+  EXPECT_EQ(refusal(), "");
 }
 
 TEST_F(verdict, ranks_without_links_are_no_result) {

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "launch/needed_libraries.hpp"
+#include "launch/own_mpi.hpp"
 #include "process/job_link.hpp"
 #include "process/outcome_memory.hpp"
 

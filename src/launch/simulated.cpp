@@ -21,7 +21,7 @@
 
 #include "fabric/choice/fabric_choice.hpp"
 #include "launch/launched_job.hpp"
-#include "launch/needed_libraries.hpp"
+#include "launch/own_mpi.hpp"
 #include "launch/program_exec.hpp"
 #include "process/job_link.hpp"
 #include "process/proxy_wire.hpp"

@@ -18,7 +18,7 @@ namespace weft::trace {
 
 /// The environment names the directory of the recordings by it.
 inline constexpr const char* recordings_variable = "WEFT_TRACE_RECORDINGS";
-/// For `weft run`: it loads the module of this name into programs of MPI (launch/needed_libraries).
+/// For `weft run`: it loads the module of this name into programs of MPI (launch/own_mpi).
 inline constexpr const char* module_of_weft_run = "WEFT_MPI_MODULE=libweft_record";
 
 inline std::string recording_path(const std::string& directory, std::uint32_t rank) {

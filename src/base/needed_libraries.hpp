@@ -24,21 +24,7 @@ struct MpiChoice {
 /// functions of MPI.
 MpiChoice choose_mpi(std::span<const std::byte> image);
 
-/// The path by which execvp(3) finds a program; the name itself when it finds none.
-std::string place_of_program(const std::string& program);
-
-/// Returns whether a program was compiled for an MPI, or for something that `prefer_own_mpi`
-/// refuses. It is found as execvp(3) does.
-bool names_mpi(const std::string& program);
-
-/// The environment names by it a module to load into programs of MPI before their MPI: "libNAME"
-/// for libNAME_ABI.so, one of each ABI.
-inline constexpr const char* mpi_module_variable = "WEFT_MPI_MODULE";
-
-/// Lets the dynamic linker find weft's MPI first, where the program was compiled for one whose
-/// place weft takes: sets LD_LIBRARY_PATH of this process, which is about to execute it, and
-/// LD_PRELOAD for the module of `mpi_module_variable`. The program is found as execvp(3) does.
-/// Returns what is wrong, for the launcher; empty: nothing.
-std::string prefer_own_mpi(const std::string& program);
+/// Of the program in a file; of a file that cannot be read no MPI.
+MpiChoice choose_mpi_of(const std::string& path);
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/needed_libraries.hpp"
+#include "base/needed_libraries.hpp"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -11,12 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string_view>
-
-#include "base/module_loader.hpp"
 
 namespace weft {
 namespace {
@@ -163,28 +160,7 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-/// Puts a path at the front of a list of paths in the environment.
-void put_first(const char* variable, std::string path) {
-  if (const char* others = std::getenv(variable); others != nullptr && *others != '\0') {
-    path += fmt::format(":{}", others);
-  }
-  ::setenv(variable, path.c_str(), 1);
-}
-
 }  // namespace
-
-std::string place_of_program(const std::string& program) {
-  if (program.find('/') != std::string::npos) return program;
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path != nullptr ? path : "/bin:/usr/bin";
-  for (;;) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    const std::string place = fmt::format("{}/{}", end == 0 ? "." : rest.substr(0, end), program);
-    if (::access(place.c_str(), X_OK) == 0) return place;
-    if (end == rest.size()) return program;
-    rest.remove_prefix(end + 1);
-  }
-}
 
 std::vector<std::string> needed_libraries(std::span<const std::byte> bytes) {
   const Image image(bytes);
@@ -243,32 +219,8 @@ MpiChoice choose_mpi(std::span<const std::byte> bytes) {
   return choice;
 }
 
-bool names_mpi(const std::string& program) {
-  const MappedFile file(place_of_program(program));
-  const MpiChoice choice = choose_mpi(file.bytes());
-  return !choice.abi.empty() || !choice.wrong.empty();
-}
-
-std::string prefer_own_mpi(const std::string& program) {
-  const MappedFile file(place_of_program(program));
-  const MpiChoice choice = choose_mpi(file.bytes());
-  if (!choice.wrong.empty()) return fmt::format("cannot start '{}': {}", program, choice.wrong);
-  if (choice.abi.empty()) return {};
-  const std::string name = fmt::format("weft-mpi/{}/{}", choice.folder, choice.library);
-  const auto own = find_module(name);
-  if (!own) {
-    return fmt::format(
-        "cannot start '{}': it needs {}, and weft's library in its place, {}, is not beside this "
-        "program; build or install it",
-        program, choice.library, name);
-  }
-  put_first("LD_LIBRARY_PATH", own->substr(0, own->rfind('/')));
-  if (const char* module = std::getenv(mpi_module_variable)) {
-    const auto file = find_module(fmt::format("{}_{}.so", module, choice.abi));
-    if (!file) return fmt::format("cannot start '{}': {}", program, file.error().message);
-    put_first("LD_PRELOAD", *file);
-  }
-  return {};
+MpiChoice choose_mpi_of(const std::string& path) {
+  return choose_mpi(MappedFile(path).bytes());
 }
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/needed_libraries.hpp"
+#include "base/needed_libraries.hpp"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -8,6 +8,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+
+#include "base/program_for_test.hpp"
 
 namespace weft {
 namespace {
@@ -42,49 +44,6 @@ TEST(needed_libraries, a_program_that_was_cut_off_does_no_harm) {
   EXPECT_TRUE(needed_libraries(damaged).empty());
 }
 
-/// A program that needs libraries: nothing but what the dynamic linker reads.
-std::vector<std::byte> program_with(const std::vector<std::string>& libraries) {
-  std::string names(1, '\0');
-  std::vector<Elf64_Dyn> entries;
-  for (const std::string& library : libraries) {
-    entries.push_back({.d_tag = DT_NEEDED, .d_un = {.d_val = names.size()}});
-    names += library + '\0';
-  }
-  const std::size_t tables = sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr);
-  const std::size_t text = tables + (entries.size() + 2) * sizeof(Elf64_Dyn);
-  entries.push_back({.d_tag = DT_STRTAB, .d_un = {.d_ptr = text}});
-  entries.push_back({.d_tag = DT_NULL, .d_un = {.d_val = 0}});
-  Elf64_Ehdr header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_phoff = sizeof header;
-  header.e_phentsize = sizeof(Elf64_Phdr);
-  header.e_phnum = 2;
-  const std::size_t size = text + names.size();
-  const Elf64_Phdr segments[] = {{.p_type = PT_LOAD,
-                                  .p_flags = PF_R,
-                                  .p_offset = 0,
-                                  .p_vaddr = 0,
-                                  .p_paddr = 0,
-                                  .p_filesz = size,
-                                  .p_memsz = size,
-                                  .p_align = 1},
-                                 {.p_type = PT_DYNAMIC,
-                                  .p_flags = PF_R,
-                                  .p_offset = tables,
-                                  .p_vaddr = tables,
-                                  .p_paddr = 0,
-                                  .p_filesz = text - tables,
-                                  .p_memsz = text - tables,
-                                  .p_align = 1}};
-  std::vector<std::byte> bytes(size);
-  std::memcpy(bytes.data(), &header, sizeof header);
-  std::memcpy(bytes.data() + sizeof header, segments, sizeof segments);
-  std::memcpy(bytes.data() + tables, entries.data(), text - tables);
-  std::memcpy(bytes.data() + text, names.data(), names.size());
-  return bytes;
-}
-
 TEST(choose_mpi, follows_the_library_that_a_program_needs) {
   EXPECT_EQ(choose_mpi(program_with({"libc.so.6"})).abi, "");
   EXPECT_EQ(choose_mpi(program_with({"libmpich.so.12", "libc.so.6"})).abi, "mpich");
@@ -96,6 +55,17 @@ TEST(choose_mpi, follows_the_library_that_a_program_needs) {
   EXPECT_EQ(choose_mpi(program_with({"libmpi_abi.so.0"})).abi, "standard");
   EXPECT_EQ(choose_mpi(program_with({"libweft_mpifort.so.1"})).abi, "standard");
   EXPECT_EQ(choose_mpi(program_with({"libmpi.so.40"})).library, "libmpi.so.40");
+}
+
+TEST(choose_mpi, reads_the_program_of_a_file) {
+  const std::string path = ::testing::TempDir() + "/program_of_open_mpi";
+  const auto program = program_with({"libmpi.so.40"});
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(program.data()),
+             static_cast<std::streamsize>(program.size()));
+  EXPECT_EQ(choose_mpi_of(path).abi, "openmpi");
+  EXPECT_EQ(choose_mpi_of(path + "/none").abi, "");
+  EXPECT_EQ(choose_mpi_of(path + "/none").wrong, "");
 }
 
 TEST(choose_mpi, leaves_open_mpi_its_module_of_fortran_2008_and_replaces_what_that_calls) {
