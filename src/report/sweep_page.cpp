@@ -331,9 +331,9 @@ void add_points(Page& page, const SweepRecord& record) {
                     fmt::format("{}", p.runs), fmt::format("{}", p.rejected)});
   }
   page.raw(
-      "<section><h2>Measured</h2>\n<p class=\"reading\">Medians of the runs that were not "
-      "disturbed, and the interval that covers the true median with 95 % confidence from six "
-      "runs on.</p>\n");
+      "<section><h2>Measured</h2>\n<p class=\"reading\">Medians of the runs beside which "
+      "nothing else used the machine, and the interval that covers the true median with 95 % "
+      "confidence from six runs on.</p>\n");
   const std::string unit = fmt::format("median [{}]", record.unit);
   add_table(page, {"network", unit, "low", "high", "model", "runs", "rejected"}, rows);
   page.raw("</section>\n");

@@ -35,12 +35,10 @@ bool SweepPlan::is_crowded(const Sample& sample) const {
 
 PointState SweepPlan::state(std::size_t point) const {
   PointState state;
-  std::vector<double> values;
   for (const Sample& sample : samples_[point]) {
     ++state.runs;
-    if (!is_crowded(sample)) values.push_back(sample.value);
+    if (!is_crowded(sample)) state.accepted.push_back(sample.value);
   }
-  state.accepted = without_disturbed(std::move(values));
   state.rejected = state.runs - static_cast<std::uint32_t>(state.accepted.size());
   if (!state.accepted.empty()) state.interval = median_interval(state.accepted);
   return state;

@@ -6,11 +6,12 @@
 // anew, so that slow changes of the machine hit all points alike. A point is settled when the
 // confidence interval of its median is narrow, or after `most_runs`.
 //
-// A run is rejected, and repeated, for one of three reasons. The hypervisor took a share of the
-// processors' time that is more than `most_stolen` above the lower quartile of all runs' shares.
-// For a share of the run that is more than `most_waiting` above that quartile, processes waited for
-// a processor. Or its value is disturbed by the rule of median.hpp. Rejection looks at all runs so
-// far: it is the same for any order of runs, and a resumed sweep decides as an uninterrupted one.
+// A run is rejected, and repeated, for one of two reasons. The hypervisor took a share of the
+// processors' time that is more than `most_stolen` above the lower quartile of all runs' shares. Or
+// for a share of the run that is more than `most_waiting` above that quartile, processes waited for
+// a processor. No run is rejected for its own value: an interval without the slowest runs would
+// miss the median of a program whose times are skewed. Rejection looks at all runs so far: it is
+// the same for any order of runs, and a resumed sweep decides as an uninterrupted one.
 #pragma once
 
 #include <cstddef>
