@@ -14,6 +14,8 @@ endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+# Regular expressions of users, on text of any program: it takes linear time.
+pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(libfabric REQUIRED IMPORTED_TARGET libfabric)
 pkg_check_modules(ompi REQUIRED IMPORTED_TARGET ompi-c)
 pkg_check_modules(mpich REQUIRED IMPORTED_TARGET mpich)

@@ -2,13 +2,13 @@
 #include "emulate/sweep/metric.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
-#include <regex>
 
 namespace weft::emulate {
 namespace {
@@ -24,13 +24,19 @@ constexpr std::array known_units{
     KnownUnit{"M/s", 1e6, true},  KnownUnit{"G/s", 1e9, true},
 };
 
-/// The library's matcher recurses by character: longer lines could overflow the stack.
-constexpr std::size_t longest_line = 4096;
 constexpr std::size_t shown_of_line = 80;
 
-/// Seconds of which the analysis can form squares and ratios without an overflow.
-constexpr double least_seconds = 1e-100;
-constexpr double most_seconds = 1e100;
+/// RE2 searches a line in a time that grows linearly with it, whatever the pattern, and without
+/// recursion; a pattern that would need more memory than this is refused.
+constexpr std::int64_t most_pattern_bytes = 1 << 20;
+
+RE2::Options pattern_options() {
+  // Bytes are characters, since a program's output need not be UTF-8.
+  RE2::Options options(RE2::Latin1);
+  options.set_log_errors(false);
+  options.set_max_mem(most_pattern_bytes);
+  return options;
+}
 
 Error wrong(const Metric& metric, const std::string& what) {
   return {ErrorCode::invalid_argument, fmt::format("--metric '{}': {}", metric.pattern, what)};
@@ -63,35 +69,35 @@ double Metric::from_seconds(double seconds) const {
 
 Result<std::string> parse_metric(std::string_view text) {
   if (text == "time") return std::string();
-  try {
-    const std::regex compiled{std::string(text)};
-  } catch (const std::regex_error& e) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("'{}' is no regular expression ({}): give one as 'Time: ([0-9.]+)', or "
-                    "time",
-                    text, e.what())};
-  }
   if (text.empty()) {
     return Error{ErrorCode::invalid_argument, "is empty: give a regular expression, or time"};
   }
-  return std::string(text);
+  const RE2 compiled(re2::StringPiece(text.data(), text.size()), pattern_options());
+  if (compiled.ok()) return std::string(text);
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("'{}' is no regular expression of RE2 ({}): give one as "
+                           "'Time: ([0-9.]+)', or time",
+                           shown(text), compiled.error())};
 }
 
 Result<double> find_metric(const Metric& metric, std::string_view output) {
-  const std::regex pattern(metric.pattern);
+  const RE2 pattern(metric.pattern, pattern_options());
+  const int group = std::min(pattern.NumberOfCapturingGroups(), 1);
   std::optional<std::string> found;
   std::string_view last;
   std::size_t lines = 0;
   while (!output.empty()) {
     const std::size_t end = std::min(output.find('\n'), output.size());
-    const std::string_view line = output.substr(0, std::min(end, longest_line));
+    const std::string_view line = output.substr(0, end);
     output.remove_prefix(std::min(end + 1, output.size()));
     ++lines;
     if (!line.empty()) last = line;
-    std::cmatch match;
-    if (!std::regex_search(line.data(), line.data() + line.size(), match, pattern)) continue;
-    found = match.size() > 1 ? match[1].str() : match[0].str();
+    std::array<re2::StringPiece, 2> groups;
+    if (!pattern.Match({line.data(), line.size()}, 0, line.size(), RE2::UNANCHORED, groups.data(),
+                       static_cast<int>(groups.size()))) {
+      continue;
+    }
+    found.emplace(groups[group].data(), groups[group].size());
   }
   if (!found && lines == 0) {
     return wrong(metric, metric.file.empty() ? "the program printed nothing: --metric-file names a "
@@ -113,13 +119,13 @@ Result<double> find_metric(const Metric& metric, std::string_view output) {
   }
   if (!std::isfinite(value) || value <= 0) {
     return wrong(metric,
-                 fmt::format("is {}, which cannot be compared: it must be above 0", *found));
+                 fmt::format("is {}, which cannot be compared: it must be above 0", shown(*found)));
   }
   const double seconds = metric.to_seconds(value);
-  if (!(seconds >= least_seconds && seconds <= most_seconds)) {
+  if (!(seconds >= least_metric_seconds && seconds <= most_metric_seconds)) {
     return wrong(metric, fmt::format("is {} {}, which is {:.3g} s and cannot be compared: it must "
                                      "lie between 1e-100 s and 1e100 s; is the --unit right?",
-                                     *found, metric.unit.name, seconds));
+                                     shown(*found), metric.unit.name, seconds));
   }
   return value;
 }

@@ -20,7 +20,7 @@ struct MetricUnit {
 Result<MetricUnit> parse_metric_unit(std::string_view text);
 
 struct Metric {
-  std::string pattern;  ///< a regular expression (ECMAScript); empty: the program's time
+  std::string pattern;  ///< a regular expression of RE2; empty: the program's time
   MetricUnit unit;
   std::string file;  ///< that the program writes, in place of its standard output; or empty
 
@@ -31,7 +31,11 @@ struct Metric {
   double from_seconds(double seconds) const;
 };
 
-/// "time", or a regular expression. Refuses one that is none.
+/// Seconds of which the analysis can form squares and ratios without an overflow.
+inline constexpr double least_metric_seconds = 1e-100;
+inline constexpr double most_metric_seconds = 1e100;
+
+/// "time", or a regular expression. Refuses one that is none, and one that needs too much memory.
 Result<std::string> parse_metric(std::string_view text);
 
 /// The metric's number in a program's output or file: of the last line that matches, the first

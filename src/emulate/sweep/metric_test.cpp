@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 
 namespace weft::emulate {
@@ -48,6 +49,43 @@ TEST(sweep_metric, refuses_a_number_that_overflows_as_a_time) {
 TEST(sweep_metric, reads_long_lines_without_recursing_through_them) {
   const std::string output(10'000'000, 'x');
   EXPECT_FALSE(find_metric(metric("^(a|x)*y"), output + "\n"));
+}
+
+TEST(sweep_metric, reads_a_number_behind_thousands_of_characters_whole) {
+  // The whole number counts, wherever in its line it begins.
+  for (const std::size_t before : {4'090UL, 4'096UL, 100'000UL}) {
+    EXPECT_DOUBLE_EQ(
+        *find_metric(metric("T=([0-9]+)"), std::string(before - 2, ' ') + "T=123456789\n"),
+        123456789);
+  }
+}
+
+TEST(sweep_metric, searches_in_linear_time_for_patterns_that_explode) {
+  // A matcher that backtracks tries each way to divide the line among the stars.
+  const std::string line(100'000, 'a');
+  for (const char* pattern : {"(a*)*b", "(a|aa)+b", "(.*)(.*)(.*)(.*)[0-9]", "(a?){200}a{200}b"}) {
+    EXPECT_FALSE(find_metric(metric(pattern), line + "\n")) << pattern;
+  }
+}
+
+TEST(sweep_metric, refuses_patterns_beyond_all_measure) {
+  const std::string nested = std::string(100'000, '(') + "a" + std::string(100'000, ')');
+  for (const std::string& pattern :
+       {std::string("((((a{100}){100}){100}){100}){100}"), nested, std::string("(?=a)")}) {
+    const auto refused = parse_metric(pattern);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("is no regular expression of RE2"), std::string::npos);
+    EXPECT_LT(refused.error().message.size(), 400U);
+  }
+}
+
+TEST(sweep_metric, finds_numbers_beside_bytes_that_are_not_utf8) {
+  EXPECT_DOUBLE_EQ(*find_metric(metric("^.+ ([0-9]+) \xb5s$"), "Zeit f\xfcr 3 \xb5s\n"), 3);
+}
+
+TEST(sweep_metric, without_its_group_is_no_number) {
+  EXPECT_NE(find_metric(metric("T(=[0-9]+)?"), "T\n").error().message.find("no number"),
+            std::string::npos);
 }
 
 TEST(sweep_metric, turns_rates_into_seconds_for_each_event) {
