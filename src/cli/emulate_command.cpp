@@ -10,6 +10,7 @@
 
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/emulation_options.hpp"
 #include "cli/parsed_option.hpp"
 #include "emulate/calibration.hpp"
 #include "emulate/run.hpp"
@@ -152,8 +153,7 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
       "first); bandwidth: a token bucket or padding (filler bytes go ahead of the program's). "
       "spin,padding is the emulator of Wang et al. 2016, for comparison")
       ->allow_extra_args(false);
-  emulate->add_flag("--ucx", s.request.use_ucx,
-                    "make Open MPI use UCX, which can be interposed; its default cannot");
+  add_ucx_flag(*emulate, s.request.use_ucx);
   emulate->add_option("--json", s.json, "write the run's record to this file")->type_name("FILE");
   emulate->positionals_at_end();
   emulate->footer(

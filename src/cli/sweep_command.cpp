@@ -12,6 +12,7 @@
 #include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/emulation_options.hpp"
 #include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
 #include "cli/sweep_report.hpp"
@@ -39,6 +40,7 @@ struct SweepCommand {
   std::string metric_file;
   std::string links;
   std::string server;
+  bool use_ucx = false;
   Duration budget = Duration::seconds(600);
   double precision = 0.02;
   std::uint64_t seed = 1;
@@ -73,6 +75,7 @@ Result<SweepQuestion> question_of(const SweepCommand& command) {
   if (!command.metric_file.empty()) question.metric.file = command.metric_file;
   if (!command.links.empty()) question.links = command.links;
   if (!command.server.empty()) question.server = command.server;
+  if (command.use_ucx) question.use_ucx = true;
   if (question.metric.is_time() && question.metric.unit.name != "s") {
     return usage(
         fmt::format("--unit {}: the program's time is in s; --unit is for a --metric that "
@@ -87,13 +90,15 @@ Result<SweepQuestion> question_of(const SweepCommand& command) {
 }
 
 /// The share of a task of a Slurm array; all of the sweep elsewhere.
-emulate::SweepShare share_of_array() {
+Result<emulate::SweepShare> share_of_array() {
   const auto id = environment_number("SLURM_ARRAY_TASK_ID");
   const auto count = environment_number("SLURM_ARRAY_TASK_COUNT");
-  if (!id || !count || *count < 2) return {};
-  const std::uint32_t first = environment_number("SLURM_ARRAY_TASK_MIN").value_or(0);
-  const std::uint32_t step = std::max(1U, environment_number("SLURM_ARRAY_TASK_STEP").value_or(1));
-  return {(*id - first) / step % *count, *count};
+  if (!id || !count || *count < 2) return emulate::SweepShare{};
+  return emulate::share_of({.id = *id,
+                            .least = environment_number("SLURM_ARRAY_TASK_MIN").value_or(0),
+                            .most = environment_number("SLURM_ARRAY_TASK_MAX").value_or(*count - 1),
+                            .step = environment_number("SLURM_ARRAY_TASK_STEP").value_or(1),
+                            .count = *count});
 }
 
 Result<SweepRequest> resolve(const SweepCommand& command) {
@@ -105,8 +110,13 @@ Result<SweepRequest> resolve(const SweepCommand& command) {
       .share = {},
       .directory = command.directory,
       .runs_nothing = command.merges,
+      .calibration = {},
       .predictions = {}};
-  if (!command.merges) request.share = command.share ? *command.share : share_of_array();
+  if (!command.merges) {
+    const auto share = command.share ? Result(*command.share) : share_of_array();
+    if (!share) return usage("--share: " + share.error().message);
+    request.share = *share;
+  }
   if (command.merges && command.share) return usage("--merge: takes all shares; drop --share");
   if (request.directory.empty() && (command.merges || !request.share.is_all())) {
     return usage(fmt::format("--resume: is missing: {} a directory that all tasks share",
@@ -116,6 +126,11 @@ Result<SweepRequest> resolve(const SweepCommand& command) {
     auto point = emulate::parse_prediction(text);
     if (!point) return usage("--predict: " + point.error().message);
     request.predictions.push_back(*point);
+  }
+  if (!command.merges) {
+    auto calibration = emulate::calibration_in_use(request.question);
+    if (!calibration) return std::move(calibration).error();
+    request.calibration = *calibration;
   }
   return request;
 }
@@ -227,8 +242,9 @@ void add_networks(CLI::App& sweep, SweepCommand& s) {
           "--server", s.server,
           "shell command of a server that COMMAND talks to over sockets, as for weft emulate")
       ->type_name("COMMAND");
+  add_ucx_flag(sweep, s.use_ucx);
   add_parsed(sweep, "--metric", s.pattern, emulate::parse_metric,
-             "time, or a regular expression whose group is a number that the program prints",
+             "time, or a regular expression (RE2) whose group is a number that the program prints",
              "time")
       ->type_name("REGEX");
   add_parsed(sweep, "--unit", s.unit, emulate::parse_metric_unit,

@@ -15,6 +15,7 @@ struct LayerCalibration {
   double latency_ns = 0;  ///< one way of 8 bytes: median of least ones; of sockets: least median
   double bandwidth_bytes_per_s = 0;  ///< windows of messages of 1 MiB
   double overhead_ns = 0;            ///< added by holding a message, beyond the requested latency
+  friend bool operator==(const LayerCalibration&, const LayerCalibration&) = default;
 };
 
 /// By layer: "ucx-mpich", "ucx-openmpi", "sockets".

@@ -125,7 +125,7 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
   if (!calibration) return calibration.error();
   auto block = BlockFile::make();
   if (!block) return block.error();
-  const std::string layer = command->mpi.empty() ? "ucx-mpich" : "ucx-" + command->mpi;
+  const std::string layer = command->layer();
   if (!request.links.empty()) {
     if (request.bandwidth.rate || request.bandwidth.fraction.value_or(1) < 1) {
       return Error{ErrorCode::invalid_argument,

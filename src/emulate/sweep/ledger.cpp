@@ -15,7 +15,10 @@
 #include <sstream>
 #include <utility>
 
+#include "base/units.hpp"
 #include "base/whole_file.hpp"
+#include "emulate/run.hpp"
+#include "emulate/sweep/json_fields.hpp"
 
 namespace weft::emulate {
 namespace {
@@ -42,6 +45,9 @@ std::string to_line(const SweepRun& run) {
   const auto known = [](const std::optional<double>& value) {
     return value ? Json(*value) : Json();
   };
+  const auto of_calibration = [&](double LayerCalibration::*figure) {
+    return ground.calibration ? Json(*ground.calibration.*figure) : Json();
+  };
   const Json json = {{"latency_ns", run.point.latency.to_nanoseconds()},
                      {"bandwidth", run.point.bandwidth},
                      {"value_s", run.sample.value},
@@ -52,29 +58,49 @@ std::string to_line(const SweepRun& run) {
                      {"interposer", ground.interposer},
                      {"ranks", ground.ranks},
                      {"native_latency_ns", known(ground.latency_ns)},
-                     {"native_bandwidth_bytes_per_s", known(ground.bandwidth_bytes_per_s)}};
+                     {"native_bandwidth_bytes_per_s", known(ground.bandwidth_bytes_per_s)},
+                     {"calibrated_latency_ns", of_calibration(&LayerCalibration::latency_ns)},
+                     {"calibrated_bandwidth_bytes_per_s",
+                      of_calibration(&LayerCalibration::bandwidth_bytes_per_s)},
+                     {"calibrated_overhead_ns", of_calibration(&LayerCalibration::overhead_ns)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-SweepRun from_line(const std::string& line) {
-  const Json json = Json::parse(line);
-  const auto known = [&](const char* name) {
-    const Json& value = json.at(name);
-    return value.is_null() ? std::nullopt : std::optional<double>(value.get<double>());
-  };
-  SweepRun run{.point = {Duration::nanoseconds(json.at("latency_ns").get<std::int64_t>()),
-                         json.at("bandwidth").get<double>()},
-               .sample = {.value = json.at("value_s").get<double>(),
-                          .wall_s = json.at("wall_s").get<double>(),
-                          .stolen = json.at("stolen").get<double>(),
-                          .waiting = json.at("waiting").get<double>()},
-               .ground = {.host = json.at("host").get<std::string>(),
-                          .interposer = json.at("interposer").get<std::string>(),
-                          .ranks = json.at("ranks").get<unsigned>(),
-                          .latency_ns = known("native_latency_ns"),
-                          .bandwidth_bytes_per_s = known("native_bandwidth_bytes_per_s")},
-               .file = {}};
-  return run;
+/// Ranges are wide: they keep out what no run can have written.
+constexpr double most_wall_s = 1e9;
+constexpr std::int64_t most_ranks = 100'000'000;
+constexpr double most_bytes_per_s = 1e15;
+constexpr double most_overhead_ns = 1e9;
+
+/// Error: text that says what is wrong with the line.
+Result<SweepRun> from_line(std::string_view line) {
+  JsonFields fields(line);
+  const std::int64_t longest_ns = kLongestLatency.to_nanoseconds();
+  const auto most_ns = static_cast<double>(longest_ns);
+  SweepRun run;
+  run.point = {Duration::nanoseconds(fields.whole("latency_ns", 0, longest_ns)),
+               fields.number("bandwidth", least_share, 1)};
+  run.sample = {.value = fields.number("value_s", least_metric_seconds, most_metric_seconds),
+                .wall_s = fields.number("wall_s", 0, most_wall_s),
+                .stolen = fields.number("stolen", 0, 1),
+                .waiting = fields.number("waiting", 0, 1)};
+  SweepGround& ground = run.ground;
+  ground.host = fields.text("host");
+  ground.interposer = fields.text("interposer");
+  ground.ranks = static_cast<unsigned>(fields.whole("ranks", 0, most_ranks));
+  ground.latency_ns = fields.number_or_null("native_latency_ns", 0, most_ns);
+  ground.bandwidth_bytes_per_s =
+      fields.number_or_null("native_bandwidth_bytes_per_s", 0, most_bytes_per_s);
+  const auto latency_ns = fields.number_or_null("calibrated_latency_ns", 0, most_ns);
+  const auto bytes_per_s =
+      fields.number_or_null("calibrated_bandwidth_bytes_per_s", 0, most_bytes_per_s);
+  const auto overhead_ns =
+      fields.number_or_null("calibrated_overhead_ns", -most_overhead_ns, most_overhead_ns);
+  if (latency_ns && bytes_per_s && overhead_ns) {
+    ground.calibration = {*latency_ns, *bytes_per_s, *overhead_ns};
+  }
+  if (fields.wrong().empty()) return run;
+  return Error{ErrorCode::corrupt, fields.wrong()};
 }
 
 Result<std::vector<SweepRun>> read_runs(const fs::path& path) {
@@ -85,43 +111,44 @@ Result<std::vector<SweepRun>> read_runs(const fs::path& path) {
   for (std::size_t at = 0, end = 0; (end = text->find('\n', at)) != std::string::npos;
        at = end + 1) {
     ++number;
-    try {
-      SweepRun run = from_line(text->substr(at, end - at));
-      run.file = path.filename().string();
-      if (!(run.sample.value > 0) || !(run.sample.wall_s >= 0)) {
-        return Error{
-            ErrorCode::corrupt,
-            fmt::format("{}:{}: times must be above 0; delete the line", path.string(), number)};
-      }
-      runs.push_back(std::move(run));
-    } catch (const Json::exception& e) {
+    auto run = from_line(std::string_view(*text).substr(at, end - at));
+    if (!run) {
       return Error{ErrorCode::corrupt,
                    fmt::format("{}:{}: is no run of a sweep ({}); delete the line", path.string(),
-                               number, e.what())};
+                               number, run.error().message)};
     }
+    run->file = path.filename().string();
+    runs.push_back(std::move(run).value());
   }
   return runs;
 }
 
-Result<void> agree_on_question(const std::string& directory, const SweepQuestion& question) {
-  const std::string path = (fs::path(directory) / question_name).string();
-  std::error_code error;
-  if (fs::exists(path, error)) {
-    const auto there = SweepLedger::question_of(directory);
-    if (!there) return there.error();
-    const std::string differs = difference(*there, question);
-    if (differs.empty()) return {};
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--resume: {} has the runs of another sweep: {} differs; name another "
-                             "directory",
-                             directory, differs)};
-  }
+Result<void> write_question(const std::string& path, const SweepQuestion& question) {
   const auto text = to_json_text(question);
   if (!text) return text.error();
   auto file = WholeFile::create(path);
   if (!file) return file.error();
   if (auto written = file->write(*text); !written) return written;
   return file->commit();
+}
+
+/// Writes the question, or adds its points to those of the same question that is there: with the
+/// directory alone a sweep goes on with all of them.
+Result<void> agree_on_question(const std::string& directory, const SweepQuestion& question) {
+  const std::string path = (fs::path(directory) / question_name).string();
+  std::error_code error;
+  if (!fs::exists(path, error)) return write_question(path, question);
+  const auto there = SweepLedger::question_of(directory);
+  if (!there) return there.error();
+  if (const std::string differs = difference(*there, question); !differs.empty()) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--resume: {} has the runs of another sweep: {} differs; name another "
+                             "directory",
+                             directory, differs)};
+  }
+  const SweepQuestion both = with_points_of(*there, question);
+  if (both.points().size() == there->points().size()) return {};
+  return write_question(path, both);
 }
 
 /// Removes an incomplete last line, which a crash leaves, so that the next line is a new one.
@@ -138,6 +165,43 @@ Result<void> end_at_line(const std::string& path, int descriptor) {
 }
 
 }  // namespace
+
+std::string to_text(const std::optional<LayerCalibration>& calibration) {
+  if (!calibration) return "none";
+  return fmt::format("{:.4g} ns native, {}, overhead {:.4g} ns", calibration->latency_ns,
+                     to_text(Bandwidth::bytes_per_second(
+                         static_cast<std::uint64_t>(calibration->bandwidth_bytes_per_s))),
+                     calibration->overhead_ns);
+}
+
+Result<void> check_calibration(const std::vector<SweepRun>& runs, const std::string& directory,
+                               const std::optional<LayerCalibration>& now) {
+  const auto other = std::find_if(runs.begin(), runs.end(), [&](const SweepRun& run) {
+    return !(run.ground.calibration == now);
+  });
+  if (other == runs.end()) return {};
+  return Error{
+      ErrorCode::invalid_argument,
+      fmt::format("--resume: {} has runs with another calibration ({}; now {}), which are runs on "
+                  "other networks: name another directory, or set WEFT_CALIBRATION to the file "
+                  "with theirs",
+                  directory, to_text(other->ground.calibration), to_text(now))};
+}
+
+Result<void> check_one_calibration(const std::vector<SweepRun>& runs,
+                                   const std::string& directory) {
+  const auto other = std::find_if(runs.begin(), runs.end(), [&](const SweepRun& run) {
+    return !(run.ground.calibration == runs.front().ground.calibration);
+  });
+  if (other == runs.end()) return {};
+  return Error{
+      ErrorCode::invalid_argument,
+      fmt::format("--merge: runs in {} have different calibrations ({} in {}, {} in {}), which are "
+                  "runs on different networks: set WEFT_CALIBRATION to one file for all tasks, and "
+                  "measure in another directory",
+                  directory, to_text(runs.front().ground.calibration), runs.front().file,
+                  to_text(other->ground.calibration), other->file)};
+}
 
 Result<SweepQuestion> SweepLedger::question_of(const std::string& directory) {
   const std::string path = (fs::path(directory) / question_name).string();

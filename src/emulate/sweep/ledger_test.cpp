@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "emulate/sweep/directory_for_test.hpp"
 
@@ -21,7 +24,8 @@ SweepRun run_of(double value) {
                      .interposer = "ucx",
                      .ranks = 2,
                      .latency_ns = 250.5,
-                     .bandwidth_bytes_per_s = std::nullopt},
+                     .bandwidth_bytes_per_s = std::nullopt,
+                     .calibration = LayerCalibration{250.5, 1e10, -12.25}},
           .file = {}};
 }
 
@@ -42,6 +46,7 @@ TEST(sweep_ledger, keeps_runs_for_the_next_process) {
   EXPECT_DOUBLE_EQ(run.sample.value, 1.6);
   EXPECT_DOUBLE_EQ(*run.ground.latency_ns, 250.5);
   EXPECT_FALSE(run.ground.bandwidth_bytes_per_s);
+  EXPECT_EQ(run.ground.calibration, run_of(0).ground.calibration);
   EXPECT_EQ(run.file, "runs.jsonl");
 }
 
@@ -69,6 +74,82 @@ TEST(sweep_ledger, names_the_line_that_is_wrong) {
   ASSERT_FALSE(runs);
   EXPECT_NE(runs.error().message.find("runs.jsonl:1: "), std::string::npos);
   EXPECT_EQ(runs.error().code, ErrorCode::corrupt);
+}
+
+TEST(sweep_ledger, refuses_numbers_that_no_run_has) {
+  const DirectoryForTest directory;
+  {
+    auto ledger = SweepLedger::open(directory.path(), question(), {});
+    ASSERT_TRUE(ledger->add(run_of(1.5)));
+  }
+  std::string line;
+  std::getline(std::ifstream(directory / "runs.jsonl"), line);
+  for (const auto& [field, value] : {std::pair{"latency_ns", "-1"},
+                                     {"latency_ns", "1e30"},
+                                     {"bandwidth", "0"},
+                                     {"bandwidth", "2"},
+                                     {"value_s", "0"},
+                                     {"value_s", "1e200"},
+                                     {"wall_s", "-1"},
+                                     {"stolen", "7"},
+                                     {"waiting", "-1"},
+                                     {"ranks", "-2"},
+                                     {"ranks", "99999999999999"},
+                                     {"native_latency_ns", "-5"},
+                                     {"calibrated_overhead_ns", "1e12"},
+                                     {"host", "3"}}) {
+    nlohmann::json changed = nlohmann::json::parse(line);
+    changed[field] = nlohmann::json::parse(value);
+    std::ofstream(directory / "runs.jsonl") << changed.dump() << "\n";
+    const auto runs = SweepLedger::runs_of(directory.path());
+    ASSERT_FALSE(runs) << field << " " << value;
+    EXPECT_NE(
+        runs.error().message.find(std::string("runs.jsonl:1: is no run of a sweep (") + field),
+        std::string::npos)
+        << runs.error().message;
+  }
+}
+
+TEST(sweep_ledger, remembers_points_that_were_added_later) {
+  const DirectoryForTest directory;
+  SweepQuestion asked = question();
+  asked.latencies = *parse_latencies("0,2us");
+  { ASSERT_TRUE(SweepLedger::open(directory.path(), asked, {})); }
+  asked.latencies = *parse_latencies("0,1us,2us");
+  { ASSERT_TRUE(SweepLedger::open(directory.path(), asked, {})); }
+  asked.latencies = *parse_latencies("0,5us");
+  asked.bandwidths = *parse_bandwidths("100%,50%");
+  { ASSERT_TRUE(SweepLedger::open(directory.path(), asked, {})); }
+  const auto kept = SweepLedger::question_of(directory.path());
+  ASSERT_TRUE(kept) << kept.error().message;
+  EXPECT_EQ(kept->latencies, *parse_latencies("0,1us,2us,5us"));
+  EXPECT_EQ(kept->bandwidths, asked.bandwidths);
+}
+
+TEST(sweep_ledger, names_the_file_of_a_question_that_was_cut) {
+  const DirectoryForTest directory;
+  { ASSERT_TRUE(SweepLedger::open(directory.path(), question(), {})); }
+  std::filesystem::resize_file(directory / "question.json", 40);
+  const auto ledger = SweepLedger::open(directory.path(), question(), {});
+  ASSERT_FALSE(ledger);
+  EXPECT_EQ(ledger.error().message, (directory / "question.json") +
+                                        ": is no sweep (is not whole JSON); name another directory "
+                                        "with --resume");
+}
+
+TEST(sweep_ledger, tells_runs_of_another_calibration) {
+  const SweepRun run = run_of(1);
+  EXPECT_TRUE(check_calibration({run, run}, "runs", run.ground.calibration));
+  EXPECT_TRUE(check_calibration({}, "runs", std::nullopt));
+  LayerCalibration now = *run.ground.calibration;
+  now.overhead_ns += 1;
+  const auto refused = check_calibration({run}, "runs", now);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "--resume: runs has runs with another calibration (250.5 ns native, 10 GB/s, overhead "
+            "-12.25 ns; now 250.5 ns native, 10 GB/s, overhead -11.25 ns), which are runs on other "
+            "networks: name another directory, or set WEFT_CALIBRATION to the file with theirs");
+  EXPECT_FALSE(check_calibration({run}, "runs", std::nullopt));
 }
 
 TEST(sweep_ledger, refuses_the_directory_of_another_sweep) {

@@ -9,6 +9,8 @@
 
 #include "base/number_text.hpp"
 #include "base/units.hpp"
+#include "emulate/run.hpp"
+#include "emulate/sweep/json_fields.hpp"
 
 namespace weft::emulate {
 namespace {
@@ -16,7 +18,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double most_percent = 100;
-constexpr Duration most_latency = Duration::seconds(10);
+/// Of question.json. A weft that knows another one reads other fields.
+constexpr std::int64_t version = 2;
 
 Error wrong(std::string message) {
   return {ErrorCode::invalid_argument, std::move(message)};
@@ -38,7 +41,19 @@ Result<double> parse_percent(std::string_view text) {
   if (!is_percent || !value || !(*value > 0)) {
     return wrong(fmt::format("'{}' is no share of the bandwidth: give percent, as 50%", text));
   }
-  return *value / 100;
+  const double share = *value / 100;
+  if (share >= least_share && share <= most_predicted_share) return share;
+  return wrong(
+      fmt::format("'{}' is no share that a network has: give 0.0000001% to 100000000000%", text));
+}
+
+/// A latency without its sign. parse_duration takes one below a nanosecond for none.
+Result<Duration> parse_added(std::string_view text) {
+  auto latency = parse_duration(text);
+  if (!latency || *latency > Duration{}) return latency;
+  const std::string_view number = text.substr(0, text.find_first_of("eE"));
+  if (number.find_first_of("123456789") == std::string_view::npos) return latency;
+  return wrong(fmt::format("'{}' is below a nanosecond: give 0, or 1ns and more", text));
 }
 
 template <class T>
@@ -72,9 +87,9 @@ Result<std::vector<Duration>> parse_latencies(std::string_view text) {
                       word, word.substr(1)));
     }
     if (word.starts_with('+')) word.remove_prefix(1);
-    const auto latency = parse_duration(word);
+    const auto latency = parse_added(word);
     if (!latency) return latency.error();
-    if (*latency < Duration{} || *latency > most_latency) {
+    if (*latency > kLongestLatency) {
       return wrong(fmt::format("'{}' cannot be added to a latency: give 0 to 10s", word));
     }
     latencies.push_back(*latency);
@@ -110,7 +125,7 @@ Result<sweep::Point> parse_prediction(std::string_view text) {
   }
   const bool faster = words[0].starts_with('-');
   const bool has_sign = faster || words[0].starts_with('+');
-  const auto latency = parse_duration(words[0].substr(has_sign ? 1 : 0));
+  const auto latency = parse_added(words[0].substr(has_sign ? 1 : 0));
   if (!latency) return latency.error();
   const auto share = parse_percent(words[1]);
   if (!share) return share.error();
@@ -125,10 +140,31 @@ Result<SweepShare> parse_share(std::string_view text) {
   return wrong(fmt::format("'{}' is no share: give task/tasks, as 0/4 to 3/4", text));
 }
 
+Result<SweepShare> share_of(const ArrayTask& task) {
+  const std::uint64_t step = std::max(1U, task.step);
+  const std::uint64_t last = task.least + step * (std::max(1U, task.count) - 1);
+  const bool is_even = task.most == last && task.id >= task.least && task.id <= task.most &&
+                       (task.id - task.least) % step == 0;
+  if (is_even) {
+    return SweepShare{.task = static_cast<std::uint32_t>((task.id - task.least) / step),
+                      .of = std::max(1U, task.count)};
+  }
+  return wrong(
+      fmt::format("the {} tasks of this Slurm array, {} to {}, have gaps, so that task {} cannot "
+                  "tell its place: use an array as 0-{}, or give each task its --share, as 0/{}",
+                  task.count, task.least, task.most, task.id, task.count - 1, task.count));
+}
+
 Result<std::string> to_json_text(const SweepQuestion& question) {
+  if (question.latencies.size() * question.bandwidths.size() > most_points) {
+    return wrong(
+        fmt::format("--resume: the directory would have more than {} points; give fewer "
+                    "latencies or bandwidths, or another directory",
+                    most_points));
+  }
   Json latencies = Json::array();
   for (const Duration latency : question.latencies) latencies.push_back(latency.to_nanoseconds());
-  const Json json = {{"weft_sweep", 1},
+  const Json json = {{"weft_sweep", version},
                      {"latencies_ns", std::move(latencies)},
                      {"bandwidths", question.bandwidths},
                      {"metric", question.metric.is_time() ? "time" : question.metric.pattern},
@@ -136,6 +172,7 @@ Result<std::string> to_json_text(const SweepQuestion& question) {
                      {"metric_file", question.metric.file},
                      {"links", question.links},
                      {"server", question.server},
+                     {"ucx", question.use_ucx},
                      {"command", question.command}};
   try {
     return json.dump() + "\n";
@@ -147,33 +184,45 @@ Result<std::string> to_json_text(const SweepQuestion& question) {
 }
 
 Result<SweepQuestion> question_from_json(std::string_view text) {
-  try {
-    const Json json = Json::parse(text);
-    if (json.at("weft_sweep").get<int>() != 1) {
-      return Error{ErrorCode::corrupt, "was written by a newer weft"};
-    }
-    SweepQuestion question;
-    question.latencies.clear();
-    for (const Json& ns : json.at("latencies_ns")) {
-      question.latencies.push_back(Duration::nanoseconds(ns.get<std::int64_t>()));
-    }
-    question.bandwidths = json.at("bandwidths").get<std::vector<double>>();
-    auto pattern = parse_metric(json.at("metric").get<std::string>());
-    if (!pattern) return std::move(pattern).error();
-    auto unit = parse_metric_unit(json.at("unit").get<std::string>());
-    if (!unit) return std::move(unit).error();
-    question.metric = {std::move(pattern).value(), std::move(unit).value(),
-                       json.at("metric_file").get<std::string>()};
-    question.links = json.at("links").get<std::string>();
-    // Directories of a weft that knew no servers have none.
-    question.server = json.value("server", std::string());
-    question.command = json.at("command").get<std::vector<std::string>>();
-    const bool empty = question.latencies.empty() || question.bandwidths.empty();
-    if (empty || question.command.empty()) return Error{ErrorCode::corrupt, "names no points"};
-    return question;
-  } catch (const Json::exception& e) {
-    return Error{ErrorCode::corrupt, e.what()};
+  const auto corrupt = [](std::string why) { return Error{ErrorCode::corrupt, std::move(why)}; };
+  JsonFields fields(text);
+  const std::int64_t written_as = fields.whole("weft_sweep", 1, 1'000'000);
+  if (fields.wrong().empty() && written_as != version) {
+    return corrupt("another version of weft wrote it");
   }
+  SweepQuestion question;
+  question.latencies.clear();
+  for (const std::int64_t ns : fields.wholes("latencies_ns", 0, kLongestLatency.to_nanoseconds())) {
+    question.latencies.push_back(Duration::nanoseconds(ns));
+  }
+  question.bandwidths = fields.numbers("bandwidths", least_share, 1);
+  const std::string metric = fields.text("metric");
+  const std::string unit_name = fields.text("unit");
+  question.metric.file = fields.text("metric_file");
+  question.links = fields.text("links");
+  question.server = fields.text("server");
+  question.use_ucx = fields.flag("ucx");
+  question.command = fields.texts("command");
+  if (!fields.wrong().empty()) return corrupt(fields.wrong());
+  auto pattern = parse_metric(metric);
+  if (!pattern) return corrupt("metric: " + pattern.error().message);
+  auto unit = parse_metric_unit(unit_name);
+  if (!unit) return corrupt("unit: " + unit.error().message);
+  question.metric.pattern = std::move(pattern).value();
+  question.metric.unit = std::move(unit).value();
+  std::sort(question.latencies.begin(), question.latencies.end());
+  std::sort(question.bandwidths.begin(), question.bandwidths.end(), std::greater<>());
+  if (has_twice(question.latencies)) return corrupt("latencies_ns: has one twice");
+  if (has_twice(question.bandwidths)) return corrupt("bandwidths: has one twice");
+  if (question.command.empty() || question.command.front().empty()) {
+    return corrupt("command: names no program");
+  }
+  const std::size_t points = question.latencies.size() * question.bandwidths.size();
+  if (points == 0) return corrupt("latencies_ns, bandwidths: name no points");
+  if (points > most_points) {
+    return corrupt(fmt::format("latencies_ns, bandwidths: are more than {} points", most_points));
+  }
+  return question;
 }
 
 std::string difference(const SweepQuestion& a, const SweepQuestion& b) {
@@ -183,7 +232,19 @@ std::string difference(const SweepQuestion& a, const SweepQuestion& b) {
   if (a.metric.unit.name != b.metric.unit.name) return "--unit";
   if (a.links != b.links) return "--links";
   if (a.server != b.server) return "--server";
+  if (a.use_ucx != b.use_ucx) return "--ucx";
   return {};
+}
+
+SweepQuestion with_points_of(SweepQuestion question, const SweepQuestion& other) {
+  const auto add = [](auto& all, const auto& more, auto before) {
+    all.insert(all.end(), more.begin(), more.end());
+    std::sort(all.begin(), all.end(), before);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+  };
+  add(question.latencies, other.latencies, std::less<>());
+  add(question.bandwidths, other.bandwidths, std::greater<>());
+  return question;
 }
 
 }  // namespace weft::emulate

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -31,6 +32,7 @@ Json to_json(const PointOutcome& p, const Metric& metric) {
           {"low", std::min(low, high)},
           {"high", std::max(low, high)},
           {"confidence", p.seconds.confidence},
+          {"precise", p.is_precise},
           {"runs", p.runs},
           {"rejected", p.rejected}};
 }
@@ -77,22 +79,22 @@ std::string percent_text(double fraction) {
   return fmt::format("{:.{}f} %", fraction * 100, fraction < 0.1 ? 1 : 0);
 }
 
-/// "at most 2.1 us more latency", or that no tried one matters. Empty when it was not varied.
-std::string latency_need(const SweepOutcome& outcome) {
+/// "2.1 us more latency", or that the largest one is tolerated. Empty when it was not varied.
+std::string tolerated_latency(const SweepOutcome& outcome) {
   const Analysis& a = *outcome.analysis;
   if (!a.slope) return {};
   const auto& tolerated = a.tolerance_s[five_percent];
-  if (tolerated) return fmt::format("at most {} more latency", latency_text(*tolerated));
-  return fmt::format("no low latency (up to {} more were tried)",
+  if (tolerated) return fmt::format("{} more latency", latency_text(*tolerated));
+  return fmt::format("{} more latency, the most that was tried",
                      to_text(outcome.question.latencies.back()));
 }
 
-std::string bandwidth_need(const SweepOutcome& outcome) {
+std::string tolerated_bandwidth(const SweepOutcome& outcome) {
   const Analysis& a = *outcome.analysis;
   if (!a.transfer_s) return {};
   const auto& enough = a.headroom[five_percent];
-  if (enough) return fmt::format("at least {} of the bandwidth", percent_text(*enough));
-  return fmt::format("no more than {} of the bandwidth",
+  if (enough) return fmt::format("{} of the bandwidth", percent_text(*enough));
+  return fmt::format("{} of the bandwidth, the least that was tried",
                      percent_text(outcome.question.bandwidths.back()));
 }
 
@@ -106,6 +108,22 @@ std::string cost_of_latency(const Analysis& a) {
       a.latency_knees_s.empty() ? ""
                                 : fmt::format("beyond {} ", latency_text(a.latency_knees_s[0])),
       latency_text(*a.slope * 1e-6), count_text(*a.slope), count_text(*a.slope / 2));
+}
+
+/// What keeps the figures from being exact, as a sentence of its own. Empty: nothing does.
+std::string doubt(const SweepOutcome& outcome) {
+  std::size_t wide = 0;
+  double widest = 0;
+  for (const PointOutcome& p : outcome.points) {
+    if (p.is_precise) continue;
+    ++wide;
+    widest = std::max(widest, p.seconds.half_width() / p.seconds.median);
+  }
+  if (wide == 0) return {};
+  return fmt::format(
+      " These figures are uncertain: {} of {} points {} not known to ± {:.4g} % (the widest "
+      "interval is ± {:.1f} %).",
+      wide, outcome.points.size(), wide == 1 ? "is" : "are", outcome.precision * 100, widest * 100);
 }
 
 }  // namespace
@@ -164,12 +182,12 @@ std::string to_json_text(const SweepOutcome& outcome, std::string_view command_l
 
 std::string needs_of(const SweepOutcome& outcome) {
   const Analysis& a = *outcome.analysis;
-  const std::string latency = latency_need(outcome);
-  const std::string bandwidth = bandwidth_need(outcome);
+  const std::string latency = tolerated_latency(outcome);
+  const std::string bandwidth = tolerated_bandwidth(outcome);
   if (latency.empty() && bandwidth.empty()) return "One network was tried: it says nothing.";
-  return fmt::format("To stay within 5 % of its time here, the program needs {}{}{}{}.", latency,
-                     latency.empty() || bandwidth.empty() ? "" : " and ", bandwidth,
-                     cost_of_latency(a));
+  return fmt::format("The program tolerates {}{}{}, with at most 5 % slow-down{}.{}", latency,
+                     latency.empty() || bandwidth.empty() ? "" : ", or ", bandwidth,
+                     cost_of_latency(a), doubt(outcome));
 }
 
 }  // namespace weft::emulate

@@ -12,7 +12,9 @@ namespace weft::emulate {
 /// docs/sweep.md lists the fields. One line without its end.
 std::string to_json_text(const SweepOutcome& outcome, std::string_view command_line);
 
-/// The program's needs of a network, in one sentence. The outcome has an analysis.
+/// The slower networks that the program tolerates, in one sentence, and in another one how
+/// uncertain that is where points are not known as exactly as requested. The outcome has an
+/// analysis.
 std::string needs_of(const SweepOutcome& outcome);
 
 /// "+2.1 us": a latency in seconds.

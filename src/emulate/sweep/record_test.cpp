@@ -15,6 +15,7 @@ SweepOutcome outcome_of(TimeOf time_of, SweepQuestion question) {
                        .plan = {},
                        .share = {},
                        .directory = {},
+                       .calibration = {},
                        .predictions = {{-1e-6, 2}}};
   const SweepDriver driver{.target = [&](const SweepPoint& p) -> Result<ProgramRun> {
                              const double time_s = time_of(p.latency.to_seconds(), 1 / p.bandwidth);
@@ -72,21 +73,39 @@ TEST(sweep_record, says_null_where_no_network_was_slow_enough) {
   EXPECT_TRUE(json["tolerance"]["10%"].is_null());
   EXPECT_TRUE(json["headroom"]["10%"].is_null());
   EXPECT_EQ(needs_of(outcome),
-            "To stay within 5 % of its time here, the program needs no low latency (up to 10 us "
-            "more were tried) and no more than 10 % of the bandwidth.");
+            "The program tolerates 10 us more latency, the most that was tried, or 10 % of the "
+            "bandwidth, the least that was tried, with at most 5 % slow-down.");
 }
 
-TEST(sweep_record, says_what_the_program_needs) {
+TEST(sweep_record, says_what_the_program_tolerates) {
   const auto both = outcome_of([](double l, double g) { return 8 + 1e6 * l + 2 * g; }, question());
   EXPECT_EQ(
       needs_of(both),
-      "To stay within 5 % of its time here, the program needs at most 500 ns more latency and "
-      "at least 80 % of the bandwidth; each microsecond costs 1 s: 1,000,000 messages follow "
-      "one another, 500,000 round trips.");
+      "The program tolerates 500 ns more latency, or 80 % of the bandwidth, with at most 5 % "
+      "slow-down; each microsecond costs 1 s: 1,000,000 messages follow one another, 500,000 round "
+      "trips.");
   SweepQuestion one = question();
   one.bandwidths = {1};
   const auto latency = outcome_of([](double l, double) { return 8 + 1e6 * l; }, one);
   EXPECT_EQ(needs_of(latency).find("bandwidth"), std::string::npos);
+}
+
+TEST(sweep_record, says_how_uncertain_its_figures_are) {
+  SweepOutcome outcome =
+      outcome_of([](double l, double g) { return 8 + 1e6 * l + 2 * g; }, question());
+  EXPECT_EQ(needs_of(outcome).find("uncertain"), std::string::npos);
+  PointOutcome& point = outcome.points[3];
+  point.seconds.low = 0.93 * point.seconds.median;
+  point.seconds.high = 1.07 * point.seconds.median;
+  point.is_precise = false;
+  EXPECT_NE(needs_of(outcome).find(" These figures are uncertain: 1 of 9 points is not known to "
+                                   "± 2 % (the widest interval is ± 7.0 %)."),
+            std::string::npos)
+      << needs_of(outcome);
+  const auto json = nlohmann::json::parse(to_json_text(outcome, "weft sweep"));
+  EXPECT_EQ(json["points"][3]["precise"], false);
+  EXPECT_EQ(json["points"][4]["precise"], true);
+  EXPECT_EQ(json["needs"], needs_of(outcome));
 }
 
 TEST(sweep_record, turns_the_interval_of_a_rate_round) {

@@ -47,13 +47,16 @@ class Sweep {
       auto runs = SweepLedger::runs_of(request_.directory);
       if (!runs) return std::move(runs).error();
       for (const SweepRun& run : *runs) enter(run);
-      return {};
+      return check_one_calibration(*runs, request_.directory);
     }
     auto ledger = SweepLedger::open(request_.directory, request_.question, request_.share);
     if (!ledger) return std::move(ledger).error();
     ledger_.emplace(std::move(ledger).value());
     for (const SweepRun& run : ledger_->runs()) enter(run);
-    return {};
+    // Those of other tasks too: a merge would refuse this task's runs only after they were made.
+    const auto all = SweepLedger::runs_of(request_.directory);
+    if (!all) return all.error();
+    return check_calibration(*all, request_.directory, request_.calibration);
   }
 
   void enter(const SweepRun& run) {
@@ -79,6 +82,7 @@ class Sweep {
         return Error{ErrorCode::cancelled, "stopped" + goes_on_from()};
       }
       if (!run) return std::move(run).error();
+      if (!(run->ground.calibration == request_.calibration)) return calibration_changed(*run);
       if (ledger_) {
         if (auto good = ledger_->add(*run); !good) return good;
       }
@@ -114,6 +118,13 @@ class Sweep {
                     .file = ledger_ ? ledger_->file() : std::string()};
   }
 
+  Error calibration_changed(const SweepRun& run) const {
+    return {ErrorCode::invalid_argument,
+            fmt::format("the calibration changed during the sweep ({}; now {}): begin it anew, and "
+                        "run no weft calibrate beside it",
+                        to_text(request_.calibration), to_text(run.ground.calibration))};
+  }
+
   std::string goes_on_from() const {
     if (request_.directory.empty()) return "; with --resume DIR a sweep can go on later";
     return fmt::format("; the same command with --resume {} goes on from there",
@@ -136,7 +147,9 @@ class Sweep {
   }
 
   SweepOutcome outcome() {
-    SweepOutcome out{.question = request_.question, .ground = ground_.value_or(SweepGround{})};
+    SweepOutcome out{.question = request_.question,
+                     .ground = ground_.value_or(SweepGround{}),
+                     .precision = request_.plan.precision};
     std::vector<sweep::Observation> observations;
     for (std::size_t i = 0; i < mine_.size(); ++i) {
       const sweep::PointState state = plan_->state(i);
@@ -144,7 +157,7 @@ class Sweep {
                             .seconds = *state.interval,
                             .runs = state.runs,
                             .rejected = state.rejected,
-                            .is_settled = plan_->is_settled(i)});
+                            .is_precise = is_precise(*state.interval)});
       observations.push_back({points_[mine_[i]].for_model(), state.interval->median});
     }
     if (request_.share.is_all()) {
@@ -160,13 +173,17 @@ class Sweep {
     return out;
   }
 
+  bool is_precise(const sweep::MedianInterval& interval) const {
+    return interval.half_width() <= request_.plan.precision * interval.median &&
+           interval.confidence >= enough_confidence;
+  }
+
   void warn_of_noise(const SweepOutcome& out) {
     std::size_t wide = 0, runs = 0, rejected = 0;
     double widest = 0;
     for (const PointOutcome& p : out.points) {
-      const double half = p.seconds.half_width() / p.seconds.median;
-      if (half > request_.plan.precision || p.seconds.confidence < enough_confidence) ++wide;
-      widest = std::max(widest, half);
+      wide += p.is_precise ? 0 : 1;
+      widest = std::max(widest, p.seconds.half_width() / p.seconds.median);
       runs += p.runs;
       rejected += p.rejected;
     }

@@ -36,6 +36,8 @@ struct SweepRequest {
   SweepShare share;
   std::string directory;      ///< of the ledger; empty: none
   bool runs_nothing = false;  ///< only reports the runs that the directory has
+  /// The calibration in use now, which resumed runs must have had too.
+  std::optional<LayerCalibration> calibration;
   std::vector<sweep::Point> predictions;
 };
 
@@ -59,7 +61,7 @@ struct PointOutcome {
   sweep::MedianInterval seconds;  ///< of accepted runs
   std::uint32_t runs = 0;
   std::uint32_t rejected = 0;
-  bool is_settled = false;
+  bool is_precise = false;  ///< the interval is as narrow as the request asks, and confident
 };
 
 struct Prediction {
@@ -69,7 +71,8 @@ struct Prediction {
 
 struct SweepOutcome {
   SweepQuestion question;
-  SweepGround ground;  ///< of the first run
+  SweepGround ground;    ///< of the first run
+  double precision = 0;  ///< requested: half of an interval, as a share of its median
   std::vector<PointOutcome> points;
   /// None for a task that has only its share of the points.
   std::optional<sweep::Analysis> analysis;
@@ -77,8 +80,9 @@ struct SweepOutcome {
   std::vector<std::string> warnings;  ///< one line each
 };
 
-/// Errors: of the target, with the point; the directory's; the metric's; the budget ended before
-/// each point had a run (timed_out); `on_run` ended it (cancelled).
+/// Errors: of the target, with the point; the directory's; the metric's; a run had another
+/// calibration than the others (invalid_argument); the budget ended before each point had a run
+/// (timed_out); `on_run` ended it (cancelled).
 Result<SweepOutcome> run_sweep(const SweepRequest& request, const SweepDriver& driver);
 
 }  // namespace weft::emulate

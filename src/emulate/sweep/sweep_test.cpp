@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/rng.hpp"
 #include "emulate/sweep/directory_for_test.hpp"
@@ -30,6 +33,7 @@ class Synthetic {
 
   SweepPoint fails_at{Duration::seconds(-1), 1};
   std::string output;
+  std::optional<LayerCalibration> calibration;
   int stops_after = -1;
   int runs() const { return runs_; }
   const SweepProgress& progress() const { return progress_; }
@@ -44,6 +48,7 @@ class Synthetic {
     taken_s_ += time_s;
     ProgramRun run{.time_s = time_s, .wall_s = time_s, .stolen = 0, .output = output};
     run.ground.ranks = 2;
+    run.ground.calibration = calibration;
     run.warnings = {"two ranks on one core"};
     return run;
   }
@@ -69,6 +74,7 @@ SweepRequest request() {
           .plan = {.precision = 0.01},
           .share = {},
           .directory = {},
+          .calibration = {},
           .predictions = {}};
 }
 
@@ -184,6 +190,90 @@ TEST(sweep, takes_no_resumed_run_for_another_task) {
   }
 }
 
+TEST(sweep, mixes_no_calibrations_when_it_goes_on) {
+  const DirectoryForTest directory;
+  SweepRequest asked = request();
+  asked.directory = directory.path();
+  asked.calibration = LayerCalibration{250, 1e10, 40};
+  Synthetic first(overlapping, 1);
+  first.calibration = asked.calibration;
+  first.stops_after = 50;
+  ASSERT_FALSE(run_sweep(asked, first.driver()));
+
+  asked.calibration->overhead_ns = 60;
+  Synthetic second(overlapping, 2);
+  second.calibration = asked.calibration;
+  const auto refused = run_sweep(asked, second.driver());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(refused.error().message.find("has runs with another calibration"), std::string::npos);
+  EXPECT_EQ(second.runs(), 0);
+
+  // Nor does another task of the same sweep begin with it.
+  asked.share = {1, 2};
+  EXPECT_FALSE(run_sweep(asked, second.driver()));
+  EXPECT_EQ(second.runs(), 0);
+}
+
+TEST(sweep, ends_when_the_calibration_changes_during_it) {
+  SweepRequest asked = request();
+  asked.calibration = LayerCalibration{250, 1e10, 40};
+  Synthetic program(overlapping, 1);
+  const auto ended = run_sweep(asked, program.driver());
+  ASSERT_FALSE(ended);
+  EXPECT_NE(ended.error().message.find("the calibration changed during the sweep"),
+            std::string::npos);
+}
+
+TEST(sweep, merges_no_tasks_with_calibrations_of_their_own) {
+  const DirectoryForTest directory;
+  SweepRequest asked = request();
+  asked.directory = directory.path();
+  std::vector<SweepLedger> ledgers;  // both begin before either has a run
+  for (std::uint32_t task = 0; task < 2; ++task) {
+    auto ledger = SweepLedger::open(asked.directory, asked.question, {task, 2});
+    ASSERT_TRUE(ledger) << ledger.error().message;
+    ledgers.push_back(std::move(ledger).value());
+  }
+  for (SweepLedger& ledger : ledgers) {
+    SweepRun run{.point = {Duration{}, 1}, .sample = {.value = 1, .wall_s = 1}, .file = {}};
+    run.ground.calibration = LayerCalibration{250.0 + ledger.file()[5], 1e10, 40};
+    ASSERT_TRUE(ledger.add(run));
+  }
+  asked.runs_nothing = true;
+  Synthetic nobody(overlapping, 9);
+  const auto merged = run_sweep(asked, nobody.driver());
+  ASSERT_FALSE(merged);
+  EXPECT_NE(merged.error().message.find("--merge: runs in"), std::string::npos);
+  EXPECT_NE(merged.error().message.find("in runs-1-of-2.jsonl"), std::string::npos);
+}
+
+TEST(sweep, measures_points_that_were_added_and_keeps_the_old_ones) {
+  const DirectoryForTest directory;
+  SweepRequest asked = request();
+  asked.directory = directory.path();
+  asked.question.bandwidths = {1};
+  asked.question.latencies = *parse_latencies("0,5us,10us");
+  Synthetic first(overlapping, 1);
+  const auto few = run_sweep(asked, first.driver());
+  ASSERT_TRUE(few) << few.error().message;
+
+  asked.question.latencies = *parse_latencies("0,2us,5us,10us");
+  Synthetic second(overlapping, 2);
+  const auto more = run_sweep(asked, second.driver());
+  ASSERT_TRUE(more) << more.error().message;
+  EXPECT_EQ(more->points.size(), 4U);
+  EXPECT_EQ(second.runs(), static_cast<int>(more->points[1].runs));
+
+  // The directory alone asks for all of them.
+  asked.question = *SweepLedger::question_of(asked.directory);
+  Synthetic third(overlapping, 3);
+  const auto all = run_sweep(asked, third.driver());
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all->points.size(), 4U);
+  EXPECT_EQ(third.runs(), 0);
+}
+
 TEST(sweep, is_divided_among_tasks_and_merged) {
   const DirectoryForTest directory;
   SweepRequest asked = request();
@@ -239,6 +329,7 @@ TEST(sweep, warns_of_a_point_with_too_few_runs_and_of_a_model_that_fits_nothing)
   ASSERT_TRUE(outcome) << outcome.error().message;
   ASSERT_EQ(outcome->warnings.size(), 3U);
   EXPECT_NE(outcome->warnings[1].find("points are not known to ± 1 %"), std::string::npos);
+  EXPECT_FALSE(outcome->points[0].is_precise);
   EXPECT_NE(outcome->warnings[2].find("the model misses left-out points"), std::string::npos);
 }
 

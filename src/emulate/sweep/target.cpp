@@ -13,7 +13,9 @@
 #include <sstream>
 #include <utility>
 
+#include "emulate/command.hpp"
 #include "emulate/run.hpp"
+#include "emulate/sockets.hpp"
 
 namespace weft::emulate {
 namespace {
@@ -52,18 +54,36 @@ EmulationRequest request_for(const SweepQuestion& question, const SweepPoint& po
   if (point.bandwidth < 1) request.bandwidth.fraction = point.bandwidth;
   request.links = question.links;
   request.server = question.server;
+  request.use_ucx = question.use_ucx;
   request.capture_stdout = true;
   return request;
 }
 
 }  // namespace
 
+Result<std::optional<LayerCalibration>> calibration_in_use(const SweepQuestion& question) {
+  const EmulationRequest request = request_for(question, {});
+  std::string layer = kSocketsLayer;
+  if (request.server.empty()) {
+    const auto command = inspect_command(request.command);
+    if (!command) return command.error();
+    layer = command->layer();
+  } else if (is_for_unix_socket(request)) {
+    return std::optional<LayerCalibration>();
+  }
+  const auto calibration = load_calibration(calibration_path());
+  if (!calibration) return calibration.error();
+  const auto found = calibration->find(layer);
+  return found == calibration->end() ? std::nullopt : std::optional(found->second);
+}
+
 double stolen_share(std::string_view before, std::string_view after) {
   const auto a = ticks_of(before);
   const auto b = ticks_of(after);
   const double all =
       std::accumulate(b.begin(), b.end(), 0.0) - std::accumulate(a.begin(), a.end(), 0.0);
-  return all > 0 ? (b[stolen_column] - a[stolen_column]) / all : 0;
+  // Some hypervisors let the count of stolen ticks go back.
+  return all > 0 ? std::clamp((b[stolen_column] - a[stolen_column]) / all, 0.0, 1.0) : 0;
 }
 
 double waited_us(std::string_view pressure) {
@@ -106,6 +126,8 @@ SweepTarget emulated_target(const SweepQuestion& question) {
     const std::string before = first_line(times_path);
     const double waited_before = waited_us(first_line(pressure_path));
     const WrittenFile file(question.metric.file);
+    const auto calibration = calibration_in_use(question);
+    if (!calibration) return calibration.error();
     auto ran = run(request_for(question, point));
     if (!ran) return std::move(ran).error();
     ProgramRun out;
@@ -125,7 +147,8 @@ SweepTarget emulated_target(const SweepQuestion& question) {
                   .interposer = ran->interposer,
                   .ranks = ran->ranks,
                   .latency_ns = ran->latency_ns.native,
-                  .bandwidth_bytes_per_s = ran->bandwidth_bytes_per_s.native};
+                  .bandwidth_bytes_per_s = ran->bandwidth_bytes_per_s.native,
+                  .calibration = *calibration};
     out.warnings = std::move(ran->warnings);
     return out;
   };

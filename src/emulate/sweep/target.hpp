@@ -3,12 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "emulate/sweep/sweep.hpp"
 
 namespace weft::emulate {
+
+/// The calibration of the layer that the question's program uses; none: it has none. Errors: the
+/// command cannot be run; the calibration is damaged.
+Result<std::optional<LayerCalibration>> calibration_in_use(const SweepQuestion& question);
 
 /// Runs the question's command at a point. Its time is that of the slowest rank between MPI_Init
 /// and MPI_Finalize; of a program that tells no such time, the command's. One thread.
