@@ -161,7 +161,8 @@ report::SweepRecord record_of(const SweepOutcome& outcome, const std::string& co
                              .high = std::max(low, high),
                              .slow_down = p.seconds.median / outcome.analysis->baseline_s,
                              .runs = p.runs,
-                             .rejected = p.rejected});
+                             .rejected = p.rejected,
+                             .is_precise = p.is_precise});
   }
   record.model = [&outcome](double latency_us, double bandwidth) {
     return outcome.question.metric.from_seconds(

@@ -30,6 +30,15 @@ std::string share_text(double share) {
   return fmt::format("{:.4g} %", share * 100);
 }
 
+/// Text for the page, in which a percentage keeps its sign on its line.
+std::string prose(const std::string& text) {
+  std::string html = html_escape(text);
+  for (auto at = html.find(" %"); at != std::string::npos; at = html.find(" %", at)) {
+    html.replace(at, 1, "&nbsp;");
+  }
+  return html;
+}
+
 std::string added(double latency_us) {
   return latency_us == 0 ? "+0" : fmt::format("+{:.4g} us", latency_us);
 }
@@ -125,7 +134,11 @@ class Drawing {
     const Axis y(least_, most_, plot_height - margin_bottom, margin_top, y_logarithmic_);
     add_grid(x, y);
     for (std::size_t i = 0; i < chart_.curves.size(); ++i) {
-      add_curve(chart_.curves[i], x, y, fmt::format("var(--run-{})", i % colours));
+      // Intervals at the same place lie beside each other, where each can be told.
+      const auto count = static_cast<double>(chart_.curves.size());
+      const double step = std::min(5.0, 24 / count);
+      add_curve(chart_.curves[i], x, y, fmt::format("var(--run-{})", i % colours),
+                (static_cast<double>(i) - (count - 1) / 2) * step);
     }
     page_.raw("</svg></div>\n");
   }
@@ -170,7 +183,9 @@ class Drawing {
             fmt::format("{} [{}]", record_.metric == "time" ? "time" : "metric", record_.unit)));
   }
 
-  void add_curve(const Curve& curve, const Axis& x, const Axis& y, const std::string& colour) {
+  /// `beside`: how far its points are moved to the right.
+  void add_curve(const Curve& curve, const Axis& x, const Axis& y, const std::string& colour,
+                 double beside) {
     std::string line;
     for (int i = 0; xs_.size() > 1 && i <= model_samples; ++i) {
       const double share = static_cast<double>(i) / model_samples;
@@ -189,8 +204,8 @@ class Drawing {
           "<path d=\"M{7:.1f} {8:.1f}V{9:.1f}M{10:.1f} {8:.1f}h8M{10:.1f} {9:.1f}h8\" "
           "fill=\"none\"/><circle cx=\"{7:.1f}\" cy=\"{11:.1f}\" r=\"3.5\" fill=\"{0}\"/></g>\n",
           colour, added(point->latency_us), share_text(point->bandwidth), point->median,
-          html_escape(record_.unit), point->low, point->high, x(place), y(point->low),
-          y(point->high), x(place) - 4, y(point->median));
+          html_escape(record_.unit), point->low, point->high, x(place) + beside, y(point->low),
+          y(point->high), x(place) + beside - 4, y(point->median));
     }
   }
 
@@ -327,6 +342,8 @@ void add_points(Page& page, const SweepRecord& record) {
     rows.push_back({added(p.latency_us) + ", " + share_text(p.bandwidth),
                     fmt::format("{:.5g}", p.median), fmt::format("{:.5g}", p.low),
                     fmt::format("{:.5g}", p.high),
+                    fmt::format("± {:.1f} %{}", (p.high - p.low) / 2 / p.median * 100,
+                                p.is_precise ? "" : " (uncertain)"),
                     fmt::format("{:.5g}", record.model(p.latency_us, p.bandwidth)),
                     fmt::format("{}", p.runs), fmt::format("{}", p.rejected)});
   }
@@ -335,7 +352,7 @@ void add_points(Page& page, const SweepRecord& record) {
       "nothing else used the machine, and the interval that covers the true median with 95 % "
       "confidence from six runs on.</p>\n");
   const std::string unit = fmt::format("median [{}]", record.unit);
-  add_table(page, {"network", unit, "low", "high", "model", "runs", "rejected"}, rows);
+  add_table(page, {"network", unit, "low", "high", "known to", "model", "runs", "rejected"}, rows);
   page.raw("</section>\n");
 }
 
@@ -348,9 +365,9 @@ std::string sweep_page(const SweepRecord& record) {
   page.raw("<body>\n");
   page.raw(page_brand());
   page.add("<h1>Sensitivity of {}</h1>\n<p class=\"summary\">{}</p>\n", html_escape(record.program),
-           html_escape(record.needs));
+           prose(record.needs));
   for (const std::string& warning : record.warnings) {
-    page.add("<p><span class=\"verdict bad\">{}</span></p>\n", html_escape(warning));
+    page.add("<p><span class=\"verdict bad\">{}</span></p>\n", prose(warning));
   }
   page.raw("</header>\n<main>\n<section><dl class=\"facts\">\n");
   for (const auto& [name, value] : record.facts) add_fact(page, html_escape(name), value);

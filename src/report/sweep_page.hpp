@@ -21,6 +21,7 @@ struct SweepPagePoint {
   double slow_down = 1;  ///< against the fastest network
   unsigned runs = 0;
   unsigned rejected = 0;
+  bool is_precise = true;  ///< known as exactly as requested
 };
 
 /// A row of the table of needs, as text.

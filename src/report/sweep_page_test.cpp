@@ -45,6 +45,31 @@ TEST(sweep_page, has_the_sentence_curves_map_and_tables) {
   EXPECT_EQ(page.find("inf,"), std::string::npos);
 }
 
+TEST(sweep_page, marks_points_that_are_not_as_precise_as_requested) {
+  SweepRecord noisy = record();
+  EXPECT_EQ(sweep_page(noisy).find("uncertain"), std::string::npos);
+  noisy.points[2].is_precise = false;
+  noisy.points[2].low = 0.9 * noisy.points[2].median;
+  noisy.points[2].high = 1.1 * noisy.points[2].median;
+  EXPECT_NE(sweep_page(noisy).find("<td>± 10.0 % (uncertain)</td>"), std::string::npos);
+}
+
+TEST(sweep_page, keeps_a_percentage_and_its_sign_on_one_line) {
+  SweepRecord wordy = record();
+  wordy.needs = "It tolerates 5 % less.";
+  wordy.warnings = {"known to ± 2 %"};
+  const std::string page = sweep_page(wordy);
+  EXPECT_NE(page.find("It tolerates 5&nbsp;% less."), std::string::npos);
+  EXPECT_NE(page.find("known to ± 2&nbsp;%"), std::string::npos);
+}
+
+TEST(sweep_page, draws_intervals_at_one_place_beside_each_other) {
+  const std::string page = sweep_page(record());
+  // Two curves at the least latency: 2.5 to the left of it, and to the right.
+  EXPECT_NE(page.find("cx=\"71.5\""), std::string::npos);
+  EXPECT_NE(page.find("cx=\"76.5\""), std::string::npos);
+}
+
 TEST(sweep_page, draws_an_axis_only_when_it_was_varied) {
   SweepRecord one = record();
   std::erase_if(one.points, [](const SweepPagePoint& p) { return p.bandwidth < 1; });

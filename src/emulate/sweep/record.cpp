@@ -121,9 +121,10 @@ std::string doubt(const SweepOutcome& outcome) {
   }
   if (wide == 0) return {};
   return fmt::format(
-      " These figures are uncertain: {} of {} points {} not known to ± {:.4g} % (the widest "
-      "interval is ± {:.1f} %).",
-      wide, outcome.points.size(), wide == 1 ? "is" : "are", outcome.precision * 100, widest * 100);
+      " These figures {}: {} of {} points {} not known to ± {:.4g} % (the widest interval is "
+      "± {:.1f} %).",
+      widest < sweep::slow_downs[five_percent] ? "are uncertain" : "mean little", wide,
+      outcome.points.size(), wide == 1 ? "is" : "are", outcome.precision * 100, widest * 100);
 }
 
 }  // namespace
