@@ -164,6 +164,15 @@ Result<void> end_at_line(const std::string& path, int descriptor) {
   return {};
 }
 
+/// The first run with another calibration; null when there is none.
+const SweepRun* first_with_other(const std::vector<SweepRun>& runs,
+                                 const std::optional<LayerCalibration>& calibration) {
+  const auto found = std::find_if(runs.begin(), runs.end(), [&](const SweepRun& run) {
+    return !(run.ground.calibration == calibration);
+  });
+  return found == runs.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::string to_text(const std::optional<LayerCalibration>& calibration) {
@@ -176,10 +185,8 @@ std::string to_text(const std::optional<LayerCalibration>& calibration) {
 
 Result<void> check_calibration(const std::vector<SweepRun>& runs, const std::string& directory,
                                const std::optional<LayerCalibration>& now) {
-  const auto other = std::find_if(runs.begin(), runs.end(), [&](const SweepRun& run) {
-    return !(run.ground.calibration == now);
-  });
-  if (other == runs.end()) return {};
+  const SweepRun* const other = first_with_other(runs, now);
+  if (other == nullptr) return {};
   return Error{
       ErrorCode::invalid_argument,
       fmt::format("--resume: {} has runs with another calibration ({}; now {}), which are runs on "
@@ -190,10 +197,9 @@ Result<void> check_calibration(const std::vector<SweepRun>& runs, const std::str
 
 Result<void> check_one_calibration(const std::vector<SweepRun>& runs,
                                    const std::string& directory) {
-  const auto other = std::find_if(runs.begin(), runs.end(), [&](const SweepRun& run) {
-    return !(run.ground.calibration == runs.front().ground.calibration);
-  });
-  if (other == runs.end()) return {};
+  if (runs.empty()) return {};
+  const SweepRun* const other = first_with_other(runs, runs.front().ground.calibration);
+  if (other == nullptr) return {};
   return Error{
       ErrorCode::invalid_argument,
       fmt::format("--merge: runs in {} have different calibrations ({} in {}, {} in {}), which are "

@@ -23,7 +23,7 @@ needs() {  # needs PACKAGE NAME…
     [[ $depends == *"$name"* ]] || fail "$1 does not depend on $name, only on $depends"
   done
 }
-needs "${weft[0]}" libc6 libfmt9 libsodium23 libzstd1
+needs "${weft[0]}" libc6 libfmt9 libre2-9 libsodium23 libzstd1
 needs "${mpi[0]}" weft libmpich12 libopenmpi3
 [[ $(dpkg-deb --field "${weft[0]}" Depends) != *mpi* ]] || fail "weft itself needs an MPI"
 [[ -n "$(dpkg-deb --field "${weft[0]}" Description)" ]] || fail "the package has no description"
