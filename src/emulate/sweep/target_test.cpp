@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
+#include <optional>
 
 #include "emulate/sweep/directory_for_test.hpp"
 
@@ -16,6 +18,8 @@ TEST(sweep_target, reads_what_the_hypervisor_took_from_the_processors) {
       0.3);
   EXPECT_EQ(stolen_share("", ""), 0);
   EXPECT_EQ(stolen_share("cpu 1 2 3", "cpu 1 2 3"), 0);
+  // The count went back.
+  EXPECT_EQ(stolen_share("cpu  0 0 0 0 0 0 0 10", "cpu  0 0 0 90 0 0 0 9"), 0);
 }
 
 TEST(sweep_target, reads_how_long_processes_waited_for_a_processor) {
@@ -23,6 +27,27 @@ TEST(sweep_target, reads_how_long_processes_waited_for_a_processor) {
                    23103923058.0);
   EXPECT_EQ(waited_us(""), 0);
   EXPECT_EQ(waited_us("full avg10=0.00 total=7"), 0);
+}
+
+TEST(sweep_target, finds_the_calibration_of_the_layer_that_a_program_uses) {
+  const DirectoryForTest directory;
+  const std::string path = directory / "calibration.json";
+  ::setenv("WEFT_CALIBRATION", path.c_str(), 1);
+  const LayerCalibration mpich{250, 1e10, 40};
+  const LayerCalibration sockets{20'000, 1e9, 300};
+  ASSERT_TRUE(store_calibration(path, {{"ucx-mpich", mpich}, {"sockets", sockets}}));
+  SweepQuestion question{.metric = {}, .links = {}, .server = {}, .command = {"sh", "-c", "true"}};
+  EXPECT_EQ(*calibration_in_use(question), mpich);
+  question.server = "server {server}";
+  EXPECT_EQ(*calibration_in_use(question), sockets);
+  question.server = "server {socket}";  // a Unix socket, which has none
+  EXPECT_EQ(*calibration_in_use(question), std::nullopt);
+  question.server.clear();
+  ASSERT_TRUE(store_calibration(path, {{"sockets", sockets}}));
+  EXPECT_EQ(*calibration_in_use(question), std::nullopt);
+  question.command = {"no-such-program"};
+  EXPECT_FALSE(calibration_in_use(question));
+  ::unsetenv("WEFT_CALIBRATION");
 }
 
 TEST(sweep_target, takes_no_file_that_a_run_did_not_write) {
