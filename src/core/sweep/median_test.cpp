@@ -57,7 +57,7 @@ double covered(double spread, std::uint64_t seed) {
 
 TEST(sweep_median, lies_within_its_interval_as_often_as_promised_however_skewed_times_are) {
   // 4,000 points tell a share of 95 % to ± 0.7 %, two standard deviations.
-  for (const double spread : {0.005, 0.02, 0.03, 0.05, 0.3, 1.0, 2.0}) {
+  for (const double spread : {0.005, 0.03, 1.0}) {
     EXPECT_GE(covered(spread, 1), 0.943) << "spread " << spread << ", seed 1";
   }
 }

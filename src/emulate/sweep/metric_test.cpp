@@ -63,7 +63,7 @@ TEST(sweep_metric, reads_a_number_behind_thousands_of_characters_whole) {
 TEST(sweep_metric, searches_in_linear_time_for_patterns_that_explode) {
   // A matcher that backtracks tries each way to divide the line among the stars.
   const std::string line(100'000, 'a');
-  for (const char* pattern : {"(a*)*b", "(a|aa)+b", "(.*)(.*)(.*)(.*)[0-9]", "(a?){200}a{200}b"}) {
+  for (const char* pattern : {"(a*)*b", "(a|aa)+b", "(.*)(.*)(.*)(.*)[0-9]", "(a?){30}a{30}b"}) {
     EXPECT_FALSE(find_metric(metric(pattern), line + "\n")) << pattern;
   }
 }
