@@ -14,9 +14,12 @@ RankWatch::~RankWatch() {
 
 void RankWatch::add_to(std::vector<pollfd>& all) {
   const unsigned count = std::min(block_.processes.load(), kMostProcesses);
-  for (; seen_ < count; ++seen_) {
-    const std::int32_t pid = block_.process[seen_].pid.load();
-    if (pid == 0) break;  // it is about to tell
+  seen_.resize(std::max<std::size_t>(seen_.size(), count));
+  for (unsigned i = 0; i < count; ++i) {
+    const std::int32_t pid = block_.process[i].pid.load();
+    if (pid == 0 || pid == seen_[i]) continue;  // 0: it is about to tell
+    seen_[i] = pid;
+    knows_any_ = true;
     const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
     if (descriptor >= 0) {
       watched_.push_back({pid, descriptor});
@@ -25,6 +28,15 @@ void RankWatch::add_to(std::vector<pollfd>& all) {
     }
   }
   for (const Watched& one : watched_) all.push_back({one.descriptor, POLLIN, 0});
+}
+
+std::vector<std::int32_t> RankWatch::running() const {
+  std::vector<std::int32_t> pids;
+  for (const Watched& one : watched_) {
+    pollfd polled{one.descriptor, POLLIN, 0};
+    if (::poll(&polled, 1, 0) == 0) pids.push_back(one.pid);
+  }
+  return pids;
 }
 
 void RankWatch::take(std::span<const pollfd> polled) {

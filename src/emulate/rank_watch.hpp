@@ -25,7 +25,9 @@ class RankWatch {
   void add_to(std::vector<pollfd>& all);
   /// Takes what a poll found of the descriptors that `add_to` appended.
   void take(std::span<const pollfd> polled);
-  bool knows_any() const { return seen_ > 0; }
+  bool knows_any() const { return knows_any_; }
+  /// The numbers of processes that have not ended.
+  std::vector<std::int32_t> running() const;
   /// The numbers of processes that have ended, in order; as far as that is known, since several may
   /// have ended between two polls.
   const std::vector<std::int32_t>& ended() const { return ended_; }
@@ -36,7 +38,8 @@ class RankWatch {
     int descriptor;
   };
   const ControlBlock& block_;
-  unsigned seen_ = 0;  // records
+  std::vector<std::int32_t> seen_;  // by record, the number of its process
+  bool knows_any_ = false;
   std::vector<Watched> watched_;
   std::vector<std::int32_t> ended_;
   bool lost_order_ = false;

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <iterator>
 #include <memory>
 
 namespace weft::emulate {
@@ -35,6 +36,27 @@ TEST(rank_watch, processes_are_told_in_the_order_in_which_they_ended) {
   }
   EXPECT_EQ(watch.ended(), (std::vector<std::int32_t>{children[1], children[0], children[2]}));
   for (const pid_t child : children) ::waitpid(child, nullptr, 0);
+}
+
+TEST(rank_watch, a_record_that_another_process_took_over_is_watched_anew) {
+  const auto block = std::make_unique<ControlBlock>();
+  const pid_t children[] = {start_sleeper(), start_sleeper()};
+  ProcessRecord* record = block->enrol();
+  RankWatch watch(*block);
+  for (const pid_t child : children) {
+    record->pid = child;
+    std::vector<pollfd> polled;
+    watch.add_to(polled);
+    ASSERT_EQ(polled.size(), 1U);
+    EXPECT_EQ(watch.running(), std::vector<std::int32_t>{child});
+    ::kill(child, SIGKILL);
+    while (::poll(polled.data(), polled.size(), -1) < 0) {
+    }
+    EXPECT_TRUE(watch.running().empty());
+    watch.take(polled);
+    ::waitpid(child, nullptr, 0);
+  }
+  EXPECT_EQ(watch.ended(), std::vector<std::int32_t>(std::begin(children), std::end(children)));
 }
 
 TEST(rank_watch, nobody_is_the_first_of_processes_that_end_between_two_polls) {

@@ -3,12 +3,14 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 
 namespace weft::emulate {
@@ -51,18 +53,37 @@ std::int32_t number(const char* const* names, std::int32_t otherwise) {
   return otherwise;
 }
 
+/// Takes the record of a process that was only loaded, has ended, and was of that rank: the record
+/// of the next process of that rank tells the same. A rank may be a script of many short commands.
+bool take_over(ProcessRecord& record, std::int32_t rank) {
+  std::int32_t pid = record.pid.load();
+  if (pid == 0 || record.rank != rank) return false;
+  if ((record.stage.load() & ~(stage_loaded | stage_finished)) != 0) return false;
+  if (::kill(pid, 0) == 0 || errno != ESRCH) return false;
+  return record.pid.compare_exchange_strong(pid, 0);
+}
+
 }  // namespace
 
 ProcessRecord* ControlBlock::enrol() {
-  const std::uint32_t place = processes.fetch_add(1);
-  if (place >= kMostProcesses) return nullptr;
-  ProcessRecord& record = process[place];
   const RankHere here = rank_from_environment();
-  record.rank = here.rank;
-  record.ranks = here.ranks;
-  record.stage.store(stage_loaded);
-  record.pid.store(static_cast<std::int32_t>(::getpid()));
-  return &record;
+  ProcessRecord* record = nullptr;
+  const std::uint32_t count = std::min(processes.load(), kMostProcesses);
+  for (std::uint32_t i = 0; i < count && record == nullptr; ++i) {
+    if (take_over(process[i], here.rank)) record = &process[i];
+  }
+  if (record == nullptr) {
+    const std::uint32_t place = processes.fetch_add(1);
+    if (place >= kMostProcesses) return nullptr;
+    record = &process[place];
+  }
+  record->rank = here.rank;
+  record->ranks = here.ranks;
+  record->began.store(0);
+  record->ended.store(0);
+  record->stage.store(stage_loaded);
+  record->pid.store(static_cast<std::int32_t>(::getpid()));
+  return record;
 }
 
 ProcessRecord* ControlBlock::record_of(std::int32_t pid) {

@@ -135,7 +135,8 @@ struct ControlBlock {
   SentNotes notes[kMostRanks];          ///< by receiver; of messages that no connection has
   AddressOfRank addresses[kMostProcesses];
 
-  /// A record for the calling process; nullptr when all are taken.
+  /// A record for the calling process; nullptr when all are taken. A process that has ended and did
+  /// not communicate leaves its record to the next one of its rank.
   ProcessRecord* enrol();
   /// The record of a process that another module has enrolled; nullptr: there is none.
   ProcessRecord* record_of(std::int32_t pid);

@@ -2,6 +2,8 @@
 #include "emulate/control/control_block.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -128,6 +130,46 @@ TEST_F(control_block, an_address_tells_the_rank_that_it_is) {
 TEST_F(control_block, more_processes_than_records_are_left_out) {
   for (unsigned i = 0; i < kMostProcesses; ++i) ASSERT_NE(block_->enrol(), nullptr);
   EXPECT_EQ(block_->enrol(), nullptr);
+}
+
+/// The number of a process that has ended.
+std::int32_t ended_process() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  return child;
+}
+
+TEST_F(control_block, processes_that_end_without_having_communicated_use_up_no_records) {
+  const std::int32_t ended = ended_process();
+  for (unsigned i = 0; i < 2 * kMostProcesses; ++i) {
+    ProcessRecord* record = block_->enrol();
+    ASSERT_NE(record, nullptr);
+    record->ended = 5;
+    record->stage |= stage_finished;
+    record->pid = ended;
+  }
+  ProcessRecord* record = block_->enrol();
+  ASSERT_NE(record, nullptr);
+  EXPECT_EQ(record->stage.load(), stage_loaded);
+  EXPECT_EQ(record->ended.load(), 0);
+}
+
+TEST_F(control_block, a_record_that_says_something_of_the_run_is_kept) {
+  const std::int32_t ended = ended_process();
+  ProcessRecord* running = block_->enrol();
+  ProcessRecord* interposed = block_->enrol();
+  ProcessRecord* of_another_rank = block_->enrol();
+  ProcessRecord* refused = block_->enrol();
+  running->stage |= stage_finished;  // so far: its number is this process's
+  interposed->stage |= stage_interposed;
+  of_another_rank->rank = 3;
+  refused->stage |= stage_refused;
+  for (ProcessRecord* record : {interposed, of_another_rank, refused}) record->pid = ended;
+  ProcessRecord* next = block_->enrol();
+  for (ProcessRecord* record : {running, interposed, of_another_rank, refused}) {
+    EXPECT_NE(next, record);
+  }
 }
 
 TEST(attaching, a_file_that_is_no_block_is_refused) {
