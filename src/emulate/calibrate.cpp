@@ -29,7 +29,7 @@ Result<double> bandwidth(const Probe& probe) {
   return seen[kBandwidths / 2];
 }
 
-Result<LayerCalibration> measure(const Probe& probe) {
+Result<LayerCalibration> measure(const Probe& probe, std::vector<std::string>& notes) {
   LayerCalibration layer;
   const auto bytes_per_s = bandwidth(probe);
   if (!bytes_per_s) return bytes_per_s.error();
@@ -39,6 +39,9 @@ Result<LayerCalibration> measure(const Probe& probe) {
   auto paired = run_paired(probe, held, {"latency", "8", "2000"}, {.runs = kPairs});
   if (!paired) return paired.error();
   keep_fastest_state(*paired);
+  if (const std::string warning = warning_of_few(*paired); !warning.empty()) {
+    notes.push_back(fmt::format("{}: {}", probe.mpi, warning));
+  }
   layer.latency_ns = median_native(*paired, "latency_min");
   // The overhead is negative where holding hides some of a message's own cost. It is the mean of
   // what the minimum and the 25th percentile say.
@@ -58,7 +61,7 @@ Result<Calibrated> calibrate() {
       all.notes.push_back(probe.error().message);
       continue;
     }
-    auto layer = measure(*probe);
+    auto layer = measure(*probe, all.notes);
     if (!layer) {
       all.notes.push_back(fmt::format("{}: {}", mpi, layer.error().message));
       continue;

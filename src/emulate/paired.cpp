@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulate/paired.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -66,7 +68,17 @@ Result<PairedRuns> run_paired(const Probe& probe, const ProbeRun& how,
 void keep_fastest_state(PairedRuns& paired) {
   const auto latency = [](const PairedRun& run) { return run.native.at("latency_min"); };
   const double least = latency(*std::ranges::min_element(paired.runs, {}, latency));
-  std::erase_if(paired.runs, [&](const PairedRun& run) { return latency(run) > 2 * least; });
+  paired.rejected += static_cast<int>(
+      std::erase_if(paired.runs, [&](const PairedRun& run) { return latency(run) > 2 * least; }));
+}
+
+std::string warning_of_few(const PairedRuns& paired) {
+  constexpr std::size_t kFewest = 12;
+  if (paired.runs.size() >= kFewest) return {};
+  return fmt::format(
+      "its figures are of {} undisturbed pairs of runs only, and {} were disturbed; let nothing "
+      "else run here, and calibrate again",
+      paired.runs.size(), paired.rejected);
 }
 
 double median_native(const PairedRuns& paired, const std::string& name) {

@@ -21,7 +21,7 @@ struct PairedRun {
 
 struct PairedRuns {
   std::vector<PairedRun> runs;  ///< at least one
-  int rejected = 0;             ///< runs whose native neighbours differ
+  int rejected = 0;             ///< runs whose native neighbours differ, or are of another state
 };
 
 struct PairingLimits {
@@ -43,6 +43,9 @@ Result<PairedRuns> run_paired(const Probe& probe, const ProbeRun& how,
 /// Drops the runs whose native latency is over twice the least of all: what holding a message costs
 /// depends on the processors' state, and one calibration is for one state.
 void keep_fastest_state(PairedRuns& paired);
+
+/// What to do about medians of fewer than a dozen pairs, one of which decides; empty: of enough.
+std::string warning_of_few(const PairedRuns& paired);
 
 /// The median of a figure of the native runs, and of what emulation adds to it in each pair.
 double median_native(const PairedRuns& paired, const std::string& name);

@@ -38,6 +38,16 @@ TEST(PairedRuns, OfSeveralStatesTheFastestCounts) {
   ASSERT_EQ(paired.runs.size(), 2U);
   EXPECT_EQ(paired.runs[0].native.at("latency_min"), 110);
   EXPECT_EQ(paired.runs[1].native.at("latency_min"), 185);
+  EXPECT_EQ(paired.rejected, 1);
+}
+
+TEST(PairedRuns, OfFewerThanADozenPairsAWarningSaysWhatToDo) {
+  PairedRuns paired{.runs = std::vector<PairedRun>(12), .rejected = 28};
+  EXPECT_EQ(warning_of_few(paired), "");
+  paired.runs.pop_back();
+  EXPECT_NE(warning_of_few(paired).find("11 undisturbed pairs of runs only, and 28 were disturbed"),
+            std::string::npos);
+  EXPECT_NE(warning_of_few(paired).find("calibrate again"), std::string::npos);
 }
 
 }  // namespace
