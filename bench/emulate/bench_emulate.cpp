@@ -224,7 +224,7 @@ int run(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   auto probe = emulate::find_probe(options.mpi);
   if (!probe) fail(probe.error());
-  const auto calibration = emulate::load_calibration(emulate::calibration_path());
+  const auto calibration = emulate::load_calibration();
   if (!calibration) fail(calibration.error());
   const auto layer = calibration->find("ucx-" + options.mpi);
   if (layer == calibration->end()) fail({ErrorCode::not_found, "run `weft calibrate` before"});

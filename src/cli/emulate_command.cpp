@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/units.hpp"
+#include "base/whole_file.hpp"
 #include "cli/commands.hpp"
 #include "cli/emulation_options.hpp"
+#include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
 #include "emulate/calibration.hpp"
 #include "emulate/run.hpp"
@@ -49,12 +52,18 @@ nlohmann::ordered_json to_json(const emulate::EmulatedRun& run) {
           {"exit_code", run.exit_code}};
 }
 
-Result<void> write_json(const std::string& path, const nlohmann::ordered_json& json) {
-  std::ofstream file(path);
-  file << json.dump(2) << "\n";
-  file.close();
-  if (file) return {};
-  return Error{ErrorCode::io, fmt::format("--json: {}: cannot be written", path)};
+/// Made before the run, which may take long: nothing runs for a record that cannot be written.
+Result<std::optional<WholeFile>> create_json(const std::string& path) {
+  if (path.empty()) return std::optional<WholeFile>();
+  auto file = WholeFile::create(path);
+  if (!file) return of_option("--json", file.error());
+  return std::optional<WholeFile>(std::move(*file));
+}
+
+Result<void> write_json(WholeFile& file, const nlohmann::ordered_json& json) {
+  auto written = file.write(json.dump(2) + "\n");
+  if (written) written = file.commit();
+  return written ? written : of_option("--json", written.error());
 }
 
 void run_emulate(EmulateCommand& command, Outcome& outcome) {
@@ -72,6 +81,8 @@ void run_emulate(EmulateCommand& command, Outcome& outcome) {
   }
   command.request.method = methods.contains("spin") ? emulate::Method::spin : emulate::Method::hold;
   command.request.padding = methods.contains("padding");
+  auto json = create_json(command.json);
+  if (!json) return report_error(json.error(), outcome);
   const auto run = emulate::run(command.request);
   if (!run) return report_error(run.error(), outcome);
   for (const std::string& warning : run->warnings) fmt::print(stderr, "weft: {}\n", warning);
@@ -92,18 +103,21 @@ void run_emulate(EmulateCommand& command, Outcome& outcome) {
                run->operations, to_text(ByteCount(run->bytes)), padding,
                to_text(run->program_time));
   }
-  if (command.json.empty()) return;
-  if (auto written = write_json(command.json, to_json(*run)); !written) {
+  if (!*json) return;
+  if (auto written = write_json(**json, to_json(*run)); !written) {
     report_error(written.error(), outcome);
   }
 }
 
-void run_calibrate(const std::string& json, Outcome& outcome) {
+void run_calibrate(const std::string& out, Outcome& outcome) {
+  const auto path = out.empty() ? emulate::calibration_path() : Result<std::string>(out);
+  if (!path) return report_error(path.error(), outcome);
+  auto file = emulate::CalibrationFile::create(*path);
+  if (!file) return report_error(file.error(), outcome);
   const auto calibrated = emulate::calibrate();
   if (!calibrated) return report_error(calibrated.error(), outcome);
   for (const std::string& note : calibrated->notes) fmt::print(stderr, "weft: {}\n", note);
-  const std::string path = json.empty() ? emulate::calibration_path() : json;
-  if (auto stored = emulate::store_calibration(path, calibrated->layers); !stored) {
+  if (auto stored = file->store(calibrated->layers); !stored) {
     return report_error(stored.error(), outcome);
   }
   for (const auto& [layer, values] : calibrated->layers) {
@@ -113,7 +127,7 @@ void run_calibrate(const std::string& json, Outcome& outcome) {
                    static_cast<std::uint64_t>(values.bandwidth_bytes_per_s))),
                values.overhead_ns);
   }
-  fmt::print("stored in {}\n", path);
+  fmt::print("stored in {}\n", *path);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/units.hpp"
+#include "cli/output_directory.hpp"
 #include "cli/stream_output.hpp"
 
 namespace weft::cli {
@@ -18,12 +19,6 @@ std::string path_for(const std::string& path, const std::string& name) {
   const std::filesystem::path whole(path);
   const std::string file = whole.stem().string() + "-" + name + whole.extension().string();
   return (whole.parent_path() / file).string();
-}
-
-Error of_option(const char* option, const Error& error) {
-  // A directory that is missing is not a missing input.
-  const ErrorCode code = error.code == ErrorCode::not_found ? ErrorCode::io : error.code;
-  return {code, fmt::format("{}: {}", option, error.message)};
 }
 
 }  // namespace

@@ -53,6 +53,12 @@ void add_force_option(CLI::App& command, bool& force, const char* group) {
   command.add_flag("--force", force, "overwrite existing files that are not weft's")->group(group);
 }
 
+Error of_option(const char* option, const Error& error) {
+  // A directory that is missing is not a missing input.
+  const ErrorCode code = error.code == ErrorCode::not_found ? ErrorCode::io : error.code;
+  return {code, fmt::format("{}: {}", option, error.message)};
+}
+
 Result<void> prepare_directory(const std::string& directory, bool force, std::string_view option) {
   if (directory.empty()) return {};
   std::error_code error;

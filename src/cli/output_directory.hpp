@@ -21,6 +21,9 @@ void add_force_option(CLI::App& command, bool& force, const char* group = "Outpu
 Result<void> refuse_foreign_files(const std::string& directory, bool force,
                                   std::string_view option = "--out");
 
+/// The error of writing what `option` names.
+Error of_option(const char* option, const Error& error);
+
 /// Makes the directory, and refuses one in which a file has the name of a record or a report but is
 /// none that weft wrote, unless `force`. Records and reports of earlier runs are replaced: that is
 /// what the directory is for. Does nothing for an empty name. Errors: the name is a file's (code

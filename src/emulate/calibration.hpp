@@ -5,8 +5,10 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/whole_file.hpp"
 #include "weft/result.hpp"
 
 namespace weft::emulate {
@@ -21,16 +23,32 @@ struct LayerCalibration {
 /// By layer: "ucx-mpich", "ucx-openmpi", "sockets".
 using Calibration = std::map<std::string, LayerCalibration>;
 
-/// $WEFT_CALIBRATION, or weft/calibration-HOST.json in $XDG_CACHE_HOME or ~/.cache.
-std::string calibration_path();
+/// $WEFT_CALIBRATION, or weft/calibration-HOST.json in $XDG_CACHE_HOME or ~/.cache. Error
+/// (not_found): the user has no home.
+Result<std::string> calibration_path();
 
 /// Empty when nothing was stored. Error: the file is damaged, or has figures that no machine has;
 /// names it.
 Result<Calibration> load_calibration(const std::string& path);
-Result<void> store_calibration(const std::string& path, const Calibration& calibration);
+/// The calibration of calibration_path(); empty where the user has no home.
+Result<Calibration> load_calibration();
+
+/// A new calibration's file. The one that is there stays as it is until `store`.
+class CalibrationFile {
+ public:
+  /// Errors (io, exhausted) name the file and the fix: nothing can be written there.
+  static Result<CalibrationFile> create(const std::string& path);
+  Result<void> store(const Calibration& calibration);
+
+ private:
+  explicit CalibrationFile(WholeFile file) : file_(std::move(file)) {}
+
+  WholeFile file_;
+};
 
 /// Measures each layer found here: starts two ranks that exchange messages, for some seconds. A
-/// layer that is not installed is left out; `notes` says why, a line each.
+/// layer that is not installed is left out. `notes` says why, and which figures are uncertain, a
+/// line each.
 struct Calibrated {
   Calibration layers;
   std::vector<std::string> notes;

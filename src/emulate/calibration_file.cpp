@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "emulate/calibration.hpp"
 #include "emulate/run.hpp"
@@ -28,20 +31,37 @@ bool is_plausible(const LayerCalibration& layer) {
          std::abs(layer.overhead_ns) <= kMostOverhead_ns;
 }
 
+std::optional<std::string> variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text != nullptr && *text != '\0' ? std::optional<std::string>(text) : std::nullopt;
+}
+
+/// $HOME, or what the system knows of the user; empty: neither.
+fs::path home_directory() {
+  if (const auto home = variable("HOME")) return *home;
+  std::array<char, 4096> memory{};
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwuid_r(::getuid(), &entry, memory.data(), memory.size(), &found);
+  return found != nullptr && found->pw_dir != nullptr ? found->pw_dir : "";
+}
+
 }  // namespace
 
-std::string calibration_path() {
-  if (const char* path = std::getenv("WEFT_CALIBRATION"); path != nullptr && *path != '\0') {
-    return path;
-  }
+Result<std::string> calibration_path() {
+  if (const auto path = variable("WEFT_CALIBRATION")) return *path;
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  const fs::path base = cache != nullptr && *cache != '\0'
-                            ? fs::path(cache)
-                            : fs::path(home != nullptr ? home : "/tmp") / ".cache";
-  return base / "weft" / fmt::format("calibration-{}.json", host.data());
+  const std::string file = fmt::format("calibration-{}.json", host.data());
+  if (const auto cache = variable("XDG_CACHE_HOME")) {
+    return (fs::path(*cache) / "weft" / file).string();
+  }
+  const fs::path home = home_directory();
+  if (!home.empty()) return (home / ".cache/weft" / file).string();
+  return Error{ErrorCode::not_found,
+               "HOME is not set, and the user has no entry that names a home, so there is no place "
+               "for the calibration; set WEFT_CALIBRATION to a file, or XDG_CACHE_HOME to a "
+               "directory"};
 }
 
 Result<Calibration> load_calibration(const std::string& path) {
@@ -66,25 +86,30 @@ Result<Calibration> load_calibration(const std::string& path) {
   return calibration;
 }
 
-Result<void> store_calibration(const std::string& path, const Calibration& calibration) {
+Result<Calibration> load_calibration() {
+  const auto path = calibration_path();
+  return path ? load_calibration(*path) : Calibration{};
+}
+
+Result<CalibrationFile> CalibrationFile::create(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(fs::path(path).parent_path(), error);
+  auto file = WholeFile::create(path);
+  if (file) return CalibrationFile(std::move(*file));
+  return Error{ErrorCode::io, fmt::format("{}; name another file with --out or WEFT_CALIBRATION",
+                                          file.error().message)};
+}
+
+Result<void> CalibrationFile::store(const Calibration& calibration) {
   nlohmann::ordered_json layers = nlohmann::ordered_json::object();
   for (const auto& [layer, values] : calibration) {
     layers[layer] = {{"latency_ns", values.latency_ns},
                      {"bandwidth_bytes_per_s", values.bandwidth_bytes_per_s},
                      {"overhead_ns", values.overhead_ns}};
   }
-  std::error_code error;
-  fs::create_directories(fs::path(path).parent_path(), error);
-  const std::string fresh = fmt::format("{}.{}", path, ::getpid());
-  std::ofstream file(fresh);
-  file << nlohmann::ordered_json{{"layers", layers}}.dump(2) << "\n";
-  file.close();
-  if (file) fs::rename(fresh, path, error);
-  if (!file || error) {
-    return Error{ErrorCode::io,
-                 fmt::format("{}: cannot be written; set WEFT_CALIBRATION to another file", path)};
-  }
-  return {};
+  const nlohmann::ordered_json json{{"layers", layers}};
+  if (auto written = file_.write(json.dump(2) + "\n"); !written) return written;
+  return file_.commit();
 }
 
 }  // namespace weft::emulate

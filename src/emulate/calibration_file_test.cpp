@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <pwd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "emulate/calibration.hpp"
 
 namespace weft::emulate {
 namespace {
+
+namespace fs = std::filesystem;
 
 class calibration_file : public ::testing::Test {
  protected:
@@ -48,6 +55,92 @@ TEST_F(calibration_file, with_figures_that_no_machine_has_is_refused) {
     EXPECT_NE(calibration.error().message.find(path_), std::string::npos);
     EXPECT_NE(calibration.error().message.find("anew by weft calibrate"), std::string::npos);
   }
+}
+
+TEST_F(calibration_file, is_replaced_only_by_a_whole_one) {
+  ASSERT_TRUE(load("250", "3e9", "-20"));
+  {
+    const auto abandoned = CalibrationFile::create(path_);
+    ASSERT_TRUE(abandoned) << abandoned.error().message;
+  }
+  EXPECT_DOUBLE_EQ(load_calibration(path_)->at("ucx-mpich").latency_ns, 250);
+  auto file = CalibrationFile::create(path_);
+  ASSERT_TRUE(file) << file.error().message;
+  ASSERT_TRUE(file->store({{"ucx-mpich", {300, 4e9, 10}}}));
+  EXPECT_DOUBLE_EQ(load_calibration(path_)->at("ucx-mpich").latency_ns, 300);
+}
+
+TEST_F(calibration_file, that_a_killed_process_was_writing_leaves_nothing) {
+  const fs::path directory = path_ + ".d";
+  fs::create_directories(directory);
+  const pid_t writer = ::fork();
+  if (writer == 0) {
+    auto file = CalibrationFile::create(directory / "calibration.json");
+    ::_exit(file.ok() ? 0 : 1);  // no destructor runs, as when it is killed
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(writer, &status, 0), writer);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(fs::is_empty(directory));
+  fs::remove_all(directory);
+}
+
+TEST_F(calibration_file, that_cannot_be_written_is_refused_before_anything_is_measured) {
+  std::ofstream(path_) << "a file";
+  const auto file = CalibrationFile::create(path_ + "/calibration.json");
+  ASSERT_FALSE(file);
+  EXPECT_NE(file.error().message.find("--out or WEFT_CALIBRATION"), std::string::npos);
+}
+
+/// Sets or (nullptr) removes a variable for as long as it lives.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* text = std::getenv(name)) before_ = text;
+    set(value);
+  }
+  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  void set(const char* value) const {
+    if (value != nullptr) {
+      ::setenv(name_, value, 1);
+    } else {
+      ::unsetenv(name_);
+    }
+  }
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+TEST(calibration_path, without_home_is_the_one_that_the_system_knows) {
+  const Variable file("WEFT_CALIBRATION", nullptr), cache("XDG_CACHE_HOME", nullptr);
+  const passwd* user = ::getpwuid(::getuid());
+  if (user == nullptr) GTEST_SKIP() << "the system does not know this user";
+  for (const char* home : {static_cast<const char*>(nullptr), ""}) {
+    const Variable unset("HOME", home);
+    const auto path = calibration_path();
+    ASSERT_TRUE(path) << path.error().message;
+    EXPECT_TRUE(path->starts_with((fs::path(user->pw_dir) / ".cache/weft/calibration-").string()))
+        << *path;
+  }
+}
+
+TEST(calibration_path, of_a_user_without_home_is_refused) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root becomes a user that nobody knows";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const char* name : {"WEFT_CALIBRATION", "XDG_CACHE_HOME", "HOME"}) ::unsetenv(name);
+    if (::setuid(4'000'000'000U) != 0) ::_exit(2);
+    const auto path = calibration_path();
+    const bool refused = !path && path.error().message.find("XDG_CACHE_HOME") != std::string::npos;
+    ::_exit(refused && load_calibration() && load_calibration()->empty() ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

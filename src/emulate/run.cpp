@@ -79,7 +79,7 @@ Result<EmulatedRun> run_sockets(const EmulationRequest& request) {
     }
   }
   if (is_for_unix_socket(request)) return run_unix_sockets(request);
-  auto calibration = load_calibration(calibration_path());
+  auto calibration = load_calibration();
   if (!calibration) return calibration.error();
   Knobs knobs;
   const auto setting = set_knobs(request, kSocketsLayer, *calibration, knobs);
@@ -121,7 +121,7 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
   if (!request.server.empty()) return run_sockets(request);
   auto command = inspect_command(request.command);
   if (!command) return command.error();
-  auto calibration = load_calibration(calibration_path());
+  auto calibration = load_calibration();
   if (!calibration) return calibration.error();
   auto block = BlockFile::make();
   if (!block) return block.error();

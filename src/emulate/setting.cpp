@@ -11,10 +11,12 @@ namespace {
 constexpr double kPicosecondsPerNanosecond = 1e3;
 
 Error uncalibrated(std::string_view option, const std::string& layer) {
+  const auto path = calibration_path();
+  if (!path) return {path.error().code, fmt::format("{}: {}", option, path.error().message)};
   return {
       ErrorCode::not_found,
       fmt::format("{}: needs the native figures of {}, and {} has none: run weft calibrate once",
-                  option, layer, calibration_path())};
+                  option, layer, *path)};
 }
 
 Result<double> rate_of(const BandwidthAsked& asked, const std::string& layer,
@@ -98,7 +100,7 @@ Result<Setting> set_knobs(const EmulationRequest& request, const std::string& la
 }
 
 Result<double> asked_rate(const EmulationRequest& request, const std::string& layer) {
-  auto calibration = load_calibration(calibration_path());
+  auto calibration = load_calibration();
   if (!calibration) return calibration.error();
   return rate_of(request.bandwidth, layer, *calibration);
 }

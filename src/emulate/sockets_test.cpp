@@ -68,7 +68,7 @@ TEST_F(emulated_sockets, memcached_answers_right_and_no_sooner_than_the_link_let
 
 TEST_F(emulated_sockets, a_calibrated_overhead_shortens_no_latency) {
   const std::string path = ::testing::TempDir() + "/sockets_calibration.json";
-  ASSERT_TRUE(store_calibration(path, {{kSocketsLayer, {10'000, 1e9, 990'000}}}));
+  ASSERT_TRUE(CalibrationFile::create(path)->store({{kSocketsLayer, {10'000, 1e9, 990'000}}}));
   ::setenv("WEFT_CALIBRATION", path.c_str(), 1);
   EmulationRequest request = memcached(kClient);
   request.latency.value = kLatency;
