@@ -14,6 +14,7 @@
 #include "emulate/calibration.hpp"
 #include "emulate/command.hpp"
 #include "emulate/links_file.hpp"
+#include "emulate/listable_path.hpp"
 #include "emulate/setting.hpp"
 #include "emulate/sockets.hpp"
 #include "emulate/verdict.hpp"
@@ -22,28 +23,51 @@
 namespace weft::emulate {
 namespace {
 
-/// The variables that name the block and load the modules, these in front of the user's own.
-Result<Variables> variables_for_ranks(const BlockFile& block) {
+/// Variables of ranks, and the files that they name, for as long as the ranks run.
+struct RankEnvironment {
+  Variables variables;
+  std::vector<ListablePath> files;
+};
+
+/// Sets a variable to the paths, in front of those that the user has there.
+Result<void> set_list(RankEnvironment& all, const char* variable,
+                      const std::vector<std::string>& paths) {
+  std::string list;
+  for (const std::string& path : paths) {
+    auto listable = ListablePath::of(path);
+    if (!listable) return listable.error();
+    if (!list.empty()) list += ':';
+    list += listable->text();
+    all.files.push_back(std::move(*listable));
+  }
+  const char* own = std::getenv(variable);
+  if (own != nullptr && *own != '\0') list += fmt::format(":{}", own);
+  all.variables.emplace_back(variable, list);
+  return {};
+}
+
+/// The variables that name the block and load the modules.
+Result<RankEnvironment> environment_of_ranks(const BlockFile& block) {
   auto module = find_module("libweft_emulate_ucx.so");
   if (!module) {
     return Error{module.error().code,
                  fmt::format("{}; build weft with libucx-dev", module.error().message)};
   }
-  const char* preloaded = std::getenv("LD_PRELOAD");
-  std::string preload = *module;
-  if (const auto verbs = find_module("libweft_emulate_verbs.so")) preload += ":" + *verbs;
-  if (preloaded != nullptr && *preloaded != '\0') preload += fmt::format(":{}", preloaded);
-  Variables variables{{kBlockVariable, block.path()}, {"LD_PRELOAD", preload}};
+  RankEnvironment all;
+  all.variables.emplace_back(kBlockVariable, block.path());
+  std::vector<std::string> preloaded{*module};
+  if (const auto verbs = find_module("libweft_emulate_verbs.so")) preloaded.push_back(*verbs);
+  if (auto set = set_list(all, "LD_PRELOAD", preloaded); !set) return set.error();
   // Programs on libfabric load theirs by themselves, as a provider that hooks others.
   const std::filesystem::path providers =
       std::filesystem::path(*module).parent_path() / "weft-providers";
   if (std::filesystem::exists(providers)) {
-    const char* path = std::getenv("FI_PROVIDER_PATH");
-    std::string all = providers.string();
-    if (path != nullptr && *path != '\0') all += fmt::format(":{}", path);
-    variables.insert(variables.end(), {{"FI_PROVIDER_PATH", all}, {"FI_HOOK", "weft"}});
+    if (auto set = set_list(all, "FI_PROVIDER_PATH", {providers.string()}); !set) {
+      return set.error();
+    }
+    all.variables.emplace_back("FI_HOOK", "weft");
   }
-  return variables;
+  return all;
 }
 
 unsigned cores_here() {
@@ -140,16 +164,17 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
   }
   auto setting = set_knobs(request, layer, *calibration, (*block)->knobs);
   if (!setting) return setting.error();
-  auto variables = variables_for_ranks(*block);
-  if (!variables) return variables.error();
+  auto environment = environment_of_ranks(*block);
+  if (!environment) return environment.error();
+  Variables& variables = environment->variables;
   if (request.use_ucx && command->mpi == "openmpi") {
-    for (auto& variable : ucx_variables()) variables->push_back(std::move(variable));
+    for (auto& variable : ucx_variables()) variables.push_back(std::move(variable));
   } else {
     auto one_sided = one_sided_variables(*command);
     if (!one_sided) return one_sided.error();
-    for (auto& variable : *one_sided) variables->push_back(std::move(variable));
+    for (auto& variable : *one_sided) variables.push_back(std::move(variable));
   }
-  auto ended = run_command(*command, *variables, request.capture_stdout, &**block);
+  auto ended = run_command(*command, variables, request.capture_stdout, &**block);
   if (!ended) return ended.error();
   if (StopSignals::number() != 0) {
     return Error{ErrorCode::cancelled, "stopped by a signal; no result"};
