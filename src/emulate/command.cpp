@@ -20,6 +20,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -100,9 +101,10 @@ struct OneSidedChoice {
 OneSidedChoice one_sided_choice(const Command& command) {
   constexpr std::string_view kVariable = "OMPI_MCA_osc";
   const auto& words = command.words;
-  for (std::size_t i = 1; i + 1 < words.size() && words[i] != command.program; ++i) {
+  const std::size_t end = command.program_at > 0 ? command.program_at : words.size();
+  for (std::size_t i = 1; i + 1 < end; ++i) {
     const bool sets_parameter = words[i].ends_with("-mca") || words[i].ends_with("-gmca");
-    if (sets_parameter && words[i + 1] == "osc" && i + 2 < words.size()) {
+    if (sets_parameter && words[i + 1] == "osc" && i + 2 < end) {
       return {words[i + 2], words[i] + " osc"};
     }
     if (words[i] == "-x" && words[i + 1].starts_with(std::string(kVariable) + "=")) {
@@ -137,6 +139,24 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
+/// The number of words behind a launcher's option that are its values and may look like programs:
+/// `--mca plm_rsh_agent ssh` starts no ssh.
+std::size_t values_of(const std::string& option) {
+  static const std::map<std::string, std::size_t> counts{{"-mca", 2},
+                                                         {"--mca", 2},
+                                                         {"-gmca", 2},
+                                                         {"--gmca", 2},
+                                                         {"-genv", 2},
+                                                         {"-env", 2},
+                                                         {"-launcher", 1},
+                                                         {"-bootstrap", 1},
+                                                         {"-launcher-exec", 1},
+                                                         {"-bootstrap-exec", 1},
+                                                         {"-rmk", 1}};
+  const auto found = counts.find(option);
+  return found == counts.end() ? 0 : found->second;
+}
+
 /// Completes a `weft run` command: makes its processes communicate by libfabric, whose operations
 /// the module can hold, and finds the program.
 Result<void> complete_own_launch(Command& command) {
@@ -154,10 +174,15 @@ Result<void> complete_own_launch(Command& command) {
                     "libfabric:tcp, or give weft run its own --link without weft emulate",
                     fabric));
   }
-  if (options_end != words.end() && options_end + 1 != words.end()) {
-    command.program = find_program(*(options_end + 1)).string();
+  const auto program_at = static_cast<std::size_t>(options_end - words.begin()) + 1;
+  if (program_at < words.size()) {
+    command.program = find_program(words[program_at]).string();
+    command.program_at = program_at;
   }
-  if (fabric.empty()) words.insert(words.begin() + 2, {std::string(kOption), "libfabric:tcp"});
+  if (fabric.empty()) {
+    words.insert(words.begin() + 2, {std::string(kOption), "libfabric:tcp"});
+    if (command.program_at > 0) command.program_at += 2;
+  }
   return {};
 }
 
@@ -273,9 +298,11 @@ Result<Command> inspect_command(const std::vector<std::string>& words) {
   if (auto mpi = mpi_of_launcher(words.front())) {
     command.mpi = *mpi;
     for (std::size_t i = 1; i < words.size() && command.program.empty(); ++i) {
-      if (words[i].starts_with('-')) continue;
-      if (const fs::path place = find_program(words[i]); is_program(place)) {
+      if (words[i].starts_with('-')) {
+        i += values_of(words[i]);
+      } else if (const fs::path place = find_program(words[i]); is_program(place)) {
         command.program = place.string();
+        command.program_at = i;
       }
     }
   } else {

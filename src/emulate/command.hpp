@@ -19,6 +19,9 @@ struct Command {
   std::vector<std::string> words;
   std::string mpi;      ///< "mpich", "openmpi"; empty: its first word is a program, no launcher
   std::string program;  ///< the file that is started; empty: it was not found among the words
+  /// The program's word: those before it are the launcher's. 0: there is no launcher, or no program
+  /// was found.
+  std::size_t program_at = 0;
 
   /// The layer of its messages in a calibration.
   std::string layer() const { return mpi.empty() ? "ucx-mpich" : "ucx-" + mpi; }

@@ -41,6 +41,16 @@ TEST(command, the_program_is_found_behind_the_launchers_options) {
   ASSERT_TRUE(command.ok());
   EXPECT_EQ(command->mpi, "mpich");
   EXPECT_EQ(command->program, program);
+  EXPECT_EQ(command->program_at, 3U);
+}
+
+TEST(command, a_value_of_a_launchers_option_is_not_the_program) {
+  const std::string program = elf_file("launched_program", true, 0755);
+  const auto command =
+      inspect_command({"mpirun.mpich", "-genv", "SHELL", "/bin/sh", "-n", "2", program, "sh"});
+  ASSERT_TRUE(command.ok());
+  EXPECT_EQ(command->program, program);
+  EXPECT_EQ(command->program_at, 6U);
 }
 
 TEST(command, a_program_without_a_launcher_is_one) {
@@ -55,6 +65,7 @@ TEST(command, weft_run_communicates_by_libfabric) {
   const auto command = inspect_command({weft, "run", "-n", "2", "--", program, "--fabric", "tcp"});
   ASSERT_TRUE(command.ok());
   EXPECT_EQ(command->program, program);
+  EXPECT_EQ(command->program_at, 7U);
   EXPECT_EQ(command->words,
             (std::vector<std::string>{weft, "run", "--fabric", "libfabric:tcp", "-n", "2", "--",
                                       program, "--fabric", "tcp"}));
@@ -109,6 +120,7 @@ TEST(command, one_sided_operations_of_open_mpi_become_messages) {
     EXPECT_TRUE(one_sided_variables(chosen)->empty());
   }
   Command behind = plain;  // the program's own words choose nothing
+  behind.program_at = 3;
   behind.words.insert(behind.words.end(), {"--mca", "osc", "rdma"});
   EXPECT_EQ(*one_sided_variables(behind), messages);
 }

@@ -176,9 +176,7 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
   }
   auto ended = run_command(*command, variables, request.capture_stdout, &**block);
   if (!ended) return ended.error();
-  if (StopSignals::number() != 0) {
-    return Error{ErrorCode::cancelled, "stopped by a signal; no result"};
-  }
+  if (StopSignals::number() != 0) return stopped();
   auto judged = judge(**block, *command, *ended);
   if (!judged) return judged;
   if (auto good = check_places(request, **block); !good) return good.error();

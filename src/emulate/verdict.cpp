@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -29,10 +30,11 @@ struct Seen {
   unsigned expected = 0;
 };
 
-/// The number of ranks that `-n 2` (or -np, -c) asks for; 0: the command does not say.
-unsigned ranks_asked(const std::vector<std::string>& words) {
+/// The number of ranks that the launcher's `-n 2` (or -np, -c) asks for; 0: it does not say.
+unsigned ranks_asked(const Command& command) {
   static const std::set<std::string> options{"-n", "-np", "--np", "-c", "--n"};
-  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+  const auto& words = command.words;
+  for (std::size_t i = 1; i + 1 < command.program_at; ++i) {
     if (options.contains(words[i])) {
       return static_cast<unsigned>(std::strtoul(words[i + 1].c_str(), nullptr, 10));
     }
@@ -41,7 +43,7 @@ unsigned ranks_asked(const std::vector<std::string>& words) {
 }
 
 Seen look(const ControlBlock& block, const Command& command) {
-  Seen seen{.ranks = {}, .expected = ranks_asked(command.words)};
+  Seen seen{.ranks = {}, .expected = ranks_asked(command)};
   const unsigned count = std::min(block.processes.load(), kMostProcesses);
   for (unsigned i = 0; i < count; ++i) {
     const ProcessRecord& record = block.process[i];
@@ -60,6 +62,15 @@ Seen look(const ControlBlock& block, const Command& command) {
   }
   seen.expected = std::max(seen.expected, static_cast<unsigned>(seen.ranks.size()));
   return seen;
+}
+
+/// "rank 3", "ranks 0, 1, 2": of many, the first ones.
+std::string names_of(const std::vector<int>& ranks) {
+  constexpr std::size_t kNamed = 8;
+  const std::span named(ranks.data(), std::min(ranks.size(), kNamed));
+  const std::size_t more = ranks.size() - named.size();
+  return fmt::format("rank{} {}{}", ranks.size() == 1 ? "" : "s", fmt::join(named, ", "),
+                     more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
 /// The ranks that died, of which all but the first were ended by their launcher; nothing where all
@@ -85,8 +96,7 @@ std::optional<Error> died(const Seen& seen, const Command& command, const Ended&
     break;
   }
   if (!is_known) {
-    return no_result(
-        fmt::format("ranks {} died before they had finished{}", fmt::join(unfinished, ", "), how));
+    return no_result(fmt::format("{} died before they had finished{}", names_of(unfinished), how));
   }
   const RankSeen& process = seen.ranks.at(first);
   const bool has_exited = (process.stage & stage_exited) != 0;
@@ -136,9 +146,11 @@ Error not_interposed(const Seen& seen, const Command& command, unsigned interpos
     }
   }
   return no_result(fmt::format(
-      "{}: {} of {} ranks were interposed, rank {} not: it runs on another host, or communicates "
-      "by something else than UCX",
-      program, interposed, seen.expected, fmt::join(lacking, ", ")));
+      "{}: {} of {} ranks were interposed, {} not: {} on another host, or {} by something else "
+      "than UCX",
+      program, interposed, seen.expected, names_of(lacking),
+      lacking.size() == 1 ? "it runs" : "they run",
+      lacking.size() == 1 ? "communicates" : "communicate"));
 }
 
 void add_counters(const ControlBlock& block, EmulatedRun& run) {
@@ -218,6 +230,10 @@ std::string other_launcher(const Command& command) {
 
 Error no_result(std::string text) {
   return {ErrorCode::unavailable, fmt::format("{}; no result", text)};
+}
+
+Error stopped() {
+  return {ErrorCode::cancelled, "stopped by a signal; no result"};
 }
 
 Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, const Ended& ended) {

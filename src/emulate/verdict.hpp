@@ -14,5 +14,7 @@ Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, con
 
 /// The error of a run that measures nothing: `text`, and that there is no result.
 Error no_result(std::string text);
+/// The error of a run that weft was told to end.
+Error stopped();
 
 }  // namespace weft::emulate

@@ -31,7 +31,8 @@ class verdict : public ::testing::Test {
   }
 
   std::unique_ptr<ControlBlock> block_ = std::make_unique<ControlBlock>();
-  Command command_{.words = {"mpirun", "-n", "2", "./p"}, .mpi = "mpich", .program = "./p"};
+  Command command_{
+      .words = {"mpirun", "-n", "2", "./p"}, .mpi = "mpich", .program = "./p", .program_at = 3};
 };
 
 TEST_F(verdict, ranks_that_were_interposed_and_communicated_are_a_result) {
@@ -52,6 +53,25 @@ TEST_F(verdict, nothing_interposed_is_no_result) {
 TEST_F(verdict, a_rank_without_interposition_is_named) {
   add_rank(0, kComplete);
   EXPECT_NE(refusal().find("1 of 2 ranks were interposed, rank 1 not"), std::string::npos);
+}
+
+TEST_F(verdict, of_hundreds_of_ranks_without_interposition_the_first_ones_are_named) {
+  add_rank(0, kComplete);
+  command_.words[2] = "300";
+  EXPECT_NE(refusal().find(
+                "1 of 300 ranks were interposed, ranks 1, 2, 3, 4, 5, 6, 7, 8 and 291 more not"),
+            std::string::npos)
+      << refusal();
+}
+
+TEST_F(verdict, options_of_the_program_ask_for_no_ranks) {
+  add_rank(0, kComplete);
+  add_rank(1, kComplete);
+  command_.words = {"mpirun", "./p", "-n", "8"};
+  command_.program_at = 1;
+  EXPECT_EQ(judge(*block_, command_, {})->ranks, 2U);
+  command_ = {.words = {"bash", "-c", "8", "-n", "8"}, .mpi = {}, .program = "/bin/bash"};
+  EXPECT_EQ(judge(*block_, command_, {})->ranks, 2U);
 }
 
 TEST_F(verdict, open_mpi_without_ucx_is_told_how_to_switch) {
