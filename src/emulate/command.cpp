@@ -25,7 +25,9 @@
 #include <span>
 #include <utility>
 
+#include "base/descriptor.hpp"
 #include "base/mpi_launcher.hpp"
+#include "emulate/process_tree.hpp"
 #include "emulate/rank_watch.hpp"
 #include "runtime/stop_signals.hpp"
 
@@ -219,18 +221,48 @@ class StopsBlocked {
   ::_exit(127);
 }
 
-/// Passes on that weft is to end, once: a signal to weft alone does not reach the command.
+/// Passes on that weft is to end: a signal to weft alone does not reach the command. A second one
+/// kills all of its processes. None outlives a launcher that was told to end or was killed.
 class StopPassedOn {
  public:
-  explicit StopPassedOn(pid_t child) : child_(child) {}
+  StopPassedOn(pid_t launcher, const RankWatch* ranks)
+      : launcher_(launcher), ranks_(ranks), below_(launcher) {}
+
   void look() {
-    if (told_ || StopSignals::number() == 0) return;
-    told_ = true;
-    ::kill(child_, SIGTERM);
+    if (StopSignals::number() == 0) return;
+    if (!told_) {
+      told_ = true;
+      find_all();
+      ::kill(launcher_, SIGTERM);
+      ::kill(launcher_, SIGCONT);  // a stopped process would not notice
+      below_.signal(SIGCONT);
+    }
+    // Some senders, timeout(1) among them, send the first one twice.
+    if (StopSignals::count() < 2 || StopSignals::since_first() < kOneRequest) return;
+    find_all();
+    ::kill(launcher_, SIGKILL);
+    below_.signal(SIGKILL);
+  }
+
+  void launcher_ended(int status) {
+    if (!told_ && !WIFSIGNALED(status)) return;
+    find_all();
+    below_.end(kEndWithin);
   }
 
  private:
-  pid_t child_;
+  static constexpr Duration kOneRequest = Duration::milliseconds(500);
+  static constexpr auto kEndWithin = std::chrono::milliseconds(500);
+
+  void find_all() {
+    below_.look();
+    if (ranks_ == nullptr) return;
+    for (const std::int32_t pid : ranks_->running()) below_.add(pid);
+  }
+
+  pid_t launcher_;
+  const RankWatch* ranks_;
+  ProcessTree below_;
   bool told_ = false;
 };
 
@@ -242,11 +274,6 @@ bool read_part(int output, std::string& text) {
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/// Returns whether the child has ended, and sets `status` then.
-bool has_ended(pid_t child, bool waits, int& status) {
-  return ::waitpid(child, &status, waits ? 0 : WNOHANG) == child;
-}
-
 /// Waits until the child ends, and reads its output meanwhile. A process that the child left in the
 /// background may hold the output open for ever: reading ends half a second after the child. Sets
 /// wall_time and stdout_text, and returns waitpid's status.
@@ -256,26 +283,23 @@ int await_end(pid_t child, int output, Ended& ended, RankWatch* ranks) {
   constexpr int kUntilTheFirst_ms = 10;  // a rank that dies at once shall have been seen
   constexpr auto kReadOnFor = std::chrono::milliseconds(500);
   const auto start = Clock::now();
-  StopPassedOn stop(child);
-  int end = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
-  const bool is_told_of_end = end >= 0;
+  StopPassedOn stop(child, ranks);
+  const Descriptor end(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   int status = 0;
   std::optional<Clock::time_point> ended_at;
   std::vector<pollfd> polled;
   for (;;) {
-    if (!ended_at && has_ended(child, output < 0 && !is_told_of_end, status)) {
+    if (!ended_at && ::waitpid(child, &status, WNOHANG) == child) {
       ended_at = Clock::now();
-      if (end >= 0) ::close(std::exchange(end, -1));
+      stop.launcher_ended(status);
     }
-    if (ended_at && (output < 0 || Clock::now() - *ended_at > kReadOnFor)) break;
-    polled.assign({{output, POLLIN, 0}, {end, POLLIN, 0}});
+    const bool reads_on = output >= 0 && StopSignals::number() == 0;
+    if (ended_at && (!reads_on || Clock::now() - *ended_at > kReadOnFor)) break;
+    polled.assign({{output, POLLIN, 0}, {ended_at ? -1 : end.get(), POLLIN, 0}});
     if (ranks != nullptr) ranks->add_to(polled);
     const bool waits_for_first = ranks != nullptr && !ranks->knows_any();
     if (!ended_at) stop.look();
-    if (::poll(polled.data(), polled.size(), waits_for_first ? kUntilTheFirst_ms : kLookEvery_ms) <=
-        0) {
-      continue;
-    }
+    ::poll(polled.data(), polled.size(), waits_for_first ? kUntilTheFirst_ms : kLookEvery_ms);
     if (ranks != nullptr) ranks->take(std::span(polled).subspan(2));
     if (output >= 0 && polled.front().revents != 0 && !read_part(output, ended.stdout_text)) {
       output = -1;

@@ -173,5 +173,85 @@ TEST(emulated_command, ends_when_weft_is_told_to_end) {
   signals.emplace();  // forgets it
 }
 
+/// Commands that tell by a FIFO when they are where a test wants them, and tests that then tell
+/// weft to end.
+class stopped_command : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fifo_ = ::testing::TempDir() + "/stopped-" + std::to_string(::getpid());
+    ASSERT_EQ(::mkfifo(fifo_.c_str(), 0600), 0);
+  }
+  void TearDown() override {
+    ::unlink(fifo_.c_str());
+    signals_.reset();
+    signals_.emplace();  // forgets those that came
+  }
+
+  /// The number that the command writes to $FIFO.
+  pid_t heard() const {
+    std::ifstream file(fifo_);
+    pid_t pid = 0;
+    file >> pid;
+    return pid;
+  }
+  static void wait_until_stopped(pid_t pid) {
+    std::string name, state;
+    while (state != "T" && state != "Z") {
+      std::ifstream("/proc/" + std::to_string(pid) + "/stat") >> name >> name >> state;
+    }
+  }
+  /// Runs the script while `stops` runs in a thread of its own.
+  template <class Stops>
+  Result<Ended> run_script(const std::string& script, Stops stops) {
+    const auto command = inspect_command({"bash", "-c", script});
+    if (!command) return command.error();
+    std::thread thread(stops);
+    auto ended = run_command(*command, {{"FIFO", fifo_}}, false);
+    thread.join();
+    return ended;
+  }
+
+  std::string fifo_;
+  std::optional<StopSignals> signals_{std::in_place};
+};
+
+bool is_gone(pid_t pid) {
+  std::string name, state = "Z";
+  std::ifstream("/proc/" + std::to_string(pid) + "/stat") >> name >> name >> state;
+  return state == "Z";
+}
+
+TEST_F(stopped_command, ends_although_a_debugger_had_stopped_it) {
+  const auto ended = run_script("echo $$ > $FIFO; kill -STOP $$; sleep 1000", [this] {
+    wait_until_stopped(heard());
+    ::kill(::getpid(), SIGTERM);
+  });
+  ASSERT_TRUE(ended) << ended.error().message;
+  EXPECT_EQ(ended->signal, SIGTERM);
+}
+
+TEST_F(stopped_command, that_ignores_the_request_is_killed_at_the_second_one) {
+  const auto ended = run_script("trap '' TERM; echo $$ > $FIFO; sleep 1000", [this] {
+    (void)heard();
+    ::kill(::getpid(), SIGTERM);
+    while (StopSignals::count() < 1) std::this_thread::yield();
+    ::kill(::getpid(), SIGTERM);
+  });
+  ASSERT_TRUE(ended) << ended.error().message;
+  EXPECT_EQ(ended->signal, SIGKILL);
+}
+
+TEST_F(stopped_command, takes_the_processes_that_it_started_with_it) {
+  pid_t rank = 0;
+  const auto ended = run_script(
+      "(trap '' TERM; echo $BASHPID > $FIFO; kill -STOP $BASHPID; sleep 1000) & wait", [&] {
+        rank = heard();
+        wait_until_stopped(rank);
+        ::kill(::getpid(), SIGTERM);
+      });
+  ASSERT_TRUE(ended) << ended.error().message;
+  EXPECT_TRUE(is_gone(rank));
+}
+
 }  // namespace
 }  // namespace weft::emulate

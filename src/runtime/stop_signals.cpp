@@ -49,11 +49,11 @@ StopSignals::~StopSignals() {
   watched = false;
 }
 
-int StopSignals::count() const {
+int StopSignals::count() {
   return received;
 }
 
-Duration StopSignals::since_first() const {
+Duration StopSignals::since_first() {
   return monotonic_now() - (Instant() + Duration(first_at_ns));
 }
 

@@ -24,10 +24,10 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
 
   /// Returns how many came since the outermost one was made.
-  int count() const;
+  static int count();
   bool came() const { return count() > 0; }
   /// For how long it has been known; only when one came.
-  Duration since_first() const;
+  static Duration since_first();
   /// The first of them, SIGINT or SIGTERM; 0 when none came. Known until the next outermost one is
   /// made.
   static int number();
