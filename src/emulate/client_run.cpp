@@ -2,19 +2,40 @@
 #include "emulate/client_run.hpp"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
+#include <array>
 #include <chrono>
+#include <utility>
 
 #include "base/mpi_launcher.hpp"
-#include "emulate/own_process.hpp"
-#include "emulate/server_process.hpp"
 #include "emulate/sockets.hpp"
 #include "emulate/verdict.hpp"
+#include "runtime/stop_signals.hpp"
 
 namespace weft::emulate {
 
+Result<ClientRun> run_until_ended(Start client, const StopRequest& stop,
+                                  const std::function<void(std::span<const int>)>& sleep) {
+  const auto began = std::chrono::steady_clock::now();
+  OwnedProcess process(std::move(client));
+  if (!process.was_started()) {
+    return Error{ErrorCode::io, "no process could be started for the client"};
+  }
+  const std::array<int, 2> awaited{process.descriptor(), stop.descriptor()};
+  while (!process.status()) {
+    if (stop.came()) return stopped();
+    sleep(awaited);
+  }
+  const std::chrono::duration<double> all = std::chrono::steady_clock::now() - began;
+  ClientRun ran;
+  ran.status = *process.status();
+  ran.seconds = all.count();
+  return ran;
+}
+
 Result<EmulatedRun> run_client(const EmulationRequest& request, const std::string& advice,
-                               const std::function<Result<ClientRun>(int output)>& run_both) {
+                               const RunBoth& run_both) {
   if (request.command.empty()) {
     return Error{ErrorCode::invalid_argument,
                  "no client; write it behind --, as -- ./client {server}, or {socket}"};
@@ -27,7 +48,11 @@ Result<EmulatedRun> run_client(const EmulationRequest& request, const std::strin
   }
   const Capture capture(request.capture_stdout);
   const auto began = std::chrono::steady_clock::now();
-  const auto ran = in_own_process<ClientRun>([&] { return run_both(capture.output()); });
+  const auto ran = in_own_process<ClientRun>([&](const StopRequest& stop) {
+    ::prctl(PR_SET_PDEATHSIG, 0);  // the request comes when weft is killed, too
+    return run_both(capture.output(), stop);
+  });
+  if (StopSignals::number() != 0) return stopped();
   if (!ran) return ran.error();
   if (ran->status != 0) {
     return no_result(fmt::format("{} {}", client, how_it_ended(ran->status)));

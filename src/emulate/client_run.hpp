@@ -5,9 +5,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
+#include "emulate/own_process.hpp"
 #include "emulate/run.hpp"
+#include "emulate/server_process.hpp"
 #include "weft/result.hpp"
 
 namespace weft::emulate {
@@ -20,10 +23,19 @@ struct ClientRun {
   std::uint64_t bytes = 0;
 };
 
-/// Calls `run_both` in a process of its own, with the descriptor that the client writes its output
-/// to, and judges its result. A client that cannot be started, that failed or that sent nothing
-/// is an error; `advice` says how a client reaches the server.
+/// Runs the client until it has ended, or `stop` came (error: cancelled). `sleep` returns when one
+/// of the descriptors is readable, or at any time before.
+Result<ClientRun> run_until_ended(Start client, const StopRequest& stop,
+                                  const std::function<void(std::span<const int>)>& sleep);
+
+/// Runs both, until the client has ended or `stop` came. The client writes to `output`.
+using RunBoth = std::function<Result<ClientRun>(int output, const StopRequest& stop)>;
+
+/// Calls `run_both` in a process of its own, which ends server and client in order also when weft
+/// is told to end or dies, and judges its result. A client that cannot be started, that failed or
+/// that sent nothing is an error; `advice` says how a client reaches the server. Error (cancelled):
+/// weft was told to end.
 Result<EmulatedRun> run_client(const EmulationRequest& request, const std::string& advice,
-                               const std::function<Result<ClientRun>(int output)>& run_both);
+                               const RunBoth& run_both);
 
 }  // namespace weft::emulate

@@ -2,15 +2,12 @@
 // A piece of work in a process of its own, which may join namespaces that it can never leave again.
 #pragma once
 
-#include <signal.h>
+#include <poll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -19,9 +16,29 @@
 
 namespace weft::emulate {
 
-/// Calls `work`, which returns a Result<T>, in a forked process with one thread, and returns its
-/// result. The process ignores SIGINT and SIGTERM, which its own children get as well, and ends
-/// with the calling thread. Error (io): the process could not be started, or died.
+/// How a process of weft's own learns that its work is to end: weft was told to end, or is gone.
+class StopRequest {
+ public:
+  explicit StopRequest(int descriptor) : descriptor_(descriptor) {}
+  /// Readable once the request came, and for ever after.
+  int descriptor() const { return descriptor_; }
+  bool came() const {
+    pollfd one{descriptor_, POLLIN, 0};
+    return ::poll(&one, 1, 0) > 0;
+  }
+
+ private:
+  int descriptor_;
+};
+
+/// Calls `work` in a forked process with one thread, and returns when that has ended. The process
+/// ignores SIGINT and SIGTERM, which a terminal sends to all processes at once: the request tells
+/// it of them, when weft counts them (runtime/stop_signals.hpp). The kernel kills it with the
+/// calling thread.
+void call_in_own_process(const std::function<void(const StopRequest&)>& work);
+
+/// Calls `work`, which returns a Result<T>, in such a process and returns its result. Error (io):
+/// the process could not be started, or died.
 template <class T, class Work>
 Result<T> in_own_process(Work work) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -36,12 +53,8 @@ Result<T> in_own_process(Work work) {
       ::mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return Error{ErrorCode::io, "no memory to share with a process"};
   auto* told = new (memory) Told;
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::signal(SIGINT, SIG_IGN);
-    ::signal(SIGTERM, SIG_IGN);
-    const Result<T> result = work();
+  call_in_own_process([&](const StopRequest& stop) {
+    const Result<T> result = work(stop);
     told->good = result.ok();
     if (result) {
       told->value = *result;
@@ -51,12 +64,9 @@ Result<T> in_own_process(Work work) {
       std::memcpy(told->message, text.data(), std::min(text.size(), sizeof told->message - 1));
     }
     told->told = true;
-    ::_exit(0);
-  }
-  while (child > 0 && ::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  });
   Result<T> result = Error{ErrorCode::io, "a process of weft's own died, or could not be started"};
-  if (child > 0 && told->told) {
+  if (told->told) {
     if (told->good) {
       result = told->value;
     } else {

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -74,24 +75,50 @@ pid_t start_process(Start start) {
   return pid;
 }
 
+OwnedProcess::OwnedProcess(Start start)
+    : leads_group_(start.own_group),
+      pid_(start_process(std::move(start))),
+      ended_(pid_ > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)) : -1) {}
+
+std::optional<int> OwnedProcess::status() {
+  int status = 0;
+  if (!status_ && pid_ > 0 && ::waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
+  return status_;
+}
+
+void OwnedProcess::signal(int number) const {
+  ::kill(leads_group_ ? -pid_ : pid_, number);
+}
+
+OwnedProcess::~OwnedProcess() {
+  if (pid_ <= 0 || status()) return;
+  signal(SIGTERM);
+  signal(SIGCONT);  // a stopped process would not notice
+  const auto until = std::chrono::steady_clock::now() + kEndsWithin;
+  while (!status()) {
+    if (std::chrono::steady_clock::now() > until) signal(SIGKILL);
+    ::usleep(1'000);
+  }
+}
+
 Server::Server(const std::string& command, Start start)
-    : command_(command), pid_(start_process(std::move(start))) {}
+    : command_(command), process_(std::move(start)) {}
 
 Result<void> Server::check(const char* when) {
-  if (pid_ < 0) return Error{ErrorCode::io, "--server: no process could be started"};
-  int status = 0;
-  if (pid_ > 0 && ::waitpid(pid_, &status, WNOHANG) == pid_) {
-    pid_ = 0;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      return no_result(fmt::format("--server '{}': {} {}", command_, how_it_ended(status), when));
-    }
+  if (!process_.was_started()) {
+    return Error{ErrorCode::io, "--server: no process could be started"};
+  }
+  if (const auto status = process_.status(); status.value_or(0) != 0) {
+    return no_result(fmt::format("--server '{}': {} {}", command_, how_it_ended(*status), when));
   }
   return {};
 }
 
-Result<void> Server::await(const std::function<bool()>& listens, const std::string& where) {
+Result<void> Server::await(const std::function<bool()>& listens, const std::string& where,
+                           const StopRequest& stop) {
   const auto until = std::chrono::steady_clock::now() + kListensWithin;
   while (!listens()) {
+    if (stop.came()) return stopped();
     if (auto runs = check("before it listened"); !runs) return runs;
     if (std::chrono::steady_clock::now() > until) {
       return no_result(fmt::format("--server '{}': {}", command_, where));
@@ -99,16 +126,6 @@ Result<void> Server::await(const std::function<bool()>& listens, const std::stri
     ::usleep(1'000);
   }
   return {};
-}
-
-void Server::end() {
-  if (pid_ <= 0) return;
-  ::kill(-pid_, SIGTERM);
-  const auto until = std::chrono::steady_clock::now() + kEndsWithin;
-  while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > until) ::kill(-pid_, SIGKILL);
-    ::usleep(1'000);
-  }
 }
 
 Capture::Capture(bool wanted)

@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.hpp"
+#include "emulate/own_process.hpp"
 #include "weft/result.hpp"
 
 namespace weft::emulate {
@@ -31,24 +34,45 @@ struct Start {
 /// -1: no process could be started. It ends with the calling thread.
 pid_t start_process(Start start);
 
-/// A shell command that serves, from its start to its end: SIGTERM, SIGKILL half a second later.
+/// A process, or the group that it leads, which ends with this object: SIGTERM, and SIGKILL half a
+/// second later.
+class OwnedProcess {
+ public:
+  explicit OwnedProcess(Start start);
+  ~OwnedProcess();
+  OwnedProcess(const OwnedProcess&) = delete;
+  OwnedProcess& operator=(const OwnedProcess&) = delete;
+
+  bool was_started() const { return ended_.open(); }
+  /// Readable when it has ended.
+  int descriptor() const { return ended_.get(); }
+  /// The status of waitpid, once it has ended; nothing before.
+  std::optional<int> status();
+
+ private:
+  void signal(int number) const;
+
+  bool leads_group_;
+  pid_t pid_;
+  std::optional<int> status_;
+  Descriptor ended_;
+};
+
+/// A shell command that serves, from its start to its end.
 class Server {
  public:
   Server(const std::string& command, Start start);
-  ~Server() { end(); }
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
 
   /// Checks that the server still runs, or has gone into the background.
   Result<void> check(const char* when);
-  /// Waits until `listens`, 10 s at most; `where` says what it should have done.
-  Result<void> await(const std::function<bool()>& listens, const std::string& where);
+  /// Waits until `listens`, 10 s at most; `where` says what it should have done. Error (cancelled):
+  /// `stop` came.
+  Result<void> await(const std::function<bool()>& listens, const std::string& where,
+                     const StopRequest& stop);
 
  private:
-  void end();
-
   const std::string& command_;
-  pid_t pid_;
+  OwnedProcess process_;
 };
 
 /// A file in memory, for a client's standard output.

@@ -2,14 +2,14 @@
 #include "emulate/sockets.hpp"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
+#include <poll.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <chrono>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include "emulate/client_run.hpp"
 #include "emulate/server_process.hpp"
@@ -18,7 +18,6 @@ namespace weft::emulate {
 namespace {
 
 using testbed::LinkedHosts;
-using Seconds = std::chrono::duration<double>;
 
 constexpr int kServerHost = 0;
 constexpr int kClientHost = 1;
@@ -48,8 +47,14 @@ Start start_in(const LinkedHosts& hosts, std::uint32_t host) {
           .enter = [&hosts, host] { return hosts.enter_host(host); }};
 }
 
+void await_one(std::span<const int> descriptors) {
+  std::vector<pollfd> polled;
+  for (const int one : descriptors) polled.push_back({one, POLLIN, 0});
+  ::poll(polled.data(), polled.size(), -1);
+}
+
 Result<ClientRun> run_both(const EmulationRequest& request, const testbed::LinkOptions& link,
-                           int client_output) {
+                           int client_output, const StopRequest& stop) {
   auto hosts = LinkedHosts::up(link);
   if (!hosts) return hosts.error();
   if (auto contained = hosts->contain_children(); !contained) return contained.error();
@@ -60,25 +65,22 @@ Result<ClientRun> run_both(const EmulationRequest& request, const testbed::LinkO
   serve.reads_input = false;
   Server server(request.server, std::move(serve));
   if (auto entered = hosts->enter_host(kServerHost); !entered) return entered.error();
-  const auto listens = server.await(
-      anyone_listens, fmt::format("listens on no TCP port of {} after 10 s; let it bind to "
-                                  "{{server}} or to all addresses",
-                                  LinkedHosts::address(kServerHost)));
+  const auto listens =
+      server.await(anyone_listens,
+                   fmt::format("listens on no TCP port of {} after 10 s; let it bind to "
+                               "{{server}} or to all addresses",
+                               LinkedHosts::address(kServerHost)),
+                   stop);
   if (!listens) return listens.error();
   Start client = start_in(*hosts, kClientHost);
   client.output = client_output;
   for (const std::string& word : request.command) client.words.push_back(with_addresses(word));
-  const auto began = std::chrono::steady_clock::now();
-  const pid_t pid = start_process(std::move(client));
-  if (pid < 0) return Error{ErrorCode::io, "no process could be started for the client"};
-  ClientRun ran;
-  while (::waitpid(pid, &ran.status, 0) < 0 && errno == EINTR) {
-  }
-  ran.seconds = Seconds(std::chrono::steady_clock::now() - began).count();
+  auto ran = run_until_ended(std::move(client), stop, await_one);
+  if (!ran) return ran;
   if (auto runs = server.check("while the client ran"); !runs) return runs.error();
   for (int from : {kServerHost, kClientHost}) {
-    ran.packets += hosts->counters().packets[from].load();
-    ran.bytes += hosts->counters().bytes[from].load();
+    ran->packets += hosts->counters().packets[from].load();
+    ran->bytes += hosts->counters().bytes[from].load();
   }
   return ran;
 }
@@ -87,10 +89,11 @@ Result<ClientRun> run_both(const EmulationRequest& request, const testbed::LinkO
 
 Result<EmulatedRun> run_with_server(const EmulationRequest& request,
                                     const testbed::LinkOptions& link) {
-  return run_client(request,
-                    fmt::format("let it connect to {{server}}, which becomes {}",
-                                LinkedHosts::address(kServerHost)),
-                    [&](int output) { return run_both(request, link, output); });
+  return run_client(
+      request,
+      fmt::format("let it connect to {{server}}, which becomes {}",
+                  LinkedHosts::address(kServerHost)),
+      [&](int output, const StopRequest& stop) { return run_both(request, link, output, stop); });
 }
 
 }  // namespace weft::emulate

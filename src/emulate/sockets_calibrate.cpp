@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -176,7 +177,8 @@ Result<LinkMeasured> measure(const testbed::LinkOptions& link, bool with_bandwid
 }  // namespace
 
 Result<LinkMeasured> measure_link(const testbed::LinkOptions& link, bool with_bandwidth) {
-  return in_own_process<LinkMeasured>([&] { return measure(link, with_bandwidth); });
+  return in_own_process<LinkMeasured>(
+      [&](const StopRequest&) { return measure(link, with_bandwidth); });
 }
 
 Result<LayerCalibration> calibrate_sockets() {

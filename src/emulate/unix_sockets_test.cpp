@@ -3,13 +3,18 @@
 // disturbance can break: nothing arrives before it may.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,6 +22,7 @@
 #include "base/mpi_launcher.hpp"
 #include "emulate/run.hpp"
 #include "emulate/stream_relay.hpp"
+#include "runtime/stop_signals.hpp"
 
 namespace weft::emulate {
 namespace {
@@ -43,7 +49,7 @@ class stream_relay : public ::testing::Test {
     ASSERT_EQ(::pipe(stop_), 0);
     server_ = std::thread([this] { echo(); });
     relay_ = std::thread([this, one = std::move(*relay)]() mutable {
-      while (!stopped_) one.turn(stop_[0]);
+      while (!stopped_) one.turn({&stop_[0], 1});
     });
     client_ = ::socket(AF_UNIX, SOCK_STREAM, 0);
     const sockaddr_un other = address_of(base + ".client");
@@ -177,6 +183,62 @@ TEST_F(emulated_unix_sockets, a_server_that_fails_is_named) {
   EmulationRequest request = memcached({"true"});
   request.server = "exit 3 # {socket}";
   EXPECT_NE(refusal(request).find("ended with code 3 before it listened"), std::string::npos);
+}
+
+TEST_F(emulated_unix_sockets, a_server_in_the_background_ends_with_the_run) {
+  const std::string file = ::testing::TempDir() + "/left-" + std::to_string(::getpid());
+  EmulationRequest request = memcached({"python3", "-c", kClient});
+  request.server =
+      "setsid sleep 1000 & echo $! > " + file + "; exec memcached -d -u root -s {socket}";
+  const auto ran = run(request);
+  ASSERT_TRUE(ran) << ran.error().message;
+  pid_t left = 0;
+  std::ifstream(file) >> left;
+  ::unlink(file.c_str());
+  ASSERT_GT(left, 0);
+  EXPECT_NE(::kill(left, 0), 0);
+}
+
+// The client asks memcached once, says that it is there, and stays.
+TEST_F(emulated_unix_sockets, end_in_order_when_weft_is_told_to_end) {
+  const std::string fifo = ::testing::TempDir() + "/ends-" + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  std::optional<StopSignals> signals(std::in_place);
+  pid_t client = 0;
+  std::string socket;
+  std::thread stops([&] {
+    std::ifstream(fifo) >> client >> socket;
+    ::kill(::getpid(), SIGTERM);
+  });
+  const std::string stay = "\nopen('" + fifo +
+                           "', 'w').write('%d %s' % (os.getpid(), os.environ['WEFT_SOCKET']))\n"
+                           "import time; time.sleep(1000)\n";
+  const auto ran = run(memcached({"python3", "-c", kClient + stay}));
+  stops.join();
+  ::unlink(fifo.c_str());
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().code, ErrorCode::cancelled);
+  EXPECT_EQ(StopSignals::number(), SIGTERM);
+  EXPECT_NE(::kill(client, 0), 0);
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(socket).parent_path()));
+  signals.reset();
+  signals.emplace();  // forgets it
+}
+
+TEST_F(emulated_unix_sockets, are_refused_a_directory_that_a_shell_or_a_socket_does_not_take) {
+  const std::string base = ::testing::TempDir() + "/sockets-" + std::to_string(::getpid());
+  const char* before = std::getenv("TMPDIR");
+  const std::string restored = before != nullptr ? before : "/tmp";
+  for (const auto& [name, why] : {std::pair{std::string(" a b"), "the server's shell"},
+                                  {std::string(100, 'a'), "longer than 107 bytes"}}) {
+    std::filesystem::create_directories(base + name);
+    ::setenv("TMPDIR", (base + name).c_str(), 1);
+    const std::string refused = refusal(memcached({"python3", "-c", kClient}));
+    EXPECT_NE(refused.find("TMPDIR is " + base + name), std::string::npos) << refused;
+    EXPECT_NE(refused.find(why), std::string::npos) << refused;
+    std::filesystem::remove(base + name);
+  }
+  ::setenv("TMPDIR", restored.c_str(), 1);
 }
 
 TEST_F(emulated_unix_sockets, what_needs_a_calibration_is_refused) {
