@@ -66,6 +66,23 @@ Result<void> write_json(WholeFile& file, const nlohmann::ordered_json& json) {
   return written ? written : of_option("--json", written.error());
 }
 
+std::string summary(const emulate::EmulatedRun& run, const emulate::EmulationRequest& request) {
+  const std::string bytes = to_text(ByteCount(run.bytes));
+  const std::string time = to_text(run.program_time);
+  if (run.coarse > Duration{}) {
+    return fmt::format(
+        "client and server on hosts of their own (coarse: latency ± {}), {} packets, {}, {}",
+        to_text(run.coarse), run.operations, bytes, time);
+  }
+  const std::string padding = request.padding ? fmt::format(" and {} of padding (for comparison)",
+                                                            to_text(ByteCount(run.padding_bytes)))
+                                              : "";
+  return fmt::format("{} of {} ranks interposed by {} ({}), {} operations, {}{}, {}",
+                     run.ranks_interposed, run.ranks, run.interposer,
+                     request.method == emulate::Method::spin ? "spin, for comparison" : "hold",
+                     run.operations, bytes, padding, time);
+}
+
 void run_emulate(EmulateCommand& command, Outcome& outcome) {
   const auto latency = emulate::parse_latency("--latency", command.latency);
   if (!latency) return report_error(latency.error(), outcome);
@@ -85,24 +102,8 @@ void run_emulate(EmulateCommand& command, Outcome& outcome) {
   if (!json) return report_error(json.error(), outcome);
   const auto run = emulate::run(command.request);
   if (!run) return report_error(run.error(), outcome);
-  for (const std::string& warning : run->warnings) fmt::print(stderr, "weft: {}\n", warning);
-  if (run->coarse > Duration{}) {
-    fmt::print(stderr,
-               "weft: client and server on hosts of their own (coarse: latency ± {}), "
-               "{} packets, {}, {}\n",
-               to_text(run->coarse), run->operations, to_text(ByteCount(run->bytes)),
-               to_text(run->program_time));
-  } else {
-    const std::string padding = command.request.padding
-                                    ? fmt::format(" and {} of padding (for comparison)",
-                                                  to_text(ByteCount(run->padding_bytes)))
-                                    : "";
-    fmt::print(stderr, "weft: {} of {} ranks interposed by {} ({}), {} operations, {}{}, {}\n",
-               run->ranks_interposed, run->ranks, run->interposer,
-               command.request.method == emulate::Method::spin ? "spin, for comparison" : "hold",
-               run->operations, to_text(ByteCount(run->bytes)), padding,
-               to_text(run->program_time));
-  }
+  for (const std::string& warning : run->warnings) print_error(warning);
+  print_error(summary(*run, command.request));
   if (!*json) return;
   if (auto written = write_json(**json, to_json(*run)); !written) {
     report_error(written.error(), outcome);
@@ -116,7 +117,7 @@ void run_calibrate(const std::string& out, Outcome& outcome) {
   if (!file) return report_error(file.error(), outcome);
   const auto calibrated = emulate::calibrate();
   if (!calibrated) return report_error(calibrated.error(), outcome);
-  for (const std::string& note : calibrated->notes) fmt::print(stderr, "weft: {}\n", note);
+  for (const std::string& note : calibrated->notes) print_error(note);
   if (auto stored = file->store(calibrated->layers); !stored) {
     return report_error(stored.error(), outcome);
   }

@@ -14,7 +14,7 @@ if [[ ! -x $probe ]] || ! command -v mpirun.mpich >/dev/null; then
   exit 77
 fi
 export WEFT_CALIBRATION=$dir/none
-is_gone() { [[ ! -e /proc/$1 ]] || grep -q '^State:.Z' "/proc/$1/status"; }
+is_gone() { ! grep -qs '^State:.[^Z]' "/proc/$1/status"; }
 
 place="$dir/a b:c"
 mkdir "$place"
@@ -60,3 +60,15 @@ wait "$run" || code=$?
 ((code == 130)) || fail "a server and its client: code $code: $(cat "$dir/err")"
 is_gone "$client" || fail "the client survives weft"
 [[ ! -e $(dirname -- "$socket") ]] || fail "$socket is left behind"
+
+# weft is killed: whoever still runs holds the FIFO open.
+mkfifo "$dir/alive"
+# shellcheck disable=SC2016
+TMPDIR=$dir "$weft" emulate --server 'setsid sleep 1000 & exec memcached -u $(id -un) -s {socket}' -- \
+  bash -c 'echo $$ {socket} >"$0"; exec sleep 1000' "$dir/told" 4>"$dir/alive" &
+run=$!
+exec 5<"$dir/alive"
+read -r client socket <&3
+kill -KILL "$run"
+cat <&5
+[[ ! -e $(dirname -- "$socket") ]] || fail "$socket is left behind when weft is killed"
