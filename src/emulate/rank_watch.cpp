@@ -20,6 +20,8 @@ void RankWatch::add_to(std::vector<pollfd>& all) {
     if (pid == 0 || pid == seen_[i]) continue;  // 0: it is about to tell
     seen_[i] = pid;
     knows_any_ = true;
+    // A script that becomes the program by exec has a record as either.
+    if (std::ranges::find(watched_, pid, &Watched::pid) != watched_.end()) continue;
     const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
     if (descriptor >= 0) {
       watched_.push_back({pid, descriptor});

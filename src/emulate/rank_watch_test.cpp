@@ -59,6 +59,22 @@ TEST(rank_watch, a_record_that_another_process_took_over_is_watched_anew) {
   EXPECT_EQ(watch.ended(), std::vector<std::int32_t>(std::begin(children), std::end(children)));
 }
 
+TEST(rank_watch, a_process_with_two_records_ends_once) {
+  const auto block = std::make_unique<ControlBlock>();
+  const pid_t child = start_sleeper();
+  for (int i = 0; i < 2; ++i) block->enrol()->pid = child;
+  RankWatch watch(*block);
+  std::vector<pollfd> polled;
+  watch.add_to(polled);
+  ASSERT_EQ(polled.size(), 1U);
+  ::kill(child, SIGKILL);
+  while (::poll(polled.data(), polled.size(), -1) < 0) {
+  }
+  watch.take(polled);
+  EXPECT_EQ(watch.ended(), std::vector<std::int32_t>{child});
+  ::waitpid(child, nullptr, 0);
+}
+
 TEST(rank_watch, nobody_is_the_first_of_processes_that_end_between_two_polls) {
   const auto block = std::make_unique<ControlBlock>();
   const pid_t children[] = {start_sleeper(), start_sleeper()};
