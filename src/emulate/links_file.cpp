@@ -19,6 +19,8 @@
 namespace weft::emulate {
 namespace {
 
+constexpr std::size_t kLargestFile = std::size_t{1} << 20;  // 45 rows are a tenth of it
+
 class LinksFile {
  public:
   LinksFile(std::string name, ControlBlock& block) : name_(std::move(name)), block_(block) {}
@@ -179,8 +181,13 @@ Result<void> LinksFile::load_topology(const toml::table& table, std::string_view
 Result<void> LinksFile::load() {
   std::ifstream file(name_);
   if (!file || std::filesystem::is_directory(name_)) return wrong("is no file that can be read");
+  // Not by the parser, to which a pipe, as of a shell's <(…), is empty.
+  std::string text(kLargestFile + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kLargestFile) return wrong("is larger than 1 MiB: that is no file of links");
   try {
-    const toml::table table = toml::parse(file, name_);
+    const toml::table table = toml::parse(text, name_);
     for (const auto& [key, value] : table) {
       if (key != "topology" && key != "latency" && key != "bandwidth") {
         return wrong(

@@ -54,6 +54,24 @@ TEST_F(links_file, a_path_has_at_most_the_longest_latency) {
   EXPECT_TRUE(load("topology = 'star:2'\nlatency = '5s'").ok());
 }
 
+TEST_F(links_file, comes_from_a_pipe_too) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const std::string text = "latency = [['0', '2us'], ['300ns', '0']]\n";
+  ASSERT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  ::close(ends[1]);
+  const auto loaded = load_links("/dev/fd/" + std::to_string(ends[0]), *block_);
+  ::close(ends[0]);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(plan(0, 1).latency, 2'000'000);
+}
+
+TEST_F(links_file, without_end_is_refused) {
+  const auto loaded = load_links("/dev/zero", *block_);
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().message.find("larger than 1 MiB"), std::string::npos);
+}
+
 TEST_F(links_file, what_is_wrong_is_named) {
   for (const char* wrong :
        {"", "latency = [['0', '2us']]", "latency = [['2']]", "speed = '1'", "latency = [[1]]",

@@ -46,7 +46,9 @@ kill -TERM "$run"
 code=0
 wait "$run" || code=$?
 ((code == 143)) || fail "stopped ranks: code $code: $(cat "$dir/err")"
-is_gone "$first" && is_gone "$second" || fail "stopped ranks survive weft"
+for rank in "$first" "$second"; do
+  is_gone "$rank" || fail "rank $rank, which was stopped, survives weft"
+done
 
 command -v memcached >/dev/null || exit 0
 # shellcheck disable=SC2016
