@@ -182,6 +182,11 @@ Result<EmulatedRun> result_of(const ControlBlock& block, const Command& command,
     return not_interposed(seen, command, run.ranks_interposed);
   }
   if (auto error = died(seen, command, ended)) return *error;
+  if (run.ranks > kMostRanks) {
+    return no_result(
+        fmt::format("{} ranks: only the first {} have links that can be emulated; start fewer",
+                    run.ranks, kMostRanks));
+  }
   if (block.pair_count > 0 && run.ranks > block.pair_count) {
     return no_result(
         fmt::format("--links: its file is for {} ranks, and the program has {}; add those missing",

@@ -110,6 +110,13 @@ TEST_F(verdict, ranks_without_links_are_no_result) {
   EXPECT_EQ(refusal(), "");
 }
 
+TEST_F(verdict, more_ranks_than_have_links_are_no_result) {
+  for (unsigned rank = 0; rank < kMostRanks; ++rank) add_rank(static_cast<int>(rank), kComplete);
+  EXPECT_EQ(refusal(), "");
+  add_rank(kMostRanks, kComplete);
+  EXPECT_NE(refusal().find("257 ranks: only the first 256 have links"), std::string::npos);
+}
+
 TEST_F(verdict, a_program_that_never_communicates_is_no_result) {
   add_rank(0, kComplete, 0);
   add_rank(1, kComplete, 0);
