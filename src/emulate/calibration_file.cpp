@@ -67,6 +67,11 @@ Result<std::string> calibration_path() {
 Result<Calibration> load_calibration(const std::string& path) {
   std::ifstream file(path);
   if (!file) return Calibration{};
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("{}: is a directory; set WEFT_CALIBRATION to a file", path)};
+  }
   const auto json = nlohmann::json::parse(file, nullptr, false);
   Calibration calibration;
   try {

@@ -57,6 +57,12 @@ TEST_F(calibration_file, with_figures_that_no_machine_has_is_refused) {
   }
 }
 
+TEST_F(calibration_file, that_is_a_directory_is_refused) {
+  const auto calibration = load_calibration(::testing::TempDir());
+  ASSERT_FALSE(calibration);
+  EXPECT_NE(calibration.error().message.find("is a directory"), std::string::npos);
+}
+
 TEST_F(calibration_file, is_replaced_only_by_a_whole_one) {
   ASSERT_TRUE(load("250", "3e9", "-20"));
   {

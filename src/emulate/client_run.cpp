@@ -8,7 +8,7 @@
 #include <chrono>
 #include <utility>
 
-#include "base/mpi_launcher.hpp"
+#include "emulate/command.hpp"
 #include "emulate/sockets.hpp"
 #include "emulate/verdict.hpp"
 #include "runtime/stop_signals.hpp"
@@ -41,10 +41,9 @@ Result<EmulatedRun> run_client(const EmulationRequest& request, const std::strin
                  "no client; write it behind --, as -- ./client {server}, or {socket}"};
   }
   const std::string& client = request.command.front();
-  if (find_program(client).empty()) {
-    return Error{
-        ErrorCode::not_found,
-        fmt::format("{}: is no program that can be started; write the client behind --", client)};
+  if (const auto found = startable(client); !found) {
+    return Error{found.error().code,
+                 fmt::format("{}; write the client behind --", found.error().message)};
   }
   const Capture capture(request.capture_stdout);
   const auto began = std::chrono::steady_clock::now();

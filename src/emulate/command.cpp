@@ -311,14 +311,17 @@ int await_end(pid_t child, int output, Ended& ended, RankWatch* ranks) {
 
 }  // namespace
 
+Result<fs::path> startable(const std::string& name) {
+  fs::path place = find_program(name);
+  if (is_program(place)) return place;
+  return Error{ErrorCode::not_found, fmt::format("{}: is no program that can be started", name)};
+}
+
 Result<Command> inspect_command(const std::vector<std::string>& words) {
   if (words.empty()) return refuse("no command; write -- mpirun -n 2 ./program");
   Command command{.words = words, .mpi = {}, .program = {}};
-  const fs::path first = find_program(words.front());
-  if (!is_program(first)) {
-    return Error{ErrorCode::not_found,
-                 fmt::format("{}: is no program that can be started", words.front())};
-  }
+  const auto first = startable(words.front());
+  if (!first) return first.error();
   if (auto mpi = mpi_of_launcher(words.front())) {
     command.mpi = *mpi;
     for (std::size_t i = 1; i < words.size() && command.program.empty(); ++i) {
@@ -330,9 +333,10 @@ Result<Command> inspect_command(const std::vector<std::string>& words) {
       }
     }
   } else {
-    command.program = first.string();
+    command.program = first->string();
     std::error_code error;
-    if (fs::canonical(first, error).filename() == "weft" && words.size() > 2 && words[1] == "run") {
+    if (fs::canonical(*first, error).filename() == "weft" && words.size() > 2 &&
+        words[1] == "run") {
       if (auto good = complete_own_launch(command); !good) return std::move(good).error();
     }
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,10 @@ struct Command {
   /// The layer of its messages in a calibration.
   std::string layer() const { return mpi.empty() ? "ucx-mpich" : "ucx-" + mpi; }
 };
+
+/// The file that a shell would start for that name. Error (not_found): there is none that can be
+/// started.
+Result<std::filesystem::path> startable(const std::string& name);
 
 /// `weft run` without --fabric gets one that an emulation sees. Errors (not_found,
 /// invalid_argument): the first word is no program; the program is statically linked or setuid, so

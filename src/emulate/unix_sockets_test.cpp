@@ -179,6 +179,15 @@ TEST_F(emulated_unix_sockets, a_client_that_fails_has_no_result) {
   EXPECT_NE(refusal(memcached({"false"})).find("false ended with code 1"), std::string::npos);
 }
 
+TEST_F(emulated_unix_sockets, a_client_that_cannot_be_started_is_named_before_the_server_starts) {
+  for (const std::string client : {"./no-such-client", "/"}) {
+    EmulationRequest request = memcached({client});
+    request.server = "exit 3 # {socket}";
+    EXPECT_NE(refusal(request).find(client + ": is no program that can be started"),
+              std::string::npos);
+  }
+}
+
 TEST_F(emulated_unix_sockets, a_server_that_fails_is_named) {
   EmulationRequest request = memcached({"true"});
   request.server = "exit 3 # {socket}";
