@@ -2,30 +2,54 @@
 #include "emulate/client_run.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 
-#include <array>
 #include <chrono>
 #include <utility>
 
+#include "base/descriptor.hpp"
 #include "emulate/command.hpp"
 #include "emulate/sockets.hpp"
 #include "emulate/verdict.hpp"
 #include "runtime/stop_signals.hpp"
 
 namespace weft::emulate {
+namespace {
+
+/// A descriptor that is readable when one of the two is.
+Descriptor either_of(int first, int second) {
+  Descriptor both(::epoll_create1(EPOLL_CLOEXEC));
+  for (const int one : {first, second}) {
+    epoll_event event{.events = EPOLLIN, .data = {}};
+    if (::epoll_ctl(both.get(), EPOLL_CTL_ADD, one, &event) != 0) return {};
+  }
+  return both;
+}
+
+bool is_readable(const Descriptor& descriptor) {
+  pollfd one{descriptor.get(), POLLIN, 0};
+  return ::poll(&one, 1, 0) > 0;
+}
+
+}  // namespace
 
 Result<ClientRun> run_until_ended(Start client, const StopRequest& stop,
-                                  const std::function<void(std::span<const int>)>& sleep) {
+                                  const std::function<void(int)>& sleep) {
   const auto began = std::chrono::steady_clock::now();
   OwnedProcess process(std::move(client));
   if (!process.was_started()) {
     return Error{ErrorCode::io, "no process could be started for the client"};
   }
-  const std::array<int, 2> awaited{process.descriptor(), stop.descriptor()};
+  // One descriptor: whatever a relay asks the kernel in a turn delays messages.
+  const Descriptor either = either_of(process.descriptor(), stop.descriptor());
+  if (!either.open()) return Error{ErrorCode::io, "the client cannot be watched: epoll failed"};
   while (!process.status()) {
+    do {
+      sleep(either.get());
+    } while (!is_readable(either));
     if (stop.came()) return stopped();
-    sleep(awaited);
   }
   const std::chrono::duration<double> all = std::chrono::steady_clock::now() - began;
   ClientRun ran;

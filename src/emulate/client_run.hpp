@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 
 #include "emulate/own_process.hpp"
@@ -23,10 +22,10 @@ struct ClientRun {
   std::uint64_t bytes = 0;
 };
 
-/// Runs the client until it has ended, or `stop` came (error: cancelled). `sleep` returns when one
-/// of the descriptors is readable, or at any time before.
+/// Runs the client until it has ended, or `stop` came (error: cancelled). `sleep` returns when the
+/// descriptor is readable, or at any time before.
 Result<ClientRun> run_until_ended(Start client, const StopRequest& stop,
-                                  const std::function<void(std::span<const int>)>& sleep);
+                                  const std::function<void(int)>& sleep);
 
 /// Runs both, until the client has ended or `stop` came. The client writes to `output`.
 using RunBoth = std::function<Result<ClientRun>(int output, const StopRequest& stop)>;

@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <span>
 #include <sstream>
 #include <utility>
-#include <vector>
 
 #include "emulate/client_run.hpp"
 #include "emulate/server_process.hpp"
@@ -47,10 +45,9 @@ Start start_in(const LinkedHosts& hosts, std::uint32_t host) {
           .enter = [&hosts, host] { return hosts.enter_host(host); }};
 }
 
-void await_one(std::span<const int> descriptors) {
-  std::vector<pollfd> polled;
-  for (const int one : descriptors) polled.push_back({one, POLLIN, 0});
-  ::poll(polled.data(), polled.size(), -1);
+void await(int descriptor) {
+  pollfd one{descriptor, POLLIN, 0};
+  ::poll(&one, 1, -1);
 }
 
 Result<ClientRun> run_both(const EmulationRequest& request, const testbed::LinkOptions& link,
@@ -75,7 +72,7 @@ Result<ClientRun> run_both(const EmulationRequest& request, const testbed::LinkO
   Start client = start_in(*hosts, kClientHost);
   client.output = client_output;
   for (const std::string& word : request.command) client.words.push_back(with_addresses(word));
-  auto ran = run_until_ended(std::move(client), stop, await_one);
+  auto ran = run_until_ended(std::move(client), stop, await);
   if (!ran) return ran;
   if (auto runs = server.check("while the client ran"); !runs) return runs.error();
   for (int from : {kServerHost, kClientHost}) {

@@ -158,7 +158,7 @@ void StreamRelay::release(Connection& connection, std::size_t from) {
   }
 }
 
-void StreamRelay::turn(std::span<const int> also) {
+void StreamRelay::turn(int also) {
   accept_all();
   for (auto it = connections_.begin(); it != connections_.end();) {
     for (std::size_t from : {0U, 1U}) {
@@ -176,9 +176,8 @@ void StreamRelay::turn(std::span<const int> also) {
   await(also);
 }
 
-void StreamRelay::await(std::span<const int> also) {
-  std::vector<pollfd> descriptors{{listener_, POLLIN, 0}};
-  for (const int one : also) descriptors.push_back({one, POLLIN, 0});
+void StreamRelay::await(int also) {
+  std::vector<pollfd> descriptors{{listener_, POLLIN, 0}, {also, POLLIN, 0}};
   Instant next = Instant::never();
   const Instant now = clock_now();
   for (const Connection& connection : connections_) {

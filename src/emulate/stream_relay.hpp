@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <deque>
 #include <list>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -35,9 +34,9 @@ class StreamRelay {
   StreamRelay& operator=(StreamRelay&&) = delete;
   ~StreamRelay();
 
-  /// Carries the bytes that are there, then sleeps until there are more, some fall due, or one of
-  /// `also` is readable.
-  void turn(std::span<const int> also);
+  /// Carries the bytes that are there, then sleeps until there are more, some fall due, or `also`
+  /// is readable.
+  void turn(int also);
   const Counters& counters() const { return counters_; }
 
  private:
@@ -61,7 +60,7 @@ class StreamRelay {
   void accept_all();
   void take(Connection& connection, std::size_t from);
   void release(Connection& connection, std::size_t from);
-  void await(std::span<const int> also);
+  void await(int also);
   bool may_read(const Connection& connection, std::size_t from, Instant now) const;
 
   int listener_;

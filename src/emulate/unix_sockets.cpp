@@ -13,7 +13,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <span>
 #include <sstream>
 #include <utility>
 
@@ -135,8 +134,7 @@ Result<ClientRun> run_both(const EmulationRequest& request, const LinkShape& sha
     client.words.push_back(with_replaced(word, {{kPlaceholder, client_socket}}));
   }
   client.output = client_output;
-  auto ran = run_until_ended(std::move(client), stop,
-                             [&](std::span<const int> also) { relay->turn(also); });
+  auto ran = run_until_ended(std::move(client), stop, [&](int also) { relay->turn(also); });
   if (!ran) return ran;
   ran->packets = relay->counters().chunks;
   ran->bytes = relay->counters().bytes;

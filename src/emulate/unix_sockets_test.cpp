@@ -49,7 +49,7 @@ class stream_relay : public ::testing::Test {
     ASSERT_EQ(::pipe(stop_), 0);
     server_ = std::thread([this] { echo(); });
     relay_ = std::thread([this, one = std::move(*relay)]() mutable {
-      while (!stopped_) one.turn({&stop_[0], 1});
+      while (!stopped_) one.turn(stop_[0]);
     });
     client_ = ::socket(AF_UNIX, SOCK_STREAM, 0);
     const sockaddr_un other = address_of(base + ".client");
