@@ -71,7 +71,7 @@ Result<std::optional<LayerCalibration>> calibration_in_use(const SweepQuestion& 
   } else if (is_for_unix_socket(request)) {
     return std::optional<LayerCalibration>();
   }
-  const auto calibration = load_calibration(calibration_path());
+  const auto calibration = load_calibration();
   if (!calibration) return calibration.error();
   const auto found = calibration->find(layer);
   return found == calibration->end() ? std::nullopt : std::optional(found->second);

@@ -35,7 +35,7 @@ TEST(sweep_target, finds_the_calibration_of_the_layer_that_a_program_uses) {
   ::setenv("WEFT_CALIBRATION", path.c_str(), 1);
   const LayerCalibration mpich{250, 1e10, 40};
   const LayerCalibration sockets{20'000, 1e9, 300};
-  ASSERT_TRUE(store_calibration(path, {{"ucx-mpich", mpich}, {"sockets", sockets}}));
+  ASSERT_TRUE(CalibrationFile::create(path)->store({{"ucx-mpich", mpich}, {"sockets", sockets}}));
   SweepQuestion question{.metric = {}, .links = {}, .server = {}, .command = {"sh", "-c", "true"}};
   EXPECT_EQ(*calibration_in_use(question), mpich);
   question.server = "server {server}";
@@ -43,7 +43,7 @@ TEST(sweep_target, finds_the_calibration_of_the_layer_that_a_program_uses) {
   question.server = "server {socket}";  // a Unix socket, which has none
   EXPECT_EQ(*calibration_in_use(question), std::nullopt);
   question.server.clear();
-  ASSERT_TRUE(store_calibration(path, {{"sockets", sockets}}));
+  ASSERT_TRUE(CalibrationFile::create(path)->store({{"sockets", sockets}}));
   EXPECT_EQ(*calibration_in_use(question), std::nullopt);
   question.command = {"no-such-program"};
   EXPECT_FALSE(calibration_in_use(question));
