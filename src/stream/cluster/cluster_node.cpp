@@ -25,8 +25,8 @@ namespace {
 
 constexpr Duration look_every = Duration::milliseconds(20);
 constexpr Duration progress_every = Duration::milliseconds(500);
-/// A node that says nothing for so long is not waited for.
-constexpr Duration longest_silence = Duration::seconds(30);
+/// A node tells its progress several times within this, whatever --stall-timeout says.
+constexpr Duration shortest_silence = Duration::seconds(3);
 /// A connection that broke at the end may come back within this.
 constexpr Duration reconnect_patience = Duration::seconds(3);
 /// For the last words of a node to get out.
@@ -369,7 +369,7 @@ class ClusterNode {
       const auto& leader = rendezvous_.peer(NodeId(0));
       if (!sent && leader.up && leader.hello) sent = report_when_clock_known(now);
       const Duration gone = now - std::max(leader.heard, parting_since_);
-      if (leader.up ? gone > longest_silence : gone > options_.peer_timeout) {
+      if (gone > (leader.up ? longest_silence() : options_.peer_timeout)) {
         return Error{ErrorCode::unavailable,
                      fmt::format("node {}: node 0 is gone; nobody puts the results together",
                                  self_.value())};
@@ -389,6 +389,9 @@ class ClusterNode {
     return true;
   }
 
+  /// A process that is stopped keeps its connections, and says nothing.
+  Duration longest_silence() const { return std::max(options_.stall_timeout, shortest_silence); }
+
   /// Returns whether node 0 still waits for this node's report.
   bool awaited(Instant now, std::uint32_t node) const {
     const auto& peer = rendezvous_.peer(NodeId(node));
@@ -396,7 +399,7 @@ class ClusterNode {
     // A node that came at the very end may never have taken part, and then has nothing to report.
     if (late_[node] && !peer.progress.begun) return now - parting_since_ < reconnect_patience;
     const Duration silent = now - std::max(peer.heard, parting_since_);
-    return silent < (peer.up ? longest_silence : reconnect_patience);
+    return silent < (peer.up ? longest_silence() : reconnect_patience);
   }
 
   Result<ClusterOutcome> collect() {

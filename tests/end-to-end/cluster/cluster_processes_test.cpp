@@ -58,6 +58,18 @@ TEST_F(cluster, a_signal_to_any_rank_ends_the_stream_everywhere) {
   }
 }
 
+TEST_F(cluster, a_rank_that_is_stopped_at_the_end_is_waited_for_as_long_as_stall_timeout_says) {
+  write_cluster(4, "duration = \"10min\"\nstall-timeout = \"300ms\"");
+  auto nodes = start_all(4);
+  expect_all_say(nodes, "the stream has begun");
+  nodes[3].signal(SIGSTOP);
+  nodes[1].signal(SIGTERM);
+  EXPECT_EQ(nodes[0].wait(), 1) << nodes[0].errors();
+  EXPECT_THAT(nodes[0].errors(), HasSubstr("node 3 gave no report"));
+  EXPECT_EQ(nodes[1].wait(), 128 + SIGTERM) << nodes[1].errors();
+  EXPECT_EQ(nodes[2].wait(), 0) << nodes[2].errors();
+}
+
 TEST_F(cluster, a_rank_that_never_comes_is_gone_without) {
   write_cluster(4, "timeslices = 50\nstart-timeout = \"1s\"");
   std::vector<NodeProcess> nodes;
