@@ -58,6 +58,7 @@ class Cluster {
   bool run(int limit = 20000);
   void kill(NodeId node);
   void restart(NodeId node);
+  bool lives(NodeId node) const { return nodes_[node.value()] != nullptr; }
   /// Both see the connection break although both live.
   void break_connection(NodeId a, NodeId b) { hub_.break_connection(a, b); }
   /// Nodes of different groups lose each other, until `reunite`; new lives stay in their group.

@@ -36,6 +36,7 @@ void ComputeMachine::on_completion(Instant now, const Completion& completion) {
       if (peer.incarnation != completion.incarnation) {
         peer.bye = false;
         peer.ended = TimesliceIndex::max();
+        peer.owes = static_cast<std::uint8_t>(peer.owes & ~owes_promise);  // to the life before
       }
       peer.incarnation = completion.incarnation;
       if (config_.give_up_after != Duration::max()) next_give_up_ = std::min(next_give_up_, now);

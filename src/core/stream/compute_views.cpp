@@ -42,7 +42,7 @@ void ComputeMachine::on_prepare(std::uint32_t from, const Prepare& prepare) {
     owe(from, owes_view);
     return;
   }
-  if (prepare_ && prepare.number < prepare_->number) {
+  if (prepare_ && beats(*prepare_, prepare)) {
     outbid_ = NodeId(from);
     return;
   }
@@ -57,7 +57,9 @@ void ComputeMachine::on_prepare(std::uint32_t from, const Prepare& prepare) {
 void ComputeMachine::speak_up() {
   if (outbid_ && prepare_ && !asker_stayed_) {
     // Nobody will decide on the higher question, and this node answers none that is lower.
-    promise_ = Promise{.number = prepare_->number, .next = TimesliceIndex{}, .done = {}};
+    promise_ = Promise{.number = number_to_beat(*prepare_, prepared_by_, *outbid_),
+                       .next = TimesliceIndex{},
+                       .done = {}};
     owe(outbid_->value(), owes_promise);
     outbid_.reset();
   }
@@ -90,7 +92,7 @@ void ComputeMachine::promise_when_connected() {
 }
 
 void ComputeMachine::on_view(Instant now, const View& next) {
-  const bool promised = promised_ && prepare_ && prepare_->number == next.number;
+  const bool promised = promised_ && prepare_ && comes_of(next, *prepare_);
   // One that builds on an older view came to nothing, and must not stand in the way of others.
   if (prepare_ && (prepare_->number <= next.number || prepare_->base < next.number)) {
     prepare_.reset();

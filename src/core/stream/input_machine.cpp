@@ -395,6 +395,9 @@ bool InputMachine::pay(std::uint32_t node, std::uint8_t what, Outbox& out) {
       case owes_promise:
         encode(promise_, w);
         break;
+      case owes_outside:
+        encode(Promise{.number = view_.number, .next = window_.next()}, w);
+        break;
       default:
         encode_bare(what == owes_probe ? MessageType::probe : MessageType::bye, w);
     }
@@ -408,10 +411,11 @@ void InputMachine::pay_debts(Outbox& out) {
     Peer& peer = peers_[node];
     if (!peer.up || node == config_.self) peer.owes = 0;
     // Views go before the prepare that builds on them, and bye comes last.
-    for (const std::uint8_t what :
-         {owes_view, owes_written, owes_promise, owes_prepare, owes_probe, owes_bye}) {
+    for (const std::uint8_t what : {owes_view, owes_written, owes_promise, owes_outside,
+                                    owes_prepare, owes_probe, owes_bye}) {
       if ((peer.owes & what) == 0) continue;
       if (what == owes_prepare && !leader_.pending()) continue;
+      if (what == owes_outside && takes_part_) continue;
       if (!pay(node, what, out)) return;
       peer.owes = static_cast<std::uint8_t>(peer.owes & ~what);
     }

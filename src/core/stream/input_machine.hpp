@@ -125,6 +125,7 @@ class InputMachine final : public schedule::SendState {
     owes_promise = 8,
     owes_bye = 16,
     owes_probe = 32,
+    owes_outside = 64,  // that it has no part in the view
   };
 
   void on_peer_up(NodeId peer, Incarnation incarnation);
@@ -146,6 +147,7 @@ class InputMachine final : public schedule::SendState {
   bool is_leader(Instant now) const;
   std::optional<NodeId> member_that_leads() const;
   NodeId leader_node(Instant now) const;
+  void ask(Instant now);
   void lead(Instant now);
   void speak_up();
   void promise_when_connected();

@@ -10,10 +10,16 @@ namespace weft::stream {
 void InputMachine::on_peer_up(NodeId peer, Incarnation incarnation) {
   Peer& state = peers_[peer.value()];
   state.up = true;
-  if (state.incarnation != incarnation) state.bye = false;
+  if (state.incarnation != incarnation) {
+    state.bye = false;
+    state.owes = static_cast<std::uint8_t>(state.owes & ~owes_promise);  // to the life before
+  }
   state.incarnation = incarnation;
   leader_.node_up(peer, incarnation);
   if (said_bye_) owe(peer.value(), owes_bye);
+  // Who never met the earlier life would wait for this one to lead.
+  const bool forgot = view_.number == 0 && config_.restarted;
+  if (forgot && config_.roster.is_input(peer)) owe(peer.value(), owes_outside);
 }
 
 void InputMachine::on_peer_down(NodeId peer) {
@@ -61,8 +67,10 @@ bool InputMachine::on_leader_message(Instant now, NodeId peer, std::span<const s
       const auto promise = decode_promise(bytes, config_.roster);
       if (!promise) return false;
       leader_.on_promise(peer, *promise);
-      // It is in the view by name only: it had promised itself to another leader.
-      if (promise->number == view_.number && is_member(peer)) {
+      // It is in the view by name only: it had promised itself to another leader. Before the first
+      // view only new lives say that.
+      const bool is_expected = view_.number == 0 || is_member(peer);
+      if (promise->number == view_.number && is_expected) {
         peers_[peer.value()].lost = true;  // as if it had been: it does not lead
         leader_.disturb();
       }
@@ -89,7 +97,7 @@ void InputMachine::on_prepare(NodeId from, const Prepare& prepare) {
     owe(from.value(), owes_view);  // it leads from an old view: tell it
     return;
   }
-  if (prepare_ && prepare.number < prepare_->number) {
+  if (prepare_ && beats(*prepare_, prepare)) {
     outbid_ = from;
     return;
   }
@@ -104,7 +112,8 @@ void InputMachine::on_prepare(NodeId from, const Prepare& prepare) {
 void InputMachine::speak_up() {
   if (outbid_ && prepare_ && !asker_stayed_) {
     // Nobody will decide on the higher question, and this node answers none that is lower.
-    promise_ = Promise{.number = prepare_->number, .next = window_.next()};
+    promise_ = Promise{.number = number_to_beat(*prepare_, prepared_by_, *outbid_),
+                       .next = window_.next()};
     if (outbid_->value() == config_.self) {
       leader_.on_promise(*outbid_, promise_);
     } else {
@@ -124,9 +133,8 @@ void InputMachine::speak_up() {
     const bool missing = is_member(NodeId(node)) && !peers_[node].up;
     if (missing && !is_member(NodeId(config_.self))) return;
   }
-  promise_ = Promise{.number = view_.number, .next = window_.next()};
   for (std::uint32_t i = 0; i < config_.roster.inputs; ++i) {
-    if (i != config_.self && peers_[i].up) owe(i, owes_promise);
+    if (i != config_.self && peers_[i].up) owe(i, owes_outside);
   }
   is_outside_ = false;
 }
@@ -181,22 +189,22 @@ NodeId InputMachine::leader_node(Instant now) const {
 
 /// The lowest other input node of the view that is there, and not by name only as far as is known.
 /// Without one only compute nodes may remember the view: input nodes outside it lead as well. Of
-/// several questions the one with the highest number counts.
+/// several questions the one with the highest number counts. Before the first view those that have
+/// been there from the start lead, and new lives only if there is none of them.
 std::optional<NodeId> InputMachine::member_that_leads() const {
   for (std::uint32_t i = 0; i < config_.roster.inputs; ++i) {
     const bool there = i != config_.self && peers_[i].up && !peers_[i].lost;
-    if (there && view_.inputs.contains(i)) return NodeId(i);
+    if (there && (view_.number == 0 || view_.inputs.contains(i))) return NodeId(i);
   }
   return std::nullopt;
 }
 
 bool InputMachine::is_leader(Instant now) const {
-  const bool knows = view_.number > 0 ? takes_part_ || !member_that_leads() : !config_.restarted;
-  return knows && leader_node(now).value() == config_.self;
+  const bool belongs = view_.number > 0 ? takes_part_ : !config_.restarted;
+  return (belongs || !member_that_leads()) && leader_node(now).value() == config_.self;
 }
 
-void InputMachine::lead(Instant now) {
-  if (!is_leader(now)) return;
+void InputMachine::ask(Instant now) {
   if (const auto prepare = leader_.propose(now, view_)) {
     for (std::uint32_t node = 0; node < peers_.size(); ++node) {
       if (node == config_.self || !peers_[node].up) continue;
@@ -207,13 +215,22 @@ void InputMachine::lead(Instant now) {
     on_prepare(NodeId(config_.self), *prepare);
     promise_when_connected();
   }
+}
+
+void InputMachine::lead(Instant now) {
+  if (!is_leader(now)) return;
+  ask(now);
   // Not when it has followed another leader's question meanwhile.
   const bool stands =
       prepare_ && leader_.pending() && promised_ && prepare_->number == leader_.pending()->number;
   if (!stands) return;
+  // An earlier life may have formed the first view.
+  if (view_.number == 0 && config_.restarted && !leader_.may_begin_anew()) return;
   if (const auto view = leader_.decide(view_)) {
     apply(now, *view);
     owe_all(owes_view);
+  } else if (view_.number > 0) {
+    ask(now);
   }
 }
 
@@ -226,7 +243,7 @@ void InputMachine::apply(Instant now, const View& next) {
   leader_.on_view(next);
   for (std::uint32_t i = 0; i < peers_.size(); ++i) peers_[i].lost = !peers_[i].up;
   // A new life of this node is not the view's member, unless it promised to be.
-  const bool promised = promised_ && prepare_ && prepare_->number == next.number;
+  const bool promised = promised_ && prepare_ && comes_of(next, *prepare_);
   // One that builds on an older view came to nothing, and must not stand in the way of others.
   if (prepare_ && (prepare_->number <= next.number || prepare_->base < next.number)) {
     prepare_.reset();
@@ -239,7 +256,11 @@ void InputMachine::apply(Instant now, const View& next) {
   messages_.clear();  // they are addressed by the old grid
   members_.clear();
   for (auto& pair : pairs_) pair.close();
-  if (!promised || !next.inputs.contains(config_.self)) return;
+  if (!next.inputs.contains(config_.self)) return;
+  if (!promised) {
+    leader_.disturb();  // if no other member is there to tell, this node itself has to lead
+    return;
+  }
   takes_part_ = true;
   remembers_ = remembers_ || !next.unsure;
   for (std::uint32_t c = 0; c < config_.roster.computes; ++c) {
@@ -281,7 +302,7 @@ void InputMachine::remember_built(const View& next) {
   if (!takes_part_) return;
   const auto grid = view_.grid();
   // A view that builds on another one counts timeslices built elsewhere, too.
-  const bool follows = promised_ && prepare_ && prepare_->number == next.number;
+  const bool follows = promised_ && prepare_ && comes_of(next, *prepare_);
   for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
     std::uint64_t rounds = 0;
     const auto is_done = [&](TimesliceIndex t) {

@@ -74,6 +74,7 @@ void encode(const GivenUp& m, wire::Writer& out) {
 void encode(const Prepare& m, wire::Writer& out) {
   put_type(MessageType::prepare, out);
   out.put(m.number);
+  out.put(m.asked.ticks());
   out.put(m.base);
   put_set(m.inputs, out);
   put_set(m.computes, out);
@@ -95,6 +96,7 @@ void encode(const Promise& m, wire::Writer& out) {
 void encode(const View& m, wire::Writer& out) {
   put_type(MessageType::view, out);
   out.put(m.number);
+  out.put(m.asked.ticks());
   out.put(m.first.value());
   out.put(m.end.value());
   out.put(m.repeated_below.value());
@@ -166,6 +168,7 @@ std::optional<Prepare> decode_prepare(std::span<const std::byte> bytes, const Ro
   wire::Reader in = body(bytes, MessageType::prepare);
   Prepare m;
   m.number = in.get<std::uint32_t>();
+  m.asked = Instant(in.get<std::int64_t>());
   m.base = in.get<std::uint32_t>();
   m.inputs = get_set(roster.inputs, in);
   m.computes = get_set(roster.computes, in);
@@ -195,6 +198,7 @@ std::optional<View> decode_view(std::span<const std::byte> bytes, const Roster& 
   wire::Reader in = body(bytes, MessageType::view);
   View m;
   m.number = in.get<std::uint32_t>();
+  m.asked = Instant(in.get<std::int64_t>());
   m.first = TimesliceIndex(in.get<std::uint64_t>());
   m.end = TimesliceIndex(in.get<std::uint64_t>());
   m.repeated_below = TimesliceIndex(in.get<std::uint64_t>());

@@ -86,11 +86,29 @@ struct GivenUp {
 };
 struct Prepare {
   std::uint32_t number = 0;  ///< of the view to come
-  std::uint32_t base = 0;    ///< of the view that it follows
+  /// By the leader's clock. A new life counts from the beginning, and may ask with a number of the
+  /// life before.
+  Instant asked{};
+  std::uint32_t base = 0;  ///< of the view that it follows
   IndexSet inputs;
   IndexSet computes;
   IndexSet forgotten;  ///< see View
 };
+/// Whether the view is what the question led to.
+inline bool comes_of(const View& view, const Prepare& question) {
+  return view.number == question.number && view.asked == question.asked;
+}
+/// Whether a node that stands by a question turns down another one.
+inline bool beats(const Prepare& question, const Prepare& other) {
+  return other.number < question.number ||
+         (other.number == question.number && other.asked != question.asked);
+}
+/// The number with which a node that stands by a question of a node that is gone turns down one of
+/// `asker`, who asks again when it hears of a higher number than its own. A new life of the node
+/// that is gone may have asked with the very same number.
+inline std::uint32_t number_to_beat(const Prepare& question, NodeId asked_by, NodeId asker) {
+  return asked_by == asker ? question.number + 1 : question.number;
+}
 /// All timeslices that `compute` owns in the base view and that are below `below` are done.
 struct DoneBelow {
   std::uint32_t compute = 0;

@@ -13,6 +13,7 @@
 #include "core/schedule/schedule.hpp"
 #include "core/stream/roster.hpp"
 #include "weft/ids.hpp"
+#include "weft/time.hpp"
 
 namespace weft::stream {
 
@@ -26,6 +27,7 @@ inline bool is_majority(const IndexSet& inputs) {
 /// Numbers ascend, with gaps; number 0 means "none yet".
 struct View {
   std::uint32_t number = 0;
+  Instant asked{};                             ///< of the question that led to it: see Prepare
   TimesliceIndex first{};                      ///< all below are done
   TimesliceIndex end = TimesliceIndex::max();  ///< the stream ends before it
   /// Timeslices below may have been delivered by nodes that formed a view of their own meanwhile.

@@ -49,7 +49,7 @@ void ViewLeader::node_down(NodeId node) {
 
 Instant ViewLeader::next_deadline() const {
   if (!pending_ || promise_timeout_ == Duration::max()) return Instant::never();
-  return std::max(asked_at_ + patience_, pending_->base == 0 ? start_by_ : asked_at_);
+  return std::max(pending_->asked + patience_, pending_->base == 0 ? start_by_ : pending_->asked);
 }
 
 /// Nobody asks any more: promises of all nodes would stay with every input node.
@@ -87,7 +87,8 @@ std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
   if (!look_ && !first) return std::nullopt;
   look_ = waits_for_majority_ = false;
   if (first && up_.count() < roster_.nodes() && now < start_by_) return std::nullopt;
-  Prepare next{.base = current.number,
+  Prepare next{.asked = now,
+               .base = current.number,
                .inputs = IndexSet(roster_.inputs),
                .computes = IndexSet(roster_.computes),
                .forgotten = IndexSet(roster_.computes)};
@@ -119,7 +120,6 @@ std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
   promises_.assign(roster_.nodes(), std::nullopt);
   fresh_ = IndexSet(roster_.nodes());
   pending_ = next;
-  asked_at_ = now;
   return next;
 }
 
@@ -183,6 +183,11 @@ bool ViewLeader::may_have_missed_a_view() const {
   return compute && is_majority(inputs);
 }
 
+bool ViewLeader::may_begin_anew() const {
+  const auto has_promised = [](const auto& promise) { return promise.has_value(); };
+  return !may_have_missed_a_view() || std::all_of(promises_.begin(), promises_.end(), has_promised);
+}
+
 /// Input nodes flag what a forgotten compute node may have handed over, as long as they live. What
 /// one of them knew of earlier views goes with it; when none is left, what they knew of this one.
 void ViewLeader::flag_doubtful(const View& current, TimesliceIndex next, View& view) const {
@@ -198,6 +203,21 @@ void ViewLeader::flag_doubtful(const View& current, TimesliceIndex next, View& v
   if (!one_left) view.repeated_below = std::max(view.repeated_below, view.doubtful_below);
 }
 
+/// Compute nodes that restarted before this leader heard of the view do not say what is done. Input
+/// nodes know, and have freed those data, but say so only when asked.
+bool ViewLeader::finds_forgetful(const View& current) {
+  bool any = false;
+  for (std::uint32_t c = 0; c < roster_.computes; ++c) {
+    if (!current.computes.contains(c) || !pending_->computes.contains(c)) continue;
+    const std::uint32_t node = roster_.compute_node(c).value();
+    if (pending_->forgotten.contains(c) || !promises_[node]->done.empty()) continue;
+    reborn_.insert(node);
+    any = true;
+  }
+  if (any) disturb();
+  return any;
+}
+
 std::optional<View> ViewLeader::decide(const View& current) {
   if (!pending_ || pending_->base != current.number) return std::nullopt;
   TimesliceIndex next{};
@@ -208,7 +228,9 @@ std::optional<View> ViewLeader::decide(const View& current) {
     next = std::max(next, promises_[i]->next);
     if (!current.inputs.contains(i)) joiners_next = std::max(joiners_next, promises_[i]->next);
   }
+  if (finds_forgetful(current)) return std::nullopt;
   View view{.number = pending_->number,
+            .asked = pending_->asked,
             .end = current.number == 0 ? end_ : current.end,
             .repeated_below = current.repeated_below,
             .doubtful_below = current.doubtful_below,
@@ -217,13 +239,7 @@ std::optional<View> ViewLeader::decide(const View& current) {
             .forgotten = pending_->forgotten};
   // While a view had no majority other parts may have gone on as well. Each such part had at least
   // one of a majority's input nodes, and that one knows how far it got.
-  // Compute nodes that restarted before this leader heard of the view do not say what is done.
-  for (std::uint32_t c = 0; c < roster_.computes; ++c) {
-    if (!current.computes.contains(c) || !pending_->computes.contains(c)) continue;
-    const auto& done = promises_[roster_.compute_node(c).value()]->done;
-    if (done.empty()) view.forgotten.insert(c);
-  }
-  view.unsure = current.number > 0 && may_have_missed_a_view();
+  view.unsure = may_have_missed_a_view();
   if (current.number > 0 && (current.unsure || !is_majority(current.inputs))) {
     view.repeated_below = std::max(view.repeated_below, next);
   }

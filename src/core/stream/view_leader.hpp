@@ -43,7 +43,12 @@ class ViewLeader {
   /// Returns when `propose` has something to find out.
   Instant next_deadline() const;
   void on_promise(NodeId node, const Promise& promise);
-  /// The view, once every member of it has promised.
+  /// Returns whether a node whose earlier life may have known a view can decide on the first one:
+  /// no view has been in force, or none that any node of the roster remembers. Those who promised
+  /// know of none.
+  bool may_begin_anew() const;
+  /// The view, once every member of it has promised. Without one there may be something else to
+  /// propose.
   std::optional<View> decide(const View& current);
   /// Any view that comes into force, under any leader.
   void on_view(const View& view);
@@ -59,6 +64,7 @@ class ViewLeader {
   void end_question();
   void find_done(const View& current, View& next) const;
   bool may_have_missed_a_view() const;
+  bool finds_forgetful(const View& current);
   void flag_doubtful(const View& current, TimesliceIndex next, View& view) const;
   std::vector<TimesliceIndex> done_by_compute(const View& current) const;
 
@@ -78,7 +84,6 @@ class ViewLeader {
   bool stop_wanted_ = false;
   std::uint32_t highest_number_ = 0;
   std::optional<Prepare> pending_;
-  Instant asked_at_{};
   Duration patience_;  // with the silent: the promise timeout, longer when it was too short of late
   Instant left_out_at_{};
   IndexSet fresh_;  // connected since the last prepare message, which may have been lost

@@ -127,13 +127,26 @@ TEST(view_leader, knows_when_nodes_that_forgot_may_have_formed_another_view) {
     for (const auto& nodes : {c.remember, c.forgot}) {
       for (const std::uint32_t n : nodes) leader.node_up(NodeId(n), Incarnation(1));
     }
-    const auto asked = leader.propose(at(1), current);
+    const auto answer = [&](const Prepare& asked) {
+      for (const std::uint32_t n : c.remember) {
+        Promise promise{.number = asked.number, .next = {}, .done = {}, .remembers = true};
+        if (n >= 3) promise.done.push_back({.compute = n - 3, .below = {}});
+        leader.on_promise(NodeId(n), promise);
+      }
+      for (const std::uint32_t n : c.forgot) leader.on_promise(NodeId(n), {.number = asked.number});
+    };
+    auto asked = leader.propose(at(1), current);
     ASSERT_TRUE(asked);
-    for (const std::uint32_t n : c.remember) {
-      leader.on_promise(NodeId(n), {.number = asked->number, .remembers = true});
+    answer(*asked);
+    auto view = leader.decide(current);
+    const bool compute_forgot = c.forgot == std::vector<std::uint32_t>{3};
+    ASSERT_EQ(!view, compute_forgot) << "input nodes have to say what that one did";
+    if (compute_forgot) {
+      asked = leader.propose(at(2), current);
+      ASSERT_TRUE(asked && asked->forgotten.contains(0));
+      answer(*asked);
+      view = leader.decide(current);
     }
-    for (const std::uint32_t n : c.forgot) leader.on_promise(NodeId(n), {.number = asked->number});
-    const auto view = leader.decide(current);
     ASSERT_TRUE(view);
     EXPECT_EQ(view->unsure, c.unsure) << &c - cases;
   }

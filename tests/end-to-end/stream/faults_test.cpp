@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <sstream>
 
 #include "soundness.hpp"
 
@@ -197,6 +200,38 @@ TEST(stream_faults, node_may_be_killed_and_started_again_many_times) {
   const Ended ended = run_with(paced_job("tcp", "grant"), faults);
   expect_nothing_lost(ended);
   EXPECT_EQ(figures_of(ended).incomplete, 0u) << ended.describe();
+}
+
+/// The first process that another one started, once there is one.
+pid_t first_child(const WeftProcess& job) {
+  const auto list = fmt::format("/proc/{0}/task/{0}/children", job.pid());
+  pid_t child = 0;
+  while (std::filesystem::exists(list) && !(std::istringstream(read_file(list)) >> child)) {
+  }
+  return child;
+}
+
+/// As far as it exists: a process that opens things one after the other.
+void wait_for_open_files(pid_t process, std::ptrdiff_t count) {
+  std::error_code gone;
+  while (!gone) {
+    const std::filesystem::directory_iterator files(fmt::format("/proc/{}/fd", process), gone);
+    if (!gone && std::distance(begin(files), end(files)) >= count) return;
+  }
+}
+
+TEST(stream_faults, first_input_that_is_killed_while_the_job_starts_holds_nobody_up) {
+  for (const std::ptrdiff_t files : {0, 8, 11, 13, 15}) {
+    SCOPED_TRACE(fmt::format("killed with {} files open", files));
+    WeftProcess job({"stream", "local", "--inputs", "3", "--computes", "2", "--source",
+                     "pattern:?size=4KiB&rate=1kHz", "--timeslices", "1000", "--sink",
+                     "check:", "--restart", "--no-limit", "--json", "--start-timeout", "10s"});
+    const pid_t input = first_child(job);
+    ASSERT_GT(input, 0);
+    wait_for_open_files(input, files);
+    (void)::kill(input, SIGKILL);
+    expect_nothing_lost(job.wait(30));
+  }
 }
 
 TEST(stream_faults, all_inputs_lost_is_an_error_and_no_hang) {
