@@ -443,7 +443,15 @@ void InputMachine::turn(Instant now, Outbox& out) {
 
 std::optional<std::uint32_t> InputMachine::holds_up() const {
   const TimesliceIndex t = window_.oldest();
-  if (!takes_part_ || prepare_ || t >= end()) return std::nullopt;
+  if (!takes_part_ || prepare_) return std::nullopt;
+  if (said_bye_) {
+    const auto silent = std::find_if(members_.begin(), members_.end(), [&](std::uint32_t c) {
+      const Peer& peer = peers_[config_.roster.compute_node(c).value()];
+      return peer.up && !peer.bye;
+    });
+    return silent == members_.end() ? std::nullopt : std::optional(*silent);
+  }
+  if (t >= end()) return std::nullopt;
   if (window_.state(t) == SendWindow::State::waiting && !has_data(t)) return std::nullopt;
   return owner(t);
 }

@@ -230,7 +230,7 @@ class InputMachine final : public schedule::SendState {
   std::optional<NodeId> believed_to_lead_;  // by this node, outside the view: it was told the view
   Promise promise_;
 
-  // The compute node that the oldest timeslice waits for.
+  // The compute node that the oldest timeslice waits for, or in the end this node.
   struct StallWatch {
     std::optional<std::uint32_t> compute;
     Instant since{};  // when that was first seen

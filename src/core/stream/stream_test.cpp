@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The input and compute machines together, over the loopback fabric with virtual time.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/schedule/grant.hpp"
@@ -468,6 +469,25 @@ TEST(stream, a_compute_node_that_is_stopped_is_put_out_of_the_view_and_joins_aga
     ASSERT_EQ(cluster.built().size(), options.timeslices);
     for (const auto& [t, built] : cluster.built()) {
       EXPECT_LE(built.times, built.repeated + 1) << "timeslice " << t;
+    }
+  }
+}
+
+TEST(stream, a_compute_node_that_is_stopped_before_it_says_bye_is_not_waited_for) {
+  ClusterOptions options;
+  options.stall_timeout = Duration::microseconds(400);
+  options.promise_timeout = Duration::microseconds(300);
+  Cluster whole(options);
+  ASSERT_TRUE(whole.run());
+  const int end = static_cast<int>(whole.steps());
+  for (int stopped_at = end - 10; stopped_at <= end; ++stopped_at) {
+    SCOPED_TRACE(fmt::format("stopped at {} of {}", stopped_at, end));
+    Cluster cluster(options);
+    for (int i = 0; i < stopped_at; ++i) cluster.step();
+    cluster.pause(options.roster.compute_node(1), true);
+    for (int i = 0; i < 3000; ++i) cluster.step();
+    for (std::uint32_t i = 0; i < options.roster.inputs; ++i) {
+      EXPECT_TRUE(cluster.input(i).finished()) << cluster.describe();
     }
   }
 }
