@@ -87,7 +87,9 @@ void LocalJob::give_up_on_silent_nodes(Instant now, Duration patience) {
   if (only_silent_since_ == Instant::never()) only_silent_since_ = now;
   if (now - only_silent_since_ < patience) return;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    if (!nodes_[i].report) processes_.signal(i, SIGKILL);
+    if (nodes_[i].report) continue;
+    nodes_[i].is_cut_off = true;
+    processes_.signal(i, SIGKILL);
   }
 }
 
@@ -164,7 +166,7 @@ void LocalJob::reap() {
     if (node.report || (!killed && WEXITSTATUS(status) == 0)) continue;
     ++deaths_;
     if (killed) spdlog::warn("node {} ended by signal {}", i, WTERMSIG(status));
-    if (killed && (options_.restart || node.expected_death)) {
+    if (killed && !node.is_cut_off && (options_.restart || node.expected_death)) {
       if (auto spawned = spawn(i); !spawned) failure_ = spawned.error();
     }
   }

@@ -109,6 +109,7 @@ class LocalJob final : private faults::FaultTarget {
     Instant heard{};                // its last message
     std::optional<Instant> sink{};  // when it last said that it waits for its sink
     bool expected_death = false;
+    bool is_cut_off = false;  // the others are done: a new life would have nothing to do
   };
   Result<void> spawn(std::uint32_t index);
   /// Called often. After a long time without a call nobody was heard since nobody listened.

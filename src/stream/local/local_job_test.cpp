@@ -20,8 +20,8 @@ constexpr Duration patience = Duration::seconds(3600);
 /// Each says `progress` behind that, so that the test knows what the job has heard.
 class LeftBehind : public testing::Test {
  protected:
-  LocalJob job_of(char word) {
-    return {JobOptions{.nodes = 2, .restart = false, .faults = {}, .testbed = nullptr},
+  LocalJob job_of(char word, bool restart = false) {
+    return {JobOptions{.nodes = 2, .restart = restart, .faults = {}, .testbed = nullptr},
             [word](NodePlace place) {
               const bool is_first = place.self == NodeId(0);
               if (is_first) {
@@ -72,6 +72,11 @@ TEST_F(LeftBehind, a_node_that_waits_for_its_sink_is_waited_for) {
 
 TEST_F(LeftBehind, a_node_that_is_cut_off_is_not) {
   LocalJob job = job_of(job_message::progress);
+  EXPECT_FALSE(outlives_the_others(job));
+}
+
+TEST_F(LeftBehind, a_node_that_is_cut_off_has_no_other_life) {
+  LocalJob job = job_of(job_message::progress, true);
   EXPECT_FALSE(outlives_the_others(job));
 }
 
