@@ -70,10 +70,12 @@ void apply(CLI::App& command, const std::string& path, const std::string& name,
 void read_config_file(CLI::App& command, const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
-    throw CLI::FileError(fmt::format("{}: {}: {}", option_name, path, std::strerror(errno)));
+    throw CLI::FileError(fmt::format("{}: {}: {}; name a TOML file of options", option_name, path,
+                                     std::strerror(errno)));
   }
   if (!S_ISREG(status.st_mode)) {
-    throw CLI::FileError(fmt::format("{}: {} is not a file", option_name, path));
+    throw CLI::FileError(
+        fmt::format("{}: {} is not a file; name a TOML file of options", option_name, path));
   }
   toml::table table;
   try {

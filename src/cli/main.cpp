@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -109,6 +110,17 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
                      fmt::join(commands_of(command), "|"), full_name(command));
 }
 
+/// An option such as -hostfile, of which the parser took the -h as the request for help and left
+/// the rest; empty: there is none.
+std::string misread_as_help(const CLI::App& app, int argc, char** argv) {
+  for (const std::string& rest : app.remaining(true)) {
+    if (rest.size() < 2 || rest[0] != '-' || rest[1] == '-') continue;
+    const std::string word = "-h" + rest.substr(1);
+    if (std::find(argv, argv + argc, word) != argv + argc) return word;
+  }
+  return {};
+}
+
 void add_help_command(CLI::App& app, Outcome& outcome) {
   CLI::App* const help = app.add_subcommand("help", "Show the help of a command");
   const auto words = std::make_shared<std::vector<std::string>>();
@@ -166,10 +178,14 @@ int run(int argc, char** argv) {
   add_trace_command(app, outcome);
   add_help_command(app, outcome);
   add_generate_command(app, WEFT_VERSION, suggestions());
-  check_numbers(app);
+  check_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
+    if (const std::string word = misread_as_help(app, argc, argv); !word.empty()) {
+      print_error(explain_option(deepest_command(app), word));
+      return static_cast<int>(ExitCode::usage);
+    }
     return flushed(app.exit(e));
   } catch (const CLI::ParseError& e) {
     print_error(explain(app, e));

@@ -100,13 +100,20 @@ CLI::Option* add_words(CLI::App& command, const std::string& name, std::vector<s
   return option;
 }
 
-void check_numbers(CLI::App& command) {
+void check_values(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
-    if (option->get_type_name() != "UINT") continue;
-    option->check([option](const std::string& text) { return number_error(*option, text); });
+    const std::string type = option->get_type_name();
+    if (type == "UINT") {
+      option->check([option](const std::string& text) { return number_error(*option, text); });
+    } else if (type == "FILE" || type == "DIR") {
+      const char* const what = type == "FILE" ? "a file" : "a directory";
+      option->check([what](const std::string& text) {
+        return text.empty() ? fmt::format("'' names nothing; give the name of {}", what) : "";
+      });
+    }
   }
   for (CLI::App* below : command.get_subcommands([](CLI::App*) { return true; })) {
-    check_numbers(*below);
+    check_values(*below);
   }
 }
 

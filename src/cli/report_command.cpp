@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,15 @@ Examples:
   xdg-open "$(weft report out)"
 )help";
 
+Result<void> check_directory(const std::string& dir) {
+  std::error_code error;
+  if (std::filesystem::is_directory(dir, error)) return {};
+  const bool exists = std::filesystem::exists(dir, error);
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("DIR: {} '{}'; name the directory that a command wrote with --out",
+                           exists ? "this is a file:" : "there is no directory", dir)};
+}
+
 }  // namespace
 
 void add_report_command(CLI::App& root, Outcome& outcome) {
@@ -36,9 +46,9 @@ void add_report_command(CLI::App& root, Outcome& outcome) {
   add_force_option(*command, *force, "Options");
   command->footer(examples);
   command->callback([dir, force, &outcome] {
-    if (auto good = refuse_foreign_files(*dir, *force); !good) {
-      return report_error(good.error(), outcome);
-    }
+    auto good = check_directory(*dir);
+    if (good.ok()) good = refuse_foreign_files(*dir, *force, "DIR");
+    if (!good) return report_error(good.error(), outcome);
     const Result<std::string> path = report::write_report(*dir);
     if (path) {
       fmt::print("{}\n", *path);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/parsed_option.hpp"
@@ -19,6 +20,7 @@
 #include "fabric/shaped/shaped.hpp"
 #include "launch/agent.hpp"
 #include "launch/launch.hpp"
+#include "runtime/membership/host_names.hpp"
 
 namespace weft::cli {
 namespace {
@@ -67,9 +69,47 @@ Result<void> check_needed(const CLI::App& app, const LaunchOptions& launch) {
                fmt::format("{}: means nothing without {}", given, lacks)};
 }
 
-/// Checks the fabric once, instead of in every process of this machine. Other hosts may differ.
+/// Checks once, instead of in every process of this machine, what the processes need of it. Other
+/// hosts may differ.
 Result<void> check_here(const LaunchOptions& launch) {
-  return launch.hosts.empty() ? check_fabric_here(launch.fabric) : check_fabric(launch.fabric);
+  if (!launch.hosts.empty()) return check_fabric(launch.fabric);
+  if (!launch.network.empty()) {
+    const auto address = address_in_network(launch.network, local_addresses());
+    if (!address) return address.error();
+  }
+  return check_fabric_here(launch.fabric);
+}
+
+Result<void> check_program(const std::vector<std::string>& command) {
+  if (!command.front().empty() && command.front().front() != '-') return {};
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("COMMAND: '{}' is no program; write weft run OPTIONS -- PROGRAM, with "
+                           "options of weft before the --",
+                           command.front())};
+}
+
+/// Tells of a number of processes that went to the program. It may well be the program's own.
+void hint_at_number(const std::vector<std::string>& command) {
+  for (std::size_t i = 1; i + 1 < command.size(); ++i) {
+    const bool is_name = command[i] == "-n" || command[i] == "-np" || command[i] == "--processes";
+    if (!is_name || !parse_number<std::uint32_t>(command[i + 1])) continue;
+    fmt::print(stderr,
+               "weft run: '{0} {1}' goes to the program, and one process runs; for {1} processes, "
+               "write -n {1} before the program\n",
+               command[i], command[i + 1]);
+    return;
+  }
+}
+
+std::string read_processes(const std::string& text, std::uint32_t& processes) {
+  const auto number = parse_number<std::uint32_t>(text);
+  if (number && *number >= 1 && *number <= most_processes) {
+    processes = *number;
+    return {};
+  }
+  // The parser reads -np 2 as -n with the value p.
+  if (text.starts_with('p')) return "-np is mpirun's option; write -n N for N processes";
+  return fmt::format("'{}' is no number from 1 to {}; write one of those", text, most_processes);
 }
 
 void run(const RunCommand& command, const CLI::App& app, Outcome& outcome) {
@@ -82,6 +122,10 @@ void run(const RunCommand& command, const CLI::App& app, Outcome& outcome) {
   }
   const auto times = check_times(app, command.places, options);
   if (!times) return report_error(times.error(), outcome);
+  if (const auto program = check_program(options.command); !program) {
+    return report_error(program.error(), outcome);
+  }
+  if (options.processes == 1 && app.count("--processes") == 0) hint_at_number(options.command);
   if (is_of_scenario(options)) {
     return run_in_simulation(options, command.simulation, outcome);
   }
@@ -116,9 +160,13 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
   auto* command = root.add_subcommand("run", "Run a program of many processes");
   const auto state = std::make_shared<RunCommand>();
   RunCommand& s = *state;
-  command->add_option("-n,--processes", s.launch.processes, "number of processes")
-      ->check(CLI::Range(1u, most_processes))
-      ->capture_default_str();
+  const auto read_number = [&s](const std::string& text) {
+    return read_processes(text, s.launch.processes);
+  };
+  add_text_option(*command, "-n,--processes", read_number,
+                  fmt::format("number of processes, 1 to {}", most_processes),
+                  fmt::format("{}", s.launch.processes))
+      ->type_name("N");
   command->add_option("--fabric", s.launch.fabric, fabric_list() + " (a simulation)")
       ->capture_default_str();
   add_link_option(*command, s.launch.link);

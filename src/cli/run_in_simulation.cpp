@@ -19,6 +19,7 @@
 #include "cli/terminal.hpp"
 #include "launch/simulated.hpp"
 #include "runtime/clock.hpp"
+#include "sim/scenario/scenario_file.hpp"
 
 namespace weft::cli {
 namespace {
@@ -255,6 +256,12 @@ Result<void> refuse_simulation_options(const SimulationOptions& options) {
 void run_in_simulation(const LaunchOptions& launch, const SimulationOptions& options,
                        Outcome& outcome) {
   if (auto good = refuse_real_options(launch); !good) return report_error(good.error(), outcome);
+  // Every process would say the same of it.
+  const auto scenario = sim::read_scenario(launch.fabric.substr(std::string_view("sim:").size()));
+  if (!scenario) {
+    return report_error(
+        {scenario.error().code, fmt::format("--fabric: {}", scenario.error().message)}, outcome);
+  }
   SimulatedLaunch each{.launch = launch, .seed = options.seed};
   // The program writes past our own buffer.
   std::fflush(stdout);

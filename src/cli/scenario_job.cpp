@@ -82,7 +82,7 @@ StreamSettings job_of(const sim::Scenario& scenario, const sim::ScenarioJob& job
   CLI::App command;
   add_job_options(command, settings);
   add_local_options(command, settings);
-  check_numbers(command);
+  check_values(command);
   settings.stream.fabric = "sim:" + scenario.name;
   apply_scenario(command, scenario, job, settings);
   try {

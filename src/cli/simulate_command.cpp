@@ -18,6 +18,7 @@
 #include "cli/parsed_option.hpp"
 #include "cli/simulate_jobs.hpp"
 #include "cli/stream_output.hpp"
+#include "cli/suggest.hpp"
 #include "cli/team.hpp"
 #include "cli/terminal.hpp"
 #include "report/run_record.hpp"
@@ -152,6 +153,15 @@ void refuse_options_before(const CLI::App& simulate) {
   }
 }
 
+/// An error when `scenario` is no file, and looks like the name of a command below.
+std::string mistyped_command(const CLI::App& simulate, const std::string& scenario) {
+  std::error_code error;
+  const std::string guess = nearest(scenario, commands_of(simulate));
+  if (guess.empty() || std::filesystem::exists(scenario, error)) return {};
+  return fmt::format("there is no file '{}'; did you mean {} {}?", scenario, full_name(simulate),
+                     guess);
+}
+
 void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
   set_up_log(command.log_level, "");
   const auto team = Team::assemble(command.parts, outcome);
@@ -188,7 +198,8 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
   auto state = std::make_shared<SimulateCommand>();
   SimulateCommand& s = *state;
   simulate->add_option("SCENARIO", s.scenario, "TOML file; see docs/simulator-scenarios.md")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check([simulate](const std::string& text) { return mistyped_command(*simulate, text); });
   simulate
       ->add_option("--set", s.settings,
                    "replace a key of the scenario (several allowed), as "

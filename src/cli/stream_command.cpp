@@ -133,17 +133,15 @@ Result<std::vector<std::size_t>> parse_sizes(const char* option, const std::stri
   const auto dots = text.find("..");
   const auto first = parse_byte_count(text.substr(0, dots));
   const auto last = dots == std::string::npos ? first : parse_byte_count(text.substr(dots + 2));
-  for (const auto* bound : {&first, &last}) {
-    if (!*bound) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("{}: {}", option, bound->error().message)};
-    }
-  }
-  if (first->value() == 0 || last->value() < first->value() ||
-      last->value() > ByteCount::gib(1).value()) {
+  const auto refuse = [&](const char* why) {
     return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: '{}' is no range of sizes up to 1 GiB; write it like 1KiB..1MiB",
-                             option, text)};
+                 fmt::format("{}: '{}' {}; write one size, or a range such as 1KiB..1MiB", option,
+                             text, why)};
+  };
+  if (!first || !last) return refuse("is no range of sizes");
+  if (last->value() < first->value()) return refuse("ends below its beginning");
+  if (first->value() == 0 || last->value() > ByteCount::gib(1).value()) {
+    return refuse("is not between 1 B and 1 GiB");
   }
   std::vector<std::size_t> sizes;
   for (std::uint64_t size = first->value(); size <= last->value(); size *= 2) {

@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <numeric>
 #include <regex>
 
@@ -22,12 +24,54 @@ void add_options(const CLI::App& app, std::vector<std::string>& names) {
   }
 }
 
-std::string explain(const CLI::App& command, const std::string& word,
-                    std::span<const std::string> known, const char* what) {
-  const std::string guess = nearest(word, known);
-  return fmt::format("unknown {} '{}' of {}{}; see {} --help", what, word, full_name(command),
-                     guess.empty() ? "" : fmt::format(": did you mean {}?", guess),
+std::string unknown(const CLI::App& command, const std::string& word, const char* what,
+                    const std::string& fix) {
+  return fmt::format("unknown {} '{}' of {}{}; see {} --help", what, word, full_name(command), fix,
                      full_name(command));
+}
+
+std::string did_you_mean(const std::string& guess) {
+  return guess.empty() ? "" : fmt::format(": did you mean {}?", guess);
+}
+
+/// Options of mpirun and srun, and what `weft run` has in their place.
+struct ForeignOptions {
+  std::vector<std::string_view> words;
+  const char* fix;
+};
+
+const char* fix_of_foreign(std::string_view word) {
+  static const std::array all{
+      ForeignOptions{{"-np", "--np", "--n", "-N", "-p", "-c", "--ntasks", "--nprocs", "--ranks"},
+                     ": write -n N for N processes"},
+      ForeignOptions{{"-host", "--host", "-H", "-f", "-hostfile", "--hostfile", "-machinefile",
+                      "--machinefile"},
+                     ": write --hosts FILE, a file with a line for each host"},
+      ForeignOptions{{"--oversubscribe", "--allow-run-as-root"},
+                     ": leave it out, weft run needs no such permission"}};
+  for (const ForeignOptions& options : all) {
+    if (std::ranges::find(options.words, word) != options.words.end()) return options.fix;
+  }
+  return nullptr;
+}
+
+/// The only option that begins with the letter of `word`, such as --version for -V.
+std::string only_option_of_letter(const std::string& word, std::span<const std::string> options) {
+  if (word.size() != 2) return {};
+  const std::string begin = {'-', '-', static_cast<char>(std::tolower(word[1]))};
+  std::string found;
+  for (const std::string& name : options) {
+    if (!name.starts_with(begin)) continue;
+    if (!found.empty()) return {};
+    found = name;
+  }
+  return found;
+}
+
+std::string lower(std::string_view word) {
+  std::string text(word);
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
 }
 
 }  // namespace
@@ -107,12 +151,38 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
   std::string best;
   for (const std::string& name : known) {
     const bool begins = word.size() >= 3 && name.starts_with(word);
-    const std::size_t distance = begins ? 1 : edit_distance(word, name);
+    const std::size_t distance = begins ? 1 : edit_distance(lower(word), lower(name));
     if (distance >= least) continue;
     least = distance;
     best = name;
   }
   return best;
+}
+
+std::string explain_option(const CLI::App& command, const std::string& word) {
+  const bool launches = full_name(command) == "weft run";
+  if (const char* fix = fix_of_foreign(word); launches && fix != nullptr) {
+    return unknown(command, word, "option", fix);
+  }
+  std::vector<std::string> options;
+  add_options(command, options);
+  std::string guess = nearest(word, options);
+  if (guess.empty()) guess = only_option_of_letter(word, options);
+  const CLI::Option* program = command.get_option_no_throw("COMMAND");
+  if (guess.empty() && program != nullptr && program->count() > 0) {
+    return unknown(command, word, "option", ": write -- before the program if it is the program's");
+  }
+  return unknown(command, word, "option", did_you_mean(guess));
+}
+
+std::string explain_command(const CLI::App& command, const std::string& word) {
+  std::string guess = nearest(word, commands_of(command));
+  if (guess.empty()) {
+    std::vector<std::string> options;
+    add_options(command, options);
+    if (std::ranges::find(options, "--" + word) != options.end()) guess = "--" + word;
+  }
+  return unknown(command, word, "command", did_you_mean(guess));
 }
 
 std::string explain_unknown(const CLI::App& root) {
@@ -131,12 +201,8 @@ std::string explain_unknown(const CLI::App& root) {
     return fmt::format("nothing follows '--' of {0}: write a program there; see {0} --help",
                        full_name(command));
   }
-  if (word.starts_with("-")) {
-    std::vector<std::string> options;
-    add_options(command, options);
-    return explain(command, word, options, "option");
-  }
-  if (!commands.empty()) return explain(command, word, commands, "command");
+  if (word.starts_with("-")) return explain_option(command, word);
+  if (!commands.empty()) return explain_command(command, word);
   if (command.get_option_no_throw("--scenario") != nullptr) {
     return fmt::format("'{}' is one word too many for {}: write --scenario {}", word,
                        full_name(command), word);
@@ -151,7 +217,7 @@ const CLI::App* find_command(const CLI::App& root, std::span<const std::string> 
   for (const std::string& word : words) {
     const auto commands = commands_of(*command);
     if (std::find(commands.begin(), commands.end(), word) == commands.end()) {
-      error = explain(*command, word, commands, "command");
+      error = explain_command(*command, word);
       return nullptr;
     }
     command = command->get_subcommand(word);

@@ -18,7 +18,8 @@ namespace weft::cli {
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// Returns the word of `known` that a user who typed `word` is likely to mean: one that begins with
-/// it, or differs in at most a third of its letters. Returns an empty string when no word does.
+/// it, or differs in at most a third of its letters, whatever their case. Returns an empty string
+/// when no word does.
 std::string nearest(std::string_view word, std::span<const std::string> known);
 
 /// Returns the innermost command that the parsed command line names.
@@ -27,6 +28,11 @@ const CLI::App& deepest_command(const CLI::App& root);
 std::string full_name(const CLI::App& command);
 /// Returns the names of the command's subcommands that help shows.
 std::vector<std::string> commands_of(const CLI::App& command);
+
+/// Returns the error text for a word that `command` does not know, as an option or as the name of a
+/// command below it.
+std::string explain_option(const CLI::App& command, const std::string& word);
+std::string explain_command(const CLI::App& command, const std::string& word);
 
 /// Returns the error text for a command line that `root` refused because of unknown words.
 std::string explain_unknown(const CLI::App& root);

@@ -24,12 +24,14 @@ TEST(suggest, finds_what_is_near_and_nothing_else) {
   EXPECT_EQ(nearest("--sedd", known), "--seed");
   EXPECT_EQ(nearest("--sched", known), "--schedule") << "its beginning";
   EXPECT_EQ(nearest("--colour", known), "");
+  EXPECT_EQ(nearest("--SINK", known), "--sink") << "in another case";
 }
 
 /// The error for a command line.
 std::string said(const std::string& line) {
   CLI::App root("", "weft");
   root.require_subcommand(1);
+  root.set_version_flag("--version", "1");
   CLI::App* stream = root.add_subcommand("stream", "");
   stream->require_subcommand(1);
   CLI::App* local = stream->add_subcommand("local", "");
@@ -84,6 +86,31 @@ TEST(suggest, names_the_command_that_does_not_know_a_word) {
             "'a.toml' is one word too many for weft qos: write --scenario a.toml");
   EXPECT_EQ(said("run --"),
             "nothing follows '--' of weft run: write a program there; see weft run --help");
+}
+
+TEST(suggest, translates_the_options_of_other_launchers) {
+  EXPECT_EQ(said("run --np 2 true"),
+            "unknown option '--np' of weft run: write -n N for N processes; see weft run --help");
+  EXPECT_EQ(said("run -machinefile hosts true"),
+            "unknown option '-machinefile' of weft run: write --hosts FILE, a file with a line for "
+            "each host; see weft run --help");
+  EXPECT_EQ(said("run --oversubscribe true"),
+            "unknown option '--oversubscribe' of weft run: leave it out, weft run needs no such "
+            "permission; see weft run --help");
+  EXPECT_EQ(said("stream local --np 2"),
+            "unknown option '--np' of weft stream local; see weft stream local --help");
+}
+
+TEST(suggest, says_where_options_of_a_program_belong) {
+  EXPECT_EQ(said("run true --frobnicate"),
+            "unknown option '--frobnicate' of weft run: write -- before the program if it is the "
+            "program's; see weft run --help");
+}
+
+TEST(suggest, guesses_options_by_their_letter_or_word) {
+  EXPECT_EQ(said("-V"), "unknown option '-V' of weft: did you mean --version?; see weft --help");
+  EXPECT_EQ(said("version"),
+            "unknown command 'version' of weft: did you mean --version?; see weft --help");
 }
 
 }  // namespace

@@ -209,7 +209,14 @@ Result<void> up(const Words& words) {
 }
 
 Result<void> down(const Words& words) {
-  if (!words.all) return Testbed::down(words.name);
+  if (!words.all) {
+    auto ended = Testbed::down(words.name);
+    if (ended.ok() || ended.error().code != ErrorCode::not_found) return ended;
+    return Error{ErrorCode::not_found,
+                 fmt::format("--name {}: no testbed of this name is up; weft testbed list shows "
+                             "those that are",
+                             words.name)};
+  }
   Result<void> worst;
   for (const auto& name : Testbed::names()) {
     auto ended = Testbed::down(name);

@@ -28,8 +28,7 @@ const char* fix_for(const std::string& program, int number) {
     case ENOENT:
       return "give a path that exists, or a name that is found in PATH";
     case EACCES:
-      return is_directory(program) ? "it is a directory; name a program"
-                                   : "make it executable: chmod +x";
+      return is_directory(program) ? "name a program" : "make it executable: chmod +x";
     case ENOEXEC:
       return "it is no program of this machine; a script begins with #!";
     default:
@@ -40,8 +39,10 @@ const char* fix_for(const std::string& program, int number) {
 }  // namespace
 
 std::string why_not_started(const std::string& program, int number) {
-  return fmt::format("cannot start '{}': {}; {}", program, std::strerror(number),
-                     fix_for(program, number));
+  // The system says "permission denied" of a directory.
+  const char* const why =
+      is_directory(program) && number == EACCES ? "it is a directory" : std::strerror(number);
+  return fmt::format("cannot start '{}': {}; {}", program, why, fix_for(program, number));
 }
 
 int execute_program(const std::vector<std::string>& command, const SignalFile& signals,

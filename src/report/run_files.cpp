@@ -104,8 +104,8 @@ Result<std::vector<RunRecord>> read_runs(const std::string& dir) {
   }
   if (runs.empty()) {
     return Error{ErrorCode::not_found,
-                 fmt::format("{}: not found, nor compare.json beside it; name a directory that "
-                             "weft stream wrote with --out",
+                 fmt::format("{}: not found, nor a record of another command beside it; name a "
+                             "directory that a command wrote with --out",
                              run_path)};
   }
   return runs;

@@ -234,7 +234,7 @@ Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& optio
                         .restarted = restarted,
                         .run = options.run};
   auto sink = options.make_sink ? options.make_sink(place) : open_sinks(options.sinks, place);
-  if (!sink) return std::move(sink).error();
+  if (!sink) return Error{sink.error().code, fmt::format("--sink: {}", sink.error().message)};
   auto rings = MirroredArena::create(options.one_ring ? 1 : options.inputs,
                                      ring_size_for(options.buffer), "weft-pairs");
   if (!rings) return std::move(rings).error();

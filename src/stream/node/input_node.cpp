@@ -163,7 +163,8 @@ Result<std::unique_ptr<StreamNode>> make_input_node(const StreamOptions& options
                           .read_ahead = options.source_in_loop ? ByteCount{} : read_ahead};
   auto source =
       options.make_source ? options.make_source(place) : open_source(options.source, place);
-  if (!source) return std::move(source).error();
+  if (!source)
+    return Error{source.error().code, fmt::format("--source: {}", source.error().message)};
   const ByteCount room = ring_size_for(input_buffer_bytes(options));
   // If contents are lost at the other end, they need no place of their own here either.
   const ByteCount memory = options.one_ring ? std::min(room, ring_size_for(options.buffer)) : room;

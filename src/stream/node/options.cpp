@@ -34,8 +34,8 @@ Result<void> check_sizes(const StreamOptions& o) {
     return refuse(fmt::format("--descriptors: {} is not between 1 and 1048576", o.descriptors));
   }
   const auto too_much = [](std::string_view option, ByteCount value) {
-    return refuse(fmt::format("{}: {} are not between 1 B and {}; use less", option, to_text(value),
-                              to_text(largest_ring)));
+    return refuse(fmt::format("{}: {} are not between 1 B and {}; use {}", option, to_text(value),
+                              to_text(largest_ring), value == ByteCount{} ? "more" : "less"));
   };
   const std::uint64_t rings = std::max<std::uint64_t>(o.inputs, o.computes + 1);
   if (o.buffer == ByteCount{} || o.buffer > largest_ring) return too_much("--buffer", o.buffer);

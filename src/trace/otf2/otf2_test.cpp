@@ -158,6 +158,15 @@ TEST_F(otf2, refuses_what_is_no_archive) {
             path + ": no OTF2 archive; name its anchor file, such as out/traces.otf2");
 }
 
+TEST_F(otf2, tells_a_file_that_is_missing_from_one_that_is_no_archive) {
+  const auto stream = open_otf2("/no/such.otf2");
+  ASSERT_FALSE(stream.ok());
+  EXPECT_EQ(stream.error().code, ErrorCode::not_found);
+  EXPECT_EQ(stream.error().message,
+            "/no/such.otf2: there is no such file; name an archive's anchor file, such as "
+            "out/traces.otf2");
+}
+
 TEST_F(otf2, does_not_write_over_an_archive) {
   write(exchange());
   EXPECT_FALSE(create_otf2(directory_.string(), 2).ok());

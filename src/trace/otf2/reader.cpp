@@ -3,6 +3,7 @@
 #include <otf2/otf2.h>
 
 #include <deque>
+#include <filesystem>
 #include <utility>
 
 #include "trace/otf2/definitions.hpp"
@@ -229,6 +230,13 @@ class Stream final : public EventStream {
 }  // namespace
 
 Result<std::unique_ptr<EventStream>> open_otf2(const std::string& path, std::size_t look_ahead) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return Error{ErrorCode::not_found,
+                 fmt::format("{}: there is no such file; name an archive's anchor file, such as "
+                             "out/traces.otf2",
+                             path)};
+  }
   say_errors_once();
   OTF2_Reader* reader = OTF2_Reader_Open(path.c_str());
   if (reader == nullptr) {

@@ -153,6 +153,64 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"time_beyond_63_bits",
                 {"stream", "local", "--duration", "99999999999999999999s"},
                 "longer than ten years"},
+        Refusal{"number_of_processes_as_mpirun_has_it",
+                {"run", "-np", "2", "--", "true"},
+                "-np is mpirun's option; write -n N"},
+        Refusal{"hosts_as_mpirun_has_them",
+                {"run", "-host", "a,b", "--", "true"},
+                "unknown option '-host' of weft run: write --hosts FILE"},
+        Refusal{"option_in_place_of_a_program",
+                {"run", "--", "-n", "2", "true"},
+                "COMMAND: '-n' is no program"},
+        Refusal{"network_of_programs_that_is_none",
+                {"run", "-n", "2", "--network", "nonsense", "--", "true"},
+                "--network: 'nonsense' is no network"},
+        Refusal{"scenario_of_programs_that_is_missing",
+                {"run", "-n", "2", "--fabric", "sim:/no/such.toml", "--", "true"},
+                "--fabric: scenario '/no/such.toml'"},
+        Refusal{"source_without_scheme",
+                {"stream", "local", "--timeslices", "3", "--source", "data"},
+                "--source: 'data': no scheme"},
+        Refusal{"source_that_is_missing",
+                {"stream", "local", "--timeslices", "3", "--source", "msa:/no/such.msa"},
+                "--source: cannot open '/no/such.msa'"},
+        Refusal{"sink_of_no_known_scheme",
+                {"stream", "local", "--timeslices", "3", "--sink", "chek:"},
+                "--sink: 'chek:': unknown sink"},
+        Refusal{"mistyped_command_in_place_of_a_scenario",
+                {"simulate", "unifrom"},
+                "there is no file 'unifrom'; did you mean weft simulate uniform?"},
+        Refusal{"trace_that_is_missing",
+                {"trace", "info", "/no/such.otf2"},
+                "/no/such.otf2: there is no such file"},
+        Refusal{"reversed_sizes",
+                {"stream", "limit", "--sizes", "1MiB..1KiB"},
+                "--sizes: '1MiB..1KiB' ends below its beginning"},
+        Refusal{"sizes_with_a_colon",
+                {"stream", "limit", "--sizes", "1M:1K"},
+                "--sizes: '1M:1K' is no range of sizes; write one size, or a range such as"},
+        Refusal{"report_of_a_file",
+                {"report", WEFT_SCENARIOS "/star-100mbit.toml"},
+                "DIR: this is a file"},
+        Refusal{
+            "report_of_nothing", {"report", "/no/such"}, "DIR: there is no directory '/no/such'"},
+        Refusal{"testbed_that_is_not_up",
+                {"testbed", "down", "--name", "nobody-made-this"},
+                "--name nobody-made-this: no testbed of this name is up; weft testbed list"},
+        Refusal{"directory_without_name",
+                {"stream", "local", "--timeslices", "3", "--out", ""},
+                "--out: '' names nothing; give the name of a directory"},
+        Refusal{"file_without_name",
+                {"trace", "info", ""},
+                "FILE: '' names nothing; give the name of a file"},
+        Refusal{"options_file_that_is_missing",
+                {"stream", "local", "--config", "/no/such.toml"},
+                "No such file or directory; name a TOML file of options"},
+        Refusal{"buffer_of_nothing",
+                {"stream", "local", "--timeslices", "3", "--buffer", "0"},
+                "--buffer: 0 B are not between 1 B and 16 TiB; use more"},
+        Refusal{
+            "value_in_another_case", {"stream", "local", "--schedule", "DFS"}, "did you mean dfs?"},
         Refusal{"unknown_command", {"strem", "local"}, "did you mean stream?"},
         Refusal{"unknown_command_below", {"stream", "lokal"}, "did you mean local?"},
         Refusal{
@@ -162,6 +220,15 @@ INSTANTIATE_TEST_SUITE_P(
             "no_command_below", {"archive"}, "name a command: weft archive info|check|cut|merge;"},
         Refusal{"help_of_nothing", {"help", "stream", "comparr"}, "did you mean compare?"}),
     [](const auto& info) { return std::string(info.param.name); });
+
+TEST(command_line, number_of_processes_behind_the_program_gets_a_hint) {
+  const Ended behind = run_weft({"run", "--", "true", "-n", "2"}, 30);
+  EXPECT_EQ(behind.code, 0) << behind.describe();
+  EXPECT_THAT(behind.errors, HasSubstr("for 2 processes, write -n 2 before the program"));
+  const Ended both = run_weft({"run", "-n", "1", "--", "true", "-n", "2"}, 30);
+  EXPECT_EQ(both.code, 0) << both.describe();
+  EXPECT_EQ(both.errors, "") << "the program's own";
+}
 
 TEST(command_line, out_that_is_a_file_is_refused_and_stays) {
   ScratchDirectory directory;
