@@ -22,7 +22,6 @@
 #include "cli/team.hpp"
 #include "cli/terminal.hpp"
 #include "report/run_record.hpp"
-#include "runtime/clock.hpp"
 #include "sim/scenario/scenario_file.hpp"
 #include "sim/traffic_run/traffic_run.hpp"
 
@@ -30,33 +29,6 @@ namespace weft::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// The outcome of a scenario's traffic.
-struct TrafficRun {
-  sim::TrafficOutcome outcome;
-  Simulation simulation;
-};
-
-Result<TrafficRun> run_traffic(const sim::Scenario& scenario, Team& team,
-                               sim::NetworkRecording* network = nullptr) {
-  const Instant start = monotonic_now();
-  SimulationLine line;
-  auto ran = team.run<sim::TrafficOutcome>([&](sim::Exchange& exchange) {
-    return sim::run_traffic(scenario, exchange, network, line.progress());
-  });
-  if (!ran) return std::move(ran).error();
-  const Simulation simulation{.trace_hash = ran->trace_hash,
-                              .events = ran->events,
-                              .packet_hops = ran->packet_hops,
-                              .simulated = ran->simulated,
-                              .wall_s = (monotonic_now() - start).to_seconds()};
-  return TrafficRun{*std::move(ran), simulation};
-}
-
-Result<Simulation> simulation_of(Result<TrafficRun> run) {
-  if (!run) return std::move(run).error();
-  return run->simulation;
-}
 
 Json to_json(const sim::Scenario& scenario, const TrafficRun& run) {
   Json traffic = Json::array();
@@ -91,12 +63,6 @@ void print_text(const sim::Scenario& scenario, const TrafficRun& run) {
 }
 
 void write_traffic(const std::string& directory, const Json& json, Outcome& outcome) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) {
-    return report_error({ErrorCode::io, fmt::format("--out: {}: {}", directory, error.message())},
-                        outcome);
-  }
   const std::string path = (std::filesystem::path(directory) / "simulation.json").string();
   if (auto written = report::write_file_whole(path, json.dump() + "\n"); !written) {
     report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
@@ -115,8 +81,8 @@ void simulate_traffic(const sim::Scenario& scenario, const SimulateCommand& comm
   Json json = to_json(scenario, *run);
   if (!command.json) print_text(scenario, *run);
   if (command.check_determinism) {
-    const auto second = simulation_of(run_traffic(scenario, team));
-    json["simulation"]["deterministic"] = compare(run->simulation, second, command.json, outcome);
+    json["simulation"]["deterministic"] =
+        compare(run->simulation, simulation_of(run_traffic(scenario, team)), command.json, outcome);
   }
   if (command.json) fmt::print("{}\n", json.dump());
   if (command.out.empty() || !team.leads()) return;

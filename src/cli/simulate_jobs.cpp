@@ -33,6 +33,27 @@ namespace weft::cli {
 
 using Json = nlohmann::ordered_json;
 
+Result<TrafficRun> run_traffic(const sim::Scenario& scenario, Team& team,
+                               sim::NetworkRecording* network) {
+  const Instant start = monotonic_now();
+  SimulationLine line;
+  auto ran = team.run<sim::TrafficOutcome>([&](sim::Exchange& exchange) {
+    return sim::run_traffic(scenario, exchange, network, line.progress());
+  });
+  if (!ran) return std::move(ran).error();
+  const Simulation simulation{.trace_hash = ran->trace_hash,
+                              .events = ran->events,
+                              .packet_hops = ran->packet_hops,
+                              .simulated = ran->simulated,
+                              .wall_s = (monotonic_now() - start).to_seconds()};
+  return TrafficRun{*std::move(ran), simulation};
+}
+
+Result<Simulation> simulation_of(const Result<TrafficRun>& run) {
+  if (!run) return run.error();
+  return run->simulation;
+}
+
 std::string to_json(const Simulation& s) {
   Json json{{"trace_hash", fmt::format("{:016x}", s.trace_hash)},
             {"events", s.events},

@@ -14,6 +14,7 @@
 #include "report/run_record.hpp"
 #include "sim/rc/reliable_connections.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/traffic_run/traffic_run.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
@@ -52,6 +53,16 @@ struct JobRuns {
   std::vector<report::RunRecord> records;
   Simulation whole;
 };
+
+/// The outcome of a run of synthetic traffic.
+struct TrafficRun {
+  sim::TrafficOutcome outcome;
+  Simulation simulation;
+};
+/// Runs the scenario's traffic, and records the network if `network` is not null.
+Result<TrafficRun> run_traffic(const sim::Scenario& scenario, Team& team,
+                               sim::NetworkRecording* network = nullptr);
+Result<Simulation> simulation_of(const Result<TrafficRun>& run);
 
 /// Formats the figures as one JSON object.
 std::string to_json(const Simulation& simulation);

@@ -12,10 +12,10 @@
 #include "cli/network_output.hpp"
 #include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
+#include "cli/simulate_jobs.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/team.hpp"
 #include "cli/terminal.hpp"
-#include "runtime/clock.hpp"
 #include "sim/traffic_run/traffic_run.hpp"
 
 namespace weft::cli {
@@ -37,31 +37,17 @@ struct UniformCommand {
   TraceSettings trace;
 };
 
-/// Figures of one run, and how long it took.
-struct Run {
-  sim::TrafficOutcome outcome;
-  double goodput_of_links = 0;  ///< bytes that arrived while sending lasted, of all host links
-  double wall_s = 0;
-};
-
-Result<Run> run(const sim::Scenario& scenario, Team& team,
-                sim::NetworkRecording* network = nullptr) {
-  const Instant start = monotonic_now();
-  SimulationLine line;
-  auto outcome = team.run<sim::TrafficOutcome>([&](sim::Exchange& exchange) {
-    return sim::run_traffic(scenario, exchange, network, line.progress());
-  });
-  if (!outcome) return std::move(outcome).error();
-  const auto rate = static_cast<double>(scenario.network.host_link.rate.bytes_per_second());
-  return Run{*outcome, outcome->all.goodput_bytes_per_s / (rate * outcome->hosts),
-             (monotonic_now() - start).to_seconds()};
-}
-
 double per(double amount, double of) {
   return of > 0 ? amount / of : 0;
 }
 
-nlohmann::ordered_json to_json(const sim::Scenario& scenario, const Run& run) {
+/// The bytes that arrived while sending lasted, as a share of what all host links carry.
+double goodput_of_links(const sim::Scenario& scenario, const sim::TrafficOutcome& outcome) {
+  const auto rate = static_cast<double>(scenario.network.host_link.rate.bytes_per_second());
+  return outcome.all.goodput_bytes_per_s / (rate * outcome.hosts);
+}
+
+nlohmann::ordered_json to_json(const sim::Scenario& scenario, const TrafficRun& run) {
   const sim::TrafficOutcome& o = run.outcome;
   const auto hops = static_cast<double>(o.packet_hops);
   return {{"topology", scenario.topology},
@@ -71,33 +57,33 @@ nlohmann::ordered_json to_json(const sim::Scenario& scenario, const Run& run) {
           {"messages", o.all.messages},
           {"delivered", o.all.delivered},
           {"packet_hops", o.packet_hops},
-          {"packet_hops_per_s", std::round(per(hops, run.wall_s))},
+          {"packet_hops_per_s", std::round(per(hops, run.simulation.wall_s))},
           {"events", o.events},
           {"events_per_hop", per(static_cast<double>(o.events), hops)},
           {"memory_bytes", o.memory_bytes},
           {"bytes_per_node", o.memory_bytes / std::max(o.hosts, 1U)},
-          {"goodput_of_links", run.goodput_of_links},
+          {"goodput_of_links", goodput_of_links(scenario, o)},
           {"latency_median_ns", o.all.latency_median_ns},
           {"latency_p99_ns", o.all.latency_p99_ns},
-          {"wall_s", run.wall_s},
+          {"wall_s", run.simulation.wall_s},
           {"trace_hash", fmt::format("{:016x}", o.trace_hash)},
           {"seed", scenario.seed}};
 }
 
-void print_text(const sim::Scenario& scenario, const Run& run) {
+void print_text(const sim::Scenario& scenario, const TrafficRun& run) {
   const sim::TrafficOutcome& o = run.outcome;
   const auto hops = static_cast<double>(o.packet_hops);
   print_labelled("network", {scenario.topology, o.router, fmt::format("{} hosts", o.hosts),
                              fmt::format("{} switches", o.switches)});
   print_labelled("messages",
                  {fmt::format("{} of {} delivered", o.all.delivered, o.all.messages),
-                  fmt::format("{:.1f} % of the links' rate", run.goodput_of_links * 100)});
+                  fmt::format("{:.1f} % of the links' rate", goodput_of_links(scenario, o) * 100)});
   print_labelled("latency", {fmt::format("median {:.3g} us", o.all.latency_median_ns / 1e3),
                              fmt::format("99 % {:.3g} us", o.all.latency_p99_ns / 1e3)});
   print_labelled(
       "simulated",
-      {fmt::format("in {:.3g} s", run.wall_s),
-       fmt::format("{:.3g} million packet-hops/s", per(hops, run.wall_s) / 1e6),
+      {fmt::format("in {:.3g} s", run.simulation.wall_s),
+       fmt::format("{:.3g} million packet-hops/s", per(hops, run.simulation.wall_s) / 1e6),
        fmt::format("{:.2f} events per hop", per(static_cast<double>(o.events), hops)),
        fmt::format("{} per node", to_text(ByteCount(o.memory_bytes / std::max(o.hosts, 1U))))});
   print_labelled("trace",
@@ -157,10 +143,10 @@ std::vector<std::pair<std::string, std::string>> parameters_of(const UniformComm
 }
 
 /// The first run, recorded if that is wanted.
-Result<Run> run_recorded(const sim::Scenario& scenario, Team& team, NetworkOutput& output) {
+Result<TrafficRun> run_recorded(const sim::Scenario& scenario, Team& team, NetworkOutput& output) {
   const auto network = output.begin();
   if (!network) return network.error();
-  auto first = run(scenario, team, *network);
+  auto first = run_traffic(scenario, team, *network);
   if (!first || *network == nullptr) return first;
   if (auto good = output.end(); !good) return std::move(good).error();
   return first;
@@ -202,19 +188,8 @@ void run_uniform_command(const UniformCommand& command, Outcome& outcome) {
   auto json = to_json(*scenario, *first);
   if (!command.json) print_text(*scenario, *first);
   if (command.check_determinism) {
-    const auto second = run(*scenario, **team);
-    if (!second) return report_error(second.error(), outcome);
-    const bool same = second->outcome.trace_hash == first->outcome.trace_hash;
-    json["deterministic"] = same;
-    if (!same) {
-      report_error(
-          {ErrorCode::unavailable,
-           fmt::format("two runs with seed {} differ: traces {:016x} and {:016x}", command.seed,
-                       first->outcome.trace_hash, second->outcome.trace_hash)},
-          outcome);
-    } else if (!command.json) {
-      fmt::print("a second run did the same\n");
-    }
+    const auto second = simulation_of(run_traffic(*scenario, **team));
+    json["deterministic"] = compare(first->simulation, second, command.json, outcome);
   }
   if (command.json) fmt::print("{}\n", json.dump());
   write_network(command, output, outcome);

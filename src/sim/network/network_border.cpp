@@ -21,6 +21,18 @@ T take(std::span<const std::byte>& batch) {
 
 constexpr std::uint64_t no_serial = ~std::uint64_t{0};
 
+/// Returns the message's request, as a crossing tells it.
+template <class Crossing>
+MessageRequest request_of(const Crossing& c) {
+  return {.source = c.from_host,
+          .destination = c.to_host,
+          .bytes = c.message_bytes,
+          .level = c.level,
+          .user = c.user,
+          .flow = c.flow,
+          .tag = c.tag};
+}
+
 /// At least so long takes a packet of so many bytes.
 PicoDuration time_of(std::uint32_t bytes, Bandwidth rate) {
   if (rate.bytes_per_second() == 0) return {};
@@ -137,13 +149,7 @@ std::uint32_t Network::adopt(const PacketCrossing& c) {
     if (known != foreign_.end()) return known->second;
   }
   const std::uint32_t m = messages_.take();
-  messages_[m] = {.request = {.source = c.from_host,
-                              .destination = c.to_host,
-                              .bytes = c.message_bytes,
-                              .level = c.level,
-                              .user = c.user,
-                              .flow = c.flow,
-                              .tag = c.tag},
+  messages_[m] = {.request = request_of(c),
                   .to_arrive = c.message_bytes,
                   .posted = c.posted,
                   .serial = c.serial,
@@ -199,13 +205,7 @@ std::uint32_t Network::sender_of(const LossCrossing& c) {
   }
   const bool alone = c.message_bytes <= options_.mtu;
   const std::uint32_t m = messages_.take();
-  messages_[m] = {.request = {.source = c.from_host,
-                              .destination = c.to_host,
-                              .bytes = c.message_bytes,
-                              .level = c.level,
-                              .user = c.user,
-                              .flow = c.flow,
-                              .tag = c.tag},
+  messages_[m] = {.request = request_of(c),
                   .to_arrive = c.message_bytes,
                   .posted = c.posted,
                   .sent = true,
