@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitionings as bytes: for ranks that join a group, and for checkpoints.
+// Encodes partitionings as bytes, for ranks that join a group and for checkpoints.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace weft::spmd {
 
-/// Little-endian integers at the end of a list of bytes.
+/// Each appends little-endian integers to `out`.
 void append_integer(std::vector<std::byte>& out, std::uint64_t value);
 void append_slices(std::vector<std::byte>& out, std::span<const Slice> slices);
-/// Each rank's slices.
+/// Encodes the slices of each rank.
 std::vector<std::byte> encode(const Partitioning& partitioning);
-/// The inverse, of a partitioning of that space among that many ranks. Errors: corrupt.
+/// Decodes what `encode` made of a partitioning of `space` among `ranks`. Errors: corrupt.
 Result<Partitioning> decode_partitioning(std::span<const std::byte> bytes, const Space& space,
                                          std::uint32_t ranks);
 

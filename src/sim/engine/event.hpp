@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Event: something that happens to one vertex or agent at one picosecond.
+// Event describes what happens to one vertex or agent at one picosecond.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace weft::sim {
 
-/// The handler of an event, which alone interprets `Event::detail` and `payload`.
+/// Names an event's handler, which alone interprets `Event::detail` and `payload`.
 enum class EventKind : std::uint16_t {
   packet_arrives,  ///< at a switch's input or a host
   port_wakes,      ///< a transmitter looks for something to send
@@ -18,12 +18,13 @@ enum class EventKind : std::uint16_t {
   agent_wakes,     ///< an agent looks for something to do
 };
 
-/// Plain data. Events at the same time are ordered by their source and its own order, never by when
-/// they entered the queue: the order does not depend on how the work is split. Half a cache line.
+/// Plain data of half a cache line. The engine orders events at the same time by source and by the
+/// source's own order, never by when they entered the queue, so that dividing the work changes
+/// nothing.
 struct alignas(32) Event {
   PicoInstant time{};
   std::uint32_t source = 0;    ///< vertex or agent that caused it
-  std::uint32_t sequence = 0;  ///< how many events the source had caused before
+  std::uint32_t sequence = 0;  ///< number of events that the source caused before
   std::uint32_t target = 0;    ///< vertex, link or agent that it happens to
   EventKind kind = EventKind::timer;
   std::uint16_t detail = 0;
@@ -31,7 +32,7 @@ struct alignas(32) Event {
 };
 static_assert(sizeof(Event) == 32);
 
-/// The order in which events happen: total, since (source, sequence) is unique.
+/// The order in which events happen. It is total, since (source, sequence) is unique.
 inline bool operator<(const Event& a, const Event& b) {
   if (a.time != b.time) return a.time < b.time;
   const auto key = [](const Event& e) { return std::uint64_t{e.source} << 32 | e.sequence; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JobBeside: a job that runs beside streams or beside a program, before there is a world for it.
+// JobBeside describes a job that runs beside streams or a program, before its world exists.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@
 namespace weft::sim {
 
 struct JobBeside {
-  std::string key;                            ///< in the scenario, for messages
-  std::size_t streams_before = 0;             ///< how many of the scenario's streams
-  std::uint32_t hosts = 0;                    ///< that it needs
+  std::string key;                            ///< where the scenario has it, for messages
+  std::size_t streams_before = 0;             ///< streams that the scenario lists before it
+  std::uint32_t hosts = 0;                    ///< number of hosts that it needs
   std::optional<PlacementOptions> placement;  ///< none: the scenario's
-  /// Makes it, before anything runs. The world outlives it; errors end the simulation.
+  /// Makes the job, before anything runs. The world outlives the job; errors end the simulation.
   std::function<Result<std::unique_ptr<Job>>(World&, std::vector<std::uint32_t> hosts)> make;
-  /// Called once it has been concluded, before it is destroyed.
+  /// The caller hands over the job after its conclusion, before it destroys the job.
   std::function<void(const Job&)> on_concluded;
 };
 

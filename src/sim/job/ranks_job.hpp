@@ -15,29 +15,29 @@ namespace weft::sim {
 
 struct RanksJobOptions {
   std::string name;
-  RankOptions ranks;  ///< `start` is when it arrives
-  /// When it departs, though it has not come to its end: it posts nothing more. never: at its end.
+  RankOptions ranks;  ///< the job arrives at `start`
+  /// At this time the job departs, finished or not, and posts nothing more; never: at its end.
   PicoInstant end = PicoInstant::never();
-  bool is_endless = false;  ///< its program has no end
+  bool is_endless = false;  ///< the program has no end
 };
 
-/// The figures of the job, when it was over.
+/// What the job had done when it was over.
 struct RanksJobFigures {
   std::string name;
   std::uint32_t ranks = 0;
-  std::uint64_t least_iterations = 0;  ///< of mark_progress, by the slowest rank
+  std::uint64_t least_iterations = 0;  ///< mark_progress of the slowest rank
   std::uint64_t most_iterations = 0;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  double waited_s = 0;   ///< of all ranks together
+  double waited_s = 0;   ///< all ranks added up
   double elapsed_s = 0;  ///< simulated, from its arrival
-  bool ended = false;    ///< by itself, not by its departure or an interrupt
+  bool ended = false;    ///< the program ended, before any departure or interrupt
 };
 
-/// In a network that is whole.
+/// Runs in one part: the network must not be divided.
 class RanksJob : public Job, private Agent {
  public:
-  /// World and program outlive it. Rank r runs on host `hosts[r]`.
+  /// World and program must outlive the job. Rank r runs on host `hosts[r]`.
   RanksJob(World& world, const Program& program, RanksJobOptions options,
            std::vector<std::uint32_t> hosts);
   RanksJob(World& world, Feed& feed, RanksJobOptions options, std::vector<std::uint32_t> hosts);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlowTable: a host's destinations for which it has messages, found by number. A host with
-// thousands of peers has thousands of them.
+// FlowTable finds a host's flows by the number of their destination. A host with thousands of peers
+// has thousands of flows.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@ namespace weft::sim {
 
 inline constexpr std::uint64_t no_flow = ~std::uint64_t{0};
 
-/// The messages of a host for one destination at one level, in order: a queue pair, a connection.
+/// A host's messages to one destination at one level, in order, as a queue pair keeps them.
 struct Flow {
   std::uint64_t destination = no_flow;  ///< with the queue pair in its high bits
-  std::uint32_t tail = kNone;           ///< its last message
+  std::uint32_t tail = kNone;           ///< the flow's last message
 };
 
-/// Open addressing, linear probing, at most half full.
+/// A hash table with open addressing and linear probing, which is at most half full.
 class FlowTable {
  public:
-  /// The destination's flow, a new one without messages if there was none. Valid until the next
-  /// call of either function.
+  /// Returns the destination's flow; adds one without messages if there is none. The reference is
+  /// valid until the next call of `at` or `erase`.
   Flow& at(std::uint64_t destination) {
     if ((used_ + 1) * 2 > slots_.size()) grow();
     std::size_t i = find(destination);
@@ -34,7 +34,7 @@ class FlowTable {
     }
     return slots_[i];
   }
-  /// There must be one.
+  /// Removes the destination's flow, which must exist.
   void erase(std::uint64_t destination) {
     std::size_t hole = find(destination);
     slots_[hole] = {};
@@ -64,7 +64,7 @@ class FlowTable {
   std::size_t home(std::uint64_t destination) const {
     return (destination * 0x9e3779b97f4a7c15ULL >> 32) & mask();
   }
-  /// The slot of a destination, or the free one that it would take.
+  /// Returns the destination's slot, or the free slot that it would take.
   std::size_t find(std::uint64_t destination) const {
     std::size_t i = home(destination);
     while (slots_[i].destination != no_flow && slots_[i].destination != destination) i = after(i);

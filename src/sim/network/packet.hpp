@@ -10,7 +10,7 @@
 
 namespace weft::sim {
 
-/// A packet on its way. Lies in one list at a time. A cache line.
+/// A packet in the network takes a cache line, and is in one list at a time.
 struct alignas(64) Packet {
   PicoInstant tail{};  ///< when its last byte can leave the switch that it is at
   RouteState route{};
@@ -19,7 +19,7 @@ struct alignas(64) Packet {
   std::uint32_t next = kNone;
   std::uint32_t arrived_by = kNone;  ///< link whose buffer it lies in
   std::uint16_t lane = 0;            ///< of that link
-  std::uint16_t queue = 0;           ///< of the queues of the lane that it waits for
+  std::uint16_t queue = 0;           ///< queue, of the lane that it waits for
   bool last = false;                 ///< no packet of the message follows
 };
 static_assert(sizeof(Packet) == 64);
@@ -42,18 +42,18 @@ struct MessageRequest {
   bool may_be_lost = false;
 };
 
-/// A message from its posting to its arrival. Two cache lines.
+/// A message from its posting to its arrival takes two cache lines.
 struct alignas(64) Message {
   MessageRequest request;
   std::uint64_t to_send = 0;    ///< payload bytes not yet in packets
   std::uint64_t to_arrive = 0;  ///< payload bytes not yet at the destination
   PicoInstant posted{};
   std::uint32_t next = kNone;
-  std::uint32_t behind = kNone;  ///< to the same host, goes out when this one has
+  std::uint32_t behind = kNone;  ///< next message to the same host, which leaves after this one
   bool sent = false;  ///< its user knows that all of it has left; parts may yet be sent again
   std::uint32_t packets = 0;  ///< that are here
   // In a network that is divided among processes:
-  std::uint64_t serial = 0;  ///< the same in all parts, no two messages the same
+  std::uint64_t serial = 0;  ///< unique, and the same in all parts
   std::uint32_t record = 0;  ///< its number in the part that sent it
   bool foreign = false;      ///< came from another part
   bool listed = false;       ///< is found by its serial

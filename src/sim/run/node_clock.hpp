@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodeClock: the clock of a simulated node: off by an offset, running fast or slow.
+// NodeClock is the clock of a simulated node: it is off by an offset, and runs fast or slow.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ class NodeClock {
   explicit NodeClock(Duration offset = {}, std::int64_t drift_per_billion = 0)
       : offset_(epoch + offset), drift_(drift_per_billion) {}
 
-  /// The time that it shows at the simulated instant `t`.
+  /// Returns the time that the clock shows at the simulated instant `t`.
   Instant at(PicoInstant t) const {
     const std::int64_t ns = t.ticks() / 1'000;
     return Instant() + Duration(ns + gained(ns)) + offset_;
   }
-  /// The first simulated instant at which it shows `local` or later.
+  /// Returns the first simulated instant at which the clock shows `local` or later.
   PicoInstant when(Instant local) const {
     if (local == Instant::never()) return PicoInstant::never();
     const std::int64_t shown = (local - Instant() - offset_).ticks();
@@ -28,11 +28,11 @@ class NodeClock {
     while (ns > 0 && ns - 1 + gained(ns - 1) >= shown) --ns;
     return PicoInstant(ns * 1'000);
   }
-  /// The clock is set: from now on it shows so much more (or less).
+  /// Sets the clock: from now on it shows a time later by `by`, or earlier if `by` is negative.
   void jump(Duration by) { offset_ += by; }
 
  private:
-  /// So that no clock shows a time before its own beginning.
+  /// Clocks start here, so that a negative offset leaves them above zero.
   static constexpr Duration epoch = Duration::seconds(1'000);
 
   __extension__ using Wide = __int128;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scenarios without a job: their traffic alone, for a time, with the network's faults.
+// Runs scenarios without a job: their traffic alone, for a time, with the network's faults.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace weft::sim {
 
-/// The figures of one traffic, or of all together.
+/// The figures of one entry of [[traffic]], or of all together.
 struct TrafficFigures {
-  TrafficPattern pattern{};  ///< of one
+  TrafficPattern pattern{};  ///< of a single entry
   std::uint64_t messages = 0;
   std::uint64_t delivered = 0;
   std::uint64_t bytes = 0;         ///< of delivered messages
@@ -30,7 +30,7 @@ struct TrafficOutcome {
   std::uint32_t hosts = 0;
   std::uint32_t switches = 0;
   std::string router;
-  std::vector<TrafficFigures> traffic;  ///< as the scenario has them
+  std::vector<TrafficFigures> traffic;  ///< in the scenario's order
   TrafficFigures all;
   std::uint64_t packet_hops = 0;
   std::uint64_t events = 0;
@@ -39,11 +39,11 @@ struct TrafficOutcome {
   Duration simulated{};
 };
 
-/// Sends for the scenario's duration, then lets packets arrive. Hosts of faults are hosts of the
-/// network. Errors: those of the scenario; no traffic at all; faults other than of links.
+/// Sends for the scenario's duration, then lets packets arrive. Faults name hosts of the network.
+/// Errors: those of the scenario; no traffic at all; faults other than of links.
 Result<TrafficOutcome> run_traffic(const Scenario& scenario);
-/// Divided among ranks, all of which get the same outcome: that of the whole. `network` records the
-/// network's activity, if it is given and there is one rank.
+/// Divides the simulation among the ranks of `exchange`; each returns the outcome of the whole.
+/// `network` records the network's activity, if it is given and there is one rank.
 Result<TrafficOutcome> run_traffic(const Scenario& scenario, Exchange& exchange,
                                    NetworkRecording* network = nullptr,
                                    const Progress& progress = {});
