@@ -184,13 +184,22 @@ Result<void> write_report(const SweepCommand& command, const emulate::SweepOutco
   return {};
 }
 
+/// A sweep takes hours: its result needs a place before the first run.
+Result<void> check_json(const std::string& path) {
+  const auto directory = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (directory.empty() || std::filesystem::is_directory(directory, error)) return {};
+  return usage(fmt::format("--json: there is no directory '{}'; make it, or name another file",
+                           directory.string()));
+}
+
 void run_sweep_command(const SweepCommand& command, Outcome& outcome) {
   const StopSignals signals;
   const auto request = resolve(command);
   if (!request) return report_error(request.error(), outcome);
-  if (auto good = prepare_directory(command.report, command.replaces, "--report"); !good) {
-    return report_error(good.error(), outcome);
-  }
+  auto ready = check_json(command.json);
+  if (ready.ok()) ready = prepare_directory(command.report, command.replaces, "--report");
+  if (!ready) return report_error(ready.error(), outcome);
   const auto swept = run(*request, signals);
   if (!swept) return report_error(swept.error(), outcome);
   for (const std::string& warning : swept->warnings) {
