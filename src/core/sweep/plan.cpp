@@ -9,7 +9,7 @@
 namespace weft::sweep {
 
 SweepPlan::SweepPlan(const PlanOptions& options)
-    : options_(options), rng_(options.seed), samples_(options.points) {
+    : options_(options), rng_(options.seed), samples_(options.points), usual_(options.points) {
   WEFT_CHECK(options.points > 0 && options.least_runs > 0);
 }
 
@@ -18,26 +18,23 @@ void SweepPlan::add(std::size_t point, const Sample& sample) {
   samples_[point].push_back(sample);
   ++runs_;
   std::vector<double> stolen, waiting;
-  for (const auto& of_point : samples_) {
-    for (const Sample& s : of_point) {
-      stolen.push_back(s.stolen);
-      waiting.push_back(s.waiting);
-    }
+  for (const Sample& s : samples_[point]) {
+    stolen.push_back(s.stolen);
+    waiting.push_back(s.waiting);
   }
-  usual_stolen_ = lower_quartile(std::move(stolen));
-  usual_waiting_ = lower_quartile(std::move(waiting));
+  usual_[point] = {lower_quartile(std::move(stolen)), lower_quartile(std::move(waiting))};
 }
 
-bool SweepPlan::is_crowded(const Sample& sample) const {
-  return sample.stolen > usual_stolen_ + options_.most_stolen ||
-         sample.waiting > usual_waiting_ + options_.most_waiting;
+bool SweepPlan::is_crowded(const Sample& sample, const Usual& usual) const {
+  return sample.stolen > usual.stolen + options_.most_stolen ||
+         sample.waiting > usual.waiting + options_.most_waiting;
 }
 
 PointState SweepPlan::state(std::size_t point) const {
   PointState state;
   for (const Sample& sample : samples_[point]) {
     ++state.runs;
-    if (!is_crowded(sample)) state.accepted.push_back(sample.value);
+    if (!is_crowded(sample, usual_[point])) state.accepted.push_back(sample.value);
   }
   state.rejected = state.runs - static_cast<std::uint32_t>(state.accepted.size());
   if (!state.accepted.empty()) state.interval = median_interval(state.accepted);

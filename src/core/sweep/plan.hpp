@@ -7,11 +7,13 @@
 // confidence interval of its median is narrow, or after `most_runs`.
 //
 // A run is rejected, and repeated, for one of two reasons. The hypervisor took a share of the
-// processors' time that is more than `most_stolen` above the lower quartile of all runs' shares. Or
-// for a share of the run that is more than `most_waiting` above that quartile, processes waited for
-// a processor. No run is rejected for its own value: an interval without the slowest runs would
-// miss the median of a program whose times are skewed. Rejection looks at all runs so far: it is
-// the same for any order of runs, and a resumed sweep decides as an uninterrupted one.
+// processors' time that is more than `most_stolen` above the lower quartile of the shares of the
+// point's runs. Or for a share of the run that is more than `most_waiting` above that quartile,
+// processes waited for a processor. Other points give no measure: a launcher's start has processes
+// wait as long in each run, which is a larger share of the runs on faster networks. No run is
+// rejected for its own value: an interval without the slowest runs would miss the median of a
+// program whose times are skewed. Rejection looks at all runs of the point so far: it is the same
+// for any order of runs, and a resumed sweep decides as an uninterrupted one.
 #pragma once
 
 #include <cstddef>
@@ -75,7 +77,13 @@ class SweepPlan {
   double progress(Duration elapsed) const;
 
  private:
-  bool is_crowded(const Sample& sample) const;
+  /// Lower quartiles of the shares of a point's runs.
+  struct Usual {
+    double stolen = 0;
+    double waiting = 0;
+  };
+
+  bool is_crowded(const Sample& sample, const Usual& usual) const;
   double expected_wall_s(std::size_t point) const;
   void begin_round();
 
@@ -83,9 +91,8 @@ class SweepPlan {
   Rng rng_;
   std::vector<std::vector<Sample>> samples_;  // by point
   std::vector<std::size_t> round_;            // points that are still to run in it, last first
+  std::vector<Usual> usual_;                  // by point
   std::uint64_t runs_ = 0;
-  double usual_stolen_ = 0;
-  double usual_waiting_ = 0;
 };
 
 }  // namespace weft::sweep

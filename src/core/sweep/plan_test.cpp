@@ -73,6 +73,16 @@ TEST(sweep_plan, rejects_runs_beside_which_other_processes_wanted_the_processors
   EXPECT_DOUBLE_EQ(plan.state(0).interval->median, 1);
 }
 
+TEST(sweep_plan, accepts_short_runs_of_which_a_launcher_takes_a_larger_share_than_of_long_ones) {
+  SweepPlan plan({.points = 2});
+  run(plan, 2, [](std::size_t point, int) {
+    return point == 0 ? Sample{.value = 0.01, .wall_s = 0.05, .waiting = 0.25}
+                      : Sample{.value = 0.4, .wall_s = 0.45, .waiting = 0.03};
+  });
+  EXPECT_EQ(plan.state(0).rejected, 0U);
+  EXPECT_EQ(plan.state(0).runs, 6U);
+}
+
 TEST(sweep_plan, rejects_no_run_for_its_value_and_goes_on_until_slow_ones_are_few) {
   SweepPlan plan({.points = 1});
   run(plan, 1, [](std::size_t, int n) {

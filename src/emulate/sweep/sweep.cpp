@@ -180,9 +180,11 @@ class Sweep {
 
   void warn_of_noise(const SweepOutcome& out) {
     std::size_t wide = 0, runs = 0, rejected = 0;
+    bool budget_ended = false;
     double widest = 0;
     for (const PointOutcome& p : out.points) {
       wide += p.is_precise ? 0 : 1;
+      budget_ended |= !p.is_precise && p.runs < request_.plan.most_runs;
       widest = std::max(widest, p.seconds.half_width() / p.seconds.median);
       runs += p.runs;
       rejected += p.rejected;
@@ -190,8 +192,12 @@ class Sweep {
     if (wide > 0) {
       warnings_.push_back(
           fmt::format("{} of {} points are not known to ± {:.4g} % (the widest interval is ± "
-                      "{:.1f} %): give a larger --budget",
-                      wide, out.points.size(), request_.plan.precision * 100, widest * 100));
+                      "{:.1f} %): {}",
+                      wide, out.points.size(), request_.plan.precision * 100, widest * 100,
+                      budget_ended ? std::string("give a larger --budget")
+                                   : fmt::format("{} runs of a point are the most, so let the "
+                                                 "program run longer, or nothing beside it",
+                                                 request_.plan.most_runs)));
     }
     if (rejected * 4 > runs) {
       warnings_.push_back(

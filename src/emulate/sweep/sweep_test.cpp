@@ -329,8 +329,21 @@ TEST(sweep, warns_of_a_point_with_too_few_runs_and_of_a_model_that_fits_nothing)
   ASSERT_TRUE(outcome) << outcome.error().message;
   ASSERT_EQ(outcome->warnings.size(), 3U);
   EXPECT_NE(outcome->warnings[1].find("points are not known to ± 1 %"), std::string::npos);
+  EXPECT_NE(outcome->warnings[1].find("give a larger --budget"), std::string::npos);
   EXPECT_FALSE(outcome->points[0].is_precise);
   EXPECT_NE(outcome->warnings[2].find("the model misses left-out points"), std::string::npos);
+}
+
+TEST(sweep, advises_no_larger_budget_for_points_that_had_all_their_runs) {
+  Synthetic program(overlapping, 1);
+  SweepRequest asked = request();
+  asked.question.bandwidths = {1};
+  asked.plan.precision = 1e-5;
+  const auto outcome = run_sweep(asked, program.driver());
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  ASSERT_GE(outcome->warnings.size(), 2U);
+  EXPECT_EQ(outcome->warnings[1].find("--budget"), std::string::npos) << outcome->warnings[1];
+  EXPECT_NE(outcome->warnings[1].find("30 runs of a point are the most"), std::string::npos);
 }
 
 TEST(sweep, repeats_no_warning) {
