@@ -90,6 +90,13 @@ Result<stream::ClusterOutcome> take_part(NodeCommand& state, stream::JoinedClust
 
 void run_node(CLI::App& command, NodeCommand& state, Outcome& outcome) {
   StreamSettings& settings = state.settings;
+  if (scenario_path(settings.stream)) {
+    return report_error({ErrorCode::invalid_argument,
+                         fmt::format("--fabric {}: a simulation has all nodes of a job in one "
+                                     "process; use weft stream local",
+                                     settings.stream.fabric)},
+                        outcome);
+  }
   if (auto checked = stream::check_cluster(state.cluster); !checked) {
     return report_error(checked.error(), outcome);
   }
@@ -165,6 +172,8 @@ void add_node_command(CLI::App& stream, Outcome& outcome) {
   state->settings.stream.quorum = Quorum::majority;  // here networks come apart
   add_job_options(*node, state->settings);
   add_cluster_options(*node, *state);
+  node->get_option("--fabric")
+      ->description("auto, tcp, tcp:unix, shm, libfabric:tcp, libfabric:shm, libfabric:PROVIDER");
   node->footer(
       "Examples:\n"
       "  mpirun -n 8 weft stream node --inputs 4 --computes 4 --sink check: --duration 10s\n"
