@@ -21,6 +21,8 @@
 namespace weft::cli {
 namespace {
 
+constexpr std::string_view standard_output = "-";
+
 struct EmulateCommand {
   emulate::EmulationRequest request;
   std::string latency = "0";
@@ -54,7 +56,7 @@ nlohmann::ordered_json to_json(const emulate::EmulatedRun& run) {
 
 /// Made before the run, which may take long: nothing runs for a record that cannot be written.
 Result<std::optional<WholeFile>> create_json(const std::string& path) {
-  if (path.empty()) return std::optional<WholeFile>();
+  if (path.empty() || path == standard_output) return std::optional<WholeFile>();
   auto file = WholeFile::create(path);
   if (!file) return of_option("--json", file.error());
   return std::optional<WholeFile>(std::move(*file));
@@ -104,6 +106,7 @@ void run_emulate(EmulateCommand& command, Outcome& outcome) {
   if (!run) return report_error(run.error(), outcome);
   for (const std::string& warning : run->warnings) print_error(warning);
   print_error(summary(*run, command.request));
+  if (command.json == standard_output) fmt::print("{}\n", to_json(*run).dump(2));
   if (!*json) return;
   if (auto written = write_json(**json, to_json(*run)); !written) {
     report_error(written.error(), outcome);
@@ -169,7 +172,8 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
       "spin,padding is the emulator of Wang et al. 2016, for comparison")
       ->allow_extra_args(false);
   add_ucx_flag(*emulate, s.request.use_ucx);
-  emulate->add_option("--json", s.json, "write the run's record to this file")->type_name("FILE");
+  emulate->add_option("--json", s.json, "write the run's record to this file; - is standard output")
+      ->type_name("FILE");
   emulate->positionals_at_end();
   emulate->footer(
       "Examples:\n  weft emulate --latency +2us --bandwidth 50% -- mpirun.mpich -n 2 ./my-program\n"
@@ -186,7 +190,8 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
   calibrate->add_option("--out", *path, "write the figures to this file instead of the default one")
       ->type_name("FILE");
   calibrate->footer(
-      "The calibration takes some seconds. Run it on an idle machine.\nExample:\n  weft calibrate");
+      "The calibration takes about half a minute. Run it on an idle machine.\nExample:\n  weft "
+      "calibrate");
   calibrate->callback([path, &outcome] { run_calibrate(*path, outcome); });
 }
 

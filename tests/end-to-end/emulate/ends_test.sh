@@ -34,6 +34,11 @@ code=0
 ((code == 3)) || fail "--json of a directory ends with code $code: $(cat "$dir/err")"
 [[ ! -e $dir/ran ]] || fail "--json of a directory is found after the run"
 
+(cd "$dir" && "$weft" emulate --latency +1ms --json - -- mpirun.mpich -n 2 "$probe" latency 8 20) \
+  >"$dir/out" 2>"$dir/err" || fail "--json -: $(cat "$dir/err")"
+grep -q '"ranks_interposed": 2' "$dir/out" || fail "--json - does not print the record: $(cat "$dir/out")"
+[[ ! -e $dir/- ]] || fail "--json - writes a file"
+
 # SIGTERM to weft alone, although a debugger has stopped the ranks.
 mkfifo "$dir/told"
 # shellcheck disable=SC2016
