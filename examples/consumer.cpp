@@ -3,7 +3,7 @@
 // nodes on this host. Start as many as you like: they share the work (policy one), and when one
 // dies the others get its timeslices.
 //
-//   weft stream local --sink shm:demo --duration 60 &
+//   weft stream local --sink shm:demo --duration 60s &
 //   example_consumer demo & example_consumer demo
 #include <csignal>
 #include <cstdio>
