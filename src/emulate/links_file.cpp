@@ -5,6 +5,8 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -180,7 +182,8 @@ Result<void> LinksFile::load_topology(const toml::table& table, std::string_view
 
 Result<void> LinksFile::load() {
   std::ifstream file(name_);
-  if (!file || std::filesystem::is_directory(name_)) return wrong("is no file that can be read");
+  if (!file) return wrong(fmt::format("cannot be opened: {}", std::strerror(errno)));
+  if (std::filesystem::is_directory(name_)) return wrong("is a directory, not a file of links");
   // Not by the parser, to which a pipe, as of a shell's <(…), is empty.
   std::string text(kLargestFile + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
