@@ -36,6 +36,11 @@ class emulated : public ::testing::TestWithParam<const char*> {
     request.capture_stdout = true;
     return request;
   }
+  std::string links(const std::string& text) const {
+    const std::string path = ::testing::TempDir() + "/links_" + GetParam() + ".toml";
+    std::ofstream(path) << text;
+    return path;
+  }
   std::string refusal(const EmulationRequest& request) const {
     const auto ran = run(request);
     return ran ? "" : ran.error().message;
@@ -220,6 +225,30 @@ TEST_P(emulated, open_mpi_on_libfabric_computes_the_right_thing_and_waits) {
   request.padding = true;
   request.bandwidth.fraction = 0.05;
   EXPECT_NE(refusal(request).find("can pad one-sided writes only"), std::string::npos);
+}
+
+TEST_P(emulated, a_probe_on_libfabric_takes_no_message_away) {
+  if (!is_openmpi()) GTEST_SKIP() << "Debian's MPICH has no libfabric";
+  EmulationRequest request = program("probes");
+  use_libfabric(request);
+  request.links = links("latency = [['0', '1ms'], ['1ms', '0']]\n");
+  const auto ran = run(request);
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ(ran->stdout_text, "all right\n");
+  EXPECT_EQ(ran->interposer, "libfabric");
+  EXPECT_EQ(ran->operations, 10U);
+}
+
+TEST_P(emulated, a_message_waits_for_none_of_another_rank_nor_for_its_receive) {
+  for (const bool on_libfabric : {false, true}) {
+    if (on_libfabric && !is_openmpi()) continue;
+    EmulationRequest request = program("overtakes", 3);
+    if (on_libfabric) use_libfabric(request);
+    request.links = links("latency = [['0', '0', '0'], ['2s', '0', '0'], ['200ms', '0', '0']]\n");
+    const auto ran = run(request);
+    ASSERT_TRUE(ran) << ran.error().message;
+    EXPECT_EQ(ran->stdout_text, "all right\n");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(by_mpi, emulated, ::testing::Values("mpich", "openmpi"),

@@ -5,6 +5,8 @@
 //   share
 //              plain memory
 //   reads      rank 1 reads 8,000 bytes of rank 0, one-sided, 50 times
+//   probes     rank 1 sends 10 messages, which rank 0 probes for before it receives them
+//   overtakes  three ranks; the way from 1 to 0 is the longest: messages of others overtake its own
 //   pmpi       exchanges, begun and ended as bindings of other languages do
 //   silent     MPI_Init, MPI_Finalize, nothing between
 //   code       exchanges and exits with 3
@@ -152,6 +154,51 @@ static void reads(void) {
   MPI_Win_free(&window);
 }
 
+static void probes(void) {
+  unsigned char in = 0;
+  MPI_Status status;
+  for (int i = 0; i < 10 && rank < 2; ++i) {
+    unsigned char out = pattern(1, i, 0);
+    if (rank == 1) {
+      MPI_Send(&out, 1, MPI_BYTE, 0, i, MPI_COMM_WORLD);
+    } else {
+      MPI_Probe(1, i, MPI_COMM_WORLD, &status);
+      MPI_Recv(&in, 1, MPI_BYTE, 1, i, MPI_COMM_WORLD, &status);
+      expect(in == out, "a message that was probed", i);
+    }
+  }
+}
+
+static void overtakes(void) {
+  int word = 0, first = -1, in[2];
+  MPI_Request requests[2];
+  if (rank == 0) {
+    MPI_Irecv(&in[0], 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(&in[1], 1, MPI_INT, 2, 0, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitany(2, requests, &first, MPI_STATUS_IGNORE);
+    expect(first == 1, "the first message, from the nearer rank,", first);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    // Of two messages the second is received first: the other has been there as long.
+    MPI_Recv(&word, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Irecv(&in[0], 1, MPI_INT, 1, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(&in[1], 1, MPI_INT, 2, 1, MPI_COMM_WORLD, &requests[1]);
+    MPI_Send(&word, 1, MPI_INT, 2, 1, MPI_COMM_WORLD);
+    MPI_Waitany(2, requests, &first, MPI_STATUS_IGNORE);
+    expect(first == 0, "the first message, there already,", first);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  } else if (rank == 1) {
+    MPI_Send(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    MPI_Send(&word, 1, MPI_INT, 2, 0, MPI_COMM_WORLD);
+    MPI_Send(&word, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    MPI_Send(&word, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
+  } else if (rank == 2) {
+    MPI_Recv(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Send(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    MPI_Recv(&word, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Send(&word, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+  }
+}
+
 int main(int argc, char** argv) {
   const char* const what = argc > 1 ? argv[1] : "exchange";
   const int by_pmpi = strcmp(what, "pmpi") == 0;
@@ -163,6 +210,10 @@ int main(int argc, char** argv) {
     counter();
   } else if (strcmp(what, "reads") == 0) {
     reads();
+  } else if (strcmp(what, "probes") == 0) {
+    probes();
+  } else if (strcmp(what, "overtakes") == 0) {
+    overtakes();
   } else if (strcmp(what, "silent") != 0) {
     ring_of_sizes();
     order_of_many();

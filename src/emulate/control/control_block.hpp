@@ -19,7 +19,7 @@ namespace weft::emulate {
 
 /// The environment variable that holds the block's path.
 inline constexpr char kBlockVariable[] = "WEFT_EMULATE";
-inline constexpr std::uint64_t kBlockMagic = 0x7765667432303035;  // changes with the layout
+inline constexpr std::uint64_t kBlockMagic = 0x7765667432303036;  // changes with the layout
 inline constexpr unsigned kMostRanks = 256;
 inline constexpr unsigned kMostProcesses = 2 * kMostRanks;  // launchers and shells register too
 inline constexpr unsigned kMostLinks = 2'048;

@@ -43,7 +43,7 @@ struct Waiting {
   Picoseconds due;
 };
 
-/// Completions of one kind, in the order in which they came.
+/// Completions of one kind, in the order in which they are due.
 struct Ring {
   Waiting* places;
   std::size_t size;  ///< a power of two
@@ -53,8 +53,8 @@ struct Ring {
   Waiting& at(std::size_t i) { return places[i & (size - 1)]; }
 };
 
-/// Kinds of completions. Those of one kind stay in order; one kind does not wait for another, which
-/// may have to travel farther.
+/// Kinds of completions. Those of one kind with one peer stay in order; others may have to travel
+/// farther, and nobody waits for them.
 enum Kind : unsigned {
   kind_arrived,       ///< came from a peer
   kind_acknowledged,  ///< was read, or was written and acknowledged
@@ -104,7 +104,12 @@ bool push(Ring& ring, const Waiting& waiting) {
     ring.places = grown;
     ring.size = wanted;
   }
-  ring.at(ring.end++) = waiting;
+  // Mostly at the end; those of a nearer peer go before others.
+  std::size_t place = ring.end++;
+  for (; place != ring.first && ring.at(place - 1).due > waiting.due; --place) {
+    ring.at(place) = ring.at(place - 1);
+  }
+  ring.at(place) = waiting;
   return true;
 }
 
@@ -117,17 +122,24 @@ Kind kind_of(const fi_cq_tagged_entry& entry) {
 
 /// Returns when a completion may be seen: a received message has travelled once; a read, and a
 /// write that was acknowledged, twice.
-Picoseconds due_time(const fi_cq_tagged_entry& entry, Kind kind, const Look& look) {
+Picoseconds due_time(const fi_cq_tagged_entry& entry, Kind kind, const Look& look, Ring& before) {
   const Picoseconds seen = look.seen;
   if (kind == kind_local) return seen;
   const bool was_written = kind == kind_acknowledged && (entry.flags & FI_WRITE) != 0;
-  // Writes were counted, and paid their link, when they were posted.
-  if (!was_written) process.record->count(kind == kind_arrived ? op_send : op_get, entry.len);
+  const PostedReceive receive =
+      kind == kind_arrived ? receive_of(entry.op_context) : PostedReceive{};
+  // Writes were counted, and paid their link, when they were posted. A probe moves nothing.
+  if (!was_written && !receive.is_probe) {
+    process.record->count(kind == kind_arrived ? op_send : op_get, entry.len);
+  }
   ControlBlock& block = *process.block;
-  if (block.knobs.is_native() && block.pair_count == 0) return seen;
+  if (block.knobs.is_native() && block.pair_count == 0) {
+    // Those that were held when the knobs were turned stay in front.
+    return before.empty() ? seen : std::max(seen, before.at(before.end - 1).due);
+  }
   if (kind == kind_arrived) {
     const bool is_tagged = (entry.flags & FI_TAGGED) != 0;
-    return due_of_message({entry.len, is_tagged ? entry.tag : 0, is_tagged}, look);
+    return due_of_message({entry.len, is_tagged ? entry.tag : 0, is_tagged}, receive, look);
   }
   // A write's peer may have answered before this process looked: no answer comes before the
   // completion.
@@ -153,8 +165,7 @@ ssize_t fill(Queue& queue) {
     if (entries[i].op_context == &padding_context) continue;
     const Kind kind = kind_of(entries[i]);
     Ring& ring = queue.rings[kind];
-    Picoseconds due = due_time(entries[i], kind, look);
-    if (!ring.empty()) due = std::max(due, ring.at(ring.end - 1).due);
+    const Picoseconds due = due_time(entries[i], kind, look, ring);
     if (!push(ring, {entries[i], sources[i], due})) return -FI_ENOMEM;
   }
   return count;

@@ -62,7 +62,8 @@ void begin(const Message& message) {
   draft.rank = rank;
   draft.has_note = rank < kMostRanks && !is_spinning();
   if (draft.has_note) {
-    draft.number = block.notes[rank].add(message.key, {now, plan.departure, plan.latency});
+    draft.number =
+        block.notes[rank].add(message.key, {now, plan.departure, plan.latency, process.rank});
   } else if (is_spinning()) {
     const Picoseconds there = plan.departure + plan.latency;
     while (block.clock.now() < there) {
@@ -173,6 +174,32 @@ constexpr Picoseconds kLooksOften = 20'000'000;
 /// How long messages are on the way natively.
 LeastTimes natives;
 
+Picoseconds due_of(const SentNote& note, std::uint64_t bytes, const PostedReceive& receive,
+                   const Look& look) {
+  const bool was_hidden = receive.posted > look.looked;
+  if (!was_hidden && look.seen - look.looked <= kLooksOften) {
+    natives.note(bytes, look.seen - note.sent);
+  }
+  const Picoseconds arrived = arrival({.sent = note.sent,
+                                       .native = natives.least(bytes),
+                                       .looked = look.looked,
+                                       .seen = look.seen,
+                                       .posted = receive.posted},
+                                      kLooksOften);
+  return std::max(arrived, note.departure) + note.latency;
+}
+
+/// When the last message of each rank is due; the last place is that of unknown senders.
+std::atomic<Picoseconds> last_due[kMostRanks + 1];
+
+/// Lets no message of a sender be due before an earlier one.
+Picoseconds in_order(std::uint64_t sender, Picoseconds due) {
+  std::atomic<Picoseconds>& last = last_due[std::min<std::uint64_t>(sender, kMostRanks)];
+  const Picoseconds later = std::max(last.load(std::memory_order_relaxed), due);
+  last.store(later, std::memory_order_relaxed);
+  return later;
+}
+
 }  // namespace
 
 void take_over_messages(fid_ep* endpoint) {
@@ -184,6 +211,7 @@ void take_over_messages(fid_ep* endpoint) {
       taken->table.inject = send_injected;
       taken->table.senddata = send_with_data;
       taken->table.injectdata = inject_with_data;
+      take_over_receives(taken->table);
       endpoint->msg = &taken->table;
     }
   }
@@ -195,30 +223,30 @@ void take_over_messages(fid_ep* endpoint) {
     taken->table.inject = tagged_injected;
     taken->table.senddata = tagged_with_data;
     taken->table.injectdata = tagged_inject_with_data;
+    take_over_receives(taken->table);
     endpoint->tagged = &taken->table;
   }
 }
 
-Picoseconds due_of_message(const NoteKey& key, const Look& look) {
+Picoseconds due_of_message(const NoteKey& key, const PostedReceive& receive, const Look& look) {
   ControlBlock& block = *process.block;
   if (is_spinning()) return look.seen;  // its sender has waited
   const Picoseconds latency = block.knobs.latency.load(std::memory_order_relaxed);
+  SentNotes& notes = block.notes[process.rank % kMostRanks];
   SentNote note{};
-  if (!block.notes[process.rank % kMostRanks].take(key, note)) {
+  if (receive.is_probe) {
+    // What nobody knows of pays when it is received.
+    return notes.read(key, note) ? due_of(note, key.bytes, receive, look) : look.seen;
+  }
+  if (!notes.take(key, note)) {
     // A message of an unknown sender passes the link in when it is seen.
     process.record->count_unplaced();
     SharedLink& link = block.links[(2 * process.rank + 1) % kMostLinks];
     const std::uint64_t rate = block.knobs.rate.load(std::memory_order_relaxed);
-    return link.send(look.seen, key.bytes, rate).departure + latency;
+    const Picoseconds left = link.send(look.seen, key.bytes, rate).departure;
+    return in_order(kMostRanks, left + latency);
   }
-  const bool often = look.seen - look.looked <= kLooksOften;
-  if (often) natives.note(key.bytes, look.seen - note.sent);
-  const Picoseconds native = natives.least(key.bytes);
-  // For a process that slept, or computed, it came between its two looks, and there where such
-  // messages usually do.
-  const Picoseconds arrived =
-      often ? look.seen : std::clamp(note.sent + native, look.looked, look.seen);
-  return std::max(arrived, note.departure) + note.latency;
+  return in_order(note.sender, due_of(note, key.bytes, receive, look));
 }
 
 }  // namespace weft::emulate::libfabric

@@ -8,6 +8,7 @@
 #include <rdma/fi_endpoint.h>
 
 #include "emulate/libfabric/process.hpp"
+#include "emulate/libfabric/receives.hpp"
 
 namespace weft::emulate::libfabric {
 
@@ -19,7 +20,8 @@ struct Look {
   Picoseconds looked;
   Picoseconds seen;
 };
-/// Returns when a message that arrived may be seen.
-Picoseconds due_of_message(const NoteKey& key, const Look& look);
+/// Returns when a message that arrived, or the probe that found it, may be seen. Messages of one
+/// sender stay in order.
+Picoseconds due_of_message(const NoteKey& key, const PostedReceive& receive, const Look& look);
 
 }  // namespace weft::emulate::libfabric

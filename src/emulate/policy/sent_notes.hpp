@@ -24,6 +24,7 @@ struct SentNote {
   Picoseconds sent;
   Picoseconds departure;  ///< its last bit has left its links
   Picoseconds latency;    ///< added behind that
+  std::uint64_t sender;   ///< its rank
 };
 
 /// Any number of senders, and the threads of one receiver. Plain data; all zero is empty. Senders
@@ -43,6 +44,7 @@ class SentNotes {
     place.sent.store(note.sent, std::memory_order_relaxed);
     place.departure.store(note.departure, std::memory_order_relaxed);
     place.latency.store(note.latency, std::memory_order_relaxed);
+    place.sender.store(note.sender, std::memory_order_relaxed);
     place.state.store(state_of(number, kThere), std::memory_order_release);
     return number;
   }
@@ -52,7 +54,12 @@ class SentNotes {
     places_[number % kPlaces].state.compare_exchange_strong(there, state_of(number, kGone));
   }
   /// Takes the oldest note of that key; false when there is none.
-  bool take(const NoteKey& key, SentNote& note) {
+  bool take(const NoteKey& key, SentNote& note) { return find(key, note, true); }
+  /// Reads that note, and leaves it.
+  bool read(const NoteKey& key, SentNote& note) { return find(key, note, false); }
+
+ private:
+  bool find(const NoteKey& key, SentNote& note, bool takes) {
     const std::uint64_t end = next_.load(std::memory_order_acquire);
     std::uint64_t first = first_.load(std::memory_order_relaxed);
     if (end - first > kPlaces) first = end - kPlaces;
@@ -63,6 +70,7 @@ class SentNotes {
       std::uint64_t state = place.state.load(std::memory_order_acquire);
       if (state == state_of(number, kThere) && place.key() == key) {
         note = place.note();
+        if (!takes) return true;
         found = place.state.compare_exchange_strong(state, state_of(number, kGone));
       }
       // A greater state is that of a note that came to this place later.
@@ -73,7 +81,6 @@ class SentNotes {
     return found;
   }
 
- private:
   enum State : std::uint64_t { kWritten = 1, kThere = 2, kGone = 3 };
   static constexpr std::uint64_t state_of(std::uint64_t number, State state) {
     return 4 * number + state;
@@ -87,6 +94,7 @@ class SentNotes {
     std::atomic<Picoseconds> sent{0};
     std::atomic<Picoseconds> departure{0};
     std::atomic<Picoseconds> latency{0};
+    std::atomic<std::uint64_t> sender{0};
 
     NoteKey key() const {
       return {bytes.load(std::memory_order_relaxed), tag.load(std::memory_order_relaxed),
@@ -94,7 +102,7 @@ class SentNotes {
     }
     SentNote note() const {
       return {sent.load(std::memory_order_relaxed), departure.load(std::memory_order_relaxed),
-              latency.load(std::memory_order_relaxed)};
+              latency.load(std::memory_order_relaxed), sender.load(std::memory_order_relaxed)};
     }
   };
 

@@ -30,6 +30,23 @@ TEST(sent_notes, messages_that_look_alike_have_their_notes_in_order) {
   EXPECT_FALSE(notes->take(kSmall, note));
 }
 
+TEST(sent_notes, who_only_reads_a_note_leaves_it) {
+  const auto notes = std::make_unique<SentNotes>();
+  SentNote note{};
+  EXPECT_FALSE(notes->read(kSmall, note));
+  notes->add(kSmall, {10, 11, 1, 5});
+  notes->add(kSmall, {20, 21, 2, 6});
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(notes->read(kSmall, note));
+    EXPECT_EQ(note.sent, 10);
+    EXPECT_EQ(note.sender, 5U);
+  }
+  ASSERT_TRUE(notes->take(kSmall, note));
+  EXPECT_EQ(note.sent, 10);
+  ASSERT_TRUE(notes->read(kSmall, note));
+  EXPECT_EQ(note.sent, 20);
+}
+
 TEST(sent_notes, a_message_that_was_not_sent_has_none) {
   const auto notes = std::make_unique<SentNotes>();
   SentNote note{};

@@ -107,6 +107,7 @@ struct Observation {
   Picoseconds native;  ///< how long such a message takes here without emulation
   Picoseconds looked;  ///< the receiver's last look before that found nothing
   Picoseconds seen;    ///< the look that found it
+  Picoseconds posted;  ///< no look could find it before; 0: nobody knows of such a time
 };
 
 /// Looks that lie closer together than this are polling without pause.
@@ -114,9 +115,11 @@ inline constexpr Picoseconds kPolling = 500'000;
 
 /// Returns when it arrived. A receiver that polls in vain and then finds it sees it then, with the
 /// jitter that messages have here by themselves. For one that computed meanwhile, or was busy with
-/// others, it arrived between the two looks, and there where such messages usually do.
-inline Picoseconds arrival(const Observation& message) {
-  if (message.seen - message.looked <= kPolling) return message.seen;
+/// others, it arrived between the two looks, and there where such messages usually do. Where the
+/// look before could not find it, it may have arrived before that look.
+inline Picoseconds arrival(const Observation& message, Picoseconds polling = kPolling) {
+  if (message.posted > message.looked) return std::min(message.sent + message.native, message.seen);
+  if (message.seen - message.looked <= polling) return message.seen;
   return std::clamp(message.sent + message.native, message.looked, message.seen);
 }
 

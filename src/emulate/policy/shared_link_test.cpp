@@ -82,6 +82,21 @@ TEST(arrival, a_receiver_that_computed_does_not_delay_the_message) {
   EXPECT_EQ(arrival({.sent = 1'000, .native = 100, .looked = 5'000, .seen = 90'000'000}), 5'000);
 }
 
+TEST(arrival, a_message_that_came_before_its_receive_was_posted_does_not_arrive_then) {
+  Observation message{
+      .sent = 1'000, .native = 100, .looked = 40'000, .seen = 40'200, .posted = 40'100};
+  EXPECT_EQ(arrival(message), 1'100);
+  message.seen = 90'000'000;
+  EXPECT_EQ(arrival(message), 1'100);
+  message.sent = message.seen - 50;
+  EXPECT_EQ(arrival(message), message.seen);
+  // The look after the receive was posted would have found it.
+  message.looked = message.posted;
+  message.sent = 1'000;
+  message.seen = 40'200;
+  EXPECT_EQ(arrival(message), 40'200);
+}
+
 TEST(Due, EmulationsOwnCostIsTakenOffWhetherLinksDecideOrNot) {
   const Way way{.sent = 1000, .arrived = 1300, .drained = 1000, .shortest = 170, .own = 60};
   EXPECT_EQ(due(way), 1240);
