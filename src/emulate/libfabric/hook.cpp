@@ -141,10 +141,8 @@ Picoseconds due_time(const fi_cq_tagged_entry& entry, Kind kind, const Look& loo
     const bool is_tagged = (entry.flags & FI_TAGGED) != 0;
     return due_of_message({entry.len, is_tagged ? entry.tag : 0, is_tagged}, receive, look);
   }
-  // A write's peer may have answered before this process looked: no answer comes before the
-  // completion.
   const Picoseconds travel = 2 * block.knobs.latency.load(std::memory_order_relaxed);
-  return due_of_completed(entry.op_context, seen, seen + travel);
+  return due_of_completed(entry.op_context, look, seen + travel);
 }
 
 /// Takes the provider's completions. Its errors are for the program, behind earlier completions.

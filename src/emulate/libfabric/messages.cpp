@@ -3,6 +3,7 @@
 
 #include <rdma/fi_domain.h>
 #include <rdma/fi_tagged.h>
+#include <stdlib.h>
 
 #include <algorithm>
 
@@ -38,28 +39,52 @@ struct Draft {
   Message message;
   unsigned rank;
   std::uint64_t number;
-  std::uint64_t prepaid;  ///< bytes of messages that the program gave up
+  std::uint64_t prepaid;  ///< bytes of messages to the same peer that the program gave up
+  Picoseconds departure;  ///< those bytes have left their links
 };
-thread_local Draft draft __attribute__((tls_model("initial-exec"))) = {};
+/// The last refused message to each peer; peers that share a place forget each other's.
+constexpr unsigned kDraftsBits = 8;
+thread_local Draft* drafts __attribute__((tls_model("initial-exec"))) = nullptr;
 
-void give_up() {
+bool is_to_same(const Message& a, const Message& b) {
+  return a.endpoint == b.endpoint && a.to == b.to;
+}
+
+void give_up(Draft& draft) {
   if (!draft.is_there) return;
   draft.is_there = false;
   draft.prepaid += draft.message.key.bytes;
   if (draft.has_note) process.block->notes[draft.rank].take_back(draft.number);
 }
 
-void begin(const Message& message) {
+/// The place of drafts to that peer; nullptr when nothing was ever refused.
+Draft* draft_to(const Message& message) {
+  if (drafts == nullptr) return nullptr;
+  const auto mixed =
+      (reinterpret_cast<std::uintptr_t>(message.endpoint) ^ message.to) * 0x9E3779B97F4A7C15U;
+  Draft& place = drafts[mixed >> (64U - kDraftsBits)];
+  if (!is_to_same(place.message, message)) {
+    give_up(place);
+    place = {};
+    place.message = message;
+  }
+  return &place;
+}
+
+Draft begin(const Message& message, Draft* before) {
   ControlBlock& block = *process.block;
+  Draft draft = before != nullptr ? *before : Draft{};
   const unsigned rank = rank_of(message.endpoint, message.to);
   const std::uint64_t paid = std::min(draft.prepaid, message.key.bytes);
   draft.prepaid -= paid;
   const Picoseconds now = block.clock.now();
-  const Plan plan = plan_message(block, process.rank, rank, now, message.key.bytes - paid);
+  Plan plan = plan_message(block, process.rank, rank, now, message.key.bytes - paid);
+  if (paid > 0) plan.departure = std::max(plan.departure, draft.departure);
   if (rank >= kMostRanks) process.record->count_unplaced();
   draft.is_there = true;
   draft.message = message;
   draft.rank = rank;
+  draft.departure = plan.departure;
   draft.has_note = rank < kMostRanks && !is_spinning();
   if (draft.has_note) {
     draft.number =
@@ -69,6 +94,17 @@ void begin(const Message& message) {
     while (block.clock.now() < there) {
     }
   }
+  return draft;
+}
+
+/// Keeps what a refused message has paid; false when there is no memory.
+bool keep(const Draft& draft) {
+  if (drafts == nullptr) {
+    drafts = static_cast<Draft*>(::calloc(1U << kDraftsBits, sizeof(Draft)));
+  }
+  Draft* const place = draft_to(draft.message);
+  if (place != nullptr) *place = draft;
+  return place != nullptr;
 }
 
 /// `post` hands the message to the provider.
@@ -77,15 +113,17 @@ ssize_t send_noted(const Message& message, Post post) {
   const bool is_native = process.block->pair_count == 0 && process.block->knobs.is_native();
   if (depth > 0 || is_native) return post();
   const Entered inside;
-  if (!draft.is_there || !(draft.message == message)) {
-    give_up();
-    begin(message);
-  }
+  Draft* const before = draft_to(message);
+  const bool is_again = before != nullptr && before->is_there && before->message == message;
+  if (before != nullptr && !is_again) give_up(*before);
+  Draft draft = is_again ? *before : begin(message, before);
   const ssize_t result = post();
-  if (result == 0) {
-    draft.is_there = false;
-  } else if (result != -FI_EAGAIN) {
-    give_up();
+  if (result != 0) {
+    if (result != -FI_EAGAIN) give_up(draft);
+    if (!keep(draft)) give_up(draft);
+  } else if (before != nullptr) {
+    *before = draft;
+    before->is_there = false;
   }
   return result;
 }
@@ -167,10 +205,6 @@ ssize_t tagged_inject_with_data(fid_ep* ep, const void* from, std::size_t bytes,
 }
 
 // ---- at the receiver
-/// A process that looks this often sees a message about when it comes: a look at a provider is some
-/// calls of the kernel.
-constexpr Picoseconds kLooksOften = 20'000'000;
-
 /// How long messages are on the way natively.
 LeastTimes natives;
 

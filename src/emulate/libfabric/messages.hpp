@@ -20,6 +20,9 @@ struct Look {
   Picoseconds looked;
   Picoseconds seen;
 };
+/// A process that looks this often sees a message about when it comes: a look at a provider is some
+/// calls of the kernel.
+inline constexpr Picoseconds kLooksOften = 20'000'000;
 /// Returns when a message that arrived, or the probe that found it, may be seen. Messages of one
 /// sender stay in order.
 Picoseconds due_of_message(const NoteKey& key, const PostedReceive& receive, const Look& look);

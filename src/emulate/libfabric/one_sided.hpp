@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One-sided operations behind links. The target of a write sees nothing of it, so the writer keeps
-// each until it leaves: the module returns -FI_EAGAIN to the program, as a full queue does. Reads
-// go to the provider at once, and their completions wait.
+// each until it leaves: the module returns -FI_EAGAIN to the program, as a full queue does. Writes
+// to one peer leave in order, and keep none to another from leaving. Reads go to the provider at
+// once, and their completions wait.
 #pragma once
 
 #include <pthread.h>
@@ -9,6 +10,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 
+#include "emulate/libfabric/messages.hpp"
 #include "emulate/libfabric/process.hpp"
 
 namespace weft::emulate::libfabric {
@@ -30,18 +32,15 @@ extern pthread_mutex_t offering;
 /// Returns whether the provider is to be given the write now: it takes the provider's own time from
 /// now on until its last bit has left the links.
 bool may_write(const OneSided& write);
-/// The provider was given the write at `given`, and has it now. `context` is the program's, which
-/// its completion will have.
+/// The provider was given the write at `given`, which may_write allowed, and has it now. `context`
+/// is the program's, which its completion will have; `&padding_context`: it will have none.
 void note_written(const OneSided& write, const void* context, Picoseconds given);
-/// Plans a read that the provider is about to be given, once, however often the provider refuses
-/// it.
-void plan_read(const OneSided& read);
-/// The provider has it.
-void note_read(const void* context);
+/// The provider was given the read at `given`, and has it now. One that it refuses pays no link.
+void note_read(const OneSided& read, const void* context, Picoseconds given);
 
-/// Returns when the completion with that context may be seen, which came at `seen`; `otherwise`
-/// where nobody knows of it any more.
-Picoseconds due_of_completed(const void* context, Picoseconds seen, Picoseconds otherwise);
+/// Returns when the completion with that context may be seen, which `look` found; `otherwise` where
+/// nobody knows of it any more.
+Picoseconds due_of_completed(const void* context, const Look& look, Picoseconds otherwise);
 /// Returns when the program has to offer a write again; 0: none waits.
 Picoseconds next_write();
 
@@ -83,9 +82,9 @@ ssize_t read_planned(const OneSided& read, const void* context, Post post) {
   if (depth > 0) return post();
   const Entered inside;
   pthread_mutex_lock(&offering);
-  plan_read(read);
+  const Picoseconds given = process.block->clock.now();
   const ssize_t result = post();
-  if (result == 0) note_read(context);
+  if (result == 0) note_read(read, context, given);
   pthread_mutex_unlock(&offering);
   return result;
 }

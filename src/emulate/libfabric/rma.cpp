@@ -63,7 +63,7 @@ ssize_t write_message(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags
 
 ssize_t write_injected(fid_ep* ep, const void* from, std::size_t bytes, fi_addr_t to,
                        std::uint64_t address, std::uint64_t key) {
-  return write_behind_link({ep, to, address, key, bytes}, nullptr, {}, [=] {
+  return write_behind_link({ep, to, address, key, bytes}, &padding_context, {}, [=] {
     return real_of(ep->rma).inject(ep, from, bytes, to, address, key);
   });
 }
