@@ -187,7 +187,7 @@ class Agent {
     auto end = output->second.open_pipe();
     if (!end) return pipe_.send(agent_message::failed, rank, end.error().message);
     auto started = processes_->start(rank, [&](Channel channel) {
-      return execute_program(commands_->of(rank), signals_, std::move(channel),
+      return execute_program(rank, commands_->of(rank), signals_, std::move(channel),
                              {.output = end->get(), .outcomes = outcomes.descriptor()});
     });
     end->reset();

@@ -20,7 +20,8 @@ std::vector<std::pair<std::string, std::string>> environment_to_pass() {
     const std::size_t equals = text.find('=');
     const std::string_view name = text.substr(0, equals);
     const bool of_one_process = name == channel_variable || name == file_variable ||
-                                name == rank_variable || name == outcomes_variable;
+                                name == rank_variable || name == launched_rank_variable ||
+                                name == outcomes_variable;
     if (!name.starts_with("WEFT_") || of_one_process || equals == std::string_view::npos) continue;
     passed.emplace_back(name, text.substr(equals + 1));
   }

@@ -20,7 +20,7 @@ Result<void> LocalHost::start(std::uint32_t rank, const std::string& description
     files = {.output = output.get(), .outcomes = kept.outcomes.descriptor()};
   }
   auto started = processes_.start(rank, [&](Channel channel) {
-    return execute_program(commands_.of(rank), signals_, std::move(channel), files);
+    return execute_program(rank, commands_.of(rank), signals_, std::move(channel), files);
   });
   if (!started) return started;
   const auto at = std::lower_bound(started_.begin(), started_.end(), rank);

@@ -45,8 +45,8 @@ std::string why_not_started(const std::string& program, int number) {
   return fmt::format("cannot start '{}': {}; {}", program, why, fix_for(program, number));
 }
 
-int execute_program(const std::vector<std::string>& command, const SignalFile& signals,
-                    Channel channel, const ProgramFiles& files) {
+int execute_program(std::uint32_t rank, const std::vector<std::string>& command,
+                    const SignalFile& signals, Channel channel, const ProgramFiles& files) {
   signals.restore();
   ::fcntl(channel.descriptor(), F_SETFD, 0);
   if (files.output >= 0) ::dup2(files.output, STDOUT_FILENO);
@@ -55,6 +55,7 @@ int execute_program(const std::vector<std::string>& command, const SignalFile& s
     ::fcntl(files.outcomes, F_SETFD, 0);
     ::setenv(outcomes_variable, std::to_string(files.outcomes).c_str(), 1);
   }
+  ::setenv(launched_rank_variable, std::to_string(rank).c_str(), 1);
   ::setenv(channel_variable, std::to_string(channel.descriptor()).c_str(), 1);
   std::string wrong = prefer_own_mpi(command[0]);
   if (files.outcomes >= 0 && std::getenv(mpi_module_variable) != nullptr && names_mpi(command[0])) {

@@ -2,6 +2,7 @@
 // Turns a forked process into a process of the program.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,9 @@ struct ProgramFiles {
 /// the fix.
 std::string why_not_started(const std::string& program, int number);
 
-/// Executes the program with its end of the channel. Returns only when it cannot, after having told
-/// the launcher why: `cannot_execute`.
-int execute_program(const std::vector<std::string>& command, const SignalFile& signals,
-                    Channel channel, const ProgramFiles& files);
+/// Executes the program as that rank, with its end of the channel. Returns only when it cannot,
+/// after having told the launcher why: `cannot_execute`.
+int execute_program(std::uint32_t rank, const std::vector<std::string>& command,
+                    const SignalFile& signals, Channel channel, const ProgramFiles& files);
 
 }  // namespace weft

@@ -53,6 +53,8 @@ inline constexpr const char* channel_variable = "WEFT_CHANNEL";
 /// The variables that name the job's file, and this process's rank in it, without a launcher.
 inline constexpr const char* file_variable = "WEFT_CONFIG";
 inline constexpr const char* rank_variable = "WEFT_RANK";
+/// The variable by which modules in a launched process know its rank (emulate/control).
+inline constexpr const char* launched_rank_variable = "WEFT_LAUNCHED_RANK";
 
 /// The description of its job that a process gets.
 struct JobDescription {

@@ -181,8 +181,9 @@ ControlBlock* attach_block(const char* path) {
 }
 
 RankHere rank_from_environment() {
-  static const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
-                                      "SLURM_PROCID", nullptr};
+  // Within a job of Slurm all that `weft run` starts have the rank of its script: that is last.
+  static const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK",     "PMIX_RANK",
+                                      "WEFT_LAUNCHED_RANK",   "SLURM_PROCID", nullptr};
   static const char* const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", nullptr};
   return {number(ranks, -1), number(sizes, 0)};
 }

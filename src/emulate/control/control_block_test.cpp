@@ -32,6 +32,15 @@ TEST_F(control_block, a_message_passes_two_links_of_one_rate_in_the_time_of_one)
   EXPECT_EQ(plan.latency, 2'000'000);
 }
 
+TEST(rank_from_environment, a_process_of_weft_run_has_its_own_rank_also_in_a_job_of_slurm) {
+  ::setenv("SLURM_PROCID", "0", 1);
+  EXPECT_EQ(rank_from_environment().rank, 0);
+  ::setenv("WEFT_LAUNCHED_RANK", "3", 1);
+  EXPECT_EQ(rank_from_environment().rank, 3);
+  ::unsetenv("SLURM_PROCID");
+  ::unsetenv("WEFT_LAUNCHED_RANK");
+}
+
 TEST_F(control_block, links_between_ranks_are_those_of_a_rate) {
   EXPECT_EQ(links_between(*block_, 0, 1), 0U);
   block_->knobs.rate = 1'000'000'000;

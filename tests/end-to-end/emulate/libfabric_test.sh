@@ -39,6 +39,11 @@ TOML
 seconds=$(sed -n 's/.*"program_time_s": \([0-9.]*\).*/\1/p' "$dir/links.json")
 awk -v s="$seconds" 'BEGIN { exit !(s >= 5 * 0.0052) }' || fail "$seconds s are too few for links"
 
+# Links are those of ranks: the processes of weft run know theirs, also within a job of Slurm.
+ranks=$(SLURM_PROCID=0 "$weft" run -n 2 --fabric libfabric:tcp -- sh -c \
+  "echo rank \$WEFT_LAUNCHED_RANK >>'$dir/ranks'; exec '$examples/jac3d' 64 5" >"$dir/scripted" && sort "$dir/ranks")
+[[ $ranks == $'rank 0\nrank 1' ]] || fail "other ranks: $ranks"
+
 # Padding, as in paper 3, goes ahead of the writes, to the same place.
 "$weft" emulate --method padding --bandwidth 10% --json "$dir/padded.json" -- "${program[@]}" \
   >"$dir/padded" || fail "the program fails behind padding"
