@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace weft::emulate {
 namespace {
@@ -39,6 +40,8 @@ std::string read_as(const Json& json, std::string& out) {
 }  // namespace
 
 struct JsonFields::Object {
+  explicit Object(Json parsed) : json(std::move(parsed)) {}
+
   Json json;
 
   template <class T, class... Range>
