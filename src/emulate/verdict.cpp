@@ -107,6 +107,13 @@ std::optional<Error> died(const Seen& seen, const Command& command, const Ended&
 
 Error ended_badly(const Seen& seen, const Command& command, const Ended& ended) {
   if (auto error = died(seen, command, ended)) return *error;
+  for (const auto& [rank, process] : seen.ranks) {
+    if ((process.stage & stage_unheld) == 0) continue;
+    return no_result(
+        fmt::format("rank {}: it opens completion counters of libfabric (fi_cntr_open), which weft "
+                    "does not hold; let the program use completion queues",
+                    rank));
+  }
   if (ended.signal != 0) {
     return no_result(fmt::format("{} was ended by signal {}", command.words.front(), ended.signal));
   }

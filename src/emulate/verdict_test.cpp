@@ -101,6 +101,12 @@ TEST_F(verdict, a_program_of_another_mpi_than_its_launcher_is_told_so_however_it
   EXPECT_EQ(refusal(), "");
 }
 
+TEST_F(verdict, a_rank_that_opens_counters_is_no_result) {
+  add_rank(0, kComplete);
+  add_rank(1, kComplete | stage_unheld);
+  EXPECT_NE(refusal().find("rank 1: it opens completion counters"), std::string::npos);
+}
+
 TEST_F(verdict, ranks_without_links_are_no_result) {
   add_rank(0, kComplete);
   add_rank(1, kComplete);

@@ -78,6 +78,7 @@ enum Stage : std::uint32_t {
   stage_finished = 8,    ///< MPI_Finalize was called, or it exited and needs no such call
   stage_refused = 16,    ///< there is a library whose version the module does not know
   stage_exited = 32,     ///< exited without MPI_Finalize
+  stage_unheld = 64,     ///< uses completions that the module cannot hold
 };
 
 /// One process. Only it writes to its record; the counters are of operations between MPI_Init and

@@ -409,6 +409,13 @@ int open_queue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** opened, void
   return 0;
 }
 
+/// Counters show operations as soon as the provider does: a run that opens one has no result.
+int open_counter(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** opened, void* context) {
+  const Entered inside;
+  if (inside.outermost()) process.record->stage.fetch_or(stage_unheld);
+  return real_of(domain->ops).cntr_open(domain, attributes, opened, context);
+}
+
 void note_interposed() {
   ProcessRecord& record = *process.record;
   ::strncpy(record.interposer, "libfabric", sizeof record.interposer - 1);
@@ -426,6 +433,7 @@ int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** opened, void* co
   pthread_mutex_lock(&opening);
   if (Taken<fi_ops_domain>* const taken = copy_of(domains, (*opened)->ops)) {
     taken->table.cq_open = open_queue;
+    taken->table.cntr_open = open_counter;
     taken->table.endpoint = open_endpoint;
     (*opened)->ops = &taken->table;
     note_interposed();
