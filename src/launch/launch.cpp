@@ -156,8 +156,7 @@ class Launcher final : private HostListener {
   }
 
   std::uint32_t ranks_of(const Host* host) const {
-    return static_cast<std::uint32_t>(
-        std::count_if(ranks_.begin(), ranks_.end(), [&](const Rank& r) { return r.host == host; }));
+    return static_cast<std::uint32_t>(std::ranges::count(ranks_, host, &Rank::host));
   }
 
   JobDescription description(std::uint32_t rank) const {
@@ -219,8 +218,7 @@ class Launcher final : private HostListener {
   }
 
   bool all_finished() const {
-    return std::all_of(hosts_.begin(), hosts_.end(),
-                       [](const auto& host) { return host->is_finished(); });
+    return std::ranges::all_of(hosts_, [](const auto& host) { return host->is_finished(); });
   }
 
   void tell(std::uint32_t rank, char kind, std::string_view text) {
@@ -274,6 +272,9 @@ class Launcher final : private HostListener {
         break;
       case launch_message::question:
         questions_.emplace_back(rank, std::move(message.text));
+        break;
+      case launch_message::stored:
+        lives_->on_stored(rank, parse_number<std::uint64_t>(message.text).value_or(0));
         break;
       case launch_message::repeats:
         repeats_ = true;
@@ -508,8 +509,7 @@ class Launcher final : private HostListener {
         ++it;
         continue;
       }
-      const bool wanted = !ending_ && !lives_->over();
-      const auto started = wanted ? start(it->first) : Result<void>();
+      const auto started = ending_ || lives_->over() ? Result<void>() : start(it->first);
       if (!started && started.error().code == ErrorCode::unavailable) {
         // Its host is being given up, and that takes a moment.
         it->second = now + look_again;

@@ -11,7 +11,7 @@ void RankLives::begin(std::uint32_t index) {
   Rank& rank = ranks_[index];
   WEFT_CHECK(rank.state == State::not_ours || rank.state == State::to_start,
              "rank {} is not to be started", index);
-  rank = {.state = State::runs, .code = rank.code, .alike = rank.alike};
+  rank = {.state = State::runs, .code = rank.code, .alike = rank.alike, .stored = rank.stored};
   ++running_;
 }
 
@@ -27,6 +27,13 @@ void RankLives::on_joined(std::uint32_t rank) {
 void RankLives::on_returned(std::uint32_t rank) {
   ranks_[rank].returned = true;
   decide();
+}
+
+void RankLives::on_stored(std::uint32_t index, std::uint64_t place) {
+  Rank& rank = ranks_[index];
+  if (place <= rank.stored) return;
+  rank.stored = place;
+  rank.alike = 0;
 }
 
 RankLives::Next RankLives::on_end(std::uint32_t index, const End& end) {
@@ -79,7 +86,7 @@ RankLives::Next RankLives::on_needed(std::uint32_t index) {
   Rank& rank = ranks_[index];
   if (over_ || rank.state != State::resting) return Next::nothing;
   if (restarts_ >= options_.most_restarts) return Next::end_job;
-  rank = {.state = State::to_start};
+  rank = {.state = State::to_start, .stored = rank.stored};
   ++restarts_;
   return Next::start_anew;
 }

@@ -32,6 +32,9 @@ class RankLives {
   void skip(std::uint32_t rank);
   void on_joined(std::uint32_t rank);
   void on_returned(std::uint32_t rank);
+  /// Its next life goes on from that place among its messages. If it comes further than all lives
+  /// before, it does not repeat itself.
+  void on_stored(std::uint32_t rank, std::uint64_t place);
   /// Ranks wait for each other for ever: one that is killed, or was, ends the job.
   void on_needs_all() { needs_all_ = true; }
   /// Node 0, which decides instead, has decided.
@@ -80,10 +83,11 @@ class RankLives {
     State state = State::not_ours;
     bool joined = false;
     bool returned = false;
-    bool exited = false;      // with code 0, before its program returned
-    bool lost = false;        // was killed, and the others go on
-    int code = 0;             // of the life before, where that ended by itself
-    std::uint32_t alike = 0;  // lives in a row that ended by themselves with that code
+    bool exited = false;       // with code 0, before its program returned
+    bool lost = false;         // was killed, and the others go on
+    int code = 0;              // of the life before, where that ended by itself
+    std::uint32_t alike = 0;   // lives in a row that ended by themselves with that code
+    std::uint64_t stored = 0;  // the furthest place from which a life may go on
   };
 
   Next after_failure(Rank& rank, const End& end);

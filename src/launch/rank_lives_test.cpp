@@ -78,6 +78,23 @@ TEST(rank_lives, a_rank_that_fails_in_the_same_way_ten_times_in_a_row_is_not_sta
   EXPECT_FALSE(lives.fails_alike(1));
 }
 
+TEST(rank_lives, a_rank_that_stores_more_in_each_life_may_fail_any_number_of_times) {
+  RankLives lives = running(2, {.restart = true, .most_restarts = 1000});
+  for (std::uint64_t life = 1; life <= 100; ++life) {
+    lives.on_stored(0, life);
+    ASSERT_EQ(lives.on_end(0, crashed), Next::start_anew);
+    lives.begin(0);
+  }
+  // The same place again: the life before came as far.
+  for (int life = 0; life < 8; ++life) {
+    lives.on_stored(0, 100);
+    ASSERT_EQ(lives.on_end(0, crashed), Next::start_anew);
+    lives.begin(0);
+  }
+  lives.on_stored(0, 100);
+  EXPECT_EQ(lives.on_end(0, crashed), Next::end_job);
+}
+
 TEST(rank_lives, a_rank_may_be_killed_any_number_of_times) {
   RankLives lives = running(2, {.restart = true, .most_restarts = 1000});
   for (int i = 0; i < 100; ++i) {

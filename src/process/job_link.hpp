@@ -35,6 +35,8 @@ inline constexpr char failed = 'f';        ///< process → launcher: why it can
 inline constexpr char diverged = 'v';   ///< process → launcher: why no other life can do better
 inline constexpr char repeats = 'q';    ///< process → launcher: lives of its program repeat
                                         ///< themselves from the beginning, and print the same
+inline constexpr char stored = 'c';     ///< process → launcher: how many sends and receives its
+                                        ///< lives have started by the point where the next begins
 inline constexpr char needs_all = 'm';  ///< process → launcher: it waits for ever for each other
                                         ///< process of the job that dies
 inline constexpr char progress = 'w';   ///< process → launcher: JobProgress
@@ -134,6 +136,7 @@ class JobLink final : public NewsSource {
   std::optional<std::string> take_answer() { return std::exchange(answer_, std::nullopt); }
   /// Tells the launcher, now and then.
   void miss(Instant now, NodeId peer) override;
+  void stored(std::uint64_t place) override { post(launch_message::stored, std::to_string(place)); }
 
  private:
   Result<void> add_peers(Fabric& fabric, const std::string& text);

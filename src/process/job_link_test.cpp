@@ -90,5 +90,16 @@ TEST(job_link, a_process_hears_of_the_levels_that_its_launcher_sets) {
   EXPECT_EQ(link.take_news(**fabric).error().code, ErrorCode::corrupt);
 }
 
+TEST(job_link, a_launcher_hears_from_where_the_next_life_goes_on) {
+  auto ends = Channel::pair();
+  ASSERT_TRUE(ends.ok());
+  JobLink link(std::move(ends->second));
+  link.stored(17);
+  const auto heard = ends->first.receive();
+  ASSERT_TRUE(heard.has_value());
+  EXPECT_EQ(heard->kind, launch_message::stored);
+  EXPECT_EQ(heard->text, "17");
+}
+
 }  // namespace
 }  // namespace weft

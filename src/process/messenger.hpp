@@ -43,6 +43,8 @@ class Waiter {
     (void)now;
     (void)peer;
   }
+  /// Later lives of this process go on from that place, `MessageHistory::place`, or a later one.
+  virtual void stored(std::uint64_t place) { (void)place; }
 };
 
 /// One thread. Fabric and waiter outlive it.
@@ -120,7 +122,10 @@ class Messenger final : private MessageHistory {
   std::string_view run() const override { return machine_.run(); }
   std::uint64_t place() const override { return machine_.place(); }
   Result<std::vector<std::byte>> store() override { return machine_.store(); }
-  void commit() override { machine_.commit(); }
+  void commit() override {
+    machine_.commit();
+    waiter_.stored(machine_.place());
+  }
   bool knows(std::span<const std::byte> stored) const override { return machine_.knows(stored); }
   Result<void> go_on(std::span<const std::byte> stored) override { return machine_.go_on(stored); }
   ByteCount kept() const override { return machine_.outbox_bytes(); }

@@ -2,6 +2,8 @@
 // NewsSource: a source of news about a job, besides the job's own messages.
 #pragma once
 
+#include <cstdint>
+
 #include "weft/fabric.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
@@ -19,6 +21,8 @@ class NewsSource {
     (void)now;
     (void)peer;
   }
+  /// Later lives of this process go on from that place among its messages, or a later one.
+  virtual void stored(std::uint64_t place) { (void)place; }
   /// Returns how long news may wait.
   virtual Duration period() const = 0;
   /// Readable when there is news; -1: there is no descriptor, only `take_news` shows it.

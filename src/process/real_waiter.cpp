@@ -62,4 +62,8 @@ void RealWaiter::miss(Instant now, NodeId peer) {
   for (const Source& s : sources_) s.source->miss(now, peer);
 }
 
+void RealWaiter::stored(std::uint64_t place) {
+  for (const Source& s : sources_) s.source->stored(place);
+}
+
 }  // namespace weft

@@ -35,6 +35,7 @@ class RealWaiter final : public Waiter {
   Result<void> news(Instant now) override;
   bool is_over() const override { return is_over_; }
   void miss(Instant now, NodeId peer) override;
+  void stored(std::uint64_t place) override;
   /// The total time without progress during waits: from each first turn in vain to the next one
   /// that did something.
   Duration waited() const { return waited_; }

@@ -9,6 +9,7 @@
 //         crash     RANK's main crashes
 //         first     RANK returns, and the others go on when DIR/go exists
 //         needed    and then they need what RANK has sent
+//         stores    each life of RANK stores a checkpoint in DIR, and exits with code 3
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "weft/program.hpp"
+#include "weft/spmd.hpp"
 
 namespace weft {
 namespace {
@@ -79,11 +81,30 @@ void last_word(Communicator& world, const Endings& e, bool special) {
   if (e.mode == "needed") require(world.wait(world.start_receive(Rank(e.special), Tag(2), bytes)));
 }
 
+/// A step of the special rank takes a life.
+int run_with_checkpoints(Process& process, const Endings& e, bool special) {
+  const spmd::Group group(process.world());
+  const spmd::Space space(group.size());
+  spmd::Container<int> none(group, space);
+  spmd::Checkpoint checkpoint(group);
+  checkpoint.add(none);
+  if (!none.switch_to(spmd::block(space, group.size()), spmd::Flow::none)) return 1;
+  const auto newest = checkpoint.resume(e.dir);
+  if (!newest) return 1;
+  for (std::uint64_t step = newest->value_or(0); step < static_cast<std::uint64_t>(e.steps);) {
+    exchange(process.world(), step);
+    if (!checkpoint.save(e.dir, ++step)) return 1;
+    if (special) ::_exit(3);
+  }
+  return 0;
+}
+
 int run(Process& process, std::span<const std::string> arguments) {
   const Endings e = read(arguments);
   Communicator& world = process.world();
   rank_here = world.rank().value();
   const bool special = rank_here == e.special;
+  if (e.mode == "stores") return run_with_checkpoints(process, e, special);
   std::ofstream(fmt::format("{}/{}.pid", e.dir, rank_here)) << ::getpid() << '\n';
   std::ofstream file(fmt::format("{}/{}", e.dir, rank_here), std::ios::trunc);
   for (int step = 0; step < e.steps; ++step) {

@@ -66,6 +66,9 @@ ends_with 3 "main's code, with restarts"
 start --restart on-failure -- bash -c 'exit 3'
 ends_with 3 "a program that always fails"
 says "ended with code 3 ten times in a row"
+start --restart on-failure -- "$endings" "$files" 15 stores 1
+ends_with 0 "a program that fails in the same way, each time at a later checkpoint"
+(($(grep -c 'starting it anew' "$dir/err") == 15)) || fail "lives of 15 steps: $(cat "$dir/err")"
 start --restart never -- "$endings" "$files" 50 crash 0
 ends_with 139 "a crash behind run_program"
 
