@@ -15,6 +15,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/descriptor.hpp"
 #include "base/units.hpp"
 #include "base/whole_file.hpp"
 #include "emulate/run.hpp"
@@ -135,6 +136,10 @@ Result<void> write_question(const std::string& path, const SweepQuestion& questi
 /// Writes the question, or adds its points to those of the same question that is there: with the
 /// directory alone a sweep goes on with all of them.
 Result<void> agree_on_question(const std::string& directory, const SweepQuestion& question) {
+  // Two tasks that begin at once would both find no question, or each lose the other's points. A
+  // network file system may lock no directories: there the second one of them wins.
+  const Descriptor one_at_a_time(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  (void)::flock(one_at_a_time.get(), LOCK_EX);
   const std::string path = (fs::path(directory) / question_name).string();
   std::error_code error;
   if (!fs::exists(path, error)) return write_question(path, question);

@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <barrier>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
 #include "emulate/sweep/directory_for_test.hpp"
@@ -160,6 +164,42 @@ TEST(sweep_ledger, refuses_the_directory_of_another_sweep) {
   const auto ledger = SweepLedger::open(directory.path(), other, {});
   ASSERT_FALSE(ledger);
   EXPECT_NE(ledger.error().message.find("the command differs"), std::string::npos);
+}
+
+TEST(sweep_ledger, lets_one_of_two_sweeps_have_a_directory_that_both_begin_in_at_once) {
+  for (int round = 0; round < 20; ++round) {
+    const DirectoryForTest directory;
+    std::barrier both(2);
+    std::atomic<int> opened = 0;
+    const auto begin = [&](std::uint32_t task, const char* program) {
+      SweepQuestion asked = question();
+      asked.command = {program};
+      both.arrive_and_wait();
+      opened += SweepLedger::open(directory.path(), asked, {task, 2}).ok() ? 1 : 0;
+    };
+    std::thread other(begin, 1, "./other");
+    begin(0, "./program");
+    other.join();
+    ASSERT_EQ(opened, 1);
+  }
+}
+
+TEST(sweep_ledger, keeps_the_points_of_two_tasks_that_add_theirs_at_once) {
+  for (int round = 0; round < 20; ++round) {
+    const DirectoryForTest directory;
+    { ASSERT_TRUE(SweepLedger::open(directory.path(), question(), {})); }
+    std::barrier both(2);
+    const auto begin = [&](std::uint32_t task, const char* latencies) {
+      SweepQuestion asked = question();
+      asked.latencies = *parse_latencies(latencies);
+      both.arrive_and_wait();
+      EXPECT_TRUE(SweepLedger::open(directory.path(), asked, {task, 2}));
+    };
+    std::thread other(begin, 1, "0,2us");
+    begin(0, "0,1us");
+    other.join();
+    ASSERT_EQ(SweepLedger::question_of(directory.path())->latencies, *parse_latencies("0,1us,2us"));
+  }
 }
 
 TEST(sweep_ledger, lets_one_process_write_to_a_file_and_tasks_to_their_own) {
