@@ -21,8 +21,6 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::string_view standard_output = "-";
-
 struct EmulateCommand {
   emulate::EmulationRequest request;
   std::string latency = "0";
@@ -52,20 +50,6 @@ nlohmann::ordered_json to_json(const emulate::EmulatedRun& run) {
           {"program_time_s", run.program_time.to_seconds()},
           {"coarse_ns", run.coarse.to_nanoseconds()},
           {"exit_code", run.exit_code}};
-}
-
-/// Made before the run, which may take long: nothing runs for a record that cannot be written.
-Result<std::optional<WholeFile>> create_json(const std::string& path) {
-  if (path.empty() || path == standard_output) return std::optional<WholeFile>();
-  auto file = WholeFile::create(path);
-  if (!file) return of_option("--json", file.error());
-  return std::optional<WholeFile>(std::move(*file));
-}
-
-Result<void> write_json(WholeFile& file, const nlohmann::ordered_json& json) {
-  auto written = file.write(json.dump(2) + "\n");
-  if (written) written = file.commit();
-  return written ? written : of_option("--json", written.error());
 }
 
 std::string summary(const emulate::EmulatedRun& run, const emulate::EmulationRequest& request) {
@@ -100,7 +84,7 @@ void run_emulate(EmulateCommand& command, Outcome& outcome) {
   }
   command.request.method = methods.contains("spin") ? emulate::Method::spin : emulate::Method::hold;
   command.request.padding = methods.contains("padding");
-  auto json = create_json(command.json);
+  auto json = create_record(command.json, "--json");
   if (!json) return report_error(json.error(), outcome);
   const auto run = emulate::run(command.request);
   if (!run) return report_error(run.error(), outcome);
@@ -108,7 +92,7 @@ void run_emulate(EmulateCommand& command, Outcome& outcome) {
   print_error(summary(*run, command.request));
   if (command.json == standard_output) fmt::print("{}\n", to_json(*run).dump(2));
   if (!*json) return;
-  if (auto written = write_json(**json, to_json(*run)); !written) {
+  if (auto written = write_record(**json, to_json(*run).dump(2) + "\n", "--json"); !written) {
     report_error(written.error(), outcome);
   }
 }

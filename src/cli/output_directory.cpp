@@ -12,6 +12,7 @@
 #include <fstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace weft::cli {
 namespace {
@@ -57,6 +58,19 @@ Error of_option(const char* option, const Error& error) {
   // A directory that is missing is not a missing input.
   const ErrorCode code = error.code == ErrorCode::not_found ? ErrorCode::io : error.code;
   return {code, fmt::format("{}: {}", option, error.message)};
+}
+
+Result<std::optional<WholeFile>> create_record(const std::string& path, const char* option) {
+  if (path.empty() || path == standard_output) return std::optional<WholeFile>();
+  auto file = WholeFile::create(path);
+  if (!file) return of_option(option, file.error());
+  return std::optional<WholeFile>(std::move(*file));
+}
+
+Result<void> write_record(WholeFile& file, std::string_view text, const char* option) {
+  auto written = file.write(text);
+  if (written) written = file.commit();
+  return written ? written : of_option(option, written.error());
 }
 
 Result<void> prepare_directory(const std::string& directory, bool force, std::string_view option) {

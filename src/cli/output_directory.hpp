@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// --out DIR: conditions that a directory has to meet before a command starts to work.
+// --out DIR, --json FILE: conditions that they have to meet before a command starts to work.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/whole_file.hpp"
 #include "weft/result.hpp"
 
 namespace CLI {
@@ -23,6 +25,12 @@ Result<void> refuse_foreign_files(const std::string& directory, bool force,
 
 /// The error of writing what `option` names.
 Error of_option(const char* option, const Error& error);
+
+/// The file that `option` names, made before a command starts to work: nothing runs for a record
+/// that cannot be written. None for an empty name, and for that of standard output.
+inline constexpr std::string_view standard_output = "-";
+Result<std::optional<WholeFile>> create_record(const std::string& path, const char* option);
+Result<void> write_record(WholeFile& file, std::string_view text, const char* option);
 
 /// Makes the directory, and refuses one in which a file has the name of a record or a report but is
 /// none that weft wrote, unless `force`. Records and reports of earlier runs are replaced: that is

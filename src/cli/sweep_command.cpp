@@ -11,6 +11,7 @@
 
 #include "base/number_text.hpp"
 #include "base/units.hpp"
+#include "base/whole_file.hpp"
 #include "cli/commands.hpp"
 #include "cli/emulation_options.hpp"
 #include "cli/output_directory.hpp"
@@ -161,68 +162,65 @@ Result<emulate::SweepOutcome> run(const SweepRequest& request, const StopSignals
   return outcome;
 }
 
-Result<void> write_json(const std::string& path, const std::string& json) {
-  if (path == "-") {
-    fmt::print("{}\n", json);
-    return {};
-  }
-  auto written = report::write_file_whole(path, json + "\n");
-  if (!written) return Error{ErrorCode::io, "--json: " + written.error().message};
-  return {};
+std::string page_of(const SweepCommand& command) {
+  return (std::filesystem::path(command.report) / "sweep.html").string();
 }
 
 Result<void> write_report(const SweepCommand& command, const emulate::SweepOutcome& outcome,
                           const std::string& json, const std::string& command_line) {
   const std::filesystem::path directory(command.report);
-  const std::string page = (directory / "sweep.html").string();
   auto written = report::write_file_whole((directory / "sweep.json").string(), json + "\n");
   if (written) {
-    written = report::write_file_whole(page, report::sweep_page(record_of(outcome, command_line)));
+    written = report::write_file_whole(page_of(command),
+                                       report::sweep_page(record_of(outcome, command_line)));
   }
   if (!written) return Error{ErrorCode::io, "--report: " + written.error().message};
-  if (command.json != "-") fmt::print("report: {}\n", page);
   return {};
 }
 
-/// A sweep takes hours: its result needs a place before the first run.
-Result<void> check_json(const std::string& path) {
-  const auto directory = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (directory.empty() || std::filesystem::is_directory(directory, error)) return {};
-  return usage(fmt::format("--json: there is no directory '{}'; make it, or name another file",
-                           directory.string()));
+/// Writes the files of a sweep, each one also where another cannot be written. Before anything is
+/// printed: standard output may be full or closed.
+Result<void> keep(const SweepCommand& command, const emulate::SweepOutcome& outcome,
+                  std::optional<WholeFile>& json_file, const std::string& json,
+                  const std::string& command_line) {
+  Result<void> kept;
+  if (json_file) kept = write_record(*json_file, json + "\n", "--json");
+  if (command.report.empty() || !outcome.analysis) return kept;
+  auto reported = write_report(command, outcome, json, command_line);
+  return kept ? reported : kept;
+}
+
+/// What the user sees of a sweep whose files are `kept`.
+void print_outcome(const SweepCommand& command, const emulate::SweepOutcome& outcome,
+                   const Result<void>& kept, const std::string& json) {
+  if (command.json == standard_output) return fmt::print("{}\n", json);
+  print_sweep(outcome);
+  if (kept && outcome.analysis && !command.report.empty()) {
+    fmt::print("report: {}\n", page_of(command));
+  }
 }
 
 void run_sweep_command(const SweepCommand& command, Outcome& outcome) {
   const StopSignals signals;
   const auto request = resolve(command);
   if (!request) return report_error(request.error(), outcome);
-  auto ready = check_json(command.json);
-  if (ready.ok()) ready = prepare_directory(command.report, command.replaces, "--report");
-  if (!ready) return report_error(ready.error(), outcome);
+  if (auto good = prepare_directory(command.report, command.replaces, "--report"); !good) {
+    return report_error(good.error(), outcome);
+  }
+  auto json_file = create_record(command.json, "--json");
+  if (!json_file) return report_error(json_file.error(), outcome);
   const auto swept = run(*request, signals);
   if (!swept) return report_error(swept.error(), outcome);
-  for (const std::string& warning : swept->warnings) {
-    fmt::print(stderr, "weft: warning: {}\n", warning);
-  }
   const std::string json = to_json_text(*swept, outcome.command_line);
-  if (command.json != "-") print_sweep(*swept);
-  if (!command.json.empty()) {
-    if (auto good = write_json(command.json, json); !good) {
-      return report_error(good.error(), outcome);
-    }
-  }
+  const auto kept = keep(command, *swept, *json_file, json, outcome.command_line);
+  for (const std::string& warning : swept->warnings) print_error("warning: " + warning);
   if (!swept->analysis) {
-    fmt::print(stderr,
-               "weft: task {} of {} is done; when all are, weft sweep --resume {} --merge tells "
-               "what they found\n",
-               request->share.task, request->share.of, request->directory);
-    return;
+    print_error(fmt::format(
+        "task {} of {} is done; when all are, weft sweep --resume {} --merge tells what they found",
+        request->share.task, request->share.of, request->directory));
   }
-  if (command.report.empty()) return;
-  if (auto good = write_report(command, *swept, json, outcome.command_line); !good) {
-    report_error(good.error(), outcome);
-  }
+  if (!kept) report_error(kept.error(), outcome);
+  print_outcome(command, *swept, kept, json);
 }
 
 Result<double> parse_precision(const std::string& text) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # weft emulate at its edges: weft below a directory whose name no list of libraries can hold, ranks that are scripts of
-# many commands, a record that cannot be written, and runs that are told to end.
+# many commands, records that cannot be written, sweeps that cannot be printed, and runs that are told to end.
 #   ends_test.sh WEFT
 set -euo pipefail
 weft=$1
@@ -38,6 +38,16 @@ code=0
   >"$dir/out" 2>"$dir/err" || fail "--json -: $(cat "$dir/err")"
 grep -q '"ranks_interposed": 2' "$dir/out" || fail "--json - does not print the record: $(cat "$dir/out")"
 [[ ! -e $dir/- ]] || fail "--json - writes a file"
+code=0
+"$weft" sweep --json "$dir" -- touch "$dir/ran" 2>"$dir/err" || code=$?
+((code == 3)) || fail "sweep --json of a directory ends with code $code: $(cat "$dir/err")"
+[[ ! -e $dir/ran ]] || fail "sweep --json of a directory is found after the runs"
+# A run of a point is not enough, so that a warning follows.
+code=0
+"$weft" sweep --budget 100ms --json "$dir/sweep.json" --report "$dir/report" -- mpirun.mpich -n 2 "$probe" latency 8 20 \
+  >/dev/full 2>/dev/full || code=$?
+((code == 3)) || fail "a sweep that cannot be printed ends with code $code"
+[[ -s $dir/sweep.json && -s $dir/report/sweep.html ]] || fail "a sweep that cannot be printed leaves no files"
 
 # SIGTERM to weft alone, although a debugger has stopped the ranks.
 mkfifo "$dir/told"
