@@ -107,13 +107,6 @@ std::optional<Error> died(const Seen& seen, const Command& command, const Ended&
 
 Error ended_badly(const Seen& seen, const Command& command, const Ended& ended) {
   if (auto error = died(seen, command, ended)) return *error;
-  for (const auto& [rank, process] : seen.ranks) {
-    if ((process.stage & stage_unheld) == 0) continue;
-    return no_result(
-        fmt::format("rank {}: it opens completion counters of libfabric (fi_cntr_open), which weft "
-                    "does not hold; let the program use completion queues",
-                    rank));
-  }
   if (ended.signal != 0) {
     return no_result(fmt::format("{} was ended by signal {}", command.words.front(), ended.signal));
   }
@@ -189,6 +182,13 @@ Result<EmulatedRun> result_of(const ControlBlock& block, const Command& command,
     return not_interposed(seen, command, run.ranks_interposed);
   }
   if (auto error = died(seen, command, ended)) return *error;
+  for (const auto& [rank, process] : seen.ranks) {
+    if ((process.stage & stage_unheld) == 0) continue;
+    return no_result(
+        fmt::format("rank {}: it opens completion counters of libfabric (fi_cntr_open), which weft "
+                    "does not hold; let the program use completion queues",
+                    rank));
+  }
   if (run.ranks > kMostRanks) {
     return no_result(
         fmt::format("{} ranks: only the first {} have links that can be emulated; start fewer",
