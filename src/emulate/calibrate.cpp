@@ -14,7 +14,7 @@ namespace weft::emulate {
 namespace {
 
 constexpr int kBandwidths = 7;
-constexpr int kPairs = 20;
+constexpr int kPairs = 60;
 constexpr auto kAdded = Duration::microseconds(5);
 
 /// The median: the best of several runs is a bandwidth that a virtual machine has now and then.

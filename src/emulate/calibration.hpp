@@ -46,7 +46,7 @@ class CalibrationFile {
   WholeFile file_;
 };
 
-/// Measures each layer found here: starts two ranks that exchange messages, for some seconds. A
+/// Measures each layer found here: starts two ranks that exchange messages, for half a minute. A
 /// layer that is not installed is left out. `notes` says why, and which figures are uncertain, a
 /// line each.
 struct Calibrated {

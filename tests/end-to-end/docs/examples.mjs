@@ -7,7 +7,7 @@ export const skips = [
   { like: /^(ctest|cmake --preset)\b/, why: 'builds or tests everything' },
   { like: /^scripts\/fuzz\.sh|^bench\//, why: 'takes minutes, and needs another build' },
   { like: /…|SCENARIO|\bDIR\b/, why: 'stands for several commands' },
-  { like: /^weft calibrate/, why: 'measures for some seconds what an idle machine does' },
+  { like: /^weft calibrate/, why: 'measures for half a minute what an idle machine does' },
   { like: /^srun\b/, why: 'needs a cluster with Slurm; slurm_test.sh has one' },
   { like: /^weft sweep --resume \S+ --merge/, why: 'needs the runs of several tasks; sweep_test has some' },
   { like: /--hosts hosts\.txt/, why: 'needs several machines; launch/hosts has them' },
