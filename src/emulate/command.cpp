@@ -266,11 +266,14 @@ class StopPassedOn {
   bool told_ = false;
 };
 
-/// Reads what there is; false at the end.
-bool read_part(int output, std::string& text) {
+/// Reads what there is, and keeps as much as may be; false at the end.
+bool read_part(int output, Ended& ended) {
   std::array<char, 4096> part;
   const ssize_t n = ::read(output, part.data(), part.size());
-  if (n > 0) text.append(part.data(), static_cast<std::size_t>(n));
+  ended.stdout_is_cut |= n > 0 && ended.stdout_text.size() >= most_captured;
+  if (n > 0 && !ended.stdout_is_cut) {
+    ended.stdout_text.append(part.data(), static_cast<std::size_t>(n));
+  }
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
@@ -301,7 +304,7 @@ int await_end(pid_t child, int output, Ended& ended, RankWatch* ranks) {
     if (!ended_at) stop.look();
     ::poll(polled.data(), polled.size(), waits_for_first ? kUntilTheFirst_ms : kLookEvery_ms);
     if (ranks != nullptr) ranks->take(std::span(polled).subspan(2));
-    if (output >= 0 && polled.front().revents != 0 && !read_part(output, ended.stdout_text)) {
+    if (output >= 0 && polled.front().revents != 0 && !read_part(output, ended)) {
       output = -1;
     }
   }

@@ -49,11 +49,15 @@ Variables ucx_variables();
 /// invalid_argument when they choose components that it does not see.
 Result<Variables> one_sided_variables(const Command& command);
 
+/// Bytes of a command's standard output that are kept.
+inline constexpr std::size_t most_captured = 64 << 20;
+
 struct Ended {
   int exit_code = 0;
   int signal = 0;  ///< that ended the launcher; 0: none did
   Duration wall_time{};
   std::string stdout_text;                ///< where it was captured
+  bool stdout_is_cut = false;             ///< there was more than `most_captured`
   std::vector<std::int32_t> processes{};  ///< of its ranks, in the order in which they ended
 };
 

@@ -157,6 +157,17 @@ TEST(command, what_it_left_in_the_background_is_not_waited_for) {
   EXPECT_EQ(::kill(left, SIGKILL), 0);
 }
 
+TEST(command, output_is_kept_up_to_a_bound_and_read_to_its_end) {
+  const auto command = inspect_command({"sh", "-c", "head -c 68000000 /dev/zero"});
+  ASSERT_TRUE(command) << command.error().message;
+  const auto ended = run_command(*command, {}, true);
+  ASSERT_TRUE(ended) << ended.error().message;
+  EXPECT_EQ(ended->exit_code, 0);
+  EXPECT_TRUE(ended->stdout_is_cut);
+  EXPECT_GE(ended->stdout_text.size(), most_captured);
+  EXPECT_LT(ended->stdout_text.size(), most_captured + 4096);
+}
+
 TEST(emulated_command, ends_when_weft_is_told_to_end) {
   const auto command = inspect_command({"sleep", "1000"});
   ASSERT_TRUE(command) << command.error().message;

@@ -188,6 +188,7 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
   judged->latency_ns = setting->latency_ns;
   judged->bandwidth_bytes_per_s = setting->bandwidth;
   judged->stdout_text = std::move(ended->stdout_text);
+  judged->stdout_is_cut = ended->stdout_is_cut;
   if (judged->ranks > cores_here()) {
     judged->warnings.push_back(
         fmt::format("{} ranks poll on {} cores: they wait for each other's time slices, and the "

@@ -76,6 +76,7 @@ struct EmulatedRun {
   Duration program_time{};
   Duration coarse{};  ///< the error of a latency, where it is more than some nanoseconds
   std::string stdout_text;
+  bool stdout_is_cut = false;         ///< the program printed more than is kept
   std::vector<std::string> warnings;  ///< one line each: more ranks than cores, …
 };
 

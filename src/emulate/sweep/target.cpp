@@ -13,6 +13,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/units.hpp"
 #include "emulate/command.hpp"
 #include "emulate/run.hpp"
 #include "emulate/sockets.hpp"
@@ -138,6 +139,12 @@ SweepTarget emulated_target(const SweepQuestion& question) {
     const double waited_s = (waited_us(first_line(pressure_path)) - waited_before) * 1e-6;
     out.waiting = out.wall_s > 0 ? std::clamp(waited_s / out.wall_s, 0.0, 1.0) : 0;
     out.output = std::move(ran->stdout_text);
+    if (ran->stdout_is_cut && !question.metric.is_time() && question.metric.file.empty()) {
+      return Error{ErrorCode::exhausted,
+                   fmt::format("--metric: the program prints more than {}; let it write what is "
+                               "searched to a file, and name that by --metric-file",
+                               to_text(ByteCount(most_captured)))};
+    }
     if (!question.metric.file.empty()) {
       auto text = file.text();
       if (!text) return std::move(text).error();
