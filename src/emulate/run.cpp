@@ -162,6 +162,8 @@ Result<EmulatedRun> run(const EmulationRequest& request) {
     }
     if (auto loaded = load_links(request.links, **block); !loaded) return loaded.error();
   }
+  // Before the run, which may take long, where the command says how many ranks there will be.
+  if (auto good = check_ranks(**block, ranks_asked(*command)); !good) return good.error();
   auto setting = set_knobs(request, layer, *calibration, (*block)->knobs);
   if (!setting) return setting.error();
   auto environment = environment_of_ranks(*block);

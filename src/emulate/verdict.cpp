@@ -16,6 +16,30 @@
 #include "base/needed_libraries.hpp"
 
 namespace weft::emulate {
+
+unsigned ranks_asked(const Command& command) {
+  static const std::set<std::string> options{"-n", "-np", "--np", "-c", "--n"};
+  const auto& words = command.words;
+  for (std::size_t i = 1; i + 1 < command.program_at; ++i) {
+    if (options.contains(words[i])) {
+      return static_cast<unsigned>(std::strtoul(words[i + 1].c_str(), nullptr, 10));
+    }
+  }
+  return 0;
+}
+
+Result<void> check_ranks(const ControlBlock& block, unsigned ranks) {
+  if (ranks > kMostRanks) {
+    return no_result(
+        fmt::format("{} ranks: only the first {} have links that can be emulated; start fewer",
+                    ranks, kMostRanks));
+  }
+  if (block.pair_count == 0 || ranks <= block.pair_count) return {};
+  return no_result(
+      fmt::format("--links: its file is for {} ranks, and the program has {}; add those missing",
+                  block.pair_count, ranks));
+}
+
 namespace {
 
 /// The processes of one rank together: a rank may start others, which load the module too.
@@ -29,18 +53,6 @@ struct Seen {
   std::map<int, RankSeen> ranks;
   unsigned expected = 0;
 };
-
-/// The number of ranks that the launcher's `-n 2` (or -np, -c) asks for; 0: it does not say.
-unsigned ranks_asked(const Command& command) {
-  static const std::set<std::string> options{"-n", "-np", "--np", "-c", "--n"};
-  const auto& words = command.words;
-  for (std::size_t i = 1; i + 1 < command.program_at; ++i) {
-    if (options.contains(words[i])) {
-      return static_cast<unsigned>(std::strtoul(words[i + 1].c_str(), nullptr, 10));
-    }
-  }
-  return 0;
-}
 
 Seen look(const ControlBlock& block, const Command& command) {
   Seen seen{.ranks = {}, .expected = ranks_asked(command)};
@@ -189,16 +201,7 @@ Result<EmulatedRun> result_of(const ControlBlock& block, const Command& command,
                     "does not hold; let the program use completion queues",
                     rank));
   }
-  if (run.ranks > kMostRanks) {
-    return no_result(
-        fmt::format("{} ranks: only the first {} have links that can be emulated; start fewer",
-                    run.ranks, kMostRanks));
-  }
-  if (block.pair_count > 0 && run.ranks > block.pair_count) {
-    return no_result(
-        fmt::format("--links: its file is for {} ranks, and the program has {}; add those missing",
-                    block.pair_count, run.ranks));
-  }
+  if (auto good = check_ranks(block, run.ranks); !good) return std::move(good).error();
   add_counters(block, run);
   if (run.operations == 0) {
     return no_result(

@@ -12,6 +12,11 @@ namespace weft::emulate {
 /// `run`.
 Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, const Ended& ended);
 
+/// The number of ranks that the launcher's `-n 2` (or -np, -c) asks for; 0: it does not say.
+unsigned ranks_asked(const Command& command);
+/// Checks that so many ranks have links. Errors as `run`.
+Result<void> check_ranks(const ControlBlock& block, unsigned ranks);
+
 /// The error of a run that measures nothing: `text`, and that there is no result.
 Error no_result(std::string text);
 /// The error of a run that weft was told to end.

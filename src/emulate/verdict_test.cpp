@@ -101,6 +101,16 @@ TEST_F(verdict, a_program_of_another_mpi_than_its_launcher_is_told_so_however_it
   EXPECT_EQ(refusal(), "");
 }
 
+TEST_F(verdict, the_launchers_words_tell_how_many_ranks_there_will_be) {
+  EXPECT_EQ(ranks_asked(command_), 2U);
+  EXPECT_TRUE(check_ranks(*block_, 256));
+  EXPECT_FALSE(check_ranks(*block_, 257));
+  block_->pair_count = 2;
+  EXPECT_TRUE(check_ranks(*block_, 0)) << "it does not say";
+  EXPECT_TRUE(check_ranks(*block_, 2));
+  EXPECT_FALSE(check_ranks(*block_, 3));
+}
+
 TEST_F(verdict, a_rank_that_opens_counters_is_no_result) {
   add_rank(0, kComplete);
   add_rank(1, kComplete | stage_unheld);
