@@ -217,7 +217,8 @@ TEST_F(cluster, a_missing_config_gives_one_line_and_exit_code_2) {
   auto node = start({"--config", "/nonexistent/cluster.toml"});
   EXPECT_EQ(node.wait(), 2);
   EXPECT_EQ(node.errors(),
-            "weft: --config: /nonexistent/cluster.toml: No such file or directory\n");
+            "weft: --config: /nonexistent/cluster.toml: No such file or directory; name a TOML "
+            "file of options\n");
 }
 
 #define WEFT_TWO_NODES "nodes = [\"127.0.0.1:7000\", \"127.0.0.1:7001\"]\n"
