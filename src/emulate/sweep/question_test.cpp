@@ -126,7 +126,7 @@ TEST(sweep_question, reads_back_what_it_wrote) {
   EXPECT_FALSE(question_from_json("nothing"));
 }
 
-/// What is wrong with the JSON of a question in which `text` stands in place of `field`'s value.
+/// The error that reading a question gives where `text` stands in place of `field`'s value.
 std::string wrong_with(const char* field, const std::string& text) {
   nlohmann::json json = nlohmann::json::parse(
       *to_json_text({.metric = {}, .links = {}, .server = {}, .command = {"mpirun", "./program"}}));
