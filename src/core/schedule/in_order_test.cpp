@@ -34,6 +34,19 @@ std::vector<std::uint64_t> send_all(InputSchedule& schedule, Scripted& state, in
   return order;
 }
 
+TEST(round_grid, finds_rounds_and_compute_nodes_for_any_number_of_them) {
+  for (std::uint32_t computes = 1; computes <= 33; ++computes) {
+    const RoundGrid grid{.first = TimesliceIndex(7), .computes = computes};
+    for (std::uint64_t round = 0; round < 3; ++round) {
+      for (std::uint32_t c = 0; c < computes; ++c) {
+        const TimesliceIndex t = grid.timeslice(round, c);
+        EXPECT_EQ(grid.round_of(t), round) << computes;
+        EXPECT_EQ(grid.compute_of(t), c) << computes;
+      }
+    }
+  }
+}
+
 TEST(best_effort, starts_every_round_at_compute_node_0) {
   const auto schedule = make_best_effort_input();
   schedule->on_grid(Instant{}, {.first = TimesliceIndex(10), .computes = 3});

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,9 +27,16 @@ struct RoundGrid {
   TimesliceIndex timeslice(std::uint64_t round, std::uint32_t compute) const {
     return first.plus(round * computes + compute);
   }
-  std::uint64_t round_of(TimesliceIndex t) const { return (t.value() - first.value()) / computes; }
+  bool is_power_of_two() const { return (computes & (computes - 1)) == 0; }
+  std::uint64_t round_of(TimesliceIndex t) const {
+    const std::uint64_t n = t.value() - first.value();
+    return is_power_of_two() ? n >> std::countr_zero(computes) : n / computes;
+  }
+  /// Asked for several times a contribution. A division would take most of the answer's time, and
+  /// most numbers of nodes are powers of two.
   std::uint32_t compute_of(TimesliceIndex t) const {
-    return static_cast<std::uint32_t>((t.value() - first.value()) % computes);
+    const std::uint64_t n = t.value() - first.value();
+    return static_cast<std::uint32_t>(is_power_of_two() ? n & (computes - 1) : n % computes);
   }
 };
 

@@ -14,6 +14,10 @@ namespace {
 /// A Written may wait for the contributions that begin in the same turn, but not for large ones:
 /// its compute node can use earlier contributions at once.
 constexpr std::uint64_t large_contribution = 64 << 10;
+/// Bytes of a contribution that are fetched ahead: from there on the processor has found out by
+/// itself.
+constexpr std::size_t prefetched = 1 << 10;
+constexpr std::size_t cache_line = 64;
 
 }  // namespace
 
@@ -320,8 +324,22 @@ void InputMachine::start(Instant now, TimesliceIndex t, Outbox& out) {
   slot.state = SendWindow::State::started;
   owe(config_.roster.compute_node(slot.owner).value(), owes_written);
   is_large_ = run.bytes() >= large_contribution;
+  if (t != last_started_.plus(1)) prefetch(t.plus(view_.grid().computes));
+  last_started_ = t;
   ++counters_.contributions;
   counters_.bytes += run.bytes();
+}
+
+/// Contributions that go in order are read in order, and the processor fetches them by itself. Of
+/// others the next one to the same compute node follows soon; without this each of its cache lines
+/// is waited for.
+void InputMachine::prefetch(TimesliceIndex t) const {
+  if (!has_data(t)) return;
+  for (const auto segment : content(t).segments) {
+    for (std::size_t i = 0; i < std::min(segment.size(), prefetched); i += cache_line) {
+      __builtin_prefetch(segment.data() + i);
+    }
+  }
 }
 
 /// Whether the schedule might choose anything else than to wait: it has a deadline, or something

@@ -179,6 +179,7 @@ class InputMachine final : public schedule::SendState {
   bool has_data(TimesliceIndex t) const;
   /// The contribution, of which there must be data.
   MicrosliceRun content(TimesliceIndex t) const;
+  void prefetch(TimesliceIndex t) const;
   void start(Instant now, TimesliceIndex t, Outbox& out);
   bool schedule_may_choose(Instant now);
   void send_scheduled(Instant now, Outbox& out);
@@ -196,7 +197,8 @@ class InputMachine final : public schedule::SendState {
   std::unique_ptr<schedule::InputSchedule> schedule_;
   ViewLeader leader_;
   View view_;
-  std::uint32_t views_ = 0;             // that were in force here so far
+  std::uint32_t views_ = 0;  // that were in force here so far
+  TimesliceIndex last_started_{};
   std::vector<std::uint32_t> members_;  // compute nodes of the view, in grid order
   std::vector<Peer> peers_;
   std::vector<std::uint32_t> debtors_;  // nodes that are owed something

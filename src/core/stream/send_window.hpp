@@ -4,6 +4,7 @@
 // they can be sent again when a compute node fails.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -22,36 +23,37 @@ class SendWindow {
     std::uint32_t owner = 0;
   };
 
-  explicit SendWindow(std::size_t capacity) : slots_(capacity) {}
+  explicit SendWindow(std::size_t capacity)
+      : capacity_(capacity), slots_(std::bit_ceil(capacity)) {}
 
   /// The oldest timeslice not done; everything below is.
   TimesliceIndex oldest() const { return oldest_; }
   /// One past the newest timeslice ever started.
   TimesliceIndex next() const { return next_; }
   bool covers(TimesliceIndex t) const {
-    return t >= oldest_ && t.value() - oldest_.value() < slots_.size();
+    return t >= oldest_ && t.value() - oldest_.value() < capacity_;
   }
   /// Timeslices from `next` on are waiting; those below `oldest` are done.
   State state(TimesliceIndex t) const {
     if (t < oldest_) return State::done;
-    return t < next_ ? slots_[t.value() % slots_.size()].state : State::waiting;
+    return t < next_ ? slots_[place(t)].state : State::waiting;
   }
   /// The slot of a covered timeslice; extends `next` behind it.
   Slot& at(TimesliceIndex t) {
     WEFT_CHECK(covers(t), "timeslice {} is outside of the window at {}", t.value(),
                oldest_.value());
-    for (; next_ <= t; ++next_) slots_[next_.value() % slots_.size()] = Slot{};
-    return slots_[t.value() % slots_.size()];
+    for (; next_ <= t; ++next_) slots_[place(next_)] = Slot{};
+    return slots_[place(t)];
   }
   /// The slot of a timeslice in [oldest, next).
   const Slot& slot(TimesliceIndex t) const {
     WEFT_CHECK(t >= oldest_ && t < next_);
-    return slots_[t.value() % slots_.size()];
+    return slots_[place(t)];
   }
   void mark_done(TimesliceIndex t) {
     if (t < oldest_) return;
     at(t).state = State::done;
-    while (oldest_ < next_ && slots_[oldest_.value() % slots_.size()].state == State::done) {
+    while (oldest_ < next_ && slots_[place(oldest_)].state == State::done) {
       ++oldest_;
     }
   }
@@ -59,6 +61,11 @@ class SendWindow {
   void restart_at(TimesliceIndex t) { oldest_ = next_ = t; }
 
  private:
+  /// A power of two of slots: the state is asked for several times a contribution, and a division
+  /// would take as long as all the rest of the answer.
+  std::size_t place(TimesliceIndex t) const { return t.value() & (slots_.size() - 1); }
+
+  std::size_t capacity_;
   std::vector<Slot> slots_;
   TimesliceIndex oldest_{};
   TimesliceIndex next_{};

@@ -77,6 +77,17 @@ TEST(send_window, advances_over_what_is_done_in_any_order) {
   EXPECT_FALSE(window.covers(TimesliceIndex(10)));
 }
 
+TEST(send_window, covers_no_more_than_its_capacity_whatever_the_number_of_slots) {
+  SendWindow window(5);
+  window.restart_at(TimesliceIndex(6));
+  for (std::uint64_t t = 6; t < 11; ++t) {
+    window.at(TimesliceIndex(t)).owner = static_cast<std::uint32_t>(t);
+  }
+  for (std::uint64_t t = 6; t < 11; ++t) EXPECT_EQ(window.slot(TimesliceIndex(t)).owner, t);
+  EXPECT_TRUE(window.covers(TimesliceIndex(10)));
+  EXPECT_FALSE(window.covers(TimesliceIndex(11)));
+}
+
 class input_buffer : public ::testing::Test {
  protected:
   std::vector<std::byte> content_ = std::vector<std::byte>(2 * 64);
