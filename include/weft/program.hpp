@@ -14,39 +14,45 @@
 
 namespace weft {
 
-/// One process of a job.
+/// One process of a job. The job owns the object, which is valid while the program runs. One thread
+/// at a time calls it.
 class Process {
  public:
   virtual ~Process() = default;
 
-  /// All processes of the job.
+  /// The communicator of all processes of the job. It is valid as long as this object.
   virtual Communicator& world() = 0;
-  /// Grows with each life of this rank: 1 for the first, or the time of day in a job from a file.
+  /// Returns the number of this rank's present life. It grows with each life. In a job from a file
+  /// it comes from the time of day, elsewhere the first life has number 1.
   virtual Incarnation incarnation() const = 0;
-  /// Time since the job's start, by this process's clock: simulated where the job is.
+  /// Returns the time since this life of the process joined the job, by the process's clock. In a
+  /// simulation that is a simulated clock.
   virtual Duration elapsed() const = 0;
-  /// A simulated process computes for that long; a real one returns at once, since its own work
-  /// takes the time. For computation that the measured time of the host would not show.
+  /// Announces computation: a simulated process lets this much simulated time pass, unless the
+  /// scenario measures computation (`compute = "measured"`). A real process returns at once, since
+  /// its own work takes the time. A time that is not positive has no effect.
   virtual void compute(Duration time) = 0;
-  /// Begins the phase of that name, which lasts until the next call: predictions say what time and
-  /// messages each phase takes. A name may be used again. Real processes ignore it.
+  /// Begins the phase of that name, which lasts until the next call. The prediction of a simulation
+  /// gives the time and messages of each phase; phases of the same name count as one. Real
+  /// processes ignore the call.
   virtual void phase(std::string_view name) { (void)name; }
-  /// An iteration of the program's main loop is done. For traces and controllers, which count
-  /// iterations; without one the call does nothing.
+  /// Marks the end of an iteration of the program's main loop. Traces and controllers count
+  /// iterations; without them the call does nothing.
   virtual void mark_progress() {}
 };
 
-/// A program's body. Runs once per process, in a simulation once per rank in the same address
-/// space: it keeps its state in local variables. `arguments` are those behind the program's name.
-/// Returns the process's exit code.
+/// A program's body, which runs once per process. A simulation runs it once per rank in the same
+/// address space, so the body keeps its state in local variables. It gets the arguments behind the
+/// program's name, and returns the process's exit code.
 using Program = std::function<int(Process&, std::span<const std::string>)>;
 
-/// Joins the job that the environment describes (none: a job of this process alone) and runs the
-/// program. For `main`: returns the program's code, 1 with one line on standard error when the job
-/// cannot be joined. The rest of `main` belongs to the program: the process leaves the job in the
-/// course of exit(3), with the code that it exits with. When that is 0, it waits there until the
-/// programs of all processes are over, since they may need its messages again. A process that exits
-/// with 0 in another way, or before its program has returned, is an error of the job.
+/// Joins the job that the environment describes and runs the program; if the environment describes
+/// none, this process is a job of its own. Call it from `main`. Returns the program's code, or 1,
+/// with one line on standard error, when the process cannot join the job or the program throws a
+/// std::exception. The rest of `main` belongs to the program: the process leaves the job during
+/// exit(3), with its exit code. When that code is 0, exit(3) waits until the programs of all
+/// processes are over, since they may need this process's messages again. A process that exits with
+/// 0 in another way, or before its program has returned, is an error of the job.
 int run_program(int argc, char** argv, const Program& program);
 
 }  // namespace weft

@@ -16,8 +16,9 @@ struct PicosecondTick {
   static constexpr std::int64_t per_second = 1'000'000'000'000;
 };
 
-/// A signed span of time in whole ticks. Arithmetic is exact; overflow is the caller's concern
-/// (292 years in nanoseconds, 106 days in picoseconds).
+/// A signed span of time in whole ticks. Arithmetic is exact, except that divisions round toward
+/// zero. No operation checks for overflow, which is undefined behaviour: a span holds 292 years in
+/// nanoseconds, 106 days in picoseconds.
 template <class Tick>
 class BasicDuration {
  public:
@@ -36,7 +37,7 @@ class BasicDuration {
   static constexpr BasicDuration nanoseconds(std::int64_t n) {
     return BasicDuration(n * (Tick::per_second / 1'000'000'000));
   }
-  /// Rounds toward zero. For configuration and display, not for machines.
+  /// Rounds toward zero. Use it for configuration and display, not in machines.
   static constexpr BasicDuration from_seconds(double s) {
     return BasicDuration(static_cast<std::int64_t>(s * static_cast<double>(Tick::per_second)));
   }
@@ -45,6 +46,7 @@ class BasicDuration {
   }
 
   constexpr std::int64_t ticks() const { return ticks_; }
+  /// Rounds toward zero.
   constexpr std::int64_t to_nanoseconds() const {
     return ticks_ / (Tick::per_second / 1'000'000'000);
   }
@@ -88,7 +90,7 @@ class BasicInstant {
 
   constexpr BasicInstant() = default;
   constexpr explicit BasicInstant(std::int64_t ticks) : ticks_(ticks) {}
-  /// Later than every other instant: "no deadline".
+  /// Returns the latest instant, which means "no deadline". Adding a positive span to it overflows.
   static constexpr BasicInstant never() {
     return BasicInstant(std::numeric_limits<std::int64_t>::max());
   }
@@ -115,6 +117,7 @@ using Instant = BasicInstant<NanosecondTick>;
 using PicoDuration = BasicDuration<PicosecondTick>;
 using PicoInstant = BasicInstant<PicosecondTick>;
 
+/// Overflows beyond 106 days.
 constexpr PicoDuration to_pico(Duration d) {
   return PicoDuration(d.ticks() * 1'000);
 }
