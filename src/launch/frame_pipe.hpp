@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FramePipe: messages between a launcher and its agent on another machine, over a pair of byte
-// streams: the standard input and output of ssh.
+// FramePipe: messages between a launcher and its agent on another machine. They travel over a pair
+// of byte streams, the standard input and output of ssh.
 #pragma once
 
 #include <poll.h>
@@ -15,7 +15,7 @@
 
 namespace weft {
 
-/// Never blocks. Owns its descriptors, which may be one and the same. One thread.
+/// No call blocks. The object owns its descriptors, which may be one and the same. One thread.
 class FramePipe {
  public:
   struct Frame {
@@ -23,9 +23,8 @@ class FramePipe {
     std::uint32_t rank = 0;
     std::string text;
   };
-  /// Bytes of a frame's text, and of all that waits to be written.
-  static constexpr std::size_t longest = 64u << 20;
-  static constexpr std::size_t most_queued = 256u << 20;
+  static constexpr std::size_t longest = 64u << 20;       ///< of a frame's text, in bytes
+  static constexpr std::size_t most_queued = 256u << 20;  ///< bytes that wait to be written
 
   FramePipe() = default;
   FramePipe(int in, int out);
@@ -33,25 +32,29 @@ class FramePipe {
   FramePipe(const FramePipe&) = delete;
   FramePipe& operator=(const FramePipe&) = delete;
 
-  /// Closed by the other end's end, by nonsense, or when too much waits to be written.
+  /// Returns whether frames may still arrive. The pipe closes when the other end closes, when it
+  /// sends bytes that are no frame, or when more than `most_queued` would wait to be written.
   bool open() const { return in_ >= 0; }
-  /// Bytes arrived that are no frames.
+  /// Returns whether the other end sent bytes that are no frame.
   bool heard_nonsense() const { return nonsense_; }
   void close();
   /// This side sends nothing more; frames from the other end are still received.
   void finish();
 
-  /// Queues a frame and writes as much as the stream takes.
+  /// Queues a frame, with a text of at most `longest` bytes, and writes as much as the stream
+  /// takes. Does nothing after `finish`, or when the other end reads no more.
   void send(char kind, std::uint32_t rank, std::string_view text);
+  /// Writes as much of the queued frames as the stream takes.
   void flush();
-  /// Bytes that wait to be written.
+  /// Returns how many bytes wait to be written.
   std::size_t queued() const { return out_bytes_.size() - out_first_; }
 
-  /// The next frame that is complete. It reads on only when there is none. Frames that were
-  /// received before the other end closed still come.
+  /// Returns the next complete frame, if there is one. Reads from the stream only when no complete
+  /// frame is buffered. Frames that arrived before the other end closed still come.
   std::optional<Frame> receive();
 
-  /// Appends the descriptors to wait for; `reading`: also for something to receive.
+  /// Appends the descriptors to wait for: while frames wait to be written the output, and if
+  /// `reading` is true the input.
   void add_to(std::vector<pollfd>& files, bool reading = true) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RealWaiter: time as it passes. Spins for a moment and then sleeps (runtime/sleeper), and takes
-// news meanwhile.
+// RealWaiter: lets a real process wait. It spins for a moment and then sleeps (runtime/sleeper),
+// and polls the sources of news meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace weft {
 
 class RealWaiter final : public Waiter {
  public:
-  /// `processes` wait like this one on this machine, where this one is the one of that place, if it
-  /// is known. Fabric and sources outlive it.
+  /// `processes` is the number of processes of the job on this machine, and `place` this one's
+  /// number among them, if it is known. Fabric and sources outlive this object.
   RealWaiter(unsigned processes, std::optional<std::uint32_t> place, Fabric& fabric,
              const std::vector<NewsSource*>& sources);
 
@@ -28,16 +28,17 @@ class RealWaiter final : public Waiter {
     if (idle_since_) waited_ += now - *std::exchange(idle_since_, std::nullopt);
     sleeper_.busy(now);
   }
-  /// A look at shared memory costs a fraction of the rest of a turn, above all of the clock; but
-  /// the awaited process may need the core.
+  /// A look at shared memory costs a fraction of the rest of a turn, above all of reading the
+  /// clock, so a turn looks often. On shared cores it looks once, as the awaited process may need
+  /// the core.
   int looks_per_turn() const override { return shares_core_ ? 1 : 16; }
   void idle(Instant now, Fabric& fabric, Instant deadline) override;
   Result<void> news(Instant now) override;
   bool is_over() const override { return is_over_; }
   void miss(Instant now, NodeId peer) override;
   void stored(std::uint64_t place) override;
-  /// The total time without progress during waits: from each first turn in vain to the next one
-  /// that did something.
+  /// Returns the total time of waits without progress: each lasts from the first turn that did
+  /// nothing to the next one that did something.
   Duration waited() const { return waited_; }
 
  private:
@@ -52,8 +53,8 @@ class RealWaiter final : public Waiter {
     Instant next;  // when to poll it
   };
   std::vector<Source> sources_;
-  Instant next_news_;     // the first of them
-  bool is_over_ = false;  // one of them said so
+  Instant next_news_;     // when to poll the first source
+  bool is_over_ = false;  // a source said that all programs are over
 };
 
 }  // namespace weft

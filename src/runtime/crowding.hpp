@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Crowding: whether a driver had better move to another core, by how long its yields take.
+// Crowding: decides by the duration of a driver's yields whether it moves to another core.
 #pragma once
 
 #include <algorithm>
@@ -9,19 +9,20 @@
 
 namespace weft {
 
-/// Drivers that spin, one of them waiting for the other, may have come to the same core although
-/// there are enough: the kernel leaves them there where some other program computes on the rest,
-/// and each message takes as long as the one spins before the other has its turn. A yield then
-/// lasts about as long: longer than one that finds nobody else, shorter than a timeslice.
+/// Two drivers that spin and wait for each other may share a core although others are free. The
+/// kernel leaves them there as long as another program computes on the other cores. Each message
+/// then takes as long as one driver spins before the other has its turn. A yield lasts about as
+/// long: longer than a yield to nobody, shorter than a timeslice. One thread.
 class Crowding {
  public:
-  /// `seed`: of the coin, another one in each process.
+  /// `seed` determines the coin's draws; each process needs a seed of its own.
   explicit Crowding(std::uint64_t seed) : state_(seed * 0x9e37'79b9'7f4a'7c15 | 1) {}
 
-  /// A yield that took so long is over. True: move. Both of a pair would meet again on the other
-  /// core, so that a coin decides; and less and less often, as it may be of no use.
+  /// A yield ended at `now` and lasted for `took`. Returns whether the driver shall move. A coin
+  /// decides, since a pair that moved together would meet again on the other core. After each move
+  /// the next one has to wait for longer, up to 16 ms, as moving may be of no use.
   bool yielded(Instant now, Duration took) {
-    // The kernel does not obey each yield: there are short ones between them.
+    // The kernel does not obey every yield, so short ones between the long ones do not count.
     if (took < shortest_turn || took > longest_turn) return false;
     turns_ = now - last_turn_ <= longest_pause ? turns_ + 1 : 1;
     last_turn_ = now;
@@ -33,7 +34,7 @@ class Crowding {
     if (moves) interval_ = std::min(interval_ * 2, last_interval);
     return moves;
   }
-  /// Draws one of `cores` other cores.
+  /// Draws one of `cores` other cores, at least one: a number below `cores`.
   std::uint64_t pick(std::uint64_t cores) { return draw() % cores; }
 
  private:
@@ -52,9 +53,9 @@ class Crowding {
   }
 
   std::uint64_t state_;
-  int turns_ = 0;  // with no long pause between them
+  int turns_ = 0;  // yields of a suspicious length, with no long pause between them
   Instant last_turn_{};
-  Instant next_{};
+  Instant next_{};  // no move before it
   Duration interval_ = first_interval;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineForwarder: passes on a process's output, line by line.
+// LineForwarder: passes on a process's output, line by line, each with a prefix.
 #pragma once
 
 #include <string>
@@ -8,19 +8,22 @@
 
 namespace weft::testbed {
 
-/// Lines of several processes do not mix in the middle, except those longer than 64 KiB.
+/// Forwards whole lines, so that lines of several processes do not mix. It passes on a line longer
+/// than 64 KiB in pieces, each as a line of its own, and drops text that `to` does not take. One
+/// thread.
 class LineForwarder {
  public:
   LineForwarder() = default;
-  /// Reads `from`, which must not block, and writes to `to`, which may.
+  /// Reads `from`, which must not block, and writes to `to`, which may block and which the caller
+  /// keeps open.
   LineForwarder(Descriptor from, int to, std::string prefix)
       : from_(std::move(from)), to_(to), prefix_(std::move(prefix)) {}
 
   bool open() const { return from_.open(); }
   int descriptor() const { return from_.get(); }
-  /// Forwards the lines there are. Closes itself at the end.
+  /// Reads at most 256 KiB and forwards the complete lines. Closes `from` at its end.
   void forward();
-  /// Forwards the lines there are, and an unfinished one, and closes.
+  /// As `forward`, and then forwards an unfinished line and closes `from`.
   void finish();
 
  private:

@@ -2,6 +2,7 @@
 // The common part of MPI's collective calls. Each operation is written once and serves the
 // blocking, the nonblocking and the persistent function. Data travel packed: the library sends
 // contiguous data from the caller's buffer and receives them into it, and copies other layouts.
+// Counts are in elements, sizes in bytes. The lock of the library admits one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -90,7 +91,7 @@ struct CollectiveJob {
   std::optional<collective::Plan> plan;  ///< replaces the plan of `request`
   Packed in, out;
   PackedBlocks in_blocks, out_blocks;
-  std::vector<std::byte> extra;
+  std::vector<std::byte> extra;               ///< memory that the operation needs besides
   std::vector<std::uint64_t> sizes, offsets;  ///< of the blocks, in bytes
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
@@ -109,7 +110,7 @@ struct CollectiveJob {
 struct Folding {
   FoldBytes fold;
   std::uint64_t element_bytes = 1;
-  bool may_regroup = true;
+  bool may_regroup = true;  ///< as in collective::Request
 };
 
 /// One collective call: its communicator and its checked arguments. A member that finds an invalid

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Continuation: the rest of a call, which goes on while the program does something else.
+// Continuation: the rest of an MPI call, which the transfer carries on after the call has returned.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,8 @@
 
 namespace weft::mpi {
 
-/// `step` goes on as far as it can without waiting, and returns true when all is done.
+/// Calls `step` at every turn of the transfer. `step` works as far as it can without waiting, and
+/// returns true when all is done.
 class Continuation final : public Task {
  public:
   explicit Continuation(std::function<bool()> step) : step_(std::move(step)) {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records of a datatype besides its layout, and how constructors make one.
+// What the library records about a datatype besides its layout, and how constructors make one. The
+// lock of the library admits one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace weft::mpi {
 
-/// The constructor and its arguments, in the order of MPI_Type_get_contents.
+/// The constructor of a datatype and its arguments, in the order of MPI_Type_get_contents.
 struct TypeRecipe {
   int combiner = MPI_COMBINER_NAMED;
   std::vector<int> integers;
@@ -21,19 +22,21 @@ struct TypeRecipe {
   std::vector<MPI_Datatype> types;
 };
 
+/// What the library records about a datatype besides its layout.
 struct TypeNotes {
   TypeRecipe recipe;
   std::string name;
   Attributes attributes;
 };
 
-/// Returns the notes of a datatype, predefined or not.
+/// Returns the notes of a datatype, predefined or not; they are valid until `drop_notes`.
 TypeNotes& notes_of(const Datatype& type);
 void drop_notes(const Datatype& type);
-/// Null: it is predefined, or none.
+/// Returns the datatype that the program made. The library owns it. Null: the handle is of a
+/// predefined datatype, or of none.
 MadeType* find_made(MPI_Datatype handle);
 
-/// The arguments of a constructor, while they are checked.
+/// Checks the arguments of a constructor, records them, and makes the datatype.
 struct TypeMaker {
   Call call;
   int error = MPI_SUCCESS;
@@ -41,15 +44,16 @@ struct TypeMaker {
 
   TypeMaker(const char* function, int combiner) : call{function} { recipe.combiner = combiner; }
   bool ok() const { return error == MPI_SUCCESS; }
-  /// Null after an error.
+  /// Records an old datatype and returns it; null after an error.
   const Datatype* old(MPI_Datatype handle);
+  /// Sets `error` and returns false when the count is negative.
   bool check_count(std::int64_t count);
   void note(std::int64_t value) { recipe.integers.push_back(static_cast<int>(value)); }
   void note(Integers values, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) note(values[static_cast<std::size_t>(i)]);
   }
   void note_address(std::int64_t value) { recipe.addresses.push_back(value); }
-  /// The constructor's result.
+  /// Makes the datatype, stores its handle in `*made`, and returns MPI's error code.
   int make(std::span<const Block> blocks, MPI_Datatype* made);
   int make(Datatype type, MPI_Datatype* made);
 };

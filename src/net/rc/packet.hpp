@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets between queue pairs of a reliable connection, and work requests of their users.
+// Packets between the queue pairs of reliable connections, and the work requests of their users.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@ constexpr std::uint32_t mtu_bytes = 4096;
 
 struct Packet {
   wire::Opcode opcode = wire::Opcode::send_only;
-  std::uint8_t syndrome = 0;  ///< of ACK, NAK and READ response
-  /// In these: how many messages the responder has carried out, modulo 2^24.
+  std::uint8_t syndrome = 0;  ///< in ACK, NAK and READ response
+  /// In ACK, NAK and READ response: how many messages the responder has carried out, modulo 2^24.
   std::uint32_t message_number = 0;
   bool wants_ack = false;
   std::uint32_t queue_pair = 0;  ///< the connection's number, the same at both ends
   std::uint32_t psn = 0;
-  std::uint32_t length = 0;   ///< bytes that a READ asks for
-  std::uint32_t payload = 0;  ///< bytes of data carried
-  std::uint64_t address = 0;  ///< remote memory, in requests
-  /// Left the send queue and was seen at the port, but never went out.
+  std::uint32_t length = 0;   ///< bytes that a READ still asks for, or all bytes of a WRITE or SEND
+  std::uint32_t payload = 0;  ///< bytes of data in this packet
+  std::uint64_t address = 0;  ///< in requests: of the remote memory
+  /// The packet left the send queue and a tap at the port sees it, but the adapter loses it.
   bool lost_at_port = false;
 };
 
-/// Bytes on the wire: InfiniBand's headers of local routing (8), BTH (12), ICRC and VCRC (6), those
-/// that the opcode has, and the payload padded to 4.
+/// Returns the packet's bytes on the wire: InfiniBand's local route header (8), BTH (12), ICRC and
+/// VCRC (6), RETH (16) and AETH (4) if the opcode has them, and the payload padded to 4 bytes.
 constexpr std::uint32_t wire_bytes(const Packet& p) {
   return 26 + (wire::has_reth(p.opcode) ? 16 : 0) + (wire::has_aeth(p.opcode) ? 4 : 0) +
          (p.payload + 3) / 4 * 4;
@@ -41,23 +41,23 @@ struct WorkRequest {
   std::uint64_t id = 0;
   Verb verb = Verb::read;
   std::uint64_t local = 0;   ///< address in this host's memory
-  std::uint64_t remote = 0;  ///< address in the other one's; none for send
-  std::uint32_t bytes = 0;   ///< at least 1; of a WRITE 0: it touches no memory at either end
-  bool pinned = false;       ///< its local memory is, whatever the adapter's is
+  std::uint64_t remote = 0;  ///< address in the other host's memory; unused by a SEND
+  std::uint32_t bytes = 0;   ///< at least 1, or 0 for a WRITE that touches no memory at either end
+  bool pinned = false;       ///< the local memory is pinned, even if the adapter's is paged
 };
 
 struct Completion {
   std::uint64_t id = 0;
   std::uint32_t queue_pair = 0;
-  bool good = true;  ///< false: retries are exceeded, and the queue pair is of no use any more
+  bool good = true;  ///< false: the retries are exhausted, and the queue pair no longer works
 };
 
-/// The packets and completions that an adapter hands over. The driver owns and clears it.
+/// The packets and completions that an adapter hands to its driver, which owns and clears them.
 struct Outbox {
   std::vector<Packet> packets;
   std::vector<Completion> completions;
-  /// Queue pairs on which a SEND or WRITE has arrived whole, once for each, in order. Its ACK is
-  /// among `packets`.
+  /// Queue pairs on which a SEND or WRITE has arrived whole: one entry for each message, in order.
+  /// The message's ACK is among `packets`.
   std::vector<std::uint32_t> received;
 };
 

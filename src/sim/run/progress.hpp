@@ -9,11 +9,12 @@
 
 namespace weft::sim {
 
-/// Called on the thread that simulates, with the time and the planned end; may be empty.
+/// Called on the thread that simulates, with the simulated time and the planned end. May be empty.
 using Progress = std::function<void(PicoInstant now, PicoInstant end)>;
 
-/// Runs to `end` in equal steps, the same in every part of a divided simulation, of which the first
-/// one tells. `run_until` takes the simulation to an instant; it is at the beginning now.
+/// Runs a simulation from its beginning to `end` in 100 equal steps. All parts of a divided
+/// simulation make the same steps, and the first part calls `progress` after each.
+/// `run_until(PicoInstant)` takes the simulation to an instant.
 template <class RunUntil>
 void run_in_steps(PicoInstant end, const Exchange& exchange, const Progress& progress,
                   RunUntil run_until) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compute node's side of shm: holds timeslices and hands them to consumer processes.
+// The compute node's side of the sink shm: it holds timeslices and hands them to consumer
+// processes.
 #pragma once
 
 #include <condition_variable>
@@ -26,49 +27,54 @@ namespace weft::shm {
 struct GroupOption {
   std::string name;
   GroupPolicy policy = GroupPolicy::all;
-  std::uint32_t members = 1;  ///< to wait for before the first timeslice
+  std::uint32_t members = 1;  ///< the first timeslice waits until so many consumers have joined
 };
 
 struct ServerOptions {
   std::string name;
   std::vector<GroupOption> groups;
-  std::uint32_t held = 64;                  ///< timeslices held for consumers at once
-  std::uint32_t consumers = 64;             ///< connections at once
-  ByteCount copy = ByteCount::mib(64);      ///< per consumer that gets copies, and for the node
-  Duration linger = Duration::seconds(10);  ///< how long the end waits for consumers
-  Duration wait = Duration::seconds(30);    ///< how long the first timeslice waits for them
+  std::uint32_t held = 64;       ///< most timeslices held for consumers at once
+  std::uint32_t consumers = 64;  ///< most connections at once
+  /// Memory for copies: for each consumer of policy skip, and once for the node.
+  ByteCount copy = ByteCount::mib(64);
+  Duration linger = Duration::seconds(10);  ///< `finish` waits this long for releases
+  Duration wait = Duration::seconds(30);    ///< `publish` waits this long for `members` to join
 };
 
 struct ServerCounts {
   std::uint64_t copied_skip = 0;      ///< timeslices copied for consumers of policy skip
   std::uint64_t copied_unmapped = 0;  ///< timeslices with data in memory that cannot be shared
   std::uint64_t nonsense = 0;         ///< connections closed for wrong messages
-  std::uint64_t unreleased = 0;       ///< still held by a consumer when the end came
-  std::uint64_t passed = 0;           ///< came after `stop_waiting`, for groups without members
+  std::uint64_t unreleased = 0;       ///< timeslices that consumers had not released in `finish`
+  std::uint64_t passed = 0;  ///< timeslices after `stop_waiting` that no consumer could take
   BoardCounts board;
 };
 
-/// Ownership: of the sockets, the tables and the timeslices' handles. Threads: `publish` and
-/// `finish` from one thread, `interrupt`, `stop_waiting` and `counts` from any; a service thread of
-/// its own serves the consumers. A consumer is trusted with nothing: what it sends can only end its
-/// connection.
+/// The server owns the sockets, the tables and the timeslices' handles. Threads: one thread calls
+/// `publish` and `finish`; any thread may call `interrupt`, `stop_waiting` and `counts`; a service
+/// thread of the server's own serves the consumers. The server trusts no consumer: the worst that a
+/// wrong message does is to end its sender's connection.
 class Server {
  public:
-  /// Listens; consumers can attach from now on.
+  /// Listens, so that consumers can attach from now on. Errors: a wrong name, more compute nodes
+  /// than can share one name, no memory or no descriptor left.
   static Result<std::unique_ptr<Server>> open(ServerOptions options, const SinkPlace& place);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   /// Hands a timeslice out. Blocks while `held` timeslices are with consumers of policies all and
-  /// one, or while declared groups lack members. Errors: cancelled after `interrupt`, exhausted
-  /// when a timeslice that has to be copied can never fit, invalid_argument for more components
-  /// than inputs.
+  /// one, and before the first timeslice while declared groups lack members, for at most `wait`.
+  /// Errors: cancelled after `interrupt`; invalid_argument when `wait` is over, or when the
+  /// timeslice has more components than there are inputs; exhausted when a timeslice that has to be
+  /// copied can never fit, or no descriptor is left.
   Result<void> publish(const TimesliceView& timeslice, HeldTimeslice held);
-  /// Waits for consumers (`linger`), says the end to them and closes. Idempotent.
+  /// Waits until the consumers have released all timeslices, for at most `linger`. Then tells them
+  /// that the stream has ended, and closes. Further calls do nothing.
   void finish();
+  /// Makes `publish` and `finish` return soon, now and later.
   void interrupt();
-  /// Timeslices that would wait for consumers to come pass from now on, and are counted.
+  /// From now on `publish` waits for no consumer to join: it counts a timeslice as passed instead.
   void stop_waiting();
   ServerCounts counts() const;
 
@@ -76,7 +82,7 @@ class Server {
   using ConnectionId = MemberId;
   struct Outgoing {
     Offer offer;
-    std::uint32_t files = 0;  // shared files that it may refer to
+    std::uint32_t files = 0;  // how many shared files the consumer must have before the offer
   };
   struct Connection {
     Descriptor socket;
@@ -89,13 +95,14 @@ class Server {
   };
   struct Slot {
     HeldTimeslice held;
-    std::optional<std::uint64_t> copy;  // position in copies_, when something had to be copied
+    std::optional<std::uint64_t> copy;  // position in `copies_`, if the slot has a copy there
     std::size_t components = 0;
   };
-  /// The work that one turn under the mutex leaves for after it.
+  /// What one turn under the mutex leaves to do after the mutex is released.
   struct Turn {
     BoardOutbox out;
-    std::vector<HeldTimeslice> released;  // destroyed without the mutex: it calls the driver
+    // Destroyed without the mutex, since destroying them calls the driver.
+    std::vector<HeldTimeslice> released;
   };
 
   Server(ServerOptions options, const SinkPlace& place, MirroredRing tables, std::size_t stride);
@@ -134,10 +141,10 @@ class Server {
   const std::size_t stride_;  // bytes per slot in tables_
   MirroredRing tables_;
   Descriptor listener_, epoll_, stop_;
-  Descriptor spare_;  // given up for a moment when descriptors run out
+  Descriptor spare_;  // closed for a moment to turn a consumer away when descriptors run out
   std::thread thread_;
 
-  mutable std::mutex mutex_;  // everything below
+  mutable std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
   Board board_;
   std::vector<Slot> slots_;
@@ -148,10 +155,10 @@ class Server {
   std::unique_ptr<CopyRing> copies_;                               // made when first needed
   std::uint32_t copies_file_ = no_file;
   bool interrupted_ = false;
-  bool waits_ = true;  // for consumers to come
+  bool waits_ = true;  // for consumers to join; false after `stop_waiting`
   bool finished_ = false;
   std::string warned_of_;  // the orphaned group last warned of
-  Turn publish_turn_;      // the publishing thread's
+  Turn publish_turn_;      // of the publishing thread
   ServerCounts counts_;
 };
 
