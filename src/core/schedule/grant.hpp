@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // grant: the receiver-driven schedule. A compute node asks for contributions by grants. A grant is
-// cumulative: it says up to which round an input node may send to this compute node, so that a
-// second one, or one that comes twice, does no harm, and one message may be for many contributions.
-// The node asks the input node that is furthest behind, among equals in an order in which all
-// compute nodes walk over the input nodes one behind the other (compute c begins at input c). Its
-// own link paces it: there is more to grant when contributions have arrived, so no rate is
-// configured, no clock is shared, and a disturbance is over when its cause is. The first round
-// needs no grant.
+// cumulative: it says up to which round an input node may send to this compute node. A repeated
+// grant therefore does no harm, and one message may grant many contributions. The compute node asks
+// the input node that is furthest behind. Among equals, all compute nodes walk over the input nodes
+// in the same order, and compute node c begins at input node c. A compute node's own link paces it,
+// since the node grants more when contributions have arrived: no rate is configured, no clock is
+// shared, and the effect of a disturbance ends with its cause. The first round needs no grant.
 //
-// Why it holds up (docs/schedules.md has the reasoning and the measurements):
-//  1. The nodes derive how much is out, and how many timeslices the others may be ahead of the last
-//     one, from their paths and from stragglers (GrantPace). All compute nodes have the same number
-//     out (GrantAgreement), and input nodes serve the oldest round first.
-//  2. Grants to an input node that takes much longer than usual do not count as out. The node waits
-//     for it only when the others are as far ahead as they may be.
-//  3. Input nodes that always hold up the rest are paced by themselves, and the others so that all
-//     arrive together (GrantTogether).
-//  4. Input nodes that left get no grants; an input node declines contributions that it cannot send
-//     any more (its stream ended).
+// Why it works under disturbances (docs/schedules.md has the reasoning and the measurements):
+//  1. A compute node derives two numbers from its path and from stragglers (GrantPace): how many
+//     contributions are in flight, and how many timeslices the other input nodes may be ahead of
+//     the last one. All compute nodes agree on the former (GrantAgreement), and input nodes serve
+//     the oldest round first.
+//  2. Grants to an input node that takes much longer than usual do not count as in flight. The
+//     compute node waits for that input node only when the others are as far ahead as they may be.
+//  3. An input node that always holds up the rest sends at its own pace. The others get their
+//     grants so that all contributions to a timeslice arrive together (GrantTogether).
+//  4. Input nodes that left get no grants. An input node declines contributions that it will never
+//     send, because its stream ended or the timeslice is done.
 #pragma once
 
 #include <algorithm>
@@ -31,25 +31,27 @@
 
 namespace weft::schedule {
 
+/// Numbers in flight count contributions to one compute node from all input nodes.
 struct GrantOptions {
   std::uint32_t min_in_flight = 1;
-  std::uint32_t first_in_flight = 4;  ///< before anything is known
-  /// The same in bytes, if that is more contributions: about half of the bytes that a path of 40
-  /// Gbit/s and 100 us holds. From one small contribution on it would take many round trips to fill
-  /// it; a path that holds less queues these bytes once.
+  std::uint32_t first_in_flight = 4;  ///< before the node has measured its path
+  /// As `first_in_flight`, but in bytes; the larger of the two counts. It is about half of the
+  /// bytes that a path of 40 Gbit/s and 100 us holds. A node that began with one small contribution
+  /// would take many round trips to fill such a path; a shorter path queues these bytes once.
   std::uint64_t first_window = 256 << 10;
   std::uint32_t max_in_flight = 1 << 16;
-  /// The capacity of a pair's ring: more is never granted.
+  /// The capacity of a pair's ring. At most one and a half times that of all rings is in flight.
   std::uint64_t pair_bytes = ~std::uint64_t{0};
   std::uint32_t pair_descriptors = ~std::uint32_t{0};
-  /// A grant is late when it is older than this many times the usual time to its contribution.
+  /// A grant is late when it is older than this multiple of the usual time to its contribution.
   std::uint32_t late_factor = 2;
-  /// Timeslices, from the oldest incomplete one on, that one compute node grants: before anything
-  /// is known, and at most.
+  /// How many of its timeslices, from the oldest incomplete one on, a compute node grants besides
+  /// the rounds in flight: at first, and at most.
   std::uint32_t first_ahead = 2;
   std::uint32_t open_timeslices = 16;
 };
 
+/// The input node's part: sends what compute nodes have granted.
 class GrantInput final : public InputSchedule {
  public:
   GrantInput(std::uint32_t input, std::uint32_t computes_max);
@@ -63,28 +65,29 @@ class GrantInput final : public InputSchedule {
 
  private:
   static constexpr std::uint64_t none = ~std::uint64_t{0};
-  /// Rounds of one compute node's timeslices.
+  /// What one compute node has granted, and what it got. The numbers are rounds.
   struct Compute {
-    std::uint64_t granted = 0;   // the first that is not
-    std::uint64_t next = 0;      // the first not served
-    std::uint64_t order = 0;     // among others of the same round
-    std::uint64_t passed = 0;    // rounds below are done already and will not be sent
-    std::uint64_t ended = none;  // the stream ends before it
-    bool declines = false;       // a decline is to be sent
+    std::uint64_t granted = 0;   // the first round that is not granted
+    std::uint64_t next = 0;      // the first round that is not served
+    std::uint64_t order = 0;     // its turn among compute nodes with the same `next`
+    std::uint64_t passed = 0;    // rounds below this one are done, and are never sent
+    std::uint64_t ended = none;  // the stream ends before this round
+    bool declines = false;       // the compute node must hear of `passed` or `ended`
   };
   bool skip_over(Compute& compute, Readiness readiness);
   static bool is_before(const Compute& a, const Compute& b);
-  /// A look at all that were granted.
+  /// Chooses among all granted contributions the first one that can be sent.
   Choice first_sendable(const SendState& state);
 
   std::uint32_t self_;
   RoundGrid grid_;
   std::vector<Compute> computes_;
   std::uint64_t order_ = 0;
-  bool declines_ = false;  // one of them
+  bool declines_ = false;  // one of `computes_` has `declines`
   GrantAgreement agreement_;
 };
 
+/// The compute node's part: decides when to grant which contributions.
 class GrantCompute final : public ComputeSchedule {
  public:
   GrantCompute(const GrantOptions& options, std::uint32_t inputs);
@@ -103,41 +106,42 @@ class GrantCompute final : public ComputeSchedule {
  private:
   static constexpr std::uint64_t none = ~std::uint64_t{0};
   static constexpr std::size_t batches_kept = 16;
-  /// The grants of one message: contributions below `until`, and not of a batch before.
+  /// The grants of one message: the rounds from the batch before to below `until`.
   struct Batch {
     std::uint64_t until = 0;
-    Instant at{};
-    bool solicited = true;
+    Instant at{};           // when the message was written
+    bool solicited = true;  // false: the first round, which needs no grant
   };
   /// Contributions of one input node, by round: they arrive in order.
   struct Input {
     bool up = false;
-    std::uint64_t granted = 0;   // the first round that it is not to have yet
-    std::uint64_t told = 0;      // the first that it was not told that it has
-    std::uint64_t arrived = 0;   // the first that has not arrived
-    std::uint64_t ended = none;  // the first that it declined
-    std::uint64_t seen = 0;      // contributions since the node last looked
-    /// At most `batches_kept`. Mostly a few: room for all of them, for each pair of thousands of
+    std::uint64_t granted = 0;   // the first round that the node has not decided to grant
+    std::uint64_t told = 0;      // the first round of which no message has gone to the input node
+    std::uint64_t arrived = 0;   // the first round that has not arrived
+    std::uint64_t ended = none;  // the first round that the input node declined
+    std::uint64_t seen = 0;      // contributions since the compute node last looked
+    /// At most `batches_kept`, mostly a few. Room for all of them, for each pair of thousands of
     /// nodes, would be a large part of a simulation's memory.
     std::vector<Batch> batches;
 
+    /// Returns how many contributions are in flight.
     std::uint64_t out() const { return std::min(granted, ended) - std::min(arrived, ended); }
   };
-  /// How things stand, found anew whenever there may be something to grant.
+  /// The state of all input nodes, computed whenever the node may have something to grant.
   struct Standing {
-    std::uint64_t lowest = 0;  // nobody is further behind
-    std::uint64_t end = 0;     // rounds from here on are for slow input nodes only
-    std::uint64_t share = 1;   // of one input node in the grants that may be out
-    bool waits_for_slow = false;
-    std::uint64_t out = 0;         // and not late, nor of slow input nodes
-    bool is_lowest_asked = false;  // for its contribution, one of those furthest behind
+    std::uint64_t lowest = 0;      // the oldest incomplete round
+    std::uint64_t end = 0;         // the first round that only slow input nodes may have
+    std::uint64_t share = 1;       // one input node's part of the contributions in flight
+    bool waits_for_slow = false;   // the others' grants wait so that all arrive together
+    std::uint64_t out = 0;         // in flight, without late grants and slow input nodes
+    bool is_lowest_asked = false;  // an input node that holds up `lowest` has a grant for it
     Duration late_after = Duration::max();
   };
   /// Input nodes that are furthest behind among those that may be granted more.
   struct Level {
-    std::uint64_t round = none;  // which they wait for
-    std::uint64_t inputs = 0;
-    std::uint64_t rounds = 0;  // that all of them may be granted before another is as far behind
+    std::uint64_t round = none;  // their first round without a grant
+    std::uint64_t inputs = 0;    // how many they are
+    std::uint64_t rounds = 0;    // how many rounds each may get before another is as far behind
   };
   void find_teller();
   void note_size(double bytes);
@@ -154,8 +158,8 @@ class GrantCompute final : public ComputeSchedule {
   /// Returns how many rounds more that input node may be granted.
   std::uint64_t may_grant(std::size_t input, Instant now, const Standing& standing) const;
   Level lowest_level(Instant now, const Standing& standing) const;
-  /// Grants until `window` contributions are out, and the oldest timeslice's in any case. False: no
-  /// input node may be granted more.
+  /// Grants until `window` contributions are in flight, and one of the oldest timeslice in any
+  /// case. False: no input node may be granted more.
   bool grant(Instant now, std::uint64_t window, Standing& standing);
   void grant_slow(const Standing& standing);
   bool can_wait(Instant now) const;
@@ -170,24 +174,23 @@ class GrantCompute final : public ComputeSchedule {
   std::vector<Input> inputs_;
   std::size_t next_ = 0;              // where the next walk over the inputs begins
   std::size_t teller_ = 0;            // the input that announces the agreed number
-  std::size_t behind_ = 0;            // which input held up the oldest timeslice last
-  std::uint64_t behind_arrived_ = 0;  // how far it was: nobody can be further back
-  bool look_again_ = true;            // an input has come that may be
+  std::size_t behind_ = 0;            // the input that `furthest_behind` found last
+  std::uint64_t behind_arrived_ = 0;  // its `arrived` then, the lowest of all
+  bool look_again_ = true;            // an input came or left: `behind_` may be wrong
   GrantPace pace_;
   GrantTogether together_;
-  std::size_t slow_ = 0;          // how many `together_` knows
-  std::uint64_t slow_round_ = 0;  // the first that not all of them have delivered
-  double mean_bytes_ = 0;         // of a contribution
+  std::size_t slow_ = 0;          // number of slow inputs, as `together_` knows it
+  std::uint64_t slow_round_ = 0;  // the first round that not all slow inputs have delivered
+  double mean_bytes_ = 0;         // of a contribution, smoothed
   std::vector<std::uint32_t> holding_up_;
-  // Since the node last looked.
-  Instant looked_{};
-  std::size_t arrivals_ = 0;
-  std::uint64_t had_in_flight_ = 0;      // when it last looked
-  bool out_fills_rings_ = false;         // then; nobody was waited for
-  std::uint64_t worth_a_look_ = 0;       // contributions
-  std::vector<std::int64_t> latencies_;  // ring of the last ones, ns
+  Instant looked_{};                     // when the node last looked for something to grant
+  std::size_t arrivals_ = 0;             // since then
+  std::uint64_t had_in_flight_ = 0;      // at that time
+  bool out_fills_rings_ = false;         // at that time, and no input held the node up
+  std::uint64_t worth_a_look_ = 0;       // contributions that are worth another look
+  std::vector<std::int64_t> latencies_;  // ring of the last times from grant to contribution, ns
   std::size_t latencies_seen_ = 0;
-  Duration usual_{};
+  Duration usual_{};  // their median
   Instant deadline_ = Instant::never();
 };
 

@@ -2,8 +2,8 @@
 // GrantAgreement: makes all compute nodes keep the same number of grants in flight. Compute nodes
 // with different numbers get different shares of the input nodes' links: those with more run ahead,
 // and the slower ones hold up the stream. Each grant therefore carries the number that its compute
-// node wishes for, every input node receives the wishes of all compute nodes, and each input node
-// sends the median, rounded to a whole number, to some compute nodes.
+// node wishes for, so every input node receives the wishes of all compute nodes. An input node
+// sends the median, rounded to a whole number, to the compute nodes that listen to it.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class GrantAgreement {
   void on_wish(std::uint32_t compute, Wish wish);
   /// Registers a compute node as a listener, to which this input node sends the median.
   void on_listener(std::uint32_t compute);
-  /// Returns the median wish in whole grants, which the machine computes once per round of grants;
-  /// zero while no compute node has a wish.
+  /// Returns the median wish in whole grants; zero while no compute node has a wish. The machine
+  /// computes it once per round of grants, and ignores small changes.
   std::uint32_t agreed() const { return agreed_; }
   /// Returns a listener that does not know the present median yet, and marks it as informed.
   std::optional<std::uint32_t> take_untold();
@@ -43,7 +43,7 @@ class GrantAgreement {
   };
   std::vector<Wish> wishes_;  // by compute node
   std::vector<Wish> sorted_;
-  std::size_t heard_ = 0;  // wishes since the last median
+  std::size_t heard_ = 0;  // wishes since the median was last computed
   std::uint32_t agreed_ = 0;
   FixedVec<Listener> listeners_;
   std::size_t untold_ = 0;  // all listeners before this index know the median

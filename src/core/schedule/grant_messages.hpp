@@ -13,20 +13,21 @@ namespace weft::schedule {
 
 enum class GrantKind : std::uint8_t {
   // From a compute node.
-  grant = 0,
-  grant_and_tell = 1,  ///< also wants to hear the agreed number
+  grant = 0,           ///< the input node may send all rounds below `round`
+  grant_and_tell = 1,  ///< the same, and the compute node asks for the agreed number
   // From an input node.
-  ended = 2,   ///< nothing from that round on: its stream ends before
-  passed = 3,  ///< nothing below that round that has not come: it is done already
-  agreed = 4,  ///< so many grants are agreed on
+  ended = 2,   ///< its stream ends: it sends no round from `round` on
+  passed = 3,  ///< rounds below `round` are done: it sends none of them that has not arrived
+  agreed = 4,  ///< the compute nodes agree on `number` grants in flight
 };
 
 struct GrantMessage {
   GrantKind kind{};
-  std::uint64_t round = 0;   ///< grants: the first that the input node may not send yet
-  std::uint32_t number = 0;  ///< in `agreed`; with a grant the compute node's wish
+  std::uint64_t round = 0;
+  std::uint32_t number = 0;  ///< with a grant: the compute node's wish (GrantAgreement)
 };
 
+/// Appends the message for node `to`; `out` has room for it.
 inline void encode(std::uint32_t to, const GrantMessage& said, MessageBox& out) {
   Message m;
   m.to = to;
@@ -38,7 +39,7 @@ inline void encode(std::uint32_t to, const GrantMessage& said, MessageBox& out) 
   out.push_back(m);
 }
 
-/// False when the bytes are no such message.
+/// Reads a message that came from outside. False: the bytes are no such message.
 inline bool decode(std::span<const std::byte> bytes, GrantMessage& said) {
   wire::Reader in(bytes);
   said.kind = static_cast<GrantKind>(in.get<std::uint8_t>());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two schedules that need no messages: contributions go out in a fixed order as soon as there
-// is data and credit.
+// The two schedules that need no messages: input nodes send contributions in a fixed order, as soon
+// as they have data and credit.
 //  - best-effort (paper 1, II; FLESnet before DFS): each round starts at compute node 0.
 //  - offset (paper 1, II.A): input node i starts each round at compute node i, so that in each step
 //    every input node sends to a different one.
@@ -33,7 +33,7 @@ class InOrderSchedule final : public InputSchedule {
   std::uint64_t next_step_ = 0;
 };
 
-/// The compute node's part of schedules that have nothing to say there.
+/// The compute node's part of the schedules that need no messages.
 class SilentComputeSchedule final : public ComputeSchedule {
  public:
   void on_grid(Instant, const RoundGrid&, std::uint32_t) override {}

@@ -32,17 +32,17 @@ struct RoundGrid {
     const std::uint64_t n = t.value() - first.value();
     return is_power_of_two() ? n >> std::countr_zero(computes) : n / computes;
   }
-  /// Asked for several times a contribution. A division would take most of the answer's time, and
-  /// most numbers of nodes are powers of two.
+  /// A schedule asks for it several times per contribution. A division would take most of the
+  /// time, and most numbers of nodes are powers of two.
   std::uint32_t compute_of(TimesliceIndex t) const {
     const std::uint64_t n = t.value() - first.value();
     return static_cast<std::uint32_t>(is_power_of_two() ? n & (computes - 1) : n % computes);
   }
 };
 
-/// A message between the two parts of a schedule. `to` is the index of a compute node when an
-/// input's part sends it, of an input node when a compute's part does. Indices are those of the
-/// grid in force.
+/// A message between the two parts of a schedule. `to` is the index of a compute node when an input
+/// node's part sends the message, and of an input node when a compute node's part does. Indices of
+/// compute nodes are those of the grid in force.
 struct Message {
   static constexpr std::size_t capacity = 96;
   std::uint32_t to = 0;
@@ -55,8 +55,8 @@ using MessageBox = FixedVec<Message>;
 struct IntervalRecord {
   IntervalId id{};
   Instant start{};
-  Duration proposed{};  ///< zero when nothing was proposed for it
-  Duration actual{};
+  Duration proposed{};  ///< zero: no duration was proposed for the interval
+  Duration actual{};    ///< the measured duration
 };
 
 /// The state of a timeslice's contribution, as the input machine knows it.
@@ -80,52 +80,57 @@ class SendState {
 struct Choice {
   enum class Kind : std::uint8_t { send, wait };
   Kind kind = Kind::wait;
-  TimesliceIndex timeslice{};            ///< send: which; wait: the one waited for, if any
-  Instant ask_again = Instant::never();  ///< wait: no later than this (never: at the next event)
+  TimesliceIndex timeslice{};  ///< the contribution to send, or the one to wait for, if any
+  /// Wait: the machine asks again at the next event, and no later than this.
+  Instant ask_again = Instant::never();
 };
 
-/// An input node's part. Calls come from its one driver thread, `now` never decreases.
+/// An input node's part. Only the driver's thread calls it. `now` is that node's clock, which a
+/// fault of a simulation may set back.
 class InputSchedule {
  public:
   virtual ~InputSchedule() = default;
 
-  /// A new grid is in force (at the start, and when compute nodes came or went): contributions of
-  /// the old one that were not started are forgotten, sending goes on at grid.first.
+  /// Puts a new grid in force, at the start and when compute nodes came or went. The schedule
+  /// forgets contributions of the old grid that were not started, and continues at grid.first.
   virtual void on_grid(Instant now, const RoundGrid& grid) = 0;
-  /// Chooses the next contribution. Called again after every event and at `ask_again`; calling it
-  /// twice must have the effect of calling it once.
+  /// Chooses the next contribution. The machine calls it after every event and at `ask_again`. A
+  /// second call in a row must have no further effect.
   virtual Choice choose(Instant now, const SendState& state) = 0;
-  /// The chosen contribution was handed to the fabric.
+  /// The input node has begun to send the chosen contribution.
   virtual void on_started(Instant now, TimesliceIndex t) = 0;
-  /// Its compute node has received it (paper 1, III.C: the acknowledgement).
+  /// The contribution's compute node has received it (paper 1, III.C: the acknowledgement).
+  /// `latency` is the time from the start of the contribution to the acknowledgement.
   virtual void on_acknowledged(Instant now, TimesliceIndex t, Duration latency) = 0;
-  /// A message of compute node `from`'s part. Bytes come from outside: malformed ones are ignored.
+  /// A message of compute node `from`'s part has arrived. The bytes come from outside; the schedule
+  /// ignores malformed ones.
   virtual void on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) = 0;
-  /// Moves messages into `out` while it has room; called after every event.
+  /// Moves messages into `out` while it has room. The machine calls it after every event.
   virtual void write_messages(Instant now, MessageBox& out) = 0;
-  /// Hands over intervals completed since the last call; none for schedules without intervals.
+  /// Hands over the intervals completed since the last call. Schedules without intervals have none.
   virtual void take_intervals(FixedVec<IntervalRecord>& out) { (void)out; }
 };
 
-/// A compute node's part.
+/// A compute node's part. Only the driver's thread calls it. `now` is that node's clock, as above.
 class ComputeSchedule {
  public:
   virtual ~ComputeSchedule() = default;
 
-  /// A new grid is in force and this node is its compute node `self` of it.
+  /// Puts a new grid in force, in which this node is compute node `self`.
   virtual void on_grid(Instant now, const RoundGrid& grid, std::uint32_t self) = 0;
-  /// Input node `input` joined (up) or is gone (its contributions are not waited for any more).
+  /// Input node `input` joined (`up`), or is gone and no timeslice waits for its contributions.
   virtual void on_input(Instant now, std::uint32_t input, bool up) = 0;
-  /// A contribution of `input` for timeslice t of this node arrived, `bytes` long.
+  /// A contribution of `input` to timeslice t of this node has arrived, `bytes` long.
   virtual void on_contribution(Instant now, std::uint32_t input, TimesliceIndex t,
                                ByteCount bytes) = 0;
   /// This node no longer waits for `input`'s contributions to its timeslices below `below`
-  /// (--give-up-after). Those that were not on their way will not come; the others count for
-  /// nothing, although on_contribution tells of them.
+  /// (--give-up-after). Contributions that were not on their way never arrive. The others arrive
+  /// too late to count, although `on_contribution` reports them.
   virtual void on_given_up(Instant now, std::uint32_t input, TimesliceIndex below) = 0;
+  /// As in InputSchedule; `from` is an input node.
   virtual void on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) = 0;
   virtual void write_messages(Instant now, MessageBox& out) = 0;
-  /// Returns when write_messages wants to be called even if nothing happens.
+  /// Returns the time of the next call of `write_messages` if no event comes earlier.
   virtual Instant next_deadline() const { return Instant::never(); }
 };
 
