@@ -15,7 +15,7 @@
 namespace weft::stream {
 
 /// One input's contribution, where it lies in the pair's ring.
-struct Component {
+struct alignas(32) Component {  // never in two cache lines
   bool present = false;
   bool is_late = false;  // came when the timeslice was with the sink: only its place is kept
   std::uint32_t size = 0;
@@ -29,13 +29,14 @@ struct Assembly {
     collecting,
     delivered,  ///< complete, or given up: the sink has it
   };
+  // What a contribution reads and writes comes first: all of it lies in one cache line, or two.
   TimesliceIndex timeslice{};
   State state = State::collecting;
   std::uint32_t flags = 0;  ///< TimesliceFlag
-  Instant first{};
   Instant last{};
-  IndexSet waiting_for;  ///< inputs whose contribution is expected and has not come
   std::vector<Component> components;
+  IndexSet waiting_for;  ///< inputs whose contribution is expected and has not come
+  Instant first{};
 };
 
 class AssemblyTable {

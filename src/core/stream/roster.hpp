@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/check.hpp"
@@ -31,26 +32,27 @@ struct Roster {
 class IndexSet {
  public:
   IndexSet() = default;
-  explicit IndexSet(std::uint32_t size, bool full = false) : size_(size), words_((size + 63) / 64) {
+  explicit IndexSet(std::uint32_t size, bool full = false)
+      : size_(size), more_(size <= 64 ? 0 : (size + 63) / 64) {
     for (std::uint32_t i = 0; full && i < size; ++i) insert(i);
   }
 
   std::uint32_t size() const { return size_; }
   bool contains(std::uint32_t i) const {
-    return i < size_ && ((words_[i / 64] >> (i % 64)) & 1) != 0;
+    return i < size_ && ((word(i / 64) >> (i % 64)) & 1) != 0;
   }
   void insert(std::uint32_t i) {
     WEFT_CHECK(i < size_);
     count_ += contains(i) ? 0 : 1;
-    words_[i / 64] |= std::uint64_t{1} << (i % 64);
+    word(i / 64) |= std::uint64_t{1} << (i % 64);
   }
   void erase(std::uint32_t i) {
     WEFT_CHECK(i < size_);
     count_ -= contains(i) ? 1 : 0;
-    words_[i / 64] &= ~(std::uint64_t{1} << (i % 64));
+    word(i / 64) &= ~(std::uint64_t{1} << (i % 64));
   }
   void clear() {
-    words_.assign(words_.size(), 0);
+    for (std::size_t w = 0; w < words().size(); ++w) word(w) = 0;
     count_ = 0;
   }
   std::uint32_t count() const { return count_; }
@@ -62,14 +64,23 @@ class IndexSet {
   IndexSet& operator&=(const IndexSet& other);
   bool operator==(const IndexSet&) const = default;
 
-  const std::vector<std::uint64_t>& words() const { return words_; }
-  /// Replaces the members by wire words; bits beyond `size` are ignored.
-  void assign_word(std::size_t word, std::uint64_t bits);
+  /// Valid until the set is changed or destroyed.
+  std::span<const std::uint64_t> words() const {
+    if (size_ <= 64) return {&first_, size_ == 0 ? 0u : 1u};
+    return more_;
+  }
+  /// Replaces the members of word w by a wire word; bits beyond `size` are ignored.
+  void assign_word(std::size_t w, std::uint64_t bits);
 
  private:
+  const std::uint64_t& word(std::size_t w) const { return size_ <= 64 ? first_ : more_[w]; }
+  std::uint64_t& word(std::size_t w) { return size_ <= 64 ? first_ : more_[w]; }
+
   std::uint32_t size_ = 0;
   std::uint32_t count_ = 0;  // of the members: each contribution reads it
-  std::vector<std::uint64_t> words_;
+  // Up to 64 members without a second piece of memory: each contribution reads its timeslice's set.
+  std::uint64_t first_ = 0;
+  std::vector<std::uint64_t> more_;
 };
 
 }  // namespace weft::stream
