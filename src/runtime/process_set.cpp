@@ -9,9 +9,28 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
+#include <exception>
+#include <utility>
 
 namespace weft {
+namespace {
+
+/// An exception that left this frame would unwind the frames of the parent, in a copy of it: their
+/// destructors end the other processes.
+int run(const ProcessSet::Body& body, Channel channel) {
+  try {
+    return body(std::move(channel));
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "weft: {}\n", e.what());
+  } catch (...) {
+    fmt::print(stderr, "weft: unknown exception\n");
+  }
+  return 1;
+}
+
+}  // namespace
 
 ProcessSet::~ProcessSet() {
   signal_all(SIGKILL);
@@ -35,7 +54,7 @@ Result<void> ProcessSet::start(std::uint32_t place, const Body& body) {
     if (::getppid() != parent) ::_exit(1);
     ours.close();
     for (Process& p : processes_) p.channel.close();
-    ::_exit(body(std::move(theirs)));
+    ::_exit(run(body, std::move(theirs)));
   }
   processes_[place] = Process{.pid = pid, .channel = std::move(ours)};
   return {};

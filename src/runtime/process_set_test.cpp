@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <new>
 
 namespace weft {
 namespace {
@@ -47,6 +48,22 @@ TEST(process_set, says_by_which_signal_a_process_ended) {
   ASSERT_EQ(ended.size(), 1u);
   EXPECT_EQ(describe_end(ended[0].status), "was ended by signal 15 (Terminated)");
   EXPECT_EQ(code_of_end(ended[0].status), 143);
+}
+
+TEST(process_set, a_process_that_throws_ends_and_the_others_go_on) {
+  ProcessSet set(2);
+  ASSERT_TRUE(set.start(0, [](Channel channel) { return channel.wait() ? 0 : 2; }));
+  ASSERT_TRUE(set.start(1, [](Channel) -> int { throw std::bad_alloc(); }));
+  while (set.runs(1)) {
+    for (const auto& ended : set.reap()) {
+      EXPECT_EQ(ended.place, 1u);
+      EXPECT_EQ(describe_end(ended.status), "ended with code 1");
+    }
+  }
+  set.channel(0).post('x', "");
+  const auto ended = wait_for_all(set);
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(describe_end(ended[0].status), "ended with code 0");
 }
 
 TEST(process_set, leaves_no_process_behind) {
