@@ -33,6 +33,11 @@ Result<void> check_sizes(const StreamOptions& o) {
   if (o.descriptors == 0 || o.descriptors > 1 << 20) {
     return refuse(fmt::format("--descriptors: {} is not between 1 and 1048576", o.descriptors));
   }
+  // A slot of the sink's queue lists the components of a timeslice.
+  if (o.sink_depth == 0 || o.sink_depth > (1U << 22) / o.inputs) {
+    return refuse(fmt::format("--sink-depth: {} is not between 1 and {}", o.sink_depth,
+                              (1U << 22) / o.inputs));
+  }
   const auto too_much = [](std::string_view option, ByteCount value) {
     return refuse(fmt::format("{}: {} are not between 1 B and {}; use {}", option, to_text(value),
                               to_text(largest_ring), value == ByteCount{} ? "more" : "less"));
@@ -82,7 +87,6 @@ Result<void> check_options(const StreamOptions& o) {
     return refuse(
         fmt::format("--stall-timeout: {} is too short: use 1ms or more", to_text(o.stall_timeout)));
   }
-  if (o.sink_depth == 0) return refuse("--sink-depth: 0 lets nothing pass; use 1 or more");
   if (o.timeslices == 0 && o.duration == Duration{} && o.source.starts_with("pattern:") &&
       !o.make_source && o.source.find("count=") == std::string::npos) {
     return refuse("a pattern never ends: say --timeslices N or --duration S");

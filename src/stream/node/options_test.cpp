@@ -57,6 +57,17 @@ TEST(stream_options, buffers_of_all_pairs_together_have_to_be_addressed) {
   EXPECT_EQ(complaint(options), "");
 }
 
+TEST(stream_options, a_sink_s_queue_has_a_largest_size) {
+  StreamOptions options = sound();
+  options.inputs = 1024;
+  options.sink_depth = 4096;
+  EXPECT_EQ(complaint(options), "");
+  for (const std::uint32_t bad : {0U, 4097U, 0xffff'ffffU}) {
+    options.sink_depth = bad;
+    EXPECT_NE(complaint(options).find("--sink-depth: "), std::string::npos) << bad;
+  }
+}
+
 TEST(stream_options, an_input_buffer_and_its_descriptors_have_a_largest_size) {
   StreamOptions options = sound();
   options.input_buffer = largest_ring;
