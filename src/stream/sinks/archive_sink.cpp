@@ -2,9 +2,15 @@
 #include "stream/sinks/archive_sink.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
+
 #include "stream/sinks/counting.hpp"
+#include "wire/archive/reader.hpp"
+#include "wire/archive/system_error.hpp"
 #include "wire/archive/writer.hpp"
 
 namespace weft {
@@ -20,7 +26,9 @@ struct Rotation {
   std::uint64_t bytes = UINT64_MAX;
   std::uint64_t items = UINT64_MAX;
   wire::Existing existing = wire::Existing::refuse;
-  bool continues = false;  ///< the numbers of an earlier life of the node
+  bool is_numbered = false;  ///< the path has %s
+  bool restarted = false;    ///< an earlier life of the node wrote to the same files
+  std::string run;           ///< as in SinkPlace
 };
 
 class ArchiveSink final : public Sink {
@@ -29,14 +37,21 @@ class ArchiveSink final : public Sink {
 
   Result<void> start_file() {
     // Files that an earlier life finished are part of the run.
-    while (rotation_.continues && ::access(file_name().c_str(), F_OK) == 0) ++files_;
+    const bool continues = rotation_.restarted && rotation_.is_numbered;
+    while (continues && ::access(file_name().c_str(), F_OK) == 0) ++files_;
+    const std::string name = file_name();
+    auto earlier = set_aside(name);
+    if (!earlier) return std::move(earlier).error();
+    auto file = wire::FileOutput::create(name, rotation_.existing, rotation_.run);
+    if (!file) return std::move(file).error();
     auto writer = ArchiveWriter::create(
-        file_name(), wire::new_archive_format(wire::ArchiveType::timeslices, rotation_.compression),
-        rotation_.zstd_level, rotation_.existing);
+        std::move(*file),
+        wire::new_archive_format(wire::ArchiveType::timeslices, rotation_.compression),
+        rotation_.zstd_level);
     if (!writer) return std::move(writer).error();
     writer_ = std::move(*writer);
     ++files_;
-    return {};
+    return earlier->empty() ? Result<void>() : take_over(*earlier);
   }
   Result<void> consume(const TimesliceView& timeslice) override {
     if (writer_->items() >= rotation_.items || writer_->bytes() >= rotation_.bytes) {
@@ -44,12 +59,46 @@ class ArchiveSink final : public Sink {
       if (auto started = start_file(); !started) return started;
     }
     count_timeslice(summary_, timeslice);
-    return writer_->write(timeslice);
+    if (auto written = writer_->write(timeslice); !written) return written;
+    // No node builds it again once this returns, even if this one is killed.
+    return writer_->flush();
   }
   Result<void> finish() override { return writer_->finish(); }
   SinkSummary summary() const override { return summary_; }
 
  private:
+  /// The file that an earlier life was killed over, or finished just before, under a name that no
+  /// life writes to; empty if there is none.
+  Result<std::string> set_aside(const std::string& name) const {
+    if (!rotation_.restarted || rotation_.run.empty()) return std::string();
+    const std::string unfinished = wire::FileOutput::unfinished(name, rotation_.run);
+    std::string aside = unfinished + "-earlier";
+    // A life that was killed while it copied left both: then the copy is the shorter one.
+    if (::access(aside.c_str(), F_OK) == 0) return aside;
+    if (std::rename(unfinished.c_str(), aside.c_str()) == 0) return aside;
+    if (errno != ENOENT) return wire::system_error("write", name, errno);
+    // The first life refused a file of before the run.
+    struct stat status {};
+    const bool is_done = ::stat(name.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+    if (!is_done || rotation_.existing == wire::Existing::replace) return std::string();
+    if (std::rename(name.c_str(), aside.c_str()) == 0) return aside;
+    return wire::system_error("write", name, errno);
+  }
+  /// Copies what an earlier life wrote. The last timeslice may be cut off: that life had not
+  /// delivered it.
+  Result<void> take_over(const std::string& earlier) {
+    auto reader = wire::ArchiveReader::open(earlier);
+    while (reader) {
+      const auto more = reader->next();
+      if (!more && more.error().code != ErrorCode::corrupt) return more.error();
+      if (!more || !*more) break;
+      if (auto written = writer_->write(reader->timeslice()); !written) return written;
+    }
+    if (auto flushed = writer_->flush(); !flushed) return flushed;
+    if (::unlink(earlier.c_str()) != 0) return wire::system_error("remove", earlier, errno);
+    return {};
+  }
+
   std::string file_name() const {
     return expand_placeholders(rotation_.path, {{'s', fmt::format("{:04}", files_)}});
   }
@@ -86,7 +135,9 @@ Result<std::unique_ptr<Sink>> make_archive_sink(const Uri& uri, const SinkPlace&
   const auto items = uri.number("items", UINT64_MAX, 1, UINT64_MAX);
   if (!items) return items.error();
   if (place.replaces_files) rotation.existing = wire::Existing::replace;
-  rotation.continues = place.restarted && has_placeholder(uri.path(), 's');
+  rotation.is_numbered = has_placeholder(uri.path(), 's');
+  rotation.restarted = place.restarted;
+  rotation.run = place.run;
   rotation.bytes = bytes->value();
   rotation.items = *items;
   if ((uri.has("bytes") || uri.has("items")) && !has_placeholder(uri.path(), 's')) {

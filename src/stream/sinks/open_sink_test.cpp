@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <fstream>
@@ -115,6 +117,74 @@ TEST(tsa_sink, a_restarted_node_goes_on_behind_the_files_of_its_earlier_life) {
     ASSERT_TRUE((*sink)->finish());
   }
   EXPECT_THAT(directory.names(), ElementsAre("r0000.tsa", "r0001.tsa", "r0002.tsa", "r0003.tsa"));
+}
+
+/// Delivers the timeslices in a process of its own, which is then killed.
+void deliver_and_die(const std::string& uri, const SinkPlace& place,
+                     std::vector<BuiltTimeslice>& timeslices) {
+  const pid_t life = fork();
+  if (life == 0) {
+    auto sink = open_sink(uri, place);
+    for (auto& t : timeslices) {
+      if (!sink || !(*sink)->consume(t.view())) _exit(1);
+    }
+    raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(life, &status, 0), life);
+  ASSERT_TRUE(WIFSIGNALED(status)) << status;
+}
+
+TEST(tsa_sink, a_restarted_node_keeps_what_its_killed_lives_delivered) {
+  auto timeslices = build_timeslices("pattern:?size=1000", {.inputs = 1}, 3);
+  for (const char* name : {"x.tsa", "x.tsa?zstd", "x%s.tsa?items=100"}) {
+    const TestDirectory directory;
+    const std::string uri = "tsa:" + directory / name;
+    SinkPlace place{.run = "1"};
+    deliver_and_die(uri, place, timeslices);
+    place.restarted = true;
+    deliver_and_die(uri, place, timeslices);
+    auto sink = open_sink(uri, place);
+    ASSERT_TRUE(sink) << sink.error().message;
+    for (auto& t : timeslices) ASSERT_TRUE((*sink)->consume(t.view()));
+    EXPECT_EQ((*sink)->summary().timeslices, 3u);
+    ASSERT_TRUE((*sink)->finish());
+    ASSERT_EQ(directory.names().size(), 1u) << name;
+    auto reader = wire::ArchiveReader::open(directory / directory.names()[0]);
+    ASSERT_TRUE(reader) << reader.error().message;
+    while (*reader->skip()) {
+    }
+    EXPECT_EQ(reader->items(), 9u) << name;
+  }
+}
+
+TEST(tsa_sink, a_restarted_node_keeps_the_archive_that_its_earlier_life_finished) {
+  const TestDirectory directory;
+  auto timeslices = build_timeslices("pattern:?size=1000", {.inputs = 1}, 3);
+  for (const bool restarted : {false, true}) {
+    auto sink = open_sink("tsa:" + directory / "x.tsa", {.restarted = restarted, .run = "1"});
+    ASSERT_TRUE(sink) << sink.error().message;
+    ASSERT_TRUE((*sink)->consume(timeslices[restarted ? 1 : 0].view()));
+    ASSERT_TRUE((*sink)->finish());
+  }
+  EXPECT_EQ(build_timeslices("tsa:" + directory / "x.tsa", {.inputs = 1}).size(), 2u);
+  EXPECT_THAT(directory.names(), ElementsAre("x.tsa"));
+}
+
+TEST(tsa_sink, a_restarted_node_drops_a_timeslice_that_its_killed_life_did_not_finish) {
+  const TestDirectory directory;
+  auto timeslices = build_timeslices("pattern:?size=1000", {.inputs = 1}, 3);
+  SinkPlace place{.run = "1"};
+  deliver_and_die("tsa:" + directory / "x.tsa", place, timeslices);
+  auto bytes = wire::read_whole(directory / "x.tsa.part-1");
+  bytes.resize(bytes.size() - 10);
+  wire::write_whole(directory / "x.tsa.part-1", bytes);
+  place.restarted = true;
+  auto sink = open_sink("tsa:" + directory / "x.tsa", place);
+  ASSERT_TRUE(sink) << sink.error().message;
+  ASSERT_TRUE((*sink)->finish());
+  EXPECT_EQ(build_timeslices("tsa:" + directory / "x.tsa", {.inputs = 1}).size(), 2u);
+  EXPECT_THAT(directory.names(), ElementsAre("x.tsa"));
 }
 
 TEST(tsa_sink, full_disk_is_an_error_and_leaves_no_file) {

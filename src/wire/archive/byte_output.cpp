@@ -25,7 +25,8 @@ FileOutput::FileOutput(std::string path, std::string temporary, int descriptor, 
   buffer_.reserve(output_buffer_size);
 }
 
-Result<std::unique_ptr<FileOutput>> FileOutput::create(std::string path, Existing existing) {
+Result<std::unique_ptr<FileOutput>> FileOutput::create(std::string path, Existing existing,
+                                                       std::string_view writer) {
   struct stat status {};
   const bool is_there = stat(path.c_str(), &status) == 0;
   const bool special = is_there && !S_ISREG(status.st_mode);
@@ -35,11 +36,16 @@ Result<std::unique_ptr<FileOutput>> FileOutput::create(std::string path, Existin
     if (!opened) return opened.error();
     return std::unique_ptr<FileOutput>(new FileOutput(std::move(path), "", *opened, existing));
   }
-  std::string temporary = fmt::format("{}.part-{}", path, getpid());
+  std::string temporary = unfinished(path, writer);
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0666);
   if (descriptor < 0) return system_error("write", path, errno);
   return std::unique_ptr<FileOutput>(
       new FileOutput(std::move(path), std::move(temporary), descriptor, existing));
+}
+
+std::string FileOutput::unfinished(const std::string& path, std::string_view writer) {
+  return writer.empty() ? fmt::format("{}.part-{}", path, getpid())
+                        : fmt::format("{}.part-{}", path, writer);
 }
 
 std::unique_ptr<FileOutput> FileOutput::adopt(int descriptor, std::string name) {
@@ -75,6 +81,7 @@ Result<void> FileOutput::write_through(std::span<const std::byte> bytes) {
 }
 
 Result<void> FileOutput::flush() {
+  if (error_) return *error_;
   auto written = write_through(buffer_);
   buffer_.clear();
   return written;
@@ -129,12 +136,16 @@ Result<void> ZstdOutput::run(std::span<const std::byte> bytes, int directive) {
                    fmt::format("cannot compress '{}': {}", file_.path(), ZSTD_getErrorName(left))};
     }
     if (auto written = file_.write(std::span(compressed_).first(out.pos)); !written) return written;
-    if (mode == ZSTD_e_end ? left == 0 : in.pos == in.size) return {};
+    if (mode == ZSTD_e_continue ? in.pos == in.size : left == 0) return {};
   }
 }
 
 Result<void> ZstdOutput::write(std::span<const std::byte> bytes) {
   return run(bytes, ZSTD_e_continue);
+}
+
+Result<void> ZstdOutput::flush() {
+  return run({}, ZSTD_e_flush);
 }
 
 Result<void> ZstdOutput::finish() {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/result.hpp"
@@ -17,14 +18,19 @@ struct ZSTD_CCtx_s;
 
 namespace weft::wire {
 
-/// Writes to PATH.part-PID and renames it on `finish`; a destroyed or failed one leaves nothing
-/// behind. An existing path that is no ordinary file (/dev/stdout, a pipe) is written directly. One
-/// thread at a time. After the first error every call returns it.
+/// Writes to PATH.part-WRITER and renames it on `finish`; a destroyed or failed one leaves nothing
+/// behind, one whose process is killed leaves that file. An existing path that is no ordinary file
+/// (/dev/stdout, a pipe) is written directly. One thread at a time. After the first error every
+/// call returns it.
 class FileOutput {
  public:
   /// Errors: an ordinary file has the name already and `existing` refuses it, now or at `finish`.
+  /// An empty `writer` stands for the process's number.
   static Result<std::unique_ptr<FileOutput>> create(std::string path,
-                                                    Existing existing = Existing::refuse);
+                                                    Existing existing = Existing::refuse,
+                                                    std::string_view writer = {});
+  /// The path of the unfinished file.
+  static std::string unfinished(const std::string& path, std::string_view writer);
   /// Writes directly to an open descriptor, which it closes; `name` stands for it in errors.
   static std::unique_ptr<FileOutput> adopt(int descriptor, std::string name);
   ~FileOutput();
@@ -32,6 +38,8 @@ class FileOutput {
   FileOutput& operator=(const FileOutput&) = delete;
 
   Result<void> write(std::span<const std::byte> bytes);
+  /// Writes out the buffered bytes: they stay in the file if the process is killed.
+  Result<void> flush();
   /// Writes out the buffered bytes, closes and renames.
   Result<void> finish();
   const std::string& path() const { return path_; }
@@ -39,7 +47,6 @@ class FileOutput {
 
  private:
   FileOutput(std::string path, std::string temporary, int descriptor, Existing existing);
-  Result<void> flush();
   Result<void> write_through(std::span<const std::byte> bytes);
   Result<void> give_up(int number);
   void abandon();
@@ -63,6 +70,8 @@ class ZstdOutput {
   ZstdOutput& operator=(const ZstdOutput&) = delete;
 
   Result<void> write(std::span<const std::byte> bytes);
+  /// Passes on all that was written, so that a reader of the file so far can decompress it.
+  Result<void> flush();
   /// Ends the stream. The file is finished by its owner.
   Result<void> finish();
 

@@ -149,6 +149,13 @@ Result<void> ArchiveWriter::write(const TimesliceView& timeslice) {
                         components_});
 }
 
+Result<void> ArchiveWriter::flush() {
+  if (zstd_) {
+    if (auto flushed = zstd_->flush(); !flushed) return flushed;
+  }
+  return file_->flush();
+}
+
 Result<void> ArchiveWriter::finish() {
   if (zstd_) {
     if (auto ended = zstd_->finish(); !ended) return ended;

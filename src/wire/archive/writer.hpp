@@ -32,6 +32,8 @@ class ArchiveWriter {
   Result<void> write(const ArchivedTimeslice& timeslice);
   /// Flags that are weft's own are left out; component offsets become 0.
   Result<void> write(const TimesliceView& timeslice);
+  /// All items so far stay in the file if the process is killed.
+  Result<void> flush();
   Result<void> finish();
 
   const ArchiveFormat& format() const { return format_; }
