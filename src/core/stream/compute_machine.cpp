@@ -225,6 +225,7 @@ void ComputeMachine::deliver(Assembly& assembly) {
   if (assembly.flags & bit(TimesliceFlag::late)) ++counters_.late;
   if (assembly.flags & bit(TimesliceFlag::repeated)) ++counters_.repeated;
   assembly.state = Assembly::State::delivered;
+  delivered_below_ = std::max(delivered_below_, assembly.timeslice.plus(1));
   next_ = next_own(assembly.timeslice.plus(view_.computes.count()));
   ready_.push_back(assembly.timeslice);
   built_.push_back(

@@ -147,6 +147,7 @@ class ComputeMachine {
   TimesliceIndex consumed_{};
   TimesliceIndex next_{};
   TimesliceIndex begun_below_{};
+  TimesliceIndex delivered_below_{};   // in any view: input nodes that knew it may have died
   std::vector<std::uint32_t> behind_;  // inputs that were given up on beyond `consumed_`
   std::optional<Prepare> prepare_;
   NodeId prepared_by_{};

@@ -82,7 +82,7 @@ void ComputeMachine::promise_when_connected() {
     if (prepare_->inputs.contains(i) && !peers_[i].up) return;
   }
   promise_ = Promise{
-      .number = prepare_->number, .next = TimesliceIndex{}, .done = {}, .remembers = remembers_};
+      .number = prepare_->number, .next = delivered_below_, .done = {}, .remembers = remembers_};
   if (takes_part_) {
     promise_.done.push_back({.compute = config_.self, .below = next_});
   }

@@ -77,6 +77,29 @@ TEST(early_deaths, of_all_inputs_and_a_compute_node_leave_a_stream_that_is_flagg
   for (const auto& [t, built] : cluster.built()) EXPECT_EQ(built.repeated, 1u) << t;
 }
 
+// A new life of the only input node meets one compute node before the other, which has delivered
+// timeslices that are then built again.
+TEST(early_deaths, of_the_only_input_repeat_nothing_silently_whichever_node_it_meets_first) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (int dies_at = 20; dies_at < 120; dies_at += 5) {
+      for (const std::uint32_t late : {1u, 2u}) {
+        SCOPED_TRACE(fmt::format("seed {}, dies at {}, node {} is late", seed, dies_at, late));
+        ClusterOptions options = with_offset(job({1, 2}));
+        options.seed = seed;
+        Cluster cluster(options);
+        for (int i = 0; i < dies_at; ++i) cluster.step();
+        cluster.kill(NodeId(0));
+        cluster.separate({{0, 3 - late}, {late}});
+        cluster.restart(NodeId(0));
+        for (std::uint64_t i = 0; i < 20 + seed; ++i) cluster.step();
+        cluster.reunite();
+        expect_whole(cluster, options);
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // Deaths, new lives, broken connections and partitions in the first steps, drawn from the seed.
 class stream_early_lives : public ::testing::TestWithParam<std::uint64_t> {};
 

@@ -116,7 +116,8 @@ struct DoneBelow {
 };
 struct Promise {
   std::uint32_t number = 0;
-  TimesliceIndex next{};        ///< one past the newest timeslice that this input node started
+  /// One past the newest timeslice that this input node started, or this compute node delivered.
+  TimesliceIndex next{};
   std::vector<DoneBelow> done;  ///< compute node: itself; input node: the forgotten ones
   /// This life of the node knows of every view that any life of it took part in.
   bool remembers = false;

@@ -226,7 +226,8 @@ std::optional<View> ViewLeader::decide(const View& current) {
     if (!is_member(NodeId(i), pending_->inputs, pending_->computes)) continue;
     if (!promises_[i]) return std::nullopt;
     next = std::max(next, promises_[i]->next);
-    if (!current.inputs.contains(i)) joiners_next = std::max(joiners_next, promises_[i]->next);
+    const bool joins = roster_.is_input(NodeId(i)) && !current.inputs.contains(i);
+    if (joins) joiners_next = std::max(joiners_next, promises_[i]->next);
   }
   if (finds_forgetful(current)) return std::nullopt;
   View view{.number = pending_->number,
