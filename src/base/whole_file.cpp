@@ -43,7 +43,7 @@ Error file_error(const std::string& path, const char* doing, int number) {
 Result<WholeFile> WholeFile::create(std::string path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) {
-    return Error{ErrorCode::io,
+    return Error{ErrorCode::invalid_argument,
                  fmt::format("{}: is there and no ordinary file; name another one", path)};
   }
   std::string temporary = fmt::format("{}.{}.partial", path, ::getpid());

@@ -83,7 +83,7 @@ void read_config_file(CLI::App& command, const std::string& path) {
   } catch (const toml::parse_error& error) {
     std::string what(error.description());
     std::replace(what.begin(), what.end(), '\n', ' ');
-    refuse(path, error.source(), what);
+    refuse(path, error.source(), what + "; correct that line");
   }
   for (const auto& [key, node] : table) apply(command, path, std::string(key.str()), node);
 }

@@ -133,9 +133,10 @@ void bench(const BenchCommand& command, const rdma::StopCheck& stop, Outcome& ou
   const BenchOptions& o = command.options;
   const auto place = rdma::parse_place(command.server);
   if (!place || place->host.empty()) {
-    return report_error({ErrorCode::invalid_argument,
-                         fmt::format("'{}' is no server: give HOST:PORT", command.server)},
-                        outcome);
+    return report_error(
+        {ErrorCode::invalid_argument,
+         fmt::format("HOST:PORT: '{}' is no server; write one such as node1:7000", command.server)},
+        outcome);
   }
   if (std::uint64_t{o.size} * o.operations > rdma::most_buffer_bytes) {
     return report_error(
@@ -157,9 +158,10 @@ void bench(const BenchCommand& command, const rdma::StopCheck& stop, Outcome& ou
 
 void run(const BenchCommand& command, Outcome& outcome) {
   if (command.listen.empty() == command.server.empty()) {
-    const char* const what = command.listen.empty()
-                                 ? "give the server's HOST:PORT, or --listen PORT to be the server"
-                                 : "--listen: a server takes no HOST:PORT; leave one out";
+    const char* const what =
+        command.listen.empty()
+            ? "HOST:PORT: is missing: name the server, or give --listen PORT to be it"
+            : "--listen: a server takes no HOST:PORT; leave one out";
     return report_error({ErrorCode::invalid_argument, what}, outcome);
   }
   run_stoppable(outcome, [&] {

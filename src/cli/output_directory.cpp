@@ -55,9 +55,9 @@ void add_force_option(CLI::App& command, bool& force, const char* group) {
 }
 
 Error of_option(const char* option, const Error& error) {
-  // A directory that is missing is not a missing input.
-  const ErrorCode code = error.code == ErrorCode::not_found ? ErrorCode::io : error.code;
-  return {code, fmt::format("{}: {}", option, error.message)};
+  const char* const fix =
+      error.code == ErrorCode::not_found ? "; name a directory that is there" : "";
+  return {error.code, fmt::format("{}: {}{}", option, error.message, fix)};
 }
 
 Result<std::optional<WholeFile>> create_record(const std::string& path, const char* option) {

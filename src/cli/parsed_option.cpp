@@ -105,10 +105,22 @@ void check_values(CLI::App& command) {
     const std::string type = option->get_type_name();
     if (type == "UINT") {
       option->check([option](const std::string& text) { return number_error(*option, text); });
+    } else if (type == "FLOAT") {
+      option->check([](const std::string& text) {
+        char* end = nullptr;
+        std::strtod(text.c_str(), &end);
+        return text.empty() || *end != '\0'
+                   ? fmt::format("'{}' is no number; write one such as 0.5", text)
+                   : "";
+      });
     } else if (type == "FILE" || type == "DIR") {
       const char* const what = type == "FILE" ? "a file" : "a directory";
       option->check([what](const std::string& text) {
         return text.empty() ? fmt::format("'' names nothing; give the name of {}", what) : "";
+      });
+    } else if (!option->get_positional() && option->get_items_expected_max() > 0) {
+      option->check([](const std::string& text) {
+        return text.empty() ? "'' is empty; give a value, or leave the option out" : "";
       });
     }
   }

@@ -52,7 +52,8 @@ CLI::Option* add_words(CLI::App& command, const std::string& name, std::vector<s
 
 /// Sees to it that options with a number refuse everything else, of this command and those below:
 /// CLI11 reads -1 as the largest number of an unsigned type, and takes numbers beyond it for none.
-/// Options with a file or a directory refuse an empty name. Call it after adding the last option.
+/// No option takes an empty value: a shell's variable that is not set would go unnoticed. Call it
+/// after adding the last option.
 void check_values(CLI::App& command);
 
 }  // namespace weft::cli

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // weft qos: experiments with service levels.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -178,10 +177,10 @@ void add_qos_command(CLI::App& root, Outcome& outcome) {
   qos->add_option("--scenario", s.scenario, "TOML file; docs/qos.md lists its keys")
       ->required()
       ->type_name("FILE");
+  const auto controllers = qos::controller_names();
   qos->add_option("--controller", s.controller,
-                  fmt::format("{}; by default the scenario's, or best",
-                              fmt::join(qos::controller_names(), ", ")))
-      ->type_name("NAME");
+                  "rule for the processes' levels; by default the scenario's, or best")
+      ->check(CLI::IsMember(std::vector<std::string>(controllers.begin(), controllers.end())));
   add_counts(*qos, s);
   qos->add_option("--set", s.settings,
                   "replace a key of the scenario (several allowed), as "

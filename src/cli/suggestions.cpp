@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/qos/controllers.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "sim/network/options.hpp"
 #include "stream/node/schedules.hpp"
@@ -18,16 +17,17 @@ Suggestions suggestions() {
     // A word in capitals is the user's.
     fabrics.emplace_back(name.substr(0, name.find_first_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ")));
   }
+  // A simulation has all nodes of a job in one process.
+  std::vector<std::string> real_fabrics = fabrics;
+  std::erase(real_fabrics, "sim:");
   std::vector<std::string> presets;
   for (const std::string_view name : sim::network_presets()) presets.emplace_back(name);
   std::vector<std::string> schedules;
   for (const std::string_view name : stream::schedule_names()) schedules.emplace_back(name);
-  std::vector<std::string> controllers;
-  for (const std::string_view name : qos::controller_names()) controllers.emplace_back(name);
   return {
       {"--fabric", fabrics},
+      {"weft stream node --fabric", real_fabrics},
       {"--schedules", schedules},
-      {"--controller", controllers},
       {"--source", {"pattern:", "file:", "tsa:", "msa:", "pcap:"}},
       {"--sink", {"check:", "null:", "tsa:", "file:", "exec:", "shm:"}},
       {"weft simulate uniform --topology", {"star:", "fat-tree:", "dragonfly:", "torus:", "file:"}},

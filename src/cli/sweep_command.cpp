@@ -60,6 +60,9 @@ Error usage(std::string message) {
 Result<SweepQuestion> question_of(const SweepCommand& command) {
   SweepQuestion question;
   if (command.command.empty()) {
+    if (command.directory.empty() && command.merges) {
+      return usage("--resume: is missing: --merge reads a directory that all tasks share");
+    }
     if (command.directory.empty()) {
       return usage(
           "COMMAND: is missing: name a program after --, as -- mpirun.mpich -n 2 ./program");

@@ -232,12 +232,19 @@ void list() {
   }
 }
 
+Result<Duration> parse_time_limit(const std::string& text) {
+  auto limit = parse_duration(text);
+  if (!limit || *limit > Duration{}) return limit;
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("'{}' leaves no time to run in; give more than 0, as 60min", text)};
+}
+
 Result<testbed::RunOptions> understand_run(const Words& words, std::uint32_t hosts) {
   testbed::RunOptions run;
   run.command = words.command;
   run.prefix = !words.no_prefix;
   std::optional<Error> error;
-  read(parse_duration(words.time_limit), "--time-limit", run.time_limit, error);
+  read(parse_time_limit(words.time_limit), "--time-limit", run.time_limit, error);
   if (!words.on.empty()) read(faults::parse_hosts(words.on, hosts), "--on", run.hosts, error);
   if (error) return *error;
   for (const auto& text : words.faults) {

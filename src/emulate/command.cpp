@@ -317,7 +317,11 @@ int await_end(pid_t child, int output, Ended& ended, RankWatch* ranks) {
 Result<fs::path> startable(const std::string& name) {
   fs::path place = find_program(name);
   if (is_program(place)) return place;
-  return Error{ErrorCode::not_found, fmt::format("{}: is no program that can be started", name)};
+  return Error{
+      ErrorCode::not_found,
+      fmt::format("{}: is no program that can be started; give a path, or a name that is found "
+                  "in PATH",
+                  name)};
 }
 
 Result<Command> inspect_command(const std::vector<std::string>& words) {

@@ -182,8 +182,12 @@ Result<void> LinksFile::load_topology(const toml::table& table, std::string_view
 
 Result<void> LinksFile::load() {
   std::ifstream file(name_);
-  if (!file) return wrong(fmt::format("cannot be opened: {}", std::strerror(errno)));
-  if (std::filesystem::is_directory(name_)) return wrong("is a directory, not a file of links");
+  if (!file) {
+    return wrong(
+        fmt::format("cannot be opened: {}; name a TOML file of links", std::strerror(errno)));
+  }
+  if (std::filesystem::is_directory(name_))
+    return wrong("is a directory; name a TOML file of links");
   // Not by the parser, to which a pipe, as of a shell's <(…), is empty.
   std::string text(kLargestFile + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -203,7 +207,8 @@ Result<void> LinksFile::load() {
     if (table.contains("topology")) return wrong("topology is no text; write \"star:4\"");
     return load_matrices(table);
   } catch (const toml::parse_error& error) {
-    return wrong(fmt::format("line {}: {}", error.source().begin.line, error.description()));
+    return wrong(fmt::format("line {}: {}; correct that line, or name a TOML file of links",
+                             error.source().begin.line, error.description()));
   }
 }
 

@@ -95,7 +95,7 @@ TEST_F(links_file, what_is_wrong_is_named) {
   }
   for (const auto& [nothing, why] :
        {std::pair("/nowhere.toml", "cannot be opened: No such file or directory"),
-        std::pair("/", "is a directory, not a file of links")}) {
+        std::pair("/", "is a directory; name a TOML file of links")}) {
     const auto loaded = load_links(nothing, *block_);
     ASSERT_FALSE(loaded.ok());
     EXPECT_NE(loaded.error().message.find(why), std::string::npos) << loaded.error().message;

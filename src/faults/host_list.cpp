@@ -43,7 +43,8 @@ Result<std::vector<std::uint32_t>> parse_hosts(std::string_view text, std::uint3
       if (!last.ok()) return last.error();
     }
     if (*last < *first) {
-      return Error{ErrorCode::invalid_argument, fmt::format("'{}' runs backwards", part)};
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("'{}' runs backwards; write host{}-{}", part, *last, *first)};
     }
     for (std::uint32_t host = *first; host <= *last; ++host) {
       if (std::ranges::find(list, host) != list.end()) {

@@ -252,7 +252,10 @@ Result<SweepLedger> SweepLedger::open(const std::string& directory, const SweepQ
                                       const SweepShare& share) {
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) return file_error(directory, "make this directory", error.value());
+  if (error) {
+    const Error failed = file_error(directory, "make this directory", error.value());
+    return Error{failed.code, fmt::format("--resume: {}; name another one", failed.message)};
+  }
   if (auto good = agree_on_question(directory, question); !good) return good.error();
   const std::string path = (fs::path(directory) / runs_name(share)).string();
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

@@ -95,7 +95,8 @@ Result<std::vector<Duration>> parse_latencies(std::string_view text) {
     latencies.push_back(*latency);
   }
   std::sort(latencies.begin(), latencies.end());
-  if (has_twice(latencies)) return wrong(fmt::format("'{}' names a latency twice", text));
+  if (has_twice(latencies))
+    return wrong(fmt::format("'{}' names a latency twice; leave one out", text));
   return latencies;
 }
 
@@ -113,7 +114,8 @@ Result<std::vector<double>> parse_bandwidths(std::string_view text) {
     bandwidths.push_back(*share);
   }
   std::sort(bandwidths.begin(), bandwidths.end(), std::greater<>());
-  if (has_twice(bandwidths)) return wrong(fmt::format("'{}' names a bandwidth twice", text));
+  if (has_twice(bandwidths))
+    return wrong(fmt::format("'{}' names a bandwidth twice; leave one out", text));
   return bandwidths;
 }
 

@@ -42,7 +42,8 @@ TEST(sweep_question, refuses_latencies_and_shares_that_would_round_to_nothing) {
         << text;
   }
   EXPECT_FALSE(parse_prediction("-0.4ns,100%"));
-  EXPECT_EQ(parse_latencies("0.0us,0e5ns").error().message, "'0.0us,0e5ns' names a latency twice");
+  EXPECT_EQ(parse_latencies("0.0us,0e5ns").error().message,
+            "'0.0us,0e5ns' names a latency twice; leave one out");
   EXPECT_EQ(parse_latencies("0.0us,1ns")->size(), 2U);
   EXPECT_FALSE(parse_bandwidths("1e-323%"));
   EXPECT_FALSE(parse_bandwidths("0.00000001%"));

@@ -94,6 +94,9 @@ class Sweep {
   Result<SweepRun> run_at(const SweepPoint& point) {
     auto run = driver_.target(point);
     if (!run) {
+      // What is wrong with an option or a file is so at every point.
+      const ErrorCode code = run.error().code;
+      if (code == ErrorCode::invalid_argument || code == ErrorCode::not_found) return run.error();
       return Error{run.error().code, fmt::format("at {}: {}", to_text(point), run.error().message)};
     }
     const Metric& metric = request_.question.metric;

@@ -50,7 +50,9 @@ Result<std::string> read_secret(const std::string& path) {
   const bool known = ::fstat(file, &status) == 0;
   auto bytes = read_all(file, path);
   ::close(file);
-  if (!known || !S_ISREG(status.st_mode)) return wrong(path, "is not a file");
+  if (!known || !S_ISREG(status.st_mode)) {
+    return wrong(path, "is not a file; name one with at least 16 bytes");
+  }
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return wrong(path, fmt::format("can be read or changed by others (mode {:04o}); do: chmod 600 "
                                    "{}",

@@ -30,7 +30,7 @@ class NullSink final : public Sink {
 
 Result<void> expect_bare(const Uri& uri) {
   if (!uri.path().empty()) {
-    return uri.error(fmt::format("'{}' after '{}:' means nothing", uri.path(), uri.scheme()));
+    return uri.error(fmt::format("takes no path; write {}:", uri.scheme()));
   }
   return uri.allow({});
 }
@@ -47,8 +47,7 @@ Result<std::unique_ptr<Sink>> open_sink(std::string_view text, const SinkPlace& 
   if (uri->scheme() == "tsa") return make_archive_sink(*uri, place);
   if (uri->scheme() == "file") return make_file_sink(*uri, place);
   if (uri->scheme() != "check" && uri->scheme() != "null") {
-    return uri->error(fmt::format(
-        "unknown sink '{}:'; known are check:, tsa:, file:, null:, exec:, shm:", uri->scheme()));
+    return uri->error("unknown sink; known are check:, tsa:, file:, null:, exec:, shm:");
   }
   if (auto bare = expect_bare(*uri); !bare) return std::move(bare).error();
   if (uri->scheme() == "null") return std::unique_ptr<Sink>(std::make_unique<NullSink>());

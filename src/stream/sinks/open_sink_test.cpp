@@ -37,9 +37,9 @@ std::string text_of(const std::string& path) {
 }
 
 TEST(open_sink, names_what_is_wrong) {
-  EXPECT_THAT(open_error("chekc:"), HasSubstr("unknown sink 'chekc:'; known are check:, tsa:"));
+  EXPECT_THAT(open_error("chekc:"), HasSubstr("'chekc:': unknown sink; known are check:, tsa:"));
   EXPECT_THAT(open_error("check"), HasSubstr("no scheme"));
-  EXPECT_THAT(open_error("check:x"), HasSubstr("'x' after 'check:'"));
+  EXPECT_THAT(open_error("check:x"), HasSubstr("'check:x': takes no path; write check:"));
   EXPECT_THAT(open_error("null:?a=1"), HasSubstr("null: knows none"));
   EXPECT_THAT(open_error("tsa:"), HasSubstr("archive to write is missing"));
   EXPECT_THAT(open_error("tsa:/x.tsa?items=5"), HasSubstr("put %s"));

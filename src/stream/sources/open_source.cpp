@@ -18,8 +18,7 @@ Result<std::unique_ptr<MicrosliceFeed>> make_feed(const Uri& uri, const SourcePl
   if (uri.scheme() == "file") return make_file_feed(uri, place);
   if (uri.scheme() == "msa" || uri.scheme() == "tsa") return make_archive_feed(uri, place);
   if (uri.scheme() == "pcap") return make_pcap_feed(uri, place);
-  return uri.error(fmt::format("unknown source '{}:'; known are pattern:, file:, msa:, tsa:, pcap:",
-                               uri.scheme()));
+  return uri.error("unknown source; known are pattern:, file:, msa:, tsa:, pcap:");
 }
 
 Result<FeedOptions> read_options(const Uri& uri) {

@@ -171,7 +171,8 @@ TEST(pattern_source, refuses_what_it_cannot_make) {
   EXPECT_THAT(collect("pattern:x?size=64", {}).error().message, HasSubstr("'x' after 'pattern:'"));
   EXPECT_THAT(collect("pattern:?length=64", {}).error().message, HasSubstr("unknown key 'length'"));
   EXPECT_THAT(collect("pattern:?fill=zero", {}).error().message, HasSubstr("full or header"));
-  EXPECT_THAT(collect("patern:", {}).error().message, HasSubstr("unknown source 'patern:'"));
+  EXPECT_THAT(collect("patern:", {}).error().message,
+              HasSubstr("'patern:': unknown source; known are pattern:"));
   auto source = open_source("pattern:?size=1MiB", {});
   CollectingWriter small(1000);
   EXPECT_THAT((*source)->produce(Instant{}, small).error().message,

@@ -328,11 +328,14 @@ Result<GoalTrace> parse_goal(std::string_view text, const std::string& file) {
 
 Result<GoalTrace> read_goal(const std::string& path) {
   std::error_code none;
-  if (std::filesystem::is_directory(path, none)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: is a directory; name a GOAL text, or the anchor file of an OTF2 "
-                             "archive, which ends with .otf2",
-                             path)};
+  const auto status = std::filesystem::status(path, none);
+  if (!std::filesystem::exists(status) || std::filesystem::is_directory(status)) {
+    return Error{
+        ErrorCode::invalid_argument,
+        fmt::format("{}: {}; name a GOAL text, or the anchor file of an OTF2 archive, "
+                    "which ends with .otf2",
+                    path,
+                    std::filesystem::exists(status) ? "is a directory" : "there is no such file")};
   }
   std::ifstream in(path, std::ios::binary);
   if (!in) return file_error(path, "read", errno);

@@ -35,10 +35,13 @@ inline ErrorCode code_of_errno(int number) {
   }
 }
 
-/// "cannot read 'x.tsa': No such file or directory" from ("read", "x.tsa", ENOENT).
+/// "cannot write 'x.tsa': No space left on device" from ("write", "x.tsa", ENOSPC).
 inline Error system_error(std::string_view verb, std::string_view path, int number) {
-  return {code_of_errno(number),
-          fmt::format("cannot {} '{}': {}", verb, path, std::generic_category().message(number))};
+  std::string_view fix;
+  if (number == ENOENT && verb == "write") fix = "; make its directory first";
+  if (number == ENOENT && (verb == "open" || verb == "read")) fix = "; name one that is there";
+  return {code_of_errno(number), fmt::format("cannot {} '{}': {}{}", verb, path,
+                                             std::generic_category().message(number), fix)};
 }
 
 }  // namespace weft::wire

@@ -15,6 +15,7 @@ namespace weft::e2e {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 constexpr int usage = 2;
@@ -171,6 +172,80 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"scenario_of_programs_that_is_missing",
                 {"run", "-n", "2", "--fabric", "sim:/no/such.toml", "--", "true"},
                 "--fabric: scenario '/no/such.toml'"},
+        Refusal{"no_value_of_an_option",
+                {"testbed", "run", "--hosts", "2", "--on", "", "--", "true"},
+                "--on: '' is empty; give a value, or leave the option out"},
+        Refusal{"no_server",
+                {"emulate", "--server", "", "--", "true"},
+                "--server: '' is empty; give a value"},
+        Refusal{"no_setting",
+                {"simulate", scenario("star-100mbit.toml"), "--set", ""},
+                "--set: '' is empty; give a value"},
+        Refusal{"controller",
+                {"qos", "--scenario", scenario("qos-small.toml"), "--controller", "nosuch"},
+                "--controller: 'nosuch' is none of best, algorithm-1, climb, none"},
+        Refusal{"links_of_a_sweep",
+                {"sweep", "--links", "/no/such.toml", "--", "mpirun.mpich", "-n", "2", "true"},
+                "weft: --links /no/such.toml: cannot be opened: No such file or directory; name a "
+                "TOML file of links"},
+        Refusal{"links_that_are_no_toml",
+                {"emulate", "--links", WEFT_SCENARIOS "/../ring.cpp", "--", "mpirun.mpich", "-n",
+                 "2", "true"},
+                "correct that line, or name a TOML file of links"},
+        Refusal{"latency_of_a_sweep_twice",
+                {"sweep", "--latency", "1us,1us", "--", "true"},
+                "--latency: '1us,1us' names a latency twice; leave one out"},
+        Refusal{"merge_of_nothing",
+                {"sweep", "--merge"},
+                "--resume: is missing: --merge reads a directory"},
+        Refusal{"sweep_into_a_file",
+                {"sweep", "--resume", WEFT_SCENARIOS "/star-100mbit.toml", "--", "mpirun.mpich",
+                 "-n", "2", "true"},
+                "--resume: " WEFT_SCENARIOS "/star-100mbit.toml: cannot make this directory"},
+        Refusal{"program_that_is_missing",
+                {"emulate", "--", "no-such-program"},
+                "no-such-program: is no program that can be started; give a path, or a name"},
+        Refusal{"record_in_place_of_a_directory",
+                {"emulate", "--json", "/tmp", "--", "true"},
+                "--json: /tmp: is there and no ordinary file; name another one"},
+        Refusal{"record_in_no_directory",
+                {"emulate", "--json", "/no/such/file", "--", "true"},
+                "--json: /no/such/file: cannot create: No such file or directory; name a directory "
+                "that is there"},
+        Refusal{"share_of_a_link",
+                {"simulate", "uniform", "--load", "70%"},
+                "--load: '70%' is no number; write one such as 0.5"},
+        Refusal{"server_without_port",
+                {"odp", "bench", "nohost"},
+                "HOST:PORT: 'nohost' is no server; write one such as node1:7000"},
+        Refusal{"server_and_no_port",
+                {"odp", "bench"},
+                "HOST:PORT: is missing: name the server, or give --listen PORT"},
+        Refusal{"archive_that_is_missing",
+                {"archive", "info", "/no/such.tsa"},
+                "cannot open '/no/such.tsa': No such file or directory; name one that is there"},
+        Refusal{"capture_that_is_missing",
+                {"odp", "diagnose", "/no/such.pcap"},
+                "cannot open '/no/such.pcap': No such file or directory; name one that is there"},
+        Refusal{"sink_in_no_directory",
+                {"stream", "local", "--timeslices", "3", "--sink", "tsa:/no/such/%n.tsa"},
+                "make its directory first"},
+        Refusal{"goal_that_is_missing",
+                {"trace", "info", "/no/such.goal"},
+                "/no/such.goal: there is no such file; name a GOAL text, or the anchor file"},
+        Refusal{"hosts_backwards",
+                {"testbed", "run", "--hosts", "4", "--on", "host3-1", "--", "true"},
+                "--on: 'host3-1' runs backwards; write host1-3"},
+        Refusal{"no_time_in_a_testbed",
+                {"testbed", "run", "--hosts", "2", "--time-limit", "0s", "--", "true"},
+                "--time-limit: '0s' leaves no time to run in; give more than 0"},
+        Refusal{"secret_that_is_a_directory",
+                {"stream", "node", "--nodes", "127.0.0.1:1,127.0.0.1:2", "--rank", "0",
+                 "--secret-file", "/tmp"},
+                "--secret-file: /tmp is not a file; name one with at least 16 bytes"},
+        Refusal{"options_that_are_no_toml",
+                {"stream", "local", "--config", WEFT_SCENARIOS "/../ring.cpp"},
+                "; correct that line"},
         Refusal{"source_without_scheme",
                 {"stream", "local", "--timeslices", "3", "--source", "data"},
                 "--source: 'data': no scheme"},
@@ -179,7 +254,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "--source: cannot open '/no/such.msa'"},
         Refusal{"sink_of_no_known_scheme",
                 {"stream", "local", "--timeslices", "3", "--sink", "chek:"},
-                "--sink: 'chek:': unknown sink"},
+                "--sink: 'chek:': unknown sink; known are check:"},
         Refusal{"mistyped_command_in_place_of_a_scenario",
                 {"simulate", "unifrom"},
                 "there is no file 'unifrom'; did you mean weft simulate uniform?"},
@@ -314,6 +389,21 @@ TEST(command_line, sinks_and_traces_leave_files_that_exist) {
   expect_refused(run_weft({"simulate", scenario("star-100mbit.toml"), "--trace", file}, 30),
                  "--force");
   EXPECT_EQ(read_file(file), "mine");
+}
+
+/// What the script of bash's completion offers behind an option.
+std::string offered_behind(const std::string& option, const std::string& script) {
+  const std::size_t begin = script.find("'" + option + "')");
+  return begin == std::string::npos ? "" : script.substr(begin, script.find('\n', begin) - begin);
+}
+
+TEST(command_line, completion_offers_a_simulation_where_there_can_be_one) {
+  const Ended script = run_weft({"generate", "bash"});
+  EXPECT_THAT(offered_behind("weft stream local --fabric", script.output),
+              HasSubstr("libfabric:shm sim:"));
+  const std::string of_a_node = offered_behind("weft stream node --fabric", script.output);
+  EXPECT_THAT(of_a_node, HasSubstr("tcp:unix"));
+  EXPECT_THAT(of_a_node, Not(HasSubstr("sim:")));
 }
 
 TEST(command_line, help_is_that_of_the_command) {
