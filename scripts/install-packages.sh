@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing of scripts/packages.txt, as root or through sudo; does nothing (and needs
 # no privilege) when nothing is missing. Needs bash, coreutils and apt, no more.
-#   scripts/install-packages.sh [SECTION…]            installs; build and test by default
+#   scripts/install-packages.sh [SECTION…]            installs; by default all but rdma
 #   scripts/install-packages.sh --missing [SECTION…]  only names what is missing
 set -euo pipefail
 
@@ -18,7 +18,7 @@ if [[ ${1:-} == --missing ]]; then
   only_name=yes
   shift
 fi
-(($# > 0)) || set -- build test
+(($# > 0)) || set -- build charts test
 
 declare -A sections=() wanted_sections=()
 for section in "$@"; do wanted_sections[$section]=yes; done
