@@ -203,9 +203,7 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
       "trace.json\n"
       "  mpirun -n 2 weft simulate examples/scenarios/fat-tree-1024.toml --json");
   add_uniform_command(*simulate, outcome);
-#ifdef WEFT_WITH_SWARM
   add_swarm_command(*simulate, outcome);
-#endif
   // Before the callbacks of the commands below.
   simulate->parse_complete_callback([simulate] {
     if (!simulate->get_subcommands().empty()) refuse_options_before(*simulate);

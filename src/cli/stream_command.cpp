@@ -346,9 +346,7 @@ void add_stream_command(CLI::App& root, Outcome& outcome) {
   add_local(*stream, *state, outcome);
   add_compare(*stream, *state, outcome);
   add_limit(*stream, *state, outcome);
-#ifndef WEFT_WITHOUT_CLUSTER
   add_node_command(*stream, outcome);
-#endif
   root.parse_complete_callback([state, &root] {
     (void)root;  // keeps the state alive as long as the parser
   });
