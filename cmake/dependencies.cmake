@@ -16,6 +16,8 @@ pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 # Regular expressions of users, on text of any program: it takes linear time.
 pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
+# Its -pthread is libc's by now, and would keep precompiled headers from being used.
+set_property(TARGET PkgConfig::re2 PROPERTY INTERFACE_COMPILE_OPTIONS)
 pkg_check_modules(libfabric REQUIRED IMPORTED_TARGET libfabric)
 pkg_check_modules(ompi REQUIRED IMPORTED_TARGET ompi-c)
 pkg_check_modules(mpich REQUIRED IMPORTED_TARGET mpich)

@@ -38,7 +38,7 @@ std::string replaced(std::string_view text, char from, std::string_view to) {
 }
 
 // In single quotes for bash and zsh.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return fmt::format("'{}'", replaced(text, '\'', "'\\''"));
 }
 
@@ -49,7 +49,7 @@ std::string fish_quoted(std::string_view text) {
 std::string quoted_list(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words)
-    out += fmt::format("{}{}", out.empty() ? "" : " ", quoted(word));
+    out += fmt::format("{}{}", out.empty() ? "" : " ", in_quotes(word));
   return out;
 }
 
@@ -57,7 +57,7 @@ std::string quoted_list(const std::vector<std::string>& words) {
 std::string all_paths(const CommandDescription& root) {
   std::string out;
   for_each_command(root, [&](const CommandDescription& c) {
-    if (&c != &root) out += fmt::format("{}{}", out.empty() ? "" : "|", quoted(c.name));
+    if (&c != &root) out += fmt::format("{}{}", out.empty() ? "" : "|", in_quotes(c.name));
   });
   return out;
 }
@@ -66,7 +66,7 @@ std::string all_paths(const CommandDescription& root) {
 std::string option_patterns(const CommandDescription& command, const OptionDescription& option) {
   std::string out;
   for (const std::string& name : option.names) {
-    out += fmt::format("{}{}", out.empty() ? "" : "|", quoted(command.name + " " + name));
+    out += fmt::format("{}{}", out.empty() ? "" : "|", in_quotes(command.name + " " + name));
   }
   return out;
 }
@@ -120,13 +120,13 @@ std::string bash_completion(const CommandDescription& described) {
       if (o.value.empty()) continue;
       // Nothing to offer leaves it to the shell, which completes file names.
       values += fmt::format("    {}) words={}{} ;;\n", option_patterns(c, o),
-                            quoted(fmt::format("{}", fmt::join(offered_values(o), " "))),
+                            in_quotes(fmt::format("{}", fmt::join(offered_values(o), " "))),
                             o.is_list ? " list=yes" : "");
     }
-    words += fmt::format("      {}) words={} ;;\n", quoted(c.name),
-                         quoted(fmt::format("{}", fmt::join(offered, " "))));
+    words += fmt::format("      {}) words={} ;;\n", in_quotes(c.name),
+                         in_quotes(fmt::format("{}", fmt::join(offered, " "))));
   });
-  const std::string paths = root.commands.empty() ? quoted("") : all_paths(root);
+  const std::string paths = root.commands.empty() ? in_quotes("") : all_paths(root);
   return fmt::format(R"(# Completion of {0} for bash. Made by: {0} generate bash
 _{0}() {{
   local path={0} words=- list= i cur prev
@@ -175,7 +175,7 @@ complete -o default -F _{0} {0}
 std::string zsh_completion(const CommandDescription& of) {
   const CommandDescription root = with_topics(of);
   const auto described = [](std::string_view word, std::string_view text) {
-    return quoted(fmt::format("{}:{}", replaced(word, ':', "\\:"), first_line(text)));
+    return in_quotes(fmt::format("{}:{}", replaced(word, ':', "\\:"), first_line(text)));
   };
   std::string values;
   std::string words;
@@ -189,13 +189,13 @@ std::string zsh_completion(const CommandDescription& of) {
       if (o.positional) continue;
       for (const std::string& name : o.names) options += described(name, o.text) + " ";
       if (o.value.empty()) continue;
-      std::string action = fmt::format("_message {}", quoted(o.value));
+      std::string action = fmt::format("_message {}", in_quotes(o.value));
       if (!o.choices.empty()) action = fmt::format("compadd -- {}", quoted_list(o.choices));
       if (!o.suggestions.empty()) {
         action = fmt::format("compadd -S '' -- {}", quoted_list(o.suggestions));
         if (const std::string schemes = file_schemes(o); !schemes.empty()) {
           action = fmt::format("if compset -P {}; then _files; else {}; fi",
-                               quoted(fmt::format("({}):", schemes)), action);
+                               in_quotes(fmt::format("({}):", schemes)), action);
         }
       }
       if (o.is_list && !offered_values(o).empty()) {
@@ -204,10 +204,10 @@ std::string zsh_completion(const CommandDescription& of) {
       if (o.takes_file) action = "_files";
       values += fmt::format("    ({}) {}; return ;;\n", option_patterns(c, o), action);
     }
-    words +=
-        fmt::format("    ({}) commands=({}); options=({}) ;;\n", quoted(c.name), commands, options);
+    words += fmt::format("    ({}) commands=({}); options=({}) ;;\n", in_quotes(c.name), commands,
+                         options);
   });
-  const std::string paths = root.commands.empty() ? quoted("") : all_paths(root);
+  const std::string paths = root.commands.empty() ? in_quotes("") : all_paths(root);
   return fmt::format(R"(#compdef {0}
 # Completion of {0} for zsh. Made by: {0} generate zsh
 _{0}() {{

@@ -43,22 +43,22 @@ struct Compared {
   Simulation simulation;
 };
 
-Error wrong(std::string text) {
+Error unfit(std::string text) {
   return {ErrorCode::invalid_argument, "--compare-avoidance: " + std::move(text)};
 }
 
 Result<void> check(const sim::Scenario& scenario, const SimulateCommand& command,
                    const Team& team) {
   if (!scenario.has_single_job() || !scenario.fabric.reliable) {
-    return wrong(
+    return unfit(
         fmt::format("{} has no stream over adapters; write [job] and, in [fabric], "
                     "transport = \"rc\" and memory = \"paged\"",
                     command.scenario));
   }
-  if (team.parts() > 1) return wrong("runs in one part; leave --parts out");
-  if (!command.capture.empty()) return wrong("makes several runs; leave --capture out");
-  if (command.check_determinism) return wrong("has no use for --check-determinism; leave it out");
-  if (!command.trace.path.empty()) return wrong("makes several runs; leave --trace out");
+  if (team.parts() > 1) return unfit("runs in one part; leave --parts out");
+  if (!command.capture.empty()) return unfit("makes several runs; leave --capture out");
+  if (command.check_determinism) return unfit("has no use for --check-determinism; leave it out");
+  if (!command.trace.path.empty()) return unfit("makes several runs; leave --trace out");
   return {};
 }
 
