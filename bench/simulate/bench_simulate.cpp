@@ -153,7 +153,6 @@ double hold(std::size_t pending) {
   std::uint32_t sequence = 0;
   const auto add = [&](std::int64_t now) {
     queue.push({.time = PicoInstant(now + static_cast<std::int64_t>(rng.below(800'000))),
-                .source = 0,
                 .sequence = sequence++});
   };
   for (std::size_t i = 0; i < pending; ++i) add(0);

@@ -39,9 +39,9 @@ struct HugePages {
  private:
   static constexpr std::size_t kPage = std::size_t{2} << 20;
   static constexpr std::size_t kLeast = kPage;  // smaller ones have few pages of any size
-  static constexpr std::size_t kAlign = alignof(T) > alignof(std::max_align_t)
-                                            ? alignof(T)
-                                            : alignof(std::max_align_t);
+  // A record of half a cache line lies in one.
+  static constexpr std::size_t kAlign = 64;
+  static_assert(alignof(T) <= kAlign);
 };
 
 template <class T>

@@ -44,8 +44,8 @@ class Engine {
                 std::uint16_t detail, std::uint64_t payload) {
     WEFT_CHECK(at >= now_, "an event at {} ps, in the past of {} ps", at.ticks(), now_.ticks());
     queue_.push({.time = at,
-                 .source = source,
                  .sequence = sequences_[source]++,
+                 .source = source,
                  .target = target,
                  .kind = kind,
                  .detail = detail,
@@ -55,8 +55,8 @@ class Engine {
   /// cause: when it was scheduled, and whether once or twice, makes no difference.
   void schedule_wake(std::uint32_t vertex, PicoInstant at, EventKind kind, std::uint32_t target) {
     queue_.push({.time = at,
-                 .source = kWake | vertex,
                  .sequence = target,
+                 .source = kWake | vertex,
                  .target = target,
                  .kind = kind,
                  .detail = 0,
@@ -67,8 +67,8 @@ class Engine {
   void schedule_agent_wake(std::uint32_t vertex, PicoInstant at, std::uint32_t agent) {
     WEFT_CHECK(at >= now_, "a wake-up at {} ps, in the past of {} ps", at.ticks(), now_.ticks());
     queue_.push({.time = at,
-                 .source = kAgentWake | vertex,
                  .sequence = agent,
+                 .source = kAgentWake | vertex,
                  .target = agent,
                  .kind = EventKind::agent_wakes,
                  .detail = 0,
@@ -81,15 +81,17 @@ class Engine {
                        std::uint64_t payload) {
     WEFT_CHECK(at >= now_, "a timer at {} ps, in the past of {} ps", at.ticks(), now_.ticks());
     queue_.push({.time = at,
-                 .source = kShared,
                  .sequence = shared_sequence_++,
+                 .source = kShared,
                  .target = target,
                  .kind = EventKind::shared_timer,
                  .detail = detail,
                  .payload = payload});
   }
   /// Whether shared timers count here among the events: in one part they do.
-  void count_shared(bool counts) { counts_shared_ = counts; }
+  void count_shared(bool counts) {
+    counts_[static_cast<std::size_t>(EventKind::shared_timer)] = counts ? 1 : 0;
+  }
 
   /// An event with the place in the order that `next_sequence` gave it, wherever that was: it was
   /// caused in another process's part of the simulation.
@@ -130,15 +132,19 @@ class Engine {
   static constexpr std::uint32_t kWake = 0x8000'0000;
   static constexpr std::uint32_t kAgentWake = 0xc000'0000;
 
-  bool counts(EventKind kind) const {
-    if (kind == EventKind::port_wakes || kind == EventKind::agent_wakes) return false;
-    return kind != EventKind::shared_timer || counts_shared_;
+  static constexpr std::array<std::uint64_t, 8> all_but_wakes() {
+    std::array<std::uint64_t, 8> counts{};
+    counts.fill(1);
+    counts[static_cast<std::size_t>(EventKind::port_wakes)] = 0;
+    counts[static_cast<std::size_t>(EventKind::agent_wakes)] = 0;
+    return counts;
   }
 
   EventQueue queue_;
   PicoInstant now_{};
   PicoInstant last_{};
-  std::array<EventHandler*, 8> handlers_{};
+  std::array<EventHandler*, 8> handlers_{};                // by kind
+  std::array<std::uint64_t, 8> counts_ = all_but_wakes();  // 1: events of the kind count
   std::vector<std::uint32_t> sequences_;
   std::uint64_t events_ = 0;
   std::uint64_t handled_ = 0;
@@ -146,7 +152,6 @@ class Engine {
   std::uint64_t fetched_ = 0;  // which of the queue's refills
   std::uint32_t shared_sequence_ = 0;
   bool fetches_ = false;
-  bool counts_shared_ = true;
   bool stopping_ = false;
 };
 

@@ -92,8 +92,8 @@ TEST(engine, a_foreign_event_takes_the_place_that_its_source_gave_it) {
   Recorder recorder;
   here.handle(EventKind::timer, recorder);
   const Event foreign{.time = PicoInstant(5),
-                      .source = 0,
                       .sequence = there.next_sequence(0),
+                      .source = 0,
                       .target = 1,
                       .kind = EventKind::timer};
   here.schedule(1, PicoInstant(5), EventKind::timer, 2, 0, 0);

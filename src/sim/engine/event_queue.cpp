@@ -2,6 +2,7 @@
 #include "sim/engine/event_queue.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace weft::sim {
 namespace {
@@ -14,30 +15,113 @@ constexpr std::uint64_t most_events_in_slot = 3;
 
 }  // namespace
 
-/// The next slot with events in it moves to the near heap.
+/// An event that is not for the wheel.
+void EventQueue::push_elsewhere(PicoInstant time, std::uint64_t place, std::uint32_t target,
+                                EventKind kind, std::uint16_t detail, std::uint64_t payload) {
+  const Event event{.time = time,
+                    .sequence = static_cast<std::uint32_t>(place),
+                    .source = static_cast<std::uint32_t>(place >> 32),
+                    .target = target,
+                    .kind = kind,
+                    .detail = detail,
+                    .payload = payload};
+  const std::int64_t slot = wheel_.slot_of(time);
+  if (slot_ == kNoSlot) slot_ = slot;
+  if (slot > slot_) return push_far(event);
+  push_near(event);
+  // Most of them are not near: the first ones pushed were late ones.
+  if (crowd_ > most_crowd_) rebuild(wheel_.slot_bits(), wheel_.count_bits());
+}
+
+/// Puts the event in its place in the array. If that is full, the last one leaves it; and while
+/// others of the slot are in far_, none goes behind the last one.
+void EventQueue::push_near(const Event& event) {
+  if (end_ == kMostNear && first_ > 0) {
+    std::copy(near_.begin() + static_cast<std::ptrdiff_t>(first_), near_.end(), near_.begin());
+    end_ -= first_;
+    first_ = 0;
+  }
+  const bool is_full = end_ == kMostNear;
+  if (is_full || far_slot_ <= slot_) {
+    ++crowd_;
+    if (!(event < near_[end_ - 1])) return push_far(event);
+    if (is_full) push_far(near_[--end_]);
+  }
+  std::size_t hole = end_++;
+  for (; hole > first_ && event < near_[hole - 1]; --hole) near_[hole] = near_[hole - 1];
+  near_[hole] = event;
+}
+
+void EventQueue::push_far(const Event& event) {
+  far_.push(event);
+  far_slot_ = wheel_.slot_of(far_.front().time);
+}
+
+/// The next slot with events in it moves to the array, which is empty.
 void EventQueue::refill() {
-  const std::int64_t slot = std::min(far_slot_, beyond_);
-  if (slot == kNoSlot) return;
+  first_ = end_ = 0;
+  const std::int64_t next = std::min(far_slot_, beyond_);
+  if (next == kNoSlot) {
+    slot_ = kNoSlot;
+    return;
+  }
+  const std::int64_t slot = std::max(slot_, next);
   seen_slots_ += static_cast<std::uint64_t>(slot - slot_);
   slot_ = slot;
   if (beyond_ == slot) {
-    wheel_.take(slot, [this](const Event& event) { near_.append(event); });
+    wheel_.take(slot, [this](const Event& event) {
+      if (end_ == kMostNear) spread_near();
+      near_[end_++] = event;
+    });
     beyond_ = wheel_.size() == 0 ? kNoSlot : slot + wheel_.distance_from(slot);
   }
-  while (far_slot_ == slot) {
-    near_.append(far_.pop());
-    ++seen_far_;
-    far_slot_ = far_.empty() ? kNoSlot : wheel_.slot_of(far_.front().time);
-  }
-  near_.order();
-  most_near_ = std::max(kMostNear, 2 * near_.size());
+  if (far_slot_ <= slot) [[unlikely]]
+    take_far(slot);
+  sort_near();
   ++refills_;
-  seen_events_ += near_.size();
+  seen_events_ += end_;
   if (--left_ == 0) adapt();
 }
 
-/// Wide slots make large heaps, narrow ones are many to pass over, and events beyond the wheel cost
-/// as in a heap.
+void EventQueue::sort_near() {
+  for (std::size_t i = 1; i < end_; ++i) {
+    if (!(near_[i] < near_[i - 1])) continue;
+    const Event event = near_[i];
+    std::size_t hole = i;
+    do {
+      near_[hole] = near_[hole - 1];
+      --hole;
+    } while (hole > 0 && event < near_[hole - 1]);
+    near_[hole] = event;
+  }
+}
+
+/// All of the array goes to far_: more events are in the slot than fit.
+void EventQueue::spread_near() {
+  for (std::size_t i = 0; i < end_; ++i) far_.push(near_[i]);
+  end_ = 0;
+  far_slot_ = wheel_.slot_of(far_.front().time);
+}
+
+/// The events of far_ that are in the slot or before it move to the array; if they are too many,
+/// the first ones of the slot.
+void EventQueue::take_far(std::int64_t slot) {
+  const auto take = [&] {
+    near_[end_++] = far_.pop();
+    ++seen_far_;
+    far_slot_ = far_.empty() ? kNoSlot : wheel_.slot_of(far_.front().time);
+  };
+  while (far_slot_ <= slot && end_ < kMostNear) take();
+  if (far_slot_ <= slot) {
+    spread_near();
+    while (end_ < kMostNear) take();
+  }
+  crowd_ = 0;
+  most_crowd_ = std::max(kLeastCrowd, 2 * far_.size());
+}
+
+/// Wide slots hold many events to sort, narrow ones are many to pass over, and events beyond the
+/// wheel cost as in a heap.
 void EventQueue::adapt() {
   unsigned slot_bits = wheel_.slot_bits();
   unsigned count_bits = wheel_.count_bits();
@@ -64,17 +148,19 @@ void EventQueue::adapt() {
 }
 
 void EventQueue::rebuild(unsigned slot_bits, unsigned count_bits) {
-  std::vector<Event> events = near_.events();
+  std::vector<Event> events(near_.begin() + static_cast<std::ptrdiff_t>(first_),
+                            near_.begin() + static_cast<std::ptrdiff_t>(end_));
   for (const Event& event : far_.events()) events.push_back(event);
-  near_.clear();
+  first_ = end_ = 0;
   far_.clear();
   far_slot_ = beyond_ = kNoSlot;
   wheel_.reset(slot_bits, count_bits, [&](const Event& event) { events.push_back(event); });
   slot_ = wheel_.slot_of(events.front().time);
-  most_near_ = events.size();  // the pushes below are no reason to spread them
-  near_.push(events.front());
-  for (std::size_t i = 1; i < events.size(); ++i) push(events[i]);
-  most_near_ = std::max(kMostNear, 2 * near_.size());
+  crowd_ = 0;
+  most_crowd_ = events.size();  // the pushes below are no reason to do this again
+  for (const Event& event : events) push(event);
+  crowd_ = 0;
+  most_crowd_ = std::max(kLeastCrowd, 2 * far_.size());
 }
 
 }  // namespace weft::sim

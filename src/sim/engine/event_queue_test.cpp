@@ -12,7 +12,7 @@ namespace weft::sim {
 namespace {
 
 Event event_at(std::int64_t time, std::uint32_t source, std::uint32_t sequence) {
-  return {.time = PicoInstant(time), .source = source, .sequence = sequence};
+  return {.time = PicoInstant(time), .sequence = sequence, .source = source};
 }
 
 bool same(const Event& a, const Event& b) {

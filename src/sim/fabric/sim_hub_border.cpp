@@ -124,8 +124,8 @@ void SimHub::on_told(std::span<const std::byte> bytes) {
   if (kind == WordKind::quit) {
     const auto word = read<QuitWord>(bytes);
     agents_.engine().schedule_foreign({.time = word.at,
-                                       .source = word.source,
                                        .sequence = word.sequence,
+                                       .source = word.source,
                                        .target = agent_,
                                        .kind = EventKind::timer,
                                        .detail = quit,

@@ -54,20 +54,16 @@ struct Room {
   std::uint32_t kind : 2 = 0;         ///< of the link (CableKind)
 
   bool has_return() const { return next_bytes != 0; }
-  /// Bytes that a lane has of the shared room when it has `used` in all.
-  static std::uint32_t beyond(std::uint32_t used, std::uint32_t reserve) {
-    return used > reserve ? used - reserve : 0;
+  /// Bytes of the shared room that a lane takes for `bytes` more when it has `used` in all.
+  static std::uint32_t of_shared(std::uint32_t used, std::uint32_t bytes, std::uint32_t reserve) {
+    return std::max(used + bytes, reserve) - std::max(used, reserve);
   }
   bool fits(std::uint32_t used, std::uint32_t bytes, std::uint32_t reserve) const {
-    return beyond(used + bytes, reserve) - beyond(used, reserve) <= shared;
-  }
-  void take(std::uint32_t& used, std::uint32_t bytes, std::uint32_t reserve) {
-    shared -= beyond(used + bytes, reserve) - beyond(used, reserve);
-    used += bytes;
+    return of_shared(used, bytes, reserve) <= shared;
   }
   void give_back(std::uint32_t& used, std::uint32_t bytes, std::uint32_t reserve) {
-    shared += beyond(used, reserve) - beyond(used - bytes, reserve);
     used -= bytes;
+    shared += of_shared(used, bytes, reserve);
   }
 };
 

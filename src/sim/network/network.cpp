@@ -35,6 +35,7 @@ Network::Network(const Topology& topology, const Router& router, const NetworkOp
       options_(options),
       engine_(engine),
       lane_count_(static_cast<std::uint32_t>(options.levels.size()) * router.channels()),
+      lane_stride_(lane_count_ % 4 == 0 ? lane_count_ + 1 : lane_count_),
       channels_(router.channels()),
       reserve_(level_reserve(options)),
       loss_rng_(Rng(seed).split(0x1055'0000'0000)) {
@@ -47,7 +48,10 @@ Network::Network(const Topology& topology, const Router& router, const NetworkOp
   for (std::uint32_t v = 0; v < topology.vertices(); ++v) rngs_.push_back(root.split(v));
 
   for (std::uint32_t l = 0; l < lane_count_; ++l) {
-    level_of_[l] = static_cast<std::uint8_t>(l / channels_);
+    const std::uint32_t level = l / channels_;
+    facts_[l] = {.level = static_cast<std::uint8_t>(level),
+                 .channel = static_cast<std::uint8_t>(l % channels_),
+                 .first = static_cast<std::uint8_t>(level * channels_)};
   }
   build_transmitters();
   adapters_.resize(std::size_t{topology.hosts()} * options.levels.size());
@@ -57,7 +61,9 @@ Network::Network(const Topology& topology, const Router& router, const NetworkOp
 }
 
 void Network::build_transmitters() {
-  lanes_.resize(std::size_t{topology_.links()} * lane_count_);
+  // Caches find few places for lines that lie multiples of many lines apart, as the first lanes of
+  // links would with 16 levels.
+  lanes_.resize(std::size_t{topology_.links()} * lane_stride_);
   if (channels_ > 1) class_turns_.resize(topology_.links());
   transmitters_.reserve(topology_.links());
   for (std::uint32_t i = 0; i < topology_.links(); ++i) {
@@ -72,9 +78,7 @@ void Network::build_transmitters() {
                   .kind = topology_.kind(l)};
     t.at_host = topology_.is_host(own);
     t.to_host = topology_.is_host(t.peer);
-    // In order of arrival all inputs are one queue.
-    const std::uint32_t inputs = options_.output_queues ? 1 : topology_.ports(own);
-    if (!t.at_host) t.queue_kind = queues_.kind(inputs);
+    if (!t.at_host && !options_.output_queues) t.queue_kind = queues_.kind(topology_.ports(own));
     transmitters_.push_back(t);
     for (std::uint32_t channel = 0; channel < channels_; ++channel) {
       Room& room = port(l).lanes[channel].room;
@@ -90,9 +94,12 @@ void Network::set_levels(std::span<const LevelOptions> levels) {
   options_.levels = std::vector<LevelOptions>(levels.begin(), levels.end());  // may be its own
   std::map<std::uint8_t, Priority, std::greater<>> by_priority;
   for (std::uint32_t l = 0; l < lane_count_; ++l) {
-    Priority& of = by_priority[options_.levels[level_of_[l]].priority];
+    const std::uint32_t level = facts_[l].level;
+    Priority& of = by_priority[options_.levels[level].priority];
     of.lanes |= std::uint64_t{1} << l;
-    of.levels = static_cast<std::uint16_t>(of.levels | 1U << level_of_[l]);
+    of.levels = static_cast<std::uint16_t>(of.levels | 1U << level);
+    allowances_[level] = options_.levels[level].weight *
+                         static_cast<std::int32_t>(options_.mtu + options_.packet_overhead);
   }
   priorities_.clear();
   // Each round begins with the level behind the last one: the first.
@@ -100,6 +107,10 @@ void Network::set_levels(std::span<const LevelOptions> levels) {
   for (const auto& [number, priority] : by_priority) {
     const auto last = static_cast<std::uint64_t>(std::bit_width(priority.levels) - 1);
     turns |= last << (4 * priorities_.size());
+    for (std::uint32_t l = 0; l < lane_count_; ++l) {
+      if ((priority.lanes >> l & 1) == 0) continue;
+      facts_[l].priority = static_cast<std::uint8_t>(priorities_.size());
+    }
     priorities_.push_back(priority);
   }
   for (Transmitter& t : transmitters_) {
@@ -138,18 +149,10 @@ void Network::send(const MessageRequest& request) {
   add_message(m);
 }
 
-void Network::fetch(const Event& event, bool is_next) const {
-  if (event.kind == EventKind::packet_arrives) {
-    const Packet& packet = packets_[static_cast<std::uint32_t>(event.payload)];
-    if (is_next) return fetch_for(packet, Vertex(event.target));
-    __builtin_prefetch(&packet, 1);
-  } else if (event.kind == EventKind::port_wakes) {
-    const Transmitter& t = transmitters_[event.target];
-    __builtin_prefetch(&t, 1);
-    const Lane* lanes = &lanes_[first_lane(LinkId(event.target))];
-    __builtin_prefetch(lanes, 1);
-    if (is_next) fetch_waiting(t, lanes);
-  }
+void Network::fetch_message(std::uint32_t m) const {
+  const Message* message = &messages_[m];
+  __builtin_prefetch(message, 1);
+  __builtin_prefetch(reinterpret_cast<const std::byte*>(message) + 64, 1);
 }
 
 /// Prefetches the state that a transmitter will read, for the first of its lanes.
@@ -168,12 +171,6 @@ void Network::fetch_waiting(const Transmitter& t, const Lane* lanes) const {
   }
 }
 
-void Network::fetch_message(std::uint32_t m) const {
-  const Message* message = &messages_[m];
-  __builtin_prefetch(message, 1);
-  __builtin_prefetch(reinterpret_cast<const std::byte*>(message) + 64, 1);
-}
-
 void Network::fetch_sender(std::uint32_t host, std::uint8_t level, bool is_next) const {
   const Adapter& adapter = adapters_[std::size_t{host} * options_.levels.size() + level];
   if (is_next) return adapter.flows.fetch();
@@ -183,23 +180,38 @@ void Network::fetch_sender(std::uint32_t host, std::uint8_t level, bool is_next)
   __builtin_prefetch(&lanes_[first_lane(l) + level * channels_], 1);
 }
 
-/// A packet that is about to arrive, and is in the cache.
-void Network::fetch_for(const Packet& packet, Vertex at) const {
-  if (packet.arrived_by == kNone) {  // it arrives at a host
-    return fetch_message(packet.message);
+/// Of an arrival that is not the next one the packet is not in the cache yet.
+void Network::fetch_arrival(const Event& event, bool is_next) const {
+  const Arrival arrival(event.payload);
+  const Packet& packet = packets_[arrival.packet()];
+  if (!is_next) {
+    __builtin_prefetch(&packet, 1);
+    return;
   }
+  if (packet.arrived_by == kNone) return fetch_message(packet.message);  // it arrives at a host
   // The lanes that get its room back when it goes on.
-  const std::uint32_t level = level_of_[packet.lane];
+  const LaneFacts facts = facts_[packet.lane];
   const Lane* by = &lanes_[first_lane(LinkId(packet.arrived_by))];
-  __builtin_prefetch(by + (packet.lane - level * channels_), 1);
+  __builtin_prefetch(by + facts.channel, 1);
   __builtin_prefetch(by + packet.lane, 1);
-  const auto port = router_.foresee(at, packet.route);
-  if (!port) return;
-  const LinkId out = topology_.link({at, *port});
+  if (!arrival.knows_hop()) return;
+  const LinkId out = topology_.link({Vertex(event.target), arrival.hop().port});
   __builtin_prefetch(&transmitters_[out.value()], 1);
   const Lane* lanes = &lanes_[first_lane(out)];
   __builtin_prefetch(lanes, 1);
-  __builtin_prefetch(lanes + level * channels_, 1);
+  __builtin_prefetch(lanes + facts.first, 1);
+}
+
+void Network::fetch(const Event& event, bool is_next) const {
+  if (event.kind == EventKind::packet_arrives) {
+    fetch_arrival(event, is_next);
+  } else if (event.kind == EventKind::port_wakes) {
+    const Transmitter& t = transmitters_[event.target];
+    __builtin_prefetch(&t, 1);
+    const Lane* lanes = &lanes_[first_lane(LinkId(event.target))];
+    __builtin_prefetch(lanes, 1);
+    if (is_next) fetch_waiting(t, lanes);
+  }
 }
 
 void Network::deliver(std::uint32_t p) {
@@ -243,7 +255,7 @@ bool Network::at_rest() const {
   if (packets_.in_use() != 0 || messages_.in_use() != 0) return false;
   // All used room must be on its way back.
   std::vector<std::uint32_t> used(lane_count_);
-  for (std::size_t first = 0; first < lanes_.size(); first += lane_count_) {
+  for (std::size_t first = 0; first < lanes_.size(); first += lane_stride_) {
     for (std::uint32_t i = 0; i < lane_count_; ++i) used[i] = lanes_[first + i].used;
     for (std::uint32_t channel = 0; channel < channels_; ++channel) {
       const Room& room = lanes_[first + channel].room;
@@ -266,11 +278,18 @@ bool Network::at_rest() const {
 std::uint64_t Network::packets_waiting(LinkId link, std::uint32_t level) const {
   if (transmitters_[link.value()].at_host) return 0;
   std::uint64_t count = 0;
+  const auto count_from = [&](std::uint32_t p) {
+    for (; p != kNone; p = packets_[p].next) ++count;
+  };
   for (std::uint32_t channel = 0; channel < channels_; ++channel) {
     const Round& round = lanes_[first_lane(link) + level * channels_ + channel].round;
     if (round.head == kNone) continue;
+    if (options_.output_queues) {
+      count_from(round.head);
+      continue;
+    }
     for (auto q = round.queues + packets_[round.head].queue; q != kNone; q = queues_[q].next) {
-      for (std::uint32_t p = queues_[q].head; p != kNone; p = packets_[p].next) ++count;
+      count_from(queues_[q].head);
     }
   }
   return count;

@@ -87,7 +87,10 @@ class Network final : public EventHandler {
   void fetch_sender(std::uint32_t host, std::uint8_t level, bool is_next) const;
 
   /// From now on tells the observer, which outlives the network, of everything; null: nobody.
-  void set_observer(NetworkObserver* observer) { observer_ = observer; }
+  void set_observer(NetworkObserver* observer) {
+    observer_ = observer;
+    looks_closer_ = observer_ != nullptr || !losses_.empty();
+  }
 
   /// From now on only the border's own vertices are simulated here, before anything is sent: hosts
   /// of other parts must not send here. The border outlives the network.
@@ -164,6 +167,18 @@ class Network final : public EventHandler {
     Transmitter& transmitter;
     Lane* lanes;
   };
+  /// What a lane's number says.
+  struct LaneFacts {
+    std::uint8_t level = 0;
+    std::uint8_t channel = 0;   // class; and the lane that has the class's room
+    std::uint8_t first = 0;     // the lane of the level's first class, which has its state
+    std::uint8_t priority = 0;  // the number of the level's priority
+  };
+  /// A lane that may send, and the levels of its priority that wait.
+  struct Pick {
+    std::uint32_t lane = kNone;
+    std::uint16_t waiting = 0;
+  };
   /// Levels of one priority.
   struct Priority {
     std::uint64_t lanes = 0;
@@ -180,7 +195,7 @@ class Network final : public EventHandler {
   std::uint32_t header_of(const MessageRequest& request) const {
     return request.header != 0 ? request.header : options_.packet_overhead;
   }
-  std::size_t first_lane(LinkId l) const { return std::size_t{l.value()} * lane_count_; }
+  std::size_t first_lane(LinkId l) const { return std::size_t{l.value()} * lane_stride_; }
   Port port(LinkId l) { return {transmitters_[l.value()], &lanes_[first_lane(l)]}; }
   LinkId link(const Port& port) const {
     return LinkId(static_cast<std::uint32_t>(&port.transmitter - transmitters_.data()));
@@ -188,36 +203,52 @@ class Network final : public EventHandler {
   LevelState& level_state(const Port& port, std::uint32_t level) const {
     return port.lanes[level * channels_].level;
   }
+  /// Of the lane's level.
+  LevelState& state_of(const Port& port, std::uint32_t lane_index) const {
+    return port.lanes[facts_[lane_index].first].level;
+  }
   PicoDuration latency(CableKind kind) const { return latencies_[static_cast<std::size_t>(kind)]; }
   Room& room(const Port& port, std::uint32_t lane_index) const {
-    return port.lanes[lane_index - level_of_[lane_index] * channels_].room;
+    return port.lanes[facts_[lane_index].channel].room;
   }
 
-  void fetch_for(const Packet& packet, Vertex at) const;
-  void fetch_waiting(const Transmitter& t, const Lane* lanes) const;
-  void fetch_message(std::uint32_t message) const;
+  // Inline by all means: to the compiler a function that only prefetches does nothing, and a call
+  // of it may go.
+  [[gnu::always_inline]] inline void fetch_arrival(const Event& event, bool is_next) const;
+  [[gnu::always_inline]] inline void fetch_waiting(const Transmitter& t, const Lane* lanes) const;
+  [[gnu::always_inline]] inline void fetch_message(std::uint32_t message) const;
   void deliver(std::uint32_t packet);
   void build_transmitters();
   std::uint64_t packets_waiting(LinkId link, std::uint32_t level) const;
   // network_serve.cpp: packets' arrivals, and the work of a transmitter. What each hop takes is
   // inline there: calls that looked everything up again took a tenth of a hop's instructions.
   void on_arrival(const Event& event);
-  void enqueue(Port out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
+  inline Hop hop_of(const Event& event, Packet& packet, const Port& first);
+  inline void enqueue(Port out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
+  inline bool join_queue(Port out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
   bool serve(Port port);  // true: sent something
+  /// Hosts make packets of messages, switches pass them on: what differs is chosen once.
+  template <bool kAtHost>
+  bool serve_as(Port port);
   void wake_at(Port port, PicoInstant at);
   inline bool passes_at_once(Port port, std::uint32_t lane_index, std::uint32_t bytes);
+  template <bool kAtHost>
   inline std::uint32_t head_bytes(Port port, std::uint32_t lane_index) const;
+  void tell_queued(Port out, std::uint32_t lane_index, std::uint32_t bytes);
   inline void take_returns(Port port, Room& room);
+  template <bool kAtHost>
   inline bool has_credit(Port port, std::uint32_t lane_index);
   std::uint16_t waiting_levels(std::uint64_t lanes) const;
+  template <bool kAtHost>
   inline std::uint32_t able_lane(Port port, std::uint32_t level);
   std::uint32_t able_class(Port port, std::uint32_t level);
-  inline std::uint32_t pick(Port port);
+  template <bool kAtHost>
+  inline Pick pick(Port port);
+  template <bool kAtHost>
   std::uint32_t choose(Port port, std::uint32_t priority, std::uint16_t waiting);
-  inline void charge(Port port, std::uint32_t priority, std::uint32_t lane_index,
-                     std::uint16_t waiting, std::uint32_t bytes);
-  void charge_level(Port port, std::uint32_t priority, std::uint32_t level, std::uint16_t waiting,
-                    std::uint32_t bytes);
+  inline void charge(Port port, Pick pick, std::uint32_t bytes);
+  void charge_turn(Port port, std::uint32_t priority, std::uint32_t level, std::uint16_t waiting,
+                   std::uint32_t bytes);
   void pass(Port port, std::uint32_t level, bool starved);
   void move_turn(Port port, std::uint32_t priority, std::uint32_t level, std::uint16_t waiting);
   /// The level whose turn it is.
@@ -225,13 +256,20 @@ class Network final : public EventHandler {
     return static_cast<std::uint32_t>(t.turns >> (4 * priority) & 15);
   }
   inline std::uint32_t take_packet(Port port, std::uint32_t lane_index);
-  inline void transmit(Port port, std::uint32_t lane_index, std::uint32_t packet);
+  template <bool kAtHost>
+  void transmit(Port port, std::uint32_t lane_index, std::uint32_t packet);
+  bool is_lost(Port port, std::uint32_t lane_index, std::uint32_t packet,
+               const net::Transit& transit);
   inline void leave_buffer(const Packet& packet, PicoInstant departure);
   inline void take_room(Port port, std::uint32_t lane_index, std::uint32_t bytes);
-  void return_credit(Port port, std::uint32_t lane_index, std::uint32_t bytes, PicoInstant at);
-  void add_return(Room& to, const CreditReturn& more, bool is_first);
+  void count_overflow(Port port, std::uint32_t level);
+  void return_credit(Port port, PicoInstant at, std::uint32_t bytes, std::uint32_t lane);
+  [[gnu::always_inline]] inline void note_return(Port port, PicoInstant at, std::uint32_t bytes,
+                                                 std::uint32_t lane);
+  void add_return(Room& to, PicoInstant at, std::uint32_t bytes, std::uint32_t lane);
+  void insert_return(Room& to, PicoInstant at, std::uint32_t bytes, std::uint32_t lane);
   void advance_returns(Room& of);
-  static void set_next(Room& of, const CreditReturn& earliest);
+  inline static void set_next(Room& of, PicoInstant at, std::uint32_t bytes, std::uint32_t lane);
   // network_border.cpp: several processes
   void send_across(Port port, PicoInstant at, std::uint32_t packet);
   void release(std::uint32_t message);
@@ -265,12 +303,14 @@ class Network final : public EventHandler {
   const Router& router_;
   NetworkOptions options_;
   Engine& engine_;
-  std::uint32_t lane_count_;  // levels · channel classes
+  std::uint32_t lane_count_;   // levels · channel classes
+  std::uint32_t lane_stride_;  // from link to link: see build_transmitters
   std::uint32_t channels_;
-  std::uint32_t reserve_;                    // bytes of each lane behind a link
-  std::array<std::uint8_t, 64> level_of_{};  // by lane
-  std::array<PicoDuration, 3> latencies_{};  // by CableKind: of packets and of credits
-  std::vector<Priority> priorities_;         // the highest first
+  std::uint32_t reserve_;                      // bytes of each lane behind a link
+  std::array<LaneFacts, 64> facts_{};          // by lane
+  std::array<PicoDuration, 3> latencies_{};    // by CableKind: of packets and of credits
+  std::array<std::int32_t, 16> allowances_{};  // by level: bytes of a turn
+  std::vector<Priority> priorities_;           // the highest first
 
   HugeVector<Transmitter> transmitters_;  // by LinkId
   HugeVector<Lane> lanes_;                // by LinkId, level and class
@@ -297,6 +337,7 @@ class Network final : public EventHandler {
   Rng loss_rng_;
   std::uint64_t lost_ = 0;
   NetworkObserver* observer_ = nullptr;
+  bool looks_closer_ = false;  // at transmissions: an observer is told, or links lose packets
   Border* border_ = nullptr;
   std::uint64_t next_serial_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> foreign_;  // of several packets, by serial

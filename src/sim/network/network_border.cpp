@@ -179,8 +179,8 @@ void Network::receive_packet(const PacketCrossing& c) {
                  .lane = c.lane,
                  .last = c.last != 0};
   engine_.schedule_foreign({.time = c.time,
-                            .source = c.source,
                             .sequence = c.sequence,
+                            .source = c.source,
                             .target = c.target,
                             .kind = EventKind::packet_arrives,
                             .detail = c.port,
@@ -191,7 +191,7 @@ void Network::receive_credit(const CreditCrossing& c) {
   WEFT_CHECK(c.link < topology_.links() && owns(topology_.port(LinkId(c.link)).vertex) &&
                  c.lane < lane_count_,
              "room for link {} lane {}", c.link, c.lane);
-  return_credit(port(LinkId(c.link)), c.lane, c.bytes, c.at);
+  return_credit(port(LinkId(c.link)), c.at, c.bytes, c.lane);
 }
 
 /// The record of a message of which something is to be sent again. When all of it had left, it was
@@ -225,8 +225,8 @@ void Network::receive_loss(const LossCrossing& c) {
   const std::uint32_t m = sender_of(c);
   ++messages_[m].packets;
   engine_.schedule_foreign({.time = c.time,
-                            .source = c.source,
                             .sequence = c.sequence,
+                            .source = c.source,
                             .target = topology_.host(c.from_host).value(),
                             .kind = EventKind::packet_lost,
                             .detail = 0,

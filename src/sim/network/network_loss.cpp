@@ -12,6 +12,7 @@ constexpr std::uint32_t million = 1'000'000;
 void Network::set_loss(LinkId link, std::uint32_t parts_per_million) {
   const auto at = losses_.try_emplace(link, Loss{.rng = loss_rng_.split(link.value())}).first;
   at->second.parts_per_million = parts_per_million;
+  looks_closer_ = true;
 }
 
 bool Network::loses(LinkId l) {
@@ -25,7 +26,7 @@ void Network::lose(Port port, std::uint32_t lane_index, std::uint32_t p, PicoIns
   packets_.give_back(p);
   ++lost_;
   const Transmitter& t = port.transmitter;
-  return_credit(port, lane_index, packet.bytes, arrival + latency(t.kind));
+  return_credit(port, arrival + latency(t.kind), packet.bytes, lane_index);
   const Message& message = messages_[packet.message];
   const MessageRequest& request = message.request;
   if (request.may_be_lost) {

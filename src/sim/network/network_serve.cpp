@@ -13,8 +13,9 @@ namespace {
 
 /// The next member of the set behind `level`, round about: `level` itself if there is no other.
 std::uint32_t after(std::uint32_t level, std::uint16_t members) {
-  const std::uint32_t behind = members & ~((2U << level) - 1);
-  return static_cast<std::uint32_t>(std::countr_zero(behind != 0 ? behind : members));
+  // Twice the set in a row: no branch that nobody can guess.
+  const std::uint64_t twice = std::uint64_t{members} << 16 | members;
+  return static_cast<std::uint32_t>(std::countr_zero(twice >> (level + 1)) + level + 1) & 15;
 }
 
 /// Without a count of bits, which is a call on processors of unknown age.
@@ -40,59 +41,81 @@ void Network::on_event(const Event& event) {
   if (serve(woken)) engine_.count_wake();
 }
 
+/// The packet's hop at its switch, which has links from `first` on.
+Hop Network::hop_of(const Event& event, Packet& packet, const Port& first) {
+  const Arrival arrival(event.payload);
+  if (arrival.knows_hop()) return arrival.hop();
+  const Transmitter& t = first.transmitter;
+  const PortLoad load({&state_of(first, packet.lane).queued, lane_stride_ * sizeof(Lane)},
+                      {&t.clock.free_at(), sizeof t}, {&t.rate, sizeof t}, engine_.now());
+  return router_.next(Vertex(event.target), PortNumber(event.detail), packet.route, load,
+                      rngs_[event.target]);
+}
+
 void Network::on_arrival(const Event& event) {
-  const auto p = static_cast<std::uint32_t>(event.payload);
+  const Arrival arrival(event.payload);
+  const std::uint32_t p = arrival.packet();
   const Vertex at(event.target);
   ++hops_;
-  if (topology_.is_host(at)) {
+  // Of a packet for a host no hop is known: mostly one question tells.
+  if (!arrival.knows_hop() && topology_.is_host(at)) {
     deliver(p);
     return;
   }
   Packet& packet = packets_[p];
-  const PortNumber in(event.detail);
-  const LinkId first = topology_.link({at, PortNumber(0)});
-  const std::uint32_t level = level_of_[packet.lane];
-  const Port of_first = port(first);
-  const Transmitter& t = of_first.transmitter;
-  const PortLoad load({&level_state(of_first, level).queued, lane_count_ * sizeof(Lane)},
-                      {&t.clock.free_at(), sizeof t}, {&t.rate, sizeof t}, engine_.now());
-  const Hop hop = router_.next(at, in, packet.route, load, rngs_[at.value()]);
+  const Port first = port(topology_.link({at, PortNumber(0)}));
+  const Hop hop = hop_of(event, packet, first);
   packet.route.channel = hop.channel;
   const std::uint32_t number = hop.port.value();
-  const Port out{(&of_first.transmitter)[number], of_first.lanes + number * lane_count_};
-  enqueue(out, level * channels_ + hop.channel, in, p);
+  const Port out{(&first.transmitter)[number], first.lanes + number * lane_stride_};
+  enqueue(out, facts_[packet.lane].first + hop.channel, PortNumber(event.detail), p);
 }
 
 void Network::enqueue(Port out, std::uint32_t lane_index, PortNumber in, std::uint32_t p) {
   Packet& packet = packets_[p];
-  const std::uint8_t level = level_of_[lane_index];
-  if (observer_ != nullptr) observer_->on_queued(engine_.now(), link(out), level, packet.bytes);
-  if (passes_at_once(out, lane_index, packet.bytes)) return transmit(out, lane_index, p);
-  Transmitter& t = out.transmitter;
+  if (observer_ != nullptr) [[unlikely]]
+    tell_queued(out, lane_index, packet.bytes);
+  if (passes_at_once(out, lane_index, packet.bytes)) return transmit<false>(out, lane_index, p);
+  LevelState& level = state_of(out, lane_index);
+  level.queued += packet.bytes;
+  level.waited -= ticks_of(engine_.now());
+  packet.next = kNone;
+  if (!join_queue(out, lane_index, in, p)) return;
+  out.transmitter.waiting |= std::uint64_t{1} << lane_index;
+  serve_as<false>(out);
+}
+
+/// The packet goes to the end of its queue. Returns whether it is the first one there.
+bool Network::join_queue(Port out, std::uint32_t lane_index, PortNumber in, std::uint32_t p) {
   Round& round = out.lanes[lane_index].round;
-  if (round.queues == kNone) round.queues = queues_.take(t.queue_kind);
-  packet.queue = options_.output_queues ? std::uint16_t{0} : in.value();
+  if (options_.output_queues) {
+    const bool is_first = round.head == kNone;
+    (is_first ? round.head : packets_[round.tail].next) = p;
+    round.tail = p;
+    return is_first;
+  }
+  if (round.queues == kNone) round.queues = queues_.take(out.transmitter.queue_kind);
+  Packet& packet = packets_[p];
+  packet.queue = in.value();
   const std::uint32_t q = round.queues + packet.queue;
   InputQueue& queue = queues_[q];
-  packet.next = kNone;
-  LevelState& of_level = level_state(out, level);
-  of_level.queued += packet.bytes;
-  of_level.waited -= ticks_of(engine_.now());
   if (queue.head != kNone) {
     packets_[queue.tail].next = p;
     queue.tail = p;
-    return;  // the queue has its place in the round already
+    return false;  // the queue has its place in the round already
   }
-  queue.head = queue.tail = p;
-  queue.next = kNone;
+  queue = {.head = p, .tail = p};
   if (round.head == kNone) {
     round.head = p;
   } else {
     queues_[round.tail].next = q;
   }
   round.tail = q;
-  t.waiting |= std::uint64_t{1} << lane_index;
-  serve(out);
+  return true;
+}
+
+void Network::tell_queued(Port out, std::uint32_t lane_index, std::uint32_t bytes) {
+  observer_->on_queued(engine_.now(), link(out), facts_[lane_index].level, bytes);
 }
 
 void Network::wake_at(Port port, PicoInstant at) {
@@ -103,25 +126,31 @@ void Network::wake_at(Port port, PicoInstant at) {
 }
 
 bool Network::serve(Port port) {
+  return port.transmitter.at_host ? serve_as<true>(port) : serve_as<false>(port);
+}
+
+template <bool kAtHost>
+bool Network::serve_as(Port port) {
   Transmitter& t = port.transmitter;
   if (t.waiting == 0 || !t.up) return false;
   if (t.clock.free_at() > engine_.now()) {
     wake_at(port, t.clock.free_at());
     return false;
   }
-  const std::uint32_t lane_index = pick(port);
-  if (lane_index == kNone) return false;
-  const std::uint32_t p = t.at_host ? make_packet(port, lane_index) : take_packet(port, lane_index);
-  const bool message_sent = t.at_host && packets_[p].last;
+  const Pick picked = pick<kAtHost>(port);
+  if (picked.lane == kNone) return false;
+  const std::uint32_t p = kAtHost ? make_packet(port, picked.lane) : take_packet(port, picked.lane);
+  charge(port, picked, packets_[p].bytes);
+  const bool message_sent = kAtHost && packets_[p].last;
   const std::uint32_t m = packets_[p].message;
-  transmit(port, lane_index, p);
+  transmit<kAtHost>(port, picked.lane, p);
   const PicoInstant free = t.clock.free_at();
   if (t.waiting != 0) wake_at(port, free);
   // Last, since the user may post more.
   if (message_sent && !std::exchange(messages_[m].sent, true)) {
     users_[messages_[m].request.user]->on_sent(messages_[m], free);
   }
-  if (border_ != nullptr && t.at_host) release(m);
+  if (kAtHost && border_ != nullptr) release(m);
   return true;
 }
 
@@ -133,16 +162,15 @@ bool Network::passes_at_once(Port port, std::uint32_t lane_index, std::uint32_t 
   Room& behind = room(port, lane_index);
   take_returns(port, behind);
   if (!behind.fits(port.lanes[lane_index].used, bytes, reserve_)) return false;
-  std::uint32_t priority = 0;
-  while ((priorities_[priority].lanes >> lane_index & 1) == 0) ++priority;
-  const std::uint32_t level = level_of_[lane_index];
-  charge(port, priority, lane_index, static_cast<std::uint16_t>(1U << level), bytes);
+  const auto alone = static_cast<std::uint16_t>(1U << facts_[lane_index].level);
+  charge(port, {.lane = lane_index, .waiting = alone}, bytes);
   return true;
 }
 
+template <bool kAtHost>
 std::uint32_t Network::head_bytes(Port port, std::uint32_t lane_index) const {
   const std::uint32_t head = port.lanes[lane_index].round.head;
-  if (!port.transmitter.at_host) return packets_[head].bytes;
+  if constexpr (!kAtHost) return packets_[head].bytes;
   const Message& message = messages_[head];
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(message.to_send, options_.mtu)) +
          header_of(message.request);
@@ -161,7 +189,8 @@ void Network::take_returns(Port port, Room& of) {
 void Network::advance_returns(Room& of) {
   const std::uint32_t last = of.last_return;
   const std::uint32_t first = returns_[last].next;
-  set_next(of, returns_[first]);
+  const CreditReturn& earliest = returns_[first];
+  set_next(of, earliest.at, earliest.bytes, earliest.lane);
   if (first == last) {
     of.last_return = kNone;
   } else {
@@ -170,20 +199,21 @@ void Network::advance_returns(Room& of) {
   returns_.give_back(first);
 }
 
-void Network::set_next(Room& of, const CreditReturn& earliest) {
-  of.next_at = earliest.at;
-  of.next_bytes = earliest.bytes & 0x3fffff;
-  of.next_lane = earliest.lane & 63;
+void Network::set_next(Room& of, PicoInstant at, std::uint32_t bytes, std::uint32_t lane) {
+  of.next_at = at;
+  of.next_bytes = bytes & 0x3fffff;
+  of.next_lane = lane & 63;
 }
 
 /// Whether the lane's next packet fits into the buffer behind the link; if not, sees to it that the
 /// transmitter looks again when some room comes back. That may be earlier than is known now: more
 /// credits may become known, not in the order of their time.
+template <bool kAtHost>
 bool Network::has_credit(Port port, std::uint32_t lane_index) {
   Room& behind = room(port, lane_index);
   take_returns(port, behind);
   const std::uint32_t used = port.lanes[lane_index].used;
-  const bool fits = behind.fits(used, head_bytes(port, lane_index), reserve_);
+  const bool fits = behind.fits(used, head_bytes<kAtHost>(port, lane_index), reserve_);
   behind.starved = fits ? 0 : 1;
   if (!fits && behind.has_return()) wake_at(port, behind.next_at);
   return fits;
@@ -192,19 +222,20 @@ bool Network::has_credit(Port port, std::uint32_t lane_index) {
 std::uint16_t Network::waiting_levels(std::uint64_t lanes) const {
   if (channels_ == 1) return static_cast<std::uint16_t>(lanes);
   std::uint32_t levels = 0;
-  for (; lanes != 0; lanes &= lanes - 1) levels |= 1U << level_of_[std::countr_zero(lanes)];
+  for (; lanes != 0; lanes &= lanes - 1) levels |= 1U << facts_[std::countr_zero(lanes)].level;
   return static_cast<std::uint16_t>(levels);
 }
 
 /// The lane of the level that may send: its channel classes take turns. kNone: none can.
+template <bool kAtHost>
 std::uint32_t Network::able_lane(Port port, std::uint32_t level) {
   const std::uint32_t first = level * channels_;
-  if (port.transmitter.at_host) {  // hosts send in class 0
+  if (kAtHost) {  // hosts send in class 0
     if (!gap_is_over(port, first)) return kNone;
   } else if (channels_ > 1) {
     return able_class(port, level);
   }
-  return has_credit(port, first) ? first : kNone;
+  return has_credit<kAtHost>(port, first) ? first : kNone;
 }
 
 std::uint32_t Network::able_class(Port port, std::uint32_t level) {
@@ -214,69 +245,82 @@ std::uint32_t Network::able_class(Port port, std::uint32_t level) {
   const auto last = static_cast<std::uint32_t>(turns >> (4 * level) & 15);
   for (std::uint32_t i = 1; i <= channels_; ++i) {
     const std::uint32_t lane_index = first + (last + i) % channels_;
-    if ((t.waiting >> lane_index & 1) != 0 && has_credit(port, lane_index)) return lane_index;
+    if ((t.waiting >> lane_index & 1) != 0 && has_credit<false>(port, lane_index))
+      return lane_index;
   }
   return kNone;
 }
 
-/// The lane that sends next, charged for its packet; kNone: none can.
-std::uint32_t Network::pick(Port port) {
+/// The lane that sends next; kNone: none can.
+template <bool kAtHost>
+Network::Pick Network::pick(Port port) {
   const std::uint64_t waiting = port.transmitter.waiting;
   for (std::uint32_t priority = 0; priority < priorities_.size(); ++priority) {
     const std::uint16_t levels = waiting_levels(waiting & priorities_[priority].lanes);
     if (levels == 0) continue;
     const std::uint32_t lane_index =
-        is_single(levels) ? able_lane(port, static_cast<std::uint32_t>(std::countr_zero(levels)))
-                          : choose(port, priority, levels);
-    if (lane_index == kNone) continue;
-    charge(port, priority, lane_index, levels, head_bytes(port, lane_index));
-    return lane_index;
+        is_single(levels)
+            ? able_lane<kAtHost>(port, static_cast<std::uint32_t>(std::countr_zero(levels)))
+            : choose<kAtHost>(port, priority, levels);
+    if (lane_index != kNone) return {.lane = lane_index, .waiting = levels};
   }
-  return kNone;
+  return {};
 }
 
 /// Weighted round robin among several waiting levels of one priority: the level whose turn it is
 /// goes on until its allowance is used up; then it is the next one's turn. A level that waits for
 /// credits in its turn is passed over; it keeps the rest of its allowance, and goes first when it
 /// can. Changes nothing of that: how often it is asked depends on how the work is split.
+template <bool kAtHost>
 std::uint32_t Network::choose(Port port, std::uint32_t priority, std::uint16_t waiting) {
   const Transmitter& t = port.transmitter;
   for (std::uint32_t left = t.passed_over & waiting; left != 0; left &= left - 1) {
-    const std::uint32_t able = able_lane(port, static_cast<std::uint32_t>(std::countr_zero(left)));
+    const auto level = static_cast<std::uint32_t>(std::countr_zero(left));
+    const std::uint32_t able = able_lane<kAtHost>(port, level);
     if (able != kNone) return able;
   }
   const std::uint32_t turn = turn_of(t, priority);
   if ((waiting >> turn & 1) != 0 && level_state(port, turn).allowance > 0) {
-    const std::uint32_t able = able_lane(port, turn);
+    const std::uint32_t able = able_lane<kAtHost>(port, turn);
     if (able != kNone) return able;
   }
   const std::uint32_t first = after(turn, waiting);
   std::uint32_t next = first;
   do {
-    const std::uint32_t able = able_lane(port, next);
+    const std::uint32_t able = able_lane<kAtHost>(port, next);
     if (able != kNone) return able;
     next = after(next, waiting);
   } while (next != first);
   return kNone;
 }
 
-/// The lane sends so many bytes: its level's turn comes, if it was not, and is charged. A packet's
-/// excess over the allowance is taken from the next one, so that shares hold in bytes.
-void Network::charge(Port port, std::uint32_t priority, std::uint32_t lane_index,
-                     std::uint16_t waiting, std::uint32_t bytes) {
-  const std::uint32_t level = level_of_[lane_index];
+/// The lane sends so many bytes: its level's turn comes, if it was not, and is charged.
+void Network::charge(Port port, Pick pick, std::uint32_t bytes) {
+  Transmitter& t = port.transmitter;
+  const LaneFacts facts = facts_[pick.lane];
+  const std::uint32_t level = facts.level;
   if (channels_ > 1) {
-    const std::uint64_t channel = lane_index - level * channels_;
     std::uint64_t& class_turns = class_turns_[link(port).value()];
     class_turns &= ~(std::uint64_t{15} << (4 * level));
-    class_turns |= channel << (4 * level);
+    class_turns |= std::uint64_t{facts.channel} << (4 * level);
   }
-  if (is_single(priorities_[priority].levels)) return;
-  charge_level(port, priority, level, waiting, bytes);
+  const std::uint16_t members = priorities_[facts.priority].levels;
+  if (is_single(members)) return;
+  // Mostly it is the turn of the only level that waits, again and again.
+  LevelState& of = state_of(port, pick.lane);
+  const bool is_turn = turn_of(t, facts.priority) == level && (t.passed_over & members) == 0;
+  const bool is_alone = pick.waiting == 1U << level;
+  if (!is_turn || (of.allowance <= 0 && !is_alone)) {
+    return charge_turn(port, facts.priority, level, pick.waiting, bytes);
+  }
+  if (of.allowance <= 0) of.allowance += allowances_[level];
+  of.allowance -= static_cast<std::int32_t>(bytes);
 }
 
-void Network::charge_level(Port port, std::uint32_t priority, std::uint32_t level,
-                           std::uint16_t waiting, std::uint32_t bytes) {
+/// The same where turns pass from level to level. A packet's excess over the allowance is taken
+/// from the next one, so that shares hold in bytes.
+void Network::charge_turn(Port port, std::uint32_t priority, std::uint32_t level,
+                          std::uint16_t waiting, std::uint32_t bytes) {
   Transmitter& t = port.transmitter;
   const std::uint16_t members = priorities_[priority].levels;
   // A level that has nothing to send saves nothing up.
@@ -308,11 +352,9 @@ void Network::move_turn(Port port, std::uint32_t priority, std::uint32_t level,
   Transmitter& t = port.transmitter;
   const std::uint32_t before = turn_of(t, priority);
   pass(port, before, (waiting >> before & 1) != 0);
-  const auto quantum = static_cast<std::int32_t>(options_.mtu + options_.packet_overhead);
   for (std::uint32_t next = after(before, waiting);; next = after(next, waiting)) {
     LevelState& of = level_state(port, next);
-    const std::int32_t share = options_.levels[next].weight * quantum;
-    of.allowance = std::min(of.allowance + share, share);
+    of.allowance = std::min(of.allowance + allowances_[next], allowances_[next]);
     if (next == level) break;
     pass(port, next, true);
   }
@@ -324,9 +366,18 @@ std::uint32_t Network::take_packet(Port port, std::uint32_t lane_index) {
   Transmitter& t = port.transmitter;
   Round& from = port.lanes[lane_index].round;
   const std::uint32_t p = from.head;
-  const std::uint32_t q = from.queues + packets_[p].queue;
+  const Packet& packet = packets_[p];
+  LevelState& level = state_of(port, lane_index);
+  level.queued -= packet.bytes;
+  level.waited += ticks_of(engine_.now());
+  if (options_.output_queues) {
+    from.head = packet.next;
+    if (from.head == kNone) t.waiting &= ~(std::uint64_t{1} << lane_index);
+    return p;
+  }
+  const std::uint32_t q = from.queues + packet.queue;
   InputQueue& queue = queues_[q];
-  queue.head = packets_[p].next;
+  queue.head = packet.next;
   const std::uint32_t next = std::exchange(queue.next, kNone);
   from.head = next == kNone ? queue.head : queues_[next].head;
   if (queue.head != kNone) {  // to the end of the round
@@ -336,9 +387,6 @@ std::uint32_t Network::take_packet(Port port, std::uint32_t lane_index) {
     t.waiting &= ~(std::uint64_t{1} << lane_index);
     queues_.give_back(t.queue_kind, std::exchange(from.queues, kNone));
   }
-  LevelState& level = level_state(port, level_of_[lane_index]);
-  level.queued -= packets_[p].bytes;
-  level.waited += ticks_of(engine_.now());
   return p;
 }
 
@@ -346,14 +394,14 @@ std::uint32_t Network::take_packet(Port port, std::uint32_t lane_index) {
 void Network::leave_buffer(const Packet& packet, PicoInstant departure) {
   const Port by = port(LinkId(packet.arrived_by));
   const PicoInstant returned = departure + latencies_[room(by, packet.lane).kind];
-  if (border_ == nullptr || owns(by.transmitter.own)) {
-    return_credit(by, packet.lane, packet.bytes, returned);
-  } else {
+  if (border_ != nullptr && !owns(by.transmitter.own)) [[unlikely]] {
     border_->send(
         by.transmitter.own,
         CreditCrossing{
             .link = packet.arrived_by, .lane = packet.lane, .bytes = packet.bytes, .at = returned});
+    return;
   }
+  note_return(by, returned, packet.bytes, packet.lane);
 }
 
 /// Takes room behind the link, and counts the packet.
@@ -362,61 +410,84 @@ void Network::take_room(Port port, std::uint32_t lane_index, std::uint32_t bytes
   std::uint32_t& used = port.lanes[lane_index].used;
   WEFT_CHECK(behind.fits(used, bytes, reserve_), "link {} overruns the buffer behind it",
              link(port).value());
-  behind.take(used, bytes, reserve_);
-  const std::uint8_t level = level_of_[lane_index];
-  Lane& counts = port.lanes[level * channels_];
-  if (++counts.packets == 0) ++packets_overflown_[{link(port).value(), level}];
+  behind.shared -= Room::of_shared(used, bytes, reserve_);
+  used += bytes;
+  const LaneFacts facts = facts_[lane_index];
+  Lane& counts = port.lanes[facts.first];
   counts.level.bytes += bytes;
+  if (++counts.packets == 0) [[unlikely]]
+    count_overflow(port, facts.level);
 }
 
+void Network::count_overflow(Port port, std::uint32_t level) {
+  ++packets_overflown_[{link(port).value(), static_cast<std::uint8_t>(level)}];
+}
+
+/// The link is free, and begins to send now.
+template <bool kAtHost>
 void Network::transmit(Port port, std::uint32_t lane_index, std::uint32_t p) {
   Transmitter& t = port.transmitter;
   Packet& packet = packets_[p];
   auto [start, departure] = t.clock.send(engine_.now(), packet.bytes, t.rate);
-  if (departure < packet.tail) {  // its end has not come in yet: the link waits for it
+  if (!kAtHost && departure < packet.tail) {  // its end has not come in yet: the link waits for it
     t.clock.occupy_until(packet.tail);
     departure = packet.tail;
   }
   const PicoDuration cable = latency(t.kind);
   const PicoInstant arrival = departure + cable;
-  if (packet.arrived_by != kNone) leave_buffer(packet, departure);
+  if (!kAtHost) leave_buffer(packet, departure);
   take_room(port, lane_index, packet.bytes);
-  if (observer_ != nullptr) {
-    const Message& message = messages_[packet.message];
-    const std::uint64_t waited = packet.bytes - (t.at_host ? header_of(message.request) : 0);
-    observer_->on_transmit(link(port), packet, message, waited, {start, departure, arrival});
-  }
-  if (!losses_.empty() && loses(link(port))) return lose(port, lane_index, p, arrival);
+  if (looks_closer_ && is_lost(port, lane_index, p, {start, departure, arrival})) return;
   packet.lane = static_cast<std::uint16_t>(lane_index);
 
   PicoInstant at = arrival;
   if (t.to_host) {
     // A host takes every packet: the room is free again at once.
     packet.arrived_by = kNone;
-    return_credit(port, lane_index, packet.bytes, arrival + cable);
+    return_credit(port, arrival + cable, packet.bytes, lane_index);
   } else {
     packet.arrived_by = link(port).value();
     packet.tail = arrival + options_.switch_delay;
     at = options_.cut_through ? start + cable + options_.switch_delay : packet.tail;
   }
-  if (!owns(t.peer)) return send_across(port, at, p);
+  if (!owns(t.peer)) [[unlikely]]
+    return send_across(port, at, p);
+  const Arrival next(p, t.to_host ? std::nullopt : router_.foresee(t.peer, packet.route));
   engine_.schedule(t.own.value(), at, EventKind::packet_arrives, t.peer.value(),
-                   t.peer_port.value(), p);
+                   t.peer_port.value(), next.payload());
 }
 
-void Network::return_credit(Port port, std::uint32_t lane_index, std::uint32_t bytes,
-                            PicoInstant at) {
-  Room& to = room(port, lane_index);
-  const CreditReturn more{.at = at, .bytes = bytes, .lane = lane_index, .next = kNone};
+/// What happens to few transmissions: an observer is told, and a lossy link may lose the packet.
+bool Network::is_lost(Port port, std::uint32_t lane_index, std::uint32_t p,
+                      const net::Transit& transit) {
+  const Packet& packet = packets_[p];
+  if (observer_ != nullptr) {
+    const Message& message = messages_[packet.message];
+    const std::uint64_t header = port.transmitter.at_host ? header_of(message.request) : 0;
+    observer_->on_transmit(link(port), packet, message, packet.bytes - header, transit);
+  }
+  if (losses_.empty() || !loses(link(port))) return false;
+  lose(port, lane_index, p, transit.arrival);
+  return true;
+}
+
+void Network::return_credit(Port port, PicoInstant at, std::uint32_t bytes, std::uint32_t lane) {
+  note_return(port, at, bytes, lane);
+}
+
+/// Room comes back to the transmitter at that time. Its members are not in a record, since that
+/// would go through memory.
+void Network::note_return(Port port, PicoInstant at, std::uint32_t bytes, std::uint32_t lane) {
+  Room& to = room(port, lane);
   // A link that waits for credits has to be woken for those that have come back.
   if (to.starved == 0) take_returns(port, to);
   if (!to.has_return()) {
-    set_next(to, more);
+    set_next(to, at, bytes, lane);
   } else if (at < to.next_at) {
-    add_return(to, {.at = to.next_at, .bytes = to.next_bytes, .lane = to.next_lane}, true);
-    set_next(to, more);
+    insert_return(to, to.next_at, to.next_bytes, to.next_lane);
+    set_next(to, at, bytes, lane);
   } else {
-    add_return(to, more, false);
+    add_return(to, at, bytes, lane);
   }
   if (to.starved == 0) return;
   // Room may have come back already while the link was busy with another lane.
@@ -424,26 +495,32 @@ void Network::return_credit(Port port, std::uint32_t lane_index, std::uint32_t b
   wake_at(port, std::max(free, to.next_at));
 }
 
-/// Behind the earliest return, in order of time: before all others if it `is_first`, else behind
-/// those that come at the same time. Mostly it is the last; but packets for different outputs leave
-/// a buffer in any order.
-void Network::add_return(Room& to, const CreditReturn& more, bool is_first) {
-  const std::uint32_t r = returns_.take();
-  returns_[r] = more;
+/// Behind the earliest return, in order of time, and behind those that come at the same time.
+/// Mostly it is the last; but packets for different outputs leave a buffer in any order.
+void Network::add_return(Room& to, PicoInstant at, std::uint32_t bytes, std::uint32_t lane) {
   const std::uint32_t last = to.last_return;
-  if (last == kNone) {
-    returns_[r].next = r;
-    to.last_return = r;
-    return;
-  }
+  if (last == kNone) return insert_return(to, at, bytes, lane);
+  const bool is_last = returns_[last].at <= at;
   std::uint32_t before = last;
-  const bool is_last = !is_first && returns_[last].at <= more.at;
-  if (!is_first && !is_last) {
-    while (returns_[returns_[before].next].at <= more.at) before = returns_[before].next;
+  if (!is_last) {
+    while (returns_[returns_[before].next].at <= at) before = returns_[before].next;
   }
-  returns_[r].next = returns_[before].next;
+  const std::uint32_t r = returns_.take();
+  returns_[r] = {.at = at, .bytes = bytes, .lane = lane, .next = returns_[before].next};
   returns_[before].next = r;
   if (is_last) to.last_return = r;
+}
+
+/// In front of all others but the earliest.
+void Network::insert_return(Room& to, PicoInstant at, std::uint32_t bytes, std::uint32_t lane) {
+  const std::uint32_t r = returns_.take();
+  std::uint32_t next = r;
+  if (to.last_return == kNone) {
+    to.last_return = r;
+  } else {
+    next = std::exchange(returns_[to.last_return].next, r);
+  }
+  returns_[r] = {.at = at, .bytes = bytes, .lane = lane, .next = next};
 }
 
 }  // namespace weft::sim

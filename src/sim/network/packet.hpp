@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "sim/network/pool.hpp"
 #include "sim/routing/router.hpp"
@@ -23,6 +24,30 @@ struct alignas(64) Packet {
   bool last = false;                 ///< no packet of the message follows
 };
 static_assert(sizeof(Packet) == 64);
+
+/// The payload of an arrival's event: the packet and, if the router foresees it, its next hop.
+class Arrival {
+ public:
+  explicit Arrival(std::uint64_t payload) : payload_(payload) {}
+  Arrival(std::uint32_t packet, const std::optional<Hop>& next) : payload_(packet) {
+    if (!next) return;
+    payload_ |=
+        known | std::uint64_t{next->channel} << 48 | std::uint64_t{next->port.value()} << 32;
+  }
+
+  std::uint64_t payload() const { return payload_; }
+  std::uint32_t packet() const { return static_cast<std::uint32_t>(payload_); }
+  bool knows_hop() const { return (payload_ & known) != 0; }
+  Hop hop() const {
+    return {.port = PortNumber(static_cast<std::uint16_t>(payload_ >> 32)),
+            .channel = static_cast<std::uint8_t>(payload_ >> 48)};
+  }
+
+ private:
+  static constexpr std::uint64_t known = std::uint64_t{1} << 63;
+
+  std::uint64_t payload_;
+};
 
 /// A message that a user of the network sends.
 struct MessageRequest {

@@ -162,14 +162,14 @@ class FatTreeRouter final : public Router {
     }
   }
 
-  std::optional<PortNumber> foresee(Vertex at, const RouteState& state) const override {
+  std::optional<Hop> foresee(Vertex at, const RouteState& state) const override {
     const TreeSwitch& here = tree_.at(at);
     const Ports ports = ports_of(here, Tree::offset(here, state.destination));
-    if (ports.count == 1) return ports.at(0);
+    if (ports.count == 1) return Hop{.port = ports.at(0)};
     if constexpr (Policy::looks_at_load) {
       return std::nullopt;
     } else {
-      return ports.at(Policy::choose(tree_, here, at, state, ports));
+      return Hop{.port = ports.at(Policy::choose(tree_, here, at, state, ports))};
     }
   }
 

@@ -97,9 +97,10 @@ class Router {
   /// `rng` is the switch's. No allocation, no locks: this is called for every packet and hop.
   virtual Hop next(Vertex at, PortNumber in, RouteState& state, const PortLoad& load,
                    Rng& rng) const = 0;
-  /// The port that `next` will choose here, where that depends on the state alone; none: it may
-  /// look at loads or draw. For callers that prefetch data of that port.
-  virtual std::optional<PortNumber> foresee(Vertex /*at*/, const RouteState& /*state*/) const {
+  /// The hop that `next` will return here, where that depends on the state alone and leaves it as
+  /// it is; none: `next` may look at loads, draw, or change the state. A caller that knows the hop
+  /// need not call `next`.
+  virtual std::optional<Hop> foresee(Vertex /*at*/, const RouteState& /*state*/) const {
     return std::nullopt;
   }
   /// Every hop that `next` might choose here, with the state after it; for the check of deadlocks

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "sim/routing/test_walk.hpp"
 #include "sim/topology/topology_file.hpp"
@@ -85,8 +86,12 @@ TEST(router_choices, hold_each_hop_that_is_taken_or_foreseen) {
         choices.clear();
         router->choices(at.vertex, at.port, state, choices);
         const auto foreseen = router->foresee(at.vertex, state);
+        const RouteState before = state;
         const Hop hop = router->next(at.vertex, at.port, state, PortLoad(queued), rng);
-        EXPECT_EQ(foreseen.value_or(hop.port), hop.port) << name << " on " << text;
+        EXPECT_EQ(foreseen.value_or(hop).port, hop.port) << name << " on " << text;
+        EXPECT_EQ(foreseen.value_or(hop).channel, hop.channel) << name << " on " << text;
+        const bool is_same = std::memcmp(&before, &state, sizeof state) == 0;
+        EXPECT_TRUE(!foreseen || is_same) << name << " on " << text;
         const bool is_fixed = name == "d-mod-k" || name == "ecmp";
         EXPECT_TRUE(!is_fixed || foreseen.has_value()) << name << " on " << text;
         EXPECT_TRUE(std::any_of(choices.begin(), choices.end(),

@@ -35,8 +35,8 @@ class TableRouter final : public Router {
     return {.port = port_of(at, state)};
   }
 
-  std::optional<PortNumber> foresee(Vertex at, const RouteState& state) const override {
-    return port_of(at, state);
+  std::optional<Hop> foresee(Vertex at, const RouteState& state) const override {
+    return Hop{.port = port_of(at, state)};
   }
 
   void choices(Vertex at, PortNumber, const RouteState& state,
