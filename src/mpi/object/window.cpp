@@ -29,6 +29,12 @@ Buffer plain(std::vector<std::byte>& memory) {
   return {memory.data(), memory.size(), &plain_bytes()};
 }
 
+std::vector<std::byte> packed(const Buffer& elements) {
+  std::vector<std::byte> bytes(elements.bytes());
+  elements.type->pack(elements.address, elements.count, bytes.data());
+  return bytes;
+}
+
 }  // namespace
 
 /// Begins each message to a target. The runs of an element follow, unless elements have no gaps,
@@ -44,7 +50,37 @@ struct Window::Ask {
   std::uint64_t count = 0;
   std::uint64_t element_bytes = 0;
   std::int64_t extent = 0;
+
+  /// The message with it.
+  std::vector<std::byte> about(const Target& target, std::span<const std::byte> more) const;
+  bool has_elements_as_answer() const {
+    return kind == Kind::get || kind == Kind::get_accumulate || kind == Kind::compare_and_swap;
+  }
 };
+
+std::vector<std::byte> Window::Ask::about(const Target& target,
+                                          std::span<const std::byte> more) const {
+  Ask head = *this;
+  std::span<const Run> element;
+  if (target.type != nullptr) {
+    head.basic = target.type->basic();
+    head.offset = target.offset;
+    head.count = target.count;
+    head.element_bytes = target.type->size();
+    head.extent = target.type->extent();
+    if (!target.type->is_contiguous()) element = target.type->runs();
+  }
+  head.runs = static_cast<std::uint32_t>(element.size());
+  std::vector<std::byte> bytes(sizeof head + element.size_bytes() + more.size());
+  std::memcpy(bytes.data(), &head, sizeof head);
+  if (!element.empty()) {
+    std::memcpy(bytes.data() + sizeof head, element.data(), element.size_bytes());
+  }
+  if (!more.empty()) {
+    std::memcpy(bytes.data() + sizeof head + element.size_bytes(), more.data(), more.size());
+  }
+  return bytes;
+}
 
 struct Window::Incoming {
   Request request;
@@ -92,31 +128,28 @@ void Window::send(std::uint32_t to, std::int32_t tag, std::vector<std::byte> byt
 }
 
 void Window::ask(const Ask& ask, const Target& target, std::span<const std::byte> more) {
-  Ask head = ask;
-  std::span<const Run> runs;
-  if (target.type != nullptr) {
-    head.basic = target.type->basic();
-    head.offset = target.offset;
-    head.count = target.count;
-    head.element_bytes = target.type->size();
-    head.extent = target.type->extent();
-    if (!target.type->is_contiguous()) runs = target.type->runs();
-  }
-  head.runs = static_cast<std::uint32_t>(runs.size());
-  std::vector<std::byte> bytes(sizeof head + runs.size_bytes() + more.size());
-  std::memcpy(bytes.data(), &head, sizeof head);
-  if (!runs.empty()) std::memcpy(bytes.data() + sizeof head, runs.data(), runs.size_bytes());
-  if (!more.empty()) {
-    std::memcpy(bytes.data() + sizeof head + runs.size_bytes(), more.data(), more.size());
-  }
   is_dirty_[target.rank] = true;
-  send(target.rank, ask_tag, std::move(bytes));
+  send(target.rank, ask_tag, ask.about(target, more));
 }
 
-void Window::ask(const Ask& ask, const Target& target, const Buffer& more) {
-  std::vector<std::byte> packed(more.bytes());
-  more.type->pack(more.address, more.count, packed.data());
-  this->ask(ask, target, packed);
+/// An access that has no answer.
+void Window::change(const Ask& ask, const Target& target, const Buffer& with) {
+  const std::vector<std::byte> values = packed(with);
+  if (target.rank == group_.rank) return void(carry_out(ask.about(target, values)));
+  this->ask(ask, target, values);
+}
+
+/// An access whose answer has the elements before it.
+void Window::fetch(const Ask& ask, const Target& target, std::span<const std::byte> more,
+                   const Buffer& into, Request* request) {
+  if (target.rank != group_.rank) {
+    expect(target.rank, into, request);
+    return this->ask(ask, target, more);
+  }
+  const std::vector<std::byte> old = carry_out(ask.about(target, more));
+  into.type->unpack(std::span(old).first(std::min<std::size_t>(old.size(), into.bytes())),
+                    into.address);
+  if (request != nullptr) request->done = true;
 }
 
 void Window::expect(std::uint32_t from, const Buffer& into, Request* request) {
@@ -166,37 +199,31 @@ void Window::finish_requests() {
 }
 
 void Window::put(const Target& target, const Buffer& from) {
-  ask({.kind = Kind::put}, target, from);
+  change({.kind = Kind::put}, target, from);
 }
 
 void Window::get(const Target& target, const Buffer& into, Request* request) {
-  expect(target.rank, into, request);
-  ask({.kind = Kind::get}, target, std::span<const std::byte>());
+  fetch({.kind = Kind::get, .change = Change::nothing}, target, {}, into, request);
 }
 
 void Window::accumulate(const Target& target, const Buffer& from, Change change, Fold fold) {
-  ask({.kind = Kind::accumulate, .change = change, .fold = fold}, target, from);
+  this->change({.kind = Kind::accumulate, .change = change, .fold = fold}, target, from);
 }
 
 void Window::get_accumulate(const Target& target, const Buffer& from, const Buffer& into,
                             Change change, Fold fold, Request* request) {
-  expect(target.rank, into, request);
-  const Ask head{.kind = Kind::get_accumulate, .change = change, .fold = fold};
-  if (change == Change::nothing) {
-    ask(head, target, std::span<const std::byte>());
-  } else {
-    ask(head, target, from);
-  }
+  const auto values = change != Change::nothing ? packed(from) : std::vector<std::byte>();
+  fetch({.kind = Kind::get_accumulate, .change = change, .fold = fold}, target, values, into,
+        request);
 }
 
 void Window::compare_and_swap(const Target& target, const void* wanted, const void* expected,
                               const Buffer& into, Request* request) {
-  expect(target.rank, into, request);
   const std::uint64_t size = target.type->size();
   std::vector<std::byte> both(2 * size);
   target.type->pack(wanted, 1, both.data());
   target.type->pack(expected, 1, both.data() + size);
-  ask({.kind = Kind::compare_and_swap}, target, both);
+  fetch({.kind = Kind::compare_and_swap}, target, both, into, request);
 }
 
 void Window::await(std::uint32_t target) {
@@ -206,7 +233,7 @@ void Window::await(std::uint32_t target) {
 /// A question whose answer is empty.
 void Window::signal(std::uint32_t target, const Ask& ask) {
   expect(target, {nullptr, 0, &plain_bytes()}, nullptr);
-  this->ask(ask, {.rank = target}, std::span<const std::byte>());
+  this->ask(ask, {.rank = target}, {});
 }
 
 void Window::flush(std::uint32_t target) {
@@ -337,8 +364,10 @@ void Window::serve_one(std::uint32_t origin, std::span<const std::byte> message)
       is_exclusive_ = false;
       send(origin, answer_tag, {});
       return give_locks();
-    default:
-      return serve_elements(origin, ask, message.subspan(sizeof ask));
+    default: {
+      auto old = carry_out(message);
+      if (ask.has_elements_as_answer()) send(origin, answer_tag, std::move(old));
+    }
   }
 }
 
@@ -354,9 +383,13 @@ void Window::give_locks() {
   }
 }
 
-void Window::serve_elements(std::uint32_t origin, const Ask& ask, std::span<const std::byte> rest) {
+/// Returns the elements before the access, unless nobody asks for them.
+std::vector<std::byte> Window::carry_out(std::span<const std::byte> question) {
+  Ask ask;
+  std::memcpy(&ask, question.data(), sizeof ask);
+  std::span<const std::byte> rest = question.subspan(sizeof ask);
   std::vector<Run> runs(ask.runs);
-  if (rest.size() < runs.size() * sizeof(Run)) return;
+  if (rest.size() < runs.size() * sizeof(Run)) return {};
   if (runs.empty()) {
     runs.push_back({0, ask.element_bytes});
   } else {
@@ -365,26 +398,26 @@ void Window::serve_elements(std::uint32_t origin, const Ask& ask, std::span<cons
   }
   const Datatype element = Datatype::of_runs(runs, ask.extent);
   std::byte* const at = base_ + ask.offset;
-  if (ask.kind == Kind::put) return element.unpack(rest, at);
-  std::vector<std::byte> old(ask.count * element.size());
-  element.pack(at, ask.count, old.data());
-  if (ask.kind == Kind::get) return send(origin, answer_tag, std::move(old));
+  std::vector<std::byte> old;
+  if (ask.kind != Kind::put) {
+    old.resize(ask.count * element.size());
+    element.pack(at, ask.count, old.data());
+  }
   if (ask.kind == Kind::compare_and_swap) {
     const std::size_t size = rest.size() / 2;
     if (std::memcmp(old.data(), rest.data() + size, size) == 0) {
       element.unpack(rest.first(size), at);
     }
-    return send(origin, answer_tag, std::move(old));
-  }
-  if (ask.change == Change::replace) element.unpack(rest, at);
-  if (ask.change == Change::fold) {
+  } else if (ask.change == Change::replace) {
+    element.unpack(rest, at);
+  } else if (ask.change == Change::fold) {
     std::vector<std::byte> now = old;
     const std::vector<std::byte> with(rest.begin(), rest.end());  // aligned
     (void)fold(ask.fold, ask.basic, with.data(), now.data(),
                now.size() / value_bytes_of(ask.basic));
     element.unpack(now, at);
   }
-  if (ask.kind == Kind::get_accumulate) send(origin, answer_tag, std::move(old));
+  return old;
 }
 
 }  // namespace weft::mpi

@@ -44,8 +44,9 @@ class Window {
   /// Nobody accesses it any more.
   void close() { is_closed_ = true; }
 
-  // However many are under way, an access takes constant time, but for its elements. One for whose
-  // answer there are `most_coming` bytes too many under way blocks until earlier ones have come.
+  // An access of the process's own part takes place at once. However many others are under way, an
+  // access takes constant time, but for its elements. One for whose answer there are `most_coming`
+  // bytes too many under way blocks until earlier ones have come.
   static constexpr std::uint64_t most_coming = std::uint64_t{32} << 20;
 
   /// The origin's buffer may change at once: it is copied.
@@ -101,7 +102,9 @@ class Window {
 
   void send(std::uint32_t to, std::int32_t tag, std::vector<std::byte> bytes);
   void ask(const Ask& ask, const Target& target, std::span<const std::byte> more);
-  void ask(const Ask& ask, const Target& target, const Buffer& more);
+  void change(const Ask& ask, const Target& target, const Buffer& with);
+  void fetch(const Ask& ask, const Target& target, std::span<const std::byte> more,
+             const Buffer& into, Request* request);
   void expect(std::uint32_t from, const Buffer& into, Request* request);
   void make_room(std::uint64_t bytes);
   bool has_answered(std::uint32_t target);
@@ -110,7 +113,7 @@ class Window {
   void signal(std::uint32_t target, const Ask& ask);
   bool serve();
   void serve_one(std::uint32_t origin, std::span<const std::byte> message);
-  void serve_elements(std::uint32_t origin, const Ask& ask, std::span<const std::byte> rest);
+  std::vector<std::byte> carry_out(std::span<const std::byte> question);
   void give_locks();
 
   Transfer& transfer_;

@@ -48,6 +48,33 @@ TEST(window, an_access_takes_place_when_its_target_turns) {
   EXPECT_EQ(memory[2], 100);
 }
 
+TEST(window, an_access_of_its_own_part_takes_place_at_once) {
+  World pair(2);
+  std::vector<std::int32_t> memory{1, 2, 3, 4};
+  Window window(pair[0], pair.group(0), reinterpret_cast<std::byte*>(memory.data()));
+  window.open();
+  const Target second{.rank = 0, .offset = 4, .count = 1, .type = &int_type};
+  const Datatype with_gap = int_type.resized(0, 8);
+  const Target odd{.rank = 0, .offset = 4, .count = 2, .type = &with_gap};
+  std::int32_t value = 5, old = 0, swapped = 0, both[2] = {0, 0};
+  Request fetched, got, swap;
+  window.put(second, {&value, 1, &int_type});
+  window.accumulate(second, {&value, 1, &int_type}, Change::fold, Fold::sum);
+  EXPECT_EQ(memory, (std::vector<std::int32_t>{1, 10, 3, 4}));
+  window.get_accumulate(second, {&value, 1, &int_type}, {&old, 1, &int_type}, Change::replace,
+                        Fold::sum, &fetched);
+  const std::int32_t expected = 5, wanted = 9;
+  window.compare_and_swap(second, &wanted, &expected, {&swapped, 1, &int_type}, &swap);
+  window.get(odd, {both, 2, &int_type}, &got);
+  EXPECT_TRUE(fetched.done && swap.done && got.done);
+  EXPECT_EQ(memory, (std::vector<std::int32_t>{1, 9, 3, 4}));
+  EXPECT_EQ(old, 10);
+  EXPECT_EQ(swapped, 5);
+  EXPECT_EQ(both[0], 9);
+  EXPECT_EQ(both[1], 4);
+  EXPECT_FALSE(window.expects());
+}
+
 /// Accesses drawn from a seed, of all processes to each other, and what they do to plain arrays.
 /// Each process has a part of each window of its own, as the order of origins is not determined.
 class RandomAccesses {
