@@ -24,6 +24,10 @@ bool is_rank(int root) {
   return root >= 0;
 }
 
+void check_root(Collective& c, int root) {
+  if (root != MPI_ROOT && root != MPI_PROC_NULL) c.check_root(root);
+}
+
 void refuse_in_place(Collective& c, const void* address) {
   if (!c.ok() || address != abi::in_place) return;
   c.error =
@@ -78,6 +82,7 @@ int barrier(Collective& c) {
 }
 
 int bcast(Collective& c, void* buffer, std::int64_t count, MPI_Datatype type, int root) {
+  check_root(c, root);
   if (!c.ok()) return c.error;
   if (root == MPI_PROC_NULL) return run_nothing(c);
   auto job = std::make_unique<CollectiveJob>();
@@ -97,6 +102,7 @@ int bcast(Collective& c, void* buffer, std::int64_t count, MPI_Datatype type, in
 
 int reduce(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
            MPI_Op op, int root) {
+  check_root(c, root);
   if (!c.ok()) return c.error;
   if (root == MPI_PROC_NULL) return run_nothing(c);
   auto job = std::make_unique<CollectiveJob>();
@@ -196,6 +202,7 @@ int exchange(Collective& c, BlockList input, BlockList output) {
 
 int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype type,
            BlockList output, int root) {
+  check_root(c, root);
   if (!c.ok()) return c.error;
   if (root == MPI_PROC_NULL) return run_nothing(c);
   auto job = std::make_unique<CollectiveJob>();
@@ -219,6 +226,7 @@ int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype ty
 
 int scatter(Collective& c, BlockList input, void* output, std::int64_t count, MPI_Datatype type,
             int root) {
+  check_root(c, root);
   if (!c.ok()) return c.error;
   if (root == MPI_PROC_NULL) return run_nothing(c);
   auto job = std::make_unique<CollectiveJob>();

@@ -79,6 +79,15 @@ static void roots_of_no_group(void) {
   const int results[3] = {value, sum, is_first ? 0 : own};
   say("of the other group", results, sizeof results);
   say("gathered", all, sizeof all);
+  // Nobody is there: no rank of the other group, and neither MPI_ROOT nor MPI_PROC_NULL.
+  MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+  const int nobody[] = {
+      plain_class(MPI_Bcast(&value, 1, MPI_INT, size, inter)),
+      plain_class(MPI_Reduce(&own, &sum, 1, MPI_INT, MPI_SUM, size, inter)),
+      plain_class(MPI_Gather(&own, 1, MPI_INT, all, 1, MPI_INT, size, inter)),
+      plain_class(MPI_Scatter(numbers, 1, MPI_INT, &own, 1, MPI_INT, size, inter)),
+      plain_class(MPI_Bcast(&value, 1, MPI_INT, -1000, inter))};
+  say("no root", nobody, sizeof nobody);
   MPI_Comm_free(&inter);
   MPI_Comm_free(&half);
 }
