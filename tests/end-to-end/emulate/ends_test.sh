@@ -31,7 +31,7 @@ script='for ((i = 0; i < 300; ++i)); do /bin/true; done; exec "$0" latency 8 20'
 
 code=0
 "$weft" emulate --json "$dir" -- touch "$dir/ran" 2>"$dir/err" || code=$?
-((code == 3)) || fail "--json of a directory ends with code $code: $(cat "$dir/err")"
+((code == 2)) || fail "--json of a directory ends with code $code: $(cat "$dir/err")"
 [[ ! -e $dir/ran ]] || fail "--json of a directory is found after the run"
 
 (cd "$dir" && "$weft" emulate --latency +1ms --json - -- mpirun.mpich -n 2 "$probe" latency 8 20) \
@@ -40,7 +40,7 @@ grep -q '"ranks_interposed": 2' "$dir/out" || fail "--json - does not print the 
 [[ ! -e $dir/- ]] || fail "--json - writes a file"
 code=0
 "$weft" sweep --json "$dir" -- touch "$dir/ran" 2>"$dir/err" || code=$?
-((code == 3)) || fail "sweep --json of a directory ends with code $code: $(cat "$dir/err")"
+((code == 2)) || fail "sweep --json of a directory ends with code $code: $(cat "$dir/err")"
 [[ ! -e $dir/ran ]] || fail "sweep --json of a directory is found after the runs"
 # A run of a point is not enough, so that a warning follows.
 code=0
