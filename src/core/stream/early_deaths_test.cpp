@@ -77,6 +77,23 @@ TEST(early_deaths, of_all_inputs_and_a_compute_node_leave_a_stream_that_is_flagg
   for (const auto& [t, built] : cluster.built()) EXPECT_EQ(built.repeated, 1u) << t;
 }
 
+TEST(early_deaths, of_the_only_input_leave_it_to_its_new_life_to_tell_what_was_built_before) {
+  const ClusterOptions options = job({1, 1});
+  Cluster cluster(options);
+  for (int i = 0; i < 60; ++i) cluster.step();
+  ASSERT_GT(cluster.built().size(), 2u);
+  cluster.kill(NodeId(0));
+  cluster.restart(NodeId(0));
+  expect_whole(cluster, options);
+  std::set<std::uint64_t> told;
+  for (const BuiltBy& b : cluster.input(0).built_by()) {
+    for (std::uint64_t i = 0; i < b.run.count; ++i) {
+      told.insert(b.run.first.value() + i * b.run.stride);
+    }
+  }
+  EXPECT_EQ(told.size(), options.timeslices);
+}
+
 // A new life of the only input node meets one compute node before the other, which has delivered
 // timeslices that are then built again.
 TEST(early_deaths, of_the_only_input_repeat_nothing_silently_whichever_node_it_meets_first) {

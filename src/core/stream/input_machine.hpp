@@ -58,6 +58,7 @@ struct InputCounters {
 
 /// Timeslices that a compute node is known to have built, whether it lives to tell or not.
 struct BuiltBy {
+  /// The number of compute nodes stands for any of them: a view says what was done, not by whom.
   std::uint32_t compute = 0;
   TimesliceRun run;
 };

@@ -271,6 +271,10 @@ void InputMachine::apply(Instant now, const View& next) {
   if (took_part) {
     roll_back();
   } else {
+    // Those who knew by whom may be gone: an earlier life of this node, for instance.
+    if (next.first > TimesliceIndex{}) {
+      built_before_.push_back({config_.roster.computes, {TimesliceIndex{}, 1, next.first.value()}});
+    }
     window_.restart_at(next.first);
     const std::uint64_t first = next.first.value() * config_.microslices_per_timeslice;
     if (first != buffer_.oldest()) {

@@ -235,9 +235,11 @@ Outcome outcome_below(std::uint64_t end, const Roster& roster,
     outcome.deliveries += std::min(run.count, below);
   }
   const std::size_t told = runs.size();
+  const bool all_tell = std::all_of(tells_all.begin(), tells_all.end(), [](bool t) { return t; });
   for (const auto& r : reports) {
     for (const auto& b : r.built_by) {
-      if (b.compute < roster.computes && !tells_all[b.compute]) runs.push_back(b.run);
+      const bool is_told = b.compute < roster.computes ? tells_all[b.compute] : all_tell;
+      if (!is_told) runs.push_back(b.run);
     }
   }
   if (runs.size() > told) outcome.delivered = count_distinct(runs, TimesliceIndex(end));

@@ -68,6 +68,19 @@ TEST(node_report, what_a_dead_compute_node_built_is_not_lost) {
   EXPECT_EQ(record.timeslices_lost, 0u);
 }
 
+TEST(node_report, what_was_done_before_a_new_life_is_not_lost_though_nobody_knows_by_whom) {
+  NodeReport input = input_report(0, 0);
+  input.built_by = {{1, {TimesliceIndex(0), 1, 6}}};  // 1: any of the one compute node
+  NodeReport compute = compute_report();
+  compute.restarted = true;
+  compute.delivered = {};
+  for (const std::uint64_t t : {6, 7, 8, 9}) compute.delivered.add(TimesliceIndex(t));
+  EXPECT_EQ(merge_reports(two_by_one(), {input, compute}).timeslices_lost, 0u);
+  compute.restarted = false;
+  EXPECT_GT(merge_reports(two_by_one(), {input, compute}).timeslices_lost, 0u)
+      << "its first life tells what it delivered";
+}
+
 TEST(node_report, a_timeslice_that_came_out_twice_hides_no_loss) {
   NodeReport compute = compute_report();
   compute.delivered = {};
