@@ -135,7 +135,10 @@ void Window::ask(const Ask& ask, const Target& target, std::span<const std::byte
 /// An access that has no answer.
 void Window::change(const Ask& ask, const Target& target, const Buffer& with) {
   const std::vector<std::byte> values = packed(with);
-  if (target.rank == group_.rank) return void(carry_out(ask.about(target, values)));
+  if (target.rank == group_.rank) {
+    is_dirty_[target.rank] = true;
+    return void(carry_out(ask.about(target, values)));
+  }
   this->ask(ask, target, values);
 }
 
@@ -146,6 +149,7 @@ void Window::fetch(const Ask& ask, const Target& target, std::span<const std::by
     expect(target.rank, into, request);
     return this->ask(ask, target, more);
   }
+  is_dirty_[target.rank] = true;
   const std::vector<std::byte> old = carry_out(ask.about(target, more));
   into.type->unpack(std::span(old).first(std::min<std::size_t>(old.size(), into.bytes())),
                     into.address);
@@ -236,6 +240,8 @@ void Window::signal(std::uint32_t target, const Ask& ask) {
   this->ask(ask, {.rank = target}, {});
 }
 
+/// Also after accesses of its own part, which have taken place: a process that polls its part until
+/// another one has changed it serves that one here.
 void Window::flush(std::uint32_t target) {
   if (!is_dirty_[target]) return;
   signal(target, {.kind = Kind::flush});
@@ -261,6 +267,7 @@ void Window::flush_all() {
 }
 
 void Window::flush_local(std::uint32_t target) {
+  if (target == group_.rank) return flush(target);
   await(target);
 }
 

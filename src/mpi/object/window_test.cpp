@@ -75,6 +75,27 @@ TEST(window, an_access_of_its_own_part_takes_place_at_once) {
   EXPECT_FALSE(window.expects());
 }
 
+/// A lock made of compare_and_swap: the process that has the part polls until another one, whose
+/// message it has to serve, gives the lock back.
+TEST(window, a_flush_of_its_own_part_serves_others) {
+  World pair(2);
+  std::vector<std::int32_t> memory{1, 2};
+  Window own(pair[0], pair.group(0), reinterpret_cast<std::byte*>(memory.data()));
+  Window other(pair[1], pair.group(1), nullptr);
+  own.open();
+  other.open();
+  std::int32_t given_back = 7;
+  other.put({.rank = 0, .offset = 4, .count = 1, .type = &int_type}, {&given_back, 1, &int_type});
+  std::int32_t seen = 0;
+  const Target part{.rank = 0, .offset = 4, .count = 1, .type = &int_type};
+  for (int i = 0; i < 100 && seen != given_back; ++i) {
+    own.compare_and_swap(part, &given_back, &given_back, {&seen, 1, &int_type});
+    i % 2 == 0 ? own.flush(0) : own.flush_local(0);
+    pair[1].turn();
+  }
+  EXPECT_EQ(seen, given_back);
+}
+
 /// Accesses drawn from a seed, of all processes to each other, and what they do to plain arrays.
 /// Each process has a part of each window of its own, as the order of origins is not determined.
 class RandomAccesses {
