@@ -17,7 +17,7 @@
 namespace weft {
 namespace {
 
-/// An exception that left this frame would unwind the frames of the parent, in a copy of it: their
+/// An exception that left this frame would unwind the child's copy of the parent's frames, whose
 /// destructors end the other processes.
 int run(const ProcessSet::Body& body, Channel channel) {
   try {

@@ -14,8 +14,8 @@ namespace {
 /// A Written may wait for the contributions that begin in the same turn, but not for large ones:
 /// its compute node can use earlier contributions at once.
 constexpr std::uint64_t large_contribution = 64 << 10;
-/// Bytes of a contribution that are fetched ahead: from there on the processor has found out by
-/// itself.
+/// An input node fetches so many bytes of a contribution ahead: after them the processor has
+/// recognized the stride, and fetches the rest by itself.
 constexpr std::size_t prefetched = 1 << 10;
 constexpr std::size_t cache_line = 64;
 
@@ -330,9 +330,9 @@ void InputMachine::start(Instant now, TimesliceIndex t, Outbox& out) {
   counters_.bytes += run.bytes();
 }
 
-/// Contributions that go in order are read in order, and the processor fetches them by itself. Of
-/// others the next one to the same compute node follows soon; without this each of its cache lines
-/// is waited for.
+/// The processor fetches contributions that go in order by itself. After one that goes out of
+/// order, the next contribution to the same compute node follows soon, and without this the
+/// processor would wait for each of its cache lines.
 void InputMachine::prefetch(TimesliceIndex t) const {
   if (!has_data(t)) return;
   for (const auto segment : content(t).segments) {

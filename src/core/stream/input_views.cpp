@@ -271,7 +271,8 @@ void InputMachine::apply(Instant now, const View& next) {
   if (took_part) {
     roll_back();
   } else {
-    // Those who knew by whom may be gone: an earlier life of this node, for instance.
+    // The nodes that knew which compute node built them may be gone, as this node's earlier life
+    // is.
     if (next.first > TimesliceIndex{}) {
       built_before_.push_back({config_.roster.computes, {TimesliceIndex{}, 1, next.first.value()}});
     }

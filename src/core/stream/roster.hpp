@@ -69,7 +69,7 @@ class IndexSet {
     if (size_ <= 64) return {&first_, size_ == 0 ? 0u : 1u};
     return more_;
   }
-  /// Replaces the members of word w by a wire word; bits beyond `size` are ignored.
+  /// Replaces the members of word w by those of a wire word; ignores bits beyond `size`.
   void assign_word(std::size_t w, std::uint64_t bits);
 
  private:
@@ -78,7 +78,7 @@ class IndexSet {
 
   std::uint32_t size_ = 0;
   std::uint32_t count_ = 0;  // of the members: each contribution reads it
-  // Up to 64 members without a second piece of memory: each contribution reads its timeslice's set.
+  // A set of up to 64 needs no second piece of memory: each contribution reads its timeslice's set.
   std::uint64_t first_ = 0;
   std::vector<std::uint64_t> more_;
 };

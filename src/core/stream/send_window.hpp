@@ -61,8 +61,8 @@ class SendWindow {
   void restart_at(TimesliceIndex t) { oldest_ = next_ = t; }
 
  private:
-  /// A power of two of slots: the state is asked for several times a contribution, and a division
-  /// would take as long as all the rest of the answer.
+  /// The number of slots is a power of two, since the machine asks for the state several times a
+  /// contribution, and a division would take as long as the rest of the answer.
   std::size_t place(TimesliceIndex t) const { return t.value() & (slots_.size() - 1); }
 
   std::size_t capacity_;

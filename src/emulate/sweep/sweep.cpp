@@ -94,7 +94,7 @@ class Sweep {
   Result<SweepRun> run_at(const SweepPoint& point) {
     auto run = driver_.target(point);
     if (!run) {
-      // What is wrong with an option or a file is so at every point.
+      // A wrong option or file fails at every point, so the error names no point.
       const ErrorCode code = run.error().code;
       if (code == ErrorCode::invalid_argument || code == ErrorCode::not_found) return run.error();
       return Error{run.error().code, fmt::format("at {}: {}", to_text(point), run.error().message)};

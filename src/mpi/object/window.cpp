@@ -240,8 +240,8 @@ void Window::signal(std::uint32_t target, const Ask& ask) {
   this->ask(ask, {.rank = target}, {});
 }
 
-/// Also after accesses of its own part, which have taken place: a process that polls its part until
-/// another one has changed it serves that one here.
+/// A flush after accesses to the process's own part, which have taken place, asks as well: a
+/// process that polls its part until another process has changed it serves that process here.
 void Window::flush(std::uint32_t target) {
   if (!is_dirty_[target]) return;
   signal(target, {.kind = Kind::flush});

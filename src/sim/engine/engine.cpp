@@ -41,7 +41,7 @@ void Engine::run_until(PicoInstant end) {
     if (fetches_ && queue_.refills() != fetched_) fetch_ahead();
     now_ = event.time;
     ++handled_;
-    // Which kind is next nobody can guess: no branch depends on it here.
+    // The processor cannot predict which kind is next, so no branch depends on it here.
     const std::uint64_t counts = counts_[static_cast<std::size_t>(event.kind)];
     events_ += counts;
     last_ = last_ + (event.time - last_) * static_cast<std::int64_t>(counts);

@@ -23,7 +23,7 @@ enum class EventKind : std::uint16_t {
 /// nothing.
 struct Event {
   PicoInstant time{};
-  // In this order, so that a processor loads both as one number: `place()`.
+  // The members have this order so that `place()` loads both as one number.
   std::uint32_t sequence = 0;  ///< number of events that the source caused before
   std::uint32_t source = 0;    ///< vertex or agent that caused it
   std::uint32_t target = 0;    ///< vertex, link or agent that it happens to

@@ -29,7 +29,7 @@ void EventQueue::push_elsewhere(PicoInstant time, std::uint64_t place, std::uint
   if (slot_ == kNoSlot) slot_ = slot;
   if (slot > slot_) return push_far(event);
   push_near(event);
-  // Most of them are not near: the first ones pushed were late ones.
+  // Most of these events are not near: the first ones pushed were late ones.
   if (crowd_ > most_crowd_) rebuild(wheel_.slot_bits(), wheel_.count_bits());
 }
 

@@ -180,7 +180,7 @@ void Network::fetch_sender(std::uint32_t host, std::uint8_t level, bool is_next)
   __builtin_prefetch(&lanes_[first_lane(l) + level * channels_], 1);
 }
 
-/// Of an arrival that is not the next one the packet is not in the cache yet.
+/// The packet of an arrival that is not the next one is not in the cache yet.
 void Network::fetch_arrival(const Event& event, bool is_next) const {
   const Arrival arrival(event.payload);
   const Packet& packet = packets_[arrival.packet()];

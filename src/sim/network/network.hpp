@@ -212,8 +212,8 @@ class Network final : public EventHandler {
     return port.lanes[facts_[lane_index].channel].room;
   }
 
-  // Inline by all means: to the compiler a function that only prefetches does nothing, and a call
-  // of it may go.
+  // Always inline: the compiler takes a function that only prefetches for one without effect, and
+  // may drop a call of it.
   [[gnu::always_inline]] inline void fetch_arrival(const Event& event, bool is_next) const;
   [[gnu::always_inline]] inline void fetch_waiting(const Transmitter& t, const Lane* lanes) const;
   [[gnu::always_inline]] inline void fetch_message(std::uint32_t message) const;
@@ -227,7 +227,7 @@ class Network final : public EventHandler {
   inline void enqueue(Port out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
   inline bool join_queue(Port out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
   bool serve(Port port);  // true: sent something
-  /// Hosts make packets of messages, switches pass them on: what differs is chosen once.
+  /// Hosts make packets of messages, and switches pass packets on: the caller chooses once.
   template <bool kAtHost>
   bool serve_as(Port port);
   void wake_at(Port port, PicoInstant at);

@@ -13,7 +13,7 @@ namespace {
 
 /// The next member of the set behind `level`, round about: `level` itself if there is no other.
 std::uint32_t after(std::uint32_t level, std::uint16_t members) {
-  // Twice the set in a row: no branch that nobody can guess.
+  // The set stands here twice in a row, which spares a branch that the processor cannot predict.
   const std::uint64_t twice = std::uint64_t{members} << 16 | members;
   return static_cast<std::uint32_t>(std::countr_zero(twice >> (level + 1)) + level + 1) & 15;
 }
@@ -57,7 +57,7 @@ void Network::on_arrival(const Event& event) {
   const std::uint32_t p = arrival.packet();
   const Vertex at(event.target);
   ++hops_;
-  // Of a packet for a host no hop is known: mostly one question tells.
+  // A packet for a host has no known hop: mostly one question tells.
   if (!arrival.knows_hop() && topology_.is_host(at)) {
     deliver(p);
     return;
@@ -306,7 +306,7 @@ void Network::charge(Port port, Pick pick, std::uint32_t bytes) {
   }
   const std::uint16_t members = priorities_[facts.priority].levels;
   if (is_single(members)) return;
-  // Mostly it is the turn of the only level that waits, again and again.
+  // Mostly one level waits, and has one turn after the other.
   LevelState& of = state_of(port, pick.lane);
   const bool is_turn = turn_of(t, facts.priority) == level && (t.passed_over & members) == 0;
   const bool is_alone = pick.waiting == 1U << level;
@@ -457,7 +457,7 @@ void Network::transmit(Port port, std::uint32_t lane_index, std::uint32_t p) {
                    t.peer_port.value(), next.payload());
 }
 
-/// What happens to few transmissions: an observer is told, and a lossy link may lose the packet.
+/// The rare part of a transmission: an observer hears of it, and a lossy link may lose the packet.
 bool Network::is_lost(Port port, std::uint32_t lane_index, std::uint32_t p,
                       const net::Transit& transit) {
   const Packet& packet = packets_[p];
@@ -495,8 +495,8 @@ void Network::note_return(Port port, PicoInstant at, std::uint32_t bytes, std::u
   wake_at(port, std::max(free, to.next_at));
 }
 
-/// Behind the earliest return, in order of time, and behind those that come at the same time.
-/// Mostly it is the last; but packets for different outputs leave a buffer in any order.
+/// Inserts a return behind the earliest one, in order of time, after others of the same time.
+/// A new return is mostly the last; but packets for different outputs leave a buffer in any order.
 void Network::add_return(Room& to, PicoInstant at, std::uint32_t bytes, std::uint32_t lane) {
   const std::uint32_t last = to.last_return;
   if (last == kNone) return insert_return(to, at, bytes, lane);
@@ -511,7 +511,7 @@ void Network::add_return(Room& to, PicoInstant at, std::uint32_t bytes, std::uin
   if (is_last) to.last_return = r;
 }
 
-/// In front of all others but the earliest.
+/// Inserts a return in front of all others but the earliest.
 void Network::insert_return(Room& to, PicoInstant at, std::uint32_t bytes, std::uint32_t lane) {
   const std::uint32_t r = returns_.take();
   std::uint32_t next = r;

@@ -60,7 +60,7 @@ class ArchiveSink final : public Sink {
     }
     count_timeslice(summary_, timeslice);
     if (auto written = writer_->write(timeslice); !written) return written;
-    // No node builds it again once this returns, even if this one is killed.
+    // No node builds the timeslice again once this returns, even if this node is killed.
     return writer_->flush();
   }
   Result<void> finish() override { return writer_->finish(); }
@@ -73,11 +73,11 @@ class ArchiveSink final : public Sink {
     if (!rotation_.restarted || rotation_.run.empty()) return std::string();
     const std::string unfinished = wire::FileOutput::unfinished(name, rotation_.run);
     std::string aside = unfinished + "-earlier";
-    // A life that was killed while it copied left both: then the copy is the shorter one.
+    // A life that was killed while it copied left both files, and the copy is the shorter one.
     if (::access(aside.c_str(), F_OK) == 0) return aside;
     if (std::rename(unfinished.c_str(), aside.c_str()) == 0) return aside;
     if (errno != ENOENT) return wire::system_error("write", name, errno);
-    // The first life refused a file of before the run.
+    // The file is of this run: the first life refused any older one.
     struct stat status {};
     const bool is_done = ::stat(name.c_str(), &status) == 0 && S_ISREG(status.st_mode);
     if (!is_done || rotation_.existing == wire::Existing::replace) return std::string();

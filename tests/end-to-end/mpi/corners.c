@@ -79,7 +79,7 @@ static void roots_of_no_group(void) {
   const int results[3] = {value, sum, is_first ? 0 : own};
   say("of the other group", results, sizeof results);
   say("gathered", all, sizeof all);
-  // Nobody is there: no rank of the other group, and neither MPI_ROOT nor MPI_PROC_NULL.
+  // This root is no rank of the other group, and neither MPI_ROOT nor MPI_PROC_NULL.
   MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
   const int nobody[] = {
       plain_class(MPI_Bcast(&value, 1, MPI_INT, size, inter)),
