@@ -50,7 +50,7 @@ Result<void> check(const ExperimentOptions& o, const std::vector<jobs::WorkloadJ
   const auto refuse = [](std::string text) {
     return Error{ErrorCode::invalid_argument, std::move(text)};
   };
-  if (auto known = make_controller(o.controller, o.algorithm_1, 1); !known) {
+  if (auto known = check_controller(o.controller, o.algorithm_1); !known) {
     return std::move(known).error();
   }
   if (const std::uint64_t processes = most_processes(jobs); processes > hosts) {

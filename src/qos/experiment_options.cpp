@@ -34,7 +34,7 @@ Result<void> take(ExperimentOptions& o, const std::string& key, const std::strin
 /// Errors begin with the key that is wrong.
 Result<void> check(const ExperimentOptions& o) {
   const Algorithm1Options& a = o.algorithm_1;
-  if (auto known = make_controller(o.controller, {}, 1); !known) {
+  if (auto known = check_controller(o.controller, {}); !known) {
     return jobs::refuse(fmt::format("controller is {}: {}", o.controller, known.error().message));
   }
   if (!(a.threshold > 0 && a.threshold <= 1)) {

@@ -140,11 +140,13 @@ class Directory {
   std::string path_;
 };
 
-TEST(experiment, goes_on_where_it_was_interrupted_with_the_same_result) {
+class controlled_experiment : public testing::TestWithParam<const char*> {};
+
+TEST_P(controlled_experiment, goes_on_where_it_was_interrupted_with_the_same_result) {
   ExperimentOptions options = short_experiment();
   options.period = Duration::microseconds(300);
   options.placements = 1;
-  options.controller = "climb";
+  options.controller = GetParam();
   options.iterations = 12;
   const auto whole = run_experiment(options);
   const Directory directory;
@@ -161,6 +163,8 @@ TEST(experiment, goes_on_where_it_was_interrupted_with_the_same_result) {
     EXPECT_EQ(resumed->jobs[j].isolated_work, whole->jobs[j].isolated_work);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(of, controlled_experiment, testing::Values("climb", "model-predictive"));
 
 TEST(experiment, refuses_windows_of_another_experiment_unless_told_to_replace_them) {
   const Directory directory;
@@ -251,7 +255,8 @@ TEST(experiment, refuses_what_cannot_be) {
   ExperimentOptions options = short_experiment();
   options.controller = "best-of-all";
   EXPECT_EQ(run_experiment(options).error().message,
-            "no controller is called 'best-of-all': there are best, algorithm-1, climb, none");
+            "no controller is called 'best-of-all': there are best, algorithm-1, climb, "
+            "model-predictive, none");
   options = short_experiment();
   options.scenario.topology = "star:10";
   options.scenario.router.clear();

@@ -54,11 +54,16 @@ Result<std::vector<KeptWindow>> windows_of(const std::string& text,
 
 Track::Track(const ExperimentOptions& options, const std::vector<jobs::WorkloadJob>& jobs,
              const Placement& placement, std::uint32_t index, Kind kind)
-    : options_(options), jobs_(jobs), placement_(placement), index_(index), kind_(kind) {}
+    : options_(options),
+      jobs_(jobs),
+      placement_(placement),
+      index_(index),
+      kind_(kind),
+      twin_(options) {}
 
 std::string Track::path() const {
   if (options_.directory.empty()) return {};
-  const std::string name = kind_ == Kind::on_default ? "default" : options_.controller;
+  const std::string name = kind_ == Kind::on_default ? "default" : controller_;
   return (std::filesystem::path(options_.directory) / fmt::format("{}-{}.json", name, index_))
       .string();
 }
@@ -78,8 +83,8 @@ std::string Track::fingerprint() const {
   }
   if (kind_ == Kind::controlled) {
     const Algorithm1Options& a = options_.algorithm_1;
-    text += fmt::format("{} {} {} {}\n", options_.controller, a.threshold, a.default_windows,
-                        a.largest_weight);
+    text +=
+        fmt::format("{} {} {} {}\n", controller_, a.threshold, a.default_windows, a.largest_weight);
   }
   return fmt::format("{:08x}", crc32c(std::as_bytes(std::span(text))));
 }
@@ -112,10 +117,11 @@ Result<void> Track::save() const {
 }
 
 Result<void> Track::run(const std::function<bool()>& go_on) {
-  if (auto loaded = load(); !loaded) return loaded;
   auto controller = make_controller(options_.controller, options_.algorithm_1,
-                                    options_.scenario.seed * 1'000'003 + index_);
+                                    options_.scenario.seed * 1'000'003 + index_, &twin_);
   if (!controller) return std::move(controller).error();
+  controller_ = (*controller)->name();
+  if (auto loaded = load(); !loaded) return loaded;
   auto next_save = Clock::now() + least_pause;
   std::size_t saved = windows_.size();
   Result<void> state;
@@ -145,6 +151,7 @@ Result<void> Track::run(const std::function<bool()>& go_on) {
 /// The controller chooses the configuration, and gets the outcome.
 Result<void> Track::control(Controller& controller, std::uint32_t number) {
   const auto present = placement_.in_window(number);
+  twin_.set_jobs(present);
   announce(controller, present);
   last_levels_ = controller.configuration();
   accepted_.push_back(accepted_before_ + controller.accepted());
@@ -164,6 +171,7 @@ Result<void> Track::control(Controller& controller, std::uint32_t number) {
     seen.push_back({.iterations = kept.iterations[j], .waited = waited[j]});
   }
   controller.on_window(seen);
+  if (!twin_.state()) return twin_.state();
   if (!controller.is_settled()) settled_after_ = number + 1;
   return {};
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "qos/experiment.hpp"
+#include "qos/jobs_twin.hpp"
 #include "qos/placement.hpp"
 
 namespace weft::qos {
@@ -59,6 +60,8 @@ class Track {
   const Placement& placement_;
   std::uint32_t index_;
   Kind kind_;
+  std::string controller_;  // the name of the one that decides
+  JobsTwin twin_;
   std::vector<KeptWindow> windows_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::uint64_t>
       isolated_;                        // by job, variant and age

@@ -2,7 +2,6 @@
 #include "core/qos/climb.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -11,28 +10,11 @@
 namespace weft::qos {
 namespace {
 
-/// Level and weight of each rung: all that nobody decided about is on the default level.
-constexpr std::array<Level, climb_levels> level_of_rung = {1, 0, 2, 3};
-const std::vector<std::uint8_t> weights = {2, 1, 4, 8};
-
-constexpr double busy = 0.05;  ///< slack of a process that others wait for
-constexpr double rather_busy = 0.15;
-constexpr double spare = 0.35;  ///< slack of one that can lose some
-constexpr double ample = 0.4;
 constexpr double least_gain = 0.0015;
 constexpr double sigmas = 1.5;
 constexpr double least_noise = 0.0005;  ///< of one window's score
 constexpr std::uint32_t trials_between = 8;
 constexpr std::size_t watch_windows = 16;
-
-/// The value of a job's gain: losses beyond noise count four times, and are nearly forbidden before
-/// anybody would notice them; large gains of one job do not pay for losses of others.
-double utility(double gain) {
-  if (gain < -0.035) return 4 * -0.02 + 12 * (gain + 0.035) - 0.015;
-  if (gain < -0.015) return 4 * (gain + 0.015) - 0.015;
-  if (gain > 0.05) return 0.05 + (gain - 0.05) / 2;
-  return gain;
-}
 
 double mean_of(const std::vector<double>& values) {
   const double sum = std::accumulate(values.begin(), values.end(), 0.0);
@@ -45,34 +27,17 @@ double Climb::Measured::mean() const {
   return mean_of(scores);
 }
 
-Climb::Climb(const ClimbOptions& options) : options_(options) {
+Climb::Climb(const ClimbOptions& options) : options_(options), moves_({}) {
   WEFT_CHECK(options.default_windows >= 2 && options.windows_each >= 1);
 }
 
 void Climb::on_jobs(std::span<const JobFacts> jobs) {
-  jobs_.clear();
-  processes_ = 0;
-  std::uint64_t longest = 0;
-  for (const JobFacts& job : jobs) longest = std::max(longest, job.message_bytes);
-  for (const JobFacts& job : jobs) {
-    jobs_.push_back({.first = processes_,
-                     .processes = job.processes,
-                     .small_messages = job.message_bytes * 2 <= longest});
-    processes_ += job.processes;
-  }
-  order_.resize(jobs_.size());
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
-  std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-    return jobs[a].message_bytes < jobs[b].message_bytes;
-  });
+  moves_ = LevelMoves(jobs);
   state_ = State::on_default;
-  now_ = {.level_of = std::vector<Level>(processes_, default_level), .weight_of = weights};
+  run_with(moves_.middle());
   windows_ = 0;
   accepted_ = 0;
   since_best_ = 0;
-  iterations_.assign(processes_, 0);
-  waited_.assign(processes_, 0);
-  slack_.assign(processes_, 0);
   default_work_.clear();
   queue_.clear();
   tried_.clear();
@@ -80,8 +45,8 @@ void Climb::on_jobs(std::span<const JobFacts> jobs) {
 }
 
 void Climb::on_window(std::span<const JobWindow> jobs) {
-  WEFT_CHECK(jobs.size() == jobs_.size(), "{} jobs, but {} were announced", jobs.size(),
-             jobs_.size());
+  WEFT_CHECK(jobs.size() == moves_.jobs(), "{} jobs, but {} were announced", jobs.size(),
+             moves_.jobs());
   ++windows_;
   switch (state_) {
     case State::on_default:
@@ -91,8 +56,8 @@ void Climb::on_window(std::span<const JobWindow> jobs) {
     case State::climbing: {
       Measured& measured = measures_best_ ? best_ : trial_;
       measured.scores.push_back(score(jobs));
-      measured.work.resize(jobs_.size());
-      for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      measured.work.resize(jobs.size());
+      for (std::size_t j = 0; j < jobs.size(); ++j) {
         measured.work[j] += static_cast<double>(jobs[j].work());
       }
       judge();
@@ -106,128 +71,29 @@ void Climb::on_window(std::span<const JobWindow> jobs) {
 
 void Climb::observe_default(std::span<const JobWindow> jobs) {
   auto& work = default_work_.emplace_back();
-  std::size_t process = 0;
-  for (const JobWindow& job : jobs) {
-    work.push_back(static_cast<double>(job.work()));
-    for (std::size_t i = 0; i < job.iterations.size(); ++i, ++process) {
-      iterations_[process] += static_cast<double>(job.iterations[i]);
-      if (!job.waited.empty()) waited_[process] += job.waited[i];
-    }
-  }
+  for (const JobWindow& job : jobs) work.push_back(static_cast<double>(job.work()));
+  moves_.observe(jobs);
   if (default_work_.size() < options_.default_windows) return;
-  for (std::size_t j = 0; j < jobs_.size(); ++j) {
-    double sum = 0;
-    for (const auto& window : default_work_) sum += window[j];
-    jobs_[j].default_work = std::max(sum / static_cast<double>(default_work_.size()), 1.0);
-  }
-  find_slack();
-  best_ = {.rungs = middle_rungs(), .work = std::vector<double>(jobs_.size()), .scores = {}};
+  best_ = {.rungs = moves_.middle(), .work = std::vector<double>(jobs.size()), .scores = {}};
   for (const auto& window : default_work_) {
-    best_.scores.push_back(score_of(window));
-    for (std::size_t j = 0; j < jobs_.size(); ++j) best_.work[j] += window[j];
+    for (std::size_t j = 0; j < jobs.size(); ++j) best_.work[j] += window[j];
   }
+  mean_default_work_.clear();
+  for (const double sum : best_.work) {
+    mean_default_work_.push_back(std::max(sum / static_cast<double>(default_work_.size()), 1.0));
+  }
+  for (const auto& window : default_work_) best_.scores.push_back(score_of(window));
+  moves_.find_slack();
   state_ = State::starts;
-  add_starts();
+  for (Rungs& start : moves_.starts()) enqueue(std::move(start));
   next_trial();
-}
-
-/// An iteration of the slowest process takes T; a faster one could lose the difference, and the
-/// time that it waits.
-void Climb::find_slack() {
-  const auto windows = static_cast<double>(default_work_.size());
-  for (const Job& job : jobs_) {
-    double slowest = 0;
-    for (std::size_t p = job.first; p < job.first + job.processes; ++p) {
-      slowest = std::max(slowest, windows / std::max(iterations_[p], 1.0));
-    }
-    double least = 1e9;
-    for (std::size_t p = job.first; p < job.first + job.processes; ++p) {
-      const double own = windows / std::max(iterations_[p], 1.0);
-      const double wait = waited_[p] / std::max(iterations_[p], 1.0);
-      slack_[p] = (slowest - own + wait) / slowest;
-      least = std::min(least, slack_[p]);
-    }
-    for (std::size_t p = job.first; p < job.first + job.processes; ++p) slack_[p] -= least;
-  }
-}
-
-void Climb::add_starts() {
-  Rungs small_up = middle_rungs();
-  Rungs all_up = small_up;
-  Rungs spare_down = small_up;
-  for (const Job& job : jobs_) {
-    for (std::size_t p = job.first; p < job.first + job.processes; ++p) {
-      if (slack_[p] < busy) all_up[p] = top;
-      if (slack_[p] < busy && job.small_messages) small_up[p] = top;
-      if (slack_[p] > ample) spare_down[p] = 0;
-    }
-  }
-  Rungs both = small_up;
-  Rungs gentle = spare_down;
-  for (std::size_t p = 0; p < processes_; ++p) {
-    if (spare_down[p] == 0) both[p] = 0;
-    if (all_up[p] == top) gentle[p] = middle + 1;
-  }
-  Rungs with_others = both;
-  for (std::size_t p = 0; p < processes_; ++p) {
-    if (all_up[p] == top && with_others[p] == middle) with_others[p] = middle + 1;
-  }
-  for (Rungs* start : {&small_up, &both, &with_others, &gentle, &spare_down, &all_up}) {
-    enqueue(std::move(*start));
-  }
 }
 
 void Climb::add_moves() {
   tried_.clear();
-  for (const std::size_t j : order_) {
-    add_repairs(j);
-    add_group(j, -1, busy, 1);
-    add_group(j, -1, rather_busy, 1);
-    add_group(j, spare, 1e9, -1);
-    add_group(j, -1, 1e9, 1);
-    add_group(j, -1, 1e9, -1);
-  }
-  for (const std::size_t j : order_) add_singles(j);
-}
-
-/// A job that lost: without its demotions, and its busiest processes raised.
-void Climb::add_repairs(std::size_t j) {
-  const Job& job = jobs_[j];
-  const double gain = best_.work[j] / best_.windows() / job.default_work - 1;
-  if (gain > -0.02) return;
-  Rungs rungs = best_.rungs;
-  for (std::size_t p = job.first; p < job.first + job.processes; ++p) {
-    rungs[p] = std::max(rungs[p], middle);
-    if (slack_[p] < busy) rungs[p] = std::max<std::uint8_t>(rungs[p], middle + 1);
-  }
-  enqueue(std::move(rungs));
-}
-
-void Climb::add_group(std::size_t j, double least, double most, int step) {
-  const Job& job = jobs_[j];
-  Rungs rungs = best_.rungs;
-  for (std::size_t p = job.first; p < job.first + job.processes; ++p) {
-    if (slack_[p] < least || slack_[p] >= most) continue;
-    rungs[p] = static_cast<std::uint8_t>(std::clamp(rungs[p] + step, 0, int{top}));
-  }
-  enqueue(std::move(rungs));
-}
-
-/// The process that waits least of those that can rise, and the one that waits most of those that
-/// can sink.
-void Climb::add_singles(std::size_t j) {
-  const Job& job = jobs_[j];
-  std::optional<std::size_t> busiest, idlest;
-  for (std::size_t p = job.first; p < job.first + job.processes; ++p) {
-    if (best_.rungs[p] < top && (!busiest || slack_[p] < slack_[*busiest])) busiest = p;
-    if (best_.rungs[p] > 0 && (!idlest || slack_[p] > slack_[*idlest])) idlest = p;
-  }
-  for (const auto& [process, step] : {std::pair{busiest, 1}, std::pair{idlest, -1}}) {
-    if (!process) continue;
-    Rungs rungs = best_.rungs;
-    rungs[*process] = static_cast<std::uint8_t>(rungs[*process] + step);
-    enqueue(std::move(rungs));
-  }
+  std::vector<double> work = best_.work;
+  for (double& sum : work) sum /= best_.windows();
+  for (Rungs& move : moves_.around(best_.rungs, gains_of(work))) enqueue(std::move(move));
 }
 
 void Climb::enqueue(Rungs rungs) {
@@ -278,11 +144,11 @@ void Climb::judge() {
 void Climb::watch(std::span<const JobWindow> jobs) {
   watched_.push_back(score(jobs));
   if (watched_.size() > watch_windows) watched_.pop_front();
-  if (watched_.size() < watch_windows || best_.rungs == middle_rungs()) return;
+  if (watched_.size() < watch_windows || best_.rungs == moves_.middle()) return;
   double mean = 0;
   for (const double s : watched_) mean += s / static_cast<double>(watch_windows);
   if (mean >= -2 * noise()) return;
-  best_ = {.rungs = middle_rungs(), .work = std::vector<double>(jobs_.size()), .scores = {0}};
+  best_ = {.rungs = moves_.middle(), .work = std::vector<double>(moves_.jobs()), .scores = {0}};
   settle();
 }
 
@@ -293,7 +159,7 @@ void Climb::settle() {
 }
 
 void Climb::run_with(const Rungs& rungs) {
-  for (std::size_t p = 0; p < processes_; ++p) now_.level_of[p] = level_of_rung[rungs[p]];
+  now_ = configuration_of(rungs);
 }
 
 double Climb::score(std::span<const JobWindow> jobs) const {
@@ -302,11 +168,17 @@ double Climb::score(std::span<const JobWindow> jobs) const {
   return score_of(work);
 }
 
-/// The mean utility of the jobs' gains in a window.
 double Climb::score_of(const std::vector<double>& work) const {
-  double sum = 0;
-  for (std::size_t j = 0; j < work.size(); ++j) sum += utility(work[j] / jobs_[j].default_work - 1);
-  return work.empty() ? 0 : sum / static_cast<double>(work.size());
+  return mean_utility(gains_of(work));
+}
+
+/// What the jobs gain with the work of one window.
+std::vector<double> Climb::gains_of(const std::vector<double>& work) const {
+  std::vector<double> gains;
+  for (std::size_t j = 0; j < work.size(); ++j) {
+    gains.push_back(work[j] / mean_default_work_[j] - 1);
+  }
+  return gains;
 }
 
 /// Estimates the noise of one window's score from the windows on default.

@@ -40,18 +40,6 @@ Climb climb_of(ClimbOptions options = {}) {
   return climb;
 }
 
-TEST(climb, knows_the_slack_of_each_process_from_what_it_waits) {
-  Climb climb = climb_of();
-  for (int i = 0; i < 4; ++i) {
-    tell(climb, {{100, 100, 100, 100}, {100, 200, 100, 100}}, {{.5, .1, .6, .4}, {0, .5, .1, .2}});
-  }
-  EXPECT_NEAR(climb.slack()[0], 0.4, 1e-9);
-  EXPECT_NEAR(climb.slack()[1], 0.0, 1e-9);
-  EXPECT_NEAR(climb.slack()[2], 0.5, 1e-9);
-  // Runs ahead: half an iteration less, and it waits half of its own.
-  EXPECT_NEAR(climb.slack()[5], 0.75, 1e-9);
-}
-
 TEST(climb, raises_the_process_that_others_wait_for_and_leaves_alone_what_does_not_help) {
   Climb climb = climb_of();
   int windows = 0;

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "core/qos/climb.hpp"
+#include "core/qos/model_predictive.hpp"
 
 namespace weft::qos {
 namespace {
@@ -30,28 +33,42 @@ class NoController final : public Controller {
 }  // namespace
 
 std::vector<std::string_view> controller_names() {
-  return {"best", "algorithm-1", "climb", "none"};
+  return {"best", "algorithm-1", "climb", "model-predictive", "none"};
+}
+
+Result<void> check_controller(std::string_view name, const Algorithm1Options& options) {
+  const auto names = controller_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return Error{
+        ErrorCode::invalid_argument,
+        fmt::format("no controller is called '{}': there are {}", name, fmt::join(names, ", "))};
+  }
+  const bool has_rungs = name != "none" && name != "algorithm-1";
+  if (!has_rungs || options.levels >= rung_levels) return {};
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("{} needs {} levels and the network has {}: use qos.levels = {} or the "
+                           "controller algorithm-1",
+                           name, rung_levels, options.levels, rung_levels)};
 }
 
 Result<std::unique_ptr<Controller>> make_controller(std::string_view name,
                                                     const Algorithm1Options& options,
-                                                    std::uint64_t seed) {
+                                                    std::uint64_t seed, Twin* twin) {
+  if (auto good = check_controller(name, options); !good) return std::move(good).error();
   std::unique_ptr<Controller> made;
-  if (name == "none") made = std::make_unique<NoController>();
-  if (name == "algorithm-1") made = std::make_unique<Algorithm1>(options, seed);
-  if (name == "climb" || name == "best") {
-    if (options.levels < climb_levels) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("{} needs {} levels and the network has {}: use qos.levels = {} or "
-                               "the controller algorithm-1",
-                               name, climb_levels, options.levels, climb_levels)};
-    }
+  if (name == "none") {
+    made = std::make_unique<NoController>();
+  } else if (name == "algorithm-1") {
+    made = std::make_unique<Algorithm1>(options, seed);
+  } else if (name != "climb" && twin != nullptr) {
+    made = std::make_unique<ModelPredictive>(ModelPredictiveOptions(), *twin);
+  } else if (name == "model-predictive") {
+    return Error{ErrorCode::invalid_argument,
+                 "model-predictive needs a simulation of the jobs: use climb for real processes"};
+  } else {
     made = std::make_unique<Climb>(ClimbOptions());
   }
-  if (made) return made;
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("no controller is called '{}': there are {}", name,
-                           fmt::join(controller_names(), ", "))};
+  return made;
 }
 
 }  // namespace weft::qos

@@ -9,18 +9,24 @@
 
 #include "core/qos/algorithm_1.hpp"
 #include "core/qos/controller.hpp"
+#include "core/qos/twin.hpp"
 #include "weft/result.hpp"
 
 namespace weft::qos {
 
-/// "best" is the one that proved itself; "none" leaves all on the default level.
+/// "best" is the one that proved itself: model-predictive with a twin, climb without one. "none"
+/// leaves all on the default level.
 std::vector<std::string_view> controller_names();
 
+/// Errors: no controller has that name; the message lists the names. A network has too few levels
+/// for it.
+Result<void> check_controller(std::string_view name, const Algorithm1Options& options);
+
 /// Makes the controller of that name. Controllers other than Algorithm 1 use only the number of
-/// levels and the largest weight of its options. Errors: no controller has that name; the message
-/// lists the names.
+/// levels of its options. `twin`: of the jobs, outlives the controller; null: nobody has one.
+/// Errors: those of `check_controller`; model-predictive without a twin.
 Result<std::unique_ptr<Controller>> make_controller(std::string_view name,
                                                     const Algorithm1Options& options,
-                                                    std::uint64_t seed);
+                                                    std::uint64_t seed, Twin* twin = nullptr);
 
 }  // namespace weft::qos

@@ -181,9 +181,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"no_setting",
                 {"simulate", scenario("star-100mbit.toml"), "--set", ""},
                 "--set: '' is empty; give a value"},
-        Refusal{"controller",
-                {"qos", "--scenario", scenario("qos-small.toml"), "--controller", "nosuch"},
-                "--controller: 'nosuch' is none of best, algorithm-1, climb, none"},
+        Refusal{
+            "controller",
+            {"qos", "--scenario", scenario("qos-small.toml"), "--controller", "nosuch"},
+            "--controller: 'nosuch' is none of best, algorithm-1, climb, model-predictive, none"},
         Refusal{"links_of_a_sweep",
                 {"sweep", "--links", "/no/such.toml", "--", "mpirun.mpich", "-n", "2", "true"},
                 "weft: --links /no/such.toml: cannot be opened: No such file or directory; name a "

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/qos/level_moves.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace weft::qos {
+namespace {
+
+/// Level and weight of each rung: all that nobody decided about is on the default level.
+constexpr std::array<Level, rung_levels> level_of_rung = {1, 0, 2, 3};
+const std::vector<std::uint8_t> weights = {2, 1, 4, 8};
+
+constexpr double busy = 0.05;  ///< slack of a process that others wait for
+constexpr double rather_busy = 0.15;
+constexpr double spare = 0.35;  ///< slack of one that can lose some
+constexpr double ample = 0.4;
+constexpr double needs_repair = -0.02;
+
+}  // namespace
+
+double utility(double gain) {
+  if (gain < -0.035) return 4 * -0.02 + 12 * (gain + 0.035) - 0.015;
+  if (gain < -0.015) return 4 * (gain + 0.015) - 0.015;
+  if (gain > 0.05) return 0.05 + (gain - 0.05) / 2;
+  return gain;
+}
+
+double mean_utility(std::span<const double> gains) {
+  double sum = 0;
+  for (const double gain : gains) sum += utility(gain);
+  return gains.empty() ? 0 : sum / static_cast<double>(gains.size());
+}
+
+Configuration configuration_of(const Rungs& rungs) {
+  Configuration made{.level_of = {}, .weight_of = weights};
+  for (const std::uint8_t rung : rungs) made.level_of.push_back(level_of_rung[rung]);
+  return made;
+}
+
+LevelMoves::LevelMoves(std::span<const JobFacts> jobs) : order_(jobs.size()) {
+  std::uint64_t longest = 0;
+  for (const JobFacts& job : jobs) longest = std::max(longest, job.message_bytes);
+  std::size_t processes = 0;
+  for (const JobFacts& job : jobs) {
+    jobs_.push_back({.first = processes,
+                     .processes = job.processes,
+                     .small_messages = job.message_bytes * 2 <= longest});
+    processes += job.processes;
+  }
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+    return jobs[a].message_bytes < jobs[b].message_bytes;
+  });
+  iterations_.assign(processes, 0);
+  waited_.assign(processes, 0);
+  slack_.assign(processes, 0);
+}
+
+void LevelMoves::observe(std::span<const JobWindow> jobs) {
+  ++windows_;
+  std::size_t process = 0;
+  for (const JobWindow& job : jobs) {
+    for (std::size_t i = 0; i < job.iterations.size(); ++i, ++process) {
+      iterations_[process] += static_cast<double>(job.iterations[i]);
+      if (!job.waited.empty()) waited_[process] += job.waited[i];
+    }
+  }
+}
+
+/// An iteration of the slowest process takes T; a faster one could lose the difference, and the
+/// time that it waits.
+void LevelMoves::find_slack() {
+  for (const Job& job : jobs_) {
+    double slowest = 0;
+    for (std::size_t p = job.first; p < job.first + job.processes; ++p) {
+      slowest = std::max(slowest, windows_ / std::max(iterations_[p], 1.0));
+    }
+    double least = 1e9;
+    for (std::size_t p = job.first; p < job.first + job.processes; ++p) {
+      const double own = windows_ / std::max(iterations_[p], 1.0);
+      const double wait = waited_[p] / std::max(iterations_[p], 1.0);
+      slack_[p] = (slowest - own + wait) / slowest;
+      least = std::min(least, slack_[p]);
+    }
+    for (std::size_t p = job.first; p < job.first + job.processes; ++p) slack_[p] -= least;
+  }
+}
+
+std::vector<Rungs> LevelMoves::starts() const {
+  Rungs small_up = middle();
+  Rungs all_up = small_up;
+  Rungs spare_down = small_up;
+  for (const Job& job : jobs_) {
+    for (std::size_t p = job.first; p < job.first + job.processes; ++p) {
+      if (slack_[p] < busy) all_up[p] = top_rung;
+      if (slack_[p] < busy && job.small_messages) small_up[p] = top_rung;
+      if (slack_[p] > ample) spare_down[p] = 0;
+    }
+  }
+  Rungs both = small_up;
+  Rungs gentle = spare_down;
+  for (std::size_t p = 0; p < processes(); ++p) {
+    if (spare_down[p] == 0) both[p] = 0;
+    if (all_up[p] == top_rung) gentle[p] = middle_rung + 1;
+  }
+  Rungs with_others = both;
+  for (std::size_t p = 0; p < processes(); ++p) {
+    if (all_up[p] == top_rung && with_others[p] == middle_rung) with_others[p] = middle_rung + 1;
+  }
+  return {small_up, both, with_others, gentle, spare_down, all_up};
+}
+
+std::vector<Rungs> LevelMoves::around(const Rungs& from, std::span<const double> gains) const {
+  std::vector<Rungs> moves;
+  for (const std::size_t j : order_) {
+    const Job& job = jobs_[j];
+    if (gains[j] <= needs_repair) moves.push_back(repaired(from, job));
+    moves.push_back(group(from, job, -1, busy, 1));
+    moves.push_back(group(from, job, -1, rather_busy, 1));
+    moves.push_back(group(from, job, spare, 1e9, -1));
+    moves.push_back(group(from, job, -1, 1e9, 1));
+    moves.push_back(group(from, job, -1, 1e9, -1));
+  }
+  for (const std::size_t j : order_) add_ends(from, jobs_[j], moves);
+  return moves;
+}
+
+/// A job that lost: without its demotions, and its busiest processes raised.
+Rungs LevelMoves::repaired(const Rungs& from, const Job& job) const {
+  Rungs rungs = from;
+  for (std::size_t p = job.first; p < job.first + job.processes; ++p) {
+    rungs[p] = std::max(rungs[p], middle_rung);
+    if (slack_[p] < busy) rungs[p] = std::max<std::uint8_t>(rungs[p], middle_rung + 1);
+  }
+  return rungs;
+}
+
+Rungs LevelMoves::group(const Rungs& from, const Job& job, double least, double most,
+                        int step) const {
+  Rungs rungs = from;
+  for (std::size_t p = job.first; p < job.first + job.processes; ++p) {
+    if (slack_[p] < least || slack_[p] >= most) continue;
+    rungs[p] = static_cast<std::uint8_t>(std::clamp(rungs[p] + step, 0, int{top_rung}));
+  }
+  return rungs;
+}
+
+/// The process that waits least of those that can rise, and the one that waits most of those that
+/// can sink.
+void LevelMoves::add_ends(const Rungs& from, const Job& job, std::vector<Rungs>& moves) const {
+  std::optional<std::size_t> busiest, idlest;
+  for (std::size_t p = job.first; p < job.first + job.processes; ++p) {
+    if (from[p] < top_rung && (!busiest || slack_[p] < slack_[*busiest])) busiest = p;
+    if (from[p] > 0 && (!idlest || slack_[p] > slack_[*idlest])) idlest = p;
+  }
+  for (const auto& [process, step] : {std::pair{busiest, 1}, std::pair{idlest, -1}}) {
+    if (!process) continue;
+    moves.push_back(from);
+    std::uint8_t& rung = moves.back()[*process];
+    rung = static_cast<std::uint8_t>(rung + step);
+  }
+}
+
+std::vector<Rungs> LevelMoves::raises(const Rungs& from, std::size_t j) const {
+  const Job& job = jobs_[j];
+  std::vector<Rungs> moves = {group(from, job, -1, busy, 2), group(from, job, -1, busy, 1),
+                              group(from, job, -1, rather_busy, 2), group(from, job, -1, 1e9, 1)};
+  std::vector<std::size_t> busiest_first(job.processes);
+  std::iota(busiest_first.begin(), busiest_first.end(), job.first);
+  std::stable_sort(busiest_first.begin(), busiest_first.end(),
+                   [&](std::size_t a, std::size_t b) { return slack_[a] < slack_[b]; });
+  for (const std::size_t p : busiest_first) {
+    moves.push_back(from);
+    moves.back()[p] = top_rung;
+  }
+  return moves;
+}
+
+std::vector<Rungs> LevelMoves::demotions(const Rungs& from, std::size_t j) const {
+  return {group(from, jobs_[j], spare, 1e9, -1), group(from, jobs_[j], -1, 1e9, -1)};
+}
+
+}  // namespace weft::qos

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/qos/model_predictive.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace weft::qos {
+namespace {
+
+/// Iterations of the slowest job in a prediction: fewer hide what levels change.
+constexpr double enough_iterations = 40;
+constexpr double least_share = 0.02;
+constexpr double least_gain_of_trial = 0.0005;
+/// A trial ends when its mean utility is lower than the best one's by this, over one more.
+constexpr double racing_margin = 0.001;
+constexpr std::uint32_t windows_of_a_look = 16;
+constexpr double harm = -0.01;
+/// A job that loses more than this to others is worth a trial.
+constexpr double hindered = 0.01;
+
+double work_of(const JobWindow& job) {
+  return static_cast<double>(job.work());
+}
+
+}  // namespace
+
+ModelPredictive::Gains ModelPredictive::Trial::mean_gains(std::size_t draws) const {
+  Gains mean(gains.front().size());
+  for (std::size_t d = 0; d < draws; ++d) {
+    for (std::size_t j = 0; j < mean.size(); ++j) {
+      mean[j] += gains[d][j] / static_cast<double>(draws);
+    }
+  }
+  return mean;
+}
+
+ModelPredictive::ModelPredictive(const ModelPredictiveOptions& options, Twin& twin)
+    : options_(options), twin_(twin), moves_({}) {
+  WEFT_CHECK(options.default_windows >= 1 && options.draws >= 1);
+}
+
+void ModelPredictive::on_jobs(std::span<const JobFacts> jobs) {
+  moves_ = LevelMoves(jobs);
+  now_ = configuration_of(moves_.middle());
+  settled_ = false;
+  windows_ = 0;
+  accepted_ = 0;
+  default_work_.assign(jobs.size(), 0);
+}
+
+void ModelPredictive::on_window(std::span<const JobWindow> jobs) {
+  WEFT_CHECK(jobs.size() == moves_.jobs(), "{} jobs, but {} were announced", jobs.size(),
+             moves_.jobs());
+  if (settled_) return watch(jobs);
+  for (std::size_t j = 0; j < jobs.size(); ++j) default_work_[j] += work_of(jobs[j]);
+  if (++windows_ < options_.default_windows) return;
+  search();
+  now_ = configuration_of(best_.rungs);
+  settled_ = true;
+  watched_.assign(jobs.size(), 0);
+  watched_windows_ = 0;
+}
+
+void ModelPredictive::search() {
+  const auto least = std::min_element(default_work_.begin(), default_work_.end());
+  const double iterations = least == default_work_.end() ? 0 : *least / windows_;
+  share_ = std::clamp(enough_iterations / std::max(iterations, 1.0), least_share, 1.0);
+  predictions_ = 0;
+  failed_ = false;
+  best_ = {.rungs = moves_.middle(),
+           .gains = std::vector<Gains>(options_.draws, Gains(moves_.jobs()))};
+  tried_ = {best_.rungs};
+  if (!predict_default() || !predict_alone()) return;
+  for (const Rungs& start : moves_.starts()) consider(start);
+  auto list = moves();
+  std::size_t without_gain = 0;
+  for (std::size_t i = 0; without_gain < list.size() && has_budget(); ++i) {
+    ++without_gain;
+    if (!consider(list[i % list.size()])) continue;
+    list = moves();
+    without_gain = 0;
+  }
+}
+
+/// The twin on default: what trials are compared with, and the slack of processes.
+bool ModelPredictive::predict_default() {
+  base_work_.clear();
+  for (std::uint32_t draw = 0; draw < options_.draws; ++draw) {
+    const auto jobs = predict(best_.rungs, draw);
+    if (failed_) return false;
+    auto& work = base_work_.emplace_back();
+    for (const JobWindow& job : jobs) work.push_back(std::max(work_of(job), 1.0));
+    moves_.observe(jobs);
+  }
+  moves_.find_slack();
+  return true;
+}
+
+bool ModelPredictive::predict_alone() {
+  bound_.assign(moves_.jobs(), 0);
+  for (std::size_t j = 0; j < bound_.size(); ++j) {
+    const auto work = twin_.predict_alone(j, 0, share_);
+    failed_ = !work;
+    if (failed_) return false;
+    bound_[j] = static_cast<double>(*work) / base_work_[0][j] - 1;
+  }
+  return true;
+}
+
+std::vector<std::size_t> ModelPredictive::most_hindered_first(const Gains& gains) const {
+  std::vector<std::size_t> jobs(bound_.size());
+  std::iota(jobs.begin(), jobs.end(), std::size_t{0});
+  std::stable_sort(jobs.begin(), jobs.end(), [&](std::size_t a, std::size_t b) {
+    return bound_[a] - gains[a] > bound_[b] - gains[b];
+  });
+  return jobs;
+}
+
+/// The changes of the best levels that are worth a trial.
+std::vector<Rungs> ModelPredictive::moves() const {
+  const Gains gains = best_.mean_gains(options_.draws);
+  const auto jobs = most_hindered_first(gains);
+  std::vector<Rungs> list;
+  for (const std::size_t j : jobs) {
+    if (bound_[j] - gains[j] < hindered) break;
+    for (Rungs& move : moves_.raises(best_.rungs, j)) list.push_back(std::move(move));
+  }
+  for (auto j = jobs.rbegin(); j != jobs.rend(); ++j) {
+    for (Rungs& move : moves_.demotions(best_.rungs, *j)) list.push_back(std::move(move));
+  }
+  return list;
+}
+
+/// True: these rungs are the best now.
+bool ModelPredictive::consider(const Rungs& rungs) {
+  if (!has_budget() || std::find(tried_.begin(), tried_.end(), rungs) != tried_.end()) return false;
+  tried_.push_back(rungs);
+  Trial trial{.rungs = rungs, .gains = {}};
+  double gained = 0;
+  for (std::uint32_t draw = 0; draw < options_.draws; ++draw) {
+    const auto jobs = predict(rungs, draw);
+    if (failed_) return false;
+    auto& gains = trial.gains.emplace_back();
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      gains.push_back(work_of(jobs[j]) / base_work_[draw][j] - 1);
+    }
+    gained = mean_utility(trial.mean_gains(draw + 1)) - mean_utility(best_.mean_gains(draw + 1));
+    if (gained < -racing_margin / (draw + 1)) return false;
+  }
+  if (gained <= least_gain_of_trial) return false;
+  best_ = std::move(trial);
+  ++accepted_;
+  return true;
+}
+
+std::span<const JobWindow> ModelPredictive::predict(const Rungs& rungs, std::uint32_t draw) {
+  ++predictions_;
+  const auto jobs = twin_.predict(configuration_of(rungs), draw, share_);
+  failed_ = jobs.size() != moves_.jobs();
+  return jobs;
+}
+
+/// The levels stay, unless the jobs do worse with them than on default.
+void ModelPredictive::watch(std::span<const JobWindow> jobs) {
+  for (std::size_t j = 0; j < jobs.size(); ++j) watched_[j] += work_of(jobs[j]);
+  if (++watched_windows_ < windows_of_a_look) return;
+  Gains gains;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    gains.push_back(watched_[j] / watched_windows_ / std::max(default_work_[j] / windows_, 1.0) -
+                    1);
+  }
+  if (mean_utility(gains) < harm) now_ = configuration_of(moves_.middle());
+  watched_.assign(jobs.size(), 0);
+  watched_windows_ = 0;
+}
+
+}  // namespace weft::qos

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/qos/model_predictive.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/qos/controllers.hpp"
+
+namespace weft::qos {
+namespace {
+
+const std::vector<JobFacts> two_jobs = {{.processes = 4, .message_bytes = 1000},
+                                        {.processes = 4, .message_bytes = 9000}};
+const std::vector<std::vector<double>> waits = {{.5, .1, .6, .4}, {.1, .5, .6, .7}};
+
+/// Two coupled jobs of four. Raising process 1 helps job 0; raising another process of job 0, or
+/// changing one of job 1, costs job 1. A draw adds more noise than any of this.
+class ToyTwin final : public Twin {
+ public:
+  std::span<const JobWindow> predict(const Configuration& c, std::uint32_t draw,
+                                     double share) override {
+    ++predictions;
+    if (fails) return {};
+    shares.push_back(share);
+    const auto weight = [&](std::size_t p) { return c.weight_of[c.level_of[p]]; };
+    std::uint64_t first = 10000 + 1000 * draw, second = 12000 - 1000 * draw;
+    if (helps && weight(1) > 2) first += 500;
+    for (const std::size_t p : {0U, 2U, 3U}) second -= weight(p) > 2 ? 60 : 0;
+    for (std::size_t p = 4; p < 8; ++p) second -= weight(p) != 2 ? 30 : 0;
+    work_ = {std::vector<std::uint64_t>(4, first), std::vector<std::uint64_t>(4, second)};
+    windows_ = {{.iterations = work_[0], .waited = waits[0]},
+                {.iterations = work_[1], .waited = waits[1]}};
+    return windows_;
+  }
+
+  std::optional<std::uint64_t> predict_alone(std::size_t job, std::uint32_t, double) override {
+    ++predictions;
+    return job == 0 ? 11000 : 12000;
+  }
+
+  bool helps = true, fails = false;
+  std::uint32_t predictions = 0;
+  std::vector<double> shares;
+
+ private:
+  std::vector<std::vector<std::uint64_t>> work_;
+  std::vector<JobWindow> windows_;
+};
+
+void tell(Controller& controller, std::uint64_t first, std::uint64_t second) {
+  const std::vector<std::uint64_t> a(4, first), b(4, second);
+  const std::vector<JobWindow> windows = {{.iterations = a}, {.iterations = b}};
+  controller.on_window(windows);
+}
+
+ModelPredictive settled(Twin& twin, ModelPredictiveOptions options = {}) {
+  ModelPredictive controller(options, twin);
+  controller.on_jobs(two_jobs);
+  for (std::uint32_t i = 0; i < options.default_windows; ++i) {
+    EXPECT_FALSE(controller.is_settled());
+    tell(controller, 1000, 1000);
+  }
+  EXPECT_TRUE(controller.is_settled());
+  return controller;
+}
+
+std::vector<Level> all_default() {
+  return std::vector<Level>(8, default_level);
+}
+
+TEST(model_predictive, finds_in_its_twin_what_helps_below_the_noise) {
+  ToyTwin twin;
+  const ModelPredictive controller = settled(twin);
+  const Configuration& found = controller.configuration();
+  EXPECT_GT(found.weight_of[found.level_of[1]], 2);
+  for (const std::size_t p : {0U, 2U, 3U}) EXPECT_LE(found.weight_of[found.level_of[p]], 2) << p;
+  for (std::size_t p = 4; p < 8; ++p) EXPECT_EQ(found.level_of[p], default_level) << p;
+  EXPECT_GE(controller.accepted(), 1U);
+}
+
+TEST(model_predictive, stays_on_default_when_nothing_helps) {
+  ToyTwin twin;
+  twin.helps = false;
+  EXPECT_EQ(settled(twin).configuration().level_of, all_default());
+}
+
+TEST(model_predictive, asks_for_no_more_predictions_than_its_budget_one_trial_and_each_job_alone) {
+  ToyTwin twin;
+  settled(twin, {.draws = 3, .budget = 10});
+  EXPECT_LE(twin.predictions, 12U + 2U);
+}
+
+TEST(model_predictive, predicts_windows_as_long_as_the_slowest_job_needs) {
+  ToyTwin twin;
+  ModelPredictive controller({}, twin);
+  controller.on_jobs(two_jobs);
+  tell(controller, 80, 9000);
+  tell(controller, 80, 9000);
+  EXPECT_DOUBLE_EQ(twin.shares.front(), 0.5);
+}
+
+TEST(model_predictive, leaves_all_on_default_when_its_twin_fails) {
+  ToyTwin twin;
+  twin.fails = true;
+  EXPECT_EQ(settled(twin).configuration().level_of, all_default());
+  EXPECT_EQ(twin.predictions, 1U);
+}
+
+TEST(model_predictive, goes_back_to_default_when_jobs_do_worse_than_before) {
+  ToyTwin twin;
+  ModelPredictive controller = settled(twin);
+  ASSERT_NE(controller.configuration().level_of, all_default());
+  for (int i = 0; i < 16; ++i) tell(controller, 950, 950);
+  EXPECT_EQ(controller.configuration().level_of, all_default());
+}
+
+TEST(model_predictive, starts_anew_when_the_mix_of_jobs_changes) {
+  ToyTwin twin;
+  ModelPredictive controller = settled(twin);
+  controller.on_jobs(two_jobs);
+  EXPECT_FALSE(controller.is_settled());
+  EXPECT_EQ(controller.configuration().level_of, all_default());
+}
+
+TEST(model_predictive, needs_a_twin_and_best_is_climb_without_one) {
+  ToyTwin twin;
+  EXPECT_EQ((*make_controller("best", {}, 1, &twin))->name(), "model-predictive");
+  EXPECT_EQ((*make_controller("best", {}, 1))->name(), "climb");
+  const auto refused = make_controller("model-predictive", {}, 1);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message,
+            "model-predictive needs a simulation of the jobs: use climb for real processes");
+}
+
+}  // namespace
+}  // namespace weft::qos

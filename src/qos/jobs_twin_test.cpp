@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "qos/jobs_twin.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/scenario/scenario_file.hpp"
+
+namespace weft::qos {
+namespace {
+
+using Iterations = std::vector<std::vector<std::uint64_t>>;
+
+constexpr const char* two_jobs = R"(
+[network]
+topology = "fat-tree:16,levels=2,radix=8"
+router = "d-mod-k"
+preset = "ib-qdr"
+
+[[jobs]]
+name = "flood"
+kind = "workload"
+pattern = "flood-pairs"
+ranks = 8
+message = "64KiB"
+compute = "20us"
+noise = 0.2
+
+[[jobs]]
+name = "all"
+kind = "workload"
+pattern = "all-to-all"
+ranks = 8
+message = "8KiB"
+compute = "20us"
+noise = 0.2
+)";
+
+class jobs_twin : public testing::Test {
+ protected:
+  jobs_twin() {
+    options_.scenario = sim::parse_scenario(two_jobs, "test.toml").value();
+    options_.period = Duration::milliseconds(1);
+    jobs_ = jobs::workloads_of(options_.scenario).value();
+    placement_ = std::make_unique<Placement>(jobs_, 16, 5, 1);
+    twin_.set_jobs(placement_->in_window(0));
+  }
+
+  Iterations predict(std::uint32_t draw, double share = 1) {
+    Iterations all;
+    for (const JobWindow& job : twin_.predict(levels_, draw, share)) {
+      all.emplace_back(job.iterations.begin(), job.iterations.end());
+    }
+    return all;
+  }
+
+  ExperimentOptions options_;
+  std::vector<jobs::WorkloadJob> jobs_;
+  std::unique_ptr<Placement> placement_;
+  Configuration levels_{.level_of = std::vector<Level>(16, default_level), .weight_of = {1}};
+  JobsTwin twin_{options_};
+};
+
+TEST_F(jobs_twin, predicts_the_same_for_the_same_draw_and_something_else_for_another) {
+  const Iterations first = predict(0);
+  ASSERT_EQ(first.size(), 2U);
+  EXPECT_EQ(first[0].size(), 8U);
+  EXPECT_NE(predict(1), first);
+  EXPECT_EQ(predict(0), first);
+}
+
+TEST_F(jobs_twin, draws_noise_that_no_window_of_the_experiment_has) {
+  std::vector<PlacedJob> placed;
+  for (const Presence& p : placement_->in_window(0)) placed.push_back(p.placed);
+  const auto window = run_window(options_.scenario, placed, &levels_, options_.algorithm_1.levels,
+                                 to_pico(options_.period));
+  ASSERT_TRUE(window.ok());
+  for (std::uint32_t draw = 0; draw < 3; ++draw) {
+    EXPECT_NE(predict(draw), (Iterations{(*window)[0].iterations, (*window)[1].iterations}));
+  }
+}
+
+TEST_F(jobs_twin, predicts_a_part_of_a_window) {
+  const std::uint64_t whole = predict(0)[0][0], half = predict(0, 0.5)[0][0];
+  EXPECT_GT(half, 0U);
+  EXPECT_LT(half, whole);
+}
+
+TEST_F(jobs_twin, predicts_that_a_job_alone_does_no_less_than_beside_another) {
+  const auto together = JobWindow{.iterations = predict(0)[1]}.work();
+  const auto alone = twin_.predict_alone(1, 0, 1);
+  ASSERT_TRUE(alone.has_value());
+  EXPECT_GE(*alone, together);
+}
+
+TEST_F(jobs_twin, keeps_the_error_of_a_simulation_that_failed) {
+  options_.scenario.topology = "star:0";
+  EXPECT_TRUE(predict(0).empty());
+  EXPECT_FALSE(twin_.state().ok());
+  EXPECT_FALSE(twin_.predict_alone(0, 0, 1).has_value());
+}
+
+}  // namespace
+}  // namespace weft::qos
