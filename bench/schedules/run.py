@@ -16,10 +16,11 @@ a promise is broken. Cells with disturbances are shown as they are.
 Leaves DIR/matrix.json and DIR/matrix.html, one page without other files. Simulated cells are
 deterministic. The others are medians of --rounds rounds, each of which runs every schedule once,
 beginning with another one each time: they mean something on a machine that does nothing else. Even
-there memory may be half as fast for a minute, so schedules are compared within a round: the share
-is the least, over the other schedules, of the median of grant's goodput over that schedule's in the
-same round. Two runs still differ by a tenth: a cell that seems to break a promise has --more-rounds
-more, and is judged by all of them.
+there memory may be half as fast for a second or a minute, so schedules are compared within a round,
+and many short rounds tell more than a few long ones: the share is the least, over the other
+schedules, of the median of grant's goodput over that schedule's in the same round. Two runs still
+differ by a tenth: a cell that seems to break a promise has --more-rounds more, and is judged by all
+of them.
 """
 import argparse
 import itertools
@@ -223,10 +224,10 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=root / "out" / "schedules")
     parser.add_argument("--only", action="append", help="run cells whose name matches (a regex)")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--rounds", type=int, default=3, help="of cells that are not simulated")
-    parser.add_argument("--more-rounds", type=int, default=6, metavar="N",
+    parser.add_argument("--rounds", type=int, default=7, help="of cells that are not simulated")
+    parser.add_argument("--more-rounds", type=int, default=21, metavar="N",
                         help="of such cells that seem to break a promise")
-    parser.add_argument("--seconds", type=float, default=2,
+    parser.add_argument("--seconds", type=float, default=0.7,
                         help="of runs that are not simulated; longer where links carry few rounds by then")
     parser.add_argument("--schedules", default=",".join(SCHEDULES))
     arguments = parser.parse_args()
