@@ -18,7 +18,7 @@ class Agent {
   /// The time of a wake-up has come that `Agents::set_wake` set; perhaps several times.
   virtual void on_wake() {}
   /// A timer of that payload is likely to be due soon; see EventHandler::fetch.
-  virtual void fetch(std::uint64_t /*payload*/, bool /*is_next*/) const {}
+  virtual void fetch(std::uint64_t /*payload*/, Ahead /*ahead*/) const {}
 };
 
 /// Numbers agents and hands them their timers. Agents and engine outlive it.
@@ -58,8 +58,8 @@ class Agents final : public EventHandler {
     if (event.kind == EventKind::agent_wakes) return agents_[event.target]->on_wake();
     agents_[event.target]->on_timer(event.detail, event.payload);
   }
-  void fetch(const Event& event, bool is_next) const override {
-    if (event.kind == EventKind::timer) agents_[event.target]->fetch(event.payload, is_next);
+  void fetch(const Event& event, Ahead ahead) const override {
+    if (event.kind == EventKind::timer) agents_[event.target]->fetch(event.payload, ahead);
   }
 
  private:

@@ -6,6 +6,10 @@
 namespace weft::sim {
 namespace {
 
+// Events that are likely to happen before one that is looked at.
+constexpr std::size_t kEarly = 10;
+constexpr std::size_t kLate = 5;
+
 /// One event's contribution to the trace hash: the finaliser of a well-known 64-bit mixer over the
 /// fields that identify the event. Contributions are added, so that they commute.
 std::uint64_t digest(const Event& e) {
@@ -18,27 +22,24 @@ std::uint64_t digest(const Event& e) {
 
 }  // namespace
 
-void EventHandler::fetch(const Event&, bool) const {}
+void EventHandler::fetch(const Event&, Ahead) const {}
 
-/// A fetch that begins some events earlier costs nothing. Everything is fetched twice: first the
-/// objects that the event names, later those that these name.
-void Engine::fetch_ahead() {
-  fetched_ = queue_.refills();
-  const auto fetch = [this](bool is_next) {
-    return [this, is_next](const Event& event) {
-      handlers_[static_cast<std::size_t>(event.kind)]->fetch(event, is_next);
-    };
+/// A fetch that begins some events earlier costs nothing.
+void Engine::fetch_ahead() const {
+  const Event* near = queue_.near(kEarly + 1);
+  if (near == nullptr) return;
+  const auto fetch = [this](const Event& event, Ahead ahead) {
+    handlers_[static_cast<std::size_t>(event.kind)]->fetch(event, ahead);
   };
-  queue_.look_near(fetch(true));
-  queue_.look_beyond(fetch(false));
-  queue_.fetch_later();
+  fetch(near[kEarly], Ahead::early);
+  fetch(near[kLate], Ahead::late);
 }
 
 void Engine::run_until(PicoInstant end) {
   stopping_ = false;
   while (!queue_.empty() && queue_.front().time < end) {
     const Event event = queue_.pop();
-    if (fetches_ && queue_.refills() != fetched_) fetch_ahead();
+    if (fetches_) fetch_ahead();
     now_ = event.time;
     ++handled_;
     // The processor cannot predict which kind is next, so no branch depends on it here.

@@ -18,9 +18,9 @@ class EventHandler {
  public:
   virtual ~EventHandler() = default;
   virtual void on_event(const Event& event) = 0;
-  /// The event is likely to be the next one or, if not `is_next`, among the next few: time to fetch
-  /// its data into the cache. Nothing else may happen.
-  virtual void fetch(const Event& event, bool is_next) const;
+  /// The event is likely to happen soon: time to fetch its data into the cache. Nothing else may
+  /// happen.
+  virtual void fetch(const Event& event, Ahead ahead) const;
 };
 
 /// Single-threaded. Handlers must outlive it.
@@ -52,15 +52,17 @@ class Engine {
                  .payload = payload});
   }
   /// A wake-up has a place of its own among the events of its instant, behind all that others
-  /// cause: when it was scheduled, and whether once or twice, makes no difference.
-  void schedule_wake(std::uint32_t vertex, PicoInstant at, EventKind kind, std::uint32_t target) {
+  /// cause: when it was scheduled, and whether once or twice, makes no difference. Nothing but
+  /// fetches may depend on `detail` and `payload`.
+  void schedule_wake(std::uint32_t vertex, PicoInstant at, EventKind kind, std::uint32_t target,
+                     std::uint16_t detail = 0, std::uint64_t payload = 0) {
     queue_.push({.time = at,
                  .sequence = target,
                  .source = kWake | vertex,
                  .target = target,
                  .kind = kind,
-                 .detail = 0,
-                 .payload = 0});
+                 .detail = detail,
+                 .payload = payload});
   }
 
   /// The same for an agent that acts on behalf of the vertex; behind the wake-ups of vertices.
@@ -126,7 +128,7 @@ class Engine {
   std::uint64_t trace_hash() const { return hash_; }
 
  private:
-  void fetch_ahead();
+  void fetch_ahead() const;
 
   static constexpr std::uint32_t kShared = 0x7fff'ffff;
   static constexpr std::uint32_t kWake = 0x8000'0000;
@@ -149,7 +151,6 @@ class Engine {
   std::uint64_t events_ = 0;
   std::uint64_t handled_ = 0;
   std::uint64_t hash_ = 0;
-  std::uint64_t fetched_ = 0;  // which of the queue's refills
   std::uint32_t shared_sequence_ = 0;
   bool fetches_ = false;
   bool stopping_ = false;

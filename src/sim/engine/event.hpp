@@ -18,6 +18,13 @@ enum class EventKind : std::uint16_t {
   agent_wakes,     ///< an agent looks for something to do
 };
 
+/// How soon an event is likely to happen. Each is looked at twice, so that the second look finds in
+/// the cache what the first one has fetched.
+enum class Ahead : std::uint8_t {
+  early,  ///< nothing but the event is in the cache: time to fetch what it names
+  late,   ///< time to fetch what these records name
+};
+
 /// Plain data of half a cache line. The engine orders events at the same time by source and by the
 /// source's own order, never by when they entered the queue, so that dividing the work changes
 /// nothing.

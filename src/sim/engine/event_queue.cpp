@@ -2,16 +2,17 @@
 #include "sim/engine/event_queue.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 namespace weft::sim {
 namespace {
 
 constexpr unsigned fewest_count_bits = 8;
-constexpr unsigned most_count_bits = 16;
+constexpr unsigned most_count_bits = 18;
 constexpr unsigned most_slot_bits = 40;
-/// A slot should hold no more on average, if narrower ones hold fewer.
-constexpr std::uint64_t most_events_in_slot = 3;
+constexpr unsigned most_bits_at_once = 3;
+constexpr std::size_t most_in_cache = 8192;  // events, of half a cache line each
 
 }  // namespace
 
@@ -34,13 +35,9 @@ void EventQueue::push_elsewhere(PicoInstant time, std::uint64_t place, std::uint
 }
 
 /// Puts the event in its place in the array. If that is full, the last one leaves it; and while
-/// others of the slot are in far_, none goes behind the last one.
+/// others of its slots are in far_, none goes behind the last one.
 void EventQueue::push_near(const Event& event) {
-  if (end_ == kMostNear && first_ > 0) {
-    std::copy(near_.begin() + static_cast<std::ptrdiff_t>(first_), near_.end(), near_.begin());
-    end_ -= first_;
-    first_ = 0;
-  }
+  if (end_ == kMostNear) compact();
   const bool is_full = end_ == kMostNear;
   if (is_full || far_slot_ <= slot_) {
     ++crowd_;
@@ -50,6 +47,7 @@ void EventQueue::push_near(const Event& event) {
   std::size_t hole = end_++;
   for (; hole > first_ && event < near_[hole - 1]; --hole) near_[hole] = near_[hole - 1];
   near_[hole] = event;
+  refill_at_ = std::max(refill_at_, first_ + 1);
 }
 
 void EventQueue::push_far(const Event& event) {
@@ -57,55 +55,93 @@ void EventQueue::push_far(const Event& event) {
   far_slot_ = wheel_.slot_of(far_.front().time);
 }
 
-/// The next slot with events in it moves to the array, which is empty.
+/// Moves the events to the array's beginning.
+void EventQueue::compact() {
+  std::copy(near_.begin() + static_cast<std::ptrdiff_t>(first_),
+            near_.begin() + static_cast<std::ptrdiff_t>(end_), near_.begin());
+  end_ -= first_;
+  refill_at_ -= first_;
+  first_ = 0;
+}
+
+/// Fetches into the cache the events of the slots that will be taken at the next refill. The wheel
+/// is not empty.
+void EventQueue::fetch_slots() const {
+  std::int64_t slot = beyond_;
+  for (std::size_t i = 0; i < kEnoughNear - kMostAhead; ++i) {
+    wheel_.fetch(slot);
+    slot += wheel_.distance_from(slot);
+  }
+}
+
+/// The next slots with events in them move to the array, in which few are left or none.
 void EventQueue::refill() {
-  first_ = end_ = 0;
-  const std::int64_t next = std::min(far_slot_, beyond_);
-  if (next == kNoSlot) {
+  compact();
+  take_slots();
+  if (end_ == 0) {
     slot_ = kNoSlot;
     return;
   }
+  if (seen_events_ >= period_) {
+    adapt();
+    take_slots();
+  }
+  if (wheel_.size() > most_in_cache && beyond_ != kNoSlot) fetch_slots();
+  refill_at_ = end_ >= kEnoughNear ? end_ - kMostAhead : end_;
+}
+
+/// Not too far ahead: what is pushed meanwhile has to be put in order with the events in the array.
+void EventQueue::take_slots() {
+  while (end_ < kEnoughNear) {
+    const std::int64_t next = std::min(far_slot_, beyond_);
+    if (next == kNoSlot) return;
+    if (end_ > 0 && next - wheel_.slot_of(near_[0].time) > kMostSlotsNear) return;
+    take_slot(next);
+    if (far_slot_ <= slot_) return;
+  }
+}
+
+void EventQueue::take_slot(std::int64_t next) {
   const std::int64_t slot = std::max(slot_, next);
   seen_slots_ += static_cast<std::uint64_t>(slot - slot_);
   slot_ = slot;
+  const std::size_t from = end_;
   if (beyond_ == slot) {
-    wheel_.take(slot, [this](const Event& event) {
-      if (end_ == kMostNear) spread_near();
+    wheel_.take(slot, [this, from](const Event& event) {
+      if (end_ == kMostNear) spread_near(from);
       near_[end_++] = event;
     });
     beyond_ = wheel_.size() == 0 ? kNoSlot : slot + wheel_.distance_from(slot);
   }
   if (far_slot_ <= slot) [[unlikely]]
-    take_far(slot);
-  sort_near();
-  ++refills_;
-  seen_events_ += end_;
-  if (--left_ == 0) adapt();
+    take_far(slot, from);
+  sort_near(from);
+  seen_events_ += end_ - from;
 }
 
-void EventQueue::sort_near() {
-  for (std::size_t i = 1; i < end_; ++i) {
+void EventQueue::sort_near(std::size_t from) {
+  for (std::size_t i = from + 1; i < end_; ++i) {
     if (!(near_[i] < near_[i - 1])) continue;
     const Event event = near_[i];
     std::size_t hole = i;
     do {
       near_[hole] = near_[hole - 1];
       --hole;
-    } while (hole > 0 && event < near_[hole - 1]);
+    } while (hole > from && event < near_[hole - 1]);
     near_[hole] = event;
   }
 }
 
-/// All of the array goes to far_: more events are in the slot than fit.
-void EventQueue::spread_near() {
-  for (std::size_t i = 0; i < end_; ++i) far_.push(near_[i]);
-  end_ = 0;
+/// The array's events of a slot, which begin at `from`, go to far_: there are more than fit.
+void EventQueue::spread_near(std::size_t from) {
+  for (std::size_t i = from; i < end_; ++i) far_.push(near_[i]);
+  end_ = from;
   far_slot_ = wheel_.slot_of(far_.front().time);
 }
 
-/// The events of far_ that are in the slot or before it move to the array; if they are too many,
-/// the first ones of the slot.
-void EventQueue::take_far(std::int64_t slot) {
+/// The events of far_ that are in the slot or before it move to the array, where those of the slot
+/// begin at `from`; if they are too many, the first ones of the slot.
+void EventQueue::take_far(std::int64_t slot, std::size_t from) {
   const auto take = [&] {
     near_[end_++] = far_.pop();
     ++seen_far_;
@@ -113,7 +149,7 @@ void EventQueue::take_far(std::int64_t slot) {
   };
   while (far_slot_ <= slot && end_ < kMostNear) take();
   if (far_slot_ <= slot) {
-    spread_near();
+    spread_near(from);
     while (end_ < kMostNear) take();
   }
   crowd_ = 0;
@@ -125,16 +161,19 @@ void EventQueue::take_far(std::int64_t slot) {
 void EventQueue::adapt() {
   unsigned slot_bits = wheel_.slot_bits();
   unsigned count_bits = wheel_.count_bits();
-  const bool full = seen_events_ > most_events_in_slot * period_;
-  const bool dense = seen_slots_ < 4 * period_;  // else events come at the same instants
-  const bool sparse = seen_slots_ > 16 * period_;
+  // An event in each slot is too much.
+  const std::uint64_t excess = seen_events_ / std::max<std::uint64_t>(1, seen_slots_);
+  // As many more slots follow each other, so that the wheel reaches as far as before.
+  const unsigned narrower = std::min({static_cast<unsigned>(std::bit_width(excess)), slot_bits,
+                                      most_bits_at_once, most_count_bits - count_bits});
+  const bool sparse = seen_slots_ > 16 * seen_events_;
   const bool short_of = 8 * seen_far_ > seen_events_;
   seen_slots_ = seen_events_ = seen_far_ = 0;
-  period_ = left_ = std::max<std::uint64_t>(kLeastRefills, size());
+  period_ = std::max<std::uint64_t>(kLeastPeriod, 2 * size());
   const std::size_t slots_per_event = (std::size_t{1} << count_bits) / (size() + 1);
-  if (full && dense && slot_bits > 0) {
-    --slot_bits;
-    if (count_bits < most_count_bits) ++count_bits;
+  if (narrower > 0) {
+    slot_bits -= narrower;
+    count_bits += narrower;
   } else if (sparse && slot_bits < most_slot_bits) {
     ++slot_bits;
   } else if (short_of && slots_per_event < 16 && count_bits < most_count_bits) {
@@ -151,7 +190,7 @@ void EventQueue::rebuild(unsigned slot_bits, unsigned count_bits) {
   std::vector<Event> events(near_.begin() + static_cast<std::ptrdiff_t>(first_),
                             near_.begin() + static_cast<std::ptrdiff_t>(end_));
   for (const Event& event : far_.events()) events.push_back(event);
-  first_ = end_ = 0;
+  first_ = end_ = refill_at_ = 0;
   far_.clear();
   far_slot_ = beyond_ = kNoSlot;
   wheel_.reset(slot_bits, count_bits, [&](const Event& event) { events.push_back(event); });

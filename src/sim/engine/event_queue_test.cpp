@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -102,19 +103,40 @@ TEST(event_queue, agrees_with_a_sorted_set_when_thousands_happen_at_one_instant)
   EXPECT_EQ(queue.size(), 0U);
 }
 
-TEST(event_queue, shows_what_is_about_to_happen_and_what_is_likely_to_come_behind_it) {
+TEST(event_queue, shows_the_next_events_in_their_order_as_soon_as_more_have_been_pushed) {
   EventQueue queue;
-  for (std::uint32_t i = 0; i < 4; ++i) queue.push(event_at(i / 2 * 100'000, i, 0));
-  std::vector<std::uint32_t> near, beyond;
-  queue.look_near([&](const Event& e) { near.push_back(e.source); });
-  queue.look_beyond([&](const Event& e) { beyond.push_back(e.source); });
-  EXPECT_EQ(near, (std::vector<std::uint32_t>{0, 1}));
-  EXPECT_EQ(beyond, (std::vector<std::uint32_t>{3, 2}));
-  const std::uint64_t refills = queue.refills();
-  queue.pop();
-  EXPECT_EQ(queue.refills(), refills);
-  queue.pop();
-  EXPECT_EQ(queue.refills(), refills + 1);
+  Rng rng(22);
+  std::uint32_t sequence = 0;
+  const auto add = [&](std::int64_t now) {
+    queue.push(event_at(now + static_cast<std::int64_t>(rng.below(1'000'000)), 1, sequence++));
+  };
+  for (int i = 0; i < 5000; ++i) add(0);
+  std::size_t seen = 0;
+  for (int step = 0; step < 50'000; ++step) {
+    std::vector<Event> next;
+    if (const Event* near = queue.near(EventQueue::kMostAhead); near != nullptr) {
+      next.assign(near, near + EventQueue::kMostAhead);
+      ++seen;
+      ASSERT_TRUE(std::is_sorted(next.begin(), next.end()));
+      ASSERT_TRUE(same(next.front(), queue.front()));
+    }
+    add(queue.pop().time.ticks());
+  }
+  EXPECT_GT(seen, 45'000U);
+}
+
+TEST(event_queue, shows_no_more_events_than_there_are) {
+  EventQueue queue;
+  queue.push(event_at(5, 1, 0));
+  queue.push(event_at(6, 1, 1));
+  ASSERT_NE(queue.near(1), nullptr);
+  EXPECT_TRUE(same(*queue.near(1), event_at(5, 1, 0)));
+  EXPECT_EQ(queue.near(3), nullptr);
+}
+
+TEST(event_queue, agrees_with_a_sorted_set_when_events_follow_soon_behind_the_next_few) {
+  pops_in_order(23, 1e3, 40);
+  pops_in_order(24, 1e3, 100);
 }
 
 }  // namespace

@@ -53,15 +53,12 @@ class EventWheel {
     return static_cast<std::int64_t>((at - first) & mask_) + 1;
   }
 
-  /// Calls `see(event)` for every event of the slot.
-  template <class See>
-  void look(std::int64_t slot, See see) const {
+  /// Fetches the slot's events into the cache.
+  [[gnu::always_inline]] void fetch(std::int64_t slot) const {
     for (std::uint32_t node = heads_[index(slot)]; node != kNothing; node = next_[node]) {
-      see(events_[node]);
+      __builtin_prefetch(&events_[node]);
     }
   }
-  /// Fetches the slot's first event into the cache. The slot is not empty.
-  void fetch(std::int64_t slot) const { __builtin_prefetch(&events_[heads_[index(slot)]]); }
   /// Calls `see(event)` for every event of the slot, and takes them out. The slot is not empty.
   template <class See>
   void take(std::int64_t slot, See see) {

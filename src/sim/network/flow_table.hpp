@@ -48,7 +48,7 @@ class FlowTable {
     }
   }
   /// Fetches the flows into the cache if there are few.
-  void fetch() const {
+  [[gnu::always_inline]] void fetch() const {
     if (slots_.empty()) return;
     __builtin_prefetch(slots_.data(), 1);
     __builtin_prefetch(slots_.data() + fewest / 2, 1);

@@ -82,9 +82,9 @@ class Network final : public EventHandler {
   /// queue to one host go out in the order posted, others in turn.
   void send(const MessageRequest& request);
   void on_event(const Event& event) override;
-  void fetch(const Event& event, bool is_next) const override;
+  void fetch(const Event& event, Ahead ahead) const override;
   /// A user is likely to send from the host soon; see EventHandler::fetch.
-  void fetch_sender(std::uint32_t host, std::uint8_t level, bool is_next) const;
+  void fetch_sender(std::uint32_t host, std::uint8_t level, Ahead ahead) const;
 
   /// From now on tells the observer, which outlives the network, of everything; null: nobody.
   void set_observer(NetworkObserver* observer) {
@@ -214,9 +214,9 @@ class Network final : public EventHandler {
 
   // Always inline: the compiler takes a function that only prefetches for one without effect, and
   // may drop a call of it.
-  [[gnu::always_inline]] inline void fetch_arrival(const Event& event, bool is_next) const;
-  [[gnu::always_inline]] inline void fetch_waiting(const Transmitter& t, const Lane* lanes) const;
-  [[gnu::always_inline]] inline void fetch_message(std::uint32_t message) const;
+  [[gnu::always_inline]] inline void fetch_host(const Event& event, Ahead ahead) const;
+  [[gnu::always_inline]] inline void fetch_adapter(std::uint32_t host, std::uint8_t level,
+                                                   Ahead ahead) const;
   void deliver(std::uint32_t packet);
   void build_transmitters();
   std::uint64_t packets_waiting(LinkId link, std::uint32_t level) const;
@@ -231,6 +231,7 @@ class Network final : public EventHandler {
   template <bool kAtHost>
   bool serve_as(Port port);
   void wake_at(Port port, PicoInstant at);
+  inline Arrival likely_next(Port port) const;
   inline bool passes_at_once(Port port, std::uint32_t lane_index, std::uint32_t bytes);
   template <bool kAtHost>
   inline std::uint32_t head_bytes(Port port, std::uint32_t lane_index) const;
@@ -297,7 +298,8 @@ class Network final : public EventHandler {
   bool gap_is_over(Port port, std::uint32_t lane_index);
   std::uint32_t make_packet(Port port, std::uint32_t lane_index);
 
-  static constexpr int kSerialBits = 44;  // of Message::serial; above is the part
+  static constexpr std::uint16_t kHostWakes = 1;  // Event::detail of a wake-up
+  static constexpr int kSerialBits = 44;          // of Message::serial; above is the part
 
   const Topology& topology_;
   const Router& router_;

@@ -3,8 +3,10 @@
 // ns, packets have 1,000 bytes, and a lost packet is sent again 5 us after it would have arrived.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/network/network.hpp"
@@ -149,6 +151,24 @@ TEST_F(network_loss, losses_are_as_many_as_asked_and_every_message_arrives_once)
   const auto tries = static_cast<double>(network_->packets_lost() + network_->packets_delivered());
   EXPECT_NEAR(static_cast<double>(network_->packets_lost()) / tries, 0.1, 0.02);
   EXPECT_TRUE(network_->at_rest());
+}
+
+TEST_F(network_loss, fetching_ahead_changes_nothing) {
+  std::array<Times, 2> arrived;
+  std::array<std::uint64_t, 2> traces{};
+  for (const bool fetches : {false, true}) {
+    build(8);
+    engine_->fetch_ahead_if(fetches);
+    for (std::uint32_t h = 0; h < 8; ++h) network_->set_loss(to_host(h), 100'000);
+    for (std::uint32_t i = 0; i < 400; ++i) send(i % 8, (i + 1 + i / 8 % 7) % 8, 1 + i * 10, i);
+    run(10'000 * us);
+    EXPECT_GT(network_->packets_lost(), 0U);
+    arrived[fetches ? 1 : 0] = std::exchange(arrived_, {});
+    traces[fetches ? 1 : 0] = engine_->trace_hash();
+  }
+  EXPECT_EQ(arrived[0].size(), 400U);
+  EXPECT_EQ(arrived[0], arrived[1]);
+  EXPECT_EQ(traces[0], traces[1]);
 }
 
 }  // namespace

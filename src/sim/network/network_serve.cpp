@@ -122,7 +122,19 @@ void Network::wake_at(Port port, PicoInstant at) {
   Transmitter& t = port.transmitter;
   if (t.wake <= at) return;
   t.wake = at;
-  engine_.schedule_wake(t.own.value(), at, EventKind::port_wakes, link(port).value());
+  engine_.schedule_wake(t.own.value(), at, EventKind::port_wakes, link(port).value(),
+                        t.at_host ? kHostWakes : 0, likely_next(port).payload());
+}
+
+/// What the transmitter will most likely send when it looks: of the first lane that waits behind
+/// that of the last turn.
+Arrival Network::likely_next(Port port) const {
+  const Transmitter& t = port.transmitter;
+  if (t.waiting == 0) return {0, 0};
+  const std::uint32_t last = (turn_of(t, 0) + 1) * channels_ - 1;
+  const std::uint64_t behind = t.waiting & (~std::uint64_t{1} << last);
+  const auto lane = static_cast<std::uint32_t>(std::countr_zero(behind != 0 ? behind : t.waiting));
+  return {port.lanes[lane].round.head, lane};
 }
 
 bool Network::serve(Port port) {
@@ -452,7 +464,8 @@ void Network::transmit(Port port, std::uint32_t lane_index, std::uint32_t p) {
   }
   if (!owns(t.peer)) [[unlikely]]
     return send_across(port, at, p);
-  const Arrival next(p, t.to_host ? std::nullopt : router_.foresee(t.peer, packet.route));
+  const Arrival next(p, t.to_host ? std::nullopt : router_.foresee(t.peer, packet.route),
+                     facts_[lane_index].first);
   engine_.schedule(t.own.value(), at, EventKind::packet_arrives, t.peer.value(),
                    t.peer_port.value(), next.payload());
 }

@@ -25,15 +25,20 @@ struct alignas(64) Packet {
 };
 static_assert(sizeof(Packet) == 64);
 
-/// The payload of an arrival's event: the packet and, if the router foresees it, its next hop.
+/// The payload of an arrival's event: the packet and, if the router foresees it, its next hop. That
+/// of a wake-up has the packet that is likely to go, or at a host the message, and its lane.
 class Arrival {
  public:
   explicit Arrival(std::uint64_t payload) : payload_(payload) {}
-  Arrival(std::uint32_t packet, const std::optional<Hop>& next) : payload_(packet) {
+  /// `first_lane`: of the packet's level.
+  Arrival(std::uint32_t packet, const std::optional<Hop>& next, std::uint32_t first_lane)
+      : payload_(packet) {
     if (!next) return;
-    payload_ |=
-        known | std::uint64_t{next->channel} << 48 | std::uint64_t{next->port.value()} << 32;
+    payload_ |= known | std::uint64_t{first_lane + next->channel} << 56 |
+                std::uint64_t{next->channel} << 48 | std::uint64_t{next->port.value()} << 32;
   }
+
+  Arrival(std::uint32_t first, std::uint32_t lane) : payload_(std::uint64_t{lane} << 56 | first) {}
 
   std::uint64_t payload() const { return payload_; }
   std::uint32_t packet() const { return static_cast<std::uint32_t>(payload_); }
@@ -42,6 +47,8 @@ class Arrival {
     return {.port = PortNumber(static_cast<std::uint16_t>(payload_ >> 32)),
             .channel = static_cast<std::uint8_t>(payload_ >> 48)};
   }
+  /// The lane for which it will wait, of the next hop's link.
+  std::uint32_t lane() const { return static_cast<std::uint32_t>(payload_ >> 56 & 63); }
 
  private:
   static constexpr std::uint64_t known = std::uint64_t{1} << 63;

@@ -38,6 +38,7 @@ class Pool {
   /// References last until the next `take`.
   T& operator[](std::uint32_t index) { return records_[index]; }
   const T& operator[](std::uint32_t index) const { return records_[index]; }
+  const T* data() const { return records_.data(); }
   std::uint32_t in_use() const { return in_use_; }
   /// Numbers are below that.
   std::size_t size() const { return records_.size(); }

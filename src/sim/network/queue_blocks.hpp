@@ -42,6 +42,7 @@ class QueueBlocks {
   /// References last until the next `take`.
   InputQueue& operator[](std::uint32_t queue) { return queues_[queue]; }
   const InputQueue& operator[](std::uint32_t queue) const { return queues_[queue]; }
+  const InputQueue* data() const { return queues_.data(); }
   std::size_t capacity_bytes() const { return queues_.capacity() * sizeof(InputQueue); }
 
  private:

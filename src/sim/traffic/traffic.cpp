@@ -137,10 +137,10 @@ void Traffic::on_timer(std::uint16_t, std::uint64_t payload) {
   set_next(index);
 }
 
-void Traffic::fetch(std::uint64_t payload, bool is_next) const {
+void Traffic::fetch(std::uint64_t payload, Ahead ahead) const {
   const auto index = static_cast<std::uint32_t>(payload);
-  if (!is_next) __builtin_prefetch(&rngs_[index], 1);
-  network_.fetch_sender(hosts_[index], options_.level, is_next);
+  if (ahead == Ahead::early) __builtin_prefetch(&rngs_[index], 1);
+  network_.fetch_sender(hosts_[index], options_.level, ahead);
 }
 
 void Traffic::on_arrived(const Message& message) {

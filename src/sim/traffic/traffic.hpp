@@ -48,7 +48,7 @@ class Traffic final : public Agent, public NetworkUser {
           Agents& agents);
 
   void on_timer(std::uint16_t detail, std::uint64_t payload) override;
-  void fetch(std::uint64_t payload, bool is_next) const override;
+  void fetch(std::uint64_t payload, Ahead ahead) const override;
   void on_sent(const Message&, PicoInstant) override {}
   void on_arrived(const Message& message) override;
 
