@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 
 namespace weft::mpi::abi {
 
@@ -23,6 +24,12 @@ inline constexpr Kind<MPI_Message> made_message{8};
 inline constexpr Kind<MPI_Win> made_win{9};
 inline constexpr Kind<MPI_File> made_file{10};
 inline constexpr Kind<MPI_Session> made_session{11};
+
+/// The kind of the objects whose handles have the type `Handle`.
+template <class Handle>
+inline constexpr Kind<Handle> kind_of = std::get<Kind<Handle>>(
+    std::tuple(made_comm, made_type, made_op, made_request, made_group, made_info, made_errhandler,
+               made_message, made_win, made_file, made_session));
 
 /// A handle as error messages show it.
 inline std::uintptr_t shown(const void* handle) {

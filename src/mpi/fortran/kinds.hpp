@@ -62,8 +62,8 @@ using Count = Value<MPI_Count>;
 class Buffer {
  public:
   Buffer(void* address, const Context&) : address_(address) {
-    if (address == abi::fortran_bottom()) address_ = nullptr;
-    if (address == abi::fortran_in_place()) address_ = abi::in_place;
+    if (address == abi::fortran_bottom) address_ = nullptr;
+    if (address == abi::fortran_in_place) address_ = abi::in_place;
   }
   void* c() { return address_; }
   void done(int) {}
@@ -76,8 +76,8 @@ class Buffer {
 class Weights {
  public:
   Weights(void* address, const Context&) : weights_(static_cast<int*>(address)) {
-    if (address == abi::fortran_unweighted()) weights_ = MPI_UNWEIGHTED;
-    if (address == abi::fortran_weights_empty()) weights_ = MPI_WEIGHTS_EMPTY;
+    if (address == abi::fortran_unweighted) weights_ = MPI_UNWEIGHTED;
+    if (address == abi::fortran_weights_empty) weights_ = MPI_WEIGHTS_EMPTY;
   }
   int* c() { return weights_; }
   void done(int) {}
@@ -190,7 +190,7 @@ class MemberTypes {
     int members = 0, is_inter = 0;
     MPI_Comm_test_inter(handle, &is_inter);
     (is_inter != 0 ? MPI_Comm_remote_size : MPI_Comm_size)(handle, &members);
-    if (address == abi::fortran_in_place()) return;
+    if (address == abi::fortran_in_place) return;
     const auto* const fortran = static_cast<const int*>(address);
     for (int i = 0; i < members; ++i) {
       values_.push_back(abi::from_fortran<MPI_Datatype>(fortran[i]));
@@ -218,7 +218,7 @@ class StatusIn {
 class StatusOut {
  public:
   StatusOut(void* address, const Context&)
-      : fortran_(address != abi::fortran_status_ignore() ? address : nullptr) {
+      : fortran_(address != abi::fortran_status_ignore ? address : nullptr) {
     if (fortran_ != nullptr) std::memcpy(&value_, fortran_, sizeof value_);
   }
   MPI_Status* c() { return fortran_ != nullptr ? &value_ : abi::status_ignore; }
@@ -234,7 +234,7 @@ class StatusOut {
 class StatusesOut {
  public:
   StatusesOut(void* address, const Context& context)
-      : fortran_(address != abi::fortran_statuses_ignore() ? address : nullptr) {
+      : fortran_(address != abi::fortran_statuses_ignore ? address : nullptr) {
     if (fortran_ == nullptr) return;
     values_.resize(context.count() + 1);  // none of them is no pointer to ignore
     copy(values_.data(), fortran_);

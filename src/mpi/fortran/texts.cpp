@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of Fortran with several strings: processes that are started later, and names of ports.
 // Compilers pass the lengths of strings behind all arguments, in the order of the strings.
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -40,7 +39,7 @@ bool is_root(MPI_Comm comm, int root) {
 }
 
 int* codes_of(int* codes) {
-  return codes == abi::fortran_errcodes_ignore() ? nullptr : codes;
+  return codes == abi::fortran_errcodes_ignore ? nullptr : codes;
 }
 
 }  // namespace
@@ -63,7 +62,7 @@ void mpi_comm_spawn_(const char* command, const char* arguments, const int* proc
   }
   const std::string program = text_at(command, length_of(command_length));
   const std::size_t length = length_of(argument_length);
-  const bool has_arguments = arguments != abi::fortran_argv_null();
+  const bool has_arguments = arguments != abi::fortran_argv_null;
   Arguments own(has_arguments ? arguments : " ", has_arguments ? length : 1, length);
   *error = MPI_Comm_spawn(program.c_str(), own.c(), *processes, Info(info, {}).c(), *root, parents,
                           children.c(), codes_of(codes));
@@ -80,7 +79,7 @@ void mpi_comm_spawn_multiple_(const int* count, const char* commands, const char
   std::vector<Arguments> own;
   const bool decides = is_root(parents, *root);
   const auto length = length_of(argument_length), rows = Context{count, 0, nullptr}.count();
-  const bool has_arguments = decides && arguments != abi::fortran_argvs_null();
+  const bool has_arguments = decides && arguments != abi::fortran_argvs_null;
   for (std::size_t i = 0; decides && i < rows; ++i) {
     const std::size_t command_bytes = length_of(command_length);
     programs.push_back(text_at(commands + i * command_bytes, command_bytes));

@@ -42,35 +42,16 @@ int to_fortran(Handle handle) {
   }
 }
 
-// Each function returns the address that a Fortran program passes for that sentinel.
-inline void* fortran_bottom() {
-  return &mpipriv1_[0];
-}
-inline void* fortran_in_place() {
-  return &mpipriv1_[1];
-}
-inline void* fortran_status_ignore() {
-  return &mpipriv1_[2];
-}
-inline void* fortran_statuses_ignore() {
-  return &mpipriv2_[0];
-}
-
-inline void* fortran_unweighted() {
-  return &mpifcmb5_;
-}
-inline void* fortran_weights_empty() {
-  return &mpifcmb9_;
-}
-inline void* fortran_errcodes_ignore() {
-  return &mpipriv2_[5];
-}
-inline void* fortran_argv_null() {
-  return &mpiprivc_[1];
-}
-inline void* fortran_argvs_null() {
-  return &mpiprivc_[0];
-}
+// The address that a Fortran program passes for each sentinel.
+inline constexpr void* fortran_bottom = &mpipriv1_[0];
+inline constexpr void* fortran_in_place = &mpipriv1_[1];
+inline constexpr void* fortran_status_ignore = &mpipriv1_[2];
+inline constexpr void* fortran_statuses_ignore = &mpipriv2_[0];
+inline constexpr void* fortran_unweighted = &mpifcmb5_;
+inline constexpr void* fortran_weights_empty = &mpifcmb9_;
+inline constexpr void* fortran_errcodes_ignore = &mpipriv2_[5];
+inline constexpr void* fortran_argv_null = &mpiprivc_[1];
+inline constexpr void* fortran_argvs_null = &mpiprivc_[0];
 
 /// Converts an attribute key of a Fortran program to C's: MPICH's predefined keys are one larger in
 /// Fortran; keys of the program are the same.

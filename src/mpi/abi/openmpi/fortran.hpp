@@ -28,34 +28,15 @@ Handle from_fortran(int handle);
 template <class Handle>
 int to_fortran(Handle handle);
 
-inline void* fortran_bottom() {
-  return &mpi_fortran_bottom_;
-}
-inline void* fortran_in_place() {
-  return &mpi_fortran_in_place_;
-}
-inline void* fortran_status_ignore() {
-  return &mpi_fortran_status_ignore_;
-}
-inline void* fortran_statuses_ignore() {
-  return &mpi_fortran_statuses_ignore_;
-}
-
-inline void* fortran_unweighted() {
-  return &mpi_fortran_unweighted_;
-}
-inline void* fortran_weights_empty() {
-  return &mpi_fortran_weights_empty_;
-}
-inline void* fortran_errcodes_ignore() {
-  return &mpi_fortran_errcodes_ignore_;
-}
-inline void* fortran_argv_null() {
-  return &mpi_fortran_argv_null_;
-}
-inline void* fortran_argvs_null() {
-  return &mpi_fortran_argvs_null_;
-}
+inline constexpr void* fortran_bottom = &mpi_fortran_bottom_;
+inline constexpr void* fortran_in_place = &mpi_fortran_in_place_;
+inline constexpr void* fortran_status_ignore = &mpi_fortran_status_ignore_;
+inline constexpr void* fortran_statuses_ignore = &mpi_fortran_statuses_ignore_;
+inline constexpr void* fortran_unweighted = &mpi_fortran_unweighted_;
+inline constexpr void* fortran_weights_empty = &mpi_fortran_weights_empty_;
+inline constexpr void* fortran_errcodes_ignore = &mpi_fortran_errcodes_ignore_;
+inline constexpr void* fortran_argv_null = &mpi_fortran_argv_null_;
+inline constexpr void* fortran_argvs_null = &mpi_fortran_argvs_null_;
 
 inline int key_from_fortran(int key) {
   return key;

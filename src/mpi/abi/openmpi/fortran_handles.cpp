@@ -29,54 +29,11 @@ const Predefined<Handle>& predefined_of() {
   return handles;
 }
 
-template <class Handle>
-constexpr Kind<Handle> kind_of();
-template <>
-constexpr Kind<MPI_Comm> kind_of<MPI_Comm>() {
-  return made_comm;
-}
-template <>
-constexpr Kind<MPI_Datatype> kind_of<MPI_Datatype>() {
-  return made_type;
-}
-template <>
-constexpr Kind<MPI_Op> kind_of<MPI_Op>() {
-  return made_op;
-}
-template <>
-constexpr Kind<MPI_Request> kind_of<MPI_Request>() {
-  return made_request;
-}
-template <>
-constexpr Kind<MPI_Errhandler> kind_of<MPI_Errhandler>() {
-  return made_errhandler;
-}
-template <>
-constexpr Kind<MPI_Group> kind_of<MPI_Group>() {
-  return made_group;
-}
-template <>
-constexpr Kind<MPI_Info> kind_of<MPI_Info>() {
-  return made_info;
-}
-template <>
-constexpr Kind<MPI_Win> kind_of<MPI_Win>() {
-  return made_win;
-}
-template <>
-constexpr Kind<MPI_Message> kind_of<MPI_Message>() {
-  return made_message;
-}
-template <>
-constexpr Kind<MPI_File> kind_of<MPI_File>() {
-  return made_file;
-}
-
 }  // namespace
 
 template <class Handle>
 Handle from_fortran(int handle) {
-  if (handle >= first_made) return handle_of(kind_of<Handle>(), handle - first_made);
+  if (handle >= first_made) return handle_of(kind_of<Handle>, handle - first_made);
   const auto& predefined = predefined_of<Handle>();
   const auto number = static_cast<std::size_t>(handle);
   return number < predefined.size() ? predefined[number] : nullptr;
@@ -84,7 +41,7 @@ Handle from_fortran(int handle) {
 
 template <class Handle>
 int to_fortran(Handle handle) {
-  if (is_of(kind_of<Handle>(), handle)) return number_of(handle) + first_made;
+  if (is_of(kind_of<Handle>, handle)) return number_of(handle) + first_made;
   const auto& predefined = predefined_of<Handle>();
   for (std::size_t i = 0; i < predefined.size(); ++i) {
     if (predefined[i] == handle) return static_cast<int>(i);

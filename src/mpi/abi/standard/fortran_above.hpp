@@ -63,34 +63,15 @@ int to_fortran(Handle handle) {
   return bits < first_not_predefined ? static_cast<int>(bits) : Numbers<Handle>::number(handle);
 }
 
-inline void* fortran_bottom() {
-  return &mpi_weft_bottom_;
-}
-inline void* fortran_in_place() {
-  return &mpi_weft_in_place_;
-}
-inline void* fortran_status_ignore() {
-  return &mpi_weft_status_ignore_[0];
-}
-inline void* fortran_statuses_ignore() {
-  return &mpi_weft_statuses_ignore_[0];
-}
-
-inline void* fortran_unweighted() {
-  return &mpi_weft_unweighted_;
-}
-inline void* fortran_weights_empty() {
-  return &mpi_weft_weights_empty_;
-}
-inline void* fortran_errcodes_ignore() {
-  return &mpi_weft_errcodes_ignore_;
-}
-inline void* fortran_argv_null() {
-  return &mpi_weft_argv_null_;
-}
-inline void* fortran_argvs_null() {
-  return &mpi_weft_argvs_null_;
-}
+inline constexpr void* fortran_bottom = &mpi_weft_bottom_;
+inline constexpr void* fortran_in_place = &mpi_weft_in_place_;
+inline constexpr void* fortran_status_ignore = &mpi_weft_status_ignore_[0];
+inline constexpr void* fortran_statuses_ignore = &mpi_weft_statuses_ignore_[0];
+inline constexpr void* fortran_unweighted = &mpi_weft_unweighted_;
+inline constexpr void* fortran_weights_empty = &mpi_weft_weights_empty_;
+inline constexpr void* fortran_errcodes_ignore = &mpi_weft_errcodes_ignore_;
+inline constexpr void* fortran_argv_null = &mpi_weft_argv_null_;
+inline constexpr void* fortran_argvs_null = &mpi_weft_argvs_null_;
 
 inline int key_from_fortran(int key) {
   return key;
