@@ -9,7 +9,7 @@
 
 #include "mpi/api/datatypes.hpp"
 #include "mpi/api/errors.hpp"
-#include "mpi/api/library.hpp"
+#include "mpi/api/object_call.hpp"
 
 namespace weft::mpi {
 
@@ -72,36 +72,30 @@ void write_value(void* to, const void* value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-int get(const Call& call, MPI_Comm comm, int key, void* value, int* flag) {
-  int error = MPI_SUCCESS;
-  Communicator* const communicator = call.communicator(comm, error);
-  if (communicator == nullptr) return error;
+int get(const CommunicatorCall& call, int key, void* value, int* flag) {
+  if (!call) return call.error;
   if (const int* const predefined = predefined_value(key)) {
     write_value(value, predefined);
     *flag = 1;
     return MPI_SUCCESS;
   }
   if (!communicator_keys().is_open(key)) return fail_key(call, key);
-  const Attributes::Value* const found = communicator->attributes.find(key);
+  const Attributes::Value* const found = call->attributes.find(key);
   *flag = found != nullptr ? 1 : 0;
   if (found != nullptr) write_value(value, found->value);
   return MPI_SUCCESS;
 }
 
-int set(const Call& call, MPI_Comm comm, int key, void* value) {
-  int error = MPI_SUCCESS;
-  Communicator* const communicator = call.communicator(comm, error);
-  if (communicator == nullptr) return error;
+int set(const CommunicatorCall& call, MPI_Comm comm, int key, void* value) {
+  if (!call) return call.error;
   if (!communicator_keys().is_open(key)) return fail_key(call, key);
-  return communicator_keys().set(comm, communicator->attributes, key, value);
+  return communicator_keys().set(comm, call->attributes, key, value);
 }
 
-int remove(const Call& call, MPI_Comm comm, int key) {
-  int error = MPI_SUCCESS;
-  Communicator* const communicator = call.communicator(comm, error);
-  if (communicator == nullptr) return error;
+int remove(const CommunicatorCall& call, MPI_Comm comm, int key) {
+  if (!call) return call.error;
   if (!communicator_keys().is_open(key)) return fail_key(call, key);
-  return communicator_keys().remove(comm, communicator->attributes, key);
+  return communicator_keys().remove(comm, call->attributes, key);
 }
 
 template <class Handle>
@@ -139,27 +133,27 @@ int MPI_Keyval_free(int* key) {
 }
 
 int MPI_Comm_get_attr(MPI_Comm comm, int key, void* value, int* flag) {
-  return get({"MPI_Comm_get_attr"}, comm, key, value, flag);
+  return get({"MPI_Comm_get_attr", comm}, key, value, flag);
 }
 
 int MPI_Attr_get(MPI_Comm comm, int key, void* value, int* flag) {
-  return get({"MPI_Attr_get"}, comm, key, value, flag);
+  return get({"MPI_Attr_get", comm}, key, value, flag);
 }
 
 int MPI_Comm_set_attr(MPI_Comm comm, int key, void* value) {
-  return set({"MPI_Comm_set_attr"}, comm, key, value);
+  return set({"MPI_Comm_set_attr", comm}, comm, key, value);
 }
 
 int MPI_Attr_put(MPI_Comm comm, int key, void* value) {
-  return set({"MPI_Attr_put"}, comm, key, value);
+  return set({"MPI_Attr_put", comm}, comm, key, value);
 }
 
 int MPI_Comm_delete_attr(MPI_Comm comm, int key) {
-  return remove({"MPI_Comm_delete_attr"}, comm, key);
+  return remove({"MPI_Comm_delete_attr", comm}, comm, key);
 }
 
 int MPI_Attr_delete(MPI_Comm comm, int key) {
-  return remove({"MPI_Attr_delete"}, comm, key);
+  return remove({"MPI_Attr_delete", comm}, comm, key);
 }
 
 int MPI_Type_create_keyval(MPI_Type_copy_attr_function* copies,
@@ -174,31 +168,25 @@ int MPI_Type_free_keyval(int* key) {
 }
 
 int MPI_Type_set_attr(MPI_Datatype type, int key, void* value) {
-  const Call call{"MPI_Type_set_attr"};
-  int error = MPI_SUCCESS;
-  const Datatype* const found = call.type(type, error);
-  if (found == nullptr) return error;
+  const TypeCall call("MPI_Type_set_attr", type);
+  if (!call) return call.error;
   if (!type_keys().is_open(key)) return fail_key(call, key);
-  return type_keys().set(type, notes_of(*found).attributes, key, value);
+  return type_keys().set(type, notes_of(*call).attributes, key, value);
 }
 
 int MPI_Type_get_attr(MPI_Datatype type, int key, void* value, int* flag) {
-  const Call call{"MPI_Type_get_attr"};
-  int error = MPI_SUCCESS;
-  const Datatype* const found = call.type(type, error);
-  if (found == nullptr) return error;
+  const TypeCall call("MPI_Type_get_attr", type);
+  if (!call) return call.error;
   if (!type_keys().is_open(key)) return fail_key(call, key);
-  const Attributes::Value* const has = notes_of(*found).attributes.find(key);
+  const Attributes::Value* const has = notes_of(*call).attributes.find(key);
   *flag = has != nullptr ? 1 : 0;
   if (has != nullptr) write_value(value, has->value);
   return MPI_SUCCESS;
 }
 
 int MPI_Type_delete_attr(MPI_Datatype type, int key) {
-  const Call call{"MPI_Type_delete_attr"};
-  int error = MPI_SUCCESS;
-  const Datatype* const found = call.type(type, error);
-  if (found == nullptr) return error;
+  const TypeCall call("MPI_Type_delete_attr", type);
+  if (!call) return call.error;
   if (!type_keys().is_open(key)) return fail_key(call, key);
-  return type_keys().remove(type, notes_of(*found).attributes, key);
+  return type_keys().remove(type, notes_of(*call).attributes, key);
 }

@@ -166,23 +166,17 @@ int MPI_Comm_set_name(MPI_Comm comm, const char* name) {
 }
 
 int MPI_Comm_get_name(MPI_Comm comm, char* name, int* length) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Comm_get_name"};
-  const Communicator* const communicator = call.communicator(comm, error);
-  if (communicator != nullptr) copy_text(communicator->name, MPI_MAX_OBJECT_NAME, name, length);
-  return error;
+  const CommunicatorCall call("MPI_Comm_get_name", comm);
+  if (call) copy_text(call->name, MPI_MAX_OBJECT_NAME, name, length);
+  return call.error;
 }
 
 int MPI_Comm_set_info(MPI_Comm comm, MPI_Info) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Comm_set_info"};
-  (void)call.communicator(comm, error);
-  return error;
+  return CommunicatorCall("MPI_Comm_set_info", comm).error;
 }
 
 int MPI_Comm_get_info(MPI_Comm comm, MPI_Info* info) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Comm_get_info"};
-  if (call.communicator(comm, error) != nullptr) *info = keep_info({});
-  return error;
+  const CommunicatorCall call("MPI_Comm_get_info", comm);
+  if (call) *info = keep_info({});
+  return call.error;
 }

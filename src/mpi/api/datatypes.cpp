@@ -26,32 +26,26 @@ void write_number(std::uint64_t value, Number* to) {
 
 template <class Number>
 int size_of(const char* function, MPI_Datatype type, Number* size) {
-  int error = MPI_SUCCESS;
-  const Call call{function};
-  const Datatype* const found = call.type(type, error);
-  if (found != nullptr) write_number(found->size(), size);
-  return error;
+  const TypeCall call(function, type);
+  if (call) write_number(call->size(), size);
+  return call.error;
 }
 
 template <class Number>
 int extent_of(const char* function, MPI_Datatype type, Number* lower, Number* extent) {
-  int error = MPI_SUCCESS;
-  const Call call{function};
-  const Datatype* const found = call.type(type, error);
-  if (found == nullptr) return error;
-  *lower = found->lower();
-  *extent = found->extent();
+  const TypeCall call(function, type);
+  if (!call) return call.error;
+  *lower = call->lower();
+  *extent = call->extent();
   return MPI_SUCCESS;
 }
 
 template <class Number>
 int true_extent_of(const char* function, MPI_Datatype type, Number* lower, Number* extent) {
-  int error = MPI_SUCCESS;
-  const Call call{function};
-  const Datatype* const found = call.type(type, error);
-  if (found == nullptr) return error;
-  *lower = found->true_lower();
-  *extent = found->true_extent();
+  const TypeCall call(function, type);
+  if (!call) return call.error;
+  *lower = call->true_lower();
+  *extent = call->true_extent();
   return MPI_SUCCESS;
 }
 
@@ -114,22 +108,18 @@ void reclaim_types() {
 using namespace weft::mpi;
 
 int MPI_Type_commit(MPI_Datatype* type) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Type_commit"};
-  (void)call.type(*type, error);
+  const TypeCall call("MPI_Type_commit", *type);
   if (MadeType* const made = find_made(*type); made != nullptr) made->is_committed = true;
-  return error;
+  return call.error;
 }
 
 int MPI_Type_free(MPI_Datatype* type) {
-  const Call call{"MPI_Type_free"};
-  int error = MPI_SUCCESS;
-  const Datatype* const found = call.type(*type, error);
-  if (found == nullptr) return error;
+  const TypeCall call("MPI_Type_free", *type);
+  if (!call) return call.error;
   if (predefined_name(*type)[0] != '\0') {
     return call.fail(&library().world, MPI_ERR_TYPE, "the datatype is predefined");
   }
-  error = type_keys().remove_all(*type, notes_of(*found).attributes);
+  const int error = type_keys().remove_all(*type, notes_of(*call).attributes);
   if (error != MPI_SUCCESS) return error;
   // Requests under way may use it.
   Library& mpi = library();
@@ -190,11 +180,9 @@ int MPI_Type_get_true_extent_c(MPI_Datatype type, MPI_Count* lower, MPI_Count* e
 
 int MPI_Type_get_envelope(MPI_Datatype type, int* integers, int* addresses, int* types,
                           int* combiner) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Type_get_envelope"};
-  const Datatype* const found = call.type(type, error);
-  if (found == nullptr) return error;
-  const TypeRecipe& recipe = notes_of(*found).recipe;
+  const TypeCall call("MPI_Type_get_envelope", type);
+  if (!call) return call.error;
+  const TypeRecipe& recipe = notes_of(*call).recipe;
   *integers = static_cast<int>(recipe.integers.size());
   *addresses = static_cast<int>(recipe.addresses.size());
   *types = static_cast<int>(recipe.types.size());
@@ -205,11 +193,9 @@ int MPI_Type_get_envelope(MPI_Datatype type, int* integers, int* addresses, int*
 int MPI_Type_get_contents(MPI_Datatype type, int integers, int addresses, int types,
                           int* integer_values, MPI_Aint* address_values,
                           MPI_Datatype* type_values) {
-  const Call call{"MPI_Type_get_contents"};
-  int error = MPI_SUCCESS;
-  const Datatype* const found = call.type(type, error);
-  if (found == nullptr) return error;
-  const TypeRecipe& recipe = notes_of(*found).recipe;
+  const TypeCall call("MPI_Type_get_contents", type);
+  if (!call) return call.error;
+  const TypeRecipe& recipe = notes_of(*call).recipe;
   const auto has_room = [](int room, std::size_t needed) {
     return room >= 0 && static_cast<std::size_t>(room) >= needed;
   };
@@ -228,19 +214,15 @@ int MPI_Type_get_contents(MPI_Datatype type, int integers, int addresses, int ty
 }
 
 int MPI_Type_set_name(MPI_Datatype type, const char* name) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Type_set_name"};
-  const Datatype* const found = call.type(type, error);
-  if (found != nullptr) notes_of(*found).name = name;
-  return error;
+  const TypeCall call("MPI_Type_set_name", type);
+  if (call) notes_of(*call).name = name;
+  return call.error;
 }
 
 int MPI_Type_get_name(MPI_Datatype type, char* name, int* length) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Type_get_name"};
-  const Datatype* const found = call.type(type, error);
-  if (found == nullptr) return error;
-  const std::string& own = notes_of(*found).name;
+  const TypeCall call("MPI_Type_get_name", type);
+  if (!call) return call.error;
+  const std::string& own = notes_of(*call).name;
   copy_text(own.empty() ? predefined_name(type) : own, MPI_MAX_OBJECT_NAME, name, length);
   return MPI_SUCCESS;
 }

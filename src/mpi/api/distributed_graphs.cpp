@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "mpi/api/object_call.hpp"
 #include "mpi/api/topology.hpp"
 
 namespace weft::mpi {
@@ -63,6 +64,7 @@ const Topology* find(const Call& call, MPI_Comm comm, int& error) {
   error = call.fail(found, MPI_ERR_TOPOLOGY, "the communicator has no distributed graph");
   return nullptr;
 }
+using GraphCall = CallOn<const Topology, MPI_Comm, find>;
 
 }  // namespace
 }  // namespace weft::mpi
@@ -109,25 +111,21 @@ int MPI_Dist_graph_create(MPI_Comm comm, int nodes, const int* from, const int* 
 }
 
 int MPI_Dist_graph_neighbors_count(MPI_Comm comm, int* sources, int* destinations, int* weighted) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Dist_graph_neighbors_count"};
-  const Topology* const graph = find(call, comm, error);
-  if (graph == nullptr) return error;
-  *sources = static_cast<int>(graph->sources.size());
-  *destinations = static_cast<int>(graph->destinations.size());
-  *weighted = graph->is_weighted ? 1 : 0;
+  const GraphCall call("MPI_Dist_graph_neighbors_count", comm);
+  if (!call) return call.error;
+  *sources = static_cast<int>(call->sources.size());
+  *destinations = static_cast<int>(call->destinations.size());
+  *weighted = call->is_weighted ? 1 : 0;
   return MPI_SUCCESS;
 }
 
 int MPI_Dist_graph_neighbors(MPI_Comm comm, int source_room, int* sources, int* source_weights,
                              int destination_room, int* destinations, int* destination_weights) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Dist_graph_neighbors"};
-  const Topology* const graph = find(call, comm, error);
-  if (graph == nullptr) return error;
-  copy_edges(graph->sources, graph->source_weights, graph->is_weighted, source_room, sources,
+  const GraphCall call("MPI_Dist_graph_neighbors", comm);
+  if (!call) return call.error;
+  copy_edges(call->sources, call->source_weights, call->is_weighted, source_room, sources,
              source_weights);
-  copy_edges(graph->destinations, graph->destination_weights, graph->is_weighted, destination_room,
+  copy_edges(call->destinations, call->destination_weights, call->is_weighted, destination_room,
              destinations, destination_weights);
   return MPI_SUCCESS;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/api/object_call.hpp"
 #include "mpi/api/text.hpp"
 
 namespace weft::mpi {
@@ -33,26 +34,13 @@ AddedError* find_added(int error) {
              : nullptr;
 }
 
-int call_handler(const Call& call, MPI_Comm comm, int error) {
-  int found = MPI_SUCCESS;
-  const Communicator* const communicator = call.communicator(comm, found);
-  if (communicator == nullptr) return found;
-  (void)call.fail(communicator, error, fmt::format("the program calls for error {}", error));
-  return MPI_SUCCESS;
+int get_handler(const CommunicatorCall& call, MPI_Errhandler* handler) {
+  if (call) *handler = handler_handle(call->handler, call->returns_errors);
+  return call.error;
 }
 
-int get_handler(const Call& call, MPI_Comm comm, MPI_Errhandler* handler) {
-  int error = MPI_SUCCESS;
-  const Communicator* const communicator = call.communicator(comm, error);
-  if (communicator == nullptr) return error;
-  *handler = handler_handle(communicator->handler, communicator->returns_errors);
-  return MPI_SUCCESS;
-}
-
-int set_handler(const Call& call, MPI_Comm comm, MPI_Errhandler handler) {
-  int error = MPI_SUCCESS;
-  Communicator* const communicator = call.communicator(comm, error);
-  return communicator != nullptr ? set_handler(call, *communicator, handler) : error;
+int set_handler(const CommunicatorCall& call, MPI_Errhandler handler) {
+  return call ? set_handler(call, *call, handler) : call.error;
 }
 
 }  // namespace
@@ -86,15 +74,6 @@ MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler, bool
       library().handlers.add(std::make_unique<std::shared_ptr<ErrorHandler>>(handler)));
 }
 
-int set_handler(const Call& call, Communicator& communicator, MPI_Errhandler handler) {
-  int error = MPI_SUCCESS;
-  auto found = find_handler(call, handler, error);
-  if (error != MPI_SUCCESS) return error;
-  communicator.handler = std::move(found);
-  communicator.returns_errors = handler == MPI_ERRORS_RETURN;
-  return MPI_SUCCESS;
-}
-
 }  // namespace weft::mpi
 
 using namespace weft::mpi;
@@ -111,19 +90,19 @@ int MPI_Errhandler_create(MPI_Handler_function* function, MPI_Errhandler* handle
 }
 
 int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
-  return set_handler({"MPI_Comm_set_errhandler"}, comm, handler);
+  return set_handler({"MPI_Comm_set_errhandler", comm}, handler);
 }
 
 int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler handler) {
-  return set_handler({"MPI_Errhandler_set"}, comm, handler);
+  return set_handler({"MPI_Errhandler_set", comm}, handler);
 }
 
 int MPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* handler) {
-  return get_handler({"MPI_Comm_get_errhandler"}, comm, handler);
+  return get_handler({"MPI_Comm_get_errhandler", comm}, handler);
 }
 
 int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* handler) {
-  return get_handler({"MPI_Errhandler_get"}, comm, handler);
+  return get_handler({"MPI_Errhandler_get", comm}, handler);
 }
 
 int MPI_Errhandler_free(MPI_Errhandler* handler) {
@@ -140,7 +119,10 @@ int MPI_Errhandler_free(MPI_Errhandler* handler) {
 }
 
 int MPI_Comm_call_errhandler(MPI_Comm comm, int error) {
-  return call_handler({"MPI_Comm_call_errhandler"}, comm, error);
+  const CommunicatorCall call("MPI_Comm_call_errhandler", comm);
+  if (!call) return call.error;
+  (void)call.fail(call.object, error, fmt::format("the program calls for error {}", error));
+  return MPI_SUCCESS;
 }
 
 int MPI_Add_error_class(int* error_class) {

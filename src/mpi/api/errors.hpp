@@ -8,9 +8,6 @@ namespace weft::mpi {
 
 /// Returns the largest error code in use, counting the classes and codes that the program added.
 int last_used_code();
-/// Attaches the error handler to the communicator. Returns MPI_SUCCESS, or the error of a handle
-/// that names no error handler.
-int set_handler(const Call& call, Communicator& communicator, MPI_Errhandler handler);
 /// Finds the program's error handler of that handle. Returns null for a predefined handler; null
 /// with `error` set for a handle that names none.
 std::shared_ptr<ErrorHandler> find_handler(const Call& call, MPI_Errhandler handle, int& error);
@@ -19,5 +16,17 @@ std::shared_ptr<ErrorHandler> find_handler(const Call& call, MPI_Errhandler hand
 MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler, bool returns_errors);
 /// Stores the handler and returns its handle, which the program frees by MPI_Errhandler_free.
 MPI_Errhandler keep_handler(ErrorHandler handler);
+
+/// Attaches the error handler to a communicator or a file. Returns MPI_SUCCESS, or the error of a
+/// handle that names no error handler.
+template <class Object>
+int set_handler(const Call& call, Object& object, MPI_Errhandler handler) {
+  int error = MPI_SUCCESS;
+  auto found = find_handler(call, handler, error);
+  if (error != MPI_SUCCESS) return error;
+  object.handler = std::move(found);
+  object.returns_errors = handler == MPI_ERRORS_RETURN;
+  return MPI_SUCCESS;
+}
 
 }  // namespace weft::mpi

@@ -146,23 +146,19 @@ int run(const Call& call, FileObject& file, const Access& access, Status& status
 }
 
 int block(const Access& access, MPI_Status* status) {
-  const Call call{access.function};
-  int error = MPI_SUCCESS;
-  FileObject* const file = find_file(call, access.handle, error);
-  if (file == nullptr) return error;
+  const FileCall call(access.function, access.handle);
+  if (!call) return call.error;
   Status result;
-  error = run(call, *file, access, result);
+  const int error = run(call, *call, access, result);
   if (error == MPI_SUCCESS) write_status(status, result);
   return error;
 }
 
 int start(const Access& access, MPI_Request* handle) {
-  const Call call{access.function};
-  int error = MPI_SUCCESS;
-  FileObject* const file = find_file(call, access.handle, error);
-  if (file == nullptr) return error;
+  const FileCall call(access.function, access.handle);
+  if (!call) return call.error;
   auto request = std::make_unique<Request>();
-  error = run(call, *file, access, request->status);
+  const int error = run(call, *call, access, request->status);
   if (error != MPI_SUCCESS) return error;
   request->done = true;
   *handle = keep_request(std::move(request));
@@ -170,27 +166,23 @@ int start(const Access& access, MPI_Request* handle) {
 }
 
 int begin(const Access& access) {
-  const Call call{access.function};
-  int error = MPI_SUCCESS;
-  FileObject* const file = find_file(call, access.handle, error);
-  if (file == nullptr) return error;
-  if (file->begun) {
-    return file->fail(call, MPI_ERR_OTHER, "an access of this file was begun and not ended");
+  const FileCall call(access.function, access.handle);
+  if (!call) return call.error;
+  if (call->begun) {
+    return call.fail(MPI_ERR_OTHER, "an access of this file was begun and not ended");
   }
   Status result;
-  error = run(call, *file, access, result);
-  if (error == MPI_SUCCESS) file->begun = result;
+  const int error = run(call, *call, access, result);
+  if (error == MPI_SUCCESS) call->begun = result;
   return error;
 }
 
 int end(const char* function, MPI_File handle, MPI_Status* status) {
-  const Call call{function};
-  int error = MPI_SUCCESS;
-  FileObject* const file = find_file(call, handle, error);
-  if (file == nullptr) return error;
-  if (!file->begun) return file->fail(call, MPI_ERR_OTHER, "no access of this file was begun");
-  write_status(status, *file->begun);
-  file->begun.reset();
+  const FileCall call(function, handle);
+  if (!call) return call.error;
+  if (!call->begun) return call.fail(MPI_ERR_OTHER, "no access of this file was begun");
+  write_status(status, *call->begun);
+  call->begun.reset();
   return MPI_SUCCESS;
 }
 

@@ -149,102 +149,86 @@ using namespace weft::mpi;
 
 int MPI_File_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype element,
                       MPI_Datatype tile, const char* representation, MPI_Info info) {
-  const Call call{"MPI_File_set_view"};
-  int error = MPI_SUCCESS;
-  FileObject* const file = find_file(call, handle, error);
-  if (file == nullptr) return error;
-  const int failed = set_view(call, *file, displacement, element, tile, representation);
-  if ((error = add_hints(call, *file, info)) != MPI_SUCCESS) return error;
-  if ((error = agree_on_hints(call, *file)) != MPI_SUCCESS) return error;
+  const FileCall call("MPI_File_set_view", handle);
+  if (!call) return call.error;
+  const int failed = set_view(call, *call, displacement, element, tile, representation);
+  if (const int error = add_hints(call, *call, info); error != MPI_SUCCESS) return error;
+  if (const int error = agree_on_hints(call, *call); error != MPI_SUCCESS) return error;
   // The barrier separates earlier uses of the shared pointer, and later ones, from its reset.
-  if ((error = MPI_Barrier(file->comm)) != MPI_SUCCESS) return error;
+  if (const int error = MPI_Barrier(call->comm); error != MPI_SUCCESS) return error;
   int rank = 0;
-  (void)MPI_Comm_rank(file->comm, &rank);
-  const auto is_used = [&] { return ::access(file->shared_path.c_str(), F_OK); };
-  if (rank == 0 && once(is_used) == 0) (void)set_shared(*file, 0);
-  if ((error = MPI_Barrier(file->comm)) != MPI_SUCCESS) return error;
+  (void)MPI_Comm_rank(call->comm, &rank);
+  const auto is_used = [&] { return ::access(call->shared_path.c_str(), F_OK); };
+  if (rank == 0 && once(is_used) == 0) (void)set_shared(*call, 0);
+  if (const int error = MPI_Barrier(call->comm); error != MPI_SUCCESS) return error;
   return failed;
 }
 
 int MPI_File_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* element,
                       MPI_Datatype* tile, char* representation) {
-  const Call call{"MPI_File_get_view"};
-  int error = MPI_SUCCESS;
-  const FileObject* const file = find_file(call, handle, error);
-  if (file == nullptr) return error;
-  *displacement = file->view.displacement;
-  std::memcpy(representation, file->view.representation.c_str(),
-              file->view.representation.size() + 1);
-  if ((error = keep_type(file->view.element, *element)) != MPI_SUCCESS) return error;
-  return keep_type(file->view.tile, *tile);
+  const FileCall call("MPI_File_get_view", handle);
+  if (!call) return call.error;
+  *displacement = call->view.displacement;
+  std::memcpy(representation, call->view.representation.c_str(),
+              call->view.representation.size() + 1);
+  if (const int error = keep_type(call->view.element, *element); error != MPI_SUCCESS) return error;
+  return keep_type(call->view.tile, *tile);
 }
 
 int MPI_File_get_type_extent(MPI_File handle, MPI_Datatype type, MPI_Aint* extent) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_File_get_type_extent"};
-  if (find_file(call, handle, error) == nullptr) return error;
+  const FileCall call("MPI_File_get_type_extent", handle);
+  if (!call) return call.error;
   MPI_Aint lower = 0;
   return MPI_Type_get_extent(type, &lower, extent);
 }
 
 int MPI_File_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* place) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_File_get_byte_offset"};
-  const FileObject* const file = find_file(call, handle, error);
-  if (file == nullptr) return error;
-  if (offset < 0) return file->fail(call, MPI_ERR_ARG, fmt::format("the offset is {}", offset));
-  *place = file->view.place_of(static_cast<std::uint64_t>(offset) * file->view.element_bytes);
+  const FileCall call("MPI_File_get_byte_offset", handle);
+  if (!call) return call.error;
+  if (offset < 0) return call.fail(MPI_ERR_ARG, fmt::format("the offset is {}", offset));
+  *place = call->view.place_of(static_cast<std::uint64_t>(offset) * call->view.element_bytes);
   return MPI_SUCCESS;
 }
 
 int MPI_File_seek(MPI_File handle, MPI_Offset offset, int whence) {
-  const Call call{"MPI_File_seek"};
-  int error = MPI_SUCCESS;
-  FileObject* const file = find_file(call, handle, error);
-  if (file == nullptr) return error;
-  const std::int64_t target = target_of(*file, file->position, offset, whence);
+  const FileCall call("MPI_File_seek", handle);
+  if (!call) return call.error;
+  const std::int64_t target = target_of(*call, call->position, offset, whence);
   if (target < 0) {
-    return file->fail(call, MPI_ERR_ARG, fmt::format("offset {} leads before the view", offset));
+    return call.fail(MPI_ERR_ARG, fmt::format("offset {} leads before the view", offset));
   }
-  file->position = target;
+  call->position = target;
   return MPI_SUCCESS;
 }
 
 int MPI_File_get_position(MPI_File handle, MPI_Offset* offset) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_File_get_position"};
-  const FileObject* const file = find_file(call, handle, error);
-  if (file != nullptr) *offset = file->position;
-  return error;
+  const FileCall call("MPI_File_get_position", handle);
+  if (call) *offset = call->position;
+  return call.error;
 }
 
 int MPI_File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
-  const Call call{"MPI_File_seek_shared"};
-  int error = MPI_SUCCESS;
-  FileObject* const file = find_file(call, handle, error);
-  if (file == nullptr) return error;
+  const FileCall call("MPI_File_seek_shared", handle);
+  if (!call) return call.error;
   int rank = 0;
-  (void)MPI_Comm_rank(file->comm, &rank);
+  (void)MPI_Comm_rank(call->comm, &rank);
   std::int64_t target = 0;
   if (rank == 0) {
-    const std::int64_t now = add_to_shared(*file, 0);
-    target = now < 0 ? -1 : target_of(*file, now, offset, whence);
-    if (target >= 0 && !set_shared(*file, target)) target = -1;
+    const std::int64_t now = add_to_shared(*call, 0);
+    target = now < 0 ? -1 : target_of(*call, now, offset, whence);
+    if (target >= 0 && !set_shared(*call, target)) target = -1;
   }
-  if ((error = MPI_Bcast(&target, sizeof target, MPI_BYTE, 0, file->comm)) != MPI_SUCCESS) {
-    return error;
-  }
+  const int error = MPI_Bcast(&target, sizeof target, MPI_BYTE, 0, call->comm);
+  if (error != MPI_SUCCESS) return error;
   if (target >= 0) return MPI_SUCCESS;
-  return file->fail(call, MPI_ERR_ARG,
-                    fmt::format("offset {} leads before the view, or {} cannot be written", offset,
-                                file->shared_path));
+  return call.fail(MPI_ERR_ARG,
+                   fmt::format("offset {} leads before the view, or {} cannot be written", offset,
+                               call->shared_path));
 }
 
 int MPI_File_get_position_shared(MPI_File handle, MPI_Offset* offset) {
-  const Call call{"MPI_File_get_position_shared"};
-  int error = MPI_SUCCESS;
-  FileObject* const file = find_file(call, handle, error);
-  if (file == nullptr) return error;
-  *offset = add_to_shared(*file, 0);
-  return *offset >= 0 ? MPI_SUCCESS : file->fail_errno(call, "its shared pointer cannot be read");
+  const FileCall call("MPI_File_get_position_shared", handle);
+  if (!call) return call.error;
+  *offset = add_to_shared(*call, 0);
+  return *offset >= 0 ? MPI_SUCCESS : call.fail_errno("its shared pointer cannot be read");
 }

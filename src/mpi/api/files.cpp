@@ -112,17 +112,15 @@ int rank_in(const FileObject& file) {
 
 /// One process changes the file, and all learn whether it could.
 template <class Change>
-int change_once(const Call& call, MPI_File handle, const char* what, Change&& change) {
-  int error = MPI_SUCCESS;
-  FileObject* const file = find_file(call, handle, error);
-  if (file == nullptr) return error;
+int change_once(const FileCall& call, const char* what, Change&& change) {
+  if (!call) return call.error;
   int failed = MPI_SUCCESS;
-  if (rank_in(*file) == 0) {
-    failed = static_cast<int>(once([&] { return change(*file) ? MPI_SUCCESS : class_of(errno); }));
+  if (rank_in(*call) == 0) {
+    failed = static_cast<int>(once([&] { return change(*call) ? MPI_SUCCESS : class_of(errno); }));
   }
-  error = MPI_Bcast(&failed, 1, MPI_INT, 0, file->comm);
+  const int error = MPI_Bcast(&failed, 1, MPI_INT, 0, call->comm);
   if (error != MPI_SUCCESS || failed == MPI_SUCCESS) return error;
-  return file->fail(call, failed, fmt::format("{}: {}", file->path, what));
+  return call.fail(failed, fmt::format("{}: {}", call->path, what));
 }
 
 }  // namespace
@@ -228,18 +226,16 @@ int MPI_File_open(MPI_Comm comm, const char* path, int mode, MPI_Info info, MPI_
 }
 
 int MPI_File_close(MPI_File* handle) {
-  const Call call{"MPI_File_close"};
-  int error = MPI_SUCCESS;
-  FileObject* const file = find_file(call, *handle, error);
-  if (file == nullptr) return error;
-  if ((error = MPI_Barrier(file->comm)) != MPI_SUCCESS) return error;
+  const FileCall call("MPI_File_close", *handle);
+  if (!call) return call.error;
+  if (const int error = MPI_Barrier(call->comm); error != MPI_SUCCESS) return error;
   const auto clean_up = [&] {
-    ::unlink(file->shared_path.c_str());
-    if ((file->mode & MPI_MODE_DELETE_ON_CLOSE) != 0) ::unlink(file->path.c_str());
+    ::unlink(call->shared_path.c_str());
+    if ((call->mode & MPI_MODE_DELETE_ON_CLOSE) != 0) ::unlink(call->path.c_str());
     return 0;
   };
-  if (rank_in(*file) == 0) (void)once(clean_up);
-  release(*file);
+  if (rank_in(*call) == 0) (void)once(clean_up);
+  release(*call);
   (void)files().remove(number_of(*handle));
   *handle = MPI_FILE_NULL;
   return MPI_SUCCESS;
@@ -254,12 +250,12 @@ int MPI_File_delete(const char* path, MPI_Info) {
 }
 
 int MPI_File_set_size(MPI_File handle, MPI_Offset size) {
-  return change_once({"MPI_File_set_size"}, handle, "its size cannot be set",
+  return change_once({"MPI_File_set_size", handle}, "its size cannot be set",
                      [&](const FileObject& f) { return ::ftruncate(f.descriptor, size) == 0; });
 }
 
 int MPI_File_preallocate(MPI_File handle, MPI_Offset size) {
-  return change_once({"MPI_File_preallocate"}, handle, "memory for it cannot be allocated",
+  return change_once({"MPI_File_preallocate", handle}, "memory for it cannot be allocated",
                      [&](const FileObject& f) {
                        if (size_of(f) >= size) return true;
                        return ::ftruncate(f.descriptor, size) == 0;
@@ -267,68 +263,52 @@ int MPI_File_preallocate(MPI_File handle, MPI_Offset size) {
 }
 
 int MPI_File_get_size(MPI_File handle, MPI_Offset* size) {
-  const Call call{"MPI_File_get_size"};
-  int error = MPI_SUCCESS;
-  const FileObject* const file = find_file(call, handle, error);
-  if (file == nullptr) return error;
-  *size = told_size(*file);
-  return *size >= 0 ? MPI_SUCCESS : file->fail_errno(call, "its size cannot be read");
+  const FileCall call("MPI_File_get_size", handle);
+  if (!call) return call.error;
+  *size = told_size(*call);
+  return *size >= 0 ? MPI_SUCCESS : call.fail_errno("its size cannot be read");
 }
 
 int MPI_File_sync(MPI_File handle) {
-  const Call call{"MPI_File_sync"};
-  int error = MPI_SUCCESS;
-  const FileObject* const file = find_file(call, handle, error);
-  if (file == nullptr) return error;
-  if (::fsync(file->descriptor) == 0) return MPI_SUCCESS;
-  return file->fail_errno(call, "it cannot be written to its device");
+  const FileCall call("MPI_File_sync", handle);
+  if (!call) return call.error;
+  if (::fsync(call->descriptor) == 0) return MPI_SUCCESS;
+  return call.fail_errno("it cannot be written to its device");
 }
 
 int MPI_File_get_amode(MPI_File handle, int* mode) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_File_get_amode"};
-  const FileObject* const file = find_file(call, handle, error);
-  if (file != nullptr) *mode = file->mode;
-  return error;
+  const FileCall call("MPI_File_get_amode", handle);
+  if (call) *mode = call->mode;
+  return call.error;
 }
 
 int MPI_File_get_group(MPI_File handle, MPI_Group* group) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_File_get_group"};
-  const FileObject* const file = find_file(call, handle, error);
-  return file != nullptr ? MPI_Comm_group(file->comm, group) : error;
+  const FileCall call("MPI_File_get_group", handle);
+  return call ? MPI_Comm_group(call->comm, group) : call.error;
 }
 
 int MPI_File_set_info(MPI_File handle, MPI_Info info) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_File_set_info"};
-  FileObject* const file = find_file(call, handle, error);
-  if (file == nullptr) return error;
-  if ((error = add_hints(call, *file, info)) != MPI_SUCCESS) return error;
-  return agree_on_hints(call, *file);
+  const FileCall call("MPI_File_set_info", handle);
+  if (!call) return call.error;
+  if (const int error = add_hints(call, *call, info); error != MPI_SUCCESS) return error;
+  return agree_on_hints(call, *call);
 }
 
 int MPI_File_get_info(MPI_File handle, MPI_Info* info) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_File_get_info"};
-  const FileObject* const file = find_file(call, handle, error);
-  return file != nullptr ? MPI_Info_dup(file->info, info) : error;
+  const FileCall call("MPI_File_get_info", handle);
+  return call ? MPI_Info_dup(call->info, info) : call.error;
 }
 
 int MPI_File_set_atomicity(MPI_File handle, int flag) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_File_set_atomicity"};
-  FileObject* const file = find_file(call, handle, error);
-  if (file != nullptr) file->is_atomic = flag != 0;
-  return error;
+  const FileCall call("MPI_File_set_atomicity", handle);
+  if (call) call->is_atomic = flag != 0;
+  return call.error;
 }
 
 int MPI_File_get_atomicity(MPI_File handle, int* flag) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_File_get_atomicity"};
-  const FileObject* const file = find_file(call, handle, error);
-  if (file != nullptr) *flag = file->is_atomic ? 1 : 0;
-  return error;
+  const FileCall call("MPI_File_get_atomicity", handle);
+  if (call) *flag = call->is_atomic ? 1 : 0;
+  return call.error;
 }
 
 namespace {
@@ -337,6 +317,7 @@ namespace {
 FileObject* file_or_none(const Call& call, MPI_File handle, int& error) {
   return handle == MPI_FILE_NULL ? &no_file() : find_file(call, handle, error);
 }
+using HandlerCall = CallOn<FileObject, MPI_File, file_or_none>;
 
 }  // namespace
 
@@ -347,30 +328,19 @@ int MPI_File_create_errhandler(MPI_File_errhandler_function* function, MPI_Errha
 }
 
 int MPI_File_set_errhandler(MPI_File handle, MPI_Errhandler handler) {
-  const Call call{"MPI_File_set_errhandler"};
-  int error = MPI_SUCCESS;
-  FileObject* const file = file_or_none(call, handle, error);
-  if (file == nullptr) return error;
-  auto found = find_handler(call, handler, error);
-  if (error != MPI_SUCCESS) return error;
-  file->handler = std::move(found);
-  file->returns_errors = handler == MPI_ERRORS_RETURN;
-  return MPI_SUCCESS;
+  const HandlerCall call("MPI_File_set_errhandler", handle);
+  return call ? set_handler(call, *call, handler) : call.error;
 }
 
 int MPI_File_get_errhandler(MPI_File handle, MPI_Errhandler* handler) {
-  const Call call{"MPI_File_get_errhandler"};
-  int error = MPI_SUCCESS;
-  const FileObject* const file = file_or_none(call, handle, error);
-  if (file != nullptr) *handler = handler_handle(file->handler, file->returns_errors);
-  return error;
+  const HandlerCall call("MPI_File_get_errhandler", handle);
+  if (call) *handler = handler_handle(call->handler, call->returns_errors);
+  return call.error;
 }
 
 int MPI_File_call_errhandler(MPI_File handle, int code) {
-  const Call call{"MPI_File_call_errhandler"};
-  int error = MPI_SUCCESS;
-  const FileObject* const file = file_or_none(call, handle, error);
-  if (file == nullptr) return error;
-  (void)file->fail(call, code, fmt::format("the program calls for error {}", code));
+  const HandlerCall call("MPI_File_call_errhandler", handle);
+  if (!call) return call.error;
+  (void)call.fail(code, fmt::format("the program calls for error {}", code));
   return MPI_SUCCESS;
 }

@@ -10,7 +10,7 @@
 
 #include "mpi/api/errors.hpp"
 #include "mpi/api/file_hints.hpp"
-#include "mpi/api/library.hpp"
+#include "mpi/api/object_call.hpp"
 
 namespace weft::mpi {
 
@@ -55,6 +55,7 @@ struct FileObject {
 
 /// Null, with `error` set: there is no such file.
 FileObject* find_file(const Call& call, MPI_File handle, int& error);
+using FileCall = CallOn<FileObject, MPI_File, find_file>;
 /// The error handler of calls without a file, and of those that are opened from now on.
 FileObject& no_file();
 /// The class of an error of the system.

@@ -106,27 +106,21 @@ int expand(const Call& call, int ranges, int (*range)[3], std::vector<int>& rank
 using namespace weft::mpi;
 
 int MPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Comm_group"};
-  const auto* communicator = call.communicator(comm, error);
-  if (communicator != nullptr) *group = keep_group(local_group(call, *communicator).members);
-  return error;
+  const CommunicatorCall call("MPI_Comm_group", comm);
+  if (call) *group = keep_group(local_group(call, *call).members);
+  return call.error;
 }
 
 int MPI_Group_size(MPI_Group group, int* size) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Group_size"};
-  const Members* const members = find_group(call, group, error);
-  if (members != nullptr) *size = static_cast<int>(members->size());
-  return error;
+  const GroupCall call("MPI_Group_size", group);
+  if (call) *size = static_cast<int>(call->size());
+  return call.error;
 }
 
 int MPI_Group_rank(MPI_Group group, int* rank) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Group_rank"};
-  const Members* const members = find_group(call, group, error);
-  if (members != nullptr) *rank = own_rank(*members);
-  return error;
+  const GroupCall call("MPI_Group_rank", group);
+  if (call) *rank = own_rank(*call);
+  return call.error;
 }
 
 int MPI_Group_translate_ranks(MPI_Group from, int count, const int* ranks, MPI_Group to,
@@ -210,9 +204,8 @@ int MPI_Group_range_excl(MPI_Group group, int count, int ranges[][3], MPI_Group*
 }
 
 int MPI_Group_free(MPI_Group* group) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Group_free"};
-  if (find_group(call, *group, error) == nullptr) return error;
+  const GroupCall call("MPI_Group_free", *group);
+  if (!call) return call.error;
   if (*group != MPI_GROUP_EMPTY) (void)library().groups.remove(number_of(*group));
   *group = MPI_GROUP_NULL;
   return MPI_SUCCESS;

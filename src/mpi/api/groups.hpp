@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "mpi/api/library.hpp"
+#include "mpi/api/object_call.hpp"
 
 namespace weft::mpi {
 
@@ -12,6 +12,7 @@ using Members = std::vector<NodeId>;
 
 /// Null, with `error` set: there is no such group.
 const Members* find_group(const Call& call, MPI_Group handle, int& error);
+using GroupCall = CallOn<const Members, MPI_Group, find_group>;
 MPI_Group keep_group(Members members);
 /// The rank of a process among them; MPI_UNDEFINED.
 int rank_of(const Members& members, NodeId process);

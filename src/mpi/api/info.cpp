@@ -80,17 +80,14 @@ int MPI_Info_create_env(int, char**, MPI_Info* info) {
 }
 
 int MPI_Info_dup(MPI_Info info, MPI_Info* made) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Info_dup"};
-  const Info* const found = find_info(call, info, error);
-  if (found != nullptr) *made = keep_info(*found);
-  return error;
+  const InfoCall call("MPI_Info_dup", info);
+  if (call) *made = keep_info(*call);
+  return call.error;
 }
 
 int MPI_Info_free(MPI_Info* info) {
-  const Call call{"MPI_Info_free"};
-  int error = MPI_SUCCESS;
-  if (find_info(call, *info, error) == nullptr) return error;
+  const InfoCall call("MPI_Info_free", *info);
+  if (!call) return call.error;
   if (!is_of(abi::made_info, *info)) {
     return call.fail(&library().world, MPI_ERR_INFO, "the program did not make it");
   }
@@ -100,10 +97,8 @@ int MPI_Info_free(MPI_Info* info) {
 }
 
 int MPI_Info_set(MPI_Info info, const char* key, const char* value) {
-  const Call call{"MPI_Info_set"};
-  int error = MPI_SUCCESS;
-  Info* const found = find_info(call, info, error);
-  if (found == nullptr) return error;
+  const InfoCall call("MPI_Info_set", info);
+  if (!call) return call.error;
   if (const std::size_t length = std::strlen(key); length == 0 || length > MPI_MAX_INFO_KEY) {
     return call.fail(&library().world, MPI_ERR_INFO_KEY,
                      fmt::format("a key has 1 to {} characters, not {}", MPI_MAX_INFO_KEY, length));
@@ -113,16 +108,14 @@ int MPI_Info_set(MPI_Info info, const char* key, const char* value) {
         &library().world, MPI_ERR_INFO_VALUE,
         fmt::format("a value has up to {} characters, not {}", MPI_MAX_INFO_VAL, length));
   }
-  found->set(key, value);
+  call->set(key, value);
   return MPI_SUCCESS;
 }
 
 int MPI_Info_delete(MPI_Info info, const char* key) {
-  const Call call{"MPI_Info_delete"};
-  int error = MPI_SUCCESS;
-  Info* const found = find_info(call, info, error);
-  if (found == nullptr) return error;
-  if (std::erase_if(found->entries, [&](const auto& entry) { return entry.first == key; }) == 0) {
+  const InfoCall call("MPI_Info_delete", info);
+  if (!call) return call.error;
+  if (std::erase_if(call->entries, [&](const auto& entry) { return entry.first == key; }) == 0) {
     return call.fail(&library().world, MPI_ERR_INFO_NOKEY, fmt::format("there is no key {}", key));
   }
   return MPI_SUCCESS;
@@ -146,23 +139,19 @@ int MPI_Info_get_string(MPI_Info info, const char* key, int* length, char* value
 }
 
 int MPI_Info_get_nkeys(MPI_Info info, int* keys) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Info_get_nkeys"};
-  const Info* const found = find_info(call, info, error);
-  if (found != nullptr) *keys = static_cast<int>(found->entries.size());
-  return error;
+  const InfoCall call("MPI_Info_get_nkeys", info);
+  if (call) *keys = static_cast<int>(call->entries.size());
+  return call.error;
 }
 
 int MPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
-  const Call call{"MPI_Info_get_nthkey"};
-  int error = MPI_SUCCESS;
-  const Info* const found = find_info(call, info, error);
-  if (found == nullptr) return error;
-  if (n < 0 || static_cast<std::size_t>(n) >= found->entries.size()) {
+  const InfoCall call("MPI_Info_get_nthkey", info);
+  if (!call) return call.error;
+  if (n < 0 || static_cast<std::size_t>(n) >= call->entries.size()) {
     return call.fail(&library().world, MPI_ERR_ARG,
-                     fmt::format("there is no key {} of {}", n, found->entries.size()));
+                     fmt::format("there is no key {} of {}", n, call->entries.size()));
   }
-  const std::string& text = found->entries[static_cast<std::size_t>(n)].first;
+  const std::string& text = call->entries[static_cast<std::size_t>(n)].first;
   std::memcpy(key, text.c_str(), text.size() + 1);
   return MPI_SUCCESS;
 }

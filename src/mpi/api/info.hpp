@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "mpi/api/library.hpp"
+#include "mpi/api/object_call.hpp"
 
 namespace weft::mpi {
 
@@ -23,6 +23,7 @@ struct Info {
 /// Returns the info object of that handle, which the library owns; null with `error` set when the
 /// handle names none.
 Info* find_info(const Call& call, MPI_Info handle, int& error);
+using InfoCall = CallOn<Info, MPI_Info, find_info>;
 /// Copies the info object and returns the copy's handle; MPI_INFO_NULL counts as an empty object.
 /// Returns MPI_INFO_NULL with `error` set when the handle names no object.
 MPI_Info copy_info(const Call& call, MPI_Info handle, int& error);

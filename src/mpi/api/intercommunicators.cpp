@@ -229,29 +229,25 @@ int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
 }
 
 int MPI_Comm_remote_size(MPI_Comm comm, int* size) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Comm_remote_size"};
-  const Communicator* const found = call.communicator(comm, error);
-  if (found == nullptr) return error;
-  if (!is_inter(*found)) return call.fail(found, MPI_ERR_COMM, "the communicator has one group");
-  *size = static_cast<int>(found->group.size());
+  const CommunicatorCall call("MPI_Comm_remote_size", comm);
+  if (!call) return call.error;
+  if (!is_inter(*call))
+    return call.fail(call.object, MPI_ERR_COMM, "the communicator has one group");
+  *size = static_cast<int>(call->group.size());
   return MPI_SUCCESS;
 }
 
 int MPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Comm_remote_group"};
-  const Communicator* const found = call.communicator(comm, error);
-  if (found == nullptr) return error;
-  if (!is_inter(*found)) return call.fail(found, MPI_ERR_COMM, "the communicator has one group");
-  *group = keep_group(found->group.members);
+  const CommunicatorCall call("MPI_Comm_remote_group", comm);
+  if (!call) return call.error;
+  if (!is_inter(*call))
+    return call.fail(call.object, MPI_ERR_COMM, "the communicator has one group");
+  *group = keep_group(call->group.members);
   return MPI_SUCCESS;
 }
 
 int MPI_Comm_test_inter(MPI_Comm comm, int* flag) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Comm_test_inter"};
-  const Communicator* const found = call.communicator(comm, error);
-  if (found != nullptr) *flag = is_inter(*found) ? 1 : 0;
-  return error;
+  const CommunicatorCall call("MPI_Comm_test_inter", comm);
+  if (call) *flag = is_inter(*call) ? 1 : 0;
+  return call.error;
 }

@@ -38,6 +38,7 @@ const Session* find_session(const Call& call, MPI_Session handle, int& error) {
   }
   return found;
 }
+using SessionCall = CallOn<const Session, MPI_Session, find_session>;
 
 /// Capital letters and others are the same.
 std::size_t place_of_set(std::string_view name) {
@@ -92,9 +93,8 @@ int MPI_Session_init(MPI_Info info, MPI_Errhandler, MPI_Session* session) {
 }
 
 int MPI_Session_finalize(MPI_Session* session) {
-  const Call call{"MPI_Session_finalize"};
-  int error = MPI_SUCCESS;
-  if (find_session(call, *session, error) == nullptr) return error;
+  const SessionCall call("MPI_Session_finalize", *session);
+  if (!call) return call.error;
   (void)sessions().remove(number_of(*session));
   *session = MPI_SESSION_NULL;
   end_session();
@@ -102,17 +102,15 @@ int MPI_Session_finalize(MPI_Session* session) {
 }
 
 int MPI_Session_get_num_psets(MPI_Session session, MPI_Info, int* count) {
-  const Call call{"MPI_Session_get_num_psets"};
-  int error = MPI_SUCCESS;
-  if (find_session(call, session, error) == nullptr) return error;
+  const SessionCall call("MPI_Session_get_num_psets", session);
+  if (!call) return call.error;
   *count = static_cast<int>(process_sets.size());
   return MPI_SUCCESS;
 }
 
 int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* length, char* name) {
-  const Call call{"MPI_Session_get_nth_pset"};
-  int error = MPI_SUCCESS;
-  if (find_session(call, session, error) == nullptr) return error;
+  const SessionCall call("MPI_Session_get_nth_pset", session);
+  if (!call) return call.error;
   const auto i = static_cast<std::size_t>(n);
   if (n < 0 || i >= process_sets.size()) {
     return call.fail(&library().world, MPI_ERR_ARG,
@@ -130,9 +128,8 @@ int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* length, 
 }
 
 int MPI_Session_get_pset_info(MPI_Session session, const char* name, MPI_Info* info) {
-  const Call call{"MPI_Session_get_pset_info"};
-  int error = MPI_SUCCESS;
-  if (find_session(call, session, error) == nullptr) return error;
+  const SessionCall call("MPI_Session_get_pset_info", session);
+  if (!call) return call.error;
   const std::size_t set = place_of_set(name);
   if (set == process_sets.size()) return fail_set(call, name);
   const std::size_t size = set == 0 ? library().world.group.size() : 1;
@@ -141,20 +138,17 @@ int MPI_Session_get_pset_info(MPI_Session session, const char* name, MPI_Info* i
 }
 
 int MPI_Session_get_info(MPI_Session session, MPI_Info* info) {
-  const Call call{"MPI_Session_get_info"};
-  int error = MPI_SUCCESS;
-  const Session* const found = find_session(call, session, error);
-  if (found == nullptr) return error;
-  const bool is_multiple = found->thread_level == MPI_THREAD_MULTIPLE;
+  const SessionCall call("MPI_Session_get_info", session);
+  if (!call) return call.error;
+  const bool is_multiple = call->thread_level == MPI_THREAD_MULTIPLE;
   *info = keep_info({.entries = {{"thread_level",
                                   is_multiple ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SERIALIZED"}}});
   return MPI_SUCCESS;
 }
 
 int MPI_Group_from_session_pset(MPI_Session session, const char* name, MPI_Group* group) {
-  const Call call{"MPI_Group_from_session_pset"};
-  int error = MPI_SUCCESS;
-  if (find_session(call, session, error) == nullptr) return error;
+  const SessionCall call("MPI_Group_from_session_pset", session);
+  if (!call) return call.error;
   const std::size_t set = place_of_set(name);
   if (set == process_sets.size()) return fail_set(call, name);
   *group = keep_group(set == 0 ? library().world.group.members : library().self.group.members);

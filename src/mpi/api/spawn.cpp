@@ -199,9 +199,8 @@ int MPI_Comm_get_parent(MPI_Comm* parent) {
 
 /// All messages between the groups have arrived then, so that each may leave by itself.
 int MPI_Comm_disconnect(MPI_Comm* comm) {
-  const Call call{"MPI_Comm_disconnect"};
-  int error = MPI_SUCCESS;
-  if (call.communicator(*comm, error) == nullptr) return error;
-  if ((error = MPI_Barrier(*comm)) != MPI_SUCCESS) return error;
+  const CommunicatorCall call("MPI_Comm_disconnect", *comm);
+  if (!call) return call.error;
+  if (const int error = MPI_Barrier(*comm); error != MPI_SUCCESS) return error;
   return MPI_Comm_free(comm);
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "mpi/api/object_call.hpp"
 #include "mpi/api/topology.hpp"
 
 namespace weft::mpi {
@@ -56,16 +57,23 @@ std::vector<int> Topology::sends_to(int rank) const {
 
 namespace {
 
-/// Null, with `error` set: the communicator has no such topology.
-const Topology* find(const Call& call, MPI_Comm comm, int kind, int& error,
-                     Communicator** communicator = nullptr) {
-  Communicator* const found = call.communicator(comm, error);
-  if (found == nullptr) return nullptr;
-  if (communicator != nullptr) *communicator = found;
-  if (found->topology != nullptr && found->topology->kind == kind) return found->topology.get();
-  error = call.fail(found, MPI_ERR_TOPOLOGY, "the communicator has no topology of that kind");
-  return nullptr;
-}
+/// A call on a communicator's topology of one kind, to which `->` leads. False: there is none;
+/// `error` says so.
+struct TopologyCall : CommunicatorCall {
+  const Topology* topology = nullptr;
+
+  TopologyCall(const char* function, MPI_Comm comm, int kind) : CommunicatorCall(function, comm) {
+    if (object == nullptr) return;
+    const Topology* const found = object->topology.get();
+    if (found != nullptr && found->kind == kind) {
+      topology = found;
+    } else {
+      error = fail(object, MPI_ERR_TOPOLOGY, "the communicator has no topology of that kind");
+    }
+  }
+  explicit operator bool() const { return topology != nullptr; }
+  const Topology* operator->() const { return topology; }
+};
 
 /// The first processes of the parent, as many as the topology has.
 int make(const Call& call, MPI_Comm comm, std::size_t processes, Topology topology,
@@ -124,11 +132,9 @@ std::vector<int> divisors_of(int number) {
   return divisors;
 }
 
-int map_rank(const Call& call, MPI_Comm comm, std::size_t processes, int* rank) {
-  int error = MPI_SUCCESS;
-  const Communicator* const communicator = call.communicator(comm, error);
-  if (communicator == nullptr) return error;
-  const std::uint32_t own = communicator->group.rank;
+int map_rank(const CommunicatorCall& call, std::size_t processes, int* rank) {
+  if (!call) return call.error;
+  const std::uint32_t own = call->group.rank;
   *rank = own < processes ? static_cast<int>(own) : MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
@@ -139,11 +145,9 @@ int map_rank(const Call& call, MPI_Comm comm, std::size_t processes, int* rank) 
 using namespace weft::mpi;
 
 int MPI_Topo_test(MPI_Comm comm, int* kind) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Topo_test"};
-  const Communicator* const communicator = call.communicator(comm, error);
-  if (communicator == nullptr) return error;
-  *kind = communicator->topology != nullptr ? communicator->topology->kind : MPI_UNDEFINED;
+  const CommunicatorCall call("MPI_Topo_test", comm);
+  if (!call) return call.error;
+  *kind = call->topology != nullptr ? call->topology->kind : MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
 
@@ -185,100 +189,83 @@ int MPI_Cart_create(MPI_Comm comm, int dimensions, const int* sizes, const int* 
 }
 
 int MPI_Cart_map(MPI_Comm comm, int dimensions, const int* sizes, const int*, int* rank) {
-  return map_rank({"MPI_Cart_map"}, comm, product({sizes, sizes + dimensions}), rank);
+  return map_rank({"MPI_Cart_map", comm}, product({sizes, sizes + dimensions}), rank);
 }
 
 int MPI_Cartdim_get(MPI_Comm comm, int* dimensions) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Cartdim_get"};
-  const Topology* const grid = find(call, comm, MPI_CART, error);
-  if (grid != nullptr) *dimensions = static_cast<int>(grid->sizes.size());
-  return error;
+  const TopologyCall call("MPI_Cartdim_get", comm, MPI_CART);
+  if (call) *dimensions = static_cast<int>(call->sizes.size());
+  return call.error;
 }
 
 int MPI_Cart_get(MPI_Comm comm, int room, int* sizes, int* periods, int* coordinates) {
-  int error = MPI_SUCCESS;
-  Communicator* communicator = nullptr;
-  const Call call{"MPI_Cart_get"};
-  const Topology* const grid = find(call, comm, MPI_CART, error, &communicator);
-  if (grid == nullptr) return error;
-  const auto own = grid->coordinates_of(static_cast<int>(communicator->group.rank));
-  for (std::size_t d = 0; d < grid->sizes.size() && d < static_cast<std::size_t>(room); ++d) {
-    sizes[d] = grid->sizes[d];
-    periods[d] = grid->periods[d];
+  const TopologyCall call("MPI_Cart_get", comm, MPI_CART);
+  if (!call) return call.error;
+  const auto own = call->coordinates_of(static_cast<int>(call.object->group.rank));
+  for (std::size_t d = 0; d < call->sizes.size() && d < static_cast<std::size_t>(room); ++d) {
+    sizes[d] = call->sizes[d];
+    periods[d] = call->periods[d];
     coordinates[d] = own[d];
   }
   return MPI_SUCCESS;
 }
 
 int MPI_Cart_rank(MPI_Comm comm, const int* coordinates, int* rank) {
-  const Call call{"MPI_Cart_rank"};
-  int error = MPI_SUCCESS;
-  Communicator* communicator = nullptr;
-  const Topology* const grid = find(call, comm, MPI_CART, error, &communicator);
-  if (grid == nullptr) return error;
-  const int found = grid->rank_at({coordinates, coordinates + grid->sizes.size()});
+  const TopologyCall call("MPI_Cart_rank", comm, MPI_CART);
+  if (!call) return call.error;
+  const int found = call->rank_at({coordinates, coordinates + call->sizes.size()});
   if (found == MPI_PROC_NULL) {
-    return call.fail(communicator, MPI_ERR_ARG, "the coordinates are outside of the grid");
+    return call.fail(call.object, MPI_ERR_ARG, "the coordinates are outside of the grid");
   }
   *rank = found;
   return MPI_SUCCESS;
 }
 
 int MPI_Cart_coords(MPI_Comm comm, int rank, int room, int* coordinates) {
-  const Call call{"MPI_Cart_coords"};
-  int error = MPI_SUCCESS;
-  Communicator* communicator = nullptr;
-  const Topology* const grid = find(call, comm, MPI_CART, error, &communicator);
-  if (grid == nullptr) return error;
-  if (rank < 0 || static_cast<std::uint32_t>(rank) >= communicator->group.size()) {
-    return call.fail(communicator, MPI_ERR_RANK, fmt::format("{} is no rank of the grid", rank));
+  const TopologyCall call("MPI_Cart_coords", comm, MPI_CART);
+  if (!call) return call.error;
+  if (rank < 0 || static_cast<std::uint32_t>(rank) >= call.object->group.size()) {
+    return call.fail(call.object, MPI_ERR_RANK, fmt::format("{} is no rank of the grid", rank));
   }
-  const auto found = grid->coordinates_of(rank);
+  const auto found = call->coordinates_of(rank);
   std::copy_n(found.begin(), std::min(found.size(), static_cast<std::size_t>(room)), coordinates);
   return MPI_SUCCESS;
 }
 
 int MPI_Cart_shift(MPI_Comm comm, int dimension, int distance, int* source, int* destination) {
-  const Call call{"MPI_Cart_shift"};
-  int error = MPI_SUCCESS;
-  Communicator* communicator = nullptr;
-  const Topology* const grid = find(call, comm, MPI_CART, error, &communicator);
-  if (grid == nullptr) return error;
+  const TopologyCall call("MPI_Cart_shift", comm, MPI_CART);
+  if (!call) return call.error;
   const auto d = static_cast<std::size_t>(dimension);
-  if (dimension < 0 || d >= grid->sizes.size()) {
+  if (dimension < 0 || d >= call->sizes.size()) {
     return call.fail(
-        communicator, MPI_ERR_ARG,
-        fmt::format("{} is no dimension of a grid of {}", dimension, grid->sizes.size()));
+        call.object, MPI_ERR_ARG,
+        fmt::format("{} is no dimension of a grid of {}", dimension, call->sizes.size()));
   }
-  auto before = grid->coordinates_of(static_cast<int>(communicator->group.rank));
+  auto before = call->coordinates_of(static_cast<int>(call.object->group.rank));
   auto after = before;
   before[d] -= distance;
   after[d] += distance;
-  *source = grid->rank_at(before);
-  *destination = grid->rank_at(after);
+  *source = call->rank_at(before);
+  *destination = call->rank_at(after);
   return MPI_SUCCESS;
 }
 
 int MPI_Cart_sub(MPI_Comm comm, const int* remains, MPI_Comm* made) {
-  const Call call{"MPI_Cart_sub"};
-  int error = MPI_SUCCESS;
-  Communicator* communicator = nullptr;
-  const Topology* const grid = find(call, comm, MPI_CART, error, &communicator);
-  if (grid == nullptr) return error;
-  const auto own = grid->coordinates_of(static_cast<int>(communicator->group.rank));
+  const TopologyCall call("MPI_Cart_sub", comm, MPI_CART);
+  if (!call) return call.error;
+  const auto own = call->coordinates_of(static_cast<int>(call.object->group.rank));
   Topology part;
   int color = 0, key = 0;
-  for (std::size_t d = 0; d < grid->sizes.size(); ++d) {
+  for (std::size_t d = 0; d < call->sizes.size(); ++d) {
     if (remains[d] == 0) {
-      color = color * grid->sizes[d] + own[d];
+      color = color * call->sizes[d] + own[d];
       continue;
     }
-    key = key * grid->sizes[d] + own[d];
-    part.sizes.push_back(grid->sizes[d]);
-    part.periods.push_back(grid->periods[d]);
+    key = key * call->sizes[d] + own[d];
+    part.sizes.push_back(call->sizes[d]);
+    part.periods.push_back(call->periods[d]);
   }
-  error = MPI_Comm_split(comm, color, key, made);
+  int error = MPI_Comm_split(comm, color, key, made);
   if (error != MPI_SUCCESS) return error;
   call.communicator(*made, error)->topology = std::make_shared<const Topology>(std::move(part));
   return error;
@@ -292,46 +279,38 @@ int MPI_Graph_create(MPI_Comm comm, int nodes, const int* ends, const int* edges
 }
 
 int MPI_Graph_map(MPI_Comm comm, int nodes, const int*, const int*, int* rank) {
-  return map_rank({"MPI_Graph_map"}, comm, static_cast<std::size_t>(nodes), rank);
+  return map_rank({"MPI_Graph_map", comm}, static_cast<std::size_t>(nodes), rank);
 }
 
 int MPI_Graphdims_get(MPI_Comm comm, int* nodes, int* edges) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Graphdims_get"};
-  const Topology* const graph = find(call, comm, MPI_GRAPH, error);
-  if (graph == nullptr) return error;
-  *nodes = static_cast<int>(graph->ends.size());
-  *edges = static_cast<int>(graph->edges.size());
+  const TopologyCall call("MPI_Graphdims_get", comm, MPI_GRAPH);
+  if (!call) return call.error;
+  *nodes = static_cast<int>(call->ends.size());
+  *edges = static_cast<int>(call->edges.size());
   return MPI_SUCCESS;
 }
 
 int MPI_Graph_get(MPI_Comm comm, int nodes, int edge_room, int* ends, int* edges) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Graph_get"};
-  const Topology* const graph = find(call, comm, MPI_GRAPH, error);
-  if (graph == nullptr) return error;
+  const TopologyCall call("MPI_Graph_get", comm, MPI_GRAPH);
+  if (!call) return call.error;
   const auto copy = [](const std::vector<int>& from, int room, int* to) {
     std::copy_n(from.begin(), std::min(from.size(), static_cast<std::size_t>(room)), to);
   };
-  copy(graph->ends, nodes, ends);
-  copy(graph->edges, edge_room, edges);
+  copy(call->ends, nodes, ends);
+  copy(call->edges, edge_room, edges);
   return MPI_SUCCESS;
 }
 
 int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* count) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Graph_neighbors_count"};
-  const Topology* const graph = find(call, comm, MPI_GRAPH, error);
-  if (graph != nullptr) *count = static_cast<int>(graph->receives_from(rank).size());
-  return error;
+  const TopologyCall call("MPI_Graph_neighbors_count", comm, MPI_GRAPH);
+  if (call) *count = static_cast<int>(call->receives_from(rank).size());
+  return call.error;
 }
 
 int MPI_Graph_neighbors(MPI_Comm comm, int rank, int room, int* neighbors) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Graph_neighbors"};
-  const Topology* const graph = find(call, comm, MPI_GRAPH, error);
-  if (graph == nullptr) return error;
-  const auto found = graph->receives_from(rank);
+  const TopologyCall call("MPI_Graph_neighbors", comm, MPI_GRAPH);
+  if (!call) return call.error;
+  const auto found = call->receives_from(rank);
   std::copy_n(found.begin(), std::min(found.size(), static_cast<std::size_t>(room)), neighbors);
   return MPI_SUCCESS;
 }

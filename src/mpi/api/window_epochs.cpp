@@ -14,12 +14,10 @@ namespace {
 /// Calls `act` on the window; the call's result.
 template <class Act>
 int with_window(const char* function, MPI_Win handle, Act&& act) {
-  const Call call{function};
-  int error = MPI_SUCCESS;
-  WindowObject* const window = find_window(call, handle, error);
-  if (window == nullptr) return error;
-  error = act(call, *window);
-  return error != MPI_SUCCESS ? error : call.settle(&window->communicator);
+  const WindowCall call(function, handle);
+  if (!call) return call.error;
+  const int error = act(call, *call);
+  return error != MPI_SUCCESS ? error : call.settle(&call->communicator);
 }
 
 /// The same for one target, checked.

@@ -181,25 +181,23 @@ int allocate_shared(WindowMaker& maker, void* base, MPI_Win* window) {
 template <class Number>
 int shared_query(const char* function, MPI_Win win, int rank, MPI_Aint* bytes, Number* unit,
                  void* base) {
-  const Call call{function};
-  int error = MPI_SUCCESS;
-  const WindowObject* const window = find_window(call, win, error);
-  if (window == nullptr) return error;
-  if (window->flavor != MPI_WIN_FLAVOR_SHARED) {
-    return window->fail(call, MPI_ERR_RMA_FLAVOR, "the window is of no shared memory");
+  const WindowCall call(function, win);
+  if (!call) return call.error;
+  if (call->flavor != MPI_WIN_FLAVOR_SHARED) {
+    return call.fail(MPI_ERR_RMA_FLAVOR, "the window is of no shared memory");
   }
   std::size_t i = 0;
   if (rank == MPI_PROC_NULL) {
-    while (i + 1 < window->parts.size() && window->parts[i].bytes == 0) ++i;
+    while (i + 1 < call->parts.size() && call->parts[i].bytes == 0) ++i;
   } else {
     i = static_cast<std::size_t>(rank);
   }
-  if (i >= window->parts.size()) {
-    return window->fail(call, MPI_ERR_RANK, fmt::format("{} is no rank of the window", rank));
+  if (i >= call->parts.size()) {
+    return call.fail(MPI_ERR_RANK, fmt::format("{} is no rank of the window", rank));
   }
-  *bytes = static_cast<MPI_Aint>(window->parts[i].bytes);
-  *unit = static_cast<Number>(window->parts[i].unit);
-  write_pointer(base, *bytes > 0 ? window->shared.data() + window->begin[i] : nullptr);
+  *bytes = static_cast<MPI_Aint>(call->parts[i].bytes);
+  *unit = static_cast<Number>(call->parts[i].unit);
+  write_pointer(base, *bytes > 0 ? call->shared.data() + call->begin[i] : nullptr);
   return MPI_SUCCESS;
 }
 
@@ -253,17 +251,11 @@ int MPI_Win_create_dynamic(MPI_Info, MPI_Comm comm, MPI_Win* window) {
 }
 
 int MPI_Win_attach(MPI_Win window, void*, MPI_Aint) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Win_attach"};
-  (void)find_window(call, window, error);
-  return error;
+  return WindowCall("MPI_Win_attach", window).error;
 }
 
 int MPI_Win_detach(MPI_Win window, const void*) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Win_detach"};
-  (void)find_window(call, window, error);
-  return error;
+  return WindowCall("MPI_Win_detach", window).error;
 }
 
 int MPI_Win_shared_query(MPI_Win window, int rank, MPI_Aint* bytes, int* unit, void* base) {
@@ -275,61 +267,49 @@ int MPI_Win_shared_query_c(MPI_Win window, int rank, MPI_Aint* bytes, MPI_Aint* 
 }
 
 int MPI_Win_free(MPI_Win* handle) {
-  const Call call{"MPI_Win_free"};
-  int error = MPI_SUCCESS;
-  WindowObject* const window = find_window(call, *handle, error);
-  if (window == nullptr) return error;
-  error = window_keys().remove_all(*handle, window->attributes);
+  const WindowCall call("MPI_Win_free", *handle);
+  if (!call) return call.error;
+  const int error = window_keys().remove_all(*handle, call->attributes);
   if (error != MPI_SUCCESS) return error;
-  window->window->flush_all();
+  call->window->flush_all();
   // Nobody sends anything to the window any more when all are here.
-  run_collective(*library().transfer, window->communicator.group,
+  run_collective(*library().transfer, call->communicator.group,
                  {.operation = weft::collective::Operation::barrier}, nullptr, nullptr);
-  window->window->close();
-  if (!window->shared.empty()) ::munmap(window->shared.data(), window->shared.size());
-  window->memory = {};
+  call->window->close();
+  if (!call->shared.empty()) ::munmap(call->shared.data(), call->shared.size());
+  call->memory = {};
   library().freed_windows.push_back(library().windows.remove(number_of(*handle)));
   *handle = MPI_WIN_NULL;
   return call.settle(nullptr);
 }
 
 int MPI_Win_get_group(MPI_Win handle, MPI_Group* group) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Win_get_group"};
-  const WindowObject* const window = find_window(call, handle, error);
-  if (window != nullptr) *group = keep_group(window->communicator.group.members);
-  return error;
+  const WindowCall call("MPI_Win_get_group", handle);
+  if (call) *group = keep_group(call->communicator.group.members);
+  return call.error;
 }
 
 int MPI_Win_set_name(MPI_Win handle, const char* name) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Win_set_name"};
-  WindowObject* const window = find_window(call, handle, error);
-  if (window != nullptr) window->name = name;
-  return error;
+  const WindowCall call("MPI_Win_set_name", handle);
+  if (call) call->name = name;
+  return call.error;
 }
 
 int MPI_Win_get_name(MPI_Win handle, char* name, int* length) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Win_get_name"};
-  const WindowObject* const window = find_window(call, handle, error);
-  if (window == nullptr) return error;
-  copy_text(window->name, MPI_MAX_OBJECT_NAME, name, length);
+  const WindowCall call("MPI_Win_get_name", handle);
+  if (!call) return call.error;
+  copy_text(call->name, MPI_MAX_OBJECT_NAME, name, length);
   return MPI_SUCCESS;
 }
 
 int MPI_Win_set_info(MPI_Win handle, MPI_Info) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Win_set_info"};
-  (void)find_window(call, handle, error);
-  return error;
+  return WindowCall("MPI_Win_set_info", handle).error;
 }
 
 int MPI_Win_get_info(MPI_Win handle, MPI_Info* info) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Win_get_info"};
-  if (find_window(call, handle, error) != nullptr) *info = keep_info({});
-  return error;
+  const WindowCall call("MPI_Win_get_info", handle);
+  if (call) *info = keep_info({});
+  return call.error;
 }
 
 int MPI_Win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* handler) {
@@ -339,27 +319,21 @@ int MPI_Win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhand
 }
 
 int MPI_Win_set_errhandler(MPI_Win handle, MPI_Errhandler handler) {
-  const Call call{"MPI_Win_set_errhandler"};
-  int error = MPI_SUCCESS;
-  WindowObject* const window = find_window(call, handle, error);
-  return window != nullptr ? set_handler(call, window->communicator, handler) : error;
+  const WindowCall call("MPI_Win_set_errhandler", handle);
+  return call ? set_handler(call, call->communicator, handler) : call.error;
 }
 
 int MPI_Win_get_errhandler(MPI_Win handle, MPI_Errhandler* handler) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Win_get_errhandler"};
-  const WindowObject* const window = find_window(call, handle, error);
-  if (window == nullptr) return error;
-  *handler = handler_handle(window->communicator.handler, window->communicator.returns_errors);
+  const WindowCall call("MPI_Win_get_errhandler", handle);
+  if (!call) return call.error;
+  *handler = handler_handle(call->communicator.handler, call->communicator.returns_errors);
   return MPI_SUCCESS;
 }
 
 int MPI_Win_call_errhandler(MPI_Win handle, int code) {
-  const Call call{"MPI_Win_call_errhandler"};
-  int error = MPI_SUCCESS;
-  const WindowObject* const window = find_window(call, handle, error);
-  if (window == nullptr) return error;
-  (void)window->fail(call, code, fmt::format("the program calls for error {}", code));
+  const WindowCall call("MPI_Win_call_errhandler", handle);
+  if (!call) return call.error;
+  (void)call.fail(code, fmt::format("the program calls for error {}", code));
   return MPI_SUCCESS;
 }
 
@@ -380,42 +354,36 @@ int MPI_Win_free_keyval(int* key) {
 }
 
 int MPI_Win_get_attr(MPI_Win handle, int key, void* value, int* flag) {
-  const Call call{"MPI_Win_get_attr"};
-  int error = MPI_SUCCESS;
-  WindowObject* const window = find_window(call, handle, error);
-  if (window == nullptr) return error;
-  const std::pair<int, void*> predefined[] = {{MPI_WIN_BASE, window->base},
-                                              {MPI_WIN_SIZE, &window->own_bytes},
-                                              {MPI_WIN_DISP_UNIT, &window->own_unit},
-                                              {MPI_WIN_CREATE_FLAVOR, &window->flavor},
-                                              {MPI_WIN_MODEL, &window->model}};
+  const WindowCall call("MPI_Win_get_attr", handle);
+  if (!call) return call.error;
+  const std::pair<int, void*> predefined[] = {{MPI_WIN_BASE, call->base},
+                                              {MPI_WIN_SIZE, &call->own_bytes},
+                                              {MPI_WIN_DISP_UNIT, &call->own_unit},
+                                              {MPI_WIN_CREATE_FLAVOR, &call->flavor},
+                                              {MPI_WIN_MODEL, &call->model}};
   *flag = 1;
   for (const auto& [own_key, own_value] : predefined) {
     if (key != own_key) continue;
     write_pointer(value, own_value);
     return MPI_SUCCESS;
   }
-  if (!window_keys().is_open(key)) return fail_key(call, *window, key);
-  const Attributes::Value* const found = window->attributes.find(key);
+  if (!window_keys().is_open(key)) return fail_key(call, *call, key);
+  const Attributes::Value* const found = call->attributes.find(key);
   *flag = found != nullptr ? 1 : 0;
   if (found != nullptr) write_pointer(value, found->value);
   return MPI_SUCCESS;
 }
 
 int MPI_Win_set_attr(MPI_Win handle, int key, void* value) {
-  const Call call{"MPI_Win_set_attr"};
-  int error = MPI_SUCCESS;
-  WindowObject* const window = find_window(call, handle, error);
-  if (window == nullptr) return error;
-  if (!window_keys().is_open(key)) return fail_key(call, *window, key);
-  return window_keys().set(handle, window->attributes, key, value);
+  const WindowCall call("MPI_Win_set_attr", handle);
+  if (!call) return call.error;
+  if (!window_keys().is_open(key)) return fail_key(call, *call, key);
+  return window_keys().set(handle, call->attributes, key, value);
 }
 
 int MPI_Win_delete_attr(MPI_Win handle, int key) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Win_delete_attr"};
-  WindowObject* const window = find_window(call, handle, error);
-  if (window == nullptr) return error;
-  if (!window_keys().is_open(key)) return fail_key(call, *window, key);
-  return window_keys().remove(handle, window->attributes, key);
+  const WindowCall call("MPI_Win_delete_attr", handle);
+  if (!call) return call.error;
+  if (!window_keys().is_open(key)) return fail_key(call, *call, key);
+  return window_keys().remove(handle, call->attributes, key);
 }

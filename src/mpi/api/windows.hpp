@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/api/library.hpp"
+#include "mpi/api/object_call.hpp"
 #include "mpi/object/window.hpp"
 
 namespace weft::mpi {
@@ -42,5 +42,6 @@ struct WindowObject {
 
 /// Null, with `error` set: there is no such window.
 WindowObject* find_window(const Call& call, MPI_Win handle, int& error);
+using WindowCall = CallOn<WindowObject, MPI_Win, find_window>;
 
 }  // namespace weft::mpi

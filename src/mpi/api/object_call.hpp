@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// How most calls begin: they find the object that a handle stands for.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "mpi/api/library.hpp"
+
+namespace weft::mpi {
+
+/// A call that concerns one object, to which `->` and `*` lead. `find(call, handle, error)` looks
+/// for it; it returns null and sets `error` when the handle stands for no such object.
+template <class Object, class Handle, auto find>
+struct CallOn : Call {
+  int error = MPI_SUCCESS;
+  Object* const object;
+
+  CallOn(const char* function, Handle handle)
+      : Call{function}, object(std::invoke(find, *this, handle, error)) {}
+  explicit operator bool() const { return object != nullptr; }
+  Object* operator->() const { return object; }
+  Object& operator*() const { return *object; }
+
+  using Call::fail;
+  /// Reports an error to the object's own error handler.
+  int fail(int code, const std::string& what) const { return object->fail(*this, code, what); }
+  int fail_errno(const std::string& what) const { return object->fail_errno(*this, what); }
+};
+
+using CommunicatorCall = CallOn<Communicator, MPI_Comm, &Call::communicator>;
+using TypeCall = CallOn<const Datatype, MPI_Datatype, &Call::type>;
+
+}  // namespace weft::mpi
