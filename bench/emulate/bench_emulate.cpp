@@ -23,6 +23,7 @@
 
 #include "emulate/calibration.hpp"
 #include "emulate/paired.hpp"
+#include "measuring.hpp"
 
 namespace weft::bench {
 namespace {
@@ -54,12 +55,6 @@ ProbeRun asked(const std::string& latency, const std::string& bandwidth,
   run.request.bandwidth = *emulate::parse_emulated_bandwidth("--bandwidth", bandwidth);
   run.request.method = method;
   return run;
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
 }
 
 class Bench {

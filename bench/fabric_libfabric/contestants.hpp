@@ -7,17 +7,16 @@
 #include <memory>
 #include <string>
 
+#include "measuring.hpp"
+
 namespace weft::bench {
 
 /// Exchanges a line of text with the other process while setting up.
-class Exchange {
- public:
-  Exchange(int in, int out) : in_(in), out_(out) {}
-  std::string operator()(const std::string& line) const;
-
- private:
-  int in_;
-  int out_;
+struct Exchange : Channel {
+  std::string operator()(const std::string& line) const {
+    say(line);
+    return hear();
+  }
 };
 
 class Contestant {
@@ -48,8 +47,5 @@ std::unique_ptr<Contestant> make_adapter(const std::string& provider, bool activ
 /// One-way microseconds for 8 bytes by the packaged fi_pingpong, half a round trip each; negative
 /// when the program is missing or does not work with the provider.
 double packaged_pingpong(const std::string& provider, std::size_t count, bool pinned);
-
-/// Runs this process on one processor, if it may.
-void pin(std::size_t cpu);
 
 }  // namespace weft::bench

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -22,6 +21,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "measuring.hpp"
 #include "pingpong.hpp"
 
 namespace weft::bench {
@@ -35,16 +35,6 @@ struct Options {
   bool sweep = false;
   bool json = false;
 };
-
-struct Figure {
-  double median = 0, low = 0, high = 0;
-};
-
-Figure summarise(std::vector<double> values) {
-  if (values.empty()) return {};
-  std::ranges::sort(values);
-  return {values[values.size() / 2], values.front(), values.back()};
-}
 
 struct Series {
   std::vector<double> latency, bandwidth;
@@ -119,26 +109,24 @@ void print_table(const Options& options, const Results& results) {
       const auto found = results.find(name);
       if (found == results.end() || !found->second.contains(size)) continue;
       const Series& series = found->second.at(size);
-      const Figure l = summarise(series.latency), b = summarise(series.bandwidth);
-      fmt::print("{:>10} {:<12} {:>30} {:>30}\n", size, name,
-                 fmt::format("{:.3f} ({:.3f}..{:.3f})", l.median, l.low, l.high),
-                 fmt::format("{:.3f} ({:.3f}..{:.3f})", b.median, b.low, b.high));
+      fmt::print("{:>10} {:<12} {:>30} {:>30}\n", size, name, text_of(series.latency, 3),
+                 text_of(series.bandwidth, 3));
     }
   }
 }
 
 // The better of the two MPIs against ours; limit 1.25 for shared memory, 1 for TCP.
 void print_verdict(const Results& results, const std::string& kind, double limit) {
-  const auto median = [&](const std::string& name, std::size_t size, bool latency) {
+  const auto median_of = [&](const std::string& name, std::size_t size, bool latency) {
     const auto found = results.find(name);
     if (found == results.end() || !found->second.contains(size)) return 0.0;
     const Series& series = found->second.at(size);
-    return summarise(latency ? series.latency : series.bandwidth).median;
+    return median(latency ? series.latency : series.bandwidth);
   };
   const auto judge = [&](std::size_t size, bool latency) {
-    const double ours = median(kind, size, latency);
-    const double open = median("openmpi-" + kind, size, latency);
-    const double mpich = median("mpich-" + kind, size, latency);
+    const double ours = median_of(kind, size, latency);
+    const double open = median_of("openmpi-" + kind, size, latency);
+    const double mpich = median_of("mpich-" + kind, size, latency);
     if (ours <= 0 || open <= 0 || mpich <= 0) return;
     const double ratio = latency ? ours / std::min(open, mpich) : std::max(open, mpich) / ours;
     fmt::print("{} {} at {} bytes: {:.2f} times the better MPI's; at most {:.2f} wanted: {}\n",
@@ -150,17 +138,13 @@ void print_verdict(const Results& results, const std::string& kind, double limit
 }
 
 void print_json(const Results& results) {
-  const auto figure = [](const std::vector<double>& values) {
-    const Figure f = summarise(values);
-    return nlohmann::json{{"median", f.median}, {"min", f.low}, {"max", f.high}};
-  };
   nlohmann::json all = nlohmann::json::array();
   for (const auto& [name, sizes] : results) {
     for (const auto& [size, series] : sizes) {
       all.push_back({{"contestant", name},
                      {"bytes", size},
-                     {"latency_us", figure(series.latency)},
-                     {"bandwidth_gbs", figure(series.bandwidth)}});
+                     {"latency_us", json_of(series.latency)},
+                     {"bandwidth_gbs", json_of(series.bandwidth)}});
     }
   }
   fmt::print("{}\n", all.dump(2));

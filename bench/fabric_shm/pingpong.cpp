@@ -16,6 +16,7 @@
 #include "base/check.hpp"
 #include "fabric/shm/shm.hpp"
 #include "fabric/tcp/tcp.hpp"
+#include "measuring.hpp"
 #include "weft/fabric.hpp"
 
 namespace weft::bench {
@@ -23,12 +24,6 @@ namespace {
 
 constexpr std::size_t kWindow = 16;
 constexpr std::string_view kSecret = "a secret of this benchmark alone";
-
-Instant clock_now() {
-  return Instant(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                     std::chrono::steady_clock::now().time_since_epoch())
-                     .count());
-}
 
 template <class Options>
 Options common(NodeId self) {
@@ -55,29 +50,17 @@ std::unique_ptr<Fabric> open(const std::string& name, NodeId self) {
   return std::move(*opened);
 }
 
-void say(int out, const std::string& line) {
-  const std::string text = line + "\n";
-  WEFT_CHECK(::write(out, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-}
-
-std::string hear(int in) {
-  std::string line;
-  char c = 0;
-  while (::read(in, &c, 1) == 1 && c != '\n') line.push_back(c);
-  return line;
-}
-
 // One of the two processes.
 class Party {
  public:
-  Party(const std::string& fabric, NodeId self, std::size_t largest, int in, int out)
+  Party(const std::string& fabric, NodeId self, std::size_t largest, const Channel& channel)
       : self_(self),
         peer_(1 - self.value()),
         fabric_(open(fabric, self)),
         sent_(largest, std::byte{1}),
         received_into_(largest, std::byte{2}) {
-    say(out, fabric_->address());
-    const auto added = fabric_->add_peer(peer_, Incarnation(1), hear(in));
+    channel.say(fabric_->address());
+    const auto added = fabric_->add_peer(peer_, Incarnation(1), channel.hear());
     WEFT_CHECK(added.ok(), "{}", added.error().message);
     while (!is_up_) turn();
     const auto region = fabric_->expose(received_into_);
@@ -200,14 +183,6 @@ class Party {
   bool is_up_ = false;
 };
 
-// Best effort: without leave to do so the figures are only noisier.
-void pin(std::size_t cpu) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  CPU_SET(cpu, &allowed);
-  [[maybe_unused]] const int ignored = ::sched_setaffinity(0, sizeof allowed, &allowed);
-}
-
 }  // namespace
 
 std::vector<Sample> fabric_pingpong(const std::string& fabric,
@@ -219,22 +194,24 @@ std::vector<Sample> fabric_pingpong(const std::string& fabric,
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     pin(1);
-    Party party(fabric, NodeId(1), largest, to_child[0], to_parent[1]);
+    const Channel channel{to_child[0], to_parent[1]};
+    Party party(fabric, NodeId(1), largest, channel);
     for (const std::size_t size : sizes) party.measure(size);
-    say(to_parent[1], "done");
-    hear(to_child[0]);  // until the other has nothing more to say
+    channel.say("done");
+    channel.hear();  // until the other has nothing more to say
     ::_exit(0);
   }
   cpu_set_t before;
   ::sched_getaffinity(0, sizeof before, &before);
   pin(0);
   std::vector<Sample> samples;
+  const Channel channel{to_parent[0], to_child[1]};
   {
-    Party party(fabric, NodeId(0), largest, to_parent[0], to_child[1]);
+    Party party(fabric, NodeId(0), largest, channel);
     for (const std::size_t size : sizes) samples.push_back(party.measure(size));
-    hear(to_parent[0]);
+    channel.hear();
   }
-  say(to_child[1], "bye");
+  channel.say("bye");
   ::sched_setaffinity(0, sizeof before, &before);
   ::waitpid(child, nullptr, 0);
   for (const int end : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(end);

@@ -5,19 +5,18 @@
 // of 1 MiB against send/recv, and round trips of 8 bytes. Target: at least 90 % of the bandwidth,
 // at most 15 % more round-trip time. Absolute figures are the machine's, ratios are ours.
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "contestants.hpp"
+#include "measuring.hpp"
 
 namespace weft::bench {
 namespace {
@@ -32,38 +31,6 @@ struct Options {
   bool unpinned = false;
   bool json = false;
 };
-
-struct Figure {
-  double median = 0, low = 0, high = 0;
-};
-
-Figure summarise(std::vector<double> values) {
-  std::ranges::sort(values);
-  return {values[values.size() / 2], values.front(), values.back()};
-}
-
-// One line of the result: plain and fabric measured in turn, so that both meet the same machine.
-struct Comparison {
-  std::string name;
-  std::string unit;
-  double target = 0;  // of the ratio fabric/plain
-  bool more_is_better = false;
-  std::vector<double> plain, fabric;
-
-  // Ratios of medians, and of the best results: other load on the machine only makes those worse.
-  double ratio() const { return summarise(fabric).median / summarise(plain).median; }
-  double ratio_of_bests() const {
-    return more_is_better ? summarise(fabric).high / summarise(plain).high
-                          : summarise(fabric).low / summarise(plain).low;
-  }
-  bool held() const { return more_is_better ? ratio() >= target : ratio() <= target; }
-};
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 class Run {
  public:
@@ -116,7 +83,7 @@ class Run {
     fabric();
     for (std::size_t i = 0; i < options_.repeat; ++i) {
       if (i % 2 == 0) result.plain.push_back(plain());
-      result.fabric.push_back(fabric());
+      result.ours.push_back(fabric());
       if (i % 2 != 0) result.plain.push_back(plain());
     }
     results_.push_back(std::move(result));
@@ -134,19 +101,13 @@ void print_table(const std::vector<Comparison>& results) {
   fmt::print("{:<24} {:>26} {:>26} {:>9} {:>9}  target\n", "median (lowest..highest)",
              "plain sockets", "fabric/tcp", "ratio", "of bests");
   for (const Comparison& c : results) {
-    const auto text = [&](const Figure& f) {
-      return fmt::format("{:.2f} ({:.2f}..{:.2f}) {}", f.median, f.low, f.high, c.unit);
-    };
-    fmt::print("{:<24} {:>26} {:>26} {:>9.3f} {:>9.3f}  {} {:.2f} {}\n", c.name,
-               text(summarise(c.plain)), text(summarise(c.fabric)), c.ratio(), c.ratio_of_bests(),
-               c.more_is_better ? ">=" : "<=", c.target, c.held() ? "held" : "missed");
+    fmt::print("{:<24} {:>26} {:>26} {:>9.3f} {:>9.3f}  {}\n", c.name,
+               text_of(c.plain) + " " + c.unit, text_of(c.ours) + " " + c.unit, c.ratio(),
+               c.ratio_of_bests(), c.verdict());
   }
 }
 
 void print_json(const Options& options, const std::vector<Comparison>& results) {
-  const auto figure = [](const Figure& f) {
-    return nlohmann::json{{"median", f.median}, {"min", f.low}, {"max", f.high}};
-  };
   nlohmann::json all;
   all["listen"] = options.listen;
   all["size"] = options.size;
@@ -154,24 +115,14 @@ void print_json(const Options& options, const std::vector<Comparison>& results) 
   for (const Comparison& c : results) {
     all["results"].push_back({{"name", c.name},
                               {"unit", c.unit},
-                              {"plain", figure(summarise(c.plain))},
-                              {"fabric", figure(summarise(c.fabric))},
+                              {"plain", json_of(c.plain)},
+                              {"fabric", json_of(c.ours)},
                               {"ratio", c.ratio()},
                               {"ratio_of_bests", c.ratio_of_bests()},
                               {"target", c.target},
                               {"held", c.held()}});
   }
   fmt::print("{}\n", all.dump(2));
-}
-
-// Each process on a processor of its own; left to itself, a busy machine's scheduler now and then
-// puts both on one, where neither can spin.
-void pin(std::size_t cpu) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  CPU_SET(cpu, &allowed);
-  // Best effort: without leave to do so, the figures are only noisier.
-  [[maybe_unused]] const int ignored = ::sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
 int run(const Options& options) {

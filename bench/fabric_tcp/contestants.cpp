@@ -17,27 +17,9 @@
 
 namespace weft::bench {
 
-void Channel::say(const std::string& line) const {
-  const std::string text = line + "\n";
-  WEFT_CHECK(::write(out, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-}
-
-std::string Channel::hear() const {
-  std::string line;
-  char c = 0;
-  while (::read(in, &c, 1) == 1 && c != '\n') line.push_back(c);
-  return line;
-}
-
 namespace {
 
 constexpr std::size_t kWindow = 8;  // writes outstanding
-
-Instant clock_now() {
-  return Instant(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                     std::chrono::steady_clock::now().time_since_epoch())
-                     .count());
-}
 
 std::span<std::byte> slice(Memory& memory, std::size_t index, std::size_t size) {
   const std::size_t slots = memory.size() / size;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fabric/tcp/socket.hpp"
+#include "measuring.hpp"
 #include "weft/fabric.hpp"
 
 namespace weft::bench {
@@ -31,14 +32,6 @@ class Contestant {
   /// `count` round trips of 8 bytes.
   virtual void ping(std::size_t count, Waiting waiting) = 0;
   virtual void pong(std::size_t count, Waiting waiting) = 0;
-};
-
-/// How the two processes find each other: a pipe each way.
-struct Channel {
-  int in = -1;
-  int out = -1;
-  void say(const std::string& line) const;
-  std::string hear() const;
 };
 
 /// Memory that is read from or written to in turn, larger than one transfer.

@@ -4,38 +4,18 @@
 // for a message that waits and is then received, 100 ns for one that a receive waits for. The
 // competitor is a queue that is searched from the oldest entry on, as many MPIs have it.
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <list>
-#include <vector>
 
 #include "core/match/matcher.hpp"
+#include "measuring.hpp"
 
 namespace {
 
+using weft::bench::median_ns;
 using weft::match::Envelope;
 using weft::match::Matcher;
-
-double now_ns() {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-/// The median of many batches.
-template <class F>
-double median_ns(int of, F&& f) {
-  constexpr int batches = 31;
-  std::vector<double> times;
-  for (int b = 0; b < batches; ++b) {
-    const double start = now_ns();
-    for (int i = 0; i < of; ++i) f();
-    times.push_back((now_ns() - start) / of);
-  }
-  std::nth_element(times.begin(), times.begin() + batches / 2, times.end());
-  return times[batches / 2];
-}
 
 Envelope tagged(std::int32_t tag) {
   return {.context = 1, .source = 0, .tag = tag};
@@ -45,7 +25,7 @@ Envelope tagged(std::int32_t tag) {
 double unexpected_ns(std::int32_t waiting) {
   Matcher matcher;
   for (std::int32_t t = 1; t <= waiting; ++t) matcher.arrive(tagged(t), 0);
-  return median_ns(20'000, [&] {
+  return median_ns(31, 20'000, [&](int) {
     matcher.arrive(tagged(0), 1);
     matcher.post(tagged(0), 2);
   });
@@ -55,7 +35,7 @@ double unexpected_ns(std::int32_t waiting) {
 double expected_ns(std::int32_t waiting) {
   Matcher matcher;
   for (std::int32_t t = 1; t <= waiting; ++t) matcher.post(tagged(t), 0);
-  return median_ns(20'000, [&] {
+  return median_ns(31, 20'000, [&](int) {
     matcher.post(tagged(0), 2);
     matcher.arrive(tagged(0), 1);
   });
@@ -64,7 +44,7 @@ double expected_ns(std::int32_t waiting) {
 double scanned_ns(std::int32_t waiting) {
   std::list<Envelope> messages;
   for (std::int32_t t = 1; t <= waiting; ++t) messages.push_back(tagged(t));
-  return median_ns(200, [&] {
+  return median_ns(31, 200, [&](int) {
     messages.push_back(tagged(0));
     messages.erase(std::find(messages.begin(), messages.end(), tagged(0)));
   });

@@ -9,12 +9,12 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "fabric/shm/shm.hpp"
+#include "measuring.hpp"
 #include "process/group.hpp"
 #include "process/messenger.hpp"
 #include "runtime/clock.hpp"
@@ -22,7 +22,6 @@
 namespace {
 
 using namespace weft;
-using Clock = std::chrono::steady_clock;
 
 constexpr int messages_per_batch = 20'000;
 
@@ -55,14 +54,13 @@ template <class Exchange>
 void measure(const char* what, int batches, Exchange&& exchange) {
   std::vector<double> times;
   for (int batch = -1; batch < batches; ++batch) {
-    const auto begun = Clock::now();
-    for (int i = 0; i < messages_per_batch / 2; ++i) exchange();
-    const std::chrono::duration<double, std::nano> took = Clock::now() - begun;
-    if (batch >= 0) times.push_back(took.count() / messages_per_batch);
+    const double took_s = bench::seconds_of([&] {
+      for (int i = 0; i < messages_per_batch / 2; ++i) exchange();
+    });
+    if (batch >= 0) times.push_back(took_s * 1e9 / messages_per_batch);
   }
-  std::sort(times.begin(), times.end());
-  fmt::print("{} {:.1f} ns ({:.1f} to {:.1f})\n", what, times[times.size() / 2], times.front(),
-             times.back());
+  const bench::Figure took = bench::summarise(std::move(times));
+  fmt::print("{} {:.1f} ns ({:.1f} to {:.1f})\n", what, took.median, took.low, took.high);
 }
 
 void measure_messages(std::size_t bytes, int batches) {

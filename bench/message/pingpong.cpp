@@ -7,37 +7,30 @@
 //   weft run -n 2 -- bench_message_pingpong [SIZE …]     by default 8 and 1048576
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "measuring.hpp"
 #include "plan.h"
 #include "weft/program.hpp"
 
 namespace {
 
 using namespace weft;
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_window = 16;
-
-double median(std::vector<double>& values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// Seconds that each of the batches took; a batch calls `step` so often.
 template <class Step>
 std::vector<double> time_batches(std::size_t bytes, long steps, Step&& step) {
   std::vector<double> times;
   for (int batch = -1; batch < plan_batches(bytes); ++batch) {
-    const auto begun = Clock::now();
-    for (long i = 0; i < steps; ++i) step();
-    const std::chrono::duration<double> took = Clock::now() - begun;
-    if (batch >= 0) times.push_back(took.count());
+    const double took_s = bench::seconds_of([&] {
+      for (long i = 0; i < steps; ++i) step();
+    });
+    if (batch >= 0) times.push_back(took_s);
   }
   return times;
 }
@@ -49,11 +42,11 @@ double latency_us(Communicator& world, std::vector<std::byte>& data) {
                            : world.start_receive(other, Tag(1), data));
   };
   const long rounds = plan_rounds(data.size());
-  auto times = time_batches(data.size(), rounds, [&] {
+  const auto times = time_batches(data.size(), rounds, [&] {
     pass(world.rank() == Rank(0));
     pass(world.rank() == Rank(1));
   });
-  return median(times) / 2 / static_cast<double>(rounds) * 1e6;
+  return bench::median(times) / 2 / static_cast<double>(rounds) * 1e6;
 }
 
 double bandwidth_gbs(Communicator& world, std::vector<std::byte>& data) {
@@ -62,7 +55,7 @@ double bandwidth_gbs(Communicator& world, std::vector<std::byte>& data) {
   const int window = plan_window(data.size());
   const long windows = plan_windows(data.size());
   std::array<Operation, most_window> under_way;
-  auto times = time_batches(data.size(), windows, [&] {
+  const auto times = time_batches(data.size(), windows, [&] {
     for (int k = 0; k < window; ++k) {
       under_way[k] =
           sends ? world.start_send(other, Tag(2), data) : world.start_receive(other, Tag(2), data);
@@ -72,7 +65,7 @@ double bandwidth_gbs(Communicator& world, std::vector<std::byte>& data) {
                            : world.start_send(other, Tag(3), {}));
   });
   const double bytes = static_cast<double>(windows) * window * static_cast<double>(data.size());
-  return bytes / median(times) / 1e9;
+  return bytes / bench::median(times) / 1e9;
 }
 
 int pingpong(Process& process, std::span<const std::string> arguments) {

@@ -16,16 +16,13 @@
 #include <string>
 #include <vector>
 
+#include "measuring.hpp"
 #include "qos/experiment.hpp"
 #include "sim/scenario/scenario_file.hpp"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 struct Usage {
   double cpu_s = 0;
@@ -45,6 +42,7 @@ Usage usage() {
 
 int main(int argc, char** argv) {
   using namespace weft;
+  using bench::seconds_since;
   if (argc < 2) {
     fmt::print(stderr, "bench_qos SCENARIO [ITERATIONS [CONTROLLER [THREADS]]]\n");
     return 2;

@@ -5,14 +5,12 @@
 // adapter costs, which a hit saves.
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <vector>
 
 #include "fabric/registration/registration_cache.hpp"
+#include "measuring.hpp"
 
 namespace {
 
@@ -27,24 +25,10 @@ struct Nothing final : weft::fabric::Registrar {
   void remove(std::uint64_t) override {}
 };
 
-double now_ns() {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 /// The median of many batches.
-template <class F>
-double median_ns(F&& f) {
-  constexpr int batches = 101, of = 20'000;
-  std::vector<double> times;
-  for (int b = 0; b < batches; ++b) {
-    const double start = now_ns();
-    for (int i = 0; i < of; ++i) f(i);
-    times.push_back((now_ns() - start) / of);
-  }
-  std::nth_element(times.begin(), times.begin() + batches / 2, times.end());
-  return times[batches / 2];
+template <class Work>
+double median_ns(Work&& work) {
+  return weft::bench::median_ns(101, 20'000, work);
 }
 
 constexpr std::uint64_t region_bytes = 1 << 16;

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "measuring.hpp"
 #include "sim/engine/event_queue.hpp"
 #include "sim/partition/thread_exchange.hpp"
 #include "sim/traffic_run/traffic_run.hpp"
@@ -33,15 +34,8 @@ namespace {
 
 using namespace weft;
 using namespace weft::sim;
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
-}
+using bench::median;
+using bench::seconds_since;
 
 struct Size {
   std::string topology;
