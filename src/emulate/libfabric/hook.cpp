@@ -34,8 +34,6 @@
 namespace weft::emulate::libfabric {
 namespace {
 
-bool is_alone = false;  // without the module that is preloaded
-
 /// A completion and when it may be seen.
 struct Waiting {
   fi_cq_tagged_entry entry;
@@ -416,16 +414,6 @@ int open_counter(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** opened
   return real_of(domain->ops).cntr_open(domain, attributes, opened, context);
 }
 
-void note_interposed() {
-  ProcessRecord& record = *process.record;
-  ::strncpy(record.interposer, "libfabric", sizeof record.interposer - 1);
-  record.stage.fetch_or(stage_interposed);
-  const bool is_mpi = !is_alone && is_mpi_program();
-  if (is_mpi || (record.stage.load() & stage_running) != 0) return;
-  record.began = process.block->clock.now();
-  record.stage.fetch_or(stage_running);
-}
-
 int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** opened, void* context) {
   const Entered inside;
   const int code = real_of(fabric->ops).domain(fabric, info, opened, context);
@@ -436,7 +424,7 @@ int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** opened, void* co
     taken->table.cntr_open = open_counter;
     taken->table.endpoint = open_endpoint;
     (*opened)->ops = &taken->table;
-    note_interposed();
+    process.note_interposed("libfabric");
   }
   pthread_mutex_unlock(&opening);
   return code;
@@ -457,24 +445,11 @@ int on_fabric(fi_fabric_attr* attributes, fid_fabric** fabric, void* /*context*/
 
 [[gnu::constructor]] void loaded() {
   process.block = attach_block(::getenv(kBlockVariable));
-  if (process.block == nullptr) return;
-  // The module that is preloaded has a record already, and knows when MPI begins and ends. It has
-  // the block mapped elsewhere.
-  using EnrolledThere = void* (*)();
-  const auto enrolled_there =
-      reinterpret_cast<EnrolledThere>(::dlsym(RTLD_DEFAULT, "weft_emulate_record"));
-  is_alone = enrolled_there == nullptr || enrolled_there() == nullptr;
-  process.record = is_alone ? process.block->enrol() : process.block->record_of(::getpid());
-  if (process.record == nullptr) return;
-  process.rank = process.record->rank >= 0
-                     ? static_cast<unsigned>(process.record->rank)
-                     : static_cast<unsigned>(process.record - process.block->process);
+  process.enrol_beside();
 }
 
 [[gnu::destructor]] void exiting() {
-  if (!is_alone || process.record == nullptr || process.record->pid.load() != ::getpid()) return;
-  process.record->ended = process.block->clock.now();
-  process.record->stage.fetch_or(stage_finished);
+  process.note_exit();
 }
 
 // A provider without getinfo is a hook.

@@ -4,16 +4,11 @@
 
 #include <sys/uio.h>
 
-#include "emulate/control/control_block.hpp"
+#include "emulate/control/emulated_process.hpp"
 
 namespace weft::emulate::libfabric {
 
-struct Process {
-  ControlBlock* block;
-  ProcessRecord* record;  ///< nullptr: there is nothing to do here
-  unsigned rank;
-};
-inline Process process = {nullptr, nullptr, 0};
+inline EmulatedProcess process = {nullptr, nullptr, 0, false};
 
 // Utility providers open a domain of another provider within a call of ours: only the outermost
 // layer is taken over.

@@ -14,17 +14,14 @@
 
 namespace weft::emulate::ucx {
 
-Process process = {nullptr, nullptr, kUnknownRank, 0, 0};
+Process process = {{nullptr, nullptr, kUnknownRank, false}, 0, 0};
 void take_over(uct_iface_h handle, uct_worker_h worker, const uct_iface_params_t& parameters);
 
 void enrol() {
-  if (process.record != nullptr || process.block == nullptr) return;
-  process.record = process.block->enrol();
+  if (process.record != nullptr) return;
+  process.enrol();
   if (process.record == nullptr) return;
   ::strncpy(process.record->interposer, "ucx", sizeof process.record->interposer - 1);
-  process.rank = process.record->rank >= 0
-                     ? static_cast<unsigned>(process.record->rank)
-                     : static_cast<unsigned>(process.record - process.block->process);
 }
 
 namespace {
@@ -85,16 +82,12 @@ Picoseconds measure_send_cost() {
 // A profiler's MPI_Init calls PMPI_Init, and both come by here: the first counts.
 void note_running() {
   if (process.record == nullptr || (process.record->stage.load() & stage_running) != 0) return;
-  process.record->began.store(process.block->clock.now());
-  process.record->stage.fetch_or(stage_running);
+  process.note_running();
 }
 
 void note_finished() {
-  if (process.record == nullptr || (process.record->stage.load() & stage_finished) != 0) {
-    return;
-  }
-  process.record->ended.store(process.block->clock.now());
-  process.record->stage.fetch_or(stage_finished);
+  if (process.record == nullptr || (process.record->stage.load() & stage_finished) != 0) return;
+  process.note_finished();
 }
 
 bool has_session = false;

@@ -9,15 +9,11 @@
 
 #include <uct/api/uct.h>
 
-#include "emulate/control/control_block.hpp"
+#include "emulate/control/emulated_process.hpp"
 
 namespace weft::emulate::ucx {
 
-/// This process's block and record; nullptr where weft did not start it.
-struct Process {
-  ControlBlock* block;
-  ProcessRecord* record;
-  unsigned rank;
+struct Process : EmulatedProcess {
   Picoseconds link_cost;  ///< a sender's time to charge one link: measured, and subtracted
   Picoseconds send_cost;  ///< likewise all that the module does for a short message
 };

@@ -8,7 +8,7 @@
 
 namespace weft::emulate::verbs {
 
-Process process = {nullptr, nullptr, 0};
+EmulatedProcess process = {nullptr, nullptr, 0, false};
 pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
 namespace {

@@ -6,16 +6,11 @@
 #include <infiniband/verbs.h>
 #include <pthread.h>
 
-#include "emulate/control/control_block.hpp"
+#include "emulate/control/emulated_process.hpp"
 
 namespace weft::emulate::verbs {
 
-struct Process {
-  ControlBlock* block;
-  ProcessRecord* record;  ///< nullptr: there is nothing to do here
-  unsigned rank;
-};
-extern Process process;
+extern EmulatedProcess process;
 extern pthread_mutex_t guard;
 
 struct Locked {

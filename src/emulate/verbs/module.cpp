@@ -13,8 +13,6 @@
 namespace weft::emulate::verbs {
 namespace {
 
-bool is_alone = false;  // without the module for UCX, which knows when MPI begins and ends
-
 template <class Function>
 Function* real_function(const char* name) {
   void* function = nullptr;
@@ -35,38 +33,12 @@ bool is_emulated_above(const void* address) {
   return false;
 }
 
-void enrol() {
-  if (process.record != nullptr || process.block == nullptr) return;
-  using EnrolledThere = void* (*)();
-  const auto enrolled_there =
-      reinterpret_cast<EnrolledThere>(::dlsym(RTLD_DEFAULT, "weft_emulate_record"));
-  is_alone = enrolled_there == nullptr || enrolled_there() == nullptr;
-  process.record =
-      is_alone ? process.block->enrol() : process.block->record_of(static_cast<int>(::getpid()));
-  if (process.record == nullptr) return;
-  process.rank = process.record->rank >= 0
-                     ? static_cast<unsigned>(process.record->rank)
-                     : static_cast<unsigned>(process.record - process.block->process);
-}
-
-void note_interposed() {
-  ProcessRecord& record = *process.record;
-  ::strncpy(record.interposer, "verbs", sizeof record.interposer - 1);
-  record.stage.fetch_or(stage_interposed);
-  const bool is_mpi = !is_alone && is_mpi_program();
-  if (is_mpi || (record.stage.load() & stage_running) != 0) return;
-  record.began = process.block->clock.now();
-  record.stage.fetch_or(stage_running);
-}
-
 [[gnu::constructor]] void loaded() {
   process.block = attach_block(::getenv(kBlockVariable));
 }
 
 [[gnu::destructor]] void exiting() {
-  if (!is_alone || process.record == nullptr || process.record->pid.load() != ::getpid()) return;
-  process.record->ended = process.block->clock.now();
-  process.record->stage.fetch_or(stage_finished);
+  process.note_exit();
 }
 
 void take_address(End& end, const ibv_gid& gid) {
@@ -133,9 +105,9 @@ ibv_context* ibv_open_device(ibv_device* device) {
       verbs::real_function<ibv_context*(ibv_device*)>("ibv_open_device")(device);
   if (context == nullptr || verbs::process.block == nullptr) return context;
   if (verbs::is_emulated_above(caller)) return context;
-  verbs::enrol();
+  verbs::process.enrol_beside();
   if (verbs::process.record == nullptr) return context;
-  verbs::note_interposed();
+  verbs::process.note_interposed("verbs");
   verbs::take_over(context);
   return context;
 }
