@@ -29,6 +29,12 @@ class Writer {
     std::memcpy(out_.data() + used_, &value, sizeof(T));
     used_ += sizeof(T);
   }
+  /// Appends the values one after the other. Reader has it too, for messages whose fields are
+  /// listed once for both directions.
+  template <class... T>
+  void fields(const T&... values) {
+    (put(values), ...);
+  }
   void put_bytes(std::span<const std::byte> bytes) {
     WEFT_CHECK(bytes.size() <= out_.size() - used_);
     if (!bytes.empty()) std::memcpy(out_.data() + used_, bytes.data(), bytes.size());
@@ -58,6 +64,11 @@ class Reader {
     std::memcpy(&value, in_.data() + at_, sizeof(T));
     at_ += sizeof(T);
     return value;
+  }
+  /// Reads values one after the other.
+  template <class... T>
+  void fields(T&... values) {
+    ((values = get<T>()), ...);
   }
   /// The next `n` bytes in place, or an empty span when there are fewer.
   std::span<const std::byte> get_bytes(std::size_t n) {

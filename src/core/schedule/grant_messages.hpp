@@ -33,8 +33,7 @@ inline void encode(std::uint32_t to, const GrantMessage& said, MessageBox& out) 
   m.to = to;
   wire::Writer writer(m.bytes);
   writer.put(static_cast<std::uint8_t>(said.kind));
-  writer.put(said.round);
-  writer.put(said.number);
+  writer.fields(said.round, said.number);
   m.size = static_cast<std::uint32_t>(writer.size());
   out.push_back(m);
 }
@@ -43,8 +42,7 @@ inline void encode(std::uint32_t to, const GrantMessage& said, MessageBox& out) 
 inline bool decode(std::span<const std::byte> bytes, GrantMessage& said) {
   wire::Reader in(bytes);
   said.kind = static_cast<GrantKind>(in.get<std::uint8_t>());
-  said.round = in.get<std::uint64_t>();
-  said.number = in.get<std::uint32_t>();
+  in.fields(said.round, said.number);
   return in.done() && said.kind <= GrantKind::agreed;
 }
 

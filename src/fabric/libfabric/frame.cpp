@@ -6,6 +6,18 @@
 #include "wire/codec.hpp"
 
 namespace weft::ofi {
+namespace {
+
+// The fields of each payload in their order. `v` is a wire::Writer or a wire::Reader.
+constexpr auto hello_begin = [](auto& v, auto& m) {
+  v.fields(m.to, m.incarnation, m.nonce, m.receiver, m.attempt);
+};
+constexpr auto welcome_fields = [](auto& v, auto& m) {
+  v.fields(m.to, m.incarnation, m.to_incarnation, m.nonce, m.to_nonce, m.attempt, m.window,
+           m.max_message, m.proof);
+};
+
+}  // namespace
 
 std::optional<Frame> decode_frame(std::span<const std::byte> bytes) {
   Frame frame;
@@ -28,11 +40,7 @@ void encode_header(const FrameHeader& header, std::span<std::byte> out) {
 std::optional<Hello> decode_hello(std::span<const std::byte> payload) {
   wire::Reader in(payload);
   Hello hello;
-  hello.to = NodeId(in.get<std::uint32_t>());
-  hello.incarnation = Incarnation(in.get<std::uint32_t>());
-  hello.nonce = in.get<Nonce>();
-  hello.receiver = in.get<Nonce>();
-  hello.attempt = in.get<std::uint64_t>();
+  hello_begin(in, hello);
   const auto length = in.get<std::uint16_t>();
   if (length > kMaxAddressText) return std::nullopt;
   const auto address = in.get_bytes(length);
@@ -45,11 +53,7 @@ std::optional<Hello> decode_hello(std::span<const std::byte> payload) {
 std::size_t encode(const Hello& hello, std::span<std::byte> out) {
   WEFT_CHECK(hello.address.size() <= kMaxAddressText);
   wire::Writer writer(out);
-  writer.put(hello.to.value());
-  writer.put(hello.incarnation.value());
-  writer.put(hello.nonce);
-  writer.put(hello.receiver);
-  writer.put(hello.attempt);
+  hello_begin(writer, hello);
   writer.put(static_cast<std::uint16_t>(hello.address.size()));
   writer.put_bytes(std::as_bytes(std::span(hello.address)));
   writer.put(hello.proof);
@@ -59,30 +63,14 @@ std::size_t encode(const Hello& hello, std::span<std::byte> out) {
 std::optional<Welcome> decode_welcome(std::span<const std::byte> payload) {
   wire::Reader in(payload);
   Welcome welcome;
-  welcome.to = NodeId(in.get<std::uint32_t>());
-  welcome.incarnation = Incarnation(in.get<std::uint32_t>());
-  welcome.to_incarnation = Incarnation(in.get<std::uint32_t>());
-  welcome.nonce = in.get<Nonce>();
-  welcome.to_nonce = in.get<Nonce>();
-  welcome.attempt = in.get<std::uint64_t>();
-  welcome.window = in.get<std::uint32_t>();
-  welcome.max_message = in.get<std::uint32_t>();
-  welcome.proof = in.get<Proof>();
+  welcome_fields(in, welcome);
   if (!in.done()) return std::nullopt;
   return welcome;
 }
 
 std::size_t encode(const Welcome& welcome, std::span<std::byte> out) {
   wire::Writer writer(out);
-  writer.put(welcome.to.value());
-  writer.put(welcome.incarnation.value());
-  writer.put(welcome.to_incarnation.value());
-  writer.put(welcome.nonce);
-  writer.put(welcome.to_nonce);
-  writer.put(welcome.attempt);
-  writer.put(welcome.window);
-  writer.put(welcome.max_message);
-  writer.put(welcome.proof);
+  welcome_fields(writer, welcome);
   return writer.size();
 }
 
@@ -96,9 +84,7 @@ std::optional<RegionKey> decode_region_key(std::span<const std::byte> payload) {
 std::optional<RegionGrant> decode_region_grant(std::span<const std::byte> payload) {
   wire::Reader in(payload);
   RegionGrant grant;
-  grant.key = in.get<std::uint64_t>();
-  grant.base = in.get<std::uint64_t>();
-  grant.length = in.get<std::uint64_t>();
+  in.fields(grant.key, grant.base, grant.length);
   if (!in.done()) return std::nullopt;
   return grant;
 }

@@ -17,6 +17,12 @@ namespace {
 
 constexpr std::uint32_t kVersion = 0x31530001;
 
+/// The fields behind version and kind. `v` is a wire::Writer or a wire::Reader.
+constexpr auto note_fields = [](auto& v, auto& note) {
+  v.fields(note.segment.process, note.segment.descriptor, note.segment.nonce,
+           note.segment.ring_size, note.processes, note.probe);
+};
+
 // Namespaces have numbers that are unique until the machine is started anew.
 std::uint64_t namespace_number(const char* path) {
   struct stat about {};
@@ -30,12 +36,7 @@ NoteBytes encode(const Note& note) {
   wire::Writer out(bytes);
   out.put(kVersion);
   out.put(static_cast<std::uint32_t>(note.kind));
-  out.put(note.segment.process);
-  out.put(note.segment.descriptor);
-  out.put(note.segment.nonce);
-  out.put(note.segment.ring_size);
-  out.put(note.processes);
-  out.put(note.probe);
+  note_fields(out, note);
   out.put(std::uint64_t{note.can_pull});
   return bytes;
 }
@@ -45,12 +46,7 @@ std::optional<Note> decode_note(std::span<const std::byte> bytes) {
   const auto version = in.get<std::uint32_t>();
   const auto kind = in.get<std::uint32_t>();
   Note note;
-  note.segment.process = in.get<std::uint32_t>();
-  note.segment.descriptor = in.get<std::uint32_t>();
-  note.segment.nonce = in.get<std::uint64_t>();
-  note.segment.ring_size = in.get<std::uint64_t>();
-  note.processes = in.get<std::uint64_t>();
-  note.probe = in.get<std::uint64_t>();
+  note_fields(in, note);
   note.can_pull = in.get<std::uint64_t>() != 0;
   if (!in.done() || version != kVersion) return std::nullopt;
   if (kind < 1 || kind > static_cast<std::uint32_t>(NoteKind::wake)) return std::nullopt;

@@ -42,6 +42,12 @@ Result<void> check_prefix(wire::Reader& in, Kind kind) {
   return {};
 }
 
+/// The fields in their order. `v` is a wire::Writer or a wire::Reader.
+constexpr auto hello_fields = [](auto& v, auto& m) {
+  v.fields(m.from, m.incarnation, m.to, m.known, m.session, m.ended_session, m.process,
+           m.known_process);
+};
+
 Result<void> check_proof(bool is_right) {
   if (is_right) return {};
   return Error{ErrorCode::unauthorised,
@@ -73,14 +79,7 @@ HelloBytes encode(const JobKey& key, const GreetingBytes& greeting, const Hello&
   HelloBytes bytes;
   wire::Writer out(bytes);
   put_prefix(out, Kind::hello);
-  out.put(hello.from.value());
-  out.put(hello.incarnation.value());
-  out.put(hello.to.value());
-  out.put(hello.known.value());
-  out.put(hello.session);
-  out.put(hello.ended_session);
-  out.put(hello.process);
-  out.put(hello.known_process);
+  hello_fields(out, hello);
   std::array<std::byte, kNonceSize> nonce;
   fill_with_random(nonce);
   out.put_bytes(nonce);
@@ -118,14 +117,7 @@ Result<Hello> decode_hello(const JobKey& key, const GreetingBytes& greeting,
                  all.last<kProofSize>());
   if (auto checked = check_proof(is_right); !checked.ok()) return checked.error();
   Hello hello;
-  hello.from = NodeId(in.get<std::uint32_t>());
-  hello.incarnation = Incarnation(in.get<std::uint32_t>());
-  hello.to = NodeId(in.get<std::uint32_t>());
-  hello.known = Incarnation(in.get<std::uint32_t>());
-  hello.session = in.get<std::uint64_t>();
-  hello.ended_session = in.get<std::uint64_t>();
-  hello.process = in.get<std::uint64_t>();
-  hello.known_process = in.get<std::uint64_t>();
+  hello_fields(in, hello);
   return hello;
 }
 

@@ -33,17 +33,13 @@ void put_head(Writer& out, Kind kind) {
 }
 
 void put_port(Writer& out, const PortAddress& port) {
-  out.put(port.gid);
-  out.put(port.lid);
-  out.put(port.mtu);
-  out.put(port.read_depth);
+  out.fields(port.gid, port.lid, port.mtu, port.read_depth);
 }
 
 void put_queue_pairs(Writer& out, const std::vector<QueuePairAddress>& queue_pairs) {
   out.put(static_cast<std::uint32_t>(queue_pairs.size()));
   for (const QueuePairAddress& address : queue_pairs) {
-    out.put(address.number);
-    out.put(address.psn);
+    out.fields(address.number, address.psn);
   }
 }
 
@@ -75,10 +71,7 @@ Result<Kind> read_head(Reader& in) {
 }
 
 Result<void> read_port(Reader& in, PortAddress& port) {
-  port.gid = in.get<std::array<std::uint8_t, 16>>();
-  port.lid = in.get<std::uint16_t>();
-  port.mtu = in.get<std::uint8_t>();
-  port.read_depth = in.get<std::uint8_t>();
+  in.fields(port.gid, port.lid, port.mtu, port.read_depth);
   if (!in.ok()) return corrupt("it ends within the port's address");
   if (port.mtu < 1 || port.mtu > most_mtu_code) {
     return corrupt(fmt::format("{} is no code of an MTU", port.mtu));
@@ -97,8 +90,7 @@ Result<void> read_queue_pairs(Reader& in, std::vector<QueuePairAddress>& queue_p
   }
   queue_pairs.resize(count);
   for (QueuePairAddress& address : queue_pairs) {
-    address.number = in.get<std::uint32_t>();
-    address.psn = in.get<std::uint32_t>();
+    in.fields(address.number, address.psn);
     if (address.number > most_24_bits || address.psn > most_24_bits) {
       return corrupt("a queue pair's number or PSN has more than 24 bits");
     }
@@ -120,8 +112,7 @@ Result<Welcome> read_welcome(Reader& in) {
     return corrupt(fmt::format("{} is no kind of memory", memory));
   }
   welcome.memory = static_cast<fabric::MemoryMode>(memory);
-  welcome.address = in.get<std::uint64_t>();
-  welcome.key = in.get<std::uint32_t>();
+  in.fields(welcome.address, welcome.key);
   if (auto good = read_port(in, welcome.port); !good) return std::move(good).error();
   if (auto good = read_queue_pairs(in, welcome.queue_pairs); !good) return std::move(good).error();
   return welcome;
@@ -144,9 +135,7 @@ std::vector<std::byte> encode(const Hello& hello) {
 
 std::vector<std::byte> encode(const Welcome& welcome) {
   return encoded(Kind::welcome, [&](Writer& out) {
-    out.put(welcome.memory);
-    out.put(welcome.address);
-    out.put(welcome.key);
+    out.fields(welcome.memory, welcome.address, welcome.key);
     put_port(out, welcome.port);
     put_queue_pairs(out, welcome.queue_pairs);
   });

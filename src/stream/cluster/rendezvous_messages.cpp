@@ -20,6 +20,11 @@ std::string get_text(wire::Reader& in) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// The fields in their order. `v` is a wire::Writer or a wire::Reader.
+constexpr auto figures_fields = [](auto& v, auto& figures) {
+  v.fields(figures.timeslices, figures.bytes, figures.spread_us, figures.buffer_fill);
+};
+
 /// Addresses go on as words of a line, the rest into messages to people.
 bool is_plain(const std::string& text) {
   for (const unsigned char c : text) {
@@ -61,16 +66,12 @@ void encode(const RendezvousHello& m, wire::Writer& out) {
 void encode(const RendezvousProgress& m, wire::Writer& out) {
   encode(RendezvousKind::progress, out);
   out.put(static_cast<std::uint8_t>(m.begun ? 1 : 0));
-  out.put(m.figures.timeslices);
-  out.put(m.figures.bytes);
-  out.put(m.figures.spread_us);
-  out.put(m.figures.buffer_fill);
+  figures_fields(out, m.figures);
 }
 
 void encode(const ReportPiece& m, wire::Writer& out) {
   encode(RendezvousKind::report, out);
-  out.put(m.total);
-  out.put(m.offset);
+  out.fields(m.total, m.offset);
   out.put_bytes(m.bytes);
 }
 
@@ -81,8 +82,7 @@ void encode_time_request(InstantOf<AskingClock> asked, wire::Writer& out) {
 
 void encode(const TimeReply& m, wire::Writer& out) {
   encode(RendezvousKind::time_reply, out);
-  out.put(m.asked.ticks());
-  out.put(m.answered.ticks());
+  out.fields(m.asked, m.answered);
 }
 
 std::optional<RendezvousHello> decode_rendezvous_hello(std::span<const std::byte> message) {
@@ -110,10 +110,7 @@ std::optional<RendezvousProgress> decode_rendezvous_progress(std::span<const std
   const auto begun = in->get<std::uint8_t>();
   progress.begun = begun == 1;
   StreamProgress& figures = progress.figures;
-  figures.timeslices = in->get<std::uint64_t>();
-  figures.bytes = in->get<std::uint64_t>();
-  figures.spread_us = in->get<double>();
-  figures.buffer_fill = in->get<double>();
+  figures_fields(*in, figures);
   if (!in->done() || begun > 1) return std::nullopt;
   if (!std::isfinite(figures.spread_us) || !std::isfinite(figures.buffer_fill)) return std::nullopt;
   return progress;
@@ -123,8 +120,7 @@ std::optional<ReportPiece> decode_report_piece(std::span<const std::byte> messag
   auto in = body(message, RendezvousKind::report);
   if (!in) return std::nullopt;
   ReportPiece piece;
-  piece.total = in->get<std::uint64_t>();
-  piece.offset = in->get<std::uint64_t>();
+  in->fields(piece.total, piece.offset);
   if (!in->ok()) return std::nullopt;
   piece.bytes = in->get_bytes(in->left());
   if (piece.bytes.empty() || piece.total > largest_report || piece.offset > piece.total ||
@@ -146,8 +142,7 @@ std::optional<TimeReply> decode_time_reply(std::span<const std::byte> message) {
   auto in = body(message, RendezvousKind::time_reply);
   if (!in) return std::nullopt;
   TimeReply reply;
-  reply.asked = InstantOf<AskingClock>(in->get<std::int64_t>());
-  reply.answered = InstantOf<LeaderClock>(in->get<std::int64_t>());
+  in->fields(reply.asked, reply.answered);
   if (!in->done()) return std::nullopt;
   return reply;
 }

@@ -23,6 +23,11 @@ std::span<const std::byte> as_bytes(std::string_view text, std::size_t limit) {
   return std::as_bytes(std::span(text)).first(std::min(text.size(), limit));
 }
 
+/// The fields in their order. `v` is a wire::Writer or a wire::Reader.
+constexpr auto table_fields = [](auto& v, auto& table) {
+  v.fields(table.file, table.ring_offset, table.ring_size, table.position, table.size);
+};
+
 void put(wire::Writer& out, const Hello& m) {
   const auto group = as_bytes(m.group, max_group_name);
   out.put(Type::hello);
@@ -42,8 +47,7 @@ void put(wire::Writer& out, const Leave&) {
 void put(wire::Writer& out, const Welcome& m) {
   out.put(Type::welcome);
   out.put(magic);
-  out.put(m.compute);
-  out.put(m.computes);
+  out.fields(m.compute, m.computes);
 }
 void put(wire::Writer& out, const Refusal& m) {
   const auto reason = as_bytes(m.reason, max_reason);
@@ -57,14 +61,9 @@ void put(wire::Writer& out, const FileNotice& m) {
 }
 void put(wire::Writer& out, const Offer& m) {
   out.put(Type::offer);
-  out.put(m.delivery);
-  out.put(m.missed);
+  out.fields(m.delivery, m.missed);
   out.put(static_cast<std::uint32_t>(m.repeated ? 1 : 0));
-  out.put(m.table.file);
-  out.put(m.table.ring_offset);
-  out.put(m.table.ring_size);
-  out.put(m.table.position);
-  out.put(m.table.size);
+  table_fields(out, m.table);
 }
 void put(wire::Writer& out, const End&) {
   out.put(Type::end);
@@ -93,8 +92,7 @@ std::optional<Hello> get_hello(wire::Reader& in) {
 std::optional<Welcome> get_welcome(wire::Reader& in) {
   const bool known = in.get<std::uint32_t>() == magic;
   Welcome m;
-  m.compute = in.get<std::uint32_t>();
-  m.computes = in.get<std::uint32_t>();
+  in.fields(m.compute, m.computes);
   if (!known || !in.done() || m.computes > max_computes || m.compute >= m.computes) {
     return std::nullopt;
   }
@@ -116,15 +114,10 @@ std::optional<FileNotice> get_file(wire::Reader& in) {
 
 std::optional<Offer> get_offer(wire::Reader& in) {
   Offer m;
-  m.delivery = in.get<std::uint64_t>();
-  m.missed = in.get<std::uint64_t>();
+  in.fields(m.delivery, m.missed);
   const auto repeated = in.get<std::uint32_t>();
   m.repeated = repeated == 1;
-  m.table.file = in.get<std::uint32_t>();
-  m.table.ring_offset = in.get<std::uint64_t>();
-  m.table.ring_size = in.get<std::uint64_t>();
-  m.table.position = in.get<std::uint64_t>();
-  m.table.size = in.get<std::uint64_t>();
+  table_fields(in, m.table);
   if (!in.done() || repeated > 1 || !plausible(m.table)) return std::nullopt;
   return m;
 }

@@ -32,23 +32,33 @@ bool plausible(IntervalId id, TimesliceIndex grid_first) {
   return id.value() >= grid_first.value() && id.value() <= largest_index;
 }
 
+// The fields of each message in their order. `v` is a wire::Writer or a wire::Reader.
+constexpr auto hello_fields = [](auto& v, auto& m) { v.fields(m.grid_first, m.start); };
+constexpr auto report_fields = [](auto& v, auto& m) {
+  v.fields(m.grid_first, m.interval, m.start, m.duration, m.proposed, m.latency, m.requested);
+};
+constexpr auto proposal_fields = [](auto& v, auto& m) {
+  v.fields(m.grid_first, m.interval, m.first_timeslice, m.rounds, m.start, m.duration, m.spacing);
+};
+
+template <class Said, class Fields>
+void encode_as(Kind kind, const Said& said, const Fields& fields, Message& out) {
+  wire::Writer w(out.bytes);
+  w.put(kind);
+  fields(w, said);
+  out.size = static_cast<std::uint32_t>(w.size());
+}
+
 AnyMessage decode_hello(wire::Reader& in) {
   Hello h;
-  h.grid_first = TimesliceIndex(in.get<std::uint64_t>());
-  h.start = Instant(in.get<std::int64_t>());
+  hello_fields(in, h);
   if (!in.done() || !plausible(h.grid_first) || !plausible(h.start)) return {};
   return h;
 }
 
 AnyMessage decode_report(wire::Reader& in) {
   Report r;
-  r.grid_first = TimesliceIndex(in.get<std::uint64_t>());
-  r.interval = IntervalId(in.get<std::uint64_t>());
-  r.start = Instant(in.get<std::int64_t>());
-  r.duration = Duration(in.get<std::int64_t>());
-  r.proposed = Duration(in.get<std::int64_t>());
-  r.latency = Duration(in.get<std::int64_t>());
-  r.requested = IntervalId(in.get<std::uint64_t>());
+  report_fields(in, r);
   const bool times =
       plausible(r.start) && plausible(r.duration) && plausible(r.proposed) && plausible(r.latency);
   const bool indices = plausible(r.grid_first) && plausible(r.interval, r.grid_first) &&
@@ -60,13 +70,7 @@ AnyMessage decode_report(wire::Reader& in) {
 
 AnyMessage decode_proposal(wire::Reader& in) {
   Proposal p;
-  p.grid_first = TimesliceIndex(in.get<std::uint64_t>());
-  p.interval = IntervalId(in.get<std::uint64_t>());
-  p.first_timeslice = TimesliceIndex(in.get<std::uint64_t>());
-  p.rounds = in.get<std::uint32_t>();
-  p.start = Instant(in.get<std::int64_t>());
-  p.duration = Duration(in.get<std::int64_t>());
-  p.spacing = Duration(in.get<std::int64_t>());
+  proposal_fields(in, p);
   const bool times = plausible(p.start) && plausible(p.duration) && plausible(p.spacing) &&
                      p.duration > Duration{} && p.spacing > Duration{};
   const bool indices = plausible(p.grid_first) && plausible(p.interval, p.grid_first) &&
@@ -78,37 +82,15 @@ AnyMessage decode_proposal(wire::Reader& in) {
 }  // namespace
 
 void encode(const Hello& hello, Message& out) {
-  wire::Writer w(out.bytes);
-  w.put(Kind::hello);
-  w.put(hello.grid_first.value());
-  w.put(hello.start.ticks());
-  out.size = static_cast<std::uint32_t>(w.size());
+  encode_as(Kind::hello, hello, hello_fields, out);
 }
 
 void encode(const Report& report, Message& out) {
-  wire::Writer w(out.bytes);
-  w.put(Kind::report);
-  w.put(report.grid_first.value());
-  w.put(report.interval.value());
-  w.put(report.start.ticks());
-  w.put(report.duration.ticks());
-  w.put(report.proposed.ticks());
-  w.put(report.latency.ticks());
-  w.put(report.requested.value());
-  out.size = static_cast<std::uint32_t>(w.size());
+  encode_as(Kind::report, report, report_fields, out);
 }
 
 void encode(const Proposal& proposal, Message& out) {
-  wire::Writer w(out.bytes);
-  w.put(Kind::proposal);
-  w.put(proposal.grid_first.value());
-  w.put(proposal.interval.value());
-  w.put(proposal.first_timeslice.value());
-  w.put(proposal.rounds);
-  w.put(proposal.start.ticks());
-  w.put(proposal.duration.ticks());
-  w.put(proposal.spacing.ticks());
-  out.size = static_cast<std::uint32_t>(w.size());
+  encode_as(Kind::proposal, proposal, proposal_fields, out);
 }
 
 AnyMessage decode(std::span<const std::byte> bytes) {
