@@ -144,119 +144,38 @@ int get_accumulate(const char* function, const void* address, std::int64_t count
 
 using namespace weft::mpi;
 
-int MPI_Put(const void* address, int count, MPI_Datatype type, int rank, MPI_Aint displacement,
-            int target_count, MPI_Datatype target_type, MPI_Win window) {
-  return put("MPI_Put", address, count, type, rank, displacement, target_count, target_type, window,
-             nullptr);
-}
+// Each access has a function without a request and one with it, for counts of 32 and of 64 bits.
+#define WEFT_MPI_LIST(...) __VA_ARGS__
+#define WEFT_MPI_WINDOW_ACCESS_OF(Name, name, suffix, parameters, arguments)                \
+  int MPI_##Name##suffix(WEFT_MPI_LIST parameters, MPI_Win window) {                        \
+    return name("MPI_" #Name #suffix, WEFT_MPI_LIST arguments, window, nullptr);            \
+  }                                                                                         \
+  int MPI_R##name##suffix(WEFT_MPI_LIST parameters, MPI_Win window, MPI_Request* request) { \
+    return name("MPI_R" #name #suffix, WEFT_MPI_LIST arguments, window, request);           \
+  }
 
-int MPI_Rput(const void* address, int count, MPI_Datatype type, int rank, MPI_Aint displacement,
-             int target_count, MPI_Datatype target_type, MPI_Win window, MPI_Request* request) {
-  return put("MPI_Rput", address, count, type, rank, displacement, target_count, target_type,
-             window, request);
-}
+extern "C" {
 
-int MPI_Get(void* address, int count, MPI_Datatype type, int rank, MPI_Aint displacement,
-            int target_count, MPI_Datatype target_type, MPI_Win window) {
-  return get("MPI_Get", address, count, type, rank, displacement, target_count, target_type, window,
-             nullptr);
-}
+namespace weft::mpi::counts_of_32_bits {
+using Count = int;
+#define WEFT_MPI_WINDOW_ACCESS(Name, name, parameters, arguments) \
+  WEFT_MPI_WINDOW_ACCESS_OF(Name, name, , parameters, arguments)
+#include "mpi/api/window_accesses.def"
+#undef WEFT_MPI_WINDOW_ACCESS
+}  // namespace weft::mpi::counts_of_32_bits
 
-int MPI_Rget(void* address, int count, MPI_Datatype type, int rank, MPI_Aint displacement,
-             int target_count, MPI_Datatype target_type, MPI_Win window, MPI_Request* request) {
-  return get("MPI_Rget", address, count, type, rank, displacement, target_count, target_type,
-             window, request);
-}
+namespace weft::mpi::counts_of_64_bits {
+using Count = MPI_Count;
+#define WEFT_MPI_WINDOW_ACCESS(Name, name, parameters, arguments) \
+  WEFT_MPI_WINDOW_ACCESS_OF(Name, name, _c, parameters, arguments)
+#include "mpi/api/window_accesses.def"
+#undef WEFT_MPI_WINDOW_ACCESS
+}  // namespace weft::mpi::counts_of_64_bits
 
-int MPI_Accumulate(const void* address, int count, MPI_Datatype type, int rank,
-                   MPI_Aint displacement, int target_count, MPI_Datatype target_type, MPI_Op op,
-                   MPI_Win window) {
-  return accumulate("MPI_Accumulate", address, count, type, rank, displacement, target_count,
-                    target_type, op, window, nullptr);
-}
+}  // extern "C"
 
-int MPI_Raccumulate(const void* address, int count, MPI_Datatype type, int rank,
-                    MPI_Aint displacement, int target_count, MPI_Datatype target_type, MPI_Op op,
-                    MPI_Win window, MPI_Request* request) {
-  return accumulate("MPI_Raccumulate", address, count, type, rank, displacement, target_count,
-                    target_type, op, window, request);
-}
-
-int MPI_Get_accumulate(const void* address, int count, MPI_Datatype type, void* result,
-                       int result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement,
-                       int target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win window) {
-  return get_accumulate("MPI_Get_accumulate", address, count, type, result, result_count,
-                        result_type, rank, displacement, target_count, target_type, op, window,
-                        nullptr);
-}
-
-int MPI_Rget_accumulate(const void* address, int count, MPI_Datatype type, void* result,
-                        int result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement,
-                        int target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win window,
-                        MPI_Request* request) {
-  return get_accumulate("MPI_Rget_accumulate", address, count, type, result, result_count,
-                        result_type, rank, displacement, target_count, target_type, op, window,
-                        request);
-}
-
-int MPI_Put_c(const void* address, MPI_Count count, MPI_Datatype type, int rank,
-              MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type,
-              MPI_Win window) {
-  return put("MPI_Put_c", address, count, type, rank, displacement, target_count, target_type,
-             window, nullptr);
-}
-
-int MPI_Rput_c(const void* address, MPI_Count count, MPI_Datatype type, int rank,
-               MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type,
-               MPI_Win window, MPI_Request* request) {
-  return put("MPI_Rput_c", address, count, type, rank, displacement, target_count, target_type,
-             window, request);
-}
-
-int MPI_Get_c(void* address, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
-              MPI_Count target_count, MPI_Datatype target_type, MPI_Win window) {
-  return get("MPI_Get_c", address, count, type, rank, displacement, target_count, target_type,
-             window, nullptr);
-}
-
-int MPI_Rget_c(void* address, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
-               MPI_Count target_count, MPI_Datatype target_type, MPI_Win window,
-               MPI_Request* request) {
-  return get("MPI_Rget_c", address, count, type, rank, displacement, target_count, target_type,
-             window, request);
-}
-
-int MPI_Accumulate_c(const void* address, MPI_Count count, MPI_Datatype type, int rank,
-                     MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type,
-                     MPI_Op op, MPI_Win window) {
-  return accumulate("MPI_Accumulate_c", address, count, type, rank, displacement, target_count,
-                    target_type, op, window, nullptr);
-}
-
-int MPI_Raccumulate_c(const void* address, MPI_Count count, MPI_Datatype type, int rank,
-                      MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type,
-                      MPI_Op op, MPI_Win window, MPI_Request* request) {
-  return accumulate("MPI_Raccumulate_c", address, count, type, rank, displacement, target_count,
-                    target_type, op, window, request);
-}
-
-int MPI_Get_accumulate_c(const void* address, MPI_Count count, MPI_Datatype type, void* result,
-                         MPI_Count result_count, MPI_Datatype result_type, int rank,
-                         MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type,
-                         MPI_Op op, MPI_Win window) {
-  return get_accumulate("MPI_Get_accumulate_c", address, count, type, result, result_count,
-                        result_type, rank, displacement, target_count, target_type, op, window,
-                        nullptr);
-}
-
-int MPI_Rget_accumulate_c(const void* address, MPI_Count count, MPI_Datatype type, void* result,
-                          MPI_Count result_count, MPI_Datatype result_type, int rank,
-                          MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type,
-                          MPI_Op op, MPI_Win window, MPI_Request* request) {
-  return get_accumulate("MPI_Rget_accumulate_c", address, count, type, result, result_count,
-                        result_type, rank, displacement, target_count, target_type, op, window,
-                        request);
-}
+#undef WEFT_MPI_WINDOW_ACCESS_OF
+#undef WEFT_MPI_LIST
 
 int MPI_Fetch_and_op(const void* address, void* result, MPI_Datatype type, int rank,
                      MPI_Aint displacement, MPI_Op op, MPI_Win window) {

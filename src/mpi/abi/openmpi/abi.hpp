@@ -9,36 +9,21 @@
 
 #include "mpi/object/datatype.hpp"
 
-struct ompi_communicator_t {
-  alignas(16) unsigned char reserved[512];
+/// A predefined object as Open MPI's library exports it: its size, and nothing that anybody reads.
+template <std::size_t bytes>
+struct ompi_object {
+  alignas(16) unsigned char reserved[bytes];
 };
-struct ompi_datatype_t {
-  alignas(16) unsigned char reserved[512];
-};
-struct ompi_errhandler_t {
-  alignas(16) unsigned char reserved[1024];
-};
-struct ompi_file_t {
-  alignas(16) unsigned char reserved[1536];
-};
-struct ompi_group_t {
-  alignas(16) unsigned char reserved[256];
-};
-struct ompi_info_t {
-  alignas(16) unsigned char reserved[256];
-};
-struct ompi_message_t {
-  alignas(16) unsigned char reserved[256];
-};
-struct ompi_op_t {
-  alignas(16) unsigned char reserved[2048];
-};
-struct ompi_request_t {
-  alignas(16) unsigned char reserved[256];
-};
-struct ompi_win_t {
-  alignas(16) unsigned char reserved[512];
-};
+struct ompi_communicator_t : ompi_object<512> {};
+struct ompi_datatype_t : ompi_object<512> {};
+struct ompi_errhandler_t : ompi_object<1024> {};
+struct ompi_file_t : ompi_object<1536> {};
+struct ompi_group_t : ompi_object<256> {};
+struct ompi_info_t : ompi_object<256> {};
+struct ompi_message_t : ompi_object<256> {};
+struct ompi_op_t : ompi_object<2048> {};
+struct ompi_request_t : ompi_object<256> {};
+struct ompi_win_t : ompi_object<512> {};
 
 using MPI_Comm = ompi_communicator_t*;
 using MPI_Datatype = ompi_datatype_t*;
