@@ -39,6 +39,8 @@ void print_error(std::string_view message) noexcept;
 /// Prints "weft: MESSAGE" on standard error, unless silent, and sets the exit code that fits the
 /// error.
 void report_error(const Error& error, Outcome& outcome);
+/// The same for the error of a result, if it has one.
+void report_failure(const Result<void>& result, Outcome& outcome);
 
 /// Runs a command's body, in which SIGINT and SIGTERM are counted (runtime/stop_signals.hpp), and
 /// which comes to its end in order when one came. Its exit code then says which, unless something

@@ -97,17 +97,15 @@ void run_emulate(EmulateCommand& command, Outcome& outcome) {
   }
 }
 
-void run_calibrate(const std::string& out, Outcome& outcome) {
+Result<void> run_calibrate(const std::string& out) {
   const auto path = out.empty() ? emulate::calibration_path() : Result<std::string>(out);
-  if (!path) return report_error(path.error(), outcome);
+  if (!path) return path.error();
   auto file = emulate::CalibrationFile::create(*path);
-  if (!file) return report_error(file.error(), outcome);
+  if (!file) return file.error();
   const auto calibrated = emulate::calibrate();
-  if (!calibrated) return report_error(calibrated.error(), outcome);
+  if (!calibrated) return calibrated.error();
   for (const std::string& note : calibrated->notes) print_error(note);
-  if (auto stored = file->store(calibrated->layers); !stored) {
-    return report_error(stored.error(), outcome);
-  }
+  if (auto stored = file->store(calibrated->layers); !stored) return stored.error();
   for (const auto& [layer, values] : calibrated->layers) {
     fmt::print("{}: {:.0f} ns one way, {} (holding adds {:.0f} ns, which is taken off)\n", layer,
                values.latency_ns,
@@ -116,6 +114,7 @@ void run_calibrate(const std::string& out, Outcome& outcome) {
                values.overhead_ns);
   }
   fmt::print("stored in {}\n", *path);
+  return {};
 }
 
 }  // namespace
@@ -176,7 +175,7 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
   calibrate->footer(
       "The calibration takes about half a minute. Run it on an idle machine.\nExample:\n  weft "
       "calibrate");
-  calibrate->callback([path, &outcome] { run_calibrate(*path, outcome); });
+  calibrate->callback([path, &outcome] { report_failure(run_calibrate(*path), outcome); });
 }
 
 }  // namespace weft::cli

@@ -67,6 +67,10 @@ void report_error(const Error& error, Outcome& outcome) {
   }
 }
 
+void report_failure(const Result<void>& result, Outcome& outcome) {
+  if (!result) report_error(result.error(), outcome);
+}
+
 namespace {
 
 /// The command so that a shell takes it apart again as it was.

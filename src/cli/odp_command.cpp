@@ -167,16 +167,14 @@ Result<void> write_report(const SimulateCommand& command, const Outcomes& outcom
   return {};
 }
 
-void run_simulate(const SimulateCommand& command, Outcome& outcome) {
-  if (auto good = check(command.options); !good) return report_error(good.error(), outcome);
-  if (auto good = prepare_directory(command.out, command.replaces); !good) {
-    return report_error(good.error(), outcome);
-  }
+Result<void> run_simulate(const SimulateCommand& command, Outcome& outcome) {
+  if (auto good = check(command.options); !good) return good.error();
+  if (auto good = prepare_directory(command.out, command.replaces); !good) return good.error();
   const auto outcomes = run(command);
-  if (!outcomes) return report_error(outcomes.error(), outcome);
+  if (!outcomes) return outcomes.error();
   if (!command.out.empty()) {
     if (auto good = write_report(command, *outcomes, outcome.command_line); !good) {
-      return report_error({ErrorCode::io, "--out: " + good.error().message}, outcome);
+      return Error{ErrorCode::io, "--out: " + good.error().message};
     }
   }
   if (command.json) {
@@ -184,6 +182,7 @@ void run_simulate(const SimulateCommand& command, Outcome& outcome) {
   } else {
     print_text(command, *outcomes);
   }
+  return {};
 }
 
 Result<net::rc::Verb> parse_verb(const std::string& text) {
@@ -300,7 +299,7 @@ void add_simulate(CLI::App& odp, Outcome& outcome) {
       "  weft odp simulate --device connectx-4 --odp server --num-ops 2 --interval 1ms --json\n"
       "  weft odp simulate --odp client --num-qps 128 --num-ops 128 --size 32\n"
       "  weft odp simulate --interval 1ms --capture damming.pcap");
-  simulate->callback([state, &outcome] { run_simulate(*state, outcome); });
+  simulate->callback([state, &outcome] { report_failure(run_simulate(*state, outcome), outcome); });
 }
 
 }  // namespace

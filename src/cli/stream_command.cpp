@@ -94,22 +94,17 @@ Result<report::RunRecord> run_one(const StreamSettings& settings, NetworkOutput&
   return record;
 }
 
-void run_local_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
-  if (auto good = begin(app, command, outcome); !good) {
-    return report_error(good.error(), outcome);
-  }
+Result<void> run_local_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
+  if (auto good = begin(app, command, outcome); !good) return good.error();
   const std::string& schedule = command.settings.stream.schedule;
-  if (auto good = check_schedule_options(command.settings, {&schedule, 1}); !good) {
-    return report_error(good.error(), outcome);
-  }
+  if (auto good = check_schedule_options(command.settings, {&schedule, 1}); !good)
+    return good.error();
   NetworkOutput network(command.settings.out, command.trace, command.settings.json);
-  if (auto good = network.check({}); !good) return report_error(good.error(), outcome);
+  if (auto good = network.check({}); !good) return good.error();
   auto record = run_one(command.settings, network);
-  if (!record) return report_error(record.error(), outcome);
+  if (!record) return record.error();
   std::vector<report::RunRecord> runs{std::move(record).value()};
-  if (auto measured = measure_limit(command.settings, runs); !measured) {
-    return report_error(measured.error(), outcome);
-  }
+  if (auto measured = measure_limit(command.settings, runs); !measured) return measured.error();
   describe(command.settings, runs[0]);
   if (command.settings.json) {
     fmt::print("{}\n", report::to_json(runs[0], report::RecordForm::summary));
@@ -117,15 +112,15 @@ void run_local_command(CLI::App& app, StreamCommand& command, Outcome& outcome) 
     print_table(runs);
   }
   if (!is_sound(runs[0])) outcome.code = ExitCode::failed;
-  if (command.settings.out.empty()) return;
+  if (command.settings.out.empty()) return {};
   forget_record(command.settings.out, "compare.json");
   if (auto written = report::write_run(command.settings.out, runs[0]); !written) {
-    return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
+    return Error{ErrorCode::io, "--out: " + written.error().message};
   }
-  if (auto written = network.write(about_network(command.settings)); !written) {
-    return report_error(written.error(), outcome);
-  }
+  if (auto written = network.write(about_network(command.settings)); !written)
+    return written.error();
   announce_report(command.settings.out, command.settings.json, outcome);
+  return {};
 }
 
 /// "1KiB..1MiB" doubling, or "64KiB" alone.
@@ -183,24 +178,19 @@ Result<void> add_limits(const StreamSettings& settings, const std::vector<std::s
   return {};
 }
 
-void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
-  if (auto good = begin(app, command, outcome); !good) {
-    return report_error(good.error(), outcome);
-  }
-  if (auto good = check_comparison(command); !good) return report_error(good.error(), outcome);
+Result<void> run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
+  if (auto good = begin(app, command, outcome); !good) return good.error();
+  if (auto good = check_comparison(command); !good) return good.error();
   NetworkOutput network(command.settings.out, command.trace, command.settings.json);
-  if (auto good = network.check(command.schedules); !good) {
-    return report_error(good.error(), outcome);
-  }
+  if (auto good = network.check(command.schedules); !good) return good.error();
   std::vector<std::size_t> limit_sizes;
   if (!command.limit_sizes.empty()) {
     auto sizes = parse_sizes("--limit-sizes", command.limit_sizes);
-    if (!sizes) return report_error(sizes.error(), outcome);
+    if (!sizes) return sizes.error();
     limit_sizes = *std::move(sizes);
   }
-  if (auto good = command.settings.twin ? check_twin(command.settings) : Result<void>(); !good) {
-    return report_error(good.error(), outcome);
-  }
+  if (auto good = command.settings.twin ? check_twin(command.settings) : Result<void>(); !good)
+    return good.error();
   std::vector<report::RunRecord> runs;
   std::vector<report::RunRecord> twins;
   for (const std::string& schedule : command.schedules) {
@@ -208,19 +198,17 @@ void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome
     of_run.stream.schedule = schedule;
     auto record = run_one(of_run, network, schedule,
                           fmt::format(" ({} of {})", runs.size() + 1, command.schedules.size()));
-    if (!record) return report_error(record.error(), outcome);
+    if (!record) return record.error();
     runs.push_back(std::move(record).value());
     if (runs.back().interrupted) break;
     if (!command.settings.twin) continue;
     auto twin = run_twin(of_run);
-    if (!twin) return report_error(twin.error(), outcome);
+    if (!twin) return twin.error();
     twins.push_back(std::move(twin).value());
   }
   const std::size_t real = runs.size();
   runs.insert(runs.end(), twins.begin(), twins.end());
-  if (auto measured = measure_limit(command.settings, runs); !measured) {
-    return report_error(measured.error(), outcome);
-  }
+  if (auto measured = measure_limit(command.settings, runs); !measured) return measured.error();
   for (auto& run : runs) {
     describe(command.settings, run);
     if (!is_sound(run)) outcome.code = ExitCode::failed;
@@ -230,42 +218,39 @@ void run_compare_command(CLI::App& app, StreamCommand& command, Outcome& outcome
     print_table(all.first(real));
     if (!twins.empty()) print_twins(all.first(twins.size()), all.subspan(real));
   }
-  if (auto added = add_limits(command.settings, limit_sizes, runs); !added) {
-    return report_error(added.error(), outcome);
-  }
+  if (auto added = add_limits(command.settings, limit_sizes, runs); !added) return added.error();
   if (command.settings.json) fmt::print("{}\n", runs_as_json(runs));
-  if (command.settings.out.empty()) return;
+  if (command.settings.out.empty()) return {};
   forget_record(command.settings.out, "run.json");
   if (auto written = report::write_comparison(command.settings.out, runs); !written) {
-    return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
+    return Error{ErrorCode::io, "--out: " + written.error().message};
   }
-  if (auto written = network.write(about_network(command.settings)); !written) {
-    return report_error(written.error(), outcome);
-  }
+  if (auto written = network.write(about_network(command.settings)); !written)
+    return written.error();
   announce_report(command.settings.out, command.settings.json, outcome);
+  return {};
 }
 
-void run_limit_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
-  if (auto good = begin(app, command, outcome); !good) {
-    return report_error(good.error(), outcome);
-  }
+Result<void> run_limit_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
+  if (auto good = begin(app, command, outcome); !good) return good.error();
   const auto sizes = parse_sizes("--sizes", command.sizes);
-  if (!sizes) return report_error(sizes.error(), outcome);
+  if (!sizes) return sizes.error();
   auto measured = measure_limits(command.settings, *sizes, command.mix);
-  if (!measured) return report_error(measured.error(), outcome);
+  if (!measured) return measured.error();
   const report::RunRecord record = std::move(measured).value();
   if (command.settings.json) {
     fmt::print("{}\n", report::to_json(record, report::RecordForm::full));
   }
-  if (command.settings.out.empty()) return;
+  if (command.settings.out.empty()) return {};
   forget_record(command.settings.out, "compare.json");
   for (const char* file : {"network.json", "network.html"}) {
     forget_record(command.settings.out, file);  // of another command
   }
   if (auto written = report::write_run(command.settings.out, record); !written) {
-    return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);
+    return Error{ErrorCode::io, "--out: " + written.error().message};
   }
   announce_report(command.settings.out, command.settings.json, outcome);
+  return {};
 }
 
 void add_local(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
@@ -283,7 +268,8 @@ void add_local(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       "--trace "
       "trace.json");
   local->callback([local, &state, &outcome] {
-    run_stoppable(outcome, [&] { run_local_command(*local, state, outcome); });
+    run_stoppable(outcome,
+                  [&] { report_failure(run_local_command(*local, state, outcome), outcome); });
   });
 }
 
@@ -307,7 +293,8 @@ void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       "  weft stream compare --testbed 100Mbit,4MiB --twin --out out/twin\n"
       "  weft stream compare --fabric sim:examples/scenarios/aries-128.toml --out out/aries");
   compare->callback([compare, &state, &outcome] {
-    run_stoppable(outcome, [&] { run_compare_command(*compare, state, outcome); });
+    run_stoppable(outcome,
+                  [&] { report_failure(run_compare_command(*compare, state, outcome), outcome); });
   });
 }
 
@@ -333,7 +320,8 @@ void add_limit(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
       "  weft stream limit --fabric libfabric:shm --sizes 64KiB..1MiB --out out/limit\n"
       "  weft stream limit --link 200Mbit,20us --sizes 16KiB..256KiB --json");
   limit->callback([limit, &state, &outcome] {
-    run_stoppable(outcome, [&] { run_limit_command(*limit, state, outcome); });
+    run_stoppable(outcome,
+                  [&] { report_failure(run_limit_command(*limit, state, outcome), outcome); });
   });
 }
 

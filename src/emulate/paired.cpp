@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/quantile.hpp"
+
 namespace weft::emulate {
 namespace {
 
@@ -15,9 +17,7 @@ template <class Figure>
 double median(const PairedRuns& paired, Figure figure) {
   std::vector<double> values;
   for (const PairedRun& run : paired.runs) values.push_back(figure(run));
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  return median_of(std::move(values));
 }
 
 bool is_within(const Figures& figures, const PairingLimits& limits) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/quantile.hpp"
 #include "report/assets.hpp"
 #include "report/html.hpp"
 #include "report/page_parts.hpp"
@@ -79,12 +80,7 @@ class Frame {
 void add_box(Page& page, const Frame& frame, double x, double width, std::vector<double> values,
              bool filled) {
   std::sort(values.begin(), values.end());
-  const auto at = [&](double share) {
-    const double place = share * static_cast<double>(values.size() - 1);
-    const auto below = static_cast<std::size_t>(place);
-    const std::size_t above = std::min(below + 1, values.size() - 1);
-    return values[below] + (values[above] - values[below]) * (place - std::floor(place));
-  };
+  const auto at = [&](double share) { return quantile(values, share); };
   page.add(
       "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" stroke=\"currentColor\"/>",
       x, frame.y(at(1)), frame.y(at(0)));

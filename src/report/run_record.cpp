@@ -10,18 +10,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.hpp"
+#include "base/quantile.hpp"
 
 namespace weft::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-double interpolate(const std::vector<double>& sorted, double fraction) {
-  const double position = fraction * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (sorted[above] - sorted[below]) * (position - std::floor(position));
-}
 
 /// Writes the members of one JSON object, with the verbs of JsonReader.
 class JsonWriter {
@@ -353,8 +347,8 @@ std::optional<Quantiles> quantiles_of(std::vector<double> samples) {
   if (samples.empty()) return std::nullopt;
   for (const double s : samples) WEFT_CHECK(std::isfinite(s));
   std::sort(samples.begin(), samples.end());
-  return Quantiles{samples.front(), interpolate(samples, 0.1), interpolate(samples, 0.5),
-                   interpolate(samples, 0.9), samples.back()};
+  return Quantiles{samples.front(), quantile(samples, 0.1), quantile(samples, 0.5),
+                   quantile(samples, 0.9), samples.back()};
 }
 
 std::string to_json(const RunRecord& record, RecordForm form) {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include "base/check.hpp"
+#include "base/quantile.hpp"
 
 namespace weft::sweep {
 namespace {
@@ -13,14 +13,6 @@ namespace {
 /// That of six runs, 31/32. Who stops as soon as an interval is narrow stops at lucky ones more
 /// often than at others, and finds the median in 95 % of them (median_test.cpp).
 constexpr double wanted_confidence = 0.9687;
-
-/// Interpolates a quantile of sorted values.
-double quantile(std::span<const double> values, double share) {
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (values[above] - values[below]) * (place - std::floor(place));
-}
 
 /// Returns the probability that the interval from the k-th smallest to the k-th largest of n values
 /// (k from 1) covers the median: each value is below it with probability one half.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/quantile.hpp"
 #include "fabric/tcp/tcp.hpp"
 #include "qos/live/live_job.hpp"
 #include "qos/live/window_of_marks.hpp"
@@ -148,13 +149,6 @@ Result<std::vector<MarkedWindow>> LiveRun::window(const std::string& phase) {
     windows.push_back(window_of_marks(before[j], running_[j]->progress(), options_.period));
   }
   return windows;
-}
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 /// Iterations per second of each running job: medians over windows, since a window in which the
