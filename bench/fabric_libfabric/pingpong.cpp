@@ -11,6 +11,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/split.hpp"
 #include "contestants.hpp"
 
 namespace weft::bench {
@@ -25,9 +26,7 @@ pid_t start(std::vector<std::string> arguments, int output, const std::size_t* c
   if (cpu != nullptr) pin(*cpu);
   ::dup2(output, STDOUT_FILENO);
   if (::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(127);
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
+  const std::vector<char*> pointers = argument_pointers(arguments);
   ::execvp(pointers[0], pointers.data());
   ::_exit(127);
 }

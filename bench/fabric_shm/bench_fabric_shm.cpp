@@ -21,6 +21,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/split.hpp"
 #include "measuring.hpp"
 #include "pingpong.hpp"
 
@@ -76,9 +77,7 @@ std::vector<Sample> run_command(std::vector<std::string> command) {
     ::alarm(120);
     ::dup2(output[1], STDOUT_FILENO);
     if (::freopen("/dev/null", "r", stdin) == nullptr) ::_exit(127);
-    std::vector<char*> pointers;
-    for (std::string& word : command) pointers.push_back(word.data());
-    pointers.push_back(nullptr);
+    const std::vector<char*> pointers = argument_pointers(command);
     ::execvp(pointers[0], pointers.data());
     ::_exit(127);
   }

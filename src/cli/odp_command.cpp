@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "base/split.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/odp_options.hpp"
@@ -202,10 +203,8 @@ Result<std::string> parse_directory_name(const std::string& text) {
 Result<rdma::Avoidance> parse_avoidance(const std::string& text) {
   rdma::Avoidance avoidance;
   bool has_none = false;
-  std::set<std::string> seen;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string word = text.substr(at, end - at);
+  std::set<std::string_view> seen;
+  for (const std::string_view word : split(text, ',')) {
     const bool all = word == "all";
     const bool known = all || word == "smallest-rnr" || word == "dummy" || word == "reissue" ||
                        word == "prefetch" || word == "bound" || word == "none";
@@ -229,7 +228,6 @@ Result<rdma::Avoidance> parse_avoidance(const std::string& text) {
     if (all || word == "reissue") avoidance.reissue_after = rdma::reissue_after;
     if (all || word == "prefetch") avoidance.prefetch = true;
     if (all || word == "bound") avoidance.queue_pairs_per_page = rdma::bound_per_page;
-    at = end + 1;
   }
   return avoidance;
 }

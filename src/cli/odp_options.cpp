@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/number_text.hpp"
+#include "base/split.hpp"
 #include "base/units.hpp"
 #include "wire/capture/infiniband.hpp"
 
@@ -42,9 +43,7 @@ Result<std::string> parse_capture_name(const std::string& text) {
 
 Result<std::vector<std::uint8_t>> parse_timeout_codes(const std::string& text) {
   std::vector<std::uint8_t> codes;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string_view part = std::string_view(text).substr(at, end - at);
+  for (const std::string_view part : split(text, ',')) {
     const std::size_t dots = part.find("..");
     const auto first = code_in(part.substr(0, dots));
     const auto last = dots == std::string_view::npos ? first : code_in(part.substr(dots + 2));
@@ -61,7 +60,6 @@ Result<std::vector<std::uint8_t>> parse_timeout_codes(const std::string& text) {
       }
       codes.push_back(static_cast<std::uint8_t>(code));
     }
-    at = end + 1;
   }
   return codes;
 }

@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/split.hpp"
 #include "cli/describe.hpp"
 
 namespace weft::cli {
@@ -84,10 +85,8 @@ CLI::Option* add_words(CLI::App& command, const std::string& name, std::vector<s
   const auto read = [name, list, &target](const std::vector<std::string>& values) {
     std::vector<std::string> words;
     for (const std::string& value : values) {
-      for (std::size_t at = 0; at <= value.size();) {
-        const std::size_t end = std::min(value.find(',', at), value.size());
-        add_word(name, value, value.substr(at, end - at), list, words);
-        at = end + 1;
+      for (const std::string_view word : split(value, ',')) {
+        add_word(name, value, std::string(word), list, words);
       }
     }
     target = std::move(words);

@@ -11,6 +11,8 @@
 #include <numeric>
 #include <regex>
 
+#include "base/split.hpp"
+
 namespace weft::cli {
 namespace {
 
@@ -97,13 +99,9 @@ std::string explain_value(const std::string& text) {
                        found.str(2), found.str(3), found.str(4));
   }
   if (!std::regex_match(text, found, not_listed)) return text;
-  std::vector<std::string> known;
   const std::string list = found.str(3);
-  for (std::size_t at = 0; at <= list.size();) {
-    const std::size_t end = std::min(list.find(',', at), list.size());
-    known.push_back(list.substr(at, end - at));
-    at = end + 1;
-  }
+  const auto parts = split(list, ',');
+  const std::vector<std::string> known(parts.begin(), parts.end());
   const std::string guess = nearest(found.str(2), known);
   return fmt::format("{}: '{}' is none of {}{}", found.str(1), found.str(2), fmt::join(known, ", "),
                      guess.empty() ? "" : fmt::format("; did you mean {}?", guess));

@@ -27,6 +27,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/mpi_launcher.hpp"
+#include "base/split.hpp"
 #include "emulate/process_tree.hpp"
 #include "emulate/rank_watch.hpp"
 #include "runtime/stop_signals.hpp"
@@ -131,13 +132,6 @@ std::vector<std::string> environment(const Command& command, const Variables& va
     }
     if (!replaced) all.emplace_back(text);
   }
-  return all;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> all;
-  for (std::string& word : words) all.push_back(word.data());
-  all.push_back(nullptr);
   return all;
 }
 
@@ -383,8 +377,8 @@ Result<Ended> run_command(const Command& command, const Variables& variables, bo
   if (capture_stdout && ::pipe2(ends, O_CLOEXEC) != 0) {
     return Error{ErrorCode::io, fmt::format("no pipe: {}", std::strerror(errno))};
   }
-  const std::vector<char*> arguments = pointers(words);
-  const std::vector<char*> own_environment = pointers(variables_of_all);
+  const std::vector<char*> arguments = argument_pointers(words);
+  const std::vector<char*> own_environment = argument_pointers(variables_of_all);
   pid_t child = -1;
   {
     const StopsBlocked stops;

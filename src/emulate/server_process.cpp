@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/split.hpp"
 #include "emulate/verdict.hpp"
 
 namespace weft::emulate {
@@ -66,9 +67,7 @@ std::string with_replaced(std::string text, const Replacements& replacements) {
 }
 
 pid_t start_process(Start start) {
-  std::vector<char*> words;
-  for (std::string& word : start.words) words.push_back(word.data());
-  words.push_back(nullptr);
+  std::vector<char*> words = argument_pointers(start.words);
   const pid_t pid = ::fork();
   if (pid == 0) become(start, words.data());
   if (pid > 0 && start.own_group) ::setpgid(pid, pid);

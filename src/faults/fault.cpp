@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/number_text.hpp"
+#include "base/split.hpp"
 #include "base/units.hpp"
 #include "faults/host_list.hpp"
 
@@ -36,16 +37,6 @@ constexpr Duration kLatest = Duration::seconds(7 * 24 * 3600);
 
 const KindText& text_of(Kind kind) {
   return *std::ranges::find(kKinds, kind, &KindText::kind);
-}
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const auto end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
 }
 
 // Reads one fault word by word.

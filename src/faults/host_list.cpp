@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/number_text.hpp"
+#include "base/split.hpp"
 
 namespace weft::faults {
 namespace {
@@ -27,12 +28,7 @@ Result<std::uint32_t> parse_host(std::string_view text, std::uint32_t hosts) {
 
 Result<std::vector<std::uint32_t>> parse_hosts(std::string_view text, std::uint32_t hosts) {
   std::vector<std::uint32_t> list;
-  for (bool more = true; more;) {
-    const auto comma = text.find(',');
-    const auto part = text.substr(0, comma);
-    more = comma != std::string_view::npos;
-    if (more) text.remove_prefix(comma + 1);
-
+  for (const std::string_view part : split(text, ',')) {
     const auto dash = part.find('-');
     const auto first = parse_host(part.substr(0, dash), hosts);
     if (!first.ok()) return first.error();

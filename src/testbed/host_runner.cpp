@@ -22,6 +22,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/number_text.hpp"
+#include "base/split.hpp"
 #include "testbed/clock.hpp"
 #include "testbed/line_forwarder.hpp"
 
@@ -170,9 +171,7 @@ Result<void> Runner::start(Process& process) {
                fmt::format("WEFT_TESTBED_HOSTS={}", testbed_.hosts()),
                fmt::format("WEFT_TESTBED_ADDRESS={}", addresses_[process.host]),
                fmt::format("WEFT_TESTBED_ADDRESSES={}", fmt::join(addresses_, ","))};
-  std::vector<char*> arguments, environment;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  std::vector<char*> arguments = argument_pointers(words), environment;
   for (char** variable = environ; *variable != nullptr; ++variable)
     environment.push_back(*variable);
   for (std::string& variable : variables) environment.push_back(variable.data());

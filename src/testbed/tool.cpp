@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "base/descriptor.hpp"
+#include "base/split.hpp"
 
 namespace weft::testbed {
 namespace {
@@ -96,13 +97,11 @@ std::string said(const Descriptor& output) {
 Result<std::string> find_tool(const Tool& tool) {
   const char* given = std::getenv("PATH");
   const std::string path = fmt::format("{}:{}", given != nullptr ? given : "", kSystemPath);
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t end = std::min(path.find(':', at), path.size());
-    const std::string candidate = fmt::format("{}/{}", path.substr(at, end - at), tool.name);
+  for (const std::string_view directory : split(path, ':')) {
+    const std::string candidate = fmt::format("{}/{}", directory, tool.name);
     if (candidate.front() == '/' && candidate[1] != '/' && ::access(candidate.c_str(), X_OK) == 0) {
       return candidate;
     }
-    at = end + 1;
   }
   return Error{ErrorCode::not_found, fmt::format("testbed: the program {} is missing: install the "
                                                  "package {}",

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/number_text.hpp"
+#include "base/split.hpp"
 #include "base/units.hpp"
 #include "emulate/run.hpp"
 #include "emulate/sweep/json_fields.hpp"
@@ -23,16 +24,6 @@ constexpr std::int64_t version = 2;
 
 Error wrong(std::string message) {
   return {ErrorCode::invalid_argument, std::move(message)};
-}
-
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
 }
 
 Result<double> parse_percent(std::string_view text) {
@@ -79,7 +70,7 @@ std::vector<SweepPoint> SweepQuestion::points() const {
 
 Result<std::vector<Duration>> parse_latencies(std::string_view text) {
   std::vector<Duration> latencies;
-  for (std::string_view word : words_of(text)) {
+  for (std::string_view word : split(text, ',')) {
     if (word.starts_with('=')) {
       return wrong(
           fmt::format("'{}' is a latency in all: a sweep adds to the one that is there, as "
@@ -102,7 +93,7 @@ Result<std::vector<Duration>> parse_latencies(std::string_view text) {
 
 Result<std::vector<double>> parse_bandwidths(std::string_view text) {
   std::vector<double> bandwidths;
-  for (const std::string_view word : words_of(text)) {
+  for (const std::string_view word : split(text, ',')) {
     const auto share = parse_percent(word);
     if (!share) return share.error();
     if (*share * 100 > most_percent) {
@@ -120,7 +111,7 @@ Result<std::vector<double>> parse_bandwidths(std::string_view text) {
 }
 
 Result<sweep::Point> parse_prediction(std::string_view text) {
-  const auto words = words_of(text);
+  const auto words = split(text, ',');
   if (words.size() != 2) {
     return wrong(
         fmt::format("'{}' is no network: give latency and bandwidth, as -0.5us,200%", text));

@@ -12,6 +12,7 @@
 
 #include "base/module_loader.hpp"
 #include "base/mpi_launcher.hpp"
+#include "base/split.hpp"
 #include "trace/record/recorder.hpp"
 
 extern char** environ;
@@ -75,9 +76,7 @@ Result<Launch> launch_of(const RecordOptions& options, const std::string& record
 
 Result<void> run(const Launch& launch) {
   const std::vector<std::string>& words = launch.words;
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = argument_pointers(words);
   std::vector<char*> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
   for (const std::string& variable : launch.variables) {
