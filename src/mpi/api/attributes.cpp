@@ -39,6 +39,11 @@ struct Predefined {
   int appnum = 0;
 };
 
+/// Other threads may read it: it is written only where it changes.
+void tell(int& place, int value) {
+  if (place != value) place = value;
+}
+
 int* predefined_value(int key) {
   static Predefined values;
   switch (key) {
@@ -51,13 +56,13 @@ int* predefined_value(int key) {
     case MPI_WTIME_IS_GLOBAL:
       return &values.wtime_is_global;
     case MPI_UNIVERSE_SIZE:
-      values.universe_size = static_cast<int>(library().world.group.size());
+      tell(values.universe_size, static_cast<int>(library().world.group.size()));
       return &values.universe_size;
     case MPI_LASTUSEDCODE:
-      values.last_used_code = last_used_code();
+      tell(values.last_used_code, last_used_code());
       return &values.last_used_code;
     case MPI_APPNUM:
-      values.appnum = static_cast<int>(library().process->job().appnum);
+      tell(values.appnum, static_cast<int>(library().process->job().appnum));
       return &values.appnum;
     default:
       return nullptr;

@@ -160,7 +160,8 @@ int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int* result) {
 
 int MPI_Comm_set_name(MPI_Comm comm, const char* name) {
   int error = MPI_SUCCESS;
-  Communicator* const communicator = Call{"MPI_Comm_set_name"}.communicator(comm, error);
+  const Call call{"MPI_Comm_set_name"};
+  Communicator* const communicator = call.communicator(comm, error);
   if (communicator != nullptr) communicator->name = name;
   return error;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "mpi/api/generalized.hpp"
 #include "mpi/api/point_to_point.hpp"
@@ -136,8 +137,8 @@ bool all_idle(const Call& call, std::span<const MPI_Request> requests) {
 }
 
 /// Returns the indices of the completed requests: all of them, or the first.
-std::span<const std::uint32_t> ask(const Call& call, std::span<const MPI_Request> requests,
-                                   bool all, bool waits) {
+std::vector<std::uint32_t> ask(const Call& call, std::span<const MPI_Request> requests, bool all,
+                               bool waits) {
   return library().questions->some(requests.size(), all, waits, [&](std::size_t i) {
     if (is_idle(call, requests[i])) return Questions::State::idle;
     return is_done(call, requests[i]) ? Questions::State::done : Questions::State::under_way;

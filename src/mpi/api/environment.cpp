@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -35,10 +36,11 @@ void use_log(Library& mpi, NodeId self) {
                              .limit_option = outcomes_limit_variable});
 }
 
-/// The program's own view of MPI_Init and MPI_Finalize, and of its sessions.
+/// The program's own view of MPI_Init and MPI_Finalize, for which any thread may ask, and of its
+/// sessions.
 struct Lifetime {
-  bool is_initialized = false;
-  bool is_finalized = false;
+  std::atomic<bool> is_initialized = false;
+  std::atomic<bool> is_finalized = false;
   bool had_session = false;
   int sessions = 0;  // open
 };

@@ -141,10 +141,11 @@ int MPI_Add_error_code(int error_class, int* error) {
 }
 
 int MPI_Add_error_string(int error, const char* text) {
+  const Call call{"MPI_Add_error_string"};
   AddedError* const found = find_added(error);
   if (found == nullptr) {
-    return Call{"MPI_Add_error_string"}.fail(&library().world, MPI_ERR_ARG,
-                                             fmt::format("{} is no error of the program's", error));
+    return call.fail(&library().world, MPI_ERR_ARG,
+                     fmt::format("{} is no error of the program's", error));
   }
   found->text = text;
   return MPI_SUCCESS;

@@ -193,6 +193,7 @@ int MPI_Comm_spawn_multiple(int count, char** commands, char*** arguments, const
 }
 
 int MPI_Comm_get_parent(MPI_Comm* parent) {
+  const Held held;
   *parent = library().parent;
   return MPI_SUCCESS;
 }

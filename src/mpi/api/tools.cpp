@@ -4,6 +4,7 @@
 // is made or reset.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <string_view>
 
@@ -34,7 +35,7 @@ constexpr std::array<Variable, 6> variables{{
      [](const Transfer::Counts&) { return file_counts().writes; }},
 }};
 
-int tool_uses = 0;  // of MPI_T_init_thread, not yet finalized
+std::atomic<int> tool_uses = 0;  // of MPI_T_init_thread, not yet finalized
 
 struct ToolSession {
   std::vector<struct ToolHandle*> handles;

@@ -99,7 +99,9 @@ int MPI_Win_wait(MPI_Win handle) {
 }
 
 int MPI_Win_test(MPI_Win handle, int* flag) {
-  return with_all("MPI_Win_test", handle, [&](Window& window) { *flag = window.test() ? 1 : 0; });
+  return with_all("MPI_Win_test", handle, [&](Window& window) {
+    *flag = library().questions->is([&] { return window.is_completed(); }) ? 1 : 0;
+  });
 }
 
 int MPI_Win_lock(int type, int rank, int, MPI_Win handle) {

@@ -345,9 +345,10 @@ int MPI_Win_create_keyval(MPI_Win_copy_attr_function* copies, MPI_Win_delete_att
 }
 
 int MPI_Win_free_keyval(int* key) {
+  const Call call{"MPI_Win_free_keyval"};
   if (!window_keys().free(*key)) {
-    return Call{"MPI_Win_free_keyval"}.fail(&library().world, MPI_ERR_KEYVAL,
-                                            fmt::format("{} is no key that is open", *key));
+    return call.fail(&library().world, MPI_ERR_KEYVAL,
+                     fmt::format("{} is no key that is open", *key));
   }
   *key = MPI_KEYVAL_INVALID;
   return MPI_SUCCESS;

@@ -5,6 +5,7 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "mpi/fortran/kinds.hpp"
@@ -50,7 +51,9 @@ int delete_attribute(Handle object, int key, void* value, void* state) {
 /// Attributes outlive their keys.
 template <class Number>
 Key<Number>* keep_key(const Key<Number>& key) {
+  static std::mutex lock;
   static std::deque<Key<Number>> kept;
+  const std::lock_guard held(lock);  // the program may have threads
   return &kept.emplace_back(key);
 }
 
@@ -76,6 +79,8 @@ struct Handlers {
   }
   /// Null: there are too many of them.
   static OfC* c_function_for(ErrorFunction* function) {
+    static std::mutex lock;
+    const std::lock_guard held(lock);
     static constexpr auto calls = all(std::make_index_sequence<most_handlers>());
     const auto end = functions.begin() + used;
     const auto found = std::find(functions.begin(), end, function);

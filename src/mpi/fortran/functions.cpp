@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -53,6 +54,8 @@ constexpr std::array<MPI_User_function*, most_operations> all_operates(std::inde
 
 /// Null: there are too many of them.
 MPI_User_function* c_function_for(Operation* operation) {
+  static std::mutex lock;  // the program may have threads
+  const std::lock_guard held(lock);
   static constexpr auto operates = all_operates(std::make_index_sequence<most_operations>());
   const auto end = operations.begin() + used_operations;
   const auto found = std::find(operations.begin(), end, operation);

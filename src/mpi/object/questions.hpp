@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -50,10 +49,10 @@ class Questions {
   template <class Done>
   bool is(Done&& done);
   /// Places of the requests that are done: all, or the first one. `waits`: until there is one; else
-  /// it turns once. `state(i)` is that of request i. Valid until the next call.
+  /// it turns once. `state(i)` is that of request i.
   enum class State : std::uint8_t { idle, under_way, done };
   template <class StateAt>
-  std::span<const std::uint32_t> some(std::size_t count, bool all, bool waits, StateAt&& state);
+  std::vector<std::uint32_t> some(std::size_t count, bool all, bool waits, StateAt&& state);
 
   /// What `act` gives, which changes, or depends on, what outlives this process: the next life gets
   /// the same, and does not do it again.
@@ -79,6 +78,7 @@ class Questions {
   /// The outcome that is replayed. Null: none, as in the earlier life, or the program diverges.
   const determinant::Record* replay(determinant::Kind kind, bool may_miss);
   void record(const determinant::Record& outcome) {
+    if (log_ == nullptr) return;  // a second thread asked something while this one waited
     log_->record(outcome);
     if (log_->is_full()) say_full();
   }
@@ -92,7 +92,6 @@ class Questions {
   Options options_;
   bool is_hopeless_ = false;
   bool said_full_ = false;
-  std::vector<std::uint32_t> places_;
 };
 
 template <class Done>
@@ -119,29 +118,29 @@ bool Questions::is(Done&& done) {
 }
 
 template <class StateAt>
-std::span<const std::uint32_t> Questions::some(std::size_t count, bool all, bool waits,
-                                               StateAt&& state) {
+std::vector<std::uint32_t> Questions::some(std::size_t count, bool all, bool waits,
+                                           StateAt&& state) {
   determinant::OutcomeLog* const log = this->log();
-  places_.clear();
+  std::vector<std::uint32_t> places;  // this call's own: others may ask while it waits
   if (log != nullptr && log->replays()) {
     const determinant::Record* const found = replay(determinant::Kind::some, !waits);
     if (found == nullptr) return {};
-    places_ = found->places;
-    for (const std::uint32_t place : places_) {
+    places = found->places;
+    for (const std::uint32_t place : places) {
       if (place >= count || state(place) == State::idle) {
         diverge();
         break;
       }
       transfer_.until([&] { return state(place) == State::done; });
     }
-    if (transfer_.failure()) places_.clear();
-    return places_;
+    if (transfer_.failure()) places.clear();
+    return places;
   }
   const auto look = [&] {
-    for (std::size_t i = 0; i < count && (all || places_.empty()); ++i) {
-      if (state(i) == State::done) places_.push_back(static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i < count && (all || places.empty()); ++i) {
+      if (state(i) == State::done) places.push_back(static_cast<std::uint32_t>(i));
     }
-    return !places_.empty();
+    return !places.empty();
   };
   if (waits) {
     transfer_.until(look);
@@ -149,15 +148,15 @@ std::span<const std::uint32_t> Questions::some(std::size_t count, bool all, bool
     transfer_.turn();
     look();
   }
-  if (log == nullptr) return places_;
+  if (log == nullptr) return places;
   if (options_.is_lost) need_log();
-  if (places_.empty()) {
+  if (places.empty()) {
     log->miss();
   } else {
-    log->record_places(places_);
+    log->record_places(places);
     if (log->is_full()) say_full();
   }
-  return places_;
+  return places;
 }
 
 template <class Act>

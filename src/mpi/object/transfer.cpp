@@ -105,13 +105,15 @@ void Transfer::watch(Operation operation, const Watched& what) {
   if (what.request != nullptr) ++what.request->open;
 }
 
+void Transfer::make_room() {
+  if (slots_.size() == most_slots) until([&] { return !free_slots_.empty(); });
+}
+
 // Content and header in one message, which is copied: it goes on its way by itself.
 void Transfer::post_envelope(const Group& group, std::uint32_t to, const Header& header,
                              const Buffer* whole) {
-  if (slots_.size() == most_slots) {
-    until([&] { return !free_slots_.empty(); });
-    if (failure_) return;
-  }
+  make_room();
+  if (failure_) return;
   if (free_slots_.empty()) {
     slots_.push_back(std::make_unique<Slot>());
     free_slots_.push_back(slots_.back().get());

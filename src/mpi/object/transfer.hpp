@@ -154,8 +154,12 @@ class Transfer {
   /// A wait calls it after each turn in which nothing happened, with the number of such turns in a
   /// row, and never sleeps itself. Other calls may be made meanwhile, one at a time.
   void set_pause(void (*pause)(int)) { pause_ = pause; }
+  /// Other calls may be made while one waits.
+  bool lets_others_in() const { return pause_ != nullptr; }
   /// Until everything that was sent is on its way, and needs this process no more.
   void flush();
+  /// Until the next send finds room, so that it does not wait.
+  void make_room();
   const std::optional<Error>& failure() const { return failure_; }
   /// Ends the process's part in the job, as an error of the message layer does.
   void fail(Error why) {

@@ -108,6 +108,8 @@ Window::Window(Transfer& transfer, const Group& group, std::byte* base)
       base_(base),
       expected_(group.size()),
       is_asked_(group.size()),
+      questions_(group.size()),
+      answers_(group.size()),
       is_dirty_(group.size()),
       outgoing_(group.size()) {}
 
@@ -158,8 +160,9 @@ void Window::fetch(const Ask& ask, const Target& target, std::span<const std::by
 
 void Window::expect(std::uint32_t from, const Buffer& into, Request* request) {
   (void)has_answered(from);
-  if (coming_ + into.bytes() > most_coming) make_room(into.bytes());
+  make_room(into);
   auto& all = expected_[from];
+  ++questions_[from];
   all.emplace_back(std::make_unique<Request>(), request, into.bytes());
   coming_ += into.bytes();
   if (request != nullptr) ++requests_;
@@ -168,12 +171,18 @@ void Window::expect(std::uint32_t from, const Buffer& into, Request* request) {
   transfer_.receive(group_, from, answer_tag, into, *all[all.size() - 1].answer);
 }
 
-/// Targets would keep answers without a limit, and this process look at all that it receives.
-void Window::make_room(std::uint64_t bytes) {
-  transfer_.until([&] {
-    for (const std::uint32_t target : asked_) (void)has_answered(target);
-    return coming_ == 0 || coming_ + bytes <= most_coming;
-  });
+/// For a question and its answer. Targets would keep answers without a limit, and this process look
+/// at all that it receives.
+void Window::make_room(const Buffer& into) {
+  const std::uint64_t bytes = into.bytes();
+  if (coming_ + bytes > most_coming) {
+    transfer_.until([&] {
+      for (const std::uint32_t target : asked_) (void)has_answered(target);
+      return coming_ == 0 || coming_ + bytes <= most_coming;
+    });
+  }
+  // Else another thread would ask between this receive of an answer and its question.
+  if (transfer_.lets_others_in()) transfer_.make_room();
 }
 
 /// All that it was asked. A long answer may come behind shorter ones to later questions, which wait
@@ -183,6 +192,7 @@ bool Window::has_answered(std::uint32_t target) {
   for (; !all.empty(); all.pop_front()) {
     ++looks_;
     if (!all.front().answer->done) return false;
+    ++answers_[target];
     coming_ -= all.front().bytes;
     Request* const request = all.front().request;
     if (request == nullptr) continue;
@@ -230,8 +240,10 @@ void Window::compare_and_swap(const Target& target, const void* wanted, const vo
   fetch({.kind = Kind::compare_and_swap}, target, both, into, request);
 }
 
+// Not for what other threads ask meanwhile, who may do so without an end.
 void Window::await(std::uint32_t target) {
-  transfer_.until([&] { return has_answered(target); });
+  const std::uint64_t last = questions_[target];
+  transfer_.until([&] { return has_answered(target) || answers_[target] >= last; });
 }
 
 /// A question whose answer is empty.
@@ -240,13 +252,18 @@ void Window::signal(std::uint32_t target, const Ask& ask) {
   this->ask(ask, {.rank = target}, {});
 }
 
+/// The same, whose answer tells that all accesses so far have taken place.
+void Window::signal_last(std::uint32_t target, const Ask& ask) {
+  signal(target, ask);
+  is_dirty_[target] = false;
+}
+
 /// A flush after accesses to the process's own part, which have taken place, asks as well: a
 /// process that polls its part until another process has changed it serves that process here.
+/// Where nothing was accessed since the last flush, another thread may wait for that one's answer.
 void Window::flush(std::uint32_t target) {
-  if (!is_dirty_[target]) return;
-  signal(target, {.kind = Kind::flush});
+  if (is_dirty_[target]) signal_last(target, {.kind = Kind::flush});
   await(target);
-  is_dirty_[target] = false;
 }
 
 bool Window::expects() const {
@@ -255,15 +272,10 @@ bool Window::expects() const {
 }
 
 void Window::flush_all() {
-  std::vector<std::uint32_t> dirty;
   for (std::uint32_t i = 0; i < group_.size(); ++i) {
-    if (is_dirty_[i]) dirty.push_back(i);
+    if (is_dirty_[i]) signal_last(i, {.kind = Kind::flush});
   }
-  for (const std::uint32_t target : dirty) signal(target, {.kind = Kind::flush});
-  for (const std::uint32_t target : dirty) {
-    await(target);
-    is_dirty_[target] = false;
-  }
+  for (std::uint32_t i = 0; i < group_.size(); ++i) await(i);
 }
 
 void Window::flush_local(std::uint32_t target) {
@@ -283,17 +295,13 @@ void Window::lock_all() {
 
 // The target answers in the order of the questions: all earlier accesses have taken place.
 void Window::unlock(std::uint32_t target) {
-  signal(target, {.kind = Kind::unlock});
+  signal_last(target, {.kind = Kind::unlock});
   await(target);
-  is_dirty_[target] = false;
 }
 
 void Window::unlock_all() {
-  for (std::uint32_t i = 0; i < group_.size(); ++i) signal(i, {.kind = Kind::unlock});
-  for (std::uint32_t i = 0; i < group_.size(); ++i) {
-    await(i);
-    is_dirty_[i] = false;
-  }
+  for (std::uint32_t i = 0; i < group_.size(); ++i) signal_last(i, {.kind = Kind::unlock});
+  for (std::uint32_t i = 0; i < group_.size(); ++i) await(i);
 }
 
 void Window::post(const std::vector<std::uint32_t>& origins) {
@@ -325,18 +333,13 @@ void Window::complete() {
   started_.clear();
 }
 
-bool Window::test() {
-  transfer_.turn();
-  for (const Request& request : completions_) {
-    if (!request.done) return false;
-  }
-  return true;
+bool Window::is_completed() const {
+  return std::all_of(completions_.begin(), completions_.end(),
+                     [](const Request& request) { return request.done; });
 }
 
 void Window::wait() {
-  for (const Request& request : completions_) {
-    transfer_.until([&] { return request.done; });
-  }
+  transfer_.until([&] { return is_completed(); });
 }
 
 bool Window::serve() {

@@ -84,8 +84,8 @@ class Window {
   void post(const std::vector<std::uint32_t>& origins);
   void start(const std::vector<std::uint32_t>& targets);
   void complete();
-  /// Turns once. True: all origins have completed their accesses.
-  bool test();
+  /// Returns whether all origins have completed their accesses.
+  bool is_completed() const;
   void wait();
 
  private:
@@ -106,11 +106,12 @@ class Window {
   void fetch(const Ask& ask, const Target& target, std::span<const std::byte> more,
              const Buffer& into, Request* request);
   void expect(std::uint32_t from, const Buffer& into, Request* request);
-  void make_room(std::uint64_t bytes);
+  void make_room(const Buffer& into);
   bool has_answered(std::uint32_t target);
   void finish_requests();
   void await(std::uint32_t target);
   void signal(std::uint32_t target, const Ask& ask);
+  void signal_last(std::uint32_t target, const Ask& ask);
   bool serve();
   void serve_one(std::uint32_t origin, std::span<const std::byte> message);
   std::vector<std::byte> carry_out(std::span<const std::byte> question);
@@ -125,10 +126,12 @@ class Window {
   std::vector<GrowingRing<Expected>> expected_;  // the first has not come, or was not looked at
   std::vector<std::uint32_t> asked_;             // targets with something expected, and others
   std::vector<bool> is_asked_;                   // in `asked_`
+  std::vector<std::uint64_t> questions_;         // that have an answer: how many there were
+  std::vector<std::uint64_t> answers_;           // that have come, and were looked at
   std::size_t requests_ = 0;                     // of the caller, expected
   std::uint64_t coming_ = 0;                     // bytes of answers that are expected
   std::uint64_t looks_ = 0;
-  std::vector<bool> is_dirty_;  // accessed since the last flush
+  std::vector<bool> is_dirty_;  // accessed since the last flush was sent
   std::vector<std::uint32_t> started_;
 
   // The target's state.

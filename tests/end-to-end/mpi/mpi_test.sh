@@ -57,6 +57,13 @@ if command -v NPmpich2 >/dev/null; then
   [[ $(awk 'END { print $1 }' "$dir/np.out") -gt 90000 ]] || fail "NetPIPE wrote $(cat "$dir/np.out")"
 fi
 
+# A rank that polls for the end of epochs polls as often in its next life.
+: >"$dir/die"
+"$weft" run -n 2 --restart on-failure -- "$programs"/mpi_epochs "$dir/die" >"$dir/out" 2>"$dir/err" ||
+  fail "with epochs it ended with $?: $(cat "$dir/err")"
+[[ $(cat "$dir/out") == 'the last epoch wrote 99' ]] || fail "with epochs it prints $(cat "$dir/out")"
+[[ ! -e $dir/die ]] || fail "the rank with epochs was not killed"
+
 # A deterministic program whose ranks are killed prints the same.
 wanted=$("$weft" run -n 3 -- "$programs"/mpi_exchange 150 deterministic)
 killed=0
