@@ -24,6 +24,13 @@ struct AttachedBuffer {
   std::list<BufferedSend> sends;
   std::uint64_t taken = 0;
 
+  /// Whether a message of so many bytes has room depends on which earlier ones are done.
+  bool has_room(std::uint64_t bytes) {
+    return library().questions->is([&] {
+      drop_done();
+      return taken + cost(bytes) <= this->bytes;
+    });
+  }
   void drop_done() {
     sends.remove_if([&](const BufferedSend& send) {
       if (send.request.done) taken -= cost(send.copy.size());
@@ -73,9 +80,8 @@ std::uint64_t detach(void* address) {
 int send_buffered(Message& message) {
   if (message.is_null) return MPI_SUCCESS;
   AttachedBuffer& own = attached();
-  own.drop_done();
   const std::uint64_t bytes = message.buffer.bytes();
-  if (own.taken + AttachedBuffer::cost(bytes) > own.bytes) {
+  if (!own.has_room(bytes)) {
     return message.call.fail(
         message.communicator, MPI_ERR_BUFFER,
         fmt::format("a message of {} bytes has no room: {} of the {} bytes of the attached buffer "

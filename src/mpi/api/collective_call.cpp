@@ -187,11 +187,12 @@ int prepare_collective(const char* function, MPI_Comm comm, MPI_Request* handle,
   auto request = std::make_unique<Request>();
   // All processes make persistent operations in one order, and start them in any.
   CollectiveFlows flows{.tag = 1 + most_at_once + checked.communicator->collectives_prepared++};
-  request->starts = [function, comm, start = std::move(start), flows](Request& self) mutable {
-    Collective c(function, comm, &self);
+  request->starts = [function, communicator = checked.communicator, start = std::move(start),
+                     flows](Request& self) mutable {
+    Collective c(function, *communicator, &self);
     c.own_flows = &flows;
     self.status = empty_status();
-    return c.ok() ? start(c) : c.error;
+    return start(c);
   };
   *handle = keep_prepared(std::move(request));
   return MPI_SUCCESS;

@@ -127,6 +127,9 @@ struct Collective {
       : call{function}, request(request) {
     communicator = call.communicator(comm, error);
   }
+  /// The same on a communicator whose handle the program may have freed.
+  Collective(const char* function, Communicator& communicator, Request* request)
+      : call{function}, communicator(&communicator), request(request) {}
   bool ok() const { return error == MPI_SUCCESS; }
   const Group& group() const { return communicator->group; }
   bool is_root(int root) const { return group().rank == static_cast<std::uint32_t>(root); }

@@ -118,7 +118,8 @@ Folding folding(Collective& c, MPI_Op op, MPI_Datatype type) {
   }
   const UserOperation* const own =
       is_of(abi::made_op, op) ? library().operations.find(number_of(op)) : nullptr;
-  if (own == nullptr) {
+  const bool is_persistent = c.own_flows != nullptr;
+  if (own == nullptr || (own->is_freed && !is_persistent)) {
     c.error = c.call.fail(c.communicator, MPI_ERR_OP, "the handle is of no operation");
     return {};
   }

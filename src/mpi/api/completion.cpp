@@ -57,10 +57,10 @@ int finish_special(const Call& call, Request& request, MPI_Request& handle, MPI_
   }
   if (request.starts) {
     request.is_active = false;
-    return take_result(call, &library().world, request, status);
+    return take_result(call, request, status);
   }
   const int number = number_of(std::exchange(handle, MPI_REQUEST_NULL));
-  if (request.is_shared) return take_result(call, &library().world, request, status);
+  if (request.is_shared) return take_result(call, request, status);
   const Generalized& own = *find_generalized(request);
   const auto removed = library().requests.remove(number);
   const int error = query_generalized(own, status);
@@ -77,7 +77,7 @@ int finish(const Call& call, MPI_Request& handle, MPI_Status* status) {
   }
   if (kept->is_special) return finish_special(call, *kept, handle, status);
   const int number = number_of(std::exchange(handle, MPI_REQUEST_NULL));
-  const int error = take_result(call, &library().world, *kept, status);
+  const int error = take_result(call, *kept, status);
   library().requests.end(number, *kept);
   return error;
 }

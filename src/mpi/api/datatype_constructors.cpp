@@ -189,10 +189,12 @@ int structure(const char* function, std::int64_t count, Integers lengths, Intege
   maker.note(lengths, count);
   note_displacements(maker, in_bytes, displacements, count);
   std::vector<Block> blocks;
+  std::vector<MPI_Datatype> members;         // those that have elements
   std::optional<std::int64_t> lower, upper;  // as MPI-1's programs set them
   for (std::size_t i = 0; i < natural(count); ++i) {
     const Datatype* const old = maker.old(types[i]);
     if (old == nullptr || !maker.check_count(lengths[i])) return maker.error;
+    if (lengths[i] > 0) members.push_back(types[i]);
     if (old->basic() == Basic::lower_bound) {
       lower = displacements[i];
     } else if (old->basic() == Basic::upper_bound) {
@@ -201,7 +203,7 @@ int structure(const char* function, std::int64_t count, Integers lengths, Intege
       blocks.push_back({natural(lengths[i]), displacements[i], old});
     }
   }
-  Datatype all = padded(maker.call, Datatype(blocks), maker.recipe.types);
+  Datatype all = padded(maker.call, Datatype(blocks), members);
   if (lower || upper) {
     const std::int64_t begin = lower.value_or(all.lower());
     all = all.resized(begin, upper.value_or(all.lower() + all.extent()) - begin);

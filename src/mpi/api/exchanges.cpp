@@ -35,6 +35,7 @@ int start_exchange(Message in, Message out, bool replaces, MPI_Request* handle) 
   if (const int error = begin(in, out, replaces, *exchange); error != MPI_SUCCESS) return error;
   auto request = std::make_unique<Request>();
   request->buffer = in.buffer;
+  request->group = &in.communicator->group;
   auto step = [exchange, target = request.get()] {
     if (!exchange->sent.done || !exchange->received.done) return false;
     target->status = exchange->received.status;

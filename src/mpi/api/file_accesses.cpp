@@ -61,6 +61,9 @@ int check(const Call& call, const FileObject& file, const Access& access, const 
   if (access.pointer == Pointer::none && access.offset < 0) {
     return file.fail(call, MPI_ERR_ARG, fmt::format("the offset is {}", access.offset));
   }
+  if (bytes > 0 && file.view.layout.size() == 0) {
+    return file.fail(call, MPI_ERR_ARG, fmt::format("the view has no place for {} bytes", bytes));
+  }
   if (bytes % file.view.element_bytes != 0) {
     return file.fail(call, MPI_ERR_ARG,
                      fmt::format("{} bytes are no whole elements of the view, which have {}", bytes,

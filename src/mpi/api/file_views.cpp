@@ -13,6 +13,7 @@
 namespace weft::mpi {
 
 std::int64_t FileView::place_of(std::uint64_t byte) const {
+  if (layout.size() == 0) return displacement;
   const auto tile_number = static_cast<std::int64_t>(byte / layout.size());
   std::uint64_t rest = byte % layout.size();
   std::int64_t place = displacement + tile_number * layout.extent();
@@ -85,8 +86,10 @@ std::int64_t target_of(const FileObject& file, std::int64_t current, MPI_Offset 
   if (whence != MPI_SEEK_END) return -1;
   const std::int64_t size = told_size(file);
   if (size < 0) return -1;
-  const std::uint64_t bytes = file.view.bytes_before(size);
-  return static_cast<std::int64_t>(bytes / file.view.element_bytes) + offset;
+  // Behind an element that the file has in part, as in ROMIO.
+  const std::uint64_t element = file.view.element_bytes;
+  const std::uint64_t elements = (file.view.bytes_before(size) + element - 1) / element;
+  return static_cast<std::int64_t>(elements) + offset;
 }
 
 int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Datatype element,
@@ -104,8 +107,8 @@ int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Da
     const std::int64_t now = add_to_shared(file, 0);
     displacement = file.view.place_of(static_cast<std::uint64_t>(now) * file.view.element_bytes);
   }
-  if (displacement < 0 || one->size() == 0 || layout->size() % one->size() != 0 ||
-      layout->size() == 0) {
+  // A tile of no elements is that of a process that has no part of the file.
+  if (displacement < 0 || one->size() == 0 || layout->size() % one->size() != 0) {
     return file.fail(call, MPI_ERR_ARG,
                      "the displacement is negative, or the tile is not made of whole elements");
   }

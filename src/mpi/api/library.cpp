@@ -178,53 +178,79 @@ MPI_Request keep_prepared(std::unique_ptr<Request> request) {
   return keep_request(std::move(request));
 }
 
+namespace {
+
+struct ErrorText {
+  int error_class;
+  const char* text;
+};
+constexpr ErrorText error_texts[] = {
+    {MPI_SUCCESS, "no error"},
+    {MPI_ERR_BUFFER, "invalid buffer"},
+    {MPI_ERR_COUNT, "invalid count"},
+    {MPI_ERR_TYPE, "invalid datatype"},
+    {MPI_ERR_TAG, "invalid tag"},
+    {MPI_ERR_COMM, "invalid communicator"},
+    {MPI_ERR_RANK, "invalid rank"},
+    {MPI_ERR_ROOT, "invalid root"},
+    {MPI_ERR_OP, "invalid operation"},
+    {MPI_ERR_ARG, "invalid argument"},
+    {MPI_ERR_TRUNCATE, "the message is longer than the receive's buffer"},
+    {MPI_ERR_IN_STATUS, "the statuses have the errors"},
+    {MPI_ERR_PENDING, "the request is not done"},
+    {MPI_ERR_REQUEST, "invalid request"},
+    {MPI_ERR_GROUP, "invalid group"},
+    {MPI_ERR_TOPOLOGY, "invalid topology"},
+    {MPI_ERR_DIMS, "invalid dimensions"},
+    {MPI_ERR_KEYVAL, "invalid key of attributes"},
+    {MPI_ERR_INFO, "invalid info object"},
+    {MPI_ERR_INFO_KEY, "invalid key of an info object"},
+    {MPI_ERR_INFO_VALUE, "invalid value of an info object"},
+    {MPI_ERR_INFO_NOKEY, "the info object has no such key"},
+    {MPI_ERR_WIN, "invalid window"},
+    {MPI_ERR_BASE, "invalid base of a window"},
+    {MPI_ERR_SIZE, "invalid size of a window"},
+    {MPI_ERR_DISP, "invalid displacement"},
+    {MPI_ERR_LOCKTYPE, "invalid type of a lock"},
+    {MPI_ERR_ASSERT, "invalid assertion"},
+    {MPI_ERR_RMA_SYNC, "one-sided communication out of its epoch"},
+    {MPI_ERR_RMA_CONFLICT, "conflicting accesses to a window"},
+    {MPI_ERR_RMA_RANGE, "memory outside of the window"},
+    {MPI_ERR_RMA_ATTACH, "memory cannot be attached to the window"},
+    {MPI_ERR_RMA_SHARED, "the processes cannot share memory"},
+    {MPI_ERR_RMA_FLAVOR, "the window is of another kind"},
+    {MPI_ERR_FILE, "invalid file"},
+    {MPI_ERR_NO_SUCH_FILE, "there is no such file"},
+    {MPI_ERR_FILE_EXISTS, "the file exists already"},
+    {MPI_ERR_FILE_IN_USE, "the file is in use"},
+    {MPI_ERR_BAD_FILE, "invalid name of a file"},
+    {MPI_ERR_ACCESS, "no permission for the file"},
+    {MPI_ERR_AMODE, "invalid mode of access"},
+    {MPI_ERR_READ_ONLY, "the file, or its file system, can only be read"},
+    {MPI_ERR_NO_SPACE, "there is no space for the file"},
+    {MPI_ERR_QUOTA, "the quota is used up"},
+    {MPI_ERR_IO, "a file could not be read or written"},
+    {MPI_ERR_NOT_SAME, "the processes gave different arguments"},
+    {MPI_ERR_CONVERSION, "data could not be converted"},
+    {MPI_ERR_DUP_DATAREP, "the data representation exists already"},
+    {MPI_ERR_UNSUPPORTED_DATAREP, "unknown data representation"},
+    {MPI_ERR_NO_MEM, "there is not enough memory"},
+    {MPI_ERR_NAME, "the service is not published"},
+    {MPI_ERR_PORT, "invalid port"},
+    {MPI_ERR_SERVICE, "the service cannot be unpublished"},
+    {MPI_ERR_SPAWN, "processes could not be started"},
+    {MPI_ERR_UNSUPPORTED_OPERATION, "the operation is not supported"},
+    {MPI_ERR_INTERN, "internal error"},
+    {MPI_ERR_UNKNOWN, "unknown error"},
+};
+
+}  // namespace
+
 const char* text_of(int error) {
-  switch (error) {
-    case MPI_SUCCESS:
-      return "no error";
-    case MPI_ERR_BUFFER:
-      return "invalid buffer";
-    case MPI_ERR_COUNT:
-      return "invalid count";
-    case MPI_ERR_TYPE:
-      return "invalid datatype";
-    case MPI_ERR_TAG:
-      return "invalid tag";
-    case MPI_ERR_COMM:
-      return "invalid communicator";
-    case MPI_ERR_RANK:
-      return "invalid rank";
-    case MPI_ERR_ROOT:
-      return "invalid root";
-    case MPI_ERR_OP:
-      return "invalid operation";
-    case MPI_ERR_ARG:
-      return "invalid argument";
-    case MPI_ERR_TRUNCATE:
-      return "the message is longer than the receive's buffer";
-    case MPI_ERR_IN_STATUS:
-      return "the statuses have the errors";
-    case MPI_ERR_REQUEST:
-      return "invalid request";
-    case MPI_ERR_GROUP:
-      return "invalid group";
-    case MPI_ERR_TOPOLOGY:
-      return "invalid topology";
-    case MPI_ERR_DIMS:
-      return "invalid dimensions";
-    case MPI_ERR_KEYVAL:
-      return "invalid key of attributes";
-    case MPI_ERR_INFO:
-      return "invalid info object";
-    case MPI_ERR_WIN:
-      return "invalid window";
-    case MPI_ERR_RMA_SYNC:
-      return "one-sided communication out of its epoch";
-    case MPI_ERR_RMA_RANGE:
-      return "memory outside of the window";
-    default:
-      return "other error";
+  for (const ErrorText& each : error_texts) {
+    if (each.error_class == error) return each.text;
   }
+  return "other error";
 }
 
 }  // namespace weft::mpi

@@ -75,6 +75,7 @@ struct MadeType : Datatype {
 struct UserOperation {
   MPI_User_function* function = nullptr;
   bool commutes = false;
+  bool is_freed = false;  ///< only persistent requests may still use it
 };
 
 /// Objects by number. Numbers are used again.

@@ -41,6 +41,7 @@ std::shared_ptr<MatchedMessage> remove(const Call& call, MPI_Message* handle, in
 /// Copies a message that is there to the receive's buffer.
 void hand_over(const MatchedMessage& matched, Request& receive) {
   const std::uint64_t room = receive.buffer.bytes();
+  receive.group = matched.request.group;
   receive.status = matched.request.status;
   receive.status.is_truncated = matched.memory.size() > room;
   receive.status.bytes = std::min<std::uint64_t>(matched.memory.size(), room);
@@ -77,7 +78,7 @@ int receive_matched(const char* function, void* buffer, std::int64_t count, MPI_
   library().transfer->until([&] { return matched->request.done; });
   if ((error = call.settle(nullptr)) != MPI_SUCCESS) return error;
   hand_over(*matched, receive);
-  return take_result(call, &library().world, receive, status);
+  return take_result(call, receive, status);
 }
 
 int start_matched(const char* function, void* buffer, std::int64_t count, MPI_Datatype type,

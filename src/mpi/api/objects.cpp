@@ -112,12 +112,21 @@ int MPI_Op_create(MPI_User_function* function, int commutes, MPI_Op* made) {
 
 int MPI_Op_free(MPI_Op* operation) {
   const Call call{"MPI_Op_free"};
-  if (!is_of(abi::made_op, *operation) ||
-      library().operations.find(number_of(*operation)) == nullptr) {
-    return call.fail(&library().world, MPI_ERR_OP,
+  Library& mpi = library();
+  UserOperation* const found =
+      is_of(abi::made_op, *operation) ? mpi.operations.find(number_of(*operation)) : nullptr;
+  if (found == nullptr || found->is_freed) {
+    return call.fail(&mpi.world, MPI_ERR_OP,
                      fmt::format("{:#x} is no operation of the program's", abi::shown(*operation)));
   }
-  (void)library().operations.remove(number_of(*operation));
+  // A persistent request that uses it knows it by its handle.
+  bool may_be_used = false;
+  mpi.requests.for_each([&](const Request& request) { may_be_used |= !!request.starts; });
+  if (may_be_used) {
+    found->is_freed = true;
+  } else {
+    (void)mpi.operations.remove(number_of(*operation));
+  }
   *operation = MPI_OP_NULL;
   return MPI_SUCCESS;
 }

@@ -10,7 +10,7 @@ namespace {
 
 enum class Mode : std::uint8_t { send, synchronous, buffered, receive };
 
-/// The arguments of a call, without the objects that they name.
+/// The arguments of a call.
 struct Arguments {
   const char* function;
   const void* address;
@@ -23,26 +23,39 @@ struct Arguments {
   Message message() const { return {{function}, address, count, type, peer, tag, comm}; }
 };
 
-int start_prepared(const Arguments& arguments, Mode mode, Request& request) {
-  Message message = arguments.message();
-  if (const int error = message.check(mode != Mode::receive); error != MPI_SUCCESS) return error;
-  if (mode == Mode::receive) {
-    message.start_receive(request);
-  } else if (mode == Mode::buffered) {
-    if (const int error = send_buffered(message); error != MPI_SUCCESS) return error;
-    request.done = true;
-  } else {
-    message.start_send(mode == Mode::synchronous, request);
+/// A call that was checked. The program may free the handles of its objects, which are there as
+/// long as the request is.
+struct Prepared {
+  Arguments arguments;
+  Mode mode;
+  Communicator* communicator = nullptr;
+  Buffer buffer{};
+  bool is_null = false;
+
+  int start(Request& request) const {
+    Message message = arguments.message();
+    message.communicator = communicator;
+    message.buffer = buffer;
+    message.is_null = is_null;
+    if (mode == Mode::receive) {
+      message.start_receive(request);
+    } else if (mode == Mode::buffered) {
+      if (const int error = send_buffered(message); error != MPI_SUCCESS) return error;
+      request.done = true;
+    } else {
+      message.start_send(mode == Mode::synchronous, request);
+    }
+    return message.call.settle(communicator);
   }
-  return message.call.settle(message.communicator);
-}
+};
 
 int prepare(const Arguments& arguments, Mode mode, MPI_Request* handle) {
   Message message = arguments.message();
   if (const int error = message.check(mode != Mode::receive); error != MPI_SUCCESS) return error;
   auto request = std::make_unique<Request>();
-  request->starts = [arguments, mode](Request& self) {
-    return start_prepared(arguments, mode, self);
+  request->starts = [prepared = Prepared{arguments, mode, message.communicator, message.buffer,
+                                         message.is_null}](Request& self) {
+    return prepared.start(self);
   };
   *handle = keep_prepared(std::move(request));
   return MPI_SUCCESS;

@@ -2,6 +2,8 @@
 // The chapter on point-to-point communication: sends, receives, probes.
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "mpi/api/library.hpp"
 #include "mpi/api/point_to_point.hpp"
 
@@ -66,11 +68,25 @@ int wait_for(const Call& call, const Communicator* communicator, Request& reques
              MPI_Status* status) {
   library().transfer->until([&] { return request.done; });
   if (const int error = call.settle(communicator); error != MPI_SUCCESS) return error;
-  return take_result(call, communicator, request, status);
+  return take_result(call, request, status);
 }
 
-int fail_truncated(const Call& call, const Communicator* communicator, const Request& request) {
-  return call.fail(communicator, MPI_ERR_TRUNCATE,
+namespace {
+
+/// The communicator of a receive: MPI_COMM_WORLD, if the program has freed it.
+const Communicator& communicator_of(const Request& receive) {
+  const Library& mpi = library();
+  const Communicator* found = receive.group == &mpi.self.group ? &mpi.self : &mpi.world;
+  mpi.communicators.for_each([&](const Communicator& communicator) {
+    if (&communicator.group == receive.group) found = &communicator;
+  });
+  return *found;
+}
+
+}  // namespace
+
+int fail_truncated(const Call& call, const Request& request) {
+  return call.fail(&communicator_of(request), MPI_ERR_TRUNCATE,
                    fmt::format("the message of rank {} with tag {} is longer than the receive's "
                                "buffer of {} bytes",
                                request.status.source, request.status.tag, request.buffer.bytes()));
@@ -235,7 +251,9 @@ int MPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {
   const std::uint64_t bytes = abi::bytes_in(*status);
   const std::uint64_t size = datatype->size();
   const bool is_whole = size == 0 ? bytes == 0 : bytes % size == 0;
-  *count = !is_whole ? MPI_UNDEFINED : size == 0 ? 0 : static_cast<int>(bytes / size);
+  const std::uint64_t elements = size == 0 ? 0 : bytes / size;
+  const bool has_room = elements <= std::uint64_t{std::numeric_limits<int>::max()};
+  *count = is_whole && has_room ? static_cast<int>(elements) : MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
 

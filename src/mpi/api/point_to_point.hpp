@@ -68,13 +68,12 @@ struct Plain {
 /// Blocks; the call's result.
 int wait_for(const Call& call, const Communicator* communicator, Request& request,
              MPI_Status* status);
-int fail_truncated(const Call& call, const Communicator* communicator, const Request& request);
+/// Reports the error of a message that was too long, by the communicator of the request.
+int fail_truncated(const Call& call, const Request& request);
 /// Writes the status of a completed request and returns its error code.
-inline int take_result(const Call& call, const Communicator* communicator, const Request& request,
-                       MPI_Status* status) {
+inline int take_result(const Call& call, const Request& request, MPI_Status* status) {
   write_status(status, request.status);
-  return request.status.is_truncated ? call.result(fail_truncated(call, communicator, request))
-                                     : MPI_SUCCESS;
+  return request.status.is_truncated ? call.result(fail_truncated(call, request)) : MPI_SUCCESS;
 }
 
 }  // namespace weft::mpi
