@@ -161,6 +161,21 @@ static void views_of_nothing(const char* name) {
   MPI_Type_free(&part);
 }
 
+/* As in ROMIO, the end of a file is behind an element that the file has in part. */
+static void ends_within_elements(const char* name) {
+  MPI_File file;
+  MPI_Offset end = -1;
+  if (rank != 0) return;
+  MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                MPI_INFO_NULL, &file);
+  MPI_File_write(file, "abcdef", 6, MPI_CHAR, MPI_STATUS_IGNORE);
+  MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+  MPI_File_seek(file, 0, MPI_SEEK_END);
+  MPI_File_get_position(file, &end);
+  check(end == 2, "the end of the file");
+  MPI_File_close(&file);
+}
+
 int main(int argc, char** argv) {
   int all = 0;
   MPI_Init(&argc, &argv);
@@ -172,6 +187,7 @@ int main(int argc, char** argv) {
   errors_of_requests();
   counts_and_bounds();
   views_of_nothing(argv[1]);
+  ends_within_elements(argv[1]);
   MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes, %d failures\n", size, all);
   MPI_Finalize();
