@@ -83,10 +83,12 @@ Result<void> check_options(const StreamOptions& o) {
   if (o.one_ring && !nobody_looks) {
     return refuse("--one-ring: contents are lost where all pairs share a ring; use --sink null:");
   }
-  if (o.stall_timeout < Duration::milliseconds(1)) {
-    return refuse(
-        fmt::format("--stall-timeout: {} is too short: use 1ms or more", to_text(o.stall_timeout)));
-  }
+  const auto too_short = [](std::string_view option, Duration value) {
+    return refuse(fmt::format("{}: {} is too short: use 1ms or more", option, to_text(value)));
+  };
+  constexpr Duration shortest = Duration::milliseconds(1);
+  if (o.stall_timeout < shortest) return too_short("--stall-timeout", o.stall_timeout);
+  if (o.start_timeout < shortest) return too_short("--start-timeout", o.start_timeout);
   if (o.timeslices == 0 && o.duration == Duration{} && o.source.starts_with("pattern:") &&
       !o.make_source && o.source.find("count=") == std::string::npos) {
     return refuse("a pattern never ends: say --timeslices N or --duration S");

@@ -68,6 +68,17 @@ TEST(stream_options, a_sink_s_queue_has_a_largest_size) {
   }
 }
 
+TEST(stream_options, timeouts_have_a_shortest_length) {
+  StreamOptions options = sound();
+  options.start_timeout = options.stall_timeout = Duration::milliseconds(1);
+  EXPECT_EQ(complaint(options), "");
+  options.start_timeout = Duration{};
+  EXPECT_EQ(complaint(options), "--start-timeout: 0 ns is too short: use 1ms or more");
+  options.start_timeout = options.stall_timeout;
+  options.stall_timeout = Duration::microseconds(999);
+  EXPECT_NE(complaint(options).find("--stall-timeout: "), std::string::npos);
+}
+
 TEST(stream_options, an_input_buffer_and_its_descriptors_have_a_largest_size) {
   StreamOptions options = sound();
   options.input_buffer = largest_ring;

@@ -84,6 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "--microslices-per-timeslice"},
         Mistake{"overlap", {"--overlap", "4000000000"}, "--overlap"},
         Mistake{"duration", {"--duration", "soon"}, "soon"},
+        Mistake{"start_timeout", {"--start-timeout", "0s"}, "--start-timeout"},
         Mistake{"log", {"--log", "loud"}, "loud"},
         Mistake{"source", {"--source", "nope:"}, "nope:"},
         Mistake{"source_key", {"--source", "pattern:?sise=1KiB"}, "sise"},
