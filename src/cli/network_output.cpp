@@ -94,10 +94,9 @@ Result<void> NetworkOutput::end() {
   trace_.reset();
   if (!finished) return of_option("--trace", finished.error());
   if (cut_at) {
-    fmt::print(stderr,
-               "weft: --trace: {}: after {} events are left out, from {} on; give more by "
-               "--trace-events\n",
-               path, events, to_text(Duration((*cut_at - PicoInstant()).to_nanoseconds())));
+    print_error(fmt::format(
+        "--trace: {}: after {} events are left out, from {} on; give more by --trace-events", path,
+        events, to_text(Duration((*cut_at - PicoInstant()).to_nanoseconds()))));
   }
   if (!quiet_) fmt::print("events: {} of the simulation in {}\n", events, path);
   return {};

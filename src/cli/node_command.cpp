@@ -59,24 +59,24 @@ Result<void> settle(const CLI::App& command, std::uint32_t nodes, StreamOptions&
   return shared ? check_options(options) : shared;
 }
 
-/// Prints and stores the record of node 0.
+/// Stores and prints the record of node 0, in this order: a reader of the output that is gone costs
+/// no record.
 void show(const StreamSettings& settings, report::RunRecord record, Outcome& outcome) {
   record.version = WEFT_VERSION;
   record.parameters = parameters_of(settings);
   record.machine = report::this_machine();
   record.command = settings.local.executable_command;
   if (settings.stream.link) record.fabric = fmt::format("shaped({})", record.fabric);
+  if (record.checks.errors > 0 || record.timeslices_lost > 0) outcome.code = ExitCode::failed;
+  Result<void> written;
+  if (!settings.out.empty()) written = report::write_run(settings.out, record);
   if (settings.json) {
     fmt::print("{}\n", report::to_json(record, report::RecordForm::summary));
   } else {
     print_table(std::span(&record, 1));
   }
-  if (record.checks.errors > 0 || record.timeslices_lost > 0) outcome.code = ExitCode::failed;
-  if (settings.out.empty()) return;
-  if (auto written = report::write_run(settings.out, record); !written) {
-    return report_error(written.error(), outcome);
-  }
-  announce_report(settings.out, settings.json, outcome);
+  if (!written) return report_error(written.error(), outcome);
+  if (!settings.out.empty()) announce_report(settings.out, settings.json, outcome);
 }
 
 /// The job, with the progress line on a terminal.
@@ -122,7 +122,7 @@ void run_node(CLI::App& command, NodeCommand& state, Outcome& outcome) {
   auto ended = take_part(state, *joined);
   if (!ended) return report_error(ended.error(), outcome);
   for (const std::string& failure : ended->failures) {
-    fmt::print(stderr, "weft: {}\n", failure);
+    print_error(failure);
     outcome.code = ExitCode::failed;
   }
   if (ended->record) show(settings, std::move(*ended->record), outcome);

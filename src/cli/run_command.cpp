@@ -88,15 +88,20 @@ Result<void> check_program(const std::vector<std::string>& command) {
                            command.front())};
 }
 
+/// Not by fmt::print, which throws when standard error is closed: the job would end with it.
+void say(const std::string& line) {
+  std::fputs(("weft run: " + line + "\n").c_str(), stderr);
+}
+
 /// Tells of a number of processes that went to the program. It may well be the program's own.
 void hint_at_number(const std::vector<std::string>& command) {
   for (std::size_t i = 1; i + 1 < command.size(); ++i) {
     const bool is_name = command[i] == "-n" || command[i] == "-np" || command[i] == "--processes";
     if (!is_name || !parse_number<std::uint32_t>(command[i + 1])) continue;
-    fmt::print(stderr,
-               "weft run: '{0} {1}' goes to the program, and one process runs; for {1} processes, "
-               "write -n {1} before the program\n",
-               command[i], command[i + 1]);
+    say(fmt::format(
+        "'{0} {1}' goes to the program, and one process runs; for {1} processes, write -n {1} "
+        "before the program",
+        command[i], command[i + 1]));
     return;
   }
 }
@@ -134,8 +139,7 @@ void run(const RunCommand& command, const CLI::App& app, Outcome& outcome) {
   if (!good) return report_error(good.error(), outcome);
   // The processes write past our own buffer.
   std::fflush(stdout);
-  const auto result =
-      launch(options, [](const std::string& line) { fmt::print(stderr, "weft run: {}\n", line); });
+  const auto result = launch(options, say);
   if (!result) return report_error(result.error(), outcome);
   outcome.code = static_cast<ExitCode>(result->code);
 }

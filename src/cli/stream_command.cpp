@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 
 #include "base/log.hpp"
@@ -94,6 +95,29 @@ Result<report::RunRecord> run_one(const StreamSettings& settings, NetworkOutput&
   return record;
 }
 
+/// Writes the records and the report into --out, and returns the report's path. Commands print
+/// afterwards: a reader of their output that is gone costs no record. `other`: the record that a
+/// command of the other kind may have left there.
+Result<std::string> keep_records(const StreamSettings& settings, NetworkOutput& network,
+                                 const char* other, const std::function<Result<void>()>& write) {
+  if (settings.out.empty()) return std::string();
+  forget_record(settings.out, other);
+  if (auto written = write(); !written) {
+    return Error{ErrorCode::io, "--out: " + written.error().message};
+  }
+  if (auto written = network.write(about_network(settings)); !written) {
+    return std::move(written).error();
+  }
+  return report::write_report(settings.out);
+}
+
+/// Says where the report is, if there is one. Errors: why it could not be written.
+Result<void> announce(const Result<std::string>& report, bool quiet) {
+  if (!report) return report.error();
+  if (!quiet && !report->empty()) fmt::print("report: {}\n", *report);
+  return {};
+}
+
 Result<void> run_local_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
   if (auto good = begin(app, command, outcome); !good) return good.error();
   const std::string& schedule = command.settings.stream.schedule;
@@ -106,21 +130,16 @@ Result<void> run_local_command(CLI::App& app, StreamCommand& command, Outcome& o
   std::vector<report::RunRecord> runs{std::move(record).value()};
   if (auto measured = measure_limit(command.settings, runs); !measured) return measured.error();
   describe(command.settings, runs[0]);
+  if (!is_sound(runs[0])) outcome.code = ExitCode::failed;
+  const auto report = keep_records(command.settings, network, "compare.json", [&] {
+    return report::write_run(command.settings.out, runs[0]);
+  });
   if (command.settings.json) {
     fmt::print("{}\n", report::to_json(runs[0], report::RecordForm::summary));
   } else {
     print_table(runs);
   }
-  if (!is_sound(runs[0])) outcome.code = ExitCode::failed;
-  if (command.settings.out.empty()) return {};
-  forget_record(command.settings.out, "compare.json");
-  if (auto written = report::write_run(command.settings.out, runs[0]); !written) {
-    return Error{ErrorCode::io, "--out: " + written.error().message};
-  }
-  if (auto written = network.write(about_network(command.settings)); !written)
-    return written.error();
-  announce_report(command.settings.out, command.settings.json, outcome);
-  return {};
+  return announce(report, command.settings.json);
 }
 
 /// "1KiB..1MiB" doubling, or "64KiB" alone.
@@ -213,22 +232,21 @@ Result<void> run_compare_command(CLI::App& app, StreamCommand& command, Outcome&
     describe(command.settings, run);
     if (!is_sound(run)) outcome.code = ExitCode::failed;
   }
+  const auto keep = [&] {
+    return keep_records(command.settings, network, "run.json",
+                        [&] { return report::write_comparison(command.settings.out, runs); });
+  };
+  auto report = keep();
   if (!command.settings.json) {
     const std::span all(runs);
     print_table(all.first(real));
     if (!twins.empty()) print_twins(all.first(twins.size()), all.subspan(real));
   }
+  const std::size_t kept = runs.size();
   if (auto added = add_limits(command.settings, limit_sizes, runs); !added) return added.error();
+  if (runs.size() > kept) report = keep();
   if (command.settings.json) fmt::print("{}\n", runs_as_json(runs));
-  if (command.settings.out.empty()) return {};
-  forget_record(command.settings.out, "run.json");
-  if (auto written = report::write_comparison(command.settings.out, runs); !written) {
-    return Error{ErrorCode::io, "--out: " + written.error().message};
-  }
-  if (auto written = network.write(about_network(command.settings)); !written)
-    return written.error();
-  announce_report(command.settings.out, command.settings.json, outcome);
-  return {};
+  return announce(report, command.settings.json);
 }
 
 Result<void> run_limit_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {

@@ -63,20 +63,20 @@ void print_findings(const std::string& name, const report::RunRecord& r) {
     fmt::print("{}: {}\n", name, report::dropped_text(r.checks.dropped));
   }
   if (r.checks.errors > 0) {
-    fmt::print(stderr, "weft: {}: {} check{} failed; first: {}\n", name, r.checks.errors,
-               r.checks.errors == 1 ? "" : "s", r.checks.first_error);
+    print_error(fmt::format("{}: {} check{} failed; first: {}", name, r.checks.errors,
+                            r.checks.errors == 1 ? "" : "s", r.checks.first_error));
   }
   if (r.quorum_wait_s > 0) {
-    fmt::print(stderr, "weft: {}: input nodes without a majority waited for {:.1f} s (--quorum)\n",
-               name, r.quorum_wait_s);
+    print_error(fmt::format("{}: input nodes without a majority waited for {:.1f} s (--quorum)",
+                            name, r.quorum_wait_s));
   }
   if (!r.interrupted && r.timeslices_sent == 0) {
-    fmt::print(stderr, "weft: {}: the source gave no data, and no timeslice was built (--source)\n",
-               name);
+    print_error(
+        fmt::format("{}: the source gave no data, and no timeslice was built (--source)", name));
   }
   if (r.timeslices_lost > 0) {
-    fmt::print(stderr, "weft: {}: {} timeslices were sent and never built\n", name,
-               r.timeslices_lost);
+    print_error(
+        fmt::format("{}: {} timeslices were sent and never built", name, r.timeslices_lost));
   }
 }
 
