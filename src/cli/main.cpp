@@ -28,7 +28,9 @@ namespace weft::cli {
 namespace {
 
 ExitCode code_of_signal() {
-  return StopSignals::number() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+  const int number = StopSignals::number();
+  if (number == SIGHUP) return ExitCode::hung_up;
+  return number == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
 }
 
 }  // namespace
@@ -158,7 +160,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 success, 1 weft found something wrong, 2 wrong option or input, 3 the system\n"
-      "refused a request, 130 interrupted (SIGINT), 143 terminated (SIGTERM).\n\n"
+      "refused a request, 129 hung up (SIGHUP), 130 interrupted (SIGINT), 143 terminated\n"
+      "(SIGTERM).\n\n"
       "Examples:\n"
       "  weft stream compare --link 200Mbit,20us --duration 5s --out out\n"
       "  weft stream local --sink check: --duration 5s\n"

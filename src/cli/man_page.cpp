@@ -140,6 +140,7 @@ std::string man_page(const CommandDescription& root, std::string_view version) {
   status(ExitCode::failed, "The work was done and something was found wrong.");
   status(ExitCode::usage, "An option, a configuration or an input file is wrong.");
   status(ExitCode::system, "The operating system refused: disk full, no permission, no address.");
+  status(ExitCode::hung_up, "Ended early by SIGHUP, as by a terminal that is closed.");
   status(ExitCode::interrupted, "Ended early by SIGINT, as by Ctrl-C.");
   status(ExitCode::terminated, "Ended early by SIGTERM.");
   return out;

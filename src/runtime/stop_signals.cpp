@@ -14,6 +14,7 @@ std::atomic<int> received{0};
 std::atomic<int> first{0};
 std::atomic<std::int64_t> first_at_ns{0};  // on the monotonic clock
 std::atomic<bool> second_kills{false};
+std::atomic<bool> hung_up{false};
 bool watched = false;
 static_assert(std::atomic<int>::is_always_lock_free, "a signal's handler must not lock");
 
@@ -22,6 +23,7 @@ void on_signal(int number) {
   if (first.compare_exchange_strong(none, number)) {
     first_at_ns = (monotonic_now() - Instant()).ticks();
   }
+  if (number == SIGHUP && hung_up.exchange(true)) return;
   if (++received == 1 || !second_kills) return;
   std::signal(number, SIG_DFL);
   std::raise(number);  // comes when this handler returns
@@ -35,10 +37,13 @@ StopSignals::StopSignals(Second second)
   if (!outermost_) return;
   received = 0;
   first = 0;
+  hung_up = false;
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigaction(SIGINT, &action, &former_interrupt_);
   sigaction(SIGTERM, &action, &former_terminate_);
+  sigaction(SIGHUP, nullptr, &former_hang_up_);
+  if (former_hang_up_.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
 StopSignals::~StopSignals() {
@@ -46,6 +51,7 @@ StopSignals::~StopSignals() {
   if (!outermost_) return;
   sigaction(SIGINT, &former_interrupt_, nullptr);
   sigaction(SIGTERM, &former_terminate_, nullptr);
+  sigaction(SIGHUP, &former_hang_up_, nullptr);
   watched = false;
 }
 
@@ -64,6 +70,7 @@ int StopSignals::number() {
 void StopSignals::ignore() {
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
 }
 
 }  // namespace weft

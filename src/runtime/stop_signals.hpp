@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// StopSignals: notices that somebody wants an end, by SIGINT or SIGTERM.
+// StopSignals: notices that somebody wants an end, by SIGINT, SIGTERM or SIGHUP.
 #pragma once
 
 #include <csignal>
@@ -8,10 +8,11 @@
 
 namespace weft {
 
-/// While one exists, SIGINT and SIGTERM are counted for the process instead of ending it. They
-/// nest: an inner one goes on counting where the outer one is, so that no signal falls between two
-/// parts of a command. Signals of another thread than the one that sleeps do not wake it: look at
-/// `count` every now and then. Make and destroy them in one thread, the last first.
+/// While one exists, these signals are counted for the process instead of ending it. They nest: an
+/// inner one goes on counting where the outer one is, so that no signal falls between two parts of
+/// a command. SIGHUP stays ignored where it is, as under nohup, and counts once: a terminal that is
+/// closed sends it twice. Signals of another thread than the one that sleeps do not wake it: look
+/// at `count` every now and then. Make and destroy them in one thread, the last first.
 class StopSignals {
  public:
   enum class Second : bool {
@@ -28,11 +29,11 @@ class StopSignals {
   bool came() const { return count() > 0; }
   /// For how long it has been known; only when one came.
   static Duration since_first();
-  /// The first of them, SIGINT or SIGTERM; 0 when none came. Known until the next outermost one is
+  /// The first of them; 0 when none came. Known until the next outermost one is
   /// made.
   static int number();
 
-  /// For a forked process whose parent tells it when to end: it ignores both signals, which a
+  /// For a forked process whose parent tells it when to end: it ignores these signals, which a
   /// terminal or a service manager sends to all processes at once.
   static void ignore();
 
@@ -41,6 +42,7 @@ class StopSignals {
   bool kills_before_;
   struct sigaction former_interrupt_ {};
   struct sigaction former_terminate_ {};
+  struct sigaction former_hang_up_ {};
 };
 
 }  // namespace weft

@@ -7,7 +7,7 @@ namespace weft {
 namespace {
 
 TEST(stop_signals, are_noted_and_forgotten_by_the_next_watch) {
-  for (const int number : {SIGINT, SIGTERM}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     const StopSignals signals;
     EXPECT_FALSE(signals.came());
     EXPECT_EQ(signals.number(), 0);
@@ -49,6 +49,24 @@ TEST(stop_signals, a_second_one_ends_the_process_where_nobody_can_look) {
   }
 }
 
+TEST(stop_signals, a_terminal_that_is_closed_counts_once) {
+  const StopSignals signals(StopSignals::Second::kills);
+  std::raise(SIGHUP);
+  std::raise(SIGHUP);
+  EXPECT_EQ(signals.count(), 1);
+}
+
+TEST(stop_signals, a_process_that_ignores_hang_ups_goes_on_to) {
+  std::signal(SIGHUP, SIG_IGN);
+  {
+    const StopSignals signals;
+    std::raise(SIGHUP);
+    EXPECT_EQ(signals.count(), 0);
+  }
+  std::raise(SIGHUP);  // would end the process
+  std::signal(SIGHUP, SIG_DFL);
+}
+
 TEST(stop_signals, a_child_that_ignores_them_lives_on) {
   EXPECT_EXIT(
       {
@@ -56,6 +74,7 @@ TEST(stop_signals, a_child_that_ignores_them_lives_on) {
         StopSignals::ignore();
         std::raise(SIGTERM);
         std::raise(SIGINT);
+        std::raise(SIGHUP);
         std::_Exit(7);
       },
       testing::ExitedWithCode(7), "");

@@ -61,7 +61,7 @@ class SpawnSettings {
     sigemptyset(&none);
     sigset_t reset = none;
     // The program gets the default action of signals that weft ignores or catches.
-    for (const int number : {SIGPIPE, SIGINT, SIGTERM}) sigaddset(&reset, number);
+    for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) sigaddset(&reset, number);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &reset);
     // A group of its own, so that the children of the program end with it.

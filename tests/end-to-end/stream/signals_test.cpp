@@ -54,7 +54,7 @@ void expect_whole(const Ended& ended, int number) {
 }
 
 TEST(stream_signals, end_local_in_order_with_result_and_report_and_whole_archives) {
-  for (const int number : {SIGINT, SIGTERM}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     ScratchDirectory directory;
     std::filesystem::create_directory(directory / "archives");
     WeftProcess process(
